@@ -1,4 +1,5 @@
-//! Lets the plug-in find the MPI it was linked with, also where no module is loaded that sets LD_LIBRARY_PATH (Spack's do not).
+//! Lets the plug-in find the MPI it was linked with, also where no module is loaded that sets LD_LIBRARY_PATH
+//! (Spack's do not).
 //!
 //! MPI is looked for as `mpi-sys` looks for it, by the same crate. What it links is its own business.
 

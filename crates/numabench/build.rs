@@ -1,7 +1,8 @@
 //! Tells the binary what it is built from: the commit and its day, and what kind of build it is.
 //!
-//! The commit is what `NUMABENCH_COMMIT` says (a packager's word, for sources without a history), else the checkout's own, with a `+` where the
-//! sources differ from it, else what cargo wrote into a published package. Where none of them says it, the binary says none. Nothing fails here.
+//! The commit is what `NUMABENCH_COMMIT` says (a packager's word, for sources without a history), else the
+//! checkout's own, with a `+` where the sources differ from it, else what cargo wrote into a published
+//! package. Where none of them says it, the binary says none. Nothing fails here.
 
 use std::path::Path;
 use std::process::Command;
@@ -31,7 +32,8 @@ fn date() -> Option<String> {
 
 /// The commit that is checked out, and `+` where a source differs from it.
 fn of_checkout() -> Option<String> {
-    // In a folder below somebody else's repository (a home under git) this file is not one of the repository's.
+    // In a folder below somebody else's repository (a home under git) this file is not one of the
+    // repository's.
     git(&["ls-files", "--error-unmatch", "build.rs"])?;
     // What the binary is made of, whose change makes cargo ask again, as a new commit does.
     let sources = sources().ok()?;
@@ -50,7 +52,8 @@ fn of_checkout() -> Option<String> {
     Some(if differs.is_empty() { commit } else { format!("{commit}+") })
 }
 
-/// The workspace's files and each crate's, its tests and examples left out. No crate's folder by itself: what a test writes there for a moment would be a change.
+/// The workspace's files and each crate's, its tests and examples left out. No crate's folder by itself: what
+/// a test writes there for a moment would be a change.
 fn sources() -> io::Result<Vec<String>> {
     let mut sources = ["../../Cargo.toml", "../../Cargo.lock"].map(str::to_owned).to_vec();
     for folder in fs::read_dir("../../crates")? {

@@ -1,7 +1,9 @@
-//! Any bytes as a document with figures (a result, an MPI run, a trial, an imported one): read, and whatever is read taken through everything that reads documents.
+//! Any bytes as a document with figures (a result, an MPI run, a trial, an imported one): read, and whatever
+//! is read taken through everything that reads documents.
 //!
-//! A finding is a panic, an export that is not what its format is, or a document that does not read back as it was written. Left out: baselines from
-//! several documents, whose values are made up better than fuzzed (`results`' own tests).
+//! A finding is a panic, an export that is not what its format is, or a document that does not read back as
+//! it was written. Left out: baselines from several documents, whose values are made up better than fuzzed
+//! (`results`' own tests).
 
 #![no_main]
 

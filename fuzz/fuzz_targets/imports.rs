@@ -1,6 +1,8 @@
-//! Any bytes as the output of another program: taken or refused, and what is taken is a document that goes through everything that reads documents.
+//! Any bytes as the output of another program: taken or refused, and what is taken is a document that goes
+//! through everything that reads documents.
 //!
-//! A finding is a panic, a figure that is none, two cases of one name, or a document that does not read back as it was written. The first byte chooses the program.
+//! A finding is a panic, a figure that is none, two cases of one name, or a document that does not read back
+//! as it was written. The first byte chooses the program.
 
 #![no_main]
 

@@ -1,7 +1,8 @@
 //! Changes that leave an hwloc file one: values take the place of others, lines (tags) come, go and move.
 //!
-//! Bytes changed at random make a file that hwloc refuses, nearly always; a wrong set, a second node of a number or a bridge without
-//! its end reach what lies behind the reader. One change in four is libFuzzer's own.
+//! Bytes changed at random make a file that hwloc refuses, nearly always; a wrong set, a second node of a
+//! number or a bridge without its end reach what lies behind the reader. One change in four is libFuzzer's
+//! own.
 
 use libfuzzer_sys::fuzzer_mutate;
 
@@ -41,7 +42,8 @@ const TEXTS: [&str; 14] = [
     "\u{1f98a}\u{fffd}xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
 ];
 
-/// As libFuzzer's custom mutators: changes `data`, of which the first `size` bytes count, and returns how many do now.
+/// As libFuzzer's custom mutators: changes `data`, of which the first `size` bytes count, and returns how
+/// many do now.
 pub fn mutate(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize {
     let mut dice = Dice(u64::from(seed) << 1 | 1);
     let text = match std::str::from_utf8(&data[..size]) {

@@ -1,4 +1,5 @@
-//! `--from` and `trial --resume`: any bytes as a placement document or a trial's, and whatever is read shown and written again.
+//! `--from` and `trial --resume`: any bytes as a placement document or a trial's, and whatever is read shown
+//! and written again.
 //!
 //! A finding is a panic, or a document that does not read back as it was written.
 

@@ -1,9 +1,11 @@
-//! `numabench topo --input`: any bytes as a file, read as the binary reads it, then every view of what came out.
+//! `numabench topo --input`: any bytes as a file, read as the binary reads it, then every view of what came
+//! out.
 //!
-//! The file is read in a forked child, where hwloc may crash: that is an error message, not a finding. A finding is a panic of our
-//! own code in the child or here, a view that is empty or holds what a terminal would obey, or JSON that does not read back. What the
-//! child covers counts, because libFuzzer's counters are moved to memory that it shares ([`share_counters`]). hwloc itself is not
-//! instrumented. Left out: views that write files.
+//! The file is read in a forked child, where hwloc may crash: that is an error message, not a finding. A
+//! finding is a panic of our own code in the child or here, a view that is empty or holds what a terminal
+//! would obey, or JSON that does not read back. What the child covers counts, because libFuzzer's counters
+//! are moved to memory that it shares ([`share_counters`]). hwloc itself is not instrumented. Left out: views
+//! that write files.
 
 #![no_main]
 
@@ -30,9 +32,9 @@ const VIEWS: [(&str, View); 5] = [
 fuzz_target!(
     init: {
         share_counters();
-        // libFuzzer's hook aborts at once. In the child that would look like a crash of hwloc's; unwinding, the child says "a panic",
-        // and here libFuzzer's own guard aborts.
-        // A panic of hwlocality's about hwloc counts as a crash of hwloc's.
+        // libFuzzer's hook aborts at once. In the child that would look like a crash of hwloc's; unwinding,
+        // the child says "a panic", and here libFuzzer's own guard aborts. A panic of hwlocality's about
+        // hwloc counts as a crash of hwloc's.
         std::panic::set_hook(Box::new(|panic| {
             eprintln!("{panic}");
             if panic.location().is_some_and(|at| at.file().contains("hwlocality")) {
@@ -96,7 +98,8 @@ fn keep_plugins() {
     std::mem::forget(hwlocality::topology::builder::TopologyBuilder::new());
 }
 
-// Where libFuzzer's counters lie. In assembly, because a declaration in Rust takes the linker's names from the compiler's own pass.
+// Where libFuzzer's counters lie. In assembly, because a declaration in Rust takes the linker's names from
+// the compiler's own pass.
 std::arch::global_asm!(
     ".pushsection .data.rel.ro, \"aw\"",
     ".globl topo_input_counters",
@@ -110,8 +113,9 @@ unsafe extern "C" {
     static topo_input_counters: [usize; 2];
 }
 
-/// Puts shared memory in place of the whole pages of libFuzzer's 8-bit counters, so that what a forked child counts is counted. The
-/// first and the last page hold other variables too and stay private: of what is counted there only the parent's part is seen.
+/// Puts shared memory in place of the whole pages of libFuzzer's 8-bit counters, so that what a forked child
+/// counts is counted. The first and the last page hold other variables too and stay private: of what is
+/// counted there only the parent's part is seen.
 fn share_counters() {
     // SAFETY: two addresses that the linker has filled in, which nobody writes.
     let [start, stop] = unsafe { topo_input_counters };
@@ -119,10 +123,12 @@ fn share_counters() {
     let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
     let (first, last) = (start.next_multiple_of(page), stop / page * page);
     assert!(first < last, "there are fewer counters than a page");
-    // SAFETY: the bytes from `first` to `last` are this program's own counters; nothing counts while they are copied.
+    // SAFETY: the bytes from `first` to `last` are this program's own counters; nothing counts while they are
+    // copied.
     let kept = unsafe { std::slice::from_raw_parts(first as *const u8, last - first) }.to_vec();
-    // SAFETY: the pages from `first` to `last` hold nothing but counters, which are plain bytes that only instrumented code and
-    // libFuzzer touch, by address; no thread of this process runs instrumented code yet.
+    // SAFETY: the pages from `first` to `last` hold nothing but counters, which are plain bytes that only
+    // instrumented code and libFuzzer touch, by address; no thread of this process runs instrumented code
+    // yet.
     unsafe {
         let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
         let at = libc::mmap(first as *mut _, last - first, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);

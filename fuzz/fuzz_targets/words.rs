@@ -1,6 +1,8 @@
-//! What users and launchers write: lists of PUs and GPUs, sizes, durations, addresses, names of placements, and the variables of a launch.
+//! What users and launchers write: lists of PUs and GPUs, sizes, durations, addresses, names of placements,
+//! and the variables of a launch.
 //!
-//! A finding is a panic, a number of ranks beyond what a node can have, or a list that does not read back as it was written.
+//! A finding is a panic, a number of ranks beyond what a node can have, or a list that does not read back as
+//! it was written.
 
 #![no_main]
 

@@ -1,9 +1,9 @@
-//! Makes the stand-in drivers for tests: built with rustc when a test first needs one, and kept in the target folder under a name
-//! made of the source, so that a changed source is another library. Not part of the library; tests of several crates include
-//! this file by its path.
+//! Makes the stand-in drivers for tests: built with rustc when a test first needs one, and kept in the target
+//! folder under a name made of the source, so that a changed source is another library. Not part of the
+//! library; tests of several crates include this file by its path.
 //!
-//! A driver that lacks functions is a copy in whose table of names theirs begin with another letter: the dynamic loader
-//! itself then does not find them.
+//! A driver that lacks functions is a copy in whose table of names theirs begin with another letter: the
+//! dynamic loader itself then does not find them.
 
 use std::error::Error;
 use std::fs::{self, File};
@@ -35,7 +35,8 @@ pub fn stand_in(driver: Driver) -> Made {
     under_its_name(&whole()?, driver.library(), "whole", Ok)
 }
 
-/// The folder of a stand-in of CUDA's driver with the management library beside it, which knows the same devices.
+/// The folder of a stand-in of CUDA's driver with the management library beside it, which knows the same
+/// devices.
 pub fn stand_in_with_nvml() -> Made {
     let folder = under_its_name(&whole()?, Driver::Cuda.library(), "with nvml", Ok)?;
     let nvml = folder.join("libnvidia-ml.so.1");
@@ -48,7 +49,8 @@ pub fn stand_in_with_nvml() -> Made {
     Ok(folder)
 }
 
-/// The folder of a stand-in driver with its vendor's libraries of matrices and transforms beside it: the same file, so that they share the devices' memory.
+/// The folder of a stand-in driver with its vendor's libraries of matrices and transforms beside it: the same
+/// file, so that they share the devices' memory.
 #[allow(dead_code, reason = "not every crate of tests uses all")]
 pub fn stand_in_with_math(driver: Driver) -> Made {
     let folder = under_its_name(&whole()?, driver.library(), "with math", Ok)?;
@@ -72,8 +74,9 @@ pub fn lacking(driver: Driver, functions: &[&str]) -> Made {
         for function in functions {
             assert_ne!(*function, "numabench_simulation", "a stand-in that does not say so must not be made");
             let name = [b"\0", function.as_bytes(), b"\0"].concat();
-            let places: Vec<usize> =
-                (0..library.len().saturating_sub(name.len())).filter(|at| library[*at..].starts_with(&name)).collect();
+            let places: Vec<usize> = (0..library.len().saturating_sub(name.len()))
+                .filter(|at| library[*at..].starts_with(&name))
+                .collect();
             if places.is_empty() {
                 return Err(format!("the stand-in driver has no {function}").into());
             }
@@ -120,7 +123,8 @@ pub fn compiled(source: &Path) -> Made {
     let making = tempfile::tempdir_in(all)?;
     let made = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
         .args(["--edition", "2024", "--crate-type", "cdylib", "--crate-name", "stand_in"])
-        // Small, since a driver that lacks something is a copy; optimised, since it computes what kernels would.
+        // Small, since a driver that lacks something is a copy; optimised, since it computes what kernels
+        // would.
         .args(["-C", "opt-level=3", "-C", "strip=symbols"])
         .args(flags.split_whitespace())
         .arg("-o")

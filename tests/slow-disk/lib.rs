@@ -1,8 +1,9 @@
-//! A slow disk, to be preloaded: every write of a block or more takes 20 ms, bringing a file to the disk 300 ms, and with SLOW_RENAME
-//! in the environment giving a file another name 300 ms.
+//! A slow disk, to be preloaded: every write of a block or more takes 20 ms, bringing a file to the disk 300
+//! ms, and with SLOW_RENAME in the environment giving a file another name 300 ms.
 //!
-//! What a run loses when it is killed depends on how long its document takes to write. A disk that is slow everywhere and for everybody needs a device of its own;
-//! this needs a compiler. Compiled by `cargo xtask campaign` as one file, so that it uses the C library by name and nothing else. Left out: reading, and
+//! What a run loses when it is killed depends on how long its document takes to write. A disk that is slow
+//! everywhere and for everybody needs a device of its own; this needs a compiler. Compiled by `cargo xtask
+//! campaign` as one file, so that it uses the C library by name and nothing else. Left out: reading, and
 //! folders that are slow to look into.
 
 use std::ffi::{c_char, c_int, c_long, c_uint, c_void};

@@ -1,6 +1,8 @@
-//! `cargo xtask bench`: the performance targets, measured on this machine beside the programs they are set against.
+//! `cargo xtask bench`: the performance targets, measured on this machine beside the programs they are set
+//! against.
 //!
-//! The measuring is `bench/run.sh`'s: a shell script shows best what is run and how. This only builds what it measures.
+//! The measuring is `bench/run.sh`'s: a shell script shows best what is run and how. This only builds what it
+//! measures.
 
 use std::path::Path;
 use std::process::Command;

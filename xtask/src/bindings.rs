@@ -1,12 +1,13 @@
 //! `cargo xtask bindings`: HIP's declarations in Rust, from ROCm's own headers.
 //!
-//! The result is committed, so that no build needs ROCm, clang or bindgen. bindgen is called as a program (`cargo install bindgen-cli`)
-//! instead of as a library, so that xtask itself stays small. Only what `backend-hip` calls is taken over; enums become integers, because
-//! a value that the header does not know would be undefined behaviour as a Rust enum; the functions are declared and never linked
-//! (`backend-hip` finds each at run time).
+//! The result is committed, so that no build needs ROCm, clang or bindgen. bindgen is called as a program
+//! (`cargo install bindgen-cli`) instead of as a library, so that xtask itself stays small. Only what
+//! `backend-hip` calls is taken over; enums become integers, because a value that the header does not know
+//! would be undefined behaviour as a Rust enum; the functions are declared and never linked (`backend-hip`
+//! finds each at run time).
 //!
-//! The committed ones are of the oldest header that is supported: what they hold is the same in ROCm 5.2, 6.4 and 7.2. The drivers of
-//! NVIDIA need none of this: cudarc has its types.
+//! The committed ones are of the oldest header that is supported: what they hold is the same in ROCm 5.2, 6.4
+//! and 7.2. The drivers of NVIDIA need none of this: cudarc has its types.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -105,10 +106,12 @@ const VALUES: &[&str] = &[
 ];
 
 const DOC: &str = "\
-//! HIP's declarations, from ROCm's `hip/hip_runtime_api.h` and `hip/hiprtc.h` by `cargo xtask bindings`: do not edit. The functions are never linked.
+//! HIP's declarations, from ROCm's `hip/hip_runtime_api.h` and `hip/hiprtc.h` by `cargo xtask bindings`: do
+//! not edit. The functions are never linked.
 ";
 
-/// Runs the command: without an argument the header is looked for, with `--include FOLDER` it is that folder's.
+/// Runs the command: without an argument the header is looked for, with `--include FOLDER` it is that
+/// folder's.
 ///
 /// # Errors
 /// bindgen, clang or the header is missing: the error says how to get it. Or bindgen fails.
@@ -123,8 +126,11 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     }
     let version = step::told(Command::new("bindgen").arg("--version")).unwrap_or_default();
     if !is_ours(&version) {
-        let found =
-            if version.is_empty() { "no bindgen is on the PATH".to_owned() } else { format!("this is {version}") };
+        let found = if version.is_empty() {
+            "no bindgen is on the PATH".to_owned()
+        } else {
+            format!("this is {version}")
+        };
         bail!("{found}; install the one that is used here: cargo install --locked bindgen-cli@{BINDGEN}");
     }
     let out = root.join(PATH);
@@ -139,7 +145,13 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
 fn bindgen(include: &Path, out: &Path) -> Command {
     let mut bindgen = Command::new("bindgen");
     bindgen.arg(include.join(HEADER)).arg("--output").arg(out);
-    bindgen.args(["--default-enum-style", "consts", "--no-doc-comments", "--disable-header-comment", "--use-core"]);
+    bindgen.args([
+        "--default-enum-style",
+        "consts",
+        "--no-doc-comments",
+        "--disable-header-comment",
+        "--use-core",
+    ]);
     bindgen.args(["--rust-edition", "2024", "--rust-target", "1.85"]);
     for name in FUNCTIONS {
         bindgen.args(["--allowlist-function", name]);
@@ -174,8 +186,8 @@ fn include_folder(told: Option<PathBuf>) -> Result<PathBuf> {
     found.with_context(|| {
         let looked: Vec<_> = usual.iter().map(|folder| folder.display().to_string()).collect();
         format!(
-            "no {HEADER} in {}: install ROCm's HIP headers (Debian: libamdhip64-dev), or name their folder with --include or \
-             their ROCm with ROCM_PATH",
+            "no {HEADER} in {}: install ROCm's HIP headers (Debian: libamdhip64-dev), or name their folder \
+             with --include or their ROCm with ROCM_PATH",
             looked.join(" or ")
         )
     })
@@ -211,7 +223,8 @@ mod tests {
     #[test]
     fn values_that_nobody_knows_are_left_out_with_their_second_lines() {
         let known = format!("pub const {}:\n    hipError_t = 2;\n", VALUES[0]);
-        let other = "pub const hipError_t_hipErrorOther: hipError_t = 3;\npub const hipError_t_hipErrorLong:\n    hipError_t = 4;\n";
+        let other = "pub const hipError_t_hipErrorOther: hipError_t = 3;\n\
+            pub const hipError_t_hipErrorLong:\n    hipError_t = 4;\n";
         let rest = "pub type hipError_t = u32;\n";
         assert_eq!(without_other_values(&[other, &known, other, rest].concat()), [&known, rest].concat());
     }
@@ -226,7 +239,11 @@ mod tests {
         for value in FLAGS.iter().chain(VALUES) {
             assert!(text.contains(&format!("pub const {value}:")), "{value}");
         }
-        assert_eq!(text.matches("pub const ").count(), FLAGS.len() + VALUES.len(), "values that nobody knows");
+        assert_eq!(
+            text.matches("pub const ").count(),
+            FLAGS.len() + VALUES.len(),
+            "values that nobody knows"
+        );
         assert!(text.starts_with(DOC) && !text.contains("enum "), "Rust enums, or no module doc");
         Ok(())
     }

@@ -1,12 +1,15 @@
-//! `cargo xtask calibrate [VERDICT]… [--short] [--seed=WORD] [--csv=FILE]`: how often each verdict of the program is wrong, by simulation of its own public functions.
+//! `cargo xtask calibrate [VERDICT]… [--short] [--seed=WORD] [--csv=FILE]`: how often each verdict of the
+//! program is wrong, by simulation of its own public functions.
 //!
-//! A verdict is an experiment on made-up figures whose truth is known: nothing changed, or so much did. Three things are counted: documents with a
-//! false claim, planted changes that are found, and 95 % intervals that hold the truth. The long form prints the summary of docs/measurements/calibration.md and, with
-//! `--csv`, writes every row as docs/measurements/calibration.csv has them. The short
-//! form has fewer and smaller documents and fails when a figure leaves its limit; the tests run it. Seeds are made of the rows' own names, and of WORD: rules whose constants
-//! were chosen on one set of seeds are counted on another.
+//! A verdict is an experiment on made-up figures whose truth is known: nothing changed, or so much did. Three
+//! things are counted: documents with a false claim, planted changes that are found, and 95 % intervals that
+//! hold the truth. The long form prints the summary of docs/measurements/calibration.md and, with `--csv`,
+//! writes every row as docs/measurements/calibration.csv has them. The short form has fewer and smaller
+//! documents and fails when a figure leaves its limit; the tests run it. Seeds are made of the rows' own
+//! names, and of WORD: rules whose constants were chosen on one set of seeds are counted on another.
 //!
-//! One file a verdict, and [`noise`] makes the figures. A new verdict is a file with a function that lists its [`Experiment`]s, and a line in [`VERDICTS`].
+//! One file a verdict, and [`noise`] makes the figures. A new verdict is a file with a function that lists
+//! its [`Experiment`]s, and a line in [`VERDICTS`].
 
 mod baseline;
 mod compare;
@@ -66,12 +69,15 @@ pub fn run(_: &Path, args: &[String]) -> Result<()> {
             }
         }
     }
-    if let Some(unknown) = names.iter().find(|name| !VERDICTS.iter().any(|(known, _)| *known == name.as_str())) {
+    if let Some(unknown) =
+        names.iter().find(|name| !VERDICTS.iter().any(|(known, _)| *known == name.as_str()))
+    {
         let known: Vec<&str> = VERDICTS.iter().map(|(name, _)| *name).collect();
         bail!("no verdict is called {unknown:?}; there are {}", known.join(", "));
     }
-    let chosen =
-        VERDICTS.iter().filter(|(name, _)| names.is_empty() || names.iter().any(|wanted| wanted.as_str() == *name));
+    let chosen = VERDICTS
+        .iter()
+        .filter(|(name, _)| names.is_empty() || names.iter().any(|wanted| wanted.as_str() == *name));
     print!("{}", table::HEAD);
     let (mut beyond, mut csv) = (Vec::new(), table::CSV_HEAD.to_owned());
     for (name, experiments) in chosen {

@@ -1,22 +1,32 @@
-//! `cargo xtask campaign [--long] [--seed N] [--only PART] [--binary FILE]`: holds the binary against its promises with what users and machines do to it, and prints
-//! how often that was tried and how often it was right.
+//! `cargo xtask campaign [--long] [--seed N] [--only PART] [--binary FILE]`: holds the binary against its
+//! promises with what users and machines do to it, and prints how often that was tried and how often it was
+//! right.
 //!
-//! * `lines`   command lines that cannot be followed: the promised code, a message that names the value, in two seconds;
-//! * `inputs`  damaged hwloc files, placement documents and files that are none: refused or read, never a crash, never a wait;
-//! * `exports` documents of all kinds, whole and damaged, in every form: refused, or read by a parser of the form (`readers`);
-//! * `kills`   SIGKILL at any time, with a fast disk and with a slow one: the document is whole and lacks no more than docs/results.md says, and nothing lies beside it;
-//! * `faults`  drivers that fail in one way, and in two at once, on eight stand-in devices: a document, and no process ends by a signal;
+//! * `lines` command lines that cannot be followed: the promised code, a message that names the value, in two
+//!   seconds;
+//! * `inputs` damaged hwloc files, placement documents and files that are none: refused or read, never a
+//!   crash, never a wait;
+//! * `exports` documents of all kinds, whole and damaged, in every form: refused, or read by a parser of the
+//!   form (`readers`);
+//! * `kills` SIGKILL at any time, with a fast disk and with a slow one: the document is whole and lacks no
+//!   more than docs/results.md says, and nothing lies beside it;
+//! * `faults` drivers that fail in one way, and in two at once, on eight stand-in devices: a document, and no
+//!   process ends by a signal;
 //! * `disks`   disks without room, folders that go away: the table comes, and the document is somewhere;
-//! * `environment` variables that are no text, too long, or tell of launches that cannot be: no panic, no silence, nothing that steers a terminal;
+//! * `environment` variables that are no text, too long, or tell of launches that cannot be: no panic, no
+//!   silence, nothing that steers a terminal;
 //! * `limits`  of files, processes and memory: a result or a message of every command that writes;
-//! * `stalls`  drivers whose calls never return, at each call, with an exit handler that waits for them: the limit holds;
+//! * `stalls` drivers whose calls never return, at each call, with an exit handler that waits for them: the
+//!   limit holds;
 //! * `containers` two processes of one number, one host and one folder: each file is its own;
 //! * `calls`   every system call that can fail fails once, in every command;
 //! * `messages` every call of MPI that two ranks make fails once, under each MPI that is here;
-//! * `signals` every signal that ends a run, at every command that keeps something, a trial's program among them.
+//! * `signals` every signal that ends a run, at every command that keeps something, a trial's program among
+//!   them.
 //!
-//! The short campaign is part of `cargo xtask test` and takes less than a minute; `--long` takes the figures that releases are held against. All that is drawn comes from
-//! the seed, so a finding can be had again. Left out: several nodes and launchers, which the tests of `slurm` have.
+//! The short campaign is part of `cargo xtask test` and takes less than a minute; `--long` takes the figures
+//! that releases are held against. All that is drawn comes from the seed, so a finding can be had again. Left
+//! out: several nodes and launchers, which the tests of `slurm` have.
 
 mod calls;
 mod containers;
@@ -140,7 +150,10 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
         }
     }
     if !binary.exists() {
-        bail!("{} is not there: build it (cargo build), or name another one with --binary FILE", binary.display());
+        bail!(
+            "{} is not there: build it (cargo build), or name another one with --binary FILE",
+            binary.display()
+        );
     }
     let folder = root.join("target/campaign");
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
@@ -163,8 +176,11 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
         bail!("--only {other}: the parts are {}", parts.map(|(name, _)| name).join(", "));
     }
     let libraries = Libraries::new(root, &folder);
-    let chosen: Vec<_> =
-        parts.into_iter().enumerate().filter(|(_, (name, _))| only.as_ref().is_none_or(|only| name == only)).collect();
+    let chosen: Vec<_> = parts
+        .into_iter()
+        .enumerate()
+        .filter(|(_, (name, _))| only.as_ref().is_none_or(|only| name == only))
+        .collect();
     let tried = |&(at, (name, fight)): &(usize, (&'static str, Fight))| {
         let own = folder.join(name);
         std::fs::create_dir_all(&own).with_context(|| format!("cannot make {}", own.display()))?;
@@ -174,12 +190,15 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
         Ok(tally)
     };
     // Those that wait for calls that never return, for launches, and the others.
-    let (waiting, others): (Vec<_>, Vec<_>) = chosen.into_iter().partition(|(_, (name, _))| WAIT.contains(name));
+    let (waiting, others): (Vec<_>, Vec<_>) =
+        chosen.into_iter().partition(|(_, (name, _))| WAIT.contains(name));
     let tallies = thread::scope(|scope| {
         let waiting: Vec<_> = waiting.iter().map(|part| scope.spawn(|| tried(part))).collect();
         let mut tallies: Vec<Result<Tally>> = others.iter().map(tried).collect();
         tallies.extend(
-            waiting.into_iter().map(|part| part.join().unwrap_or_else(|_| bail!("a part of the campaign panicked"))),
+            waiting
+                .into_iter()
+                .map(|part| part.join().unwrap_or_else(|_| bail!("a part of the campaign panicked"))),
         );
         tallies.into_iter().collect::<Result<Vec<Tally>>>()
     })?;

@@ -1,8 +1,10 @@
-//! This checkout: its root, and its `target/`, where cargo builds for these commands, because their steps and the tests look there for what was built.
+//! This checkout: its root, and its `target/`, where cargo builds for these commands, because their steps and
+//! the tests look there for what was built.
 //!
-//! Users have cargo build elsewhere, by CARGO_TARGET_DIR or by `build.target-dir` in a configuration file. The variable goes before the file, so a
-//! command that does not have it as it must be starts itself anew with it. The MPI plug-in is what is built for a user's own binary: it goes where the
-//! variable says ([`folder`]).
+//! Users have cargo build elsewhere, by CARGO_TARGET_DIR or by `build.target-dir` in a configuration file.
+//! The variable goes before the file, so a command that does not have it as it must be starts itself anew
+//! with it. The MPI plug-in is what is built for a user's own binary: it goes where the variable says
+//! ([`folder`]).
 
 use std::convert::Infallible;
 use std::ffi::OsStr;
@@ -15,11 +17,11 @@ use anyhow::{Context, Result};
 /// Cargo's variable.
 const NAME: &str = "CARGO_TARGET_DIR";
 
-/// The repository's root: the folder above this package. Cargo names the package when it runs us; the path of the build is
-/// what remains when the program is started by hand.
+/// The repository's root: the folder above this package. Cargo names the package when it runs us; the path of
+/// the build is what remains when the program is started by hand.
 pub fn root() -> PathBuf {
-    let package =
-        std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
+    let package = std::env::var_os("CARGO_MANIFEST_DIR")
+        .map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
     package.parent().map_or(package.clone(), Path::to_path_buf)
 }
 
@@ -45,7 +47,8 @@ pub fn build_here(root: &Path) -> Result<()> {
     anew(&wanted).map(|never| match never {})
 }
 
-/// Whether what is given is the folder wanted, also where that is given from the folder in which the command was started.
+/// Whether what is given is the folder wanted, also where that is given from the folder in which the command
+/// was started.
 fn is(given: &OsStr, wanted: &Path) -> bool {
     std::path::absolute(given).is_ok_and(|given| given == wanted)
 }

@@ -5,8 +5,8 @@ use std::path::Path;
 use anyhow::Result;
 
 use crate::{
-    bench, bindings, calibrate, campaign, demo, dist, kernels, launch_truth, mpi_plugin, recipes, sanitize, schema,
-    setup, site, slurm_truth, test, tidy,
+    bench, bindings, calibrate, campaign, demo, dist, kernels, launch_truth, mpi_plugin, recipes, sanitize,
+    schema, setup, site, slurm_truth, test, tidy,
 };
 
 /// A command: its name, its line in the help, what it does.
@@ -19,28 +19,47 @@ pub const COMMANDS: &[Command] = &[
     ("test", "setup, then format, lints, tidy and every test: what CI runs", test::run),
     (
         "tidy",
-        "check what no compiler checks: dependency directions, module docs, unsafe, the schema [--figures: sizes and counts]",
+        "check what no compiler checks: dependency directions, module docs, unsafe, the schema [--figures: \
+         sizes and counts]",
         tidy::run,
     ),
     ("schema", "write the documents' schemas, crates/report/schema, from the types", schema::run),
     ("bindings", "write HIP's declarations from ROCm's header, by bindgen [--include FOLDER]", bindings::run),
     (
         "kernels",
-        "assemble and compile the GPU kernels for every architecture; needs no GPU [--nvrtc LIBRARY: make their PTX]",
+        "assemble and compile the GPU kernels for every architecture; needs no GPU [--nvrtc LIBRARY: make \
+         their PTX]",
         kernels::run,
     ),
-    ("bench", "the performance targets, measured beside other programs [options of bench/run.sh]", bench::run),
-    ("mpi-plugin", "the MPI plug-in, with the site's mpicc, by the binary [--out FILE | --each]", mpi_plugin::run),
-    ("site", "the pages as a site with a search, in target/site/pages; a link to nothing is an error", site::run),
+    (
+        "bench",
+        "the performance targets, measured beside other programs [options of bench/run.sh]",
+        bench::run,
+    ),
+    (
+        "mpi-plugin",
+        "the MPI plug-in, with the site's mpicc, by the binary [--out FILE | --each]",
+        mpi_plugin::run,
+    ),
+    (
+        "site",
+        "the pages as a site with a search, in target/site/pages; a link to nothing is an error",
+        site::run,
+    ),
     ("recipes", "write the list of crates in EasyBuild's recipe, from Cargo.lock", recipes::run),
     (
         "launch-truth",
-        "what the installed MPI launchers do with thousands of lines on saved machines, as tables for the tests [--prefix FOLDER, --only FAMILY, --jobs N, --again]",
+        "what the installed MPI launchers do with thousands of lines on saved machines, as tables for the \
+         tests [--prefix FOLDER, --only FAMILY, --jobs N, --again]",
         launch_truth::run,
     ),
     ("calibrate", "how often each verdict is wrong, by simulation [VERDICT]… [--short]", calibrate::run),
     ("campaign", "bad input, kills and faults, counted [--long] [--seed N] [--binary FILE]", campaign::run),
-    ("slurm-truth", "what a real Slurm does with srun lines, as the tests' table [MACHINE]", slurm_truth::run),
+    (
+        "slurm-truth",
+        "what a real Slurm does with srun lines, as the tests' table [MACHINE]",
+        slurm_truth::run,
+    ),
     (
         "sanitize",
         "tests under Miri and the sanitizers [--only miri|address|thread] [--target-dir FOLDER]",
@@ -48,7 +67,8 @@ pub const COMMANDS: &[Command] = &[
     ),
     (
         "dist",
-        "release archives, .deb, .rpm and wheels in target/dist [--arch A, --hwloc SOURCE, --no-plugins, --prove]",
+        "release archives, .deb, .rpm and wheels in target/dist [--arch A, --hwloc SOURCE, --no-plugins, \
+         --prove]",
         dist::run,
     ),
 ];

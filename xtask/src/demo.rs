@@ -1,6 +1,8 @@
-//! `cargo xtask demo`: from a fresh clone to this machine's own figures, every step shown as it would be typed.
+//! `cargo xtask demo`: from a fresh clone to this machine's own figures, every step shown as it would be
+//! typed.
 //!
-//! It asks for nothing special: with GPUs the copies go to them, without one the host backend runs and says so.
+//! It asks for nothing special: with GPUs the copies go to them, without one the host backend runs and says
+//! so.
 
 use std::path::Path;
 use std::process::Command;

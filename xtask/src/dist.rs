@@ -1,13 +1,16 @@
-//! `cargo xtask dist`: release archives, packages and wheels for clusters, one for each architecture, made on one Debian machine; nothing in them is newer than RHEL 8.
+//! `cargo xtask dist`: release archives, packages and wheels for clusters, one for each architecture, made on
+//! one Debian machine; nothing in them is newer than RHEL 8.
 //!
 //! ```text
 //! tools ─► hwloc (static) ─► binary, plug-ins ─► tree ─► every ELF held against glibc 2.28 ─► .tar.xz, .deb, .rpm, wheel ─► SHA256SUMS
 //! ```
 //!
-//! The binary is linked with glibc at run time, never statically: a static program cannot open a GPU driver. zig has the symbols of every glibc,
-//! so `cargo zigbuild` links for one as old as is wanted, for both architectures, without a container. hwloc is built in, because clusters have
-//! none or an old one. What the archives promise (architecture, glibc, size, needed libraries) is read from the files themselves; `--prove` runs them
-//! in the oldest system that can be had. Left out: musl, because a static program opens no driver.
+//! The binary is linked with glibc at run time, never statically: a static program cannot open a GPU driver.
+//! zig has the symbols of every glibc, so `cargo zigbuild` links for one as old as is wanted, for both
+//! architectures, without a container. hwloc is built in, because clusters have none or an old one. What the
+//! archives promise (architecture, glibc, size, needed libraries) is read from the files themselves;
+//! `--prove` runs them in the oldest system that can be had. Left out: musl, because a static program opens
+//! no driver.
 
 mod binary;
 mod distro;
@@ -99,9 +102,11 @@ impl Folders {
         format!("numabench-{}-{}-linux-gnu", env!("CARGO_PKG_VERSION"), arch.name())
     }
 
-    /// When the commit was made that is built, in seconds since 1970: what is packed has the same bytes, whoever packs it and when.
+    /// When the commit was made that is built, in seconds since 1970: what is packed has the same bytes,
+    /// whoever packs it and when.
     pub fn epoch(&self) -> String {
-        let epoch = step::told(Command::new("git").args(["log", "-1", "--format=%ct"]).current_dir(&self.root));
+        let epoch =
+            step::told(Command::new("git").args(["log", "-1", "--format=%ct"]).current_dir(&self.root));
         epoch.ok().filter(|epoch| !epoch.is_empty()).unwrap_or_else(|| "0".into())
     }
 
@@ -128,13 +133,18 @@ fn options(args: &[String]) -> Result<Options> {
             "--arch" => {
                 let name = words.next().context("--arch takes x86_64 or aarch64")?;
                 let arch = Arch::ALL.into_iter().find(|arch| arch.name() == name);
-                options.archs.push(arch.with_context(|| format!("--arch {name:?}; allowed: x86_64, aarch64"))?);
+                options
+                    .archs
+                    .push(arch.with_context(|| format!("--arch {name:?}; allowed: x86_64, aarch64"))?);
             }
-            "--hwloc" => options.hwloc = Some(words.next().context("--hwloc takes hwloc's source archive")?.into()),
+            "--hwloc" => {
+                options.hwloc = Some(words.next().context("--hwloc takes hwloc's source archive")?.into())
+            }
             "--no-plugins" => options.no_plugins = true,
             "--prove" => options.prove = true,
             other => bail!(
-                "unknown argument {other:?}; allowed: --arch x86_64|aarch64, --hwloc SOURCE.tar.*, --no-plugins, --prove"
+                "unknown argument {other:?}; allowed: --arch x86_64|aarch64, --hwloc SOURCE.tar.*, \
+                 --no-plugins, --prove"
             ),
         }
     }
@@ -148,14 +158,18 @@ fn options(args: &[String]) -> Result<Options> {
 pub fn run(root: &Path, args: &[String]) -> Result<()> {
     let options = options(args)?;
     let folders = Folders { root: root.to_path_buf(), dist: root.join("target/dist") };
-    std::fs::create_dir_all(&folders.dist).with_context(|| format!("cannot make {}", folders.dist.display()))?;
+    std::fs::create_dir_all(&folders.dist)
+        .with_context(|| format!("cannot make {}", folders.dist.display()))?;
     let tools = tools::ready(&folders, &options.archs)?;
     let source = hwloc::source(&folders, options.hwloc.as_deref())?;
     for &arch in &options.archs {
         let hwloc = hwloc::built(&folders, &tools, &source, arch)?;
         let built = binary::built(&folders, &tools, &hwloc, arch)?;
-        let plugins =
-            if options.no_plugins || arch != Arch::X86 { Vec::new() } else { plugins::built(&folders, &tools, arch)? };
+        let plugins = if options.no_plugins || arch != Arch::X86 {
+            Vec::new()
+        } else {
+            plugins::built(&folders, &tools, arch)?
+        };
         tree::laid_out(&folders, &source, arch, &built, &plugins)?;
         check(&folders.tree(arch), arch)?;
         pack(&folders, arch)?;
@@ -220,9 +234,11 @@ fn pack(folders: &Folders, arch: Arch) -> Result<()> {
 
 /// The sums of all that this version is given out as, in `SHA256SUMS`.
 fn sums(dist: &Path) -> Result<()> {
-    let names = listed(dist)?.into_iter().filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
+    let names =
+        listed(dist)?.into_iter().filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
     let given: Vec<String> = names.filter(|name| is_given_out(name)).collect();
-    let sums = Command::new("sha256sum").args(&given).current_dir(dist).output().context("cannot run sha256sum")?;
+    let sums =
+        Command::new("sha256sum").args(&given).current_dir(dist).output().context("cannot run sha256sum")?;
     if !sums.status.success() {
         bail!("sha256sum: {}", String::from_utf8_lossy(&sums.stderr));
     }
@@ -268,8 +284,12 @@ mod tests {
     #[test]
     fn sums_are_made_of_what_this_version_is_given_out_as_and_of_nothing_else() {
         let version = env!("CARGO_PKG_VERSION");
-        for end in ["-x86_64-linux-gnu.tar.xz", "-1_amd64.deb", "-1.x86_64.rpm", "-py3-none-manylinux_2_28_x86_64.whl"]
-        {
+        for end in [
+            "-x86_64-linux-gnu.tar.xz",
+            "-1_amd64.deb",
+            "-1.x86_64.rpm",
+            "-py3-none-manylinux_2_28_x86_64.whl",
+        ] {
             assert!(is_given_out(&format!("numabench-{version}{end}")), "{end}");
         }
         assert!(is_given_out(&format!("numabench_{version}-1_arm64.deb")));
@@ -282,12 +302,16 @@ mod tests {
     #[test]
     fn cargo_binstall_looks_for_the_archive_and_the_folder_that_are_made() -> Result<()> {
         let manifest = std::fs::read_to_string(
-            Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("no root")?.join("crates/numabench/Cargo.toml"),
+            Path::new(env!("CARGO_MANIFEST_DIR"))
+                .parent()
+                .context("no root")?
+                .join("crates/numabench/Cargo.toml"),
         )?;
         let table = manifest.split("[package.metadata.binstall]").nth(1).context("no table")?;
         for arch in Arch::ALL {
-            let filled =
-                table.replace("{ version }", env!("CARGO_PKG_VERSION")).replace("{ target-arch }", arch.name());
+            let filled = table
+                .replace("{ version }", env!("CARGO_PKG_VERSION"))
+                .replace("{ target-arch }", arch.name());
             let name = Folders::name(arch);
             assert!(filled.contains(&format!("/v{}/{name}.tar.xz\"", env!("CARGO_PKG_VERSION"))), "{filled}");
             assert!(filled.contains(&format!("\"{name}/bin/{{ bin }}")), "{filled}");
@@ -296,11 +320,13 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_with_a_program_of_this_machine_is_refused_where_its_glibc_or_architecture_is_another() -> Result<()> {
+    fn a_tree_with_a_program_of_this_machine_is_refused_where_its_glibc_or_architecture_is_another()
+    -> Result<()> {
         let tree = tempfile::tempdir()?;
         std::fs::create_dir(tree.path().join("bin"))?;
         std::fs::copy(std::env::current_exe()?, tree.path().join("bin/other"))?;
-        let other = Arch::ALL.into_iter().find(|arch| !arch.is_here()).context("one is not this machine's")?;
+        let other =
+            Arch::ALL.into_iter().find(|arch| !arch.is_here()).context("one is not this machine's")?;
         let error = check(tree.path(), other).expect_err("of another machine").to_string();
         assert!(error.contains(std::env::consts::ARCH) && error.contains(other.name()), "{error}");
         Ok(())

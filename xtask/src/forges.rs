@@ -1,7 +1,8 @@
-//! The files that only a forge reads, held against the forges' own schemas: workflows, forms for issues, pipelines handed to sites, the citation.
+//! The files that only a forge reads, held against the forges' own schemas: workflows, forms for issues,
+//! pipelines handed to sites, the citation.
 //!
-//! No runner is at hand when a change is made, and a key that a forge does not know ends a workflow before its first step. The schemas come with
-//! `check-jsonschema`, in the Python environment of the tests.
+//! No runner is at hand when a change is made, and a key that a forge does not know ends a workflow before
+//! its first step. The schemas come with `check-jsonschema`, in the Python environment of the tests.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,7 +11,8 @@ use anyhow::Result;
 
 use crate::{python_tools, step};
 
-/// The schema's name, what has to be done to a file before (GitLab has a tag of its own in YAML), and the files.
+/// The schema's name, what has to be done to a file before (GitLab has a tag of its own in YAML), and the
+/// files.
 const FILES: [(&str, &[&str], &[&str]); 5] = [
     (
         "vendor.github-workflows",
@@ -22,7 +24,11 @@ const FILES: [(&str, &[&str], &[&str]); 5] = [
             "contrib/github/numabench.yml",
         ],
     ),
-    ("vendor.github-issue-forms", &[], &[".github/ISSUE_TEMPLATE/bug.yml", ".github/ISSUE_TEMPLATE/wrong-number.yml"]),
+    (
+        "vendor.github-issue-forms",
+        &[],
+        &[".github/ISSUE_TEMPLATE/bug.yml", ".github/ISSUE_TEMPLATE/wrong-number.yml"],
+    ),
     ("vendor.github-issue-config", &[], &[".github/ISSUE_TEMPLATE/config.yml"]),
     ("vendor.gitlab-ci", &["--data-transform", "gitlab-ci"], &["contrib/gitlab/numabench.gitlab-ci.yml"]),
     ("vendor.citation-file-format", &[], &["CITATION.cff"]),
@@ -55,7 +61,8 @@ mod tests {
     #[test]
     fn every_file_of_a_forge_is_held_against_a_schema() -> Result<()> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
-        let held: Vec<_> = FILES.iter().flat_map(|(.., files)| files.iter()).map(|file| root.join(file)).collect();
+        let held: Vec<_> =
+            FILES.iter().flat_map(|(.., files)| files.iter()).map(|file| root.join(file)).collect();
         for folder in [".github/workflows", ".github/ISSUE_TEMPLATE", "contrib/github", "contrib/gitlab"] {
             for entry in std::fs::read_dir(root.join(folder))? {
                 let path = entry?.path();

@@ -1,8 +1,12 @@
-//! `cargo xtask kernels`: the vendors' own compilers take the kernels for every architecture that numabench runs on. No GPU is needed.
+//! `cargo xtask kernels`: the vendors' own compilers take the kernels for every architecture that numabench
+//! runs on. No GPU is needed.
 //!
-//! CUDA's kernels are PTX text that the driver compiles, so NVIDIA's assembler (`ptxas`: the CUDA toolkit's, or that of the Python package
-//! `nvidia-cuda-nvcc-cu12`) is the judge; HIP's are source text that ROCm's compiler at run time takes (`libhiprtc`, or `libamdhip64` up to ROCm 6).
-//! What is committed is what runs; all PTX but that of the kernel that spins, which HIP needs none of, is made of source (`programs`) when `--nvrtc` names NVIDIA's compiler at run time. A compiler that this machine lacks is named, and with none of them the command fails.
+//! CUDA's kernels are PTX text that the driver compiles, so NVIDIA's assembler (`ptxas`: the CUDA toolkit's,
+//! or that of the Python package `nvidia-cuda-nvcc-cu12`) is the judge; HIP's are source text that ROCm's
+//! compiler at run time takes (`libhiprtc`, or `libamdhip64` up to ROCm 6). What is committed is what runs;
+//! all PTX but that of the kernel that spins, which HIP needs none of, is made of source (`programs`) when
+//! `--nvrtc` names NVIDIA's compiler at run time. A compiler that this machine lacks is named, and with none
+//! of them the command fails.
 
 pub mod programs;
 
@@ -45,10 +49,13 @@ fn assembled(root: &Path) -> Result<bool> {
     let files = own.chain(programs::all().into_iter().map(|made| (made.file, made.capability)));
     for (file, least) in files {
         let (file, mut took) = (file.display(), Vec::new());
-        let newer = |architecture: &&str| architecture[3..].parse().is_ok_and(|capability: u32| capability >= least);
+        let newer =
+            |architecture: &&str| architecture[3..].parse().is_ok_and(|capability: u32| capability >= least);
         for architecture in CUDA.into_iter().filter(newer) {
             let mut ptxas = Command::new("ptxas");
-            ptxas.args(["--gpu-name", architecture, "--output-file", "/dev/null"]).arg(root.join(file.to_string()));
+            ptxas
+                .args(["--gpu-name", architecture, "--output-file", "/dev/null"])
+                .arg(root.join(file.to_string()));
             let output = ptxas.output()?;
             let said = [output.stdout, output.stderr].concat();
             let said = String::from_utf8_lossy(&said);
@@ -71,14 +78,16 @@ fn is_unknown(said: &str) -> bool {
     said.contains("is not defined for option 'gpu-name'")
 }
 
-/// Whether there is ROCm's compiler; it took everything that it knows. A process for each architecture: ROCm 5's dies at a name that it does not know.
+/// Whether there is ROCm's compiler; it took everything that it knows. A process for each architecture: ROCm
+/// 5's dies at a name that it does not know.
 fn compiled(root: &Path) -> Result<bool> {
     const EXAMPLE: &str = "hip_kernels";
     let build = ["build", "--quiet", "--package", "numabench-backend-hip", "--example", EXAMPLE];
     step::run(Command::new("cargo").args(build).current_dir(root))?;
     let mut took = 0;
     for architecture in HIP {
-        let output = Command::new(root.join("target/debug/examples").join(EXAMPLE)).arg(architecture).output()?;
+        let output =
+            Command::new(root.join("target/debug/examples").join(EXAMPLE)).arg(architecture).output()?;
         let said = String::from_utf8_lossy(&output.stdout);
         match output.status.code() {
             Some(0) => {

@@ -1,10 +1,14 @@
-//! `cargo xtask launch-truth`: what real launchers do with thousands of lines on saved machines, as the tables in `crates/launchers/tests/truth`.
+//! `cargo xtask launch-truth`: what real launchers do with thousands of lines on saved machines, as the
+//! tables in `crates/launchers/tests/truth`.
 //!
-//! Every launcher that is found (on the PATH, and below folders given with `--prefix`) starts every line of its family, for real: hwloc tells it a saved
-//! machine, and a preloaded library writes a binding down instead of doing it (`recorder.c`), so that two cores serve for 96. Lines that the table already
-//! has for a version are not started again, unless `--again` says so: a new version is added by one call where it is installed.
+//! Every launcher that is found (on the PATH, and below folders given with `--prefix`) starts every line of
+//! its family, for real: hwloc tells it a saved machine, and a preloaded library writes a binding down
+//! instead of doing it (`recorder.c`), so that two cores serve for 96. Lines that the table already has for a
+//! version are not started again, unless `--again` says so: a new version is added by one call where it is
+//! installed.
 //!
-//! `launcher` finds launchers, `machine` reads saved machines, `open_mpi`, `mpich` and `intel_mpi` draw the lines, `start` starts one, `table` is the file.
+//! `launcher` finds launchers, `machine` reads saved machines, `open_mpi`, `mpich` and `intel_mpi` draw the
+//! lines, `start` starts one, `table` is the file.
 
 mod intel_mpi;
 mod launcher;
@@ -49,7 +53,8 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     }
     if found.is_empty() {
         bail!(
-            "no mpirun or mpiexec of Open MPI, MPICH or Intel MPI is here: install one, or name its folder with --prefix"
+            "no mpirun or mpiexec of Open MPI, MPICH or Intel MPI is here: install one, or name its folder \
+             with --prefix"
         );
     }
 
@@ -78,7 +83,9 @@ fn parse(args: &[String]) -> Result<Asked> {
             "--only" => asked.only = Some(value()?),
             "--jobs" => asked.jobs = Some(value()?.parse().context("--jobs: write a whole number")?),
             "--again" => asked.again = true,
-            _ => bail!("{word} is no option: --prefix FOLDER, --only open-mpi|mpich|intel-mpi, --jobs N, --again"),
+            _ => bail!(
+                "{word} is no option: --prefix FOLDER, --only open-mpi|mpich|intel-mpi, --jobs N, --again"
+            ),
         }
     }
     Ok(asked)

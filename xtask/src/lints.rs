@@ -1,7 +1,9 @@
-//! Everything compiled once, with clippy as the compiler: what a test runs is linted as it is compiled, where `cargo clippy` would compile it all a second time.
+//! Everything compiled once, with clippy as the compiler: what a test runs is linted as it is compiled, where
+//! `cargo clippy` would compile it all a second time.
 //!
-//! Cargo has a place for this ([`WRAPPER`], which `cargo clippy` sets as well), and repeats the warnings of what it need not compile again. Whoever compiles without it afterwards
-//! (`cargo nextest run`) has files of his own. Each warning is an error here, but the tests run all the same.
+//! Cargo has a place for this ([`WRAPPER`], which `cargo clippy` sets as well), and repeats the warnings of
+//! what it need not compile again. Whoever compiles without it afterwards (`cargo nextest run`) has files of
+//! his own. Each warning is an error here, but the tests run all the same.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -38,7 +40,9 @@ pub fn linting(mut cargo: Command) -> Command {
 /// Something does not compile, or there are warnings: all have been printed.
 pub fn compile(root: &Path, packages: &[&str]) -> Result<()> {
     if !is_here() {
-        eprintln!("test: note: compiled without lints: `{CLIPPY}` is not installed (rustup component add clippy)");
+        eprintln!(
+            "test: note: compiled without lints: `{CLIPPY}` is not installed (rustup component add clippy)"
+        );
     }
     let mut cargo = linting(Command::new("cargo"));
     cargo.args(["test", "--no-run", "--message-format", "json"]).args(packages).current_dir(root);
@@ -85,7 +89,8 @@ mod tests {
 
     #[test]
     fn warnings_are_counted_and_notes_and_other_lines_are_not() -> Result<()> {
-        let lines = [message("warning"), message("note"), "a line of a build script".to_owned(), message("warning")];
+        let lines =
+            [message("warning"), message("note"), "a line of a build script".to_owned(), message("warning")];
         assert_eq!(print_warnings(lines.join("\n").as_bytes())?, 2);
         Ok(())
     }

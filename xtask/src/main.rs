@@ -1,6 +1,8 @@
-//! `cargo xtask COMMAND`: everything this repository does to itself, in Rust and without a build tool to install.
+//! `cargo xtask COMMAND`: everything this repository does to itself, in Rust and without a build tool to
+//! install.
 //!
-//! It builds without hwloc, MPI or a driver: `setup` installs the rest. One file a command, a function of the root and its arguments.
+//! It builds without hwloc, MPI or a driver: `setup` installs the rest. One file a command, a function of the
+//! root and its arguments.
 
 mod bench;
 mod bindings;

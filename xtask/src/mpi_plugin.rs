@@ -1,11 +1,13 @@
-//! `cargo xtask mpi-plugin`: the MPI plug-in, built with the site's MPI and put beside the binary: in CARGO_TARGET_DIR where that is set.
+//! `cargo xtask mpi-plugin`: the MPI plug-in, built with the site's MPI and put beside the binary: in
+//! CARGO_TARGET_DIR where that is set.
 //!
-//! The MPI is that of `MPICC`, or the one rsmpi's own search finds (`MPI_PKG_CONFIG`, Cray's `CRAY_MPICH_DIR`, `mpicc`). Each has a target folder
-//! of its own, because rsmpi's build does not notice that MPICC has changed. What was built is opened afterwards: it says itself which
-//! MPI it got, and one that cannot be opened is found here and not in a job.
+//! The MPI is that of `MPICC`, or the one rsmpi's own search finds (`MPI_PKG_CONFIG`, Cray's
+//! `CRAY_MPICH_DIR`, `mpicc`). Each has a target folder of its own, because rsmpi's build does not notice
+//! that MPICC has changed. What was built is opened afterwards: it says itself which MPI it got, and one that
+//! cannot be opened is found here and not in a job.
 //!
-//! `--each` builds one for every MPI of this machine into target/mpi/NAME, where tests look for them. Nothing but this file
-//! builds the plug-in, so that no other command needs an MPI.
+//! `--each` builds one for every MPI of this machine into target/mpi/NAME, where tests look for them. Nothing
+//! but this file builds the plug-in, so that no other command needs an MPI.
 
 use std::ffi::{OsStr, OsString};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -27,7 +29,8 @@ const BEFORE_MPICC: [&str; 2] = ["MPI_PKG_CONFIG", "CRAY_MPICH_DIR"];
 const HINTS: [(&str, &str); 3] = [
     (
         "Unable to find libclang",
-        "bindgen needs clang's library: load a module of clang or LLVM, or let LIBCLANG_PATH name the folder of libclang.so",
+        "bindgen needs clang's library: load a module of clang or LLVM, or let LIBCLANG_PATH name the folder \
+         of libclang.so",
     ),
     // stddef.h and its like are no part of libc.
     ("fatal error: 'std", "clang's own headers are missing (Debian splits them off)"),
@@ -55,10 +58,12 @@ pub fn lacking() -> Option<String> {
     if compilers().is_empty() {
         return Some("no MPI compiler (mpicc) is on the PATH".into());
     }
-    (!present(Probe::Libclang)).then(|| "bindgen's libclang is not found (libclang-dev, or LIBCLANG_PATH)".into())
+    (!present(Probe::Libclang))
+        .then(|| "bindgen's libclang is not found (libclang-dev, or LIBCLANG_PATH)".into())
 }
 
-/// Lints the plug-in against the first of this machine's MPIs, in the folder and with the profile it is built with: what it depends on is there.
+/// Lints the plug-in against the first of this machine's MPIs, in the folder and with the profile it is built
+/// with: what it depends on is there.
 ///
 /// # Errors
 /// Clippy has findings, or the plug-in does not compile.
@@ -68,7 +73,8 @@ pub fn lint(root: &Path) -> Result<()> {
     step::run(clippy.args(["--", "-D", "warnings"]))
 }
 
-/// This program's file; asked before it is compiled anew, because the kernel has no name for a file that was replaced.
+/// This program's file; asked before it is compiled anew, because the kernel has no name for a file that was
+/// replaced.
 ///
 /// # Errors
 /// The kernel does not say.
@@ -76,7 +82,8 @@ pub fn this_program() -> Result<PathBuf> {
     std::env::current_exe().context("cannot find this program")
 }
 
-/// One plug-in for each MPI of this machine, each in a process of its own of this program: two MPIs cannot be opened in one.
+/// One plug-in for each MPI of this machine, each in a process of its own of this program: two MPIs cannot be
+/// opened in one.
 ///
 /// # Errors
 /// There is no MPI, or one cannot be built or opened.
@@ -91,12 +98,15 @@ pub fn each(root: &Path, xtask: &Path) -> Result<()> {
             begin_with(root, &other, &folder)?;
         }
         let out = root.join("target/mpi").join(mpicc).join(abi::FILE_NAME);
-        step::run(Command::new(xtask).args(["mpi-plugin", "--out"]).arg(out).env("MPICC", mpicc).current_dir(root))?;
+        step::run(
+            Command::new(xtask).args(["mpi-plugin", "--out"]).arg(out).env("MPICC", mpicc).current_dir(root),
+        )?;
     }
     Ok(())
 }
 
-/// Makes a target folder out of another MPI's: all but the MPI's own layer, which does not notice that it is another's, is the same.
+/// Makes a target folder out of another MPI's: all but the MPI's own layer, which does not notice that it is
+/// another's, is the same.
 fn begin_with(root: &Path, other: &Path, folder: &Path) -> Result<()> {
     step::run(Command::new("cp").arg("-a").arg(other).arg(folder))?;
     let clean = ["clean", "--release", "--package", "mpi-sys", "--target-dir"];
@@ -108,7 +118,8 @@ fn build_plugin(root: &Path, out: &Path) -> Result<()> {
     let elsewhere = BEFORE_MPICC.iter().any(|variable| std::env::var_os(variable).is_some());
     if mpicc.is_none() && !elsewhere && !on_path("mpicc") {
         bail!(
-            "there is no `mpicc`: load the MPI module that your launcher starts programs of, or set MPICC to its compiler. {}",
+            "there is no `mpicc`: load the MPI module that your launcher starts programs of, or set MPICC to \
+             its compiler. {}",
             by_hand()
         );
     }
@@ -157,16 +168,21 @@ fn target(root: &Path, mpicc: Option<&OsStr>) -> Result<PathBuf> {
         let mpicc = mpicc.unwrap_or(OsStr::new("mpicc"));
         let name = mpicc.to_string_lossy();
         let shown = Command::new(mpicc).arg("-show").output();
-        let shown = shown.with_context(|| format!("cannot run `{name} -show`: is MPICC an MPI's compiler?"))?;
+        let shown =
+            shown.with_context(|| format!("cannot run `{name} -show`: is MPICC an MPI's compiler?"))?;
         if !shown.status.success() || shown.stdout.is_empty() {
-            bail!("`{name} -show` ended with {}: MPICC must name an MPI's compiler, as mpicc is", shown.status);
+            bail!(
+                "`{name} -show` ended with {}: MPICC must name an MPI's compiler, as mpicc is",
+                shown.status
+            );
         }
         (mpicc, shown.stdout).hash(&mut hasher);
     }
     Ok(checkout::folder(root).join("mpi").join(format!("{:016x}", hasher.finish())))
 }
 
-/// Runs the build with its messages as they come, and says what bindgen's usual failures mean: it only panics.
+/// Runs the build with its messages as they come, and says what bindgen's usual failures mean: it only
+/// panics.
 fn run_with_hints(build: &mut Command) -> Result<()> {
     let line = step::line(build);
     eprintln!("$ {line}");
@@ -201,20 +217,25 @@ mod tests {
 
     #[test]
     fn bindgens_failures_are_explained_and_other_lines_are_not() {
-        let panicked = "thread 'main' panicked: Unable to find libclang: \"couldn't find any valid shared libraries\"";
+        let panicked =
+            "thread 'main' panicked: Unable to find libclang: \"couldn't find any valid shared libraries\"";
         assert!(hint_for(panicked).is_some_and(|hint| hint.contains("LIBCLANG_PATH")));
         assert!(hint_for("/usr/include/x/mpi.h:90:10: fatal error: 'stddef.h' file not found").is_some());
         assert!(
-            hint_for("src/rsmpi.h:3:10: fatal error: 'mpi.h' file not found").is_some_and(|hint| hint.contains("MPI"))
+            hint_for("src/rsmpi.h:3:10: fatal error: 'mpi.h' file not found")
+                .is_some_and(|hint| hint.contains("MPI"))
         );
         assert_eq!(hint_for("   Compiling mpi-sys v0.2.4"), None);
     }
 
     #[test]
     fn an_mpicc_that_is_none_is_named() {
-        for (no_mpicc, why) in [("no-such-mpicc", "cannot run `no-such-mpicc -show`"), ("false", "`false -show` ended")]
+        for (no_mpicc, why) in
+            [("no-such-mpicc", "cannot run `no-such-mpicc -show`"), ("false", "`false -show` ended")]
         {
-            let error = target(Path::new("/nowhere"), Some(OsStr::new(no_mpicc))).expect_err("no compiler").to_string();
+            let error = target(Path::new("/nowhere"), Some(OsStr::new(no_mpicc)))
+                .expect_err("no compiler")
+                .to_string();
             assert!(error.contains(why), "{error}");
         }
     }

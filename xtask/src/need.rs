@@ -1,8 +1,8 @@
 //! What this repository needs from the system, and how to see whether it is there.
 //!
-//! A need is looked for by what it gives (a program on the PATH, a library pkg-config knows), not by a package's name: a
-//! site that has hwloc from a module needs no package. The names of three families of packages stand beside it; dnf and
-//! zypper both take `pkgconfig(…)`, which spares us their renames.
+//! A need is looked for by what it gives (a program on the PATH, a library pkg-config knows), not by a
+//! package's name: a site that has hwloc from a module needs no package. The names of three families of
+//! packages stand beside it; dnf and zypper both take `pkgconfig(…)`, which spares us their renames.
 
 use std::path::Path;
 use std::process::Command;
@@ -61,8 +61,9 @@ pub const LABS: &[Need] = &[
     need(Probe::Program("chromium"), "chromium", "chromium", "chromium"),
 ];
 
-/// Programs of others that read what is written here: shells their completions, module systems the module files, linters the scripts, pages and pictures, a
-/// browser the reports. Tests without one say what they skipped. Of the two module systems Debian installs one at a time; it is the older one.
+/// Programs of others that read what is written here: shells their completions, module systems the module
+/// files, linters the scripts, pages and pictures, a browser the reports. Tests without one say what they
+/// skipped. Of the two module systems Debian installs one at a time; it is the older one.
 pub const READERS: &[Need] = &[
     need(Probe::Program("shellcheck"), "shellcheck", "ShellCheck", "ShellCheck"),
     need(Probe::Program("fish"), "fish", "fish", "fish"),
@@ -79,8 +80,9 @@ pub const READERS: &[Need] = &[
     ),
 ];
 
-/// What the MPI plug-in and its tests need: both of Debian's MPIs, which lie beside each other, and clang's library and headers for
-/// bindgen. On Fedora and SUSE an MPI is a module to be loaded, and its programs have no such names.
+/// What the MPI plug-in and its tests need: both of Debian's MPIs, which lie beside each other, and clang's
+/// library and headers for bindgen. On Fedora and SUSE an MPI is a module to be loaded, and its programs have
+/// no such names.
 pub const MPI: &[Need] = &[
     need(Probe::Program("mpicc.openmpi"), "libopenmpi-dev", "openmpi-devel", "openmpi4-devel"),
     need(Probe::Program("mpirun.openmpi"), "openmpi-bin", "openmpi", "openmpi4"),
@@ -107,7 +109,8 @@ pub fn present(probe: Probe) -> bool {
     }
 }
 
-/// Whether a file of this name lies in a folder of the PATH, or where daemons are, which is on root's PATH alone.
+/// Whether a file of this name lies in a folder of the PATH, or where daemons are, which is on root's PATH
+/// alone.
 pub fn on_path(name: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).chain(["/usr/sbin".into()]).any(|dir| is_file(&dir.join(name)))
@@ -115,8 +118,9 @@ pub fn on_path(name: &str) -> bool {
 
 /// Looks where clang-sys looks: the folder it is told, the linker's cache, and LLVM's own folders.
 fn has_libclang() -> bool {
-    let cache =
-        ["ldconfig", "/sbin/ldconfig"].iter().find_map(|ldconfig| Command::new(ldconfig).arg("-p").output().ok());
+    let cache = ["ldconfig", "/sbin/ldconfig"]
+        .iter()
+        .find_map(|ldconfig| Command::new(ldconfig).arg("-p").output().ok());
     let cached = cache.is_some_and(|cache| {
         let text = String::from_utf8_lossy(&cache.stdout).into_owned();
         text.lines().any(|line| is_libclang(line.trim_start().split(' ').next().unwrap_or_default()))
@@ -124,8 +128,9 @@ fn has_libclang() -> bool {
     let llvms = ["/usr/lib", "/usr/local"]
         .iter()
         .flat_map(|above| names_in(Path::new(above)).into_iter().map(move |name| (above, name)));
-    let llvms =
-        llvms.filter(|(_, name)| name.starts_with("llvm")).map(|(above, name)| Path::new(above).join(name).join("lib"));
+    let llvms = llvms
+        .filter(|(_, name)| name.starts_with("llvm"))
+        .map(|(above, name)| Path::new(above).join(name).join("lib"));
     let holds = |folder: &Path| is_file(folder) || names_in(folder).iter().any(|name| is_libclang(name));
     std::env::var_os("LIBCLANG_PATH").is_some_and(|told| holds(Path::new(&told)))
         || cached
@@ -135,7 +140,8 @@ fn has_libclang() -> bool {
 fn is_libclang(name: &str) -> bool {
     // libclang-cpp.so is another library.
     name.strip_prefix("libclang").is_some_and(|rest| {
-        rest.starts_with(".so") || (rest.starts_with("-") && rest.contains(".so") && !rest.starts_with("-cpp"))
+        rest.starts_with(".so")
+            || (rest.starts_with("-") && rest.contains(".so") && !rest.starts_with("-cpp"))
     })
 }
 

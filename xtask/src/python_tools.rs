@@ -1,8 +1,9 @@
-//! Programs of others that read what numabench writes, in a Python environment of their own: pandas, Prometheus' parsers, ReFrame, EasyBuild;
-//! and what makes a site of the pages and knows the forges' forms.
+//! Programs of others that read what numabench writes, in a Python environment of their own: pandas,
+//! Prometheus' parsers, ReFrame, EasyBuild; and what makes a site of the pages and knows the forges' forms.
 //!
-//! The environment lies in the user's cache, so that it is made once for all checkouts, and named by what is in it. Nothing is installed on the
-//! machine. Where it cannot be made (no pip, no network), tests that need one of these say that they are skipped.
+//! The environment lies in the user's cache, so that it is made once for all checkouts, and named by what is
+//! in it. Nothing is installed on the machine. Where it cannot be made (no pip, no network), tests that need
+//! one of these say that they are skipped.
 
 use std::env;
 use std::ffi::OsString;
@@ -40,7 +41,9 @@ pub fn ready() -> Result<PathBuf> {
     }
     step::run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder))?;
     step::run(
-        Command::new(folder.join("bin/pip")).args(["install", "--quiet", "--disable-pip-version-check"]).args(PACKAGES),
+        Command::new(folder.join("bin/pip"))
+            .args(["install", "--quiet", "--disable-pip-version-check"])
+            .args(PACKAGES),
     )?;
     std::fs::write(&made, list).with_context(|| format!("cannot write {}", made.display()))?;
     Ok(folder)

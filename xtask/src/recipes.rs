@@ -1,7 +1,8 @@
 //! `cargo xtask recipes`: the list of crates in EasyBuild's recipe, from Cargo.lock.
 //!
-//! EasyBuild fetches every crate by itself and builds without a network, so its recipe names them all. The list is committed, and a test
-//! fails where it is not what the lock file says. The other recipes under `packaging/` leave that to cargo.
+//! EasyBuild fetches every crate by itself and builds without a network, so its recipe names them all. The
+//! list is committed, and a test fails where it is not what the lock file says. The other recipes under
+//! `packaging/` leave that to cargo.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +18,8 @@ const END: &str = "# crates: end\n";
 pub fn run(root: &Path, args: &[String]) -> Result<()> {
     step::no_arguments(args)?;
     let path = recipe(root)?;
-    std::fs::write(&path, written(root, &path)?).with_context(|| format!("cannot write {}", path.display()))?;
+    std::fs::write(&path, written(root, &path)?)
+        .with_context(|| format!("cannot write {}", path.display()))?;
     println!("wrote {}", path.display());
     Ok(())
 }
@@ -29,15 +31,19 @@ fn recipe(root: &Path) -> Result<PathBuf> {
     let mut ours = listed(&folder)?
         .into_iter()
         .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&begin)));
-    ours.next().with_context(|| format!("no {begin}*.eb in {}: the recipe of another version?", folder.display()))
+    ours.next()
+        .with_context(|| format!("no {begin}*.eb in {}: the recipe of another version?", folder.display()))
 }
 
 /// The recipe as the lock file says.
 fn written(root: &Path, recipe: &Path) -> Result<String> {
-    let read = |path: &Path| std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()));
+    let read = |path: &Path| {
+        std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
+    };
     let (text, lock) = (read(recipe)?, read(&root.join("Cargo.lock"))?);
     let parts = text.split_once(BEGIN).and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
-    let (before, after) = parts.with_context(|| format!("{} has not both lines about crates", recipe.display()))?;
+    let (before, after) =
+        parts.with_context(|| format!("{} has not both lines about crates", recipe.display()))?;
     Ok(format!("{before}{BEGIN}crates = [\n{}]\n{END}{after}", crates(&lock)))
 }
 
@@ -87,7 +93,8 @@ mod tests {
 
     #[test]
     fn only_what_the_registry_has_is_listed() {
-        let lock = "version = 4\n\n[[package]]\nname = \"a\"\nversion = \"1.0.0\"\nsource = \"registry+x\"\n\n[[package]]\nname = \"ours\"\nversion = \"0.2.0\"\n";
+        let lock = "version = 4\n\n[[package]]\nname = \"a\"\nversion = \"1.0.0\"\nsource = \"registry+x\"\n\
+            \n[[package]]\nname = \"ours\"\nversion = \"0.2.0\"\n";
         assert_eq!(crates(lock), "    ('a', '1.0.0'),\n");
     }
 
@@ -111,7 +118,8 @@ mod tests {
             let text = std::fs::read_to_string(root().join("packaging").join(&file))?.to_lowercase();
             assert!(text.contains(version) && text.contains("hwloc"), "{file}");
             assert_eq!(text.contains("mpi-plugin"), has_mpi, "{file}");
-            let depends = text.lines().filter(|line| line.contains("depend") || line.trim_start().starts_with("- "));
+            let depends =
+                text.lines().filter(|line| line.contains("depend") || line.trim_start().starts_with("- "));
             for line in depends.filter(|line| !line.contains("no dependency")) {
                 assert!(!line.contains("cuda") && !line.contains("rocm"), "{file}: {line}");
             }
@@ -143,7 +151,7 @@ mod tests {
             return Ok(());
         }
         let program = "import ast,sys; tree=ast.parse(open(sys.argv[1]).read()); \
-                       print([node.name+':'+node.bases[0].id for node in tree.body if isinstance(node, ast.ClassDef)])";
+            print([node.name+':'+node.bases[0].id for node in tree.body if isinstance(node, ast.ClassDef)])";
         let classes = python(program, &[&root().join("packaging/spack/numabench/package.py")])?;
         assert_eq!(classes.trim(), "['Numabench:CargoPackage']");
         Ok(())
@@ -161,10 +169,10 @@ mod tests {
             from easybuild.framework.easyconfig.default import DEFAULT_CONFIG\n\
             from easybuild.framework.easyconfig.easyconfig import get_easyblock_class\n\
             from easybuild.framework.easyconfig.parser import EasyConfigParser\n\
-            for path in sys.argv[1:]:\n    \
-            recipe = EasyConfigParser(path).get_config_dict()\n    \
-            known = set(DEFAULT_CONFIG) | set(get_easyblock_class(recipe['easyblock']).extra_options())\n    \
-            print(recipe['name'], recipe['version'], len(recipe.get('crates', [])) > 0, sorted(set(recipe) - known))\n";
+            for path in sys.argv[1:]:\n    recipe = EasyConfigParser(path).get_config_dict()\n    known = \
+            set(DEFAULT_CONFIG) | set(get_easyblock_class(recipe['easyblock']).extra_options())\n    \
+            print(recipe['name'], recipe['version'], len(recipe.get('crates', [])) > 0, sorted(set(recipe) - \
+            known))\n";
         let folder = root().join("packaging/easybuild");
         let version = env!("CARGO_PKG_VERSION");
         let plugin = folder.join(format!("numabench-MPI-{version}-gompi-2025b.eb"));
@@ -181,15 +189,13 @@ mod tests {
         }
         // Guaranteed, which the static CPU manager needs: requests equal limits, and CPUs are whole.
         let program = "import sys, yaml\n\
-            for path in sys.argv[1:]:\n    \
-            made = yaml.safe_load(open(path))\n    \
-            pod = made['spec'].get('template', made)['spec']\n    \
-            for one in pod['containers']:\n        \
-            asked = one['resources']\n        \
-            volumes = {volume['name'] for volume in pod['volumes']}\n        \
-            print(made['kind'], asked['requests'] == asked['limits'], asked['limits']['cpu'].isdigit(),\n            \
-            one['securityContext']['capabilities']['add'], 'numabench check' in one['command'][-1],\n            \
-            {mount['name'] for mount in one['volumeMounts']} == volumes)\n";
+            for path in sys.argv[1:]:\n    made = yaml.safe_load(open(path))\n    pod = \
+            made['spec'].get('template', made)['spec']\n    for one in pod['containers']:\n        asked = \
+            one['resources']\n        volumes = {volume['name'] for volume in pod['volumes']}\n        \
+            print(made['kind'], asked['requests'] == asked['limits'], \
+            asked['limits']['cpu'].isdigit(),\n            one['securityContext']['capabilities']['add'], \
+            'numabench check' in one['command'][-1],\n            {mount['name'] for mount in \
+            one['volumeMounts']} == volumes)\n";
         let folder = root().join("packaging/container");
         let said = python(program, &[&folder.join("pod.yaml"), &folder.join("job.yaml")])?;
         let all = |kind| format!("{kind} True True ['SYS_NICE'] True True\n");
@@ -204,12 +210,12 @@ mod tests {
         }
         let program = "import sys, re, yaml, jinja2\n\
             text = open(sys.argv[1]).read()\n\
-            for mpi in ('nompi', 'openmpi', 'mpich'):\n    \
-            kept = [l for l in text.splitlines() if mpi != 'nompi' or '# [mpi != \"nompi\"]' not in l]\n    \
-            env = jinja2.Environment(undefined=jinja2.StrictUndefined)\n    \
-            filled = env.from_string('\\n'.join(kept)).render(mpi=mpi, compiler=lambda l: l, stdlib=lambda l: l, PKG_HASH='x', PKG_BUILDNUM=0)\n    \
-            recipe = yaml.safe_load(filled)\n    \
-            print(mpi, recipe['package']['version'], mpi in recipe['requirements']['host'])\n";
+            for mpi in ('nompi', 'openmpi', 'mpich'):\n    kept = [l for l in text.splitlines() if mpi != \
+            'nompi' or '# [mpi != \"nompi\"]' not in l]\n    env = \
+            jinja2.Environment(undefined=jinja2.StrictUndefined)\n    filled = \
+            env.from_string('\\n'.join(kept)).render(mpi=mpi, compiler=lambda l: l, stdlib=lambda l: l, \
+            PKG_HASH='x', PKG_BUILDNUM=0)\n    recipe = yaml.safe_load(filled)\n    print(mpi, \
+            recipe['package']['version'], mpi in recipe['requirements']['host'])\n";
         let said = python(program, &[&root().join("packaging/conda/meta.yaml")])?;
         let version = env!("CARGO_PKG_VERSION");
         assert_eq!(said, format!("nompi {version} False\nopenmpi {version} True\nmpich {version} True\n"));

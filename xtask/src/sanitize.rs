@@ -1,11 +1,15 @@
-//! `cargo xtask sanitize [--only miri|address|thread] [--target-dir FOLDER]`: the tests of what holds memory and threads, under Miri and under the compiler's sanitizers.
+//! `cargo xtask sanitize [--only miri|address|thread] [--target-dir FOLDER]`: the tests of what holds memory
+//! and threads, under Miri and under the compiler's sanitizers.
 //!
 //! * `miri`    parts that call nothing outside of Rust, interpreted: needs a nightly toolchain with Miri;
-//! * `address` the engine, `mpi`, the ranks, the documents' sink and the backends over the stand-in driver. The standard library is taken as it is, so any toolchain does:
-//!   `RUSTC_BOOTSTRAP=1` lets a stable one take the flag. Leaks are none of its findings, because what a driver may still use is leaked on purpose;
-//! * `thread`  the same crates, with a standard library that is built with the sanitizer too, or each of its locks would be a finding: needs the component rust-src.
+//! * `address` the engine, `mpi`, the ranks, the documents' sink and the backends over the stand-in driver.
+//!   The standard library is taken as it is, so any toolchain does: `RUSTC_BOOTSTRAP=1` lets a stable one
+//!   take the flag. Leaks are none of its findings, because what a driver may still use is leaked on purpose;
+//! * `thread` the same crates, with a standard library that is built with the sanitizer too, or each of its
+//!   locks would be a finding: needs the component rust-src.
 //!
-//! What cannot run on this machine says so in a line that begins with SKIPPED. Builds go to a target folder of their own, because flags differ.
+//! What cannot run on this machine says so in a line that begins with SKIPPED. Builds go to a target folder
+//! of their own, because flags differ.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,8 +32,9 @@ const CRATES: [&str; 8] = [
 ];
 /// Tests beside those within the crates: files of `tests/`.
 const BESIDE: [&str; 2] = ["load", "second_work"];
-/// What Miri can interpret: a crate, and words of its tests' names, those that are run (`true`) or left out. Left out are simulations: thousands of runs on drawn figures, some of
-/// which take half a minute at the processor's own speed; and lists and sets of tens of thousands.
+/// What Miri can interpret: a crate, and words of its tests' names, those that are run (`true`) or left out.
+/// Left out are simulations: thousands of runs on drawn figures, some of which take half a minute at the
+/// processor's own speed; and lists and sets of tens of thousands.
 const PURE: [(&str, bool, &[&str]); 6] = [
     ("numabench-backend-gpu", true, &["in_flight"]),
     ("numabench-device", true, &["pattern::"]),
@@ -62,8 +67,10 @@ const SIMULATED: [&str; 21] = [
     "proptest",
 ];
 
-/// Reports of the thread sanitizer that are none. The stand-in driver's standard library is not built with the sanitizer, which sees neither its locks nor its threads' waits, but what it
-/// allocates and copies: memory that its caller's thread makes and its stream's thread frees looks like a race, at each call that is queued.
+/// Reports of the thread sanitizer that are none. The stand-in driver's standard library is not built with
+/// the sanitizer, which sees neither its locks nor its threads' waits, but what it allocates and copies:
+/// memory that its caller's thread makes and its stream's thread frees looks like a race, at each call that
+/// is queued.
 const UNSEEN: &str = "race:libcuda.so\nrace:libamdhip64.so\n";
 
 /// What is run.
@@ -79,14 +86,17 @@ enum Part {
 /// # Errors
 /// A finding, or a program that cannot be started.
 pub fn run(root: &Path, args: &[String]) -> Result<()> {
-    let (mut parts, mut target) = (vec![Part::Miri, Part::Address, Part::Thread], root.join("target/sanitize"));
+    let (mut parts, mut target) =
+        (vec![Part::Miri, Part::Address, Part::Thread], root.join("target/sanitize"));
     let mut words = args.iter();
     while let Some(word) = words.next() {
         let mut value = || words.next().with_context(|| format!("{word} takes a value"));
         match word.as_str() {
             "--only" => parts = vec![part(value()?)?],
             "--target-dir" => target = PathBuf::from(value()?),
-            other => bail!("takes --only miri|address|thread and --target-dir FOLDER, but was given {other:?}"),
+            other => {
+                bail!("takes --only miri|address|thread and --target-dir FOLDER, but was given {other:?}")
+            }
         }
     }
     let mut done = Vec::new();
@@ -140,11 +150,14 @@ fn commands(part: Part, root: &Path, target: &Path) -> Result<Result<Vec<Command
         _ => Some(None),
     };
     let Some(toolchain) = toolchain else {
-        return Ok(Err("no toolchain has the standard library's source (rustup component add rust-src)".to_owned()));
+        return Ok(Err(
+            "no toolchain has the standard library's source (rustup component add rust-src)".to_owned()
+        ));
     };
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let host = step::told(Command::new(rustc).arg("-vV"))?;
-    let host = host.lines().find_map(|line| line.strip_prefix("host: ")).context("rustc does not name its host")?;
+    let host =
+        host.lines().find_map(|line| line.strip_prefix("host: ")).context("rustc does not name its host")?;
     let name = if part == Part::Thread { "thread" } else { "address" };
     let unseen = std::path::absolute(target)?.join("unseen.txt");
     if part == Part::Thread {
@@ -159,11 +172,14 @@ fn commands(part: Part, root: &Path, target: &Path) -> Result<Result<Vec<Command
             cargo.arg("-Zbuild-std");
         } else {
             // Not for threads: the driver's library is built without a standard library of its own.
-            // Sanitized, it refers to its own functions by name, of which tests take some away: the linker binds them at once.
+            // Sanitized, it refers to its own functions by name, of which tests take some away: the linker
+            // binds them at once.
             cargo.env("STAND_IN_FLAGS", "-Zsanitizer=address -Clink-arg=-Wl,-Bsymbolic");
         }
         // The stand-in's library finds the sanitizer's functions in the program that opens it.
-        cargo.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", format!("-Zsanitizer={name} -Clink-arg=-rdynamic"));
+        cargo
+            .env("RUSTC_BOOTSTRAP", "1")
+            .env("RUSTFLAGS", format!("-Zsanitizer={name} -Clink-arg=-rdynamic"));
         // Those of the host's own configuration would come before RUSTFLAGS.
         cargo.env_remove(format!("CARGO_TARGET_{}_RUSTFLAGS", host.to_uppercase().replace('-', "_")));
         cargo
@@ -181,9 +197,11 @@ fn commands(part: Part, root: &Path, target: &Path) -> Result<Result<Vec<Command
 fn with_source() -> Result<Option<Option<&'static str>>> {
     for toolchain in [None, Some("+nightly")] {
         let mut rustc = Command::new("rustc");
-        let output = rustc.args(toolchain).args(["--print", "sysroot"]).output().context("rustc cannot be started")?;
+        let output =
+            rustc.args(toolchain).args(["--print", "sysroot"]).output().context("rustc cannot be started")?;
         let sysroot = String::from_utf8(output.stdout)?;
-        if output.status.success() && Path::new(sysroot.trim()).join("lib/rustlib/src/rust/library/Cargo.toml").exists()
+        if output.status.success()
+            && Path::new(sysroot.trim()).join("lib/rustlib/src/rust/library/Cargo.toml").exists()
         {
             return Ok(Some(toolchain));
         }
@@ -203,11 +221,13 @@ mod tests {
 
     #[test]
     fn the_address_sanitizer_needs_no_other_toolchain() -> Result<()> {
-        let commands =
-            commands(Part::Address, Path::new("."), Path::new("target/sanitize"))?.map_err(anyhow::Error::msg)?;
+        let commands = commands(Part::Address, Path::new("."), Path::new("target/sanitize"))?
+            .map_err(anyhow::Error::msg)?;
         let line: String = commands.iter().map(step::line).collect();
         assert!(
-            line.contains("--target ") && line.contains("--package numabench-engine") && !line.contains("build-std"),
+            line.contains("--target ")
+                && line.contains("--package numabench-engine")
+                && !line.contains("build-std"),
             "{line}"
         );
         Ok(())

@@ -1,6 +1,7 @@
 //! `cargo xtask schema`: the JSON Schemas of the documents, from the types that write them.
 //!
-//! The binary's own (`topo --json` and its like) are known to it alone, so a test of it writes them. The schemas are committed, so that a reader needs no build; `tidy` fails when they are not what the types say.
+//! The binary's own (`topo --json` and its like) are known to it alone, so a test of it writes them. The
+//! schemas are committed, so that a reader needs no build; `tidy` fails when they are not what the types say.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -33,7 +34,17 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     }
     // The test that compares them knows the types.
     let mut test = Command::new("cargo");
-    test.args(["test", "--quiet", "--package", "numabench", "--bin", "numabench", "--", "--exact", OF_THE_BINARY]);
+    test.args([
+        "test",
+        "--quiet",
+        "--package",
+        "numabench",
+        "--bin",
+        "numabench",
+        "--",
+        "--exact",
+        OF_THE_BINARY,
+    ]);
     step::run(test.current_dir(root).env("NUMABENCH_WRITE_SCHEMAS", "1"))?;
     println!("wrote those of crates/numabench/schema");
     Ok(())

@@ -1,5 +1,5 @@
-//! The shell scripts of the repository: each must parse, and pass shellcheck where that is installed. Job scripts above all:
-//! a user finds their mistakes after hours in a queue.
+//! The shell scripts of the repository: each must parse, and pass shellcheck where that is installed. Job
+//! scripts above all: a user finds their mistakes after hours in a queue.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -23,7 +23,9 @@ pub fn check(root: &Path) -> Result<()> {
         step::run(Command::new("bash").arg("-n").arg(script).current_dir(root))?;
     }
     if on_path("shellcheck") {
-        return step::run(Command::new("shellcheck").arg("--severity=warning").args(&scripts).current_dir(root));
+        return step::run(
+            Command::new("shellcheck").arg("--severity=warning").args(&scripts).current_dir(root),
+        );
     }
     eprintln!("test: note: shellcheck is not installed; the scripts were parsed only");
     Ok(())

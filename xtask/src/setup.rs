@@ -1,7 +1,7 @@
 //! `cargo xtask setup`: what building and testing need from the system, installed where it is missing.
 //!
-//! With everything present it touches neither network nor package manager. What the build needs is an error when it cannot
-//! be had; what only labs need is a note, because the tests that use them say so and skip.
+//! With everything present it touches neither network nor package manager. What the build needs is an error
+//! when it cannot be had; what only labs need is a note, because the tests that use them say so and skip.
 
 use std::path::Path;
 use std::process::Command;
@@ -41,19 +41,24 @@ pub fn build() -> Result<()> {
     Ok(())
 }
 
-/// Installs what the labs and the MPI plug-in lack, the guest's kernel included. What cannot be had is said, and the tests that need it
-/// skip.
+/// Installs what the labs and the MPI plug-in lack, the guest's kernel included. What cannot be had is said,
+/// and the tests that need it skip.
 pub fn labs(root: &Path) {
     // Two calls: a distribution that lacks one of the readers should still bring the labs.
     for lacking in [[missing(LABS, present), missing(MPI, present)].concat(), missing(READERS, present)] {
         if !lacking.is_empty()
             && let Err(error) = package_manager::install(&lacking)
         {
-            eprintln!("setup: note: {error:#}\nsetup: note: the tests that need these will say that they are skipped");
+            eprintln!(
+                "setup: note: {error:#}\nsetup: note: the tests that need these will say that they are \
+                 skipped"
+            );
         }
     }
     if let Err(error) = python_tools::ready() {
-        eprintln!("setup: note: {error:#}; the tests that need Python's tools will say that they are skipped");
+        eprintln!(
+            "setup: note: {error:#}; the tests that need Python's tools will say that they are skipped"
+        );
     }
     let guest = root.join("tests/lab/numa-guest.sh");
     if !step::succeeds(Command::new(&guest).arg("--check"))

@@ -1,7 +1,8 @@
 //! `cargo xtask site`: the pages of the repository as a site with a search, in `target/site/pages`.
 //!
-//! MkDocs makes it (`site.yml`), from a copy of what the pages link to, laid out as in the repository, so that links mean the same here, there and on a
-//! forge. A schema becomes a page of its own. A link or an anchor that leads nowhere is an error, and so is a page that loads something from elsewhere.
+//! MkDocs makes it (`site.yml`), from a copy of what the pages link to, laid out as in the repository, so
+//! that links mean the same here, there and on a forge. A schema becomes a page of its own. A link or an
+//! anchor that leads nowhere is an error, and so is a page that loads something from elsewhere.
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -66,17 +67,21 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// The pages of a folder that do not read the same without a network: a script, a style or a picture of theirs is another server's.
+/// The pages of a folder that do not read the same without a network: a script, a style or a picture of
+/// theirs is another server's.
 fn loads_from_elsewhere(folder: &Path) -> Result<Vec<String>> {
     let mut found = Vec::new();
     for path in listed(folder)? {
         if path.is_dir() {
             found.extend(loads_from_elsewhere(&path)?);
         } else if path.extension() == Some(OsStr::new("html")) {
-            let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+            let text =
+                fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
             let loads = |tag: &str| {
-                let from = tag.split_once("src=").or_else(|| tag.split_once("href=")).map_or("", |(_, from)| from);
-                let loaded = tag.starts_with("script") || tag.starts_with("img") || tag.contains("stylesheet");
+                let from =
+                    tag.split_once("src=").or_else(|| tag.split_once("href=")).map_or("", |(_, from)| from);
+                let loaded =
+                    tag.starts_with("script") || tag.starts_with("img") || tag.contains("stylesheet");
                 loaded && from.trim_start_matches(['"', '\'']).starts_with("http")
             };
             if text.split('<').any(|tag| loads(tag.split('>').next().unwrap_or_default())) {
@@ -114,7 +119,8 @@ fn stage(root: &Path, part: &Path, source: &Path) -> Result<()> {
         }
         if first_page(&from) == INDEX {
             let item = |name: &OsStr| format!("- [{0}]({0})\n", name.to_string_lossy());
-            let list: String = names.iter().filter(|name| from.join(name).is_file()).map(|name| item(name)).collect();
+            let list: String =
+                names.iter().filter(|name| from.join(name).is_file()).map(|name| item(name)).collect();
             fs::write(to.join(INDEX), format!("# {}\n\n{list}", part.display())).with_context(cannot)?;
         }
         return Ok(());
@@ -151,7 +157,8 @@ fn with_pages_of_folders(text: &str, folder: &Path) -> String {
     page
 }
 
-/// The page with the language alone behind what begins a block of code: tests read a word more there (`console gpus`), and MkDocs takes such a line for text.
+/// The page with the language alone behind what begins a block of code: tests read a word more there
+/// (`console gpus`), and MkDocs takes such a line for text.
 fn with_plain_fences(text: &str) -> String {
     let plain = |line: &str| match line.split_once(' ') {
         Some((fence, _)) if fence.starts_with("```") && fence.len() > 3 => fence.to_owned(),
@@ -205,11 +212,16 @@ mod tests {
     fn a_page_that_loads_a_script_of_another_server_is_found_and_one_that_links_there_is_not() -> Result<()> {
         let tree = tempfile::tempdir()?;
         fs::create_dir_all(tree.path().join("docs"))?;
-        fs::write(tree.path().join("index.html"), "<a href=\"https://x\">x</a><script src=\"assets/a.js\"></script>")?;
+        fs::write(
+            tree.path().join("index.html"),
+            "<a href=\"https://x\">x</a><script src=\"assets/a.js\"></script>",
+        )?;
         assert!(loads_from_elsewhere(tree.path())?.is_empty());
-        for tag in
-            ["<script src=\"https://x/y\">", "<link rel=\"stylesheet\" href=\"http://x\">", "<img src='https://x'>"]
-        {
+        for tag in [
+            "<script src=\"https://x/y\">",
+            "<link rel=\"stylesheet\" href=\"http://x\">",
+            "<img src='https://x'>",
+        ] {
             fs::write(tree.path().join("docs/page.html"), tag)?;
             assert_eq!(loads_from_elsewhere(tree.path())?.len(), 1, "{tag}");
         }

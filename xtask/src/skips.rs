@@ -1,7 +1,9 @@
-//! What tests left out on this machine, said in their own lines (`SKIPPED why`), counted at the end of `cargo xtask test`.
+//! What tests left out on this machine, said in their own lines (`SKIPPED why`), counted at the end of `cargo
+//! xtask test`.
 //!
-//! A passing test's output is shown nowhere, but the runner keeps it in its JUnit file (`.config/nextest.toml`). Where CI says that it is CI
-//! (`CI=true`), a test that should run there must: only what no runner can have may be left out ([`MAY_BE_LEFT_OUT`]).
+//! A passing test's output is shown nowhere, but the runner keeps it in its JUnit file
+//! (`.config/nextest.toml`). Where CI says that it is CI (`CI=true`), a test that should run there must: only
+//! what no runner can have may be left out ([`MAY_BE_LEFT_OUT`]).
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,8 +14,9 @@ use anyhow::{Context, Result, bail};
 const FILE: &str = "nextest/ci/junit.xml";
 /// How a line of a test begins that leaves something out.
 const MARK: &str = "SKIPPED ";
-/// Words of reasons that hold on a CI runner: files that are not the project's to publish, hardware, namespaces, and
-/// the module system that Debian does not install beside the other, or GPU libraries that should not be there.
+/// Words of reasons that hold on a CI runner: files that are not the project's to publish, hardware,
+/// namespaces, and the module system that Debian does not install beside the other, or GPU libraries that
+/// should not be there.
 const MAY_BE_LEFT_OUT: [&str; 13] = [
     "three ranks need three PUs",
     "two ranks of two threads: four PUs",

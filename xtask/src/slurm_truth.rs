@@ -1,9 +1,13 @@
-//! `cargo xtask slurm-truth`: what a real Slurm does with thousands of srun lines, as the table that tests of `launchers` hold predictions against.
+//! `cargo xtask slurm-truth`: what a real Slurm does with thousands of srun lines, as the table that tests of
+//! `launchers` hold predictions against.
 //!
-//! Each saved machine is a node of a lab (`tests/lab/slurm.sh`, MACHINE): Slurm lays out, refuses and numbers as on that machine, and its masks are
-//! written down instead of made. What Slurm asks of libnuma is this machine's, so lines that bind to NUMA nodes (`ldoms` and its kin) are left out. Lines are drawn from srun's options and their pairs by a fixed seed, so that a second run draws the same ones. A row is machine,
-//! site, options and result, with a tab between: each task's CPUs and GPUs (`0-6/0 7-13/1*2`: the second twice), or `refused` and srun's own words. A new version of Slurm gets rows of its own:
-//! the first line of the file names the version.
+//! Each saved machine is a node of a lab (`tests/lab/slurm.sh`, MACHINE): Slurm lays out, refuses and numbers
+//! as on that machine, and its masks are written down instead of made. What Slurm asks of libnuma is this
+//! machine's, so lines that bind to NUMA nodes (`ldoms` and its kin) are left out. Lines are drawn from
+//! srun's options and their pairs by a fixed seed, so that a second run draws the same ones. A row is
+//! machine, site, options and result, with a tab between: each task's CPUs and GPUs (`0-6/0 7-13/1*2`: the
+//! second twice), or `refused` and srun's own words. A new version of Slurm gets rows of its own: the first
+//! line of the file names the version.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -34,7 +38,8 @@ const MACHINES: [Machine; 7] = [
     Machine { name: "interleaved", cores: 12, threads: 2, nodes: 2, gpus: 0 },
 ];
 
-/// A way to configure Slurm: its name in the table, lines at the end of slurm.conf, and whether a CPU is a core.
+/// A way to configure Slurm: its name in the table, lines at the end of slurm.conf, and whether a CPU is a
+/// core.
 struct Site {
     name: &'static str,
     conf: &'static str,
@@ -54,8 +59,7 @@ const DRAWN: usize = 150;
 const MOST_TASKS: usize = 64;
 
 /// What each task says: its number on its node, its GPUs, and the mask that Slurm would bind it to.
-const TASK: &str =
-    r#"read -r mask 2>/dev/null <"$BOUND/$$" || mask=all; echo "= $SLURM_LOCALID ${CUDA_VISIBLE_DEVICES-unset} $mask""#;
+const TASK: &str = r#"read -r mask 2>/dev/null <"$BOUND/$$" || mask=all; echo "= $SLURM_LOCALID ${CUDA_VISIBLE_DEVICES-unset} $mask""#;
 
 /// Runs the command.
 ///
@@ -69,7 +73,8 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
         bail!("slurmd -V does not say its version: install Slurm (packages: slurm-wlm munge)");
     }
     let mut table = format!(
-        "# What {version} did with these srun lines (cargo xtask slurm-truth): machine, site, options, each task's CPUs and GPUs.\n\
+        "# What {version} did with these srun lines (cargo xtask slurm-truth): machine, site, options, each \
+         task's CPUs and GPUs.\n\
          # Each ran in an allocation of the whole node with all of its GPUs. No GPU is `-`.\n"
     );
     for machine in MACHINES.iter().filter(|machine| only.is_none_or(|only| only == machine.name)) {
@@ -124,12 +129,24 @@ fn lines(machine: &Machine, site: &Site) -> Vec<String> {
         let words = [
             tasks(machine, &mut draw),
             cpu_bind(machine, &mut draw),
-            draw.rarely(&["-m block:block", "-m block:cyclic", "-m cyclic:fcyclic", "-m *:block", "-m *:fcyclic"])
-                .to_owned(),
-            draw.rarely(&["--hint=nomultithread", "--hint=multithread", "--hint=compute_bound", "--hint=memory_bound"])
-                .to_owned(),
+            draw.rarely(&[
+                "-m block:block",
+                "-m block:cyclic",
+                "-m cyclic:fcyclic",
+                "-m *:block",
+                "-m *:fcyclic",
+            ])
+            .to_owned(),
+            draw.rarely(&[
+                "--hint=nomultithread",
+                "--hint=multithread",
+                "--hint=compute_bound",
+                "--hint=memory_bound",
+            ])
+            .to_owned(),
             draw.rarely(&["--threads-per-core=1", "--threads-per-core=2", "--ntasks-per-core=1"]).to_owned(),
-            draw.rarely(&["--exact", "--exclusive", "--overlap", "--whole", "--ntasks-per-socket=2"]).to_owned(),
+            draw.rarely(&["--exact", "--exclusive", "--overlap", "--whole", "--ntasks-per-socket=2"])
+                .to_owned(),
             gpus(machine, &mut draw),
         ];
         all.insert(words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" "));
@@ -152,7 +169,8 @@ fn tasks(machine: &Machine, draw: &mut Draw) -> String {
 /// `--cpu-bind`.
 fn cpu_bind(machine: &Machine, draw: &mut Draw) -> String {
     let mut pick = |end: usize| draw.below(end);
-    let three = |mut number: Box<dyn FnMut() -> String + '_>| (0..3).map(|_| number()).collect::<Vec<_>>().join(",");
+    let three =
+        |mut number: Box<dyn FnMut() -> String + '_>| (0..3).map(|_| number()).collect::<Vec<_>>().join(",");
     let value = match pick(14) {
         0 | 1 => return String::new(),
         2 | 3 => "cores".to_owned(),
@@ -163,7 +181,9 @@ fn cpu_bind(machine: &Machine, draw: &mut Draw) -> String {
         9 => "rank".to_owned(),
         10 => "rank_ldom".to_owned(),
         11 => format!("map_cpu:{}", three(Box::new(|| pick(machine.cores * machine.threads).to_string()))),
-        12 => format!("mask_cpu:{}", three(Box::new(|| format!("{:#x}", 3_u64 << pick(machine.cores.min(60)))))),
+        12 => {
+            format!("mask_cpu:{}", three(Box::new(|| format!("{:#x}", 3_u64 << pick(machine.cores.min(60))))))
+        }
         _ => format!("map_ldom:{}", three(Box::new(|| pick(machine.nodes).to_string()))),
     };
     format!("--cpu-bind={value}")
@@ -175,7 +195,8 @@ fn gpus(machine: &Machine, draw: &mut Draw) -> String {
         return String::new();
     }
     let all = format!("--gpus-per-node={}", machine.gpus);
-    let count = draw.one(&["", "-G1", "-G2", "--gpus-per-node=1", "--gpus-per-node=2", &all, &all]).to_owned();
+    let count =
+        draw.one(&["", "-G1", "-G2", "--gpus-per-node=1", "--gpus-per-node=2", &all, &all]).to_owned();
     let bind = draw.one(&[
         "",
         "--gpu-bind=closest",
@@ -212,11 +233,15 @@ fn started(root: &Path, machine: &Machine, site: &Site, lines: &[String]) -> Res
         up.env("CPUS_ARE_CORES", "1");
     }
     step::run(&mut up)?;
-    let script: String =
-        lines.iter().map(|line| format!("echo '@'; timeout 20 srun -N1 {line} sh -c \"$TASK\" 2>&1\n")).collect();
+    let script: String = lines
+        .iter()
+        .map(|line| format!("echo '@'; timeout 20 srun -N1 {line} sh -c \"$TASK\" 2>&1\n"))
+        .collect();
     std::fs::write(folder.join("lines.sh"), script)?;
-    let gpus = if machine.gpus > 0 { format!("--gpus-per-node={}", machine.gpus) } else { "--gpus=0".to_owned() };
-    let start = format!(". {0}/env.sh; exec salloc -Q -N1 --exclusive {gpus} bash {0}/lines.sh", folder.display());
+    let gpus =
+        if machine.gpus > 0 { format!("--gpus-per-node={}", machine.gpus) } else { "--gpus=0".to_owned() };
+    let start =
+        format!(". {0}/env.sh; exec salloc -Q -N1 --exclusive {gpus} bash {0}/lines.sh", folder.display());
     let output = Command::new("bash")
         .args(["-f", "-c", &start])
         .env("TASK", TASK)
@@ -234,7 +259,8 @@ fn started(root: &Path, machine: &Machine, site: &Site, lines: &[String]) -> Res
     Ok(results)
 }
 
-/// A line's tasks in order, or why it was refused; `None` where the step before had not ended, and for more tasks than say anything new.
+/// A line's tasks in order, or why it was refused; `None` where the step before had not ended, and for more
+/// tasks than say anything new.
 fn result(text: &str) -> Result<Option<String>> {
     let mut tasks: Vec<(usize, String)> = Vec::new();
     for task in text.lines().filter_map(|line| line.strip_prefix("= ")) {
@@ -244,7 +270,10 @@ fn result(text: &str) -> Result<Option<String>> {
     }
     tasks.sort();
     if tasks.is_empty() {
-        let why = text.lines().find_map(|line| line.split_once("error: ")).map_or("it started nothing", |(_, why)| why);
+        let why = text
+            .lines()
+            .find_map(|line| line.split_once("error: "))
+            .map_or("it started nothing", |(_, why)| why);
         let why = why.split(", allocated CPUs").next().unwrap_or(why);
         return Ok((!why.contains("already completing")).then(|| format!("refused: {why}")));
     }

@@ -1,7 +1,7 @@
 //! One step of a command: a program that is shown before it runs, and must succeed.
 //!
-//! Steps are printed as a user would type them, so that a log can be followed by hand. What leaves no trace (asking a
-//! program for its version) is asked silently.
+//! Steps are printed as a user would type them, so that a log can be followed by hand. What leaves no trace
+//! (asking a program for its version) is asked silently.
 
 use std::process::{Command, Stdio};
 
@@ -18,7 +18,8 @@ pub fn no_arguments(args: &[String]) -> Result<()> {
 /// Prints `command` on standard error, runs it, and waits.
 ///
 /// # Errors
-/// The program cannot be started, or ends with anything but success: the error names the command and its status.
+/// The program cannot be started, or ends with anything but success: the error names the command and its
+/// status.
 pub fn run(command: &mut Command) -> Result<()> {
     let line = line(command);
     eprintln!("$ {line}");
@@ -49,7 +50,11 @@ pub fn line(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     let quoted = words.map(|word| {
         let word = word.to_string_lossy();
-        if word.is_empty() || word.contains(char::is_whitespace) { format!("'{word}'") } else { word.into_owned() }
+        if word.is_empty() || word.contains(char::is_whitespace) {
+            format!("'{word}'")
+        } else {
+            word.into_owned()
+        }
     });
     quoted.collect::<Vec<_>>().join(" ")
 }

@@ -1,8 +1,10 @@
 //! `cargo xtask test`: everything that must hold before a change goes in; `.ci/run` is this and nothing else.
 //!
-//! The static checks run first and do not stop the tests: one run shows all that is wrong. The tests and the campaign come last, so that
-//! their summaries close the log. A tool that a machine lacks (rustfmt, clippy, cargo-nextest) is named, and what it
-//! would have checked is left out or done the plain way. There are no doctests (`tidy` sees to it), so there is no step for them. What the tests themselves left out is counted (`skips`).
+//! The static checks run first and do not stop the tests: one run shows all that is wrong. The tests and the
+//! campaign come last, so that their summaries close the log. A tool that a machine lacks (rustfmt, clippy,
+//! cargo-nextest) is named, and what it would have checked is left out or done the plain way. There are no
+//! doctests (`tidy` sees to it), so there is no step for them. What the tests themselves left out is counted
+//! (`skips`).
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -17,27 +19,34 @@ use crate::{campaign, forges, lints, mpi_plugin, python_tools, scripts, setup, s
 /// Everything but the MPI plug-in, which needs an MPI and is built and linted by `mpi_plugin`.
 const WITHOUT_MPI: [&str; 3] = ["--workspace", "--exclude", "numabench-mpi-plugin"];
 
-/// The tests without nextest. Programs that tests start are examples, and `cargo test` builds those only where it is given no kinds of targets, which
-/// would take doctests along. One at a time: nextest's groups keep guests and labs apart from the rest, and `cargo test` knows none.
+/// The tests without nextest. Programs that tests start are examples, and `cargo test` builds those only
+/// where it is given no kinds of targets, which would take doctests along. One at a time: nextest's groups
+/// keep guests and labs apart from the rest, and `cargo test` knows none.
 const PLAIN: [(&str, &[&str]); 2] = [
     ("examples", &["build", "--examples"]),
     ("tests", &["test", "--no-fail-fast", "--lib", "--bins", "--tests", "--", "--test-threads=1"]),
 ];
 
-/// What `cargo deny` is asked: nothing that needs the network. Advisories are asked for where the workflow runs.
+/// What `cargo deny` is asked: nothing that needs the network. Advisories are asked for where the workflow
+/// runs.
 const DENY: [&str; 4] = ["check", "licenses", "bans", "sources"];
 
 /// Runs the command; it takes no argument.
 pub fn run(root: &Path, args: &[String]) -> Result<()> {
     if !args.is_empty() {
-        bail!("takes no arguments, but was given {:?}; for single tests use `cargo nextest run`", args.join(" "));
+        bail!(
+            "takes no arguments, but was given {:?}; for single tests use `cargo nextest run`",
+            args.join(" ")
+        );
     }
     setup::build()?;
 
     let mut failed = Failed::default();
-    failed.unless("fmt", installed(root, "fmt", "rustup component add rustfmt clippy", &["--all", "--check"]));
+    failed
+        .unless("fmt", installed(root, "fmt", "rustup component add rustfmt clippy", &["--all", "--check"]));
     failed.unless("tidy", tidy::run(root, &[]));
-    // What only tests and the other checks need is fetched while everything is compiled, and the plug-ins, each of which is one crate after the other, are compiled beside it.
+    // What only tests and the other checks need is fetched while everything is compiled, and the plug-ins,
+    // each of which is one crate after the other, are compiled beside it.
     let xtask = mpi_plugin::this_program()?;
     let (compiled, plugin) = thread::scope(|scope| {
         let beside = scope.spawn(|| {
@@ -52,7 +61,8 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     failed.unless("scripts", scripts::check(root));
     failed.unless("files of forges", forges::check(root));
     failed.unless("site", site::check(root));
-    // Both read Cargo.toml and Cargo.lock only; neither is in a toolchain, and compiling them takes longer than most of the steps.
+    // Both read Cargo.toml and Cargo.lock only; neither is in a toolchain, and compiling them takes longer
+    // than most of the steps.
     failed.unless("machete", installed(root, "machete", "cargo install --locked cargo-machete", &[]));
     failed.unless("deny", installed(root, "deny", "cargo install --locked cargo-deny", &DENY));
     if let Err(so_far) = failed.result() {
@@ -66,8 +76,8 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
         failed.unless("tests left out", skips::count(&target, in_ci));
     } else {
         eprintln!(
-            "test: note: cargo-nextest is not installed (https://nexte.st); `cargo test` runs the tests instead, one after the other, and what \
-             they leave out is not counted"
+            "test: note: cargo-nextest is not installed (https://nexte.st); `cargo test` runs the tests \
+             instead, one after the other, and what they leave out is not counted"
         );
         for (name, args) in PLAIN {
             failed.unless(name, cargo(root, &[&args[..1], &WITHOUT_MPI, &args[1..]].concat()));
@@ -116,8 +126,8 @@ fn installed(root: &Path, name: &str, by: &str, args: &[&str]) -> Result<()> {
     cargo(root, &[&[name], args].concat())
 }
 
-/// Open MPI 4 removes the folder of all launches of a user on a host with the last of them, and a launch that begins in that moment finds none and fails. A
-/// folder in it keeps it there.
+/// Open MPI 4 removes the folder of all launches of a user on a host with the last of them, and a launch that
+/// begins in that moment finds none and fails. A folder in it keeps it there.
 struct LaunchFolder(Option<PathBuf>);
 
 impl LaunchFolder {
@@ -144,7 +154,11 @@ fn nextest(root: &Path, args: &[&str]) -> Result<()> {
     let _launches = LaunchFolder::kept();
     let threads = threads(thread::available_parallelism().map_or(1, usize::from));
     let mut nextest = lints::linting(Command::new("cargo"));
-    nextest.args(["nextest", "run"]).args(args).args(["--test-threads", &threads.to_string()]).current_dir(root);
+    nextest
+        .args(["nextest", "run"])
+        .args(args)
+        .args(["--test-threads", &threads.to_string()])
+        .current_dir(root);
     // `setup` has said why where there are none.
     if let Ok(folder) = python_tools::ready() {
         nextest.envs(python_tools::variables(&folder)?);
@@ -152,9 +166,10 @@ fn nextest(root: &Path, args: &[&str]) -> Result<()> {
     step::run(&mut nextest)
 }
 
-/// How many threads tests are given at once: two each, and one where a test waits most of its time (`.config/nextest.toml`). A few CPUs take twice as many tests as they are: launches and files
-/// make them wait as well. With three times as many, tests of what happens within a time fail now and then; where there are many CPUs, memory and processes are what there is not twice as
-/// much of.
+/// How many threads tests are given at once: two each, and one where a test waits most of its time
+/// (`.config/nextest.toml`). A few CPUs take twice as many tests as they are: launches and files make them
+/// wait as well. With three times as many, tests of what happens within a time fail now and then; where there
+/// are many CPUs, memory and processes are what there is not twice as much of.
 fn threads(cpus: usize) -> usize {
     2 * cpus.max((2 * cpus).min(12))
 }
@@ -163,7 +178,8 @@ fn cargo_has(subcommand: &str) -> bool {
     step::succeeds(plain_cargo().args([subcommand, "--version"]))
 }
 
-/// cargo as a user calls it: in what `cargo run` sets of a package, cargo-machete sees itself run by `cargo run`, and takes its name for a folder.
+/// cargo as a user calls it: in what `cargo run` sets of a package, cargo-machete sees itself run by `cargo
+/// run`, and takes its name for a folder.
 fn plain_cargo() -> Command {
     let mut cargo = Command::new("cargo");
     cargo.env_remove("CARGO_PKG_NAME");

@@ -1,7 +1,8 @@
 //! `cargo xtask tidy`: what the project promises about its own source and no compiler checks.
 //!
-//! Every check looks at the whole tree and returns what it found; all findings are printed at once, each with its place and
-//! its remedy. The checks are functions of values (edges, text), so that their tests can make up a bad tree.
+//! Every check looks at the whole tree and returns what it found; all findings are printed at once, each with
+//! its place and its remedy. The checks are functions of values (edges, text), so that their tests can make
+//! up a bad tree.
 
 mod circles;
 mod dependencies;
@@ -32,7 +33,10 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     }
     let files = rust_files(root)?;
     if figures {
-        let texts = files.into_iter().map(|file| Ok((file.clone(), read(root, &file)?))).collect::<Result<Vec<_>>>()?;
+        let texts = files
+            .into_iter()
+            .map(|file| Ok((file.clone(), read(root, &file)?)))
+            .collect::<Result<Vec<_>>>()?;
         print!("{}", figures::table(root, &texts));
         return Ok(());
     }
@@ -56,7 +60,8 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     match findings.len() {
         0 => {
             println!(
-                "tidy: {} Rust files, the dependencies, the schemas and the kernels' PTX are as they should be",
+                "tidy: {} Rust files, the dependencies, the schemas and the kernels' PTX are as they should \
+                 be",
                 files.len()
             );
             Ok(())
@@ -106,7 +111,9 @@ mod tests {
     #[test]
     fn rust_files_of_ours_are_found_and_build_outputs_are_not() -> Result<()> {
         let tree = tempfile::tempdir()?;
-        for file in ["crates/a/src/lib.rs", "crates/a/target/built.rs", "xtask/src/.hidden/x.rs", "xtask/notes.md"] {
+        for file in
+            ["crates/a/src/lib.rs", "crates/a/target/built.rs", "xtask/src/.hidden/x.rs", "xtask/notes.md"]
+        {
             let path = tree.path().join(file);
             std::fs::create_dir_all(path.parent().context("has a parent")?)?;
             std::fs::write(path, "")?;

@@ -1,8 +1,10 @@
-//! What a ping-pong found, in the sentences that a reader sees first: what went wrong, the rates, what sharing cost, and what is proven.
+//! What a ping-pong found, in the sentences that a reader sees first: what went wrong, the rates, what
+//! sharing cost, and what is proven.
 //!
-//! The rates are those of the largest copies from the first kind of memory, at once where ranks were at once; every other figure is in the tables.
+//! The rates are those of the largest copies from the first kind of memory, at once where ranks were at once;
+//! every other figure is in the tables.
 //!
-//! 405 lines because a reader meets these sentences together, and each is a function of its own.
+//! Some 460 lines because a reader meets these sentences together, and each is a function of its own.
 
 use std::collections::BTreeSet;
 
@@ -54,7 +56,8 @@ fn answering_cases(document: &Document) -> Vec<&Case> {
     let measured: Vec<&Case> =
         document.cases.iter().filter(whole).filter(|case| summaries(case).next().is_some()).collect();
     let orders = [Order::Simultaneous, Order::Alone];
-    let Some(order) = orders.into_iter().find(|order| measured.iter().any(|case| case.order == *order)) else {
+    let Some(order) = orders.into_iter().find(|order| measured.iter().any(|case| case.order == *order))
+    else {
         return Vec::new();
     };
     let of_order = || measured.iter().filter(|case| case.order == order);
@@ -119,7 +122,8 @@ fn figures(document: &Document, cases: &[&Case]) -> Option<String> {
     ))
 }
 
-/// The ranks that these cases were asked of, without those that are missing from the whole run: these are told beside.
+/// The ranks that these cases were asked of, without those that are missing from the whole run: these are
+/// told beside.
 fn asked(document: &Document, cases: &[&Case]) -> BTreeSet<u32> {
     let missing: BTreeSet<u32> = document.missing.iter().map(|missing| missing.rank).collect();
     let ranks = cases.iter().flat_map(|case| &case.ranks).map(|result| result.rank);
@@ -129,12 +133,17 @@ fn asked(document: &Document, cases: &[&Case]) -> BTreeSet<u32> {
 /// `8 GPUs`, `GPU 3`, `4 ranks on 2 GPUs`, `host memory`.
 fn subject(document: &Document, ranks: &BTreeSet<u32>) -> String {
     let of = |rank: &&Rank| ranks.contains(&rank.rank);
-    let devices: BTreeSet<&str> = document.ranks.iter().filter(of).map(|rank| &rank.asked.device[..]).collect();
-    let on_nodes = if document.nodes.len() > 1 { format!(" on {} nodes", document.nodes.len()) } else { String::new() };
+    let devices: BTreeSet<&str> =
+        document.ranks.iter().filter(of).map(|rank| &rank.asked.device[..]).collect();
+    let on_nodes =
+        if document.nodes.len() > 1 { format!(" on {} nodes", document.nodes.len()) } else { String::new() };
 
     if document.platform.kind == PlatformKind::Host {
-        let who =
-            if ranks.len() == 1 { "Host memory".to_owned() } else { format!("{} ranks in host memory", ranks.len()) };
+        let who = if ranks.len() == 1 {
+            "Host memory".to_owned()
+        } else {
+            format!("{} ranks in host memory", ranks.len())
+        };
         return format!("{who}, no GPU{on_nodes}");
     }
 
@@ -142,7 +151,10 @@ fn subject(document: &Document, ranks: &BTreeSet<u32>) -> String {
         (1, _) => name(document, devices.first().copied().unwrap_or_default()),
         (ranks, devices) if ranks == devices => format!("{devices} GPUs{on_nodes}"),
         (ranks, 1) => {
-            format!("{ranks} ranks on {}{on_nodes}", name(document, devices.first().copied().unwrap_or_default()))
+            format!(
+                "{ranks} ranks on {}{on_nodes}",
+                name(document, devices.first().copied().unwrap_or_default())
+            )
         }
         (ranks, devices) => format!("{ranks} ranks on {devices} GPUs{on_nodes}"),
     }
@@ -154,8 +166,8 @@ fn name(document: &Document, id: &str) -> String {
     device.map_or_else(|| id.to_owned(), |device| format!("GPU {}", device.index))
 }
 
-/// One direction: `H2D 23.3 GB/s each (23.1–23.3), sum 186.2, slowest GPU 5`. Where a rank has no figure, it says how many have one, and no sum: that of
-/// some is not what all copy.
+/// One direction: `H2D 23.3 GB/s each (23.1–23.3), sum 186.2, slowest GPU 5`. Where a rank has no figure, it
+/// says how many have one, and no sum: that of some is not what all copy.
 fn direction_rates(document: &Document, case: &Case, ranks: usize) -> String {
     let direction = words::direction_in(document, case.direction);
     let by_time = case.bytes < LEAST_FOR_RATES;
@@ -165,7 +177,8 @@ fn direction_rates(document: &Document, case: &Case, ranks: usize) -> String {
 
     let (known, noisy): (Vec<_>, Vec<_>) =
         summaries(case).partition(|(_, summary)| headline::is_known(headline::of_summary(summary)));
-    let mut found: Vec<(u32, f64)> = known.iter().map(|(result, summary)| (result.rank, value(summary))).collect();
+    let mut found: Vec<(u32, f64)> =
+        known.iter().map(|(result, summary)| (result.rank, value(summary))).collect();
     found.sort_by(|a, b| a.1.total_cmp(&b.1));
     let widest = noisy.iter().map(|(_, summary)| headline::of_summary(summary)).reduce(f64::max);
     let too_noisy = widest.map(headline::too_noisy);
@@ -174,7 +187,8 @@ fn direction_rates(document: &Document, case: &Case, ranks: usize) -> String {
         return format!("{direction} {}", too_noisy.as_deref().unwrap_or("not measured"));
     };
     if ranks == 1 {
-        let width = |summary: &Summary| Some(summary.median_interval_ns?.relative_half_width(summary.median_ns));
+        let width =
+            |summary: &Summary| Some(summary.median_interval_ns?.relative_half_width(summary.median_ns));
         let width = summaries(case).find_map(|(_, summary)| width(summary));
         let width = width.map_or(String::new(), |width| format!(" ± {:.1} %", (width * 100.0).max(0.1)));
         return format!("{direction} {}{unit}{width}", show(lowest.1));
@@ -190,7 +204,8 @@ fn direction_rates(document: &Document, case: &Case, ranks: usize) -> String {
     let mut text = format!("{direction} {of}{}{unit}{each}", show(middle));
     if show(lowest.1) != show(highest.1) {
         let (low, high) = (lowest.1, highest.1);
-        let range = if by_time { units::duration_range(low, high) } else { units::range(low / 1e9, high / 1e9) };
+        let range =
+            if by_time { units::duration_range(low, high) } else { units::range(low / 1e9, high / 1e9) };
         text.push_str(&format!(" ({range})"));
     }
 
@@ -212,8 +227,9 @@ fn direction_rates(document: &Document, case: &Case, ranks: usize) -> String {
 fn who(document: &Document, rank: u32) -> String {
     let device = |rank: &Rank| rank.asked.device.clone();
     let own = document.ranks.iter().find(|one| one.rank == rank).map(device);
-    let alone =
-        own.as_ref().is_some_and(|own| document.ranks.iter().filter(|one| one.asked.device == *own).count() == 1);
+    let alone = own
+        .as_ref()
+        .is_some_and(|own| document.ranks.iter().filter(|one| one.asked.device == *own).count() == 1);
     match own.filter(|_| alone && document.platform.kind != PlatformKind::Host && document.nodes.len() <= 1) {
         Some(id) => name(document, &id),
         None => format!("rank {rank}"),
@@ -246,10 +262,16 @@ fn cost(document: &Document, cases: &[&Case]) -> Option<String> {
         undecided += findings.iter().filter(|finding| **finding == CaseFinding::Undecided).count();
         let losers = costs.iter().zip(&findings).filter(|(_, finding)| **finding == CaseFinding::Worse);
         let losses: Vec<f64> = losers.map(|(cost, _)| cost.loss_percent).collect();
-        let (least, most) =
-            losses.iter().fold((f64::MAX, 0.0_f64), |(least, most), loss| (least.min(*loss), most.max(*loss)));
-        let range = if most - least < 1.0 { format!("{most:.0} %") } else { format!("{least:.0}–{most:.0} %") };
-        found.push((losses.len(), costs.len(), format!("{range} {}", words::direction_in(document, case.direction))));
+        let (least, most) = losses
+            .iter()
+            .fold((f64::MAX, 0.0_f64), |(least, most), loss| (least.min(*loss), most.max(*loss)));
+        let range =
+            if most - least < 1.0 { format!("{most:.0} %") } else { format!("{least:.0}–{most:.0} %") };
+        found.push((
+            losses.len(),
+            costs.len(),
+            format!("{range} {}", words::direction_in(document, case.direction)),
+        ));
     }
 
     let all = found.iter().map(|(_, all, _)| *all).max()?;
@@ -285,9 +307,11 @@ fn cost(document: &Document, cases: &[&Case]) -> Option<String> {
     Some(format!("At once {who} {} of what {has} alone{alone}{only}{shares}.", what.join(", ")))
 }
 
-/// ` (55.3 GB/s H2D, 55.1 D2H)`: the middle of what ranks have alone; empty where copies are too small for rates.
+/// ` (55.3 GB/s H2D, 55.1 D2H)`: the middle of what ranks have alone; empty where copies are too small for
+/// rates.
 fn alone_rates(document: &Document, cases: &[&Case], costs: &[Vec<Cost>]) -> String {
-    let rates = cases.iter().zip(costs).filter(|(case, costs)| case.bytes >= LEAST_FOR_RATES && !costs.is_empty());
+    let rates =
+        cases.iter().zip(costs).filter(|(case, costs)| case.bytes >= LEAST_FOR_RATES && !costs.is_empty());
     let rate = |(case, costs): (&&Case, &Vec<Cost>)| {
         let alone: Vec<f64> = costs.iter().map(|cost| cost.alone_bytes_per_s).collect();
         let middle = median(&alone)?;
@@ -300,11 +324,13 @@ fn alone_rates(document: &Document, cases: &[&Case], costs: &[Vec<Cost>]) -> Str
     format!(" ({first} GB/s {direction}{others})")
 }
 
-/// What GPUs of one node share where several lose, each with one rank: nothing but the way to memory is common to their copies.
+/// What GPUs of one node share where several lose, each with one rank: nothing but the way to memory is
+/// common to their copies.
 fn shared_path(document: &Document, cases: &[&Case], losing: usize) -> &'static str {
     let ranks = asked(document, cases);
     let of = |rank: &&Rank| ranks.contains(&rank.rank);
-    let devices: BTreeSet<&str> = document.ranks.iter().filter(of).map(|rank| &rank.asked.device[..]).collect();
+    let devices: BTreeSet<&str> =
+        document.ranks.iter().filter(of).map(|rank| &rank.asked.device[..]).collect();
     let has_own = devices.len() == ranks.len() && document.platform.kind != PlatformKind::Host;
     // Ranks that share a PU wait for each other there too.
     let pus: BTreeSet<u32> = document.ranks.iter().filter(of).map(|rank| rank.asked.pu).collect();
@@ -320,7 +346,8 @@ fn shared_path(document: &Document, cases: &[&Case], losing: usize) -> &'static 
 fn unknown_cost(document: &Document, cases: &[&Case]) -> Option<String> {
     let ranks = asked(document, cases);
     let of = |rank: &&Rank| ranks.contains(&rank.rank);
-    let devices: BTreeSet<&str> = document.ranks.iter().filter(of).map(|rank| &rank.asked.device[..]).collect();
+    let devices: BTreeSet<&str> =
+        document.ranks.iter().filter(of).map(|rank| &rank.asked.device[..]).collect();
     let only_at_once = document.cases.iter().all(|case| case.order == Order::Simultaneous);
     let has_reason = !document.slower_twins.is_empty() || far_from_gpus(document).is_some();
     if devices.len() < 2 || !only_at_once || has_reason {
@@ -329,13 +356,16 @@ fn unknown_cost(document: &Document, cases: &[&Case]) -> Option<String> {
 
     let is_known = |summary: &Summary| headline::is_known(headline::of_summary(summary));
     let percent = |result: &RankResult| match &result.outcome {
-        Outcome::Measured { percent_of_bound, .. } if result.summary().is_some_and(is_known) => *percent_of_bound,
+        Outcome::Measured { percent_of_bound, .. } if result.summary().is_some_and(is_known) => {
+            *percent_of_bound
+        }
         _ => None,
     };
     let results = cases.iter().flat_map(|case| &case.ranks);
     let least = results.filter_map(percent).reduce(f64::min).filter(|least| *least < HEALTHY_PERCENT)?;
     Some(format!(
-        "At once the slowest reaches {least:.0} % of its PCIe link's rate, where a GPU alone reaches {HEALTHY_PERCENT:.0} % or more: `--order both` measures them alone too."
+        "At once the slowest reaches {least:.0} % of its PCIe link's rate, where a GPU alone reaches \
+         {HEALTHY_PERCENT:.0} % or more: `--order both` measures them alone too."
     ))
 }
 
@@ -389,7 +419,8 @@ fn proof(document: &Document) -> Option<String> {
     let rank = |result: &RankResult| document.ranks.iter().find(|rank| rank.rank == result.rank);
     measured().next()?;
 
-    let unseen = measured().filter(|result| result.seen_before.is_none() || result.seen_after.is_none()).count();
+    let unseen =
+        measured().filter(|result| result.seen_before.is_none() || result.seen_after.is_none()).count();
     let elsewhere = measured().any(|result| rank(result).is_some_and(|rank| is_otherwise(rank, &[result])));
     let on_gpu = document.platform.kind != PlatformKind::Host;
     let hidden = is_unseen(&measured().collect::<Vec<_>>(), on_gpu);
@@ -399,14 +430,15 @@ fn proof(document: &Document) -> Option<String> {
         (false, 0, true) => "What could be seen is placed as asked, NOT ALL COULD BE SEEN",
         (false, ..) => "The placement of some ranks was not seen to the end",
     };
-    let verified = if measured().all(|result| result.verification.checked && result.verification.mismatch.is_none()) {
-        // What has no figure was not compared, or not with success.
-        let results: usize = document.cases.iter().map(|case| case.ranks.len()).sum();
-        let is_all = document.status == Status::Complete || measured().count() == results;
-        if is_all { "every byte compared" } else { "every byte of these figures compared" }
-    } else {
-        "NOT EVERYTHING VERIFIED"
-    };
+    let verified =
+        if measured().all(|result| result.verification.checked && result.verification.mismatch.is_none()) {
+            // What has no figure was not compared, or not with success.
+            let results: usize = document.cases.iter().map(|case| case.ranks.len()).sum();
+            let is_all = document.status == Status::Complete || measured().count() == results;
+            if is_all { "every byte compared" } else { "every byte of these figures compared" }
+        } else {
+            "NOT EVERYTHING VERIFIED"
+        };
 
     let complete = if document.status == Status::Complete { "; complete" } else { "" };
     Some(format!("{placed}; {verified}{complete}."))

@@ -1,4 +1,5 @@
-//! Whether a document's answer is good, a finding, or none yet: what a reader sees by the colour of its first sentence.
+//! Whether a document's answer is good, a finding, or none yet: what a reader sees by the colour of its first
+//! sentence.
 
 use report::document::Status;
 use report::result::Outcome;
@@ -27,8 +28,9 @@ pub enum AnswerStatus {
 
 /// How a result document's answer stands.
 pub fn of_result(document: &Document) -> AnswerStatus {
-    let is_finding =
-        document.status != Status::Complete || document.exit_code == Some(FINDING) || !document.slower_twins.is_empty();
+    let is_finding = document.status != Status::Complete
+        || document.exit_code == Some(FINDING)
+        || !document.slower_twins.is_empty();
     // Documents of before 1.3 have no sentences of their own.
     let own = || if document.matrices.is_empty() { answer::answer(document) } else { Vec::new() };
     let said = if document.verdict.is_empty() { own() } else { document.verdict.clone() };
@@ -38,12 +40,12 @@ pub fn of_result(document: &Document) -> AnswerStatus {
     }
 
     let results = || document.cases.iter().flat_map(|case| &case.ranks);
-    let is_few =
-        |outcome: &Outcome| matches!(outcome, Outcome::Measured { flags, .. } if flags.contains(&Flag::FewBlocks));
+    let is_few = |outcome: &Outcome| matches!(outcome, Outcome::Measured { flags, .. } if flags.contains(&Flag::FewBlocks));
     let has_no_interval = results().next().is_some() && results().all(|result| is_few(&result.outcome));
     let mut verdicts =
         document.penalties.iter().filter_map(|penalty| Some(penalty.comparison.as_ref()?.verdict)).peekable();
-    let costs_undecided = verdicts.peek().is_some() && verdicts.all(|verdict| verdict == TwoSampleVerdict::Undecided);
+    let costs_undecided =
+        verdicts.peek().is_some() && verdicts.all(|verdict| verdict == TwoSampleVerdict::Undecided);
     let is_open = has_no_interval || costs_undecided || headline::is_noisy(&said);
     match document.exit_code == Some(UNDECIDED) || groups::is_undecided(document) || is_open {
         true => AnswerStatus::Undecided,
@@ -55,7 +57,8 @@ pub fn of_result(document: &Document) -> AnswerStatus {
 pub fn of_trial(document: &TrialDocument) -> AnswerStatus {
     let first = document.settings.metrics.first().map(|metric| &metric.name);
     let mut verdicts = document.comparisons.iter().filter(|found| Some(&found.metric) == first).peekable();
-    let is_undecided = verdicts.peek().is_none() || verdicts.any(|found| found.verdict == TrialVerdict::Undecided);
+    let is_undecided =
+        verdicts.peek().is_none() || verdicts.any(|found| found.verdict == TrialVerdict::Undecided);
     let is_misplaced = document.runs.iter().any(|run| run.outcome == TrialOutcome::Misplaced);
     match (document.status == Status::Complete && !is_misplaced, is_undecided) {
         (false, _) => AnswerStatus::Finding,

@@ -55,7 +55,9 @@ impl<B: OfBlock> AnyDocument<B> {
     /// [`ReadError`]; what is of no kind is told as what is no result document.
     pub fn from_json(bytes: &[u8]) -> Result<Self, ReadError> {
         match schema_of(bytes).as_deref() {
-            Some(TrialDocument::SCHEMA) => TrialDocument::from_json(bytes).map(|trial| Self::Trial(Box::new(trial))),
+            Some(TrialDocument::SCHEMA) => {
+                TrialDocument::from_json(bytes).map(|trial| Self::Trial(Box::new(trial)))
+            }
             Some(MpiDocument::SCHEMA) => MpiDocument::from_json(bytes).map(|mpi| Self::Mpi(Box::new(mpi))),
             Some(ImportedDocument::SCHEMA) => {
                 ImportedDocument::from_json(bytes).map(|imported| Self::Imported(Box::new(imported)))

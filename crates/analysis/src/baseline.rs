@@ -1,17 +1,24 @@
-//! What is normal for a class of hardware, learned from one's own nodes: the lowest rate that a well node shows.
+//! What is normal for a class of hardware, learned from one's own nodes: the lowest rate that a well node
+//! shows.
 //!
-//! Fixed thresholds by product fail healthy nodes, because boards, firmware and sites differ; so a class is what the documents themselves say:
-//! GPU model, best link, CPU model, and how near the rank is to the GPU. Per class and case the values of all GPUs are taken on a log scale; a GPU
-//! unlike the others (`stats::peer_outlier`) is left out and named, since a fleet is never all well. The limit is the lowest of three:
+//! Fixed thresholds by product fail healthy nodes, because boards, firmware and sites differ; so a class is
+//! what the documents themselves say: GPU model, best link, CPU model, and how near the rank is to the GPU.
+//! Per class and case the values of all GPUs are taken on a log scale; a GPU unlike the others
+//! (`stats::peer_outlier`) is left out and named, since a fleet is never all well. The limit is the lowest of
+//! three:
 //!
-//! * the one-sided tolerance limit above which 999,999 of a million measurements of well GPUs lie with 95 % confidence *if GPUs and nodes differ normally*;
-//! * half as far below the lowest GPU as that lies below the median, and 3 % more: where a part of the nodes is slower, or the law is skewed, more nodes show it;
+//! * the one-sided tolerance limit above which 999,999 of a million measurements of well GPUs lie with 95 %
+//!   confidence *if GPUs and nodes differ normally*;
+//! * half as far below the lowest GPU as that lies below the median, and 3 % more: where a part of the nodes
+//!   is slower, or the law is skewed, more nodes show it;
 //! * 10 % below the median with fewer than thirty nodes, which may not show it.
 //!
-//! Together they are to keep 999 of 1,000 measurements in 95 of 100 learnings, whatever of these a fleet is (`cargo xtask calibrate baseline`), which is why
-//! `gate` measures a suspect again before it is called one. The unit is the node: its GPUs share a board, a cooling and a setting, so that the
-//! limit is that of a one-way random model (`stats::tolerance`). Few nodes say little of how nodes differ, and their limit lies far below the median: of three nodes 21
-//! deviations between nodes, of ten 8, of twenty 6.5. Several runs of one GPU tell its own spread from that between GPUs.
+//! Together they are to keep 999 of 1,000 measurements in 95 of 100 learnings, whatever of these a fleet is
+//! (`cargo xtask calibrate baseline`), which is why `gate` measures a suspect again before it is called one.
+//! The unit is the node: its GPUs share a board, a cooling and a setting, so that the limit is that of a
+//! one-way random model (`stats::tolerance`). Few nodes say little of how nodes differ, and their limit lies
+//! far below the median: of three nodes 21 deviations between nodes, of ten 8, of twenty 6.5. Several runs of
+//! one GPU tell its own spread from that between GPUs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,14 +45,15 @@ pub const LEAST_GPUS: usize = 8;
 /// The fewest nodes that they must be of.
 pub const LEAST_NODES: usize = 3;
 
-/// The share of measurements of well GPUs that lie above the limit, with the usual confidence. A thousand nodes of eight GPUs are 240,000 of them a month
-/// each way.
+/// The share of measurements of well GPUs that lie above the limit, with the usual confidence. A thousand
+/// nodes of eight GPUs are 240,000 of them a month each way.
 const SHARE: f64 = 0.999_999;
 
 /// The limit is at least so far below the lowest GPU, however alike the GPUs that it was learned from are.
 const LEAST_MARGIN: f64 = 0.03;
 
-/// Fewer nodes may not show how low a skewed fleet reaches: learned from twenty of them the other two limits keep their share in 89 % of learnings.
+/// Fewer nodes may not show how low a skewed fleet reaches: learned from twenty of them the other two limits
+/// keep their share in 89 % of learnings.
 const SHOWS_ALL: usize = 30;
 
 /// Of fewer nodes the limit is at least so far below the median.
@@ -82,7 +90,8 @@ pub struct Class {
     pub best_link: Option<String>,
     /// The CPU's model; null where it is not told.
     pub cpu: Option<String>,
-    /// How near the rank's PU is to the GPU, as documents name it; `own memory` and `peer` for copies within a GPU's memory and between GPUs.
+    /// How near the rank's PU is to the GPU, as documents name it; `own memory` and `peer` for copies within
+    /// a GPU's memory and between GPUs.
     pub locality: String,
 }
 
@@ -129,19 +138,23 @@ pub struct Value {
 pub enum NotLearned {
     /// No GPU has a figure.
     #[error(
-        "no document has a figure of a GPU: give documents of `numabench check --bandwidth --json FILE` or `numabench pingpong --order alone`"
+        "no document has a figure of a GPU: give documents of `numabench check --bandwidth --json FILE` or \
+         `numabench pingpong --order alone`"
     )]
     NoGpu,
     /// All classes have too few.
     #[error(
-        "there is too little to learn from: {0}; a class needs {LEAST_GPUS} GPUs of {LEAST_NODES} nodes, so run on more of them"
+        "there is too little to learn from: {0}; a class needs {LEAST_GPUS} GPUs of {LEAST_NODES} nodes, so \
+         run on more of them"
     )]
     TooFew(String),
 }
 
-/// The figures of a document's GPUs by which a node is judged: rates of copies of 1 MiB and more. Copies within a GPU's memory are a case of their own.
+/// The figures of a document's GPUs by which a node is judged: rates of copies of 1 MiB and more. Copies
+/// within a GPU's memory are a case of their own.
 pub fn values(document: &Document) -> Vec<Value> {
-    let devices: BTreeMap<&str, &Device> = document.devices.iter().map(|device| (&device.id[..], device)).collect();
+    let devices: BTreeMap<&str, &Device> =
+        document.devices.iter().map(|device| (&device.id[..], device)).collect();
     let others = other_ends(document);
 
     let value = |row: &Row| {
@@ -168,10 +181,14 @@ pub fn values(document: &Document) -> Vec<Value> {
     document.rows.iter().filter_map(value).collect()
 }
 
-/// Whether the driver stages the copies of this place through host memory, as far as its row of the matrix says so.
+/// Whether the driver stages the copies of this place through host memory, as far as its row of the matrix
+/// says so.
 pub(crate) fn is_staged<B>(document: &Document<B>, rank: u32) -> bool {
-    let rows =
-        document.matrices.iter().flat_map(|matrix| &matrix.rows).filter(|row| row.ranks.iter().any(|one| one == rank));
+    let rows = document
+        .matrices
+        .iter()
+        .flat_map(|matrix| &matrix.rows)
+        .filter(|row| row.ranks.iter().any(|one| one == rank));
     rows.filter_map(|row| row.note.as_ref()).any(|note| note.contains("staged"))
 }
 
@@ -180,7 +197,9 @@ pub(crate) fn class_of<B>(document: &Document<B>, device: &Device, locality: Loc
     let link = |link: &Link| Some(format!("PCIe {} x{}", link.max_generation?, link.max_width?));
     let models = match document.nodes.get(device.node as usize) {
         Some(node) => node.facts.cpu_models.clone(),
-        None => document.environment.topology.packages.iter().map(|package| package.cpu_model.clone()).collect(),
+        None => {
+            document.environment.topology.packages.iter().map(|package| package.cpu_model.clone()).collect()
+        }
     };
     Class {
         gpu: device.name.clone(),
@@ -301,7 +320,8 @@ fn deviation(values: &[f64]) -> f64 {
     (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (values.len() as f64 - 1.0)).sqrt()
 }
 
-/// The squared distances of the logarithms of each GPU's own values from their mean, and their degrees of freedom: 0 where none has two.
+/// The squared distances of the logarithms of each GPU's own values from their mean, and their degrees of
+/// freedom: 0 where none has two.
 fn within<'v>(gpus: impl Iterator<Item = &'v Vec<f64>>) -> (f64, f64) {
     let (mut squares, mut freedom) = (0.0, 0.0);
     for rates in gpus {

@@ -1,4 +1,5 @@
-//! Figures that are the CPU cache's: said beside the first figures, because a rate of 136 GB/s from one core is taken for its memory's otherwise.
+//! Figures that are the CPU cache's: said beside the first figures, because a rate of 136 GB/s from one core
+//! is taken for its memory's otherwise.
 
 use report::Document;
 use report::case::Order;
@@ -16,7 +17,8 @@ pub fn is_cached(result: &RankResult) -> bool {
 
 /// The sentence; none where no figure is the cache's.
 pub fn sentence(document: &Document) -> Option<String> {
-    let measured = || document.cases.iter().flat_map(|case| &case.ranks).filter(|result| result.summary().is_some());
+    let measured =
+        || document.cases.iter().flat_map(|case| &case.ranks).filter(|result| result.summary().is_some());
     let (cached, all) = (measured().filter(|result| is_cached(result)).count(), measured().count());
     let which = match cached {
         0 => return None,
@@ -26,7 +28,8 @@ pub fn sentence(document: &Document) -> Option<String> {
     };
     let way = way_out(document).map_or_else(String::new, |way| format!(" For memory: {way}."));
     Some(format!(
-        "{which} the CPU's cache as well as its memory: what was moved is less than four times the L3 cache.{way}"
+        "{which} the CPU's cache as well as its memory: what was moved is less than four times the L3 \
+         cache.{way}"
     ))
 }
 
@@ -36,7 +39,9 @@ fn way_out(document: &Document) -> Option<String> {
     let case = document.cases.iter().find(|case| case.ranks.iter().any(is_cached))?;
     let at_once = if case.order == Order::Simultaneous { case.ranks.len().max(1) as u64 } else { 1 };
     let (option, value) = match (case.direction, case.range_bytes) {
-        (Direction::Kernel, _) => ("--size", size((TIMES_L3 * l3).div_ceil(at_once).next_multiple_of(1 << 20))),
+        (Direction::Kernel, _) => {
+            ("--size", size((TIMES_L3 * l3).div_ceil(at_once).next_multiple_of(1 << 20)))
+        }
         (_, Some(_)) => ("--range", size((TIMES_L3 * l3).div_ceil(at_once).next_multiple_of(1 << 20))),
         (_, None) => ("--size", size((TIMES_L3 * l3 / 2).div_ceil(at_once).next_multiple_of(1 << 20))),
     };
@@ -65,9 +70,15 @@ fn way_out(document: &Document) -> Option<String> {
 
 /// Words as a shell reads them again; the program by its name alone.
 fn command_line(argv: &[&str]) -> String {
-    let plain =
-        |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_=/.,:+@%".contains(c));
-    let quoted = |word: &str| if plain(word) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) };
+    let plain = |word: &str| {
+        !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_=/.,:+@%".contains(c))
+    };
+    let quoted =
+        |word: &str| if plain(word) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) };
     let program = argv.first().map_or("numabench", |first| first.rsplit('/').next().unwrap_or(first));
-    [program.to_owned()].into_iter().chain(argv.iter().skip(1).map(|word| quoted(word))).collect::<Vec<_>>().join(" ")
+    [program.to_owned()]
+        .into_iter()
+        .chain(argv.iter().skip(1).map(|word| quoted(word)))
+        .collect::<Vec<_>>()
+        .join(" ")
 }

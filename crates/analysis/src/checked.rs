@@ -1,4 +1,5 @@
-//! What `check --bandwidth` wrote as a run to compare: a figure a case and device, its passes in the place of blocks.
+//! What `check --bandwidth` wrote as a run to compare: a figure a case and device, its passes in the place of
+//! blocks.
 
 use std::collections::BTreeMap;
 

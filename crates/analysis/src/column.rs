@@ -1,4 +1,5 @@
-//! What a case is called as the column of a table over nodes, from its `id`: that is made of its axes (`report::case`).
+//! What a case is called as the column of a table over nodes, from its `id`: that is made of its axes
+//! (`report::case`).
 
 use stats::units;
 
@@ -24,7 +25,8 @@ pub struct Column {
     pub group: Option<String>,
 }
 
-/// The `id` of a copy within a GPU's own memory, which its case shares with those between GPUs: its last part is `within`.
+/// The `id` of a copy within a GPU's own memory, which its case shares with those between GPUs: its last part
+/// is `within`.
 pub fn within_id(case: &str) -> String {
     case.rsplit_once('/').map_or_else(|| case.to_owned(), |(axes, _)| format!("{axes}/within"))
 }
@@ -62,7 +64,9 @@ pub fn of_case(case: &str, within: bool) -> Column {
     if *order == "simultaneous" && kind.is_none() {
         name.push_str(", at once");
     }
-    if ["pageable", "pinned-driver"].contains(memory) && ["h2d", "d2h", "roundtrip", "bidir"].contains(direction) {
+    if ["pageable", "pinned-driver"].contains(memory)
+        && ["h2d", "d2h", "roundtrip", "bidir"].contains(direction)
+    {
         name.push_str(&format!(", {memory}"));
     }
     let is_place = kind.is_none() && group != Some("loads");

@@ -1,4 +1,5 @@
-//! Two sides of runs, case by case: what differs between their conditions, what is missing, and what got worse.
+//! Two sides of runs, case by case: what differs between their conditions, what is missing, and what got
+//! worse.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +40,8 @@ impl Default for Thresholds {
 pub enum NotCompared {
     /// They did not measure the same thing.
     #[error(
-        "the two sides did not measure the same thing: {differs}; give runs that agree in it, or --force to compare them all the same"
+        "the two sides did not measure the same thing: {differs}; give runs that agree in it, or --force to \
+         compare them all the same"
     )]
     Essential {
         /// What differs, in words.
@@ -47,7 +49,8 @@ pub enum NotCompared {
     },
     /// They have no case in common.
     #[error(
-        "the two sides have no case in common (base: {base}; new: {new}): compare runs of the same sizes, directions, memory, PUs and GPUs"
+        "the two sides have no case in common (base: {base}; new: {new}): compare runs of the same sizes, \
+         directions, memory, PUs and GPUs"
     )]
     NothingInCommon {
         /// One of the base's cases.
@@ -75,13 +78,17 @@ pub fn compare(
     thresholds: Thresholds,
     force: bool,
 ) -> Result<Comparison, NotCompared> {
-    let conditions = |side: &'_ [Run]| -> Vec<_> { side.iter().flat_map(|run| run.conditions.clone()).collect() };
+    let conditions =
+        |side: &'_ [Run]| -> Vec<_> { side.iter().flat_map(|run| run.conditions.clone()).collect() };
     let differing = differing(conditions(base).iter(), conditions(new).iter());
     refuse(&differing, force)?;
 
     let (base_side, new_side) = (gathered(base), gathered(new));
-    let has = |side: &BTreeMap<&Key, Side<'_>>, key: &Key| side.get(key).is_some_and(|side| !side.figures.is_empty());
-    let keys: Vec<&Key> = base_side.keys().copied().filter(|key| has(&base_side, key) && has(&new_side, key)).collect();
+    let has = |side: &BTreeMap<&Key, Side<'_>>, key: &Key| {
+        side.get(key).is_some_and(|side| !side.figures.is_empty())
+    };
+    let keys: Vec<&Key> =
+        base_side.keys().copied().filter(|key| has(&base_side, key) && has(&new_side, key)).collect();
     if keys.is_empty() {
         let one = |side: &BTreeMap<&Key, Side<'_>>| {
             let key = side.keys().find(|key| has(side, key)).or(side.keys().next());
@@ -89,24 +96,38 @@ pub fn compare(
         };
         return Err(NotCompared::NothingInCommon { base: one(&base_side), new: one(&new_side) });
     }
-    let values = |side: &Side<'_>| side.figures.iter().map(|figure| (figure.median, figure.blocks.clone())).collect();
+    let values =
+        |side: &Side<'_>| side.figures.iter().map(|figure| (figure.median, figure.blocks.clone())).collect();
     let pair = |key: &&Key| {
         let unit = base_side[key].figures[0].unit;
-        CasePair { unit, base: values(&base_side[key]), new: values(&new_side[key]), threshold: thresholds.of(unit) }
+        CasePair {
+            unit,
+            base: values(&base_side[key]),
+            new: values(&new_side[key]),
+            threshold: thresholds.of(unit),
+        }
     };
     let pairs: Vec<CasePair> = keys.iter().map(pair).collect();
     let in_turns = took_turns(base, new);
     let judged = judge(&pairs, in_turns);
-    let mut cases: Vec<ComparedCase> =
-        keys.iter().zip(&pairs).zip(&judged).map(|((key, pair), judged)| compared(key, pair, judged)).collect();
-    let worse =
-        |case: &ComparedCase| if case.unit.more_is_better() { case.new / case.base } else { case.base / case.new };
+    let mut cases: Vec<ComparedCase> = keys
+        .iter()
+        .zip(&pairs)
+        .zip(&judged)
+        .map(|((key, pair), judged)| compared(key, pair, judged))
+        .collect();
+    let worse = |case: &ComparedCase| {
+        if case.unit.more_is_better() { case.new / case.base } else { case.base / case.new }
+    };
     cases.sort_by(|a, b| a.verdict.cmp(&b.verdict).then(worse(a).total_cmp(&worse(b))));
 
     let lacking = |of: &BTreeMap<&Key, Side<'_>>, other: &BTreeMap<&Key, Side<'_>>| -> Vec<Lacking> {
         let only = of.keys().filter(|key| has(of, key) && !has(other, key));
-        only.map(|key| Lacking { key: (*key).clone(), reason: other.get(key).and_then(|side| side.reason.cloned()) })
-            .collect()
+        only.map(|key| Lacking {
+            key: (*key).clone(),
+            reason: other.get(key).and_then(|side| side.reason.cloned()),
+        })
+        .collect()
     };
     let (missing, added) = (lacking(&base_side, &new_side), lacking(&new_side, &base_side));
     let of = |verdict| cases.iter().filter(|case| case.verdict == verdict).count() as u32;
@@ -120,7 +141,9 @@ pub fn compare(
         added: added.len() as u32,
     };
     let named = |side: &[Run]| -> Vec<RunName> {
-        side.iter().map(|run| RunName { file: run.name.clone(), started_at: run.started_at.clone() }).collect()
+        side.iter()
+            .map(|run| RunName { file: run.name.clone(), started_at: run.started_at.clone() })
+            .collect()
     };
     Ok(Comparison {
         schema: VERSION.schema.to_owned(),
@@ -134,7 +157,10 @@ pub fn compare(
         latency_threshold: thresholds.latency,
         differing,
         notes: if pairs.iter().all(CasePair::is_one_measurement) {
-            vec!["The base and the new side are the very same measurement: it says nothing of a change".to_owned()]
+            vec![
+                "The base and the new side are the very same measurement: it says nothing of a change"
+                    .to_owned(),
+            ]
         } else {
             notes(&cases, &counts, [base.len(), new.len()], in_turns)
         },
@@ -157,7 +183,9 @@ fn refuse(differing: &[Differing], force: bool) -> Result<(), NotCompared> {
         0 => Ok(()),
         _ if force => Ok(()),
         1..=3 => Err(NotCompared::Essential { differs: words.join("; ") }),
-        more => Err(NotCompared::Essential { differs: format!("{}; and {} more", words[..3].join("; "), more - 3) }),
+        more => Err(NotCompared::Essential {
+            differs: format!("{}; and {} more", words[..3].join("; "), more - 3),
+        }),
     }
 }
 
@@ -198,10 +226,11 @@ fn compared(key: &Key, pair: &CasePair, judged: &JudgedCase) -> ComparedCase {
     }
 }
 
-/// Whether the runs of both sides alternated, so that what the machine did meanwhile met both: in order of time they
-/// change sides as often as the smaller side has runs, and twice at least.
+/// Whether the runs of both sides alternated, so that what the machine did meanwhile met both: in order of
+/// time they change sides as often as the smaller side has runs, and twice at least.
 fn took_turns(base: &[Run], new: &[Run]) -> bool {
-    let sides = base.iter().map(|run| (&run.started_at, false)).chain(new.iter().map(|run| (&run.started_at, true)));
+    let sides =
+        base.iter().map(|run| (&run.started_at, false)).chain(new.iter().map(|run| (&run.started_at, true)));
     let mut in_time: Vec<(&String, bool)> = sides.collect();
     in_time.sort();
     let changes = in_time.windows(2).filter(|two| two[0].1 != two[1].1).count();
@@ -211,13 +240,14 @@ fn took_turns(base: &[Run], new: &[Run]) -> bool {
 /// One sentence: the worst first.
 fn summary(counts: &Counts, cases: &[ComparedCase], runs: [usize; 2]) -> String {
     let all = cases.len();
-    let of = |count: u32| if all == 1 { "the only case".to_owned() } else { format!("{count} of {all} cases") };
+    let of =
+        |count: u32| if all == 1 { "the only case".to_owned() } else { format!("{count} of {all} cases") };
     let first = |verdict: ChangeVerdict| cases.iter().find(|case| case.verdict == verdict);
     let by = |case: &ComparedCase| format!("{}: {}", change(case.unit, case.new / case.base), case.key);
     let mut parts = Vec::new();
     if counts.regressed > 0 {
-        let worst =
-            first(ChangeVerdict::Regressed).map_or(String::new(), |case| format!("; the worst by {}", by(case)));
+        let worst = first(ChangeVerdict::Regressed)
+            .map_or(String::new(), |case| format!("; the worst by {}", by(case)));
         parts.push(format!("REGRESSED: {}{worst}", of(counts.regressed)));
     }
     if counts.missing > 0 {
@@ -255,10 +285,12 @@ fn power(cases: &[ComparedCase]) -> String {
     };
     match worst.map(|case| (percent(from(case)), &case.key)) {
         Some((Some(worst), key)) if worst != typical => format!(
-            "with these runs a change from {typical} on would be {found} in a typical case, from {worst} in the worst: {key}"
+            "with these runs a change from {typical} on would be {found} in a typical case, from {worst} in \
+             the worst: {key}"
         ),
         Some((None, key)) => format!(
-            "with these runs a change from {typical} on would be {found} in a typical case, none in the worst: {key}"
+            "with these runs a change from {typical} on would be {found} in a typical case, none in the \
+             worst: {key}"
         ),
         _ => format!("with these runs a change from {typical} on would be {found}"),
     }
@@ -285,22 +317,27 @@ fn notes(cases: &[ComparedCase], counts: &Counts, runs: [usize; 2], in_turns: bo
     let is_single = cases.iter().any(|case| case.basis == Basis::Blocks);
     if is_single {
         notes.push(format!(
-            "{} in the base and {new} in the new: nothing shows how runs differ, so a change is suspected and never \
-             found, and each interval holds if runs differ by no more than stands beside it. Give three runs a side or \
-             more (folders work)",
+            "{} in the base and {new} in the new: nothing shows how runs differ, so a change is suspected \
+             and never found, and each interval holds if runs differ by no more than stands beside it. Give \
+             three runs a side or more (folders work)",
             counted(base, "run")
         ));
     } else if counts.suspect > 0 {
         notes.push(format!(
-            "{} suspected and not found: runs that each fall into one of two modes would be sorted by side as often as \
-             that by chance. Give more runs a side: three, or four where up to five other cases jump from run to run, or five",
-            if counts.suspect == 1 { "1 case is".to_owned() } else { format!("{} cases are", counts.suspect) }
+            "{} suspected and not found: runs that each fall into one of two modes would be sorted by side \
+             as often as that by chance. Give more runs a side: three, or four where up to five other cases \
+             jump from run to run, or five",
+            if counts.suspect == 1 {
+                "1 case is".to_owned()
+            } else {
+                format!("{} cases are", counts.suspect)
+            }
         ));
     }
     if !in_turns && counts.regressed + counts.improved > 0 {
         notes.push(
-            "The runs of the two sides did not take turns: what changed with time counts as a change. Run both states \
-             alternately to tell them apart"
+            "The runs of the two sides did not take turns: what changed with time counts as a change. Run \
+             both states alternately to tell them apart"
                 .to_owned(),
         );
     }

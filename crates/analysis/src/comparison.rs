@@ -1,5 +1,5 @@
-//! The comparison document: what a comparison asked, found and why. A document of its own beside the result document; its rules hold
-//! here too.
+//! The comparison document: what a comparison asked, found and why. A document of its own beside the result
+//! document; its rules hold here too.
 
 use report::document::Tool;
 use report::versioned::Version;
@@ -110,11 +110,13 @@ pub struct ComparedCase {
     pub ratio: Option<f64>,
     /// The 95 % interval of the ratio; null with too few values.
     pub ratio_interval: Option<Interval>,
-    /// The deviation between runs that the interval assumes, a fraction; null where several runs showed it, and with too few values.
+    /// The deviation between runs that the interval assumes, a fraction; null where several runs showed it,
+    /// and with too few values.
     #[serde(default)]
     #[schemars(extend("since" = "1.4"))]
     pub assumed_run_deviation: Option<f64>,
-    /// Cliff's delta, −1 to 1: 1 where every new value is higher than every one of the base; null with too few values.
+    /// Cliff's delta, −1 to 1: 1 where every new value is higher than every one of the base; null with too
+    /// few values.
     pub cliffs_delta: Option<f64>,
     /// The two-sided p-value of the test for this case alone; null with too few values.
     pub p_value: Option<f64>,
@@ -122,7 +124,8 @@ pub struct ComparedCase {
     pub p_adjusted: Option<f64>,
     /// The change that matters, a fraction.
     pub threshold: f64,
-    /// From what true change on such runs would be found (of single runs: suspected) in 19 of 20 comparisons, a fraction; null where no change would be.
+    /// From what true change on such runs would be found (of single runs: suspected) in 19 of 20 comparisons,
+    /// a fraction; null where no change would be.
     #[serde(default)]
     #[schemars(extend("since" = "1.4"))]
     pub found_from: Option<f64>,
@@ -143,6 +146,7 @@ pub struct Lacking {
     /// What was measured, and where.
     #[serde(flatten)]
     pub key: Key,
-    /// Why there is no figure, where a document of that side says so; null where it does not have the case at all.
+    /// Why there is no figure, where a document of that side says so; null where it does not have the case at
+    /// all.
     pub reason: Option<String>,
 }

@@ -1,8 +1,9 @@
 //! What two runs must have in common to be the same experiment, and what differs: said before any figure.
 //!
-//! Most differences are the very thing one wants to see the effect of (a driver, a kernel, a link that lost lanes), so they are named
-//! and no more. Some make the comparison meaningless: another kind of device, another GPU model, a simulation, another number of ranks
-//! at once, another clock. Those are refused unless the user insists.
+//! Most differences are the very thing one wants to see the effect of (a driver, a kernel, a link that lost
+//! lanes), so they are named and no more. Some make the comparison meaningless: another kind of device,
+//! another GPU model, a simulation, another number of ranks at once, another clock. Those are refused unless
+//! the user insists.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -67,7 +68,8 @@ pub(crate) const NOT_KNOWN: &str = "not known";
 /// What a document's run was under.
 pub fn conditions<B>(document: &Document<B>) -> Vec<Condition> {
     let mut all = Vec::new();
-    let mut add = |essential: bool, fact: &str, value: String| all.push(Condition::new(fact, value, essential));
+    let mut add =
+        |essential: bool, fact: &str, value: String| all.push(Condition::new(fact, value, essential));
     let platform = &document.platform;
     let kind = match platform.kind {
         PlatformKind::Cuda => "CUDA",
@@ -122,15 +124,16 @@ pub fn conditions<B>(document: &Document<B>) -> Vec<Condition> {
     for device in document.devices.iter().filter(|device| device.kind == DeviceKind::Gpu) {
         let name = device_name(document, device);
         add(false, &format!("link of {name}"), link(device));
-        let held_back = device.conditions.as_ref().and_then(|known| Some(known.value.as_ref()?.held_back_by()));
+        let held_back =
+            device.conditions.as_ref().and_then(|known| Some(known.value.as_ref()?.held_back_by()));
         held_back.into_iter().for_each(|by| add(false, &format!("held back on {name}"), by));
         add(false, &format!("UUID of {name}"), device.uuid.clone().unwrap_or(NOT_KNOWN.to_owned()));
     }
     all
 }
 
-/// What differs between two sides of runs, essential facts first. A fact that one side lacks altogether (a device, a case) is not compared:
-/// what it belongs to is missing, and that is said.
+/// What differs between two sides of runs, essential facts first. A fact that one side lacks altogether (a
+/// device, a case) is not compared: what it belongs to is missing, and that is said.
 pub fn differing<'c>(
     base: impl Iterator<Item = &'c Condition>,
     new: impl Iterator<Item = &'c Condition>,
@@ -173,7 +176,8 @@ fn hosts<B>(document: &Document<B>) -> String {
     }
 }
 
-/// `PCIe 5 x16`: what the link had when it was read; its generation only where it was read under load, because idle links train down.
+/// `PCIe 5 x16`: what the link had when it was read; its generation only where it was read under load,
+/// because idle links train down.
 fn link(device: &Device) -> String {
     if let Some(other) = device.other_link() {
         return other.to_owned();

@@ -1,4 +1,5 @@
-//! The rate of each rank against how many are at once: the curve of a matrix whose rows are more and more at once, with what it is compared with.
+//! The rate of each rank against how many are at once: the curve of a matrix whose rows are more and more at
+//! once, with what it is compared with.
 
 use report::Document;
 use report::matrix::Matrix;
@@ -64,8 +65,14 @@ pub fn curves(document: &Document, matrix: &Matrix) -> Vec<Curve> {
                 interval: cell.interval,
             }));
         }
-        let alone: Vec<f64> = points.iter().filter(|point| point.at_once == 1).map(|point| point.bytes_per_s).collect();
-        Curve { direction: plane.direction, points, alone_bytes_per_s: median(&alone), most_together_bytes_per_s: most }
+        let alone: Vec<f64> =
+            points.iter().filter(|point| point.at_once == 1).map(|point| point.bytes_per_s).collect();
+        Curve {
+            direction: plane.direction,
+            points,
+            alone_bytes_per_s: median(&alone),
+            most_together_bytes_per_s: most,
+        }
     };
     matrix.planes(document).iter().filter(|plane| !plane.is_time()).map(curve).collect()
 }

@@ -1,7 +1,9 @@
-//! Where the memory of GPUs lies that share it with their CPU, in sentences: one memory for both, and memory that fell elsewhere.
+//! Where the memory of GPUs lies that share it with their CPU, in sentences: one memory for both, and memory
+//! that fell elsewhere.
 //!
-//! A driver gives out device memory without saying on which NUMA node it lies, and on a coherent machine it may lie on another GPU's or on the
-//! host's. Only what the kernel located is said; of GPUs behind PCIe there is nothing to say.
+//! A driver gives out device memory without saying on which NUMA node it lies, and on a coherent machine it
+//! may lie on another GPU's or on the host's. Only what the kernel located is said; of GPUs behind PCIe there
+//! is nothing to say.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +20,8 @@ const MOST: usize = 4;
 
 /// That copies between host and device stay in one memory, where they do.
 pub(crate) fn one_memory(document: &Document) -> Option<String> {
-    let kinds: BTreeSet<&str> = document.devices.iter().filter_map(|device| shared(device.coherence?)).collect();
+    let kinds: BTreeSet<&str> =
+        document.devices.iter().filter_map(|device| shared(device.coherence?)).collect();
     let kind = kinds.into_iter().next()?;
     Some(format!("CPU and GPU share one memory ({kind}): H2D and D2H copy from {kind} to {kind}."))
 }
@@ -33,11 +36,13 @@ fn shared(coherence: Coherence) -> Option<&'static str> {
 
 /// Whose memory lies on another node than its own.
 pub(crate) fn elsewhere(document: &Document) -> Vec<String> {
-    let mut said: Vec<String> = document.devices.iter().filter_map(|device| of_device(document, device)).collect();
+    let mut said: Vec<String> =
+        document.devices.iter().filter_map(|device| of_device(document, device)).collect();
     let more = said.len().saturating_sub(MOST);
     said.truncate(MOST);
     said.extend(
-        (more > 0).then(|| format!("The memory of {more} more GPUs lies elsewhere too; the document has them.")),
+        (more > 0)
+            .then(|| format!("The memory of {more} more GPUs lies elsewhere too; the document has them.")),
     );
     said
 }
@@ -54,7 +59,8 @@ fn of_device(document: &Document, device: &Device) -> Option<String> {
     let where_to: Vec<String> =
         away.iter().map(|node| format!("NUMA node {node}, {}", whose(document, device, node))).collect();
     Some(format!(
-        "{part} of {name} lies on {}, not on its own node {own}. The driver placed it there: the figures are of that memory, not of {name}'s own.",
+        "{part} of {name} lies on {}, not on its own node {own}. The driver placed it there: the figures are \
+         of that memory, not of {name}'s own.",
         where_to.join(" and ")
     ))
 }
@@ -63,7 +69,8 @@ fn of_device(document: &Document, device: &Device) -> Option<String> {
 fn seen(document: &Document, device: &Device) -> BTreeMap<u32, u64> {
     let ranks: BTreeSet<u32> =
         document.ranks.iter().filter(|rank| rank.asked.device == device.id).map(|rank| rank.rank).collect();
-    let results = document.cases.iter().flat_map(|case| &case.ranks).filter(|result| ranks.contains(&result.rank));
+    let results =
+        document.cases.iter().flat_map(|case| &case.ranks).filter(|result| ranks.contains(&result.rank));
     let seen = results.flat_map(|result| result.seen_before.iter().chain(&result.seen_after));
     let mut nodes = BTreeMap::new();
     for NodePages { node, pages } in seen.filter_map(|seen| seen.device_pages.value.as_ref()).flatten() {

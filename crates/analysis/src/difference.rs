@@ -1,8 +1,9 @@
 //! What each node has otherwise than most nodes: pure, over the facts of all of them.
 //!
-//! Most means more than half. Where no value is that of so many (two nodes, or a partition of two halves) nobody can say which
-//! is the odd one, and each node is said to differ from the others. Amounts need not be equal: kernels of the
-//! same machine keep a little more or less memory for themselves, and a clock's cost is itself a measurement.
+//! Most means more than half. Where no value is that of so many (two nodes, or a partition of two halves)
+//! nobody can say which is the odd one, and each node is said to differ from the others. Amounts need not be
+//! equal: kernels of the same machine keep a little more or less memory for themselves, and a clock's cost is
+//! itself a measurement.
 
 use report::environment::Probe;
 use report::node::{Difference, NodeFacts, NodeGpu};
@@ -23,14 +24,15 @@ pub const ALIKE: [&str; 12] = [
     "driver.amdgpu",
 ];
 
-/// Memory that differs by less than this share is alike: the kernel's and the firmware's own part varies by a few tenths of a
-/// per cent, while one module of the usual 8 to 32 is 3 % or more.
+/// Memory that differs by less than this share is alike: the kernel's and the firmware's own part varies by a
+/// few tenths of a per cent, while one module of the usual 8 to 32 is 3 % or more.
 const LIKE_MEMORY: f64 = 0.02;
 
 /// A clock that costs no more than this is alike to any other such: the TSC is read in some 20 to 40 ns.
 const CHEAP_CLOCK_NS: f64 = 100.0;
 
-/// Clocks that cost more are alike up to this factor. The HPET and the ACPI timer cost ten times the TSC and more.
+/// Clocks that cost more are alike up to this factor. The HPET and the ACPI timer cost ten times the TSC and
+/// more.
 const LIKE_CLOCK: f64 = 2.0;
 
 /// For each node, in the order given, what it has otherwise than most.
@@ -64,12 +66,19 @@ pub fn differences(nodes: &[NodeFacts]) -> Vec<Vec<Difference>> {
     compare("gpus", nodes, &mut found, |facts| Some(counted(&names(facts))), |a, b| a == b, text);
     let links = |facts: &NodeFacts| facts.gpus.iter().map(NodeGpu::link_text).collect::<Vec<_>>();
     compare("gpus.link", nodes, &mut found, |facts| Some(counted(&links(facts))), |a, b| a == b, text);
-    compare("topology_digest", nodes, &mut found, |facts| facts.topology_digest.value.clone(), |a, b| a == b, text);
+    compare(
+        "topology_digest",
+        nodes,
+        &mut found,
+        |facts| facts.topology_digest.value.clone(),
+        |a, b| a == b,
+        text,
+    );
     found
 }
 
-/// Compares one fact over all nodes and notes what is not as most have it. An unknown value is a value: a probe that
-/// fails on one node only is a difference.
+/// Compares one fact over all nodes and notes what is not as most have it. An unknown value is a value: a
+/// probe that fails on one node only is a difference.
 fn compare<T>(
     fact: &str,
     nodes: &[NodeFacts],
@@ -90,7 +99,8 @@ fn compare<T>(
     }
     let shown = |value: &Option<T>| value.as_ref().map_or("not known".to_owned(), &text);
     let holders = |one: &Option<T>| values.iter().filter(|value| same(one, value)).count();
-    let most = values.iter().map(|value| (holders(value), value)).reduce(|a, b| if b.0 > a.0 { b } else { a });
+    let most =
+        values.iter().map(|value| (holders(value), value)).reduce(|a, b| if b.0 > a.0 { b } else { a });
     let most = most.filter(|(holders, _)| 2 * holders > values.len()).map(|(_, value)| value);
     for (value, found) in values.iter().zip(found) {
         if most.is_none_or(|most| !same(most, value)) {

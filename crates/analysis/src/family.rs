@@ -1,17 +1,25 @@
-//! Cases of one document that are compared with each other: which are worse than which for certain, and which are alike.
+//! Cases of one document that are compared with each other: which are worse than which for certain, and which
+//! are alike.
 //!
-//! One file for every such verdict (places of a matrix, ranks at once, pairs of GPUs, kernels, MPI's places), because all promise the same:
+//! One file for every such verdict (places of a matrix, ranks at once, pairs of GPUs, kernels, MPI's places),
+//! because all promise the same:
 //!
 //! * *null*: the two cases have one level;
-//! * *pairs*: cases take turns in passes, and what the machine does to a pass it does to all of them. So a comparison is of the ratios of blocks of the same pass
-//!   (a paired t of their logarithms): a drift, a step or a mode that all cases share cancels. Blocks of passes that only one of the two has do not count;
-//! * *unit*: a ratio, counted for as many independent ones as the ratios of this kind of case are worth (`stats::scatter`: allocations, neighbours);
-//! * *error*: each comparison's own, taken together with that of the others of its kind (`stats::moderated_levels`);
-//! * *correction*: Holm's over all claims of the family, so that one of them is wrong in at most one document of twenty. A comparison with the best of several takes
-//!   all pairs into the family, because chance chose the best;
-//! * *alike* is said where two one-sided tests say so, within 1 %, of as many pairs as Hochberg's method allows: of all of them where each is; what is neither is undecided.
+//! * *pairs*: cases take turns in passes, and what the machine does to a pass it does to all of them. So a
+//!   comparison is of the ratios of blocks of the same pass (a paired t of their logarithms): a drift, a step
+//!   or a mode that all cases share cancels. Blocks of passes that only one of the two has do not count;
+//! * *unit*: a ratio, counted for as many independent ones as the ratios of this kind of case are worth
+//!   (`stats::scatter`: allocations, neighbours);
+//! * *error*: each comparison's own, taken together with that of the others of its kind
+//!   (`stats::moderated_levels`);
+//! * *correction*: Holm's over all claims of the family, so that one of them is wrong in at most one document
+//!   of twenty. A comparison with the best of several takes all pairs into the family, because chance chose
+//!   the best;
+//! * *alike* is said where two one-sided tests say so, within 1 %, of as many pairs as Hochberg's method
+//!   allows: of all of them where each is; what is neither is undecided.
 //!
-//! Where the blocks are on one allocation of memory another is taken to move each case by 1 %, which is known no better than from a few allocations.
+//! Where the blocks are on one allocation of memory another is taken to move each case by 1 %, which is known
+//! no better than from a few allocations.
 
 use std::collections::BTreeMap;
 
@@ -25,16 +33,19 @@ use stats::scatter::Scatter;
 
 use crate::passes::{Moments, passes};
 
-/// Ratios from one over this to this are no difference: the half-width at which measuring stops is what a case can resolve.
+/// Ratios from one over this to this are no difference: the half-width at which measuring stops is what a
+/// case can resolve.
 const SAME: f64 = 1.01;
 
 /// Fewer comparisons of one kind do not show how it scatters.
 const FEW: usize = 3;
-/// Nor do comparisons that have fewer differences between blocks than this together: four of three blocks say of two modes what is chance.
+/// Nor do comparisons that have fewer differences between blocks than this together: four of three blocks say
+/// of two modes what is chance.
 const FEW_DIFFERENCES: usize = 16;
 /// The number of all kinds of so few.
 const OF_FEW: usize = usize::MAX;
-/// From so many comparisons on a kind shows by itself how much its blocks hang together; others show it together.
+/// From so many comparisons on a kind shows by itself how much its blocks hang together; others show it
+/// together.
 const MANY: usize = 16;
 
 /// How many differences the effect of another allocation counts for, where it is assumed and not seen.
@@ -86,7 +97,8 @@ impl FamilyCase<'_> {
 /// A case's blocks with their passes.
 type InPasses<'a> = (&'a [BlockValue], &'a [u32]);
 
-/// One case over another one, in each pass that both have. What is on other memory than the pass before has another number of an allocation.
+/// One case over another one, in each pass that both have. What is on other memory than the pass before has
+/// another number of an allocation.
 fn ratios_by_pass((blocks, passes): InPasses, (base, its_passes): InPasses) -> Vec<BlockValue> {
     let mut ratios: Vec<BlockValue> = Vec::new();
     let (mut at, mut before) = (0, None);
@@ -109,7 +121,8 @@ fn ratios_by_pass((blocks, passes): InPasses, (base, its_passes): InPasses) -> V
 pub struct CaseComparison {
     /// What it comes to.
     pub finding: CaseFinding,
-    /// The logarithm of their ratio, where there are ratios enough; upside down of times, so that more is better.
+    /// The logarithm of their ratio, where there are ratios enough; upside down of times, so that more is
+    /// better.
     pub ratio: Option<Level>,
     /// The p-value of there being no difference, adjusted for all comparisons of the family.
     pub p_value: f64,
@@ -177,7 +190,8 @@ impl<'a> CaseFamily<'a> {
         self.comparisons(&pairs)
     }
 
-    /// What every two of a set are, for sets of so many cases after each other. All sets are one family of claims.
+    /// What every two of a set are, for sets of so many cases after each other. All sets are one family of
+    /// claims.
     pub fn within_sets(&self, sizes: impl Iterator<Item = usize>) -> Vec<ComparedSet> {
         let begins = |next: &mut usize, size: usize| {
             let first = *next;
@@ -190,10 +204,13 @@ impl<'a> CaseFamily<'a> {
             all_pairs(*size).map(move |(one, other)| (first + one, first + other))
         };
         let mut found = self.comparisons(&sets.iter().flat_map(pairs).collect::<Vec<_>>()).into_iter();
-        sets.into_iter().map(|(_, size)| ComparedSet { found: all_pairs(size).zip(found.by_ref()).collect() }).collect()
+        sets.into_iter()
+            .map(|(_, size)| ComparedSet { found: all_pairs(size).zip(found.by_ref()).collect() })
+            .collect()
     }
 
-    /// The same of cases two after each other, as documents hold it: of their values as they are, times or rates; none with too few passes.
+    /// The same of cases two after each other, as documents hold it: of their values as they are, times or
+    /// rates; none with too few passes.
     pub fn values_in_twos(&self) -> Vec<Option<TwoSampleComparison>> {
         let value = |(twos, found): (&[FamilyCase], CaseComparison)| {
             let raw = found.ratio?.times(if twos[0].is_time { -1.0 } else { 1.0 });
@@ -251,8 +268,14 @@ impl<'a> CaseFamily<'a> {
         levels.into_iter().zip(&blocks).map(ratio).collect()
     }
 
-    /// The comparisons of each kind, by their number; those of kinds that show too little of how they scatter are one.
-    fn kinds(&self, pairs: &[(usize, usize)], blocks: &[Vec<BlockValue>], independent: &[bool]) -> Vec<Vec<usize>> {
+    /// The comparisons of each kind, by their number; those of kinds that show too little of how they scatter
+    /// are one.
+    fn kinds(
+        &self,
+        pairs: &[(usize, usize)],
+        blocks: &[Vec<BlockValue>],
+        independent: &[bool],
+    ) -> Vec<Vec<usize>> {
         let mut kinds: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for (at, (one, _)) in pairs.iter().enumerate() {
             kinds.entry(self.members[*one].kind).or_default().push(at);
@@ -262,7 +285,8 @@ impl<'a> CaseFamily<'a> {
             let differences: usize = telling().map(|at| blocks[*at].len().saturating_sub(1)).sum();
             telling().count() < FEW || differences < FEW_DIFFERENCES
         };
-        let few: Vec<usize> = kinds.iter().filter(|(_, of_kind)| is_few(of_kind)).map(|(kind, _)| *kind).collect();
+        let few: Vec<usize> =
+            kinds.iter().filter(|(_, of_kind)| is_few(of_kind)).map(|(kind, _)| *kind).collect();
         let joined: Vec<usize> = few.iter().filter_map(|kind| kinds.remove(kind)).flatten().collect();
         if !joined.is_empty() {
             kinds.insert(OF_FEW, joined);
@@ -270,7 +294,8 @@ impl<'a> CaseFamily<'a> {
         kinds.into_values().collect()
     }
 
-    /// Of each comparison, whether it tells something that those before it do not: of three cases that are compared with each other two ratios say what the third is.
+    /// Of each comparison, whether it tells something that those before it do not: of three cases that are
+    /// compared with each other two ratios say what the third is.
     fn independent(&self, pairs: &[(usize, usize)]) -> Vec<bool> {
         let first_alike =
             |at: usize| (0..at).find(|before| self.members[*before].is_same(&self.members[at])).unwrap_or(at);
@@ -315,7 +340,8 @@ pub struct ComparedSet {
 impl ComparedSet {
     /// What one of them is against another one; `None` of itself.
     fn comparison(&self, of: usize, against: usize) -> Option<CaseComparison> {
-        let found = |pair: (usize, usize)| self.found.iter().find(|(at, _)| *at == pair).map(|(_, found)| *found);
+        let found =
+            |pair: (usize, usize)| self.found.iter().find(|(at, _)| *at == pair).map(|(_, found)| *found);
         found((against, of)).or_else(|| found((of, against)).map(CaseComparison::turned))
     }
 

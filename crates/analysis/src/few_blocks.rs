@@ -1,4 +1,5 @@
-//! Figures of fewer blocks than an interval needs: a run can be complete and know its figures badly, which its last line says.
+//! Figures of fewer blocks than an interval needs: a run can be complete and know its figures badly, which
+//! its last line says.
 
 use report::Document;
 use report::case::CaseStatus;
@@ -16,6 +17,7 @@ pub fn clause<B>(document: &Document<B>) -> Option<String> {
     let all: Vec<bool> = valid.flat_map(|case| &case.ranks).filter_map(|one| flags(&one.outcome)).collect();
     let few = all.iter().filter(|is_few| **is_few).count();
     let verb = if few == 1 { "has" } else { "have" };
-    (few > 0)
-        .then(|| format!("{few} of {} {verb} fewer than 6 blocks, and so no interval", counted(all.len(), "figure")))
+    (few > 0).then(|| {
+        format!("{few} of {} {verb} fewer than 6 blocks, and so no interval", counted(all.len(), "figure"))
+    })
 }

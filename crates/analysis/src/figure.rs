@@ -1,7 +1,9 @@
-//! What a document says of one case in one place: a figure with the blocks behind it, or the reason there is none.
+//! What a document says of one case in one place: a figure with the blocks behind it, or the reason there is
+//! none.
 //!
-//! The place is told by what stays the same from run to run: PU, memory node and the device's address on its node. Ranks are numbered by
-//! the launcher and hosts are named by the scheduler, so neither belongs to it, except that hosts tell the nodes of one run apart.
+//! The place is told by what stays the same from run to run: PU, memory node and the device's address on its
+//! node. Ranks are numbered by the launcher and hosts are named by the scheduler, so neither belongs to it,
+//! except that hosts tell the nodes of one run apart.
 
 use std::fmt;
 
@@ -21,7 +23,8 @@ use stats::units::size;
 use crate::mpi_matrix::MpiPlane;
 use crate::{moving, words};
 
-/// Copies of up to this many bytes are judged by their time: what they cost is latency, and a rate of them says nothing.
+/// Copies of up to this many bytes are judged by their time: what they cost is latency, and a rate of them
+/// says nothing.
 pub const LATENCY_UP_TO_BYTES: u64 = 64 << 10;
 
 /// One case in one place.
@@ -37,7 +40,8 @@ pub struct Key {
     pub pu: u32,
     /// The NUMA node of the host memory asked (OS index); null when it was left to the kernel.
     pub memory_node: Option<u32>,
-    /// The place in words, where it is not a PU with a device: a trial's variant, two ranks of an MPI run, an imported figure's own words.
+    /// The place in words, where it is not a PU with a device: a trial's variant, two ranks of an MPI run, an
+    /// imported figure's own words.
     #[serde(default)]
     #[schemars(extend("since" = "1.2"))]
     pub place: Option<String>,
@@ -122,7 +126,8 @@ impl Figure {
         };
 
         let unit = Unit::judging(count.quantity, case.bytes);
-        let value = |ns: f64, bytes_per_s: f64| if unit == Unit::Ns { ns } else { count.value(ns, bytes_per_s) };
+        let value =
+            |ns: f64, bytes_per_s: f64| if unit == Unit::Ns { ns } else { count.value(ns, bytes_per_s) };
         let of_block = |block: BlockTime| {
             let ns = block.elapsed_ns / (block.rounds as f64 * f64::from(block.copies_per_round.max(1)));
             value(ns, block.bytes as f64 / block.elapsed_ns * 1e9)
@@ -160,7 +165,9 @@ pub const TIMES_L3: u64 = 4;
 /// what a job may use of it, and its figure does not.
 fn case_by_meaning<B>(case: &Case<B>, rank: &Rank) -> String {
     let streams = matches!(case.direction, Direction::Read | Direction::Write | Direction::Copy);
-    let (Some(range), Some(l3), true) = (case.range_bytes, rank.l3_bytes, streams) else { return case.id.clone() };
+    let (Some(range), Some(l3), true) = (case.range_bytes, rank.l3_bytes, streams) else {
+        return case.id.clone();
+    };
     let at_once = if case.order == Order::Simultaneous { case.ranks.len() as u64 } else { 1 };
     if range.saturating_mul(at_once) < l3.saturating_mul(TIMES_L3) {
         return case.id.clone();
@@ -169,8 +176,8 @@ fn case_by_meaning<B>(case: &Case<B>, rank: &Rank) -> String {
 }
 
 impl Key {
-    /// The key of a case on a rank of a run on one or `several` nodes; `other` is the device that this rank's copies to, or loads from, where
-    /// its own does not tell.
+    /// The key of a case on a rank of a run on one or `several` nodes; `other` is the device that this rank's
+    /// copies to, or loads from, where its own does not tell.
     pub fn of<B>(case: &Case<B>, rank: &Rank, several: bool, other: Option<&str>) -> Self {
         let device = name_on_node(&rank.asked.device);
         Self {
@@ -185,10 +192,18 @@ impl Key {
 
     /// The key of a case whose place is no PU with a device.
     pub fn in_words(case: &str, place: String) -> Self {
-        Self { case: case.to_owned(), host: None, device: place.clone(), pu: 0, memory_node: None, place: Some(place) }
+        Self {
+            case: case.to_owned(),
+            host: None,
+            device: place.clone(),
+            pu: 0,
+            memory_node: None,
+            place: Some(place),
+        }
     }
 
-    /// The case as a person says it: `H2D, 4 MiB, pinned, at once`, or of messages `host memory, 8 B, one message at a time`; its id where that is of another kind of document.
+    /// The case as a person says it: `H2D, 4 MiB, pinned, at once`, or of messages `host memory, 8 B, one
+    /// message at a time`; its id where that is of another kind of document.
     pub fn case_in_words(&self) -> String {
         let id = self.case.replacen(&format!("/{BEYOND_CACHES}"), "/0", 1);
         let is_beyond = id != self.case;

@@ -1,8 +1,9 @@
 //! Whether a node is well: its GPUs against what is normal for their class, pass by pass.
 //!
-//! A single pass flaps, so nobody is drained for one. A figure below the limit makes its GPU a suspect, and suspects are measured again, up to
-//! [`PASSES`] passes. A finding is one that is below in all of them; one that is below in most is undecided; below once is a disturbed
-//! pass. The decision is a function of the figures alone, so that a simulated fleet tests the very code that gates a real one.
+//! A single pass flaps, so nobody is drained for one. A figure below the limit makes its GPU a suspect, and
+//! suspects are measured again, up to [`PASSES`] passes. A finding is one that is below in all of them; one
+//! that is below in most is undecided; below once is a disturbed pass. The decision is a function of the
+//! figures alone, so that a simulated fleet tests the very code that gates a real one.
 
 use std::collections::BTreeSet;
 
@@ -94,8 +95,10 @@ pub fn decide(baseline: &Baseline, passes: &[Vec<Value>]) -> Decision {
 /// What a figure is suspected of: `None` where it was normal in every pass.
 fn suspect(baseline: &Baseline, passes: &[Vec<Value>], value: &Value) -> Option<Suspect> {
     let normal = normal(baseline, value);
-    let rates: Vec<f64> = passes.iter().flatten().filter(|other| same(value, other)).map(|other| other.rate).collect();
-    let below = normal.map_or(0, |normal| rates.iter().filter(|rate| **rate < normal.limit_bytes_per_s).count());
+    let rates: Vec<f64> =
+        passes.iter().flatten().filter(|other| same(value, other)).map(|other| other.rate).collect();
+    let below =
+        normal.map_or(0, |normal| rates.iter().filter(|rate| **rate < normal.limit_bytes_per_s).count());
     (normal.is_none() || below > 0).then(|| Suspect {
         host: value.host.clone(),
         device: value.device.clone(),
@@ -195,8 +198,10 @@ impl Checked {
             class: value.class.clone(),
             bytes_per_s: value.rate,
         };
-        let figures =
-            passes.iter().enumerate().flat_map(|(pass, values)| values.iter().map(move |value| figure(pass, value)));
+        let figures = passes
+            .iter()
+            .enumerate()
+            .flat_map(|(pass, values)| values.iter().map(move |value| figure(pass, value)));
         let figures = figures.collect();
         let of_memory = |id: &str| {
             let cases = suspects.iter().map(|one| (&one.device, &one.case));
@@ -229,8 +234,8 @@ impl Checked {
 }
 
 /// What could be the cause where copies within a GPU's memory are slow: no link.
-pub const OWN_MEMORY: &str =
-    "its own memory or clocks: look at nvidia-smi -q -d CLOCK,PERFORMANCE,ROW_REMAPPER (rocm-smi --showclocks)";
+pub const OWN_MEMORY: &str = "its own memory or clocks: look at nvidia-smi -q -d \
+    CLOCK,PERFORMANCE,ROW_REMAPPER (rocm-smi --showclocks)";
 
 /// What of a suspect's link and place could be the cause.
 fn cause(document: &Document, device: &Device) -> String {
@@ -241,7 +246,10 @@ fn cause(document: &Document, device: &Device) -> String {
     let rank = document.ranks.iter().find(|rank| rank.asked.device == device.id);
     match rank.map(|rank| rank.locality) {
         Some(Locality::Remote | Locality::SamePackage) => {
-            format!("{state}; it was measured from a PU that is not near to it: no core near to it is allowed here")
+            format!(
+                "{state}; it was measured from a PU that is not near to it: no core near to it is allowed \
+                 here"
+            )
         }
         _ => format!("{state}: look for Xid and AER messages in the kernel's log (dmesg)"),
     }

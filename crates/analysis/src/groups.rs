@@ -1,8 +1,10 @@
-//! Which GPUs and which cores belong together by measurement, where nobody declares it: from a document's matrices, and the sentences that say it.
+//! Which GPUs and which cores belong together by measurement, where nobody declares it: from a document's
+//! matrices, and the sentences that say it.
 //!
-//! GPUs are asked twice: each beside one other, and each with all others but one at it. The first finds limits that two can fill, the second those that it takes
-//! more to fill; the one that leaves fewest GPUs without a group is told first. Cores are told apart by how long a handover takes. How items are grouped, and
-//! how sure that is, is decided in `stats::grouping`.
+//! GPUs are asked twice: each beside one other, and each with all others but one at it. The first finds
+//! limits that two can fill, the second those that it takes more to fill; the one that leaves fewest GPUs
+//! without a group is told first. Cores are told apart by how long a handover takes. How items are grouped,
+//! and how sure that is, is decided in `stats::grouping`.
 
 use report::Document;
 use report::matrix::{Compares, Matrix};
@@ -58,9 +60,11 @@ pub fn groups(document: &Document) -> Vec<MeasuredGroups> {
     asked().filter_map(found).collect()
 }
 
-/// The GPUs that share their way to the host by measurement, a list a group: those of which each loses bandwidth beside one other.
+/// The GPUs that share their way to the host by measurement, a list a group: those of which each loses
+/// bandwidth beside one other.
 ///
-/// Groups that only all GPUs together show are left out: what they share (a NUMA node's memory, a package's link) is wider than one GPU's link.
+/// Groups that only all GPUs together show are left out: what they share (a NUMA node's memory, a package's
+/// link) is wider than one GPU's link.
 ///
 /// # Errors
 /// In words: the document has no such groups.

@@ -1,7 +1,8 @@
-//! Whether a figure is known well enough to stand in a sentence, and what the sentences say in its place where it is not.
+//! Whether a figure is known well enough to stand in a sentence, and what the sentences say in its place
+//! where it is not.
 //!
-//! Every headline figure passes here, whatever command measured it. A figure of fewer blocks than an interval needs stands as it is: how the run ended says so
-//! (`few_blocks`).
+//! Every headline figure passes here, whatever command measured it. A figure of fewer blocks than an interval
+//! needs stands as it is: how the run ended says so (`few_blocks`).
 
 use stats::interval::Interval;
 use stats::summary::Summary;
@@ -52,7 +53,8 @@ pub(crate) fn is_noisy(said: &[String]) -> bool {
 
 fn advice() -> String {
     format!(
-        "A figure whose 95 % interval is wider than ± {:.0} % is left out: measure again on an idle node (exclusive), with a longer --max-time.",
+        "A figure whose 95 % interval is wider than ± {:.0} % is left out: measure again on an idle node \
+         (exclusive), with a longer --max-time.",
         WIDEST * 100.0
     )
 }

@@ -18,15 +18,17 @@ pub(crate) struct HeldFigure<'r> {
 }
 
 impl HeldFigure<'_> {
-    /// `H2D by copy engine 55.4 GB/s; known for H200 on PCIe 5 x16: 55.0–55.6, 3 machines (nvbandwidth 0.8, 2026-11, URL).`
+    /// `H2D by copy engine 55.4 GB/s; known for H200 on PCIe 5 x16: 55.0–55.6, 3 machines (nvbandwidth 0.8,
+    /// 2026-11, URL).`
     pub fn sentence(&self) -> String {
         let reference = self.reference;
         let range = |(low, high): (f64, f64)| match reference.is_time {
             true => duration_range(low, high),
             false => format!("{} GB/s", range_of(low / 1e9, high / 1e9)),
         };
-        let machines =
-            reference.machines.map_or(String::new(), |count| format!(", {}", counted(count as usize, "machine")));
+        let machines = reference
+            .machines
+            .map_or(String::new(), |count| format!(", {}", counted(count as usize, "machine")));
         let causes = self.shortfall.map(|_| format!(" Usual causes: {}.", usual_causes(&reference.what)));
 
         format!(

@@ -1,8 +1,11 @@
-//! Step changes over many documents: when a figure changed its level for good, and what of the environment changed with it.
+//! Step changes over many documents: when a figure changed its level for good, and what of the environment
+//! changed with it.
 //!
-//! Documents are put in order of time; each case in each place is a series, per host. A change must be one (`stats::change_point`, which takes in that runs are alike
-//! from one to the next) at 5 % divided by the number of series, so that a whole folder without a change names one in at most one of twenty
-//! cases, and at least as large as the threshold that comparisons have. A series without a step that moves by as much all the same is named with how it does.
+//! Documents are put in order of time; each case in each place is a series, per host. A change must be one
+//! (`stats::change_point`, which takes in that runs are alike from one to the next) at 5 % divided by the
+//! number of series, so that a whole folder without a change names one in at most one of twenty cases, and at
+//! least as large as the threshold that comparisons have. A series without a step that moves by as much all
+//! the same is named with how it does.
 
 use std::collections::BTreeMap;
 
@@ -96,7 +99,8 @@ fn searched(points: &[(usize, &Figure)], level: f64) -> (Vec<Change>, Option<f64
     (found, spread)
 }
 
-/// The second widest of the spreads of other series, so that one that is disturbed does not count; `None` of fewer than three.
+/// The second widest of the spreads of other series, so that one that is disturbed does not count; `None` of
+/// fewer than three.
 fn second_widest(spreads: impl Iterator<Item = f64>) -> Option<f64> {
     let mut spreads: Vec<f64> = spreads.collect();
     spreads.sort_unstable_by(|a, b| b.total_cmp(a));
@@ -119,14 +123,16 @@ pub fn history(tool: Tool, mut runs: Vec<Run>, thresholds: Thresholds) -> Histor
     series.retain(|_, points| points.len() >= LEAST_VALUES);
     let level = ALPHA / series.len().max(1) as f64;
     let (mut steps, mut moving) = (Vec::new(), Vec::new());
-    let searched: Vec<(Vec<Change>, Option<f64>)> = series.values().map(|points| searched(points, level)).collect();
+    let searched: Vec<(Vec<Change>, Option<f64>)> =
+        series.values().map(|points| searched(points, level)).collect();
     for (at, ((host, key), points)) in series.iter().enumerate() {
         let found = &searched[at].0;
         if found.is_empty() {
             moving.extend(moving_series(host, key, points, thresholds));
         }
-        let others =
-            second_widest(searched.iter().enumerate().filter(|(other, _)| *other != at).filter_map(|(_, one)| one.1));
+        let others = second_widest(
+            searched.iter().enumerate().filter(|(other, _)| *other != at).filter_map(|(_, one)| one.1),
+        );
         let ends: Vec<usize> =
             std::iter::once(0).chain(found.iter().map(|change| change.at)).chain([points.len()]).collect();
         for (index, change) in found.iter().enumerate() {
@@ -170,7 +176,12 @@ pub fn history(tool: Tool, mut runs: Vec<Run>, thresholds: Thresholds) -> Histor
 }
 
 /// How a series without a step moves, if it does by as much as matters.
-fn moving_series(host: &str, key: &Key, points: &[(usize, &Figure)], thresholds: Thresholds) -> Option<MovingSeries> {
+fn moving_series(
+    host: &str,
+    key: &Key,
+    points: &[(usize, &Figure)],
+    thresholds: Thresholds,
+) -> Option<MovingSeries> {
     let unit = points.first()?.1.unit;
     let values: Vec<f64> = points.iter().map(|(_, figure)| figure.median).collect();
     let key = Key { host: Some(host.to_owned()), ..key.clone() };

@@ -1,7 +1,8 @@
 //! Imported documents for the commands that read result documents: as a run to compare.
 //!
-//! Their figures are single values: a comparison of two has nothing to test by and says so; several documents a side are compared run by run, as any. They are
-//! compared with documents of the same program only, for another's case is another thing, even of the same copy.
+//! Their figures are single values: a comparison of two has nothing to test by and says so; several documents
+//! a side are compared run by run, as any. They are compared with documents of the same program only, for
+//! another's case is another thing, even of the same copy.
 
 use report::ImportedDocument;
 use report::imported::{ImportedCase, ImportedStatus, ImportedUnit};
@@ -24,7 +25,8 @@ pub fn run(name: &str, document: &ImportedDocument) -> Result<Run, NoRun> {
         Condition::new("version of the program", known(&document.program_version), false),
         Condition::new("host", known(&document.host), false),
     ];
-    conditions.extend(document.facts.iter().map(|fact| Condition::new(&fact.name, &fact.value, fact.essential)));
+    conditions
+        .extend(document.facts.iter().map(|fact| Condition::new(&fact.name, &fact.value, fact.essential)));
     Ok(Run {
         name: name.to_owned(),
         host: document.host.clone().unwrap_or_default(),

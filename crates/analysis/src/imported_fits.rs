@@ -1,9 +1,13 @@
-//! Whether figures that another program printed are normal: held against reference figures of the GPU that the output names. Pure.
+//! Whether figures that another program printed are normal: held against reference figures of the GPU that
+//! the output names. Pure.
 //!
-//! As with measurements (`reference_fits`) a figure decides nothing. The output names the GPU, and not its link, so that of the figures of a GPU on several links each is
-//! taken for what it should reach; of a GPU with near and far memory the near one. Where the output names no GPU or several models, or no figure is of its GPU, way and size,
-//! it is said that none is known. The figures of `check --bandwidth` are held against the same ones, by the link that it read too. A figure that counts both directions is held only against figures that do; TransferBench's, of which the output names no GPU, against none.
-//! Some 490 lines because the tests hold what is said of whole outputs against the figures beside it.
+//! As with measurements (`reference_fits`) a figure decides nothing. The output names the GPU, and not its
+//! link, so that of the figures of a GPU on several links each is taken for what it should reach; of a GPU
+//! with near and far memory the near one. Where the output names no GPU or several models, or no figure is of
+//! its GPU, way and size, it is said that none is known. The figures of `check --bandwidth` are held against
+//! the same ones, by the link that it read too. A figure that counts both directions is held only against
+//! figures that do; TransferBench's, of which the output names no GPU, against none. Some 560 lines because
+//! the tests hold what is said of whole outputs against the figures beside it.
 
 use std::collections::BTreeMap;
 
@@ -18,14 +22,17 @@ use crate::model_answer::ModelAnswer;
 use crate::reference::{Reference, plain_name};
 use crate::reference_fits::MARGIN;
 
-/// bandwidthTest's own size, in its later versions (32 MiB in earlier ones): the rate of pinned copies of this size is within two per cent of the link's.
+/// bandwidthTest's own size, in its later versions (32 MiB in earlier ones): the rate of pinned copies of
+/// this size is within two per cent of the link's.
 const LARGE: u64 = 32_000_000;
 
-/// What a program copies where neither its output nor a command line above says the size; `None` where that is not known.
+/// What a program copies where neither its output nor a command line above says the size; `None` where that
+/// is not known.
 ///
 /// - nvbandwidth: 64 MiB before version 0.7 and 512 MiB since (`defaultBufferSize` in its common.h).
 /// - rocm_bandwidth_test: 64 MiB in its matrices (`BuildBufferList` in rocm_bandwidth_test_parse.cpp).
-/// - p2pBandwidthLatencyTest: 40 or 160 MB by its age, or what `--numElems` says, and its output tells none of it.
+/// - p2pBandwidthLatencyTest: 40 or 160 MB by its age, or what `--numElems` says, and its output tells none
+///   of it.
 fn default_size(document: &ImportedDocument) -> Option<u64> {
     match &document.program[..] {
         "nvbandwidth" => {
@@ -52,7 +59,9 @@ pub fn answer(document: &ImportedDocument, references: &[Reference]) -> ModelAns
     let models = models(document);
     let model = match &models[..] {
         [] if document.cases.iter().any(|case| case.id.starts_with("STREAM/")) => {
-            return ModelAnswer::unknown("STREAM's output names no CPU; `numabench reference` lists triads of some");
+            return ModelAnswer::unknown(
+                "STREAM's output names no CPU; `numabench reference` lists triads of some",
+            );
         }
         [] => return ModelAnswer::unknown("the output names no GPU"),
         [model] => model,
@@ -73,7 +82,8 @@ pub fn answer_of_checked(checked: &Checked, references: &[Reference]) -> Vec<Mod
     for figure in &checked.figures {
         let class = &figure.class;
         let Some((way, bytes)) = checked_way(&figure.case) else { continue };
-        let kept = Figure { gpu: &figure.device, value: figure.bytes_per_s, bytes: Some(bytes), is_time: false };
+        let kept =
+            Figure { gpu: &figure.device, value: figure.bytes_per_s, bytes: Some(bytes), is_time: false };
         let ways = models.entry((&class.gpu, class.best_link.as_deref())).or_default();
         ways.entry(way).or_default().push(kept);
     }
@@ -81,7 +91,8 @@ pub fn answer_of_checked(checked: &Checked, references: &[Reference]) -> Vec<Mod
     models.into_iter().map(one).collect()
 }
 
-/// The way and size of a case of `check --bandwidth`: `alone/pinned/h2d/67108864`, with `within` or `one-way` behind copies between GPUs.
+/// The way and size of a case of `check --bandwidth`: `alone/pinned/h2d/67108864`, with `within` or `one-way`
+/// behind copies between GPUs.
 fn checked_way(case: &str) -> Option<(Way, u64)> {
     let parts: Vec<&str> = case.split('/').collect();
     let ["alone", memory, direction, bytes, rest @ ..] = &parts[..] else { return None };
@@ -125,7 +136,12 @@ fn answer_of(
 }
 
 /// The figures of one way, held against the reference figure that fits them best.
-fn held_figure<'r>(own: &[&'r Reference], way: &Way, figures: &[Figure<'_>], program: &str) -> Option<HeldFigure<'r>> {
+fn held_figure<'r>(
+    own: &[&'r Reference],
+    way: &Way,
+    figures: &[Figure<'_>],
+    program: &str,
+) -> Option<HeldFigure<'r>> {
     let reference = best(own, way, figures, program)?;
     let measured = range(best_of_each_gpu(figures, reference.is_time))?;
 
@@ -159,7 +175,8 @@ fn models(document: &ImportedDocument) -> Vec<String> {
     let mut models: Vec<String> = facts.flat_map(|fact| fact.value.split(", ").map(str::to_owned)).collect();
     // rocm_bandwidth_test numbers CPUs and GPUs as devices.
     let devices = document.facts.iter().filter(|fact| fact.name == "devices");
-    let names = devices.flat_map(|fact| fact.value.split(", ")).filter_map(|one| Some(one.split_once(' ')?.1));
+    let names =
+        devices.flat_map(|fact| fact.value.split(", ")).filter_map(|one| Some(one.split_once(' ')?.1));
     models.extend(names.filter(|name| is_amd_gpu(name)).map(str::to_owned));
     models.sort();
     models.dedup();
@@ -222,7 +239,8 @@ fn nvbandwidth(case: &ImportedCase) -> Option<(Way, &str)> {
     is_matrix.then_some((Way { what, by, memory }, &case.place))
 }
 
-/// A table of bandwidthTest, of one device; its device-to-device copies count each byte twice and are held against none.
+/// A table of bandwidthTest, of one device; its device-to-device copies count each byte twice and are held
+/// against none.
 fn bandwidth_test(case: &ImportedCase) -> Option<(Way, &str)> {
     let mut parts = case.id.strip_prefix("bandwidthTest/")?.split('/');
     let what = match parts.next()? {
@@ -245,7 +263,8 @@ fn p2p_matrix(case: &ImportedCase) -> Option<(Way, &str)> {
     is_one_way.then_some((Way { what: "peer", by: "ce", memory: "device" }, &case.place))
 }
 
-/// A copy between a CPU and a GPU, or two GPUs. Of several CPUs the best counts for a GPU: which is near, the output does not say.
+/// A copy between a CPU and a GPU, or two GPUs. Of several CPUs the best counts for a GPU: which is near, the
+/// output does not say.
 fn rocm_bandwidth_test(case: &ImportedCase) -> Option<(Way, &str)> {
     let kind = case.id.strip_prefix("rocm_bandwidth_test/")?;
     let (from, to) = case.place.split_once(" -> ").or_else(|| case.place.split_once(" <-> "))?;
@@ -259,9 +278,14 @@ fn rocm_bandwidth_test(case: &ImportedCase) -> Option<(Way, &str)> {
     Some((Way { what, by: "ce", memory }, gpu))
 }
 
-/// The figure that these cases are held against: of near memory before one that does not tell, then of the same program, which copies alike, then of the narrowest
-/// sizes, then by whose it is.
-fn best<'r>(own: &[&'r Reference], way: &Way, figures: &[Figure<'_>], program: &str) -> Option<&'r Reference> {
+/// The figure that these cases are held against: of near memory before one that does not tell, then of the
+/// same program, which copies alike, then of the narrowest sizes, then by whose it is.
+fn best<'r>(
+    own: &[&'r Reference],
+    way: &Way,
+    figures: &[Figure<'_>],
+    program: &str,
+) -> Option<&'r Reference> {
     let is_time = figures.iter().any(|figure| figure.is_time);
     let has_size = |one: &Reference| {
         let bytes = figures.iter().filter_map(|figure| figure.bytes).max();
@@ -298,9 +322,12 @@ mod tests {
 
     type Outcome = Result<(), Box<dyn std::error::Error>>;
 
-    const FIGURES: &str = "H200 | PCIe 5 x16 | pinned | h2d | ce | 512MiB | - | 55.0-55.6 GB/s | 63.0 | published | 3 | a | 2026 | b\n\
-        P100-PCIE-16GB | PCIe 3 x16 | pinned | h2d | ce | - | near | 12.1-12.2 GB/s | 15.8 | report | - | a | 2026 | b\n\
-        P100-PCIE-16GB | PCIe 3 x16 | pinned | h2d | ce | - | far | 3.7-3.8 GB/s | 15.8 | report | - | a | 2026 | b\n\
+    const FIGURES: &str = "H200 | PCIe 5 x16 | pinned | h2d | ce | 512MiB | - | 55.0-55.6 GB/s | 63.0 | \
+        published | 3 | a | 2026 | b\n\
+        P100-PCIE-16GB | PCIe 3 x16 | pinned | h2d | ce | - | near | 12.1-12.2 GB/s | 15.8 | report | - | a \
+        | 2026 | b\n\
+        P100-PCIE-16GB | PCIe 3 x16 | pinned | h2d | ce | - | far | 3.7-3.8 GB/s | 15.8 | report | - | a | \
+        2026 | b\n\
         MI210 | PCIe 4 x16 | pinned | h2d | ce | - | - | 28-28 GB/s | 31.5 | report | - | a | 2026 | b\n";
 
     fn about() -> About {
@@ -314,13 +341,17 @@ mod tests {
 
     fn answer_to(program: Program, text: &str) -> Result<Vec<String>, Box<dyn std::error::Error>> {
         let output = ProgramOutput { name: "out.txt".to_owned(), bytes: text.as_bytes().to_vec() };
-        let document = import(program, &[output], about()).map_err(|(name, error)| format!("{name}: {error}"))?;
+        let document =
+            import(program, &[output], about()).map_err(|(name, error)| format!("{name}: {error}"))?;
         Ok(sentences(vec![answer(&document, &parse(FIGURES)?)]))
     }
 
     fn nvbandwidth(gpu: &str, rate: f64) -> String {
         format!(
-            "nvbandwidth Version: v0.8\nBuilt from Git version: v0.8\n\nDevice 0: NVIDIA {gpu} (00000000:99:00)\n\nRunning host_to_device_memcpy_ce.\nmemcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)\n           0\n 0     {rate:.2}\n\nSUM host_to_device_memcpy_ce {rate:.2}\n"
+            "nvbandwidth Version: v0.8\nBuilt from Git version: v0.8\n\n\
+             Device 0: NVIDIA {gpu} (00000000:99:00)\n\nRunning host_to_device_memcpy_ce.\n\
+             memcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)\n           0\n 0     {rate:.2}\n\n\
+             SUM host_to_device_memcpy_ce {rate:.2}\n"
         )
     }
 
@@ -343,7 +374,11 @@ mod tests {
         let unknown = answer_to(Program::Nvbandwidth, &nvbandwidth("H20", 55.3))?;
         assert_eq!(unknown.len(), 1);
         assert!(unknown[0].starts_with("No figure known to hold these against: "), "{unknown:?}");
-        let stream = "Function    Best Rate MB/s  Avg time     Min time     Max time\nCopy:           100000.0     0.1     0.1     0.1\nScale:          100000.0     0.1     0.1     0.1\nAdd:            100000.0     0.1     0.1     0.1\nTriad:          100000.0     0.1     0.1     0.1\n";
+        let stream = "Function    Best Rate MB/s  Avg time     Min time     Max time\n\
+            Copy:           100000.0     0.1     0.1     0.1\n\
+            Scale:          100000.0     0.1     0.1     0.1\n\
+            Add:            100000.0     0.1     0.1     0.1\n\
+            Triad:          100000.0     0.1     0.1     0.1\n";
         let nameless = answer_to(Program::Stream, stream)?;
         let why = "STREAM's output names no CPU; `numabench reference` lists triads of some";
         assert_eq!(nameless, [format!("No figure known to hold these against: {why}.")]);
@@ -354,10 +389,13 @@ mod tests {
     fn no_known_figure_is_taken_for_one_of_a_gpu_whose_name_is_longer_or_shorter() -> Outcome {
         let about = |gpu: &str| {
             let figures = [Figure { gpu: "GPU 0", value: 55e9, bytes: Some(512 << 20), is_time: false }];
-            let ways = [(Way { what: "h2d", by: "ce", memory: "pinned" }, figures.into())].into_iter().collect();
+            let ways =
+                [(Way { what: "h2d", by: "ce", memory: "pinned" }, figures.into())].into_iter().collect();
             answer_of(&GpuModel { name: gpu, link: None }, ways, &known_figures(), "nvbandwidth").text
         };
-        for other in ["H20", "H20-3e", "H200 NVL", "GH200", "H100 PCIe", "H100 NVL", "A100-SXM4-80GB", "MI30", "A100"] {
+        for other in
+            ["H20", "H20-3e", "H200 NVL", "GH200", "H100 PCIe", "H100 NVL", "A100-SXM4-80GB", "MI30", "A100"]
+        {
             assert!(about(&format!("NVIDIA {other}")).starts_with("No figure known"), "{other}");
         }
         assert!(about("NVIDIA H200").starts_with("Normal for"));
@@ -368,7 +406,9 @@ mod tests {
     fn bandwidth_test_is_held_at_its_own_size_in_its_earlier_and_its_later_versions() -> Outcome {
         let text = |size: u32, unit: &str, rate: &str| {
             format!(
-                "[CUDA Bandwidth Test] - Starting...\nRunning on...\n\n Device 0: NVIDIA H200\n Quick Mode\n\n Host to Device Bandwidth, 1 Device(s)\n PINNED Memory Transfers\n   Transfer Size (Bytes)\tBandwidth({unit})\n   {size}\t\t\t{rate}\n\nResult = PASS\n"
+                "[CUDA Bandwidth Test] - Starting...\nRunning on...\n\n Device 0: NVIDIA H200\n Quick Mode\n\
+                 \n Host to Device Bandwidth, 1 Device(s)\n PINNED Memory Transfers\n   Transfer Size \
+                 (Bytes)\tBandwidth({unit})\n   {size}\t\t\t{rate}\n\nResult = PASS\n"
             )
         };
         let figures = FIGURES.replace("512MiB", "-");
@@ -385,13 +425,16 @@ mod tests {
     fn a_figure_of_another_size_is_not_taken_for_that_of_a_size_that_is_not_said() -> Outcome {
         let of = |size: &str, rate: &str| {
             format!(
-                "A100-SXM4-40GB | PCIe 4 x16 | pinned | h2d | sm | {size} | - | {rate} GB/s | 31.5 | report | - | nvbandwidth | 2025 | b\n"
+                "A100-SXM4-40GB | PCIe 4 x16 | pinned | h2d | sm | {size} | - | {rate} GB/s | 31.5 | report \
+                 | - | nvbandwidth | 2025 | b\n"
             )
         };
         let figures = parse(&(of("512MiB..1GiB", "25.1-25.2") + &of("20GiB", "16.5-16.5")))?;
         let said = |command: &str, rate: &str| -> Result<String, Box<dyn std::error::Error>> {
             let text = format!(
-                "{command}\nnvbandwidth Version: v0.8\n\nDevice 0: NVIDIA A100-SXM4-40GB (00000000:99:00)\n\nRunning host_to_device_memcpy_sm.\nmemcpy SM CPU(row) -> GPU(column) bandwidth (GB/s)\n           0\n 0     {rate}\n\nSUM host_to_device_memcpy_sm {rate}\n"
+                "{command}\nnvbandwidth Version: v0.8\n\nDevice 0: NVIDIA A100-SXM4-40GB (00000000:99:00)\n\n\
+                 Running host_to_device_memcpy_sm.\nmemcpy SM CPU(row) -> GPU(column) bandwidth \
+                 (GB/s)\n           0\n 0     {rate}\n\nSUM host_to_device_memcpy_sm {rate}\n"
             );
             let output = ProgramOutput { name: "out.txt".to_owned(), bytes: text.into_bytes() };
             let document = import(Program::Nvbandwidth, &[output], about()).map_err(|(_, error)| error)?;
@@ -412,16 +455,22 @@ mod tests {
 
     #[test]
     fn each_program_has_its_own_default_size_and_one_that_is_not_known_fits_no_figure_of_a_size() -> Outcome {
-        let nvbandwidth_of =
-            |version: &str| answer_to(Program::Nvbandwidth, &nvbandwidth("H200", 55.3).replace("v0.8", version));
+        let nvbandwidth_of = |version: &str| {
+            answer_to(Program::Nvbandwidth, &nvbandwidth("H200", 55.3).replace("v0.8", version))
+        };
         assert!(nvbandwidth_of("v0.8")?[0].starts_with("Normal"));
         assert!(nvbandwidth_of("0.10")?[0].starts_with("Normal"), "0.10 is later than 0.7");
         assert!(nvbandwidth_of("v0.6")?[0].starts_with("No figure known"), "0.6 copies 64 MiB");
 
         let p2p = |size: &str| -> Result<String, Box<dyn std::error::Error>> {
-            let text = "[P2P (Peer-to-Peer) GPU Bandwidth Latency Test]\nDevice: 0, NVIDIA H200, pciBusID: 3, pciDeviceID: 0, pciDomainID:0\nDevice: 1, NVIDIA H200, pciBusID: 4, pciDeviceID: 0, pciDomainID:0\nUnidirectional P2P=Enabled Bandwidth (P2P Writes) Matrix (GB/s)\n   D\\D     0      1 \n     0 4000.00 395.00 \n     1 395.00 4000.00 \n";
+            let text = "[P2P (Peer-to-Peer) GPU Bandwidth Latency Test]\n\
+                Device: 0, NVIDIA H200, pciBusID: 3, pciDeviceID: 0, pciDomainID:0\n\
+                Device: 1, NVIDIA H200, pciBusID: 4, pciDeviceID: 0, pciDomainID:0\n\
+                Unidirectional P2P=Enabled Bandwidth (P2P Writes) Matrix (GB/s)\n   D\\D     0      1 \n     \
+                0 4000.00 395.00 \n     1 395.00 4000.00 \n";
             let figures = format!(
-                "H200 | NVLink 18 | device | peer | ce | {size} | - | 393.7-396.5 GB/s | 450 | own | 2 | a | 2026 | b\n"
+                "H200 | NVLink 18 | device | peer | ce | {size} | - | 393.7-396.5 GB/s | 450 | own | 2 | a | \
+                 2026 | b\n"
             );
             let output = ProgramOutput { name: "out.txt".to_owned(), bytes: text.into() };
             let document = import(Program::P2pMatrix, &[output], about()).map_err(|(_, error)| error)?;
@@ -436,18 +485,28 @@ mod tests {
     fn near_memory_is_what_a_gpu_is_held_against_and_a_far_one_is_low() -> Outcome {
         let text = |rate: f64| {
             format!(
-                "[CUDA Bandwidth Test] - Starting...\nRunning on...\n\n Device 0: Tesla P100-PCIE-16GB\n Quick Mode\n\n Host to Device Bandwidth, 1 Device(s)\n PINNED Memory Transfers\n   Transfer Size (Bytes)\tBandwidth(MB/s)\n   33554432\t\t\t{rate:.1}\n\nResult = PASS\n"
+                "[CUDA Bandwidth Test] - Starting...\nRunning on...\n\
+                 \n Device 0: Tesla P100-PCIE-16GB\n Quick Mode\n\
+                 \n Host to Device Bandwidth, 1 Device(s)\n PINNED Memory Transfers\n   Transfer Size \
+                 (Bytes)\tBandwidth(MB/s)\n   33554432\t\t\t{rate:.1}\n\nResult = PASS\n"
             )
         };
-        assert!(answer_to(Program::BandwidthTest, &text(12150.7))?[0].starts_with("Normal for Tesla P100-PCIE-16GB"));
-        assert!(answer_to(Program::BandwidthTest, &text(3783.4))?[0].starts_with("Low for Tesla P100-PCIE-16GB: H2D"));
+        assert!(
+            answer_to(Program::BandwidthTest, &text(12150.7))?[0]
+                .starts_with("Normal for Tesla P100-PCIE-16GB")
+        );
+        assert!(
+            answer_to(Program::BandwidthTest, &text(3783.4))?[0]
+                .starts_with("Low for Tesla P100-PCIE-16GB: H2D")
+        );
         Ok(())
     }
 
     #[test]
     fn a_figure_of_the_same_program_counts_before_one_of_another() -> Outcome {
         let both = format!(
-            "{FIGURES}H200 | PCIe 5 x16 | pinned | h2d | ce | - | - | 40-41 GB/s | 63.0 | report | - | nvbandwidth 0.8 | 2026 | b\n"
+            "{FIGURES}H200 | PCIe 5 x16 | pinned | h2d | ce | - | - | 40-41 GB/s | 63.0 | report | - | \
+             nvbandwidth 0.8 | 2026 | b\n"
         );
         let references = parse(&both)?;
         let own: Vec<&Reference> = references.iter().filter(|one| one.gpu == "H200").collect();
@@ -473,15 +532,25 @@ mod tests {
         };
         assert!(answer("PCIe 5 x16", 40e9).starts_with("Low for NVIDIA H200: H2D"));
         assert!(answer("PCIe 5 x16", 55e9).starts_with("Normal for NVIDIA H200"));
-        assert!(answer("PCIe 4 x16", 25e9).starts_with("No figure known"), "a narrower slot is another machine");
+        assert!(
+            answer("PCIe 4 x16", 25e9).starts_with("No figure known"),
+            "a narrower slot is another machine"
+        );
         Ok(())
     }
 
     #[test]
     fn of_several_cpus_the_best_counts_for_each_gpu() -> Outcome {
-        let text = "          RocmBandwidthTest Version: 2.6.0\n          Device: 0,  AMD EPYC 9554\n          Device: 1,  AMD EPYC 9554\n          Device: 2,  AMD Instinct MI210,  GPU-0,  05:0.0\n          Unidirectional copy peak bandwidth GB/s\n          D/D       0           1           2\n          0         N/A         N/A         20.0\n          1         N/A         N/A         28.1\n          2         28.0        28.0        500.0\n";
+        let text = "          RocmBandwidthTest Version: 2.6.0\n          Device: 0,  AMD EPYC \
+            9554\n          Device: 1,  AMD EPYC 9554\n          Device: 2,  AMD Instinct MI210,  GPU-0,  \
+            05:0.0\n          Unidirectional copy peak bandwidth GB/s\n          D/D       0           \
+            1           2\n          0         N/A         N/A         20.0\n          1         N/A         \
+            N/A         28.1\n          2         28.0        28.0        500.0\n";
         let found = answer_to(Program::RocmBandwidthTest, text)?;
-        assert_eq!(found[0], "Normal for AMD Instinct MI210: 1 kind of figure held against figures of others.");
+        assert_eq!(
+            found[0],
+            "Normal for AMD Instinct MI210: 1 kind of figure held against figures of others."
+        );
         assert!(found[1].starts_with("H2D by copy engine 28.1 GB/s"), "{found:?}");
         Ok(())
     }

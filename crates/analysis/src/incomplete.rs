@@ -1,8 +1,9 @@
 //! A document whose run did not end well: how it ended, and how much of it has a figure.
 //!
-//! Such a document's figures are as good as any: each was measured and proven. But half must not be taken for the whole where they go on to, so
-//! every export says what is said here. One rule for all kinds of documents: what is not `complete` is incomplete, also where all that it holds
-//! was measured, since what a killed run did not come to is not in it.
+//! Such a document's figures are as good as any: each was measured and proven. But half must not be taken for
+//! the whole where they go on to, so every export says what is said here. One rule for all kinds of
+//! documents: what is not `complete` is incomplete, also where all that it holds was measured, since what a
+//! killed run did not come to is not in it.
 
 use std::fmt;
 
@@ -30,7 +31,8 @@ impl Incomplete {
     /// Of a result document; `None` where its run is complete.
     pub fn of_result<B>(document: &Document<B>) -> Option<Self> {
         let measured = document.rows.iter().filter(|row| row.status == RowStatus::Measured).count();
-        let found = Self::of(document.status, document.status_reason.as_ref(), measured, document.rows.len())?;
+        let found =
+            Self::of(document.status, document.status_reason.as_ref(), measured, document.rows.len())?;
         Some(Self { missing_ranks: document.missing.len(), ..found })
     }
 
@@ -76,7 +78,9 @@ impl fmt::Display for Incomplete {
         }
         match (self.figures, self.results) {
             (_, 0) => f.write_str("; there are no results")?,
-            (figures, 1) => write!(f, "; its only result has {} figure", if figures == 1 { "a" } else { "no" })?,
+            (figures, 1) => {
+                write!(f, "; its only result has {} figure", if figures == 1 { "a" } else { "no" })?
+            }
             (1, results) => write!(f, "; 1 of {results} results has a figure")?,
             (figures, results) => write!(f, "; {figures} of {results} results have a figure")?,
         }
@@ -118,7 +122,8 @@ mod tests {
 
     #[test]
     fn only_a_complete_run_is_complete() {
-        let others = [Status::Running, Status::Partial, Status::Failed, Status::Interrupted, Status::TimedOut];
+        let others =
+            [Status::Running, Status::Partial, Status::Failed, Status::Interrupted, Status::TimedOut];
         for status in others.into_iter().chain([Status::DataCorrupt, Status::Newer]) {
             assert!(Incomplete::of(status, None, 3, 3).is_some(), "{status:?}");
         }

@@ -1,7 +1,8 @@
-//! Whether one case got worse: the decision, on numbers alone. Over 400 lines because its tests hold all ways of deciding on the same runs.
+//! Whether one case got worse: the decision, on numbers alone. Some 590 lines because its tests hold all ways
+//! of deciding on the same runs.
 //!
-//! The run is the unit where a side has several: blocks of one run share a moment, a clock and an allocation, and runs
-//! differ by more than blocks do.
+//! The run is the unit where a side has several: blocks of one run share a moment, a clock and an allocation,
+//! and runs differ by more than blocks do.
 //!
 //! | runs a side | values | ratio and its interval | it can |
 //! |---|---|---|---|
@@ -9,16 +10,16 @@
 //! | 2 and 2, 2 and 3, 1 and 3 to 6 | a run's median | the same | suspect |
 //! | 1 and 1, 1 and 2 | blocks | medians, bootstrap | suspect |
 //!
-//! REGRESSED and IMPROVED need a p below 5 %, adjusted for all cases, an interval that leaves 1 out, a change of the
-//! threshold or more, and that modes of runs are no likely reason. SUSPECT is a change that has all but the last. SAME
-//! needs the whole interval within the threshold. Anything else is INCONCLUSIVE.
+//! REGRESSED and IMPROVED need a p below 5 %, adjusted for all cases, an interval that leaves 1 out, a change
+//! of the threshold or more, and that modes of runs are no likely reason. SUSPECT is a change that has all
+//! but the last. SAME needs the whole interval within the threshold. Anything else is INCONCLUSIVE.
 //!
-//! Where blocks are the values, nothing shows how runs differ. The interval is that of two runs that differ by
-//! [`RUNS_OVER_BLOCKS`] of what their blocks scatter by, or those of a middling case of the same unit if that is more, and
-//! by [`RUN_SPREAD`] at least; a judged case says which deviation was assumed. A change is suspected if the whole interval
-//! lies beyond the threshold and runs that differ by [`RUN_SPREAD_AT_MOST`] would seldom show it in as many cases. What
-//! moves the blocks of a run moves runs: on a virtual machine with neighbours blocks of host copies scattered by 4 and
-//! 10 %, and runs by 3 and 5 (by their quartiles).
+//! Where blocks are the values, nothing shows how runs differ. The interval is that of two runs that differ
+//! by [`RUNS_OVER_BLOCKS`] of what their blocks scatter by, or those of a middling case of the same unit if
+//! that is more, and by [`RUN_SPREAD`] at least; a judged case says which deviation was assumed. A change is
+//! suspected if the whole interval lies beyond the threshold and runs that differ by [`RUN_SPREAD_AT_MOST`]
+//! would seldom show it in as many cases. What moves the blocks of a run moves runs: on a virtual machine
+//! with neighbours blocks of host copies scattered by 4 and 10 %, and runs by 3 and 5 (by their quartiles).
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -38,17 +39,18 @@ use crate::figure::Unit;
 /// From so many blocks a side on medians are compared; a median's own 95 % interval needs as many.
 const FOR_MEDIANS: usize = stats::compare::LEAST_VALUES;
 
-/// The least deviation that single runs are taken to have: that of large pinned copies on real GPUs is 0.3 to 0.8 %.
+/// The least deviation that single runs are taken to have: that of large pinned copies on real GPUs is 0.3 to
+/// 0.8 %.
 pub const RUN_SPREAD: f64 = 0.005;
 
-/// The deviation of single runs by which a change between them must be unlikely in as many cases: with 1 % in truth, at
-/// most one family in twenty of any number of cases that are equal has one that is suspected. The tenth above it is for
-/// what a moment adds to all cases.
+/// The deviation of single runs by which a change between them must be unlikely in as many cases: with 1 % in
+/// truth, at most one family in twenty of any number of cases that are equal has one that is suspected. The
+/// tenth above it is for what a moment adds to all cases.
 const RUN_SPREAD_AT_MOST: f64 = 0.011;
 
-/// The deviation of runs over that of the blocks within one, where blocks scatter by more. Of 186 runs of four cases of
-/// host copies on a virtual machine with neighbours it was 0.5 to 0.8 by their quartiles; above that, because blocks of
-/// one allocation hang together and show less than there is.
+/// The deviation of runs over that of the blocks within one, where blocks scatter by more. Of 186 runs of
+/// four cases of host copies on a virtual machine with neighbours it was 0.5 to 0.8 by their quartiles; above
+/// that, because blocks of one allocation hang together and show less than there is.
 const RUNS_OVER_BLOCKS: f64 = 0.9;
 
 /// Fewer cases than this are not worth a thread.
@@ -109,8 +111,8 @@ pub struct JudgedCase {
     pub new_values: usize,
     /// The ratio, its interval and the tests; `None` with too few values.
     pub evidence: Option<Evidence>,
-    /// From what true change on such runs would be found (of single runs: suspected) in 19 of 20 comparisons, a fraction.
-    /// `None` where no change would be.
+    /// From what true change on such runs would be found (of single runs: suspected) in 19 of 20 comparisons,
+    /// a fraction. `None` where no change would be.
     pub found_from: Option<f64>,
     /// What it comes to.
     pub verdict: ChangeVerdict,
@@ -141,7 +143,8 @@ pub fn judge(pairs: &[CasePair], in_turns: bool) -> Vec<JudgedCase> {
     let (by_runs, by_blocks): (Vec<usize>, Vec<usize>) =
         (0..pairs.len()).partition(|at| pairs[*at].basis() == Basis::Runs);
 
-    let cases: Vec<(usize, CaseRuns)> = by_runs.iter().filter_map(|at| Some((*at, pairs[*at].runs()?))).collect();
+    let cases: Vec<(usize, CaseRuns)> =
+        by_runs.iter().filter_map(|at| Some((*at, pairs[*at].runs()?))).collect();
     let (places, cases): (Vec<usize>, Vec<CaseRuns>) = cases.into_iter().unzip();
     for (at, test) in places.into_iter().zip(moderated(&cases, in_turns)) {
         judged[at].evidence = Some(Evidence::of_runs(&pairs[at], &test));
@@ -152,8 +155,10 @@ pub fn judge(pairs: &[CasePair], in_turns: bool) -> Vec<JudgedCase> {
     for (at, evidence) in by_blocks.into_iter().zip(of_blocks(&blocks)) {
         let Some(evidence) = evidence else { continue };
         judged[at].evidence = Some(evidence);
-        // The whole interval must lie beyond the threshold, and is seen shifted towards it by so much in one of twenty.
-        let reach = (evidence.ratio / evidence.interval.low).max(evidence.interval.high / evidence.ratio).ln();
+        // The whole interval must lie beyond the threshold, and is seen shifted towards it by so much in one
+        // of twenty.
+        let reach =
+            (evidence.ratio / evidence.interval.low).max(evidence.interval.high / evidence.ratio).ln();
         let seen = reach * (1.0 + deviations(1.0 - 2.0 * ALPHA) / deviations(1.0 - ALPHA));
         judged[at].found_from = Some((1.0 + pairs[at].threshold) * seen.exp() - 1.0);
     }
@@ -163,13 +168,14 @@ pub fn judge(pairs: &[CasePair], in_turns: bool) -> Vec<JudgedCase> {
             case.verdict = ChangeVerdict::Same;
             continue;
         }
-        case.verdict = case.evidence.as_ref().map_or(ChangeVerdict::Inconclusive, |evidence| verdict(pair, evidence));
+        case.verdict =
+            case.evidence.as_ref().map_or(ChangeVerdict::Inconclusive, |evidence| verdict(pair, evidence));
     }
     judged
 }
 
-/// From what change on a case of several runs is found, given the difference that its test needs: the threshold must be
-/// seen too, and the interval must leave 1 out.
+/// From what change on a case of several runs is found, given the difference that its test needs: the
+/// threshold must be seen too, and the interval must leave 1 out.
 fn from_threshold(pair: &CasePair, difference: f64, reach: f64) -> f64 {
     let seen = reach * deviations(1.0 - 2.0 * ALPHA) / deviations(1.0 - ALPHA);
     difference.max(pair.threshold.ln_1p() + seen).exp_m1()
@@ -201,8 +207,9 @@ fn of_blocks(pairs: &[&CasePair]) -> Vec<Option<Evidence>> {
     weighed
 }
 
-/// All pairs weighed, on as many threads as there are PUs: ten thousand cases of a hundred blocks are half of what a
-/// comparison takes. Each case is weighed by itself, so the result does not depend on how they are shared out.
+/// All pairs weighed, on as many threads as there are PUs: ten thousand cases of a hundred blocks are half of
+/// what a comparison takes. Each case is weighed by itself, so the result does not depend on how they are
+/// shared out.
 fn weighed(pairs: &[&CasePair]) -> Vec<Option<Evidence>> {
     let singles = &Singles::of(pairs);
     let of = move |pairs: &[&CasePair]| -> Vec<Option<Evidence>> {
@@ -231,8 +238,8 @@ fn weighed(pairs: &[&CasePair]) -> Vec<Option<Evidence>> {
 /// All comparisons of single runs, which are one family.
 struct Singles {
     cases: usize,
-    /// The middling scatter of blocks by what the cases count: a dozen blocks tell theirs within a third, and two modes
-    /// hide in one of a thousand.
+    /// The middling scatter of blocks by what the cases count: a dozen blocks tell theirs within a third, and
+    /// two modes hide in one of a thousand.
     middling: BTreeMap<Unit, f64>,
 }
 
@@ -247,10 +254,10 @@ impl Singles {
         Self { cases: pairs.len(), middling }
     }
 
-    /// The ratio, its interval and the test of two single runs. The interval is that of their blocks, and beside it that
-    /// of two runs with the spread assumed. What is assumed by the blocks is for all cases at once; the least spread is
-    /// the machine's moment, which they share. The test asks whether runs that differ by [`RUN_SPREAD_AT_MOST`], each case
-    /// by itself, could show this.
+    /// The ratio, its interval and the test of two single runs. The interval is that of their blocks, and
+    /// beside it that of two runs with the spread assumed. What is assumed by the blocks is for all cases at
+    /// once; the least spread is the machine's moment, which they share. The test asks whether runs that
+    /// differ by [`RUN_SPREAD_AT_MOST`], each case by itself, could show this.
     fn weigh(&self, pair: &CasePair, laws: &mut BTreeMap<usize, MedianLaw>) -> Option<Evidence> {
         let (base, new) = (blocks(&pair.base), blocks(&pair.new));
         let (ratio, Interval { low, high, confidence }) = ratio_of_medians(&base, &new, laws)?;
@@ -278,18 +285,24 @@ impl Singles {
     }
 }
 
-fn ratio_of_medians(base: &[f64], new: &[f64], laws: &mut BTreeMap<usize, MedianLaw>) -> Option<(f64, Interval)> {
+fn ratio_of_medians(
+    base: &[f64],
+    new: &[f64],
+    laws: &mut BTreeMap<usize, MedianLaw>,
+) -> Option<(f64, Interval)> {
     if base.len() < FOR_MEDIANS || new.len() < FOR_MEDIANS {
         return None;
     }
-    let mut medians =
-        |values: &[f64]| laws.entry(values.len()).or_insert_with(|| MedianLaw::of(values.len())).medians(values);
+    let mut medians = |values: &[f64]| {
+        laws.entry(values.len()).or_insert_with(|| MedianLaw::of(values.len())).medians(values)
+    };
     let interval = ratio_interval(&medians(base)?, &medians(new)?, 1.0 - ALPHA)?;
     Some((median(new)? / median(base)?, interval))
 }
 
 impl CasePair {
-    /// Whether both sides are the very same runs: no two measurements have equal blocks. Of a single rounded figure nobody knows.
+    /// Whether both sides are the very same runs: no two measurements have equal blocks. Of a single rounded
+    /// figure nobody knows.
     pub fn is_one_measurement(&self) -> bool {
         self.base == self.new && self.base.iter().all(|(_, blocks)| blocks.len() > 1)
     }
@@ -392,7 +405,8 @@ mod tests {
         (median(&blocks).unwrap_or(level), blocks)
     }
 
-    /// How many of the families of eight cases have one that is called what `wanted` says; the new side is at `factor` of the base.
+    /// How many of the families of eight cases have one that is called what `wanted` says; the new side is at
+    /// `factor` of the base.
     fn found(seed: u64, runs: (usize, usize), between: f64, factor: f64, wanted: &[ChangeVerdict]) -> usize {
         found_within(0.005, seed, runs, between, factor, wanted)
     }
@@ -426,7 +440,8 @@ mod tests {
     /// One in twenty, and three deviations of such a count.
     const FEW: usize = FAMILIES / 20 + 13;
 
-    const CHANGED: [ChangeVerdict; 3] = [ChangeVerdict::Regressed, ChangeVerdict::Suspect, ChangeVerdict::Improved];
+    const CHANGED: [ChangeVerdict; 3] =
+        [ChangeVerdict::Regressed, ChangeVerdict::Suspect, ChangeVerdict::Improved];
 
     #[test]
     fn equal_runs_are_called_different_in_at_most_one_family_of_twenty() {
@@ -474,13 +489,18 @@ mod tests {
 
     #[test]
     fn fewer_than_six_runs_suspect_a_change_and_never_find_one() {
-        for (runs, changed) in [(1, ChangeVerdict::Suspect), (2, ChangeVerdict::Suspect), (3, ChangeVerdict::Regressed)]
+        for (runs, changed) in
+            [(1, ChangeVerdict::Suspect), (2, ChangeVerdict::Suspect), (3, ChangeVerdict::Regressed)]
         {
             let judged = judged_of(Unit::BytesPerS, 50e9, 25e9, runs);
             assert_eq!(judged.verdict, changed, "{runs} runs a side");
             let assumed = judged.evidence.map(|evidence| evidence.assumed);
             assert_eq!(assumed, Some((runs == 1).then_some(RUN_SPREAD)), "{runs} runs a side");
-            assert_eq!(judged.found_from.is_some(), runs != 2, "two runs a side find nothing, single ones suspect");
+            assert_eq!(
+                judged.found_from.is_some(),
+                runs != 2,
+                "two runs a side find nothing, single ones suspect"
+            );
         }
     }
 
@@ -488,8 +508,12 @@ mod tests {
     fn runs_that_fall_into_two_modes_are_not_called_changed() {
         let side = |levels: [f64; 5]| levels.iter().map(|level| (*level, vec![*level; 12])).collect();
         let base = side([50.0, 50.1, 49.9, 50.05, 60.0]);
-        let pair =
-            CasePair { unit: Unit::BytesPerS, base, new: side([60.1, 60.0, 59.9, 60.05, 50.0]), threshold: 0.03 };
+        let pair = CasePair {
+            unit: Unit::BytesPerS,
+            base,
+            new: side([60.1, 60.0, 59.9, 60.05, 50.0]),
+            threshold: 0.03,
+        };
         assert_eq!(judge(&[pair], false)[0].verdict, ChangeVerdict::Inconclusive);
     }
 
@@ -543,7 +567,10 @@ mod tests {
         for (at, runs) in [(2, 2), (3, 3)].into_iter().enumerate() {
             for (between, within) in [(0.02, 0.002), (0.05, 0.005)] {
                 let alarms = found_within(within, 60 + at as u64, runs, between, 1.0, &CHANGED);
-                assert!(alarms <= FEW, "{runs:?} runs by {between}, blocks by {within}: {alarms} of {FAMILIES}");
+                assert!(
+                    alarms <= FEW,
+                    "{runs:?} runs by {between}, blocks by {within}: {alarms} of {FAMILIES}"
+                );
             }
         }
     }

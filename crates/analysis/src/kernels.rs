@@ -1,10 +1,14 @@
-//! Kernels that compute: their figures in each place, what a far place costs, what the bandwidths of the same run predict of that, and from how many iterations on it fades.
+//! Kernels that compute: their figures in each place, what a far place costs, what the bandwidths of the same
+//! run predict of that, and from how many iterations on it fades.
 //!
-//! The rows and columns are the document's matrix; the figures are the cases'. A loss is the ratio of times of two places of one kernel, judged as every comparison is, with
-//! one alpha over all of a document. What is predicted is a model of the round: input, runs and result take what the rates of copies and the time of a run alone say,
-//! and of what may go on at once (input beside the first run, the result beside the last, both directions) such a part does as the near place's own time shows.
+//! The rows and columns are the document's matrix; the figures are the cases'. A loss is the ratio of times
+//! of two places of one kernel, judged as every comparison is, with one alpha over all of a document. What is
+//! predicted is a model of the round: input, runs and result take what the rates of copies and the time of a
+//! run alone say, and of what may go on at once (input beside the first run, the result beside the last, both
+//! directions) such a part does as the near place's own time shows.
 //!
-//! Some 460 lines because the model of a round and its tests on given rounds are read beside the losses that it is held against.
+//! Some 530 lines because the model of a round and its tests on given rounds are read beside the losses that
+//! it is held against.
 
 use report::Document;
 use report::case::{Case, CaseStatus};
@@ -27,7 +31,8 @@ use crate::passes::Moments;
 
 /// A loss below this is none that a user would look for.
 const FADED: f64 = 0.01;
-/// A GPU that multiplies matrices in double precision at less than this part of single precision's rate is made for the latter: others have a half, or all of it.
+/// A GPU that multiplies matrices in double precision at less than this part of single precision's rate is
+/// made for the latter: others have a half, or all of it.
 const WEAK_DOUBLE: f64 = 1.0 / 8.0;
 /// A loss is as predicted where the two are at most so far apart.
 const AS_PREDICTED: f64 = 0.03;
@@ -36,10 +41,14 @@ const AS_PREDICTED: f64 = 0.03;
 pub fn kernels(document: &Document) -> Vec<KernelFigures> {
     let Some(matrix) = matrix(document) else { return document.kernels.clone() };
     let pairs = pairs(matrix);
-    let with = |kernel: &KernelFigures, place| times_where(document, matrix, place, |case| is_of(case, kernel, false));
+    let with = |kernel: &KernelFigures, place| {
+        times_where(document, matrix, place, |case| is_of(case, kernel, false))
+    };
     let mut rivals = Vec::new();
     for (number, kernel) in document.kernels.iter().enumerate() {
-        let both = |pair| Some(Rivals { number, pair, near: with(kernel, pair.near)?, far: with(kernel, pair.far)? });
+        let both = |pair| {
+            Some(Rivals { number, pair, near: with(kernel, pair.near)?, far: with(kernel, pair.far)? })
+        };
         rivals.extend(pairs.iter().filter_map(both));
     }
     let members = rivals.iter().flat_map(|of| [&of.near, &of.far].map(|times| times.member(of.number)));
@@ -48,7 +57,8 @@ pub fn kernels(document: &Document) -> Vec<KernelFigures> {
     let figures = |(number, kernel): (usize, &KernelFigures)| {
         let places = matrix.places().filter_map(|place| figure(document, matrix, kernel, place)).collect();
         let own = rivals.iter().zip(&comparisons).filter(|(rivals, _)| rivals.number == number);
-        let losses = own.map(|(rivals, found)| loss(document, matrix, kernel, rivals, found.clone())).collect();
+        let losses =
+            own.map(|(rivals, found)| loss(document, matrix, kernel, rivals, found.clone())).collect();
         KernelFigures { places, losses, ..kernel.clone() }
     };
     document.kernels.iter().enumerate().map(figures).collect()
@@ -86,18 +96,19 @@ fn pairs(matrix: &Matrix) -> Vec<Pair> {
     };
     let measured = |place: &Place| matrix.rows[place.0].reason.is_none();
     let lines: Vec<Vec<Place>> = match matrix.compares {
-        Compares::Columns => {
-            (0..matrix.rows.len()).map(|row| (0..matrix.columns.len()).map(|column| (row, column)).collect()).collect()
-        }
-        _ => {
-            (0..matrix.columns.len()).map(|column| (0..matrix.rows.len()).map(|row| (row, column)).collect()).collect()
-        }
+        Compares::Columns => (0..matrix.rows.len())
+            .map(|row| (0..matrix.columns.len()).map(|column| (row, column)).collect())
+            .collect(),
+        _ => (0..matrix.columns.len())
+            .map(|column| (0..matrix.rows.len()).map(|row| (row, column)).collect())
+            .collect(),
     };
     let of_line = |line: Vec<Place>| {
         let line: Vec<Place> = line.into_iter().filter(measured).collect();
         let near = line.iter().copied().find(|place| is_local(*place)).or(line.first().copied());
         // Other places that are local too are not far.
-        let far = move |place: &Place| Some(*place) != near && !(near.is_some_and(is_local) && is_local(*place));
+        let far =
+            move |place: &Place| Some(*place) != near && !(near.is_some_and(is_local) && is_local(*place));
         let far: Vec<Place> = line.iter().copied().filter(far).collect();
         near.into_iter()
             .flat_map(move |near| far.clone().into_iter().map(move |far| Pair { near, far }))
@@ -124,7 +135,9 @@ fn results<'d>(
 /// The time in which all of a place's ranks do one round each, in each block.
 fn times(results: &[&RankResult]) -> Vec<BlockValue> {
     let blocks = results.iter().map(|result| result.blocks.len()).min().unwrap_or(0);
-    let rate = |block: &BlockSample| block.rounds as f64 * f64::from(block.copies_per_round.max(1)) / block.elapsed_ns;
+    let rate = |block: &BlockSample| {
+        block.rounds as f64 * f64::from(block.copies_per_round.max(1)) / block.elapsed_ns
+    };
     let of_block = |at: usize| BlockValue {
         value: results.len() as f64 / results.iter().map(|result| rate(&result.blocks[at])).sum::<f64>(),
         allocation: results[0].blocks[at].allocation,
@@ -152,12 +165,18 @@ impl Times {
     }
 }
 
-fn times_where(document: &Document, matrix: &Matrix, place: Place, is: impl Fn(&Case) -> bool) -> Option<Times> {
+fn times_where(
+    document: &Document,
+    matrix: &Matrix,
+    place: Place,
+    is: impl Fn(&Case) -> bool,
+) -> Option<Times> {
     let results = results(document, matrix, place, is)?;
     let blocks = times(&results);
     let first = results.first()?;
     let node = document.ranks.iter().find(|rank| rank.rank == first.rank).map_or(0, |rank| rank.node);
-    // One figure has one value: rows and fleets add the threads' own rates up. The interval is as wide around it as around the blocks' median.
+    // One figure has one value: rows and fleets add the threads' own rates up. The interval is as wide around
+    // it as around the blocks' median.
     let of_blocks = median(&values(&blocks))?;
     let rates: f64 = results.iter().filter_map(|result| Some(1.0 / result.summary()?.median_ns)).sum();
     let median_ns = if results.len() > 1 { results.len() as f64 / rates } else { of_blocks };
@@ -175,9 +194,12 @@ fn times_where(document: &Document, matrix: &Matrix, place: Place, is: impl Fn(&
     })
 }
 
-/// Whether a case is a kernel's: with its transfers, or on CPUs (`resident` false), or on data that stays on the device.
+/// Whether a case is a kernel's: with its transfers, or on CPUs (`resident` false), or on data that stays on
+/// the device.
 fn is_of(case: &Case, kernel: &KernelFigures, resident: bool) -> bool {
-    let Some(rest) = case.group.as_deref().and_then(|group| group.strip_prefix(&kernel.name)) else { return false };
+    let Some(rest) = case.group.as_deref().and_then(|group| group.strip_prefix(&kernel.name)) else {
+        return false;
+    };
     case.direction == Direction::Kernel
         && if resident { rest == RESIDENT } else { rest.is_empty() || rest.starts_with(',') }
 }
@@ -212,13 +234,16 @@ fn loss(
     comparison: Option<TwoSampleComparison>,
 ) -> KernelLoss {
     let longer = at_far.median - at_near.median;
-    let is_slower = comparison.as_ref().is_some_and(|comparison| comparison.verdict == TwoSampleVerdict::Higher);
+    let is_slower =
+        comparison.as_ref().is_some_and(|comparison| comparison.verdict == TwoSampleVerdict::Higher);
     let resident = times_where(document, matrix, *near, |case| is_of(case, kernel, true));
     let fades = resident
         .filter(|_| is_slower)
         .map(|resident| fades_from(kernel.iterations, at_near.median, longer, resident.median));
     let [near_name, far_name, of] = match matrix.compares {
-        Compares::Columns => [&matrix.columns[near.1].name, &matrix.columns[far.1].name, &matrix.rows[near.0].name],
+        Compares::Columns => {
+            [&matrix.columns[near.1].name, &matrix.columns[far.1].name, &matrix.rows[near.0].name]
+        }
         _ => [&matrix.rows[near.0].name, &matrix.rows[far.0].name, &matrix.columns[near.1].name],
     };
     KernelLoss {
@@ -232,14 +257,21 @@ fn loss(
     }
 }
 
-/// From how many runs on data that stays the loss is below 1 %: what is longer stays, and the time grows by a run each.
+/// From how many runs on data that stays the loss is below 1 %: what is longer stays, and the time grows by a
+/// run each.
 fn fades_from(iterations: u32, near_ns: f64, longer_ns: f64, run_ns: f64) -> u64 {
     let more = ((longer_ns / FADED - near_ns) / run_ns).floor() + 1.0;
     u64::from(iterations) + more.max(0.0) as u64
 }
 
-/// The loss that a model of the round predicts from the rates of copies in both places and the time of a run alone.
-fn predicted(document: &Document, matrix: &Matrix, kernel: &KernelFigures, (near, far): (Place, Place)) -> Option<f64> {
+/// The loss that a model of the round predicts from the rates of copies in both places and the time of a run
+/// alone.
+fn predicted(
+    document: &Document,
+    matrix: &Matrix,
+    kernel: &KernelFigures,
+    (near, far): (Place, Place),
+) -> Option<f64> {
     let run_ns = times_where(document, matrix, near, |case| is_of(case, kernel, true))?.median;
     let round = |place: Place| {
         let of = |direction: Direction, bytes: u64| {
@@ -247,7 +279,8 @@ fn predicted(document: &Document, matrix: &Matrix, kernel: &KernelFigures, (near
             let copied = document.cases.iter().find(|case| is(case))?.bytes;
             Some(times_where(document, matrix, place, is)?.median / copied as f64 * bytes as f64)
         };
-        let (input_ns, result_ns) = (of(Direction::H2d, kernel.input_bytes)?, of(Direction::D2h, kernel.output_bytes)?);
+        let (input_ns, result_ns) =
+            (of(Direction::H2d, kernel.input_bytes)?, of(Direction::D2h, kernel.output_bytes)?);
         Some(RoundModel { input_ns, run_ns, result_ns, iterations: kernel.iterations })
     };
     let measured_ns = times_where(document, matrix, near, |case| is_of(case, kernel, false))?.median;
@@ -268,7 +301,8 @@ impl RoundModel {
         self.input_ns + f64::from(self.iterations) * self.run_ns + self.result_ns
     }
 
-    /// The time where all that may go on at once does: with one run all three parts, with several the input beside the first run and the result beside the last.
+    /// The time where all that may go on at once does: with one run all three parts, with several the input
+    /// beside the first run and the result beside the last.
     fn overlapped_ns(&self) -> f64 {
         let Self { input_ns, run_ns, result_ns, iterations } = *self;
         match iterations {
@@ -277,7 +311,8 @@ impl RoundModel {
         }
     }
 
-    /// How much longer it takes than a near round that took so long: as large a part of what may go on at once does not.
+    /// How much longer it takes than a near round that took so long: as large a part of what may go on at
+    /// once does not.
     fn longer_than(&self, near: &Self, measured_ns: f64) -> f64 {
         let may_overlap = near.in_turn_ns() - near.overlapped_ns();
         let part = if may_overlap > 0.0 { (measured_ns - near.overlapped_ns()) / may_overlap } else { 0.0 };
@@ -312,7 +347,8 @@ pub type LossOf<'d> = (&'d KernelFigures, &'d KernelLoss);
 
 /// The losses of each two places.
 pub fn losses_by_pair(document: &Document) -> Vec<(LossPair<'_>, Vec<LossOf<'_>>)> {
-    let losses = document.kernels.iter().flat_map(|kernel| kernel.losses.iter().map(move |loss| (kernel, loss)));
+    let losses =
+        document.kernels.iter().flat_map(|kernel| kernel.losses.iter().map(move |loss| (kernel, loss)));
     grouped(losses.map(|(kernel, loss)| ([&loss.of[..], &loss.far, &loss.near], (kernel, loss))))
 }
 
@@ -356,11 +392,13 @@ fn vendors(document: &Document) -> Option<String> {
     (!by.is_empty()).then(|| format!("Computed by the GPU vendor's libraries: {}.", by.join(", ")))
 }
 
-/// `Rates: triad 18.2 GB/s, sgemm 71.2 to 73.5 GFLOP/s`: of all places of each kernel, with transfers where there are some; with their interval where it is wide.
+/// `Rates: triad 18.2 GB/s, sgemm 71.2 to 73.5 GFLOP/s`: of all places of each kernel, with transfers where
+/// there are some; with their interval where it is wide.
 fn rates(document: &Document) -> String {
     let rate = |kernel: &KernelFigures| {
-        let half =
-            |place: &KernelPlace| place.interval_ns.map(|interval| interval.relative_half_width(place.median_ns));
+        let half = |place: &KernelPlace| {
+            place.interval_ns.map(|interval| interval.relative_half_width(place.median_ns))
+        };
         let widest = kernel.places.iter().filter_map(half).fold(0.0, f64::max);
         let (least, most) = range(kernel.places.iter().map(|place| place.per_s / 1e9)).unwrap_or_default();
         let range = match widest > NOISY {
@@ -380,10 +418,12 @@ fn rates(document: &Document) -> String {
 
 fn losses_sentence([of, far, near]: LossPair<'_>, losses: &[LossOf<'_>]) -> String {
     let with = |wanted: &[TwoSampleVerdict]| {
-        let verdict =
-            |loss: &KernelLoss| loss.comparison.as_ref().map_or(TwoSampleVerdict::Undecided, |found| found.verdict);
+        let verdict = |loss: &KernelLoss| {
+            loss.comparison.as_ref().map_or(TwoSampleVerdict::Undecided, |found| found.verdict)
+        };
         let found = losses.iter().filter(|(_, loss)| wanted.contains(&verdict(loss)));
-        let mut found: Vec<(&str, &KernelLoss)> = found.map(|(kernel, loss)| (&kernel.name[..], *loss)).collect();
+        let mut found: Vec<(&str, &KernelLoss)> =
+            found.map(|(kernel, loss)| (&kernel.name[..], *loss)).collect();
         found.sort_by(|(_, one), (_, other)| other.loss.abs().total_cmp(&one.loss.abs()));
         found
     };
@@ -402,9 +442,11 @@ fn losses_sentence([of, far, near]: LossPair<'_>, losses: &[LossOf<'_>]) -> Stri
         };
         found.iter().enumerate().map(one).collect::<Vec<_>>().join(", ")
     };
-    let names = |found: &[(&str, &KernelLoss)]| found.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    let names =
+        |found: &[(&str, &KernelLoss)]| found.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
     let [slower, faster] = [with(&[TwoSampleVerdict::Higher]), with(&[TwoSampleVerdict::Lower])];
-    let [alike, undecided] = [with(&[TwoSampleVerdict::NoMeasurableDifference]), with(&[TwoSampleVerdict::Undecided])];
+    let [alike, undecided] =
+        [with(&[TwoSampleVerdict::NoMeasurableDifference]), with(&[TwoSampleVerdict::Undecided])];
     let mut parts = Vec::new();
     if !slower.is_empty() {
         let follows = |(_, loss): &(&str, &KernelLoss)| {
@@ -412,7 +454,9 @@ fn losses_sentence([of, far, near]: LossPair<'_>, losses: &[LossOf<'_>]) -> Stri
         };
         let follows: Option<Vec<bool>> = slower.iter().map(follows).collect();
         let why = match follows {
-            Some(all) if all.iter().all(|as_predicted| *as_predicted) => ": as the rates of the copies predict",
+            Some(all) if all.iter().all(|as_predicted| *as_predicted) => {
+                ": as the rates of the copies predict"
+            }
             Some(_) => "; the rates of the copies predict another loss (see the table)",
             None => "",
         };
@@ -467,7 +511,8 @@ mod tests {
 
     #[test]
     fn a_loss_fades_when_the_runs_have_become_a_hundred_times_as_long_as_it() {
-        // 100 ns of transfers and one run of 10, 27.9 longer from afar: below 1 % where the whole is above 2,790 ns.
+        // 100 ns of transfers and one run of 10, 27.9 longer from afar: below 1 % where the whole is above
+        // 2,790 ns.
         let from = fades_from(1, 110.0, 27.9, 10.0);
         let loss = |iterations: u64| 27.9 / (100.0 + 10.0 * iterations as f64);
         assert!(loss(from) < FADED && loss(from - 1) >= FADED, "{from}: {} {}", loss(from), loss(from - 1));

@@ -1,4 +1,5 @@
-//! Jacobi's iteration over the ranks of a launch: each way's figures, what the ways gain over each other, and what that says.
+//! Jacobi's iteration over the ranks of a launch: each way's figures, what the ways gain over each other, and
+//! what that says.
 
 use report::Document;
 use report::case::{Case, CaseStatus};
@@ -14,7 +15,8 @@ use crate::family::{CaseFamily, FamilyCase, all_pairs};
 use crate::headline;
 use crate::passes::Moments;
 
-/// The document's ways with their figures. What only the run knows (residuals, the share of halos without overlap) is there before.
+/// The document's ways with their figures. What only the run knows (residuals, the share of halos without
+/// overlap) is there before.
 pub fn laplace(document: &Document) -> Option<Laplace> {
     let known = document.laplace.as_ref()?;
     let mut ways: Vec<LaplaceWay> = known.ways.iter().map(|way| figures(document, known, way)).collect();
@@ -31,7 +33,8 @@ fn figures(document: &Document, known: &Laplace, way: &LaplaceWay) -> LaplaceWay
     let block_ns = case.map(slowest).unwrap_or_default();
     let reason = case.and_then(reason);
     let counted = reason.is_none().then(|| median(&block_ns)).flatten();
-    let values: Vec<BlockValue> = block_ns.iter().map(|ns| BlockValue { value: *ns, allocation: 0 }).collect();
+    let values: Vec<BlockValue> =
+        block_ns.iter().map(|ns| BlockValue { value: *ns, allocation: 0 }).collect();
     let cells = known.rows as f64 * known.columns as f64;
     LaplaceWay {
         iteration_ns: counted,
@@ -63,14 +66,17 @@ fn reason(case: &Case) -> Option<String> {
         return None;
     }
     let of_rank = case.ranks.iter().find_map(|rank| match &rank.outcome {
-        Outcome::Skipped { reason } | Outcome::Invalid { reason } | Outcome::Corrupt { reason } => Some(reason.clone()),
+        Outcome::Skipped { reason } | Outcome::Invalid { reason } | Outcome::Corrupt { reason } => {
+            Some(reason.clone())
+        }
         Outcome::Failed { message, .. } => Some(message.clone()),
         _ => None,
     });
     Some(of_rank.or_else(|| case.reason.clone()).unwrap_or_else(|| "not every rank was measured".to_owned()))
 }
 
-/// The share of halos: that which was measured, or with overlap what an iteration takes beyond computing, which the same way without overlap has measured.
+/// The share of halos: that which was measured, or with overlap what an iteration takes beyond computing,
+/// which the same way without overlap has measured.
 fn shared(way: &LaplaceWay, all: &[LaplaceWay]) -> Option<f64> {
     if !way.overlap {
         return way.halo_share.filter(|_| way.iteration_ns.is_some());
@@ -80,14 +86,17 @@ fn shared(way: &LaplaceWay, all: &[LaplaceWay]) -> Option<f64> {
     Some((1.0 - computing / way.iteration_ns?).clamp(0.0, 1.0))
 }
 
-/// Each way against those that come before it: the cores' and, of GPUs, others. Ways take turns in passes, so blocks of one number are compared.
+/// Each way against those that come before it: the cores' and, of GPUs, others. Ways take turns in passes, so
+/// blocks of one number are compared.
 fn speed_ups(ways: &[LaplaceWay]) -> Vec<Vec<LaplaceSpeedUp>> {
-    let blocks: Vec<Vec<BlockValue>> = ways.iter().map(|way| BlockValue::on_one_allocation(&way.block_ns)).collect();
+    let blocks: Vec<Vec<BlockValue>> =
+        ways.iter().map(|way| BlockValue::on_one_allocation(&way.block_ns)).collect();
     let measured: Vec<usize> = (0..ways.len()).filter(|at| ways[*at].iteration_ns.is_some()).collect();
     let pairs: Vec<[usize; 2]> =
         all_pairs(measured.len()).map(|(other, own)| [measured[other], measured[own]]).collect();
 
-    let member = |at: usize| FamilyCase { kind: 0, is_time: true, blocks: &blocks[at], began: Moments::default() };
+    let member =
+        |at: usize| FamilyCase { kind: 0, is_time: true, blocks: &blocks[at], began: Moments::default() };
     let members = pairs.iter().flatten().map(|at| member(*at)).collect();
     let comparisons = CaseFamily::of(members).values_in_twos();
 
@@ -111,7 +120,9 @@ pub fn verdict(document: &Document) -> Vec<String> {
 
     let ranks = document.ranks.len();
     let many = if ranks == 1 { "1 rank".to_owned() } else { format!("{ranks} ranks") };
-    let share = best.halo_share.map_or(String::new(), |share| format!(", {:.1} % of the time in halos", share * 100.0));
+    let share = best
+        .halo_share
+        .map_or(String::new(), |share| format!(", {:.1} % of the time in halos", share * 100.0));
     let plane = format!("{}x{}, {many}", laplace.rows, laplace.columns);
     let figure = format!(
         "{} Gcell/s ({} an iteration of {plane}{share})",
@@ -123,7 +134,11 @@ pub fn verdict(document: &Document) -> Vec<String> {
     let mut said = vec![match headline::is_known(half_width) {
         true => format!("Fastest: {} with {figure}.", best.name),
         false => {
-            format!("Fastest: {}, by a median that is {}, of {plane}.", best.name, headline::too_noisy(half_width))
+            format!(
+                "Fastest: {}, by a median that is {}, of {plane}.",
+                best.name,
+                headline::too_noisy(half_width)
+            )
         }
     }];
 
@@ -141,7 +156,11 @@ pub fn verdict(document: &Document) -> Vec<String> {
         ));
     }
     for way in laplace.ways.iter().filter(|way| way.iteration_ns.is_none()) {
-        said.push(format!("No figure for {}: {}.", way.name, way.reason.as_deref().unwrap_or("it was not measured")));
+        said.push(format!(
+            "No figure for {}: {}.",
+            way.name,
+            way.reason.as_deref().unwrap_or("it was not measured")
+        ));
     }
     headline::with_advice(said)
 }
@@ -150,7 +169,9 @@ pub fn verdict(document: &Document) -> Vec<String> {
 fn compared(measured: &[&LaplaceWay], way: &str, over: &str) -> Option<String> {
     let best = |name: &str| {
         let of = measured.iter().filter(|way| way.way == name);
-        of.min_by(|one, other| one.iteration_ns.unwrap_or_default().total_cmp(&other.iteration_ns.unwrap_or_default()))
+        of.min_by(|one, other| {
+            one.iteration_ns.unwrap_or_default().total_cmp(&other.iteration_ns.unwrap_or_default())
+        })
     };
     let (way, over) = (best(way)?, best(over)?);
     let found = way.speed_ups.iter().find(|found| found.over == over.name)?;

@@ -1,6 +1,8 @@
-//! Latency against the traffic beside it: the curve of each matrix whose rows are traffic of more and more, and what it says.
+//! Latency against the traffic beside it: the curve of each matrix whose rows are traffic of more and more,
+//! and what it says.
 //!
-//! The figures are the cases'; a curve puts them side by side, works out where the latency climbs and where it is twice the idle one, and says so.
+//! The figures are the cases'; a curve puts them side by side, works out where the latency climbs and where
+//! it is twice the idle one, and says so.
 
 use report::Document;
 use report::loaded_latency::{LoadedLatency, LoadedPoint, TwiceIdle};
@@ -36,7 +38,8 @@ pub fn figures(document: &Document, matrix: &Matrix) -> Option<Figures> {
         return None;
     }
     let planes = matrix.planes(document);
-    let (time, rate) = (planes.iter().find(|plane| plane.is_time())?, planes.iter().find(|plane| !plane.is_time())?);
+    let (time, rate) =
+        (planes.iter().find(|plane| plane.is_time())?, planes.iter().find(|plane| !plane.is_time())?);
     let of = |row: usize| (matrix.cell(document, time, row, 0), matrix.cell(document, rate, row, 1));
     Some(Figures { time: *time, rate: *rate, rows: (0..matrix.rows.len()).map(of).collect() })
 }
@@ -95,12 +98,15 @@ fn curve_sentences(document: &Document, matrix: &Matrix) -> Vec<String> {
     let title = &matrix.title;
     let ends = || Some((matrix.rows.first()?, matrix.rows.last()?));
     let found = document.loaded_latency.iter().find(|found| found.place == *title);
-    let named = |found: &LoadedLatency, name: &str| found.points.iter().find(|point| point.name == name).cloned();
-    let both = found
-        .zip(ends())
-        .and_then(|(found, (idle, full))| Some((found, named(found, &idle.name)?, named(found, &full.name)?)));
+    let named =
+        |found: &LoadedLatency, name: &str| found.points.iter().find(|point| point.name == name).cloned();
+    let both = found.zip(ends()).and_then(|(found, (idle, full))| {
+        Some((found, named(found, &idle.name)?, named(found, &full.name)?))
+    });
     let Some((found, idle, full)) = both else {
-        return vec![format!("{title}: no curve: the latency was not measured both idle and beside full traffic.")];
+        return vec![format!(
+            "{title}: no curve: the latency was not measured both idle and beside full traffic."
+        )];
     };
     let ns = |point: &LoadedPoint| {
         let half_width = headline::half_width(point.latency_ns, point.interval_ns.as_ref());
@@ -111,7 +117,9 @@ fn curve_sentences(document: &Document, matrix: &Matrix) -> Vec<String> {
     let s = if threads == 1 { "" } else { "s" };
     let way = words::direction(found.traffic);
     let twice = match found.twice_idle {
-        TwiceIdle::Reached { bytes_per_s, .. } => format!("it is twice the idle latency at {}", gb(bytes_per_s)),
+        TwiceIdle::Reached { bytes_per_s, .. } => {
+            format!("it is twice the idle latency at {}", gb(bytes_per_s))
+        }
         TwiceIdle::NotReached => "it never reaches twice the idle latency".to_owned(),
         TwiceIdle::Undecided | TwiceIdle::Newer => {
             "undecided whether it reaches twice the idle latency (try a longer --max-time)".to_owned()
@@ -127,10 +135,8 @@ fn curve_sentences(document: &Document, matrix: &Matrix) -> Vec<String> {
         )
     )];
     let knee = found.points.iter().find(|point| Some(point.bytes_per_s) == found.knee_bytes_per_s);
-    said.extend(
-        knee.map(|point| {
-            format!("{title}: the latency climbs from {} on ({} there).", gb(point.bytes_per_s), ns(point))
-        }),
-    );
+    said.extend(knee.map(|point| {
+        format!("{title}: the latency climbs from {} on ({} there).", gb(point.bytes_per_s), ns(point))
+    }));
     said
 }

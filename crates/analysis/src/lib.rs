@@ -1,18 +1,34 @@
-//! What documents say: statistics and findings of documents that are there, as values and sentences. Pure functions, no file, no clock, nothing drawn.
+//! What documents say: statistics and findings of documents that are there, as values and sentences. Pure
+//! functions, no file, no clock, nothing drawn.
 //!
-//! * `matrix_analysis` the figures of a matrix and what they say; `groups` which GPUs and cores belong together by them; `latency_curves` latency against traffic; `measured_links` what was measured on each link of a node; `contention_curves` rates against how many are at once; `kernels` what a far place costs work that computes;
-//!   `sweep_fits` time against size; `mpi_matrix` messages by where their ranks run, `mpi_adapters` which network adapters carried them, `mpi_threads` those beside copies, `mpi_figure` a figure of one, `mpi_answer` what all of it comes to, in the sentences read first;
-//! * `answer` what a ping-pong found, in the sentences read first; `device_memory` those on GPUs that share memory with their CPU, `throttling` those on what GPUs were
-//!   under; `placement` whether ranks were seen where they were asked to be; `slower_twins` GPUs slower than those like them; `difference` what a node has otherwise than most;
-//! * `answer_status` whether a document's answer is good, a finding, or none yet; `family` cases of one document that are compared with each other: every verdict over them asks it;
-//! * `figure` what a document says of one case in one place; `run` all of a document's figures, and `conditions` what it ran under;
+//! * `matrix_analysis` the figures of a matrix and what they say; `groups` which GPUs and cores belong
+//!   together by them; `latency_curves` latency against traffic; `measured_links` what was measured on each
+//!   link of a node; `contention_curves` rates against how many are at once; `kernels` what a far place costs
+//!   work that computes; `sweep_fits` time against size; `mpi_matrix` messages by where their ranks run,
+//!   `mpi_adapters` which network adapters carried them, `mpi_threads` those beside copies, `mpi_figure` a
+//!   figure of one, `mpi_answer` what all of it comes to, in the sentences read first;
+//! * `answer` what a ping-pong found, in the sentences read first; `device_memory` those on GPUs that share
+//!   memory with their CPU, `throttling` those on what GPUs were under; `placement` whether ranks were seen
+//!   where they were asked to be; `slower_twins` GPUs slower than those like them; `difference` what a node
+//!   has otherwise than most;
+//! * `answer_status` whether a document's answer is good, a finding, or none yet; `family` cases of one
+//!   document that are compared with each other: every verdict over them asks it;
+//! * `figure` what a document says of one case in one place; `run` all of a document's figures, and
+//!   `conditions` what it ran under;
 //! * `compare` two sides of runs: `judge` decides each case, `comparison` is the document that comes of it;
-//! * `baseline` what is normal for a class of hardware, and `gate` whether a node is well by it; `history` step changes over many documents;
-//! * `reference` figures that others published, `reference_fits` which of them fit, `imported_fits` which of them fit what another program printed, `model_answer` whether figures are normal;
-//! * `node_run` what a document says of its nodes, `nodes` several nodes side by side, and which are unlike the others, `node_settings` which are set up unlike most, `node_changes` which changed so; `column` what a case is called there;
-//! * `trial`, `mpi`, `imported` and `checked` documents of these kinds as runs to compare; `incomplete` how the run of a document ended that is not complete;
-//! * `any_document` a document of any kind that holds figures, `read_document` that or another which a command reads; `import` the outputs of other programs as documents;
-//! * `headline` whether a figure is known well enough to be an answer; `words` how sentences say the values of enumerations; `schema` the JSON Schemas of the documents made here.
+//! * `baseline` what is normal for a class of hardware, and `gate` whether a node is well by it; `history`
+//!   step changes over many documents;
+//! * `reference` figures that others published, `reference_fits` which of them fit, `imported_fits` which of
+//!   them fit what another program printed, `model_answer` whether figures are normal;
+//! * `node_run` what a document says of its nodes, `nodes` several nodes side by side, and which are unlike
+//!   the others, `node_settings` which are set up unlike most, `node_changes` which changed so; `column` what
+//!   a case is called there;
+//! * `trial`, `mpi`, `imported` and `checked` documents of these kinds as runs to compare; `incomplete` how
+//!   the run of a document ended that is not complete;
+//! * `any_document` a document of any kind that holds figures, `read_document` that or another which a
+//!   command reads; `import` the outputs of other programs as documents;
+//! * `headline` whether a figure is known well enough to be an answer; `words` how sentences say the values
+//!   of enumerations; `schema` the JSON Schemas of the documents made here.
 //!
 //! Reading files is the caller's, drawing is `render`'s.
 

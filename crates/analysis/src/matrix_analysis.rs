@@ -1,7 +1,7 @@
 //! The figures of a matrix, found in a document's cases, and what they say.
 //!
-//! [`Matrix::planes`] and [`Matrix::cell`] find them; `verdict` says in sentences what they show, `penalties` what each rank loses. Left out: how they are
-//! drawn (render).
+//! [`Matrix::planes`] and [`Matrix::cell`] find them; `verdict` says in sentences what they show, `penalties`
+//! what each rank loses. Left out: how they are drawn (render).
 
 mod absent;
 mod all_at_once;
@@ -64,7 +64,8 @@ impl Plane {
 /// The figure of a cell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CellFigure {
-    /// Its value in each block, in the order measured: bytes/s, all its ranks together, or nanoseconds a load.
+    /// Its value in each block, in the order measured: bytes/s, all its ranks together, or nanoseconds a
+    /// load.
     pub blocks: Vec<BlockValue>,
     /// The median of the blocks; of ranks together the sum of each one's.
     pub median: f64,
@@ -83,10 +84,12 @@ impl CellFigure {
         Some(Self { blocks, median, interval, began_ns, node })
     }
 
-    /// The same with this as its rate, which is another middle of the same blocks: the interval keeps its width.
+    /// The same with this as its rate, which is another middle of the same blocks: the interval keeps its
+    /// width.
     fn with_rate(self, rate: f64) -> Self {
         let scale = rate / self.median;
-        let interval = self.interval.map(|ends| Interval { low: ends.low * scale, high: ends.high * scale, ..ends });
+        let interval =
+            self.interval.map(|ends| Interval { low: ends.low * scale, high: ends.high * scale, ..ends });
         Self { median: rate, interval, ..self }
     }
 
@@ -117,9 +120,15 @@ pub trait MatrixFigures {
     /// Why no cell of a plane has a figure; `None` where one has, and where they have different reasons.
     fn why_none(&self, document: &Document, plane: &Plane) -> Option<String>;
 
-    /// The figure of a row and a column in a plane, or why there is none; `None` where nothing was to be measured.
-    fn cell(&self, document: &Document, plane: &Plane, row: usize, column: usize)
-    -> Option<Result<CellFigure, String>>;
+    /// The figure of a row and a column in a plane, or why there is none; `None` where nothing was to be
+    /// measured.
+    fn cell(
+        &self,
+        document: &Document,
+        plane: &Plane,
+        row: usize,
+        column: usize,
+    ) -> Option<Result<CellFigure, String>>;
 }
 
 impl MatrixFigures for Matrix {
@@ -131,7 +140,8 @@ impl MatrixFigures for Matrix {
     fn planes(&self, document: &Document) -> Vec<Plane> {
         let has = |case: &&Case| {
             let mine = |result: &RankResult| self.rows.iter().any(|row| row.ranks.contains(result.rank));
-            case.ranks.iter().any(mine) && self.rows.iter().any(|row| row.group.is_none() || row.group == case.group)
+            case.ranks.iter().any(mine)
+                && self.rows.iter().any(|row| row.group.is_none() || row.group == case.group)
         };
         distinct(document.cases.iter().filter(has).map(Plane::of))
     }
@@ -183,7 +193,8 @@ fn figure(plane: &Plane, case: &Case, results: &[&RankResult], node: u32) -> Res
         let allocation = results.first().map_or(0, |result| result.blocks[at].allocation);
         BlockValue { value: results.iter().map(|result| value(&result.blocks[at])).sum(), allocation }
     };
-    let began = results.first().map(|result| result.blocks[..blocks].iter().map(|block| block.start_ns).collect());
+    let began =
+        results.first().map(|result| result.blocks[..blocks].iter().map(|block| block.start_ns).collect());
     let figure = CellFigure::of((0..blocks).map(sum).collect(), node, began.unwrap_or_default())
         .ok_or_else(|| "no block was measured".to_owned())?;
     // One figure has one value: rows, aggregates and fleets add the ranks' own rates up.

@@ -1,6 +1,8 @@
-//! What was measured on each link of a node: from a NUMA node's memory to a GPU and back, between GPUs, from a node's cores to a node's memory. The figures are those of the
-//! largest copies; where ranks ran alone and at once, both. A link between GPUs or of memory that is far below those of its kind is marked (`peer_outlier`: machines whose
-//! links differ by design have none); links of GPUs and host memory are judged GPU by GPU (`slower_twins`).
+//! What was measured on each link of a node: from a NUMA node's memory to a GPU and back, between GPUs, from
+//! a node's cores to a node's memory. The figures are those of the largest copies; where ranks ran alone and
+//! at once, both. A link between GPUs or of memory that is far below those of its kind is marked
+//! (`peer_outlier`: machines whose links differ by design have none); links of GPUs and host memory are
+//! judged GPU by GPU (`slower_twins`).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,7 +37,8 @@ pub struct Measured {
 /// A link with its figures.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeasuredLink {
-    /// Where the bytes, or the threads that reach for them, are; of copies to and from a GPU the node of host memory.
+    /// Where the bytes, or the threads that reach for them, are; of copies to and from a GPU the node of host
+    /// memory.
     pub from: LinkEnd,
     /// The other end.
     pub to: LinkEnd,
@@ -59,7 +62,8 @@ impl MeasuredLink {
         self.alone.or(self.at_once)
     }
 
-    /// Links that may be compared: between GPUs, of nodes' own memory, from node to node. Those of GPUs and host memory depend on how near they are.
+    /// Links that may be compared: between GPUs, of nodes' own memory, from node to node. Those of GPUs and
+    /// host memory depend on how near they are.
     fn kind(&self) -> Option<(u8, Direction, bool)> {
         let ends = match (&self.from, &self.to) {
             (LinkEnd::Device(_), LinkEnd::Device(_)) => 0,
@@ -73,7 +77,8 @@ impl MeasuredLink {
 /// The links of the first node, each direction once, in the order of the document.
 pub fn measured_links(document: &Document) -> Vec<MeasuredLink> {
     let mut links = Vec::new();
-    let has_places = |matrix: &&Matrix| matches!(matrix.compares, Compares::Rows | Compares::Columns | Compares::Pairs);
+    let has_places =
+        |matrix: &&Matrix| matches!(matrix.compares, Compares::Rows | Compares::Columns | Compares::Pairs);
     for matrix in document.matrices.iter().filter(has_places) {
         for plane in largest(matrix.planes(document)) {
             of_matrix(document, matrix, &plane, &mut links);
@@ -136,7 +141,8 @@ fn of_matrix(document: &Document, matrix: &Matrix, plane: &Plane, links: &mut Ve
 /// The link where it is there already; else it is added.
 fn kept(links: &mut Vec<MeasuredLink>, link: MeasuredLink) -> &mut MeasuredLink {
     let same = |other: &MeasuredLink| {
-        (&other.from, &other.to, other.direction, other.is_time) == (&link.from, &link.to, link.direction, link.is_time)
+        (&other.from, &other.to, other.direction, other.is_time)
+            == (&link.from, &link.to, link.direction, link.is_time)
     };
     let at = links.iter().position(same).unwrap_or_else(|| {
         links.push(link);
@@ -179,10 +185,13 @@ fn of_ranks(document: &Document, links: &mut Vec<MeasuredLink>) {
             && case.range_bytes.is_none()
             && case.status != CaseStatus::Invalid
     };
-    let in_matrix = |case: &Case| case.group.as_deref().is_some_and(|group| group == report::matrix::BY_KERNEL);
+    let in_matrix =
+        |case: &Case| case.group.as_deref().is_some_and(|group| group == report::matrix::BY_KERNEL);
     let most = document.cases.iter().filter(copies).map(|case| case.bytes).max();
-    let first = document.cases.iter().find(|case| copies(case) && Some(case.bytes) == most).map(|case| case.memory);
-    let cases = document.cases.iter().filter(copies).filter(|case| Some(case.bytes) == most && !in_matrix(case));
+    let first =
+        document.cases.iter().find(|case| copies(case) && Some(case.bytes) == most).map(|case| case.memory);
+    let cases =
+        document.cases.iter().filter(copies).filter(|case| Some(case.bytes) == most && !in_matrix(case));
     let widest = document.cases.iter().filter(copies).map(|case| case.ranks.len()).max().unwrap_or(0);
     for case in cases.filter(|case| Some(case.memory) == first.filter(|kind| *kind != MemoryKind::Newer)) {
         // Of sets at once the one of all says what the node gives.
@@ -190,14 +199,18 @@ fn of_ranks(document: &Document, links: &mut Vec<MeasuredLink>) {
             continue;
         }
         for result in &case.ranks {
-            let Some(rank) = document.ranks.iter().find(|rank| rank.rank == result.rank && rank.node == 0) else {
+            let Some(rank) = document.ranks.iter().find(|rank| rank.rank == result.rank && rank.node == 0)
+            else {
                 continue;
             };
-            let Some(from) = rank.asked.memory_node.filter(|_| memory(document, &rank.asked.device).is_none()) else {
+            let Some(from) =
+                rank.asked.memory_node.filter(|_| memory(document, &rank.asked.device).is_none())
+            else {
                 continue;
             };
             let Some(summary) = result.summary() else { continue };
-            let measured = Some(Measured { value: summary.median_bytes_per_s, interval: summary.rate_interval() });
+            let measured =
+                Some(Measured { value: summary.median_bytes_per_s, interval: summary.rate_interval() });
             let link = MeasuredLink {
                 from: LinkEnd::Numa(from),
                 to: LinkEnd::Device(rank.asked.device.clone()),

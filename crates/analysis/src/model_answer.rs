@@ -1,4 +1,5 @@
-//! Whether the figures of one model of GPU are normal: the same sentences for measurements, checks and other programs' outputs. Pure.
+//! Whether the figures of one model of GPU are normal: the same sentences for measurements, checks and other
+//! programs' outputs. Pure.
 
 use report::MpiDocument;
 use stats::units::counted;
@@ -36,7 +37,10 @@ impl ModelAnswer {
         let text = match (held.len(), low.is_empty()) {
             (0, _) => return Self::unknown(&format!("`numabench reference` has none of {model} for them")),
             (count, true) => {
-                format!("Normal for {model}: {} of figure held against figures of others.", counted(count, "kind"))
+                format!(
+                    "Normal for {model}: {} of figure held against figures of others.",
+                    counted(count, "kind")
+                )
             }
             (_, false) => format!("Low for {model}: {} what others have.", low.join(", ")),
         };

@@ -1,4 +1,5 @@
-//! What memory whose pages go to whoever touches them costs: the first touch after the other side had it, later ones, a prefetch, and both sides in turns.
+//! What memory whose pages go to whoever touches them costs: the first touch after the other side had it,
+//! later ones, a prefetch, and both sides in turns.
 
 use report::Document;
 use report::case::Case;
@@ -73,7 +74,8 @@ pub fn verdict(document: &Document) -> Vec<String> {
     let mut sentences = Vec::new();
     for rank in &document.ranks {
         for memory in document.settings.memory.iter().copied() {
-            let Some(bytes) = document.settings.sizes_bytes.iter().max().copied().filter(|_| is_of(document)) else {
+            let Some(bytes) = document.settings.sizes_bytes.iter().max().copied().filter(|_| is_of(document))
+            else {
                 continue;
             };
             let of = |direction, touch| {
@@ -81,7 +83,10 @@ pub fn verdict(document: &Document) -> Vec<String> {
                 let result = case.ranks.iter().find(|result| result.rank == rank.rank)?;
                 let summary = result.summary()?;
                 Some((
-                    TouchRate { bytes_per_s: summary.median_bytes_per_s, half_width: headline::of_summary(summary) },
+                    TouchRate {
+                        bytes_per_s: summary.median_bytes_per_s,
+                        half_width: headline::of_summary(summary),
+                    },
                     result,
                 ))
             };
@@ -119,13 +124,17 @@ impl TouchRate {
 }
 
 /// What the touches of one side come to, whose memory was the other's before.
-fn side<'d>([who, other]: [&str; 2], of: impl Fn(Touch) -> Option<(TouchRate, &'d RankResult)>) -> Option<String> {
+fn side<'d>(
+    [who, other]: [&str; 2],
+    of: impl Fn(Touch) -> Option<(TouchRate, &'d RankResult)>,
+) -> Option<String> {
     let rate = |touch| of(touch).map(|(rate, _)| rate);
     let first = rate(Touch::First)?;
     let mut text = format!("the {who} reads pages that the {other} has at {}", gigabytes(first));
     if let Some(again) = rate(Touch::Again) {
         let times = three_digits(again.bytes_per_s / first.bytes_per_s);
-        let times = if again.is_known() && first.is_known() { format!(" ({times} times)") } else { String::new() };
+        let times =
+            if again.is_known() && first.is_known() { format!(" ({times} times)") } else { String::new() };
         text.push_str(&format!(", its own at {}{times}", gigabytes(again)));
     }
     if let Some(prefetch) = rate(Touch::Prefetch) {
@@ -139,7 +148,9 @@ fn after(result: &RankResult) -> Option<String> {
     Some(match part_away(result)? {
         all if all > 0.995 => " Pages that the GPU has read lie with the GPU afterwards.".to_owned(),
         none if none < 0.005 => " Pages that the GPU has read stay with the host.".to_owned(),
-        part => format!(" Of the pages that the GPU has read {:.0} % lie with the GPU afterwards.", part * 100.0),
+        part => {
+            format!(" Of the pages that the GPU has read {:.0} % lie with the GPU afterwards.", part * 100.0)
+        }
     })
 }
 

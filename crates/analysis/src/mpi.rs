@@ -1,8 +1,9 @@
 //! Documents of `numabench mpi` for the commands that read result documents: as a run to compare.
 //!
-//! A figure's case is its path, pattern and size (`gpu-aware/ping-pong/8388608`), its place the two ranks' PUs and nodes, with their GPUs where the path
-//! has them: the launcher numbers ranks and the scheduler names hosts, so neither belongs to it; hosts of one run are told apart by their order. What MPI
-//! does with device memory is no figure: an operation that worked and does not is a condition that differs.
+//! A figure's case is its path, pattern and size (`gpu-aware/ping-pong/8388608`), its place the two ranks'
+//! PUs and nodes, with their GPUs where the path has them: the launcher numbers ranks and the scheduler names
+//! hosts, so neither belongs to it; hosts of one run are told apart by their order. What MPI does with device
+//! memory is no figure: an operation that worked and does not is a condition that differs.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +34,8 @@ pub fn run(name: &str, document: &MpiDocument) -> Result<Run, NoRun> {
         let place = ranks.place(pair, case);
         figures.insert(Key::in_words(&id(case), place.clone()), figure(case));
         if let Some(value) = case.gpu_bytes_per_s.filter(|value| *value > 0.0 && case.reason.is_none()) {
-            let beside = Figure { unit: Unit::BytesPerS, median: value, blocks: case.gpu_block_bytes_per_s.clone() };
+            let beside =
+                Figure { unit: Unit::BytesPerS, median: value, blocks: case.gpu_block_bytes_per_s.clone() };
             figures.insert(Key::in_words(&format!("{}/gpu copies beside", id(case)), place), Ok(beside));
         }
     }
@@ -57,14 +59,20 @@ pub fn why(case: &MpiCase) -> String {
 }
 
 fn figure(case: &MpiCase) -> Result<Figure, String> {
-    let (Some(ns), Some(rate)) = (case.counted_ns(), case.counted_bytes_per_s()) else { return Err(why(case)) };
+    let (Some(ns), Some(rate)) = (case.counted_ns(), case.counted_bytes_per_s()) else {
+        return Err(why(case));
+    };
     let is_figure = |value: &f64| value.is_finite() && *value > 0.0;
     if ![ns, rate].iter().chain(&case.block_ns).all(is_figure) {
         return Err("its figures are not all positive, finite numbers".to_owned());
     }
     Ok(match Unit::of(case.bytes) {
         Unit::Ns => Figure { unit: Unit::Ns, median: ns, blocks: case.block_ns.clone() },
-        unit => Figure { unit, median: rate, blocks: case.block_ns.iter().map(|block| rate * ns / block).collect() },
+        unit => Figure {
+            unit,
+            median: rate,
+            blocks: case.block_ns.iter().map(|block| rate * ns / block).collect(),
+        },
     })
 }
 
@@ -124,7 +132,8 @@ impl<'d> MpiRanks<'d> {
         self.both(pair, case.path != HOST)
     }
 
-    /// `from PU 49, node 3, GPU 0000:c1:00.0 to PU 57, node 3, GPU 0000:c6:00.0`; with `host 1` and `host 2` where they are several.
+    /// `from PU 49, node 3, GPU 0000:c1:00.0 to PU 57, node 3, GPU 0000:c6:00.0`; with `host 1` and `host 2`
+    /// where they are several.
     fn both(&self, pair: &MpiPair, with_gpus: bool) -> String {
         let [from, to] = pair.ranks.map(|rank| self.rank_place(rank, with_gpus));
         format!("from {from} to {to}")

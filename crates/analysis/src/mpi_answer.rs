@@ -1,4 +1,5 @@
-//! What a measurement of messages found, in the sentences read first: what MPI does with device memory, the figures, and what to set.
+//! What a measurement of messages found, in the sentences read first: what MPI does with device memory, the
+//! figures, and what to set.
 
 use report::MpiDocument;
 use report::document::Status;
@@ -38,8 +39,10 @@ pub fn verdict(document: &MpiDocument) -> Vec<String> {
             lines.push(format!("{who}{}", aware(memory, pair)));
             lines.extend(turn(memory, pair));
         }
-        lines
-            .extend(figures(pair).map(|said| if pair.device_memory.is_some() { said } else { format!("{who}{said}") }));
+        lines.extend(
+            figures(pair)
+                .map(|said| if pair.device_memory.is_some() { said } else { format!("{who}{said}") }),
+        );
         lines.extend(shared_gpu(document, pair).map(|said| format!("{who}{said}")));
         if let Some(advice) = pair.device_memory.as_ref().and_then(|memory| advice(memory, document)) {
             lines.push(advice);
@@ -69,25 +72,37 @@ fn aware(memory: &MpiDeviceMemory, pair: &MpiPair) -> String {
         _ => "takes a path that could not be determined",
     };
     match memory.awareness.as_str() {
-        "aware" => format!("MPI is GPU-aware: device memory works in all {} operations tried, and {way}.", tried(pair)),
-        "half-aware" => format!("MPI is half GPU-aware: device memory {way}, but these operations fail: {failing}."),
+        "aware" => format!(
+            "MPI is GPU-aware: device memory works in all {} operations tried, and {way}.",
+            tried(pair)
+        ),
+        "half-aware" => {
+            format!("MPI is half GPU-aware: device memory {way}, but these operations fail: {failing}.")
+        }
         "not-aware" => {
-            let how =
-                pair.operations.iter().find(|operation| operation.operation == "send" && operation.outcome != "works");
+            let how = pair
+                .operations
+                .iter()
+                .find(|operation| operation.operation == "send" && operation.outcome != "works");
             let how = how.map_or(String::new(), |operation| {
-                let detail = operation.detail.as_deref().map_or(String::new(), |detail| format!(": {detail}"));
+                let detail =
+                    operation.detail.as_deref().map_or(String::new(), |detail| format!(": {detail}"));
                 format!(" ({}{detail})", operation.outcome)
             });
             format!("MPI is not GPU-aware: MPI_Send of device memory fails{how}.")
         }
-        _ if pair.operations.is_empty() => "Device memory was staged by numabench; MPI was not given any.".to_owned(),
+        _ if pair.operations.is_empty() => {
+            "Device memory was staged by numabench; MPI was not given any.".to_owned()
+        }
         _ => "Unknown whether MPI is GPU-aware: not every operation was tried.".to_owned(),
     }
 }
 
-/// From which size on MPI's own way with device memory is worth taking, where it was measured beside staged copies.
+/// From which size on MPI's own way with device memory is worth taking, where it was measured beside staged
+/// copies.
 fn turn(memory: &MpiDeviceMemory, pair: &MpiPair) -> Option<String> {
-    let measured = |path: &str| pair.cases.iter().any(|case| case.path == path && case.counted_ns().is_some());
+    let measured =
+        |path: &str| pair.cases.iter().any(|case| case.path == path && case.counted_ns().is_some());
     if !measured("gpu-aware") || !measured("staged") {
         return None;
     }
@@ -114,18 +129,21 @@ fn tried(pair: &MpiPair) -> usize {
     names.len()
 }
 
-/// What both ranks' copies to and from one GPU wait for: a GPU runs one process's work at a time, and going over to another's takes it far longer than a copy of
-/// a few bytes, unless NVIDIA's MPS makes one context of both.
+/// What both ranks' copies to and from one GPU wait for: a GPU runs one process's work at a time, and going
+/// over to another's takes it far longer than a copy of a few bytes, unless NVIDIA's MPS makes one context of
+/// both.
 fn shared_gpu(document: &MpiDocument, pair: &MpiPair) -> Option<String> {
     let end = |number: u32| document.ranks.iter().find(|rank| rank.rank == number);
     let [from, to] = pair.ranks.map(end);
     let (from, to) = (from?, to?);
-    let gpu = from.gpu.as_ref().filter(|_| from.host == to.host && from.gpu == to.gpu && from.rank != to.rank)?;
-    let copies = |case: &&MpiCase| matches!(case.path.as_str(), "staged" | "pipelined") && case.counted_ns().is_some();
+    let gpu =
+        from.gpu.as_ref().filter(|_| from.host == to.host && from.gpu == to.gpu && from.rank != to.rank)?;
+    let copies =
+        |case: &&MpiCase| matches!(case.path.as_str(), "staged" | "pipelined") && case.counted_ns().is_some();
     pair.cases.iter().find(copies)?;
     Some(format!(
-        "Both ranks use GPU {gpu}: the times of small staged messages are those of the GPU changing between two processes, and no property of staging. \
-         Give each rank a GPU of its own, or use NVIDIA MPS."
+        "Both ranks use GPU {gpu}: the times of small staged messages are those of the GPU changing between \
+         two processes, and no property of staging. Give each rank a GPU of its own, or use NVIDIA MPS."
     ))
 }
 
@@ -144,8 +162,10 @@ fn figures(pair: &MpiPair) -> Option<String> {
 
 fn figure(pair: &MpiPair, path: &str, head: &str) -> Option<String> {
     let counted = || pair.cases.iter().filter(move |case| case.path == path && case.counted_ns().is_some());
-    let large =
-        counted().filter(|case| case.pattern != "both-ways" && case.bytes >= LARGE).map(|case| case.bytes).max();
+    let large = counted()
+        .filter(|case| case.pattern != "both-ways" && case.bytes >= LARGE)
+        .map(|case| case.bytes)
+        .max();
     let rate = |case: &&MpiCase| case.counted_bytes_per_s().unwrap_or_default();
     let best = large.and_then(|bytes| {
         let at_size = counted().filter(|case| case.bytes == bytes && case.pattern != "both-ways");
@@ -156,36 +176,44 @@ fn figure(pair: &MpiPair, path: &str, head: &str) -> Option<String> {
     let small = counted().filter(|case| case.pattern == "ping-pong").min_by_key(|case| case.bytes);
     let small = small.filter(|case| case.bytes < LARGE);
     let time = small.and_then(|case| {
-        let figure = headline::figure(format!("{} µs", three_digits(case.counted_ns()? / 1e3)), half_width(case));
+        let figure =
+            headline::figure(format!("{} µs", three_digits(case.counted_ns()? / 1e3)), half_width(case));
         Some(format!("{figure} for {}", stats::units::size(case.bytes)))
     });
     let said: Vec<String> = best.into_iter().chain(time).collect();
     (!said.is_empty()).then(|| format!("{head} {}", said.join(", ")))
 }
 
-/// What to set, by the library's own documents: Open MPI's FAQ on CUDA and UCX's, MPICH's CHANGES, Cray MPICH's mpi(3).
+/// What to set, by the library's own documents: Open MPI's FAQ on CUDA and UCX's, MPICH's CHANGES, Cray
+/// MPICH's mpi(3).
 fn advice(memory: &MpiDeviceMemory, document: &MpiDocument) -> Option<String> {
     let library = document.mpi.library.as_deref().unwrap_or_default();
     let is_cray = library.to_lowercase().contains("cray");
     match (memory.awareness.as_str(), memory.transport.as_str()) {
-        ("not-aware", _) if is_cray => {
-            Some("To change it: set MPICH_GPU_SUPPORT_ENABLED=1 and load the module of the GPU's target (craype-accel-…).".to_owned())
-        }
+        ("not-aware", _) if is_cray => Some(
+            "To change it: set MPICH_GPU_SUPPORT_ENABLED=1 and load the module of the GPU's target \
+             (craype-accel-…)."
+                .to_owned(),
+        ),
         ("not-aware", _) if library.contains("Open MPI") => Some(
-            "To change it: use an Open MPI built --with-cuda or --with-rocm, or one with UCX that has CUDA or ROCm (ucx_info -d | grep -E 'cuda|rocm') and \
-             `--mca pml ucx`; until then copy to host memory before MPI_Send."
+            "To change it: use an Open MPI built --with-cuda or --with-rocm, or one with UCX that has CUDA \
+             or ROCm (ucx_info -d | grep -E 'cuda|rocm') and `--mca pml ucx`; until then copy to host memory \
+             before MPI_Send."
                 .to_owned(),
         ),
         ("not-aware", _) => Some(
-            "To change it: use an MPI that was built with CUDA or ROCm; until then copy to host memory before MPI_Send.".to_owned(),
+            "To change it: use an MPI that was built with CUDA or ROCm; until then copy to host memory \
+             before MPI_Send."
+                .to_owned(),
         ),
         ("half-aware", _) => Some(format!(
             "Until the library is changed: copy to host memory before {}.",
             memory.failing.join(", ")
         )),
         ("aware", "staged") => Some(
-            "To change it: let UCX use cuda_ipc or rocm_ipc (UCX_TLS), let both ranks see both GPUs (a --gpu-bind or device cgroup that hides one forbids IPC), \
-             and look for variables above that switch IPC off."
+            "To change it: let UCX use cuda_ipc or rocm_ipc (UCX_TLS), let both ranks see both GPUs (a \
+             --gpu-bind or device cgroup that hides one forbids IPC), and look for variables above that \
+             switch IPC off."
                 .to_owned(),
         ),
         _ => None,
@@ -199,12 +227,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_ranks_on_one_gpu_are_told_that_it_changes_between_their_processes() -> Result<(), Box<dyn std::error::Error>>
-    {
+    fn two_ranks_on_one_gpu_are_told_that_it_changes_between_their_processes()
+    -> Result<(), Box<dyn std::error::Error>> {
         let kept = include_bytes!("../../render/tests/results/documents/mpi-1.0-aware.json");
         let mut document = MpiDocument::from_json(kept)?;
         let is_said = |document: &MpiDocument| {
-            verdict(document).iter().any(|line| line.contains("Both ranks use GPU") && line.contains("NVIDIA MPS"))
+            verdict(document)
+                .iter()
+                .any(|line| line.contains("Both ranks use GPU") && line.contains("NVIDIA MPS"))
         };
         assert!(!is_said(&document), "each rank has a GPU of its own");
         let (host, gpu) = (document.ranks[0].host.clone(), document.ranks[0].gpu);

@@ -9,7 +9,9 @@ const RATES_FROM: u64 = 1 << 20;
 
 /// A figure as tables have it: the time of a message one way, or the rate.
 pub fn mpi_figure(case: &MpiCase, pattern: &str) -> String {
-    let (Some(ns), Some(rate)) = (case.counted_ns(), case.counted_bytes_per_s()) else { return "-".to_owned() };
+    let (Some(ns), Some(rate)) = (case.counted_ns(), case.counted_bytes_per_s()) else {
+        return "-".to_owned();
+    };
     let rate = gbs(rate);
     match pattern {
         "ping-pong" if case.bytes < RATES_FROM => format!("{:.2} µs", ns / 1e3),

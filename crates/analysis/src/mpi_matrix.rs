@@ -1,8 +1,10 @@
-//! Messages by where their two ranks run: which ranks stand in rows and columns of a document of `numabench mpi`, and in sentences what their figures show.
+//! Messages by where their two ranks run: which ranks stand in rows and columns of a document of `numabench
+//! mpi`, and in sentences what their figures show.
 //!
 //! The figures are the pairs'. Left out: how it is drawn (render).
 //!
-//! No rank is moved to another place: what MPI allocates stays where it was first touched, so each place takes a rank of its own.
+//! No rank is moved to another place: what MPI allocates stays where it was first touched, so each place
+//! takes a rank of its own.
 
 use report::MpiDocument;
 use report::mpi::{MpiCase, MpiMatrix, MpiPlace};
@@ -61,7 +63,13 @@ pub trait MpiMatrixFigures {
     fn planes(&self, document: &MpiDocument) -> Vec<MpiPlane>;
 
     /// The case of a row and a column; `None` where nothing was to be measured.
-    fn cell<'d>(&self, document: &'d MpiDocument, plane: &MpiPlane, row: usize, column: usize) -> Option<&'d MpiCase>;
+    fn cell<'d>(
+        &self,
+        document: &'d MpiDocument,
+        plane: &MpiPlane,
+        row: usize,
+        column: usize,
+    ) -> Option<&'d MpiCase>;
 
     /// The least time of a plane's cells, nanoseconds; `None` without a figure.
     fn best_ns(&self, document: &MpiDocument, plane: &MpiPlane) -> Option<f64>;
@@ -77,7 +85,13 @@ impl MpiMatrixFigures for MpiMatrix {
         distinct(document.pairs.iter().flat_map(|pair| &pair.cases).map(plane))
     }
 
-    fn cell<'d>(&self, document: &'d MpiDocument, plane: &MpiPlane, row: usize, column: usize) -> Option<&'d MpiCase> {
+    fn cell<'d>(
+        &self,
+        document: &'d MpiDocument,
+        plane: &MpiPlane,
+        row: usize,
+        column: usize,
+    ) -> Option<&'d MpiCase> {
         let (one, other) = (self.rows.get(row)?.rank, self.columns.get(column)?.rank);
         let pair = document.pairs.iter().find(|pair| pair.ranks == [one.min(other), one.max(other)])?;
         pair.cases.iter().find(|case| plane.is_of(case))
@@ -94,7 +108,8 @@ fn cells<'d>(matrix: &'d MpiMatrix, document: &'d MpiDocument, plane: &MpiPlane)
     let mut cells: Vec<Cell> = Vec::new();
     for (r, row) in matrix.rows.iter().enumerate() {
         for (c, column) in matrix.columns.iter().enumerate() {
-            let Some(case) = matrix.cell(document, plane, r, c).filter(|case| case.counted_ns().is_some()) else {
+            let Some(case) = matrix.cell(document, plane, r, c).filter(|case| case.counted_ns().is_some())
+            else {
                 continue;
             };
             if !cells.iter().any(|cell| cell.places.map(|place| place.rank) == [column.rank, row.rank]) {
@@ -151,7 +166,8 @@ impl Shown<'_> {
     }
 }
 
-/// Every two places of each plane are compared, and all planes are one family: of many places alike one is always the best and one the worst.
+/// Every two places of each plane are compared, and all planes are one family: of many places alike one is
+/// always the best and one the worst.
 fn shown<'d>(document: &'d MpiDocument, matrix: &'d MpiMatrix) -> Vec<Shown<'d>> {
     let of_plane = |plane: MpiPlane| {
         let cells = cells(matrix, document, &plane);
@@ -161,7 +177,9 @@ fn shown<'d>(document: &'d MpiDocument, matrix: &'d MpiMatrix) -> Vec<Shown<'d>>
     // The memory of messages is made once in a run.
     let blocks: Vec<Vec<Vec<BlockValue>>> = planes
         .iter()
-        .map(|(_, cells)| cells.iter().map(|cell| BlockValue::on_one_allocation(&cell.case.block_ns)).collect())
+        .map(|(_, cells)| {
+            cells.iter().map(|cell| BlockValue::on_one_allocation(&cell.case.block_ns)).collect()
+        })
         .collect();
     let members = blocks.iter().enumerate().flat_map(|(kind, cells)| {
         cells.iter().map(move |blocks| FamilyCase { kind, is_time: true, blocks, began: Moments::default() })
@@ -205,7 +223,9 @@ pub fn verdict(document: &MpiDocument, matrix: &MpiMatrix) -> Vec<String> {
             Some((worst, _)) if !headline::is_known(at.half_width()) => {
                 format!("{name}: {best}, {}.", worst.description(document))
             }
-            Some((worst, ratio)) => format!("{name}: {best}, {} ({ratio:.2} times).", worst.description(document)),
+            Some((worst, ratio)) => {
+                format!("{name}: {best}, {} ({ratio:.2} times).", worst.description(document))
+            }
             None if at.others == 0 => format!("{name}: {best}."),
             None if at.is_same => format!("{name}: {best}, and no measurable difference elsewhere."),
             None => format!("{name}: {best} at best, and no difference is certain."),
@@ -215,12 +235,15 @@ pub fn verdict(document: &MpiDocument, matrix: &MpiMatrix) -> Vec<String> {
     said
 }
 
-/// Whether messages between hosts are fastest where the topology says that adapters are near; `None` where it does not tell places apart by that.
+/// Whether messages between hosts are fastest where the topology says that adapters are near; `None` where it
+/// does not tell places apart by that.
 fn adapters(document: &MpiDocument, matrix: &MpiMatrix, at: &Shown) -> Option<String> {
-    let host = |place: &MpiPlace| document.ranks.iter().find(|rank| rank.rank == place.rank).map(|rank| &rank.host);
+    let host =
+        |place: &MpiPlace| document.ranks.iter().find(|rank| rank.rank == place.rank).map(|rank| &rank.host);
     let places = || matrix.rows.iter().chain(&matrix.columns);
     let between_hosts = host(at.best.places[0]) != host(at.best.places[1]);
-    let (near, far) = (places().any(|place| !place.nics.is_empty()), places().any(|place| place.nics.is_empty()));
+    let (near, far) =
+        (places().any(|place| !place.nics.is_empty()), places().any(|place| place.nics.is_empty()));
     if !(between_hosts && near && far) {
         return None;
     }
@@ -231,7 +254,11 @@ fn adapters(document: &MpiDocument, matrix: &MpiMatrix, at: &Shown) -> Option<St
     let is_sure = at.worst.as_ref().is_some_and(|(worst, _)| !worst.is_near_nics());
     Some(match at.best.is_near_nics() {
         true if !is_sure => return None,
-        true => format!("The topology agrees: messages are fastest between places with an adapter near ({names})."),
-        false => format!("The topology declares adapters elsewhere: {names}. Which one MPI uses is its own choice."),
+        true => format!(
+            "The topology agrees: messages are fastest between places with an adapter near ({names})."
+        ),
+        false => format!(
+            "The topology declares adapters elsewhere: {names}. Which one MPI uses is its own choice."
+        ),
     })
 }

@@ -1,4 +1,5 @@
-//! The adapters of a host together: which of its ranks share one while another carries none, and what part of a link's rate messages reach.
+//! The adapters of a host together: which of its ranks share one while another carries none, and what part of
+//! a link's rate messages reach.
 
 use report::MpiDocument;
 use report::mpi::{MpiAdapter, MpiCase};
@@ -30,7 +31,8 @@ fn largest<'d>(document: &'d MpiDocument, host: &str) -> Vec<AdapterPath<'d>> {
     all
 }
 
-/// Which ranks of a host share an adapter and which adapter with a link carries none: where there are several of both.
+/// Which ranks of a host share an adapter and which adapter with a link carries none: where there are several
+/// of both.
 fn rails(document: &MpiDocument, host: &str) -> Option<String> {
     let ways = largest(document, host);
     let mut linked: Vec<&MpiAdapter> = ways.iter().flat_map(AdapterPath::could_carry).collect();
@@ -40,9 +42,13 @@ fn rails(document: &MpiDocument, host: &str) -> Option<String> {
         return None;
     }
     let carries = |adapter: &&MpiAdapter| -> Vec<u32> {
-        ways.iter().filter(|way| way.names().contains(&adapter.name.as_str())).map(|way| way.rank.rank).collect()
+        ways.iter()
+            .filter(|way| way.names().contains(&adapter.name.as_str()))
+            .map(|way| way.rank.rank)
+            .collect()
     };
-    let each: Vec<(&MpiAdapter, Vec<u32>)> = linked.iter().map(|adapter| (*adapter, carries(adapter))).collect();
+    let each: Vec<(&MpiAdapter, Vec<u32>)> =
+        linked.iter().map(|adapter| (*adapter, carries(adapter))).collect();
     let (most, least) =
         (each.iter().map(|(_, ranks)| ranks.len()).max()?, each.iter().map(|(_, ranks)| ranks.len()).min()?);
     let of = |(adapter, ranks): &(&MpiAdapter, Vec<u32>)| {
@@ -57,7 +63,8 @@ fn rails(document: &MpiDocument, host: &str) -> Option<String> {
     Some(match most - least {
         0 | 1 => format!("On {host} the adapters are used evenly: {listed}."),
         _ => format!(
-            "On {host} the adapters are used UNEVENLY: {listed}; ranks that share one share its link when they send at once."
+            "On {host} the adapters are used UNEVENLY: {listed}; ranks that share one share its link when \
+             they send at once."
         ),
     })
 }
@@ -65,13 +72,22 @@ fn rails(document: &MpiDocument, host: &str) -> Option<String> {
 /// What the fastest messages of a host's ranks reach of the links that carried them.
 fn against_links(document: &MpiDocument, host: &str) -> Option<String> {
     let reached = |way: &AdapterPath| {
-        let of_rank =
-            document.pairs.iter().filter(|pair| pair.ranks.contains(&way.rank.rank) && !pair.carried.is_empty());
-        // Messages of another memory may take another way, and of both ways at once the rate is that of both links' directions.
-        let is_carried = |case: &&MpiCase| case.path == way.path && case.pattern != "both-ways" && case.bytes >= LARGE;
+        let of_rank = document
+            .pairs
+            .iter()
+            .filter(|pair| pair.ranks.contains(&way.rank.rank) && !pair.carried.is_empty());
+        // Messages of another memory may take another way, and of both ways at once the rate is that of both
+        // links' directions.
+        let is_carried =
+            |case: &&MpiCase| case.path == way.path && case.pattern != "both-ways" && case.bytes >= LARGE;
         let cases = of_rank.flat_map(|pair| &pair.cases).filter(is_carried);
         let rate = cases.filter_map(MpiCase::counted_bytes_per_s).max_by(f64::total_cmp)?;
-        let link = way.carriers.iter().flatten().map(|(adapter, _)| adapter.link_bytes_per_s).sum::<Option<u64>>()?;
+        let link = way
+            .carriers
+            .iter()
+            .flatten()
+            .map(|(adapter, _)| adapter.link_bytes_per_s)
+            .sum::<Option<u64>>()?;
         (link > 0).then(|| (rate, link as f64, way.names().join(" and ")))
     };
     let (rate, link, names) = largest(document, host)
@@ -80,7 +96,8 @@ fn against_links(document: &MpiDocument, host: &str) -> Option<String> {
         .max_by(|one, other| (one.0 / one.1).total_cmp(&(other.0 / other.1)))?;
     let [rate_said, link_said] = [rate, link].map(gbs);
     Some(format!(
-        "On {host} messages one way reach {rate_said} GB/s, {:.0} % of the {link_said} GB/s that the link of {names} carries.",
+        "On {host} messages one way reach {rate_said} GB/s, {:.0} % of the {link_said} GB/s that the link of \
+         {names} carries.",
         rate / link * 100.0
     ))
 }
@@ -116,11 +133,15 @@ mod tests {
     fn ranks_that_share_an_adapter_while_another_one_with_a_link_is_idle_are_told() -> Outcome {
         let shared = only(&with_neighbour(document(NEAR, NEAR)?, NEAR)?);
         assert!(
-            shared.contains("On h0 the adapters are used UNEVENLY: r0 carries ranks 0,7, r1 carries no rank;"),
+            shared
+                .contains("On h0 the adapters are used UNEVENLY: r0 carries ranks 0,7, r1 carries no rank;"),
             "{shared}"
         );
         let even = only(&with_neighbour(document(NEAR, NEAR)?, FAR)?);
-        assert!(even.contains("On h0 the adapters are used evenly: r0 carries rank 0, r1 carries rank 7."), "{even}");
+        assert!(
+            even.contains("On h0 the adapters are used evenly: r0 carries rank 0, r1 carries rank 7."),
+            "{even}"
+        );
         assert!(!only(&document(NEAR, NEAR)?).contains("the adapters are used"), "one rank shares nothing");
         let mut one_kind = with_neighbour(document(NEAR, NEAR)?, NEAR)?;
         one_kind
@@ -146,7 +167,8 @@ mod tests {
         let has_large = |case: &MpiCase| case.pattern != "both-ways" && case.bytes >= LARGE;
         assert!(document.pairs[0].cases.iter().any(has_large));
         let said = only(&document);
-        let expected = "On h0 messages one way reach 1.00 GB/s, 80 % of the 1.25 GB/s that the link of r0 carries.";
+        let expected =
+            "On h0 messages one way reach 1.00 GB/s, 80 % of the 1.25 GB/s that the link of r0 carries.";
         assert!(said.contains(expected), "{said}");
         // Device memory that MPI takes may go another way, and faster.
         for case in document.pairs[0].cases.iter_mut().filter(|case| case.path != "host") {

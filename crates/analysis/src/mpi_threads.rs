@@ -1,4 +1,5 @@
-//! What messages and copies to the GPU cost each other, in sentences: with the copies' thread near the one that calls MPI, and apart from it.
+//! What messages and copies to the GPU cost each other, in sentences: with the copies' thread near the one
+//! that calls MPI, and apart from it.
 
 use report::mpi::{MpiCase, MpiPair};
 use stats::block_interval::BlockValue;
@@ -33,7 +34,8 @@ pub fn sizes(pair: &MpiPair) -> Vec<u64> {
     sizes
 }
 
-/// The sentences: of the smallest and of the largest messages; none where no thread copied. What they compare is one family.
+/// The sentences: of the smallest and of the largest messages; none where no thread copied. What they compare
+/// is one family.
 pub fn verdict(pair: &MpiPair) -> Vec<String> {
     let sizes = sizes(pair);
     let mut ends: Vec<u64> = [sizes.first(), sizes.last()].into_iter().flatten().copied().collect();
@@ -89,7 +91,8 @@ impl Compared {
     /// What each two come to, in words.
     fn judged(&self) -> Vec<String> {
         let all = self.0.iter().enumerate();
-        let members: Vec<FamilyCase> = all.map(|(at, (is_time, blocks))| member(at / 2, *is_time, blocks)).collect();
+        let members: Vec<FamilyCase> =
+            all.map(|(at, (is_time, blocks))| member(at / 2, *is_time, blocks)).collect();
         let middle = |at: usize| {
             let values: Vec<f64> = self.0[at].1.iter().map(|block| block.value).collect();
             median(&values).unwrap_or(f64::NAN)
@@ -123,7 +126,8 @@ mod tests {
     use super::*;
 
     fn case(path: &str, bytes: u64, ns: f64, gbs: f64) -> MpiCase {
-        let scatter = |value: f64| (0..12).map(|block| value * (1.0 + 0.001 * f64::from(block % 3))).collect();
+        let scatter =
+            |value: f64| (0..12).map(|block| value * (1.0 + 0.001 * f64::from(block % 3))).collect();
         MpiCase {
             path: path.to_owned(),
             pattern: "ping-pong".to_owned(),
@@ -144,7 +148,14 @@ mod tests {
 
     fn pair(cases: Vec<MpiCase>) -> MpiPair {
         let placed = [[None, None], [None, None]];
-        MpiPair { ranks: [0, 1], device_memory: None, operations: Vec::new(), cases, placed, carried: Vec::new() }
+        MpiPair {
+            ranks: [0, 1],
+            device_memory: None,
+            operations: Vec::new(),
+            cases,
+            placed,
+            carried: Vec::new(),
+        }
     }
 
     #[test]
@@ -157,24 +168,30 @@ mod tests {
         ];
         assert_eq!(
             verdict(&pair(cases)),
-            [
-                "8 B beside copies to the GPU: 0.72 µs with its thread near, 0.60 µs with it apart, apart 1.20 times as fast, 0.55 µs without copies. \
-              The copies: 24.00 GB/s near, 26.40 GB/s apart, apart 1.10 times as fast, 13.53 GB/s without messages."
-            ]
+            ["8 B beside copies to the GPU: 0.72 µs with its thread near, 0.60 µs with it apart, apart \
+                 1.20 times as fast, 0.55 µs without copies. The copies: 24.00 GB/s near, 26.40 GB/s apart, \
+                 apart 1.10 times as fast, 13.53 GB/s without messages."]
         );
     }
 
     #[test]
     fn a_thread_near_that_is_better_is_said_to_be_and_alike_is_no_difference() {
-        let cases = vec![case("host-gpu-thread-near", 8, 600.0, 26.0), case("host-gpu-thread-apart", 8, 720.0, 26.0)];
+        let cases =
+            vec![case("host-gpu-thread-near", 8, 600.0, 26.0), case("host-gpu-thread-apart", 8, 720.0, 26.0)];
         let said = verdict(&pair(cases)).join(" ");
-        assert!(said.contains("near 1.20 times as fast") && said.contains("apart, no measurable difference"), "{said}");
+        assert!(
+            said.contains("near 1.20 times as fast") && said.contains("apart, no measurable difference"),
+            "{said}"
+        );
     }
 
     #[test]
     fn without_a_core_near_there_is_nothing_to_compare_with() {
         let said = verdict(&pair(vec![case("host-gpu-thread-apart", 8, 720.0, 26.0)])).join(" ");
-        assert_eq!(said, "8 B beside copies to the GPU: 0.72 µs with it apart. The copies: 26.00 GB/s apart.");
+        assert_eq!(
+            said,
+            "8 B beside copies to the GPU: 0.72 µs with it apart. The copies: 26.00 GB/s apart."
+        );
         assert!(verdict(&pair(vec![case("host", 8, 550.0, 0.0)])).is_empty());
     }
 }

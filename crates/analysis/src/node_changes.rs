@@ -1,7 +1,9 @@
-//! Which nodes changed otherwise than the others between two sides of runs: pure, over what `nodes` makes of documents.
+//! Which nodes changed otherwise than the others between two sides of runs: pure, over what `nodes` makes of
+//! documents.
 //!
-//! A node's change is its new figure over its old one, more is better. What all nodes did together (a driver, a kernel) is for `compare`; what one did by itself
-//! shows here: its change lies below the limit that `baseline` learns from the changes of all. One pair of figures a node makes a suspect, and no more.
+//! A node's change is its new figure over its old one, more is better. What all nodes did together (a driver,
+//! a kernel) is for `compare`; what one did by itself shows here: its change lies below the limit that
+//! `baseline` learns from the changes of all. One pair of figures a node makes a suspect, and no more.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,7 +45,8 @@ pub struct ChangedColumn {
 pub struct NodeChange {
     /// Its host name.
     pub host: String,
-    /// Its change in each column, in the columns' order: new over base as rates, above 1 is better; null where a side has no figure.
+    /// Its change in each column, in the columns' order: new over base as rates, above 1 is better; null
+    /// where a side has no figure.
     pub changes: Vec<Option<f64>>,
     /// The names of the columns in which it got worse by itself.
     pub worse: Vec<String>,
@@ -51,7 +54,8 @@ pub struct NodeChange {
 
 /// The changes; `None` where a side is of one node: then there are no nodes to speak of.
 pub fn node_changes(tool: Tool, base: &[NodeRun], new: &[NodeRun]) -> Option<NodeChanges> {
-    let hosts = |runs: &'_ [NodeRun]| -> BTreeSet<String> { runs.iter().map(|run| run.host.clone()).collect() };
+    let hosts =
+        |runs: &'_ [NodeRun]| -> BTreeSet<String> { runs.iter().map(|run| run.host.clone()).collect() };
     let (before, after) = (hosts(base), hosts(new));
     if before.len() < 2 || after.len() < 2 {
         return None;
@@ -64,7 +68,13 @@ pub fn node_changes(tool: Tool, base: &[NodeRun], new: &[NodeRun]) -> Option<Nod
     let class = Class { gpu: "change".into(), best_link: None, cpu: None, locality: String::new() };
     let value = |host: &str, column: &str| {
         let rate = change(host, column)?;
-        Some(Value { class: class.clone(), case: column.into(), host: host.into(), device: String::new(), rate })
+        Some(Value {
+            class: class.clone(),
+            case: column.into(),
+            host: host.into(),
+            device: String::new(),
+            rate,
+        })
     };
     let values: Vec<Value> =
         both.iter().flat_map(|host| names.iter().filter_map(|column| value(host, column))).collect();
@@ -86,8 +96,10 @@ pub fn node_changes(tool: Tool, base: &[NodeRun], new: &[NodeRun]) -> Option<Nod
     let mut rows: Vec<NodeChange> = both.into_iter().map(row).collect();
     rows.sort_by_key(|row| std::cmp::Reverse(row.worse.len()));
     let middle = |at: usize| median(&rows.iter().filter_map(|row| row.changes[at]).collect::<Vec<f64>>());
-    let column =
-        |(at, name): (usize, &&str)| ChangedColumn { name: (*name).to_owned(), median: middle(at).unwrap_or(1.0) };
+    let column = |(at, name): (usize, &&str)| ChangedColumn {
+        name: (*name).to_owned(),
+        median: middle(at).unwrap_or(1.0),
+    };
     let columns = names.iter().enumerate().map(column).collect();
     let only = |some: &BTreeSet<String>, other: &BTreeSet<String>| some.difference(other).cloned().collect();
     Some(NodeChanges {
@@ -117,7 +129,8 @@ mod tests {
     use crate::node_run::PlaceFigure;
 
     fn run(host: usize, gbps: f64) -> NodeRun {
-        let class = Class { gpu: "NVIDIA H200".into(), best_link: None, cpu: None, locality: "numalocal".into() };
+        let class =
+            Class { gpu: "NVIDIA H200".into(), best_link: None, cpu: None, locality: "numalocal".into() };
         let point = PlaceFigure {
             column: "H2D 64 MiB".into(),
             unit: Unit::BytesPerS,
@@ -149,7 +162,10 @@ mod tests {
         let worse: Vec<&str> =
             changes.rows.iter().filter(|row| !row.worse.is_empty()).map(|row| &row.host[..]).collect();
         assert_eq!((worse, changes.rows.len(), changes.is_judged), (vec!["n07"], 19, true));
-        assert_eq!((&changes.gone[..], &changes.added[..]), (&["n19".to_owned()][..], &["n20".to_owned()][..]));
+        assert_eq!(
+            (&changes.gone[..], &changes.added[..]),
+            (&["n19".to_owned()][..], &["n20".to_owned()][..])
+        );
         assert!((changes.columns[0].median - 0.96).abs() < 0.002);
         assert_eq!(node_changes(tool(), &base[..1], &new), None);
         Ok(())

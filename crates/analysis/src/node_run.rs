@@ -1,7 +1,9 @@
-//! What one document says of its node, or of each of its nodes: figures by column and place, or how it is set up. Pure.
+//! What one document says of its node, or of each of its nodes: figures by column and place, or how it is set
+//! up. Pure.
 //!
-//! GPUs that were measured each from its own place share a class of hardware; a cell of a matrix is a class of its own, so that it is compared with the same cell of other
-//! nodes, also where the platform does not say how near it is.
+//! GPUs that were measured each from its own place share a class of hardware; a cell of a matrix is a class
+//! of its own, so that it is compared with the same cell of other nodes, also where the platform does not say
+//! how near it is.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -60,7 +62,8 @@ pub struct NodeRun {
 
 /// What a document says of each of its nodes.
 pub fn of_document<B>(document: &Document<B>) -> Vec<NodeRun> {
-    let devices: BTreeMap<&str, &Device> = document.devices.iter().map(|device| (&device.id[..], device)).collect();
+    let devices: BTreeMap<&str, &Device> =
+        document.devices.iter().map(|device| (&device.id[..], device)).collect();
     let others = other_ends(document);
     let by_place = !document.matrices.is_empty();
     let rows = rows_of(document);
@@ -80,7 +83,9 @@ pub fn of_document<B>(document: &Document<B>) -> Vec<NodeRun> {
         let row = figure.row;
         let Some(device) = devices.get(&row.device[..]) else { continue };
         let other = others.get(&row.rank).map(String::as_str);
-        if let Some(point) = point(figure, other, by_place, by_kernel, class_of(document, device, row.locality)) {
+        if let Some(point) =
+            point(figure, other, by_place, by_kernel, class_of(document, device, row.locality))
+        {
             by_host.entry(&row.host).or_default().push(point);
         }
     }
@@ -121,8 +126,8 @@ impl<'r> RowFigure<'r> {
     }
 }
 
-/// The figures of the measured rows; those of threads that together make one cell of a matrix of CPU reads, writes,
-/// copies or kernels are one, with their sum, as the matrix shows it.
+/// The figures of the measured rows; those of threads that together make one cell of a matrix of CPU reads,
+/// writes, copies or kernels are one, with their sum, as the matrix shows it.
 fn with_threads_together<'r, B>(document: &Document<B>, rows: &'r [Row]) -> Vec<RowFigure<'r>> {
     let cell_of = |rank: u32| {
         document.matrices.iter().enumerate().find_map(|(number, matrix)| {
@@ -133,7 +138,10 @@ fn with_threads_together<'r, B>(document: &Document<B>, rows: &'r [Row]) -> Vec<
     };
     let is_of_threads = |row: &Row| {
         row.order == Order::Simultaneous
-            && matches!(row.direction, Direction::Read | Direction::Write | Direction::Copy | Direction::Kernel)
+            && matches!(
+                row.direction,
+                Direction::Read | Direction::Write | Direction::Copy | Direction::Kernel
+            )
     };
 
     let (mut all, mut first): (Vec<RowFigure>, BTreeMap<_, usize>) = (Vec::new(), BTreeMap::new());
@@ -179,7 +187,8 @@ fn point(
         place = format!("{place}, {group}");
     }
 
-    // A cell of a matrix is compared with the same cell of other nodes, also where the platform does not say how near it is.
+    // A cell of a matrix is compared with the same cell of other nodes, also where the platform does not say
+    // how near it is.
     let locality = if by_place && !within { place.clone() } else { class.locality };
     Some(PlaceFigure { column: name, unit, place, class: Class { locality, ..class }, value })
 }

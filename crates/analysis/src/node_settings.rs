@@ -1,7 +1,9 @@
-//! Settings of nodes side by side, as `doctor` saw them: which cost placement or bandwidth and where, and which nodes are set up unlike most. Pure.
+//! Settings of nodes side by side, as `doctor` saw them: which cost placement or bandwidth and where, and
+//! which nodes are set up unlike most. Pure.
 //!
-//! A node is unlike most where more than half of the nodes have a setting one way and it has another. Where no such way is common because what was seen has
-//! something of each node's own in it (a process's number), the checks' states are compared instead. The latest document of a node counts.
+//! A node is unlike most where more than half of the nodes have a setting one way and it has another. Where
+//! no such way is common because what was seen has something of each node's own in it (a process's number),
+//! the checks' states are compared instead. The latest document of a node counts.
 
 use std::collections::BTreeMap;
 
@@ -53,10 +55,14 @@ pub struct SettingCounts {
     pub unlike_most: Vec<String>,
 }
 
-/// The settings worth naming, those that cost first, and each node's counts; both empty without a document of `doctor`. `runs` stand in the order of time.
+/// The settings worth naming, those that cost first, and each node's counts; both empty without a document of
+/// `doctor`. `runs` stand in the order of time.
 pub(crate) fn settings(runs: &[NodeRun]) -> (Vec<NodeSetting>, BTreeMap<&str, SettingCounts>) {
-    let latest: BTreeMap<&str, &[Check]> =
-        runs.iter().filter(|run| !run.checks.is_empty()).map(|run| (&run.host[..], &run.checks[..])).collect();
+    let latest: BTreeMap<&str, &[Check]> = runs
+        .iter()
+        .filter(|run| !run.checks.is_empty())
+        .map(|run| (&run.host[..], &run.checks[..]))
+        .collect();
     let mut counts: BTreeMap<&str, SettingCounts> =
         latest.iter().map(|(host, checks)| (*host, counted(checks))).collect();
     let mut found: Vec<NodeSetting> = Vec::new();
@@ -171,8 +177,11 @@ mod tests {
     #[test]
     fn the_node_that_is_set_up_unlike_most_is_named_and_what_all_have_is_not() {
         let of = |host: usize| {
-            let balancing =
-                if host == 3 { check("b", State::Look, true, "on (1)") } else { check("b", State::Ok, false, "off") };
+            let balancing = if host == 3 {
+                check("b", State::Look, true, "on (1)")
+            } else {
+                check("b", State::Ok, false, "off")
+            };
             let pages = check("p", State::Ok, false, if host == 5 { "always" } else { "madvise" });
             let mut checks = vec![check("same", State::Ok, false, "x"), pages, balancing];
             // Numbers of each node's own.
@@ -190,7 +199,10 @@ mod tests {
             .filter(|(_, counts)| !counts.unlike_most.is_empty())
             .map(|(host, counts)| (*host, &counts.unlike_most[..]))
             .collect();
-        assert_eq!(unlike, [("n3", &["b".to_owned()][..]), ("n5", &["p".to_owned()]), ("n7", &["gpu".to_owned()])]);
+        assert_eq!(
+            unlike,
+            [("n3", &["b".to_owned()][..]), ("n5", &["p".to_owned()]), ("n7", &["gpu".to_owned()])]
+        );
         assert_eq!((counts["n3"].costly, counts["n3"].well, counts["n0"].costly), (1, 4, 0));
         assert_eq!((found[0].ways[0].hosts.len(), &found[0].ways[1].hosts[..]), (9, &["n3".to_owned()][..]));
         assert_eq!((found[2].ways[1].state, &found[2].ways[1].seen[..]), (None, ""));

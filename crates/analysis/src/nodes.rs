@@ -1,9 +1,10 @@
 //! Nodes side by side: what each measured of itself, and which are unlike the others of their class. Pure.
 //!
-//! The judgement is the gate's own. What is normal is learned from these nodes by `baseline::learn`, which leaves the odd ones out; a place whose
-//! figure lies below the limit in each of its last three runs is slow, and one that does so in most of the last runs is a suspect: one
-//! run flaps, so nobody is drained for it. A time is judged by its inverse. GPUs that were measured each from its own place share a class; the cells of a
-//! matrix are compared with the same cell of the other nodes.
+//! The judgement is the gate's own. What is normal is learned from these nodes by `baseline::learn`, which
+//! leaves the odd ones out; a place whose figure lies below the limit in each of its last three runs is slow,
+//! and one that does so in most of the last runs is a suspect: one run flaps, so nobody is drained for it. A
+//! time is judged by its inverse. GPUs that were measured each from its own place share a class; the cells of
+//! a matrix are compared with the same cell of the other nodes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,7 +37,8 @@ pub struct Nodes {
     pub simulated: Option<String>,
     /// What was measured.
     pub columns: Vec<NodeColumn>,
-    /// The nodes: slow ones first, then suspects, those in trouble, those set up unlike most, and the others by name.
+    /// The nodes: slow ones first, then suspects, those in trouble, those set up unlike most, and the others
+    /// by name.
     pub rows: Vec<NodeRow>,
     /// Nodes that did not answer.
     pub missing: Vec<MissingNode>,
@@ -164,7 +166,8 @@ pub fn nodes(tool: Tool, mut runs: Vec<NodeRun>, missing: Vec<MissingNode>) -> N
     let below = below(&runs, baseline.as_ref());
     let (columns, cells) = cells(&runs);
     let (settings, counts) = settings(&runs);
-    let answers = |run: &NodeRun| run.reference.iter().map(|text| (run.host.clone(), text.clone())).collect::<Vec<_>>();
+    let answers =
+        |run: &NodeRun| run.reference.iter().map(|text| (run.host.clone(), text.clone())).collect::<Vec<_>>();
     let reference = gathered(runs.iter().flat_map(answers));
     let mut by_host: BTreeMap<&str, Vec<&NodeRun>> = BTreeMap::new();
     runs.iter().for_each(|run| by_host.entry(&run.host).or_default().push(run));
@@ -226,7 +229,8 @@ fn learned(tool: &Tool, runs: &[NodeRun]) -> (Option<Baseline>, Vec<String>) {
             (
                 None,
                 vec![format!(
-                    "too few alike to tell which is unlike the others: it takes {gpus} GPUs of {nodes} nodes, or {gpus} nodes for a cell of a matrix"
+                    "too few alike to tell which is unlike the others: it takes {gpus} GPUs of {nodes} \
+                     nodes, or {gpus} nodes for a cell of a matrix"
                 )],
             )
         }
@@ -239,7 +243,9 @@ fn below<'r>(runs: &'r [NodeRun], baseline: Option<&Baseline>) -> BTreeMap<&'r s
     let normals: BTreeMap<(&Class, &str), (f64, f64)> = baseline
         .normals
         .iter()
-        .map(|normal| ((&normal.class, &normal.case[..]), (normal.median_bytes_per_s, normal.limit_bytes_per_s)))
+        .map(|normal| {
+            ((&normal.class, &normal.case[..]), (normal.median_bytes_per_s, normal.limit_bytes_per_s))
+        })
         .collect();
     let mut places: BTreeMap<Place<'r>, (Unit, Vec<f64>)> = BTreeMap::new();
     for run in runs {
@@ -290,7 +296,8 @@ fn cells(runs: &[NodeRun]) -> (Vec<NodeColumn>, Cells<'_>) {
             values.entry((&run.host, &point.column)).or_default().push(point.value);
         }
     }
-    let cells: Cells<'_> = values.into_iter().filter_map(|(key, values)| Some((key, median(&values)?))).collect();
+    let cells: Cells<'_> =
+        values.into_iter().filter_map(|(key, values)| Some((key, median(&values)?))).collect();
     let mut by_column: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     cells.iter().for_each(|((_, column), value)| by_column.entry(column).or_default().push(*value));
     let column = |(name, unit): (&str, Unit)| {
@@ -322,8 +329,13 @@ mod tests {
             // A little of their own each, so that there is a spread to learn.
             value: gbps * 1e9 * (1.0 + 0.001 * (gpu as f64 + host.len() as f64)),
         };
-        let time =
-            PlaceFigure { column: "load".into(), unit: Unit::Ns, place: "node 0".into(), class: class(), value: ns };
+        let time = PlaceFigure {
+            column: "load".into(),
+            unit: Unit::Ns,
+            place: "node 0".into(),
+            class: class(),
+            value: ns,
+        };
         NodeRun {
             host: host.into(),
             started_at: "2026-11-24T00:00:00Z".into(),
@@ -338,14 +350,16 @@ mod tests {
     #[test]
     fn one_run_makes_a_suspect_and_three_a_slow_node_by_rates_and_by_times() {
         let fleet = |times: usize| {
-            let healthy = (0..12).map(|at| run(&format!("n{at:02}"), 55.0 + 0.01 * at as f64, 1000.0 + at as f64));
+            let healthy =
+                (0..12).map(|at| run(&format!("n{at:02}"), 55.0 + 0.01 * at as f64, 1000.0 + at as f64));
             let sick = [run("sick-rate", 27.0, 1005.0), run("sick-time", 55.0, 1900.0)];
             let all: Vec<NodeRun> = healthy.chain(sick).collect();
             nodes(tool(), std::iter::repeat_n(all, times).flatten().collect(), Vec::new())
         };
         for (times, mark) in [(1, Mark::Suspect), (3, Mark::Slow)] {
             let found = fleet(times);
-            let bad: Vec<&str> = found.rows.iter().filter(|row| row.mark == mark).map(|row| &row.host[..]).collect();
+            let bad: Vec<&str> =
+                found.rows.iter().filter(|row| row.mark == mark).map(|row| &row.host[..]).collect();
             assert_eq!(bad, ["sick-rate", "sick-time"], "{times} runs");
             assert_eq!((found.rows.len(), found.marked(Mark::Well)), (14, 12));
             assert_eq!((found.rows[0].below.len(), found.rows[1].below.len()), (4, 1));
@@ -361,11 +375,17 @@ mod tests {
             (0..12).flat_map(|at| (0..6).map(move |_| run(&format!("n{at:02}"), 55.0, 1000.0))).collect();
         for day in 0..6 {
             let gbps = if day < 3 { 27.0 } else { 55.0 };
-            runs.push(NodeRun { started_at: format!("2026-11-2{day}T00:00:00Z"), ..run("mended", gbps, 1000.0) });
+            runs.push(NodeRun {
+                started_at: format!("2026-11-2{day}T00:00:00Z"),
+                ..run("mended", gbps, 1000.0)
+            });
         }
         assert_eq!(nodes(tool(), runs, Vec::new()).marked(Mark::Well), 13);
         let two = nodes(tool(), vec![run("a", 55.0, 1000.0), run("b", 27.0, 1000.0)], Vec::new());
         assert_eq!((two.marked(Mark::Well), two.not_judged.len()), (2, 1));
-        assert_eq!(two.columns.iter().map(|column| &column.name[..]).collect::<Vec<_>>(), ["H2D 64 MiB", "load"]);
+        assert_eq!(
+            two.columns.iter().map(|column| &column.name[..]).collect::<Vec<_>>(),
+            ["H2D 64 MiB", "load"]
+        );
     }
 }

@@ -1,7 +1,9 @@
-//! The pass of each block. Cases take turns: each pass has one block of every case that goes on, and what the machine does to a pass it does to all of them.
+//! The pass of each block. Cases take turns: each pass has one block of every case that goes on, and what the
+//! machine does to a pass it does to all of them.
 //!
-//! Documents hold when a block began and not its pass. So blocks of one clock, by their time, are cut into passes where a case comes again. A block that is missing (ranks
-//! that were not at once) shifts nothing but the blocks between it and the next cut, to a pass beside theirs.
+//! Documents hold when a block began and not its pass. So blocks of one clock, by their time, are cut into
+//! passes where a case comes again. A block that is missing (ranks that were not at once) shifts nothing but
+//! the blocks between it and the next cut, to a pass beside theirs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,11 +12,13 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Moments<'a> {
     /// The node by whose clock.
     pub node: u32,
-    /// Nanoseconds, in the order measured; empty where that is not known: then blocks of one number are of one pass.
+    /// Nanoseconds, in the order measured; empty where that is not known: then blocks of one number are of
+    /// one pass.
     pub ns: &'a [u64],
 }
 
-/// The pass of each block of these cases, each with the number of its blocks. The same case twice is one case.
+/// The pass of each block of these cases, each with the number of its blocks. The same case twice is one
+/// case.
 pub(crate) fn passes(cases: &[(Moments, usize)]) -> Vec<Vec<u32>> {
     let of_node = passes_by_node(cases.iter().map(|(began, _)| *began).filter(|began| !began.ns.is_empty()));
     let of_case = |(began, blocks): &(Moments, usize)| {
@@ -62,7 +66,10 @@ mod tests {
 
     #[test]
     fn a_missing_block_leaves_the_others_in_their_passes() {
-        assert_eq!(found(&[&[10, 50, 80], &[20, 90], &[30, 60, 70]]), [vec![0, 1, 2], vec![0, 2], vec![0, 1, 2]]);
+        assert_eq!(
+            found(&[&[10, 50, 80], &[20, 90], &[30, 60, 70]]),
+            [vec![0, 1, 2], vec![0, 2], vec![0, 1, 2]]
+        );
     }
 
     #[test]

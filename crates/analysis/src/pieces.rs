@@ -1,4 +1,5 @@
-//! From which size of piece on which way of sending many of them is worth it: for each size the plainest way that is about as fast as the fastest.
+//! From which size of piece on which way of sending many of them is worth it: for each size the plainest way
+//! that is about as fast as the fastest.
 
 use report::Document;
 use report::case::Case;
@@ -8,7 +9,8 @@ use stats::units::{self, size};
 
 use crate::{headline, words};
 
-/// A way that may be slower than the fastest by no more than this, as far as the intervals of both say, is as fast.
+/// A way that may be slower than the fastest by no more than this, as far as the intervals of both say, is as
+/// fast.
 const ALIKE: f64 = 0.03;
 
 /// How a case sends, where it is one of pieces.
@@ -16,7 +18,8 @@ pub fn way(case: &Case) -> Option<Way> {
     Way::ALL.into_iter().find(|way| case.group.as_deref() == Some(way.name()))
 }
 
-/// The rate of a way, bytes/s: the median, and the ends of its interval, which are the median itself where there is none.
+/// The rate of a way, bytes/s: the median, and the ends of its interval, which are the median itself where
+/// there is none.
 #[derive(Clone, Copy)]
 struct Rate {
     median: f64,
@@ -97,16 +100,23 @@ pub fn lie(scattered: Scattered) -> &'static str {
 /// A sentence for each rank and direction.
 pub fn verdict(document: &Document) -> Vec<String> {
     let Some(pieces) = &document.pieces else { return Vec::new() };
-    let mut said_of: Vec<(u32, Direction)> = pieces.worth.iter().map(|way| (way.rank, way.direction)).collect();
+    let mut said_of: Vec<(u32, Direction)> =
+        pieces.worth.iter().map(|way| (way.rank, way.direction)).collect();
     said_of.dedup();
     let sentence = |(rank, direction): (u32, Direction)| {
         let of_it: Vec<&WorthWay> =
             pieces.worth.iter().filter(|way| (way.rank, way.direction) == (rank, direction)).collect();
         let last = of_it.len().saturating_sub(1);
-        let range = |(at, way): (usize, &&WorthWay)| range(way, at == last && at > 0, half_width(document, way));
+        let range =
+            |(at, way): (usize, &&WorthWay)| range(way, at == last && at > 0, half_width(document, way));
         let ranges: Vec<String> = of_it.iter().enumerate().map(range).collect();
         let place = if document.ranks.len() > 1 { place(document, rank) } else { String::new() };
-        format!("{} in pieces, {}{place}: {}.", words::direction(direction), lie(pieces.scattered), ranges.join("; "))
+        format!(
+            "{} in pieces, {}{place}: {}.",
+            words::direction(direction),
+            lie(pieces.scattered),
+            ranges.join("; ")
+        )
     };
     said_of.into_iter().map(sentence).collect()
 }
@@ -122,7 +132,8 @@ fn place(document: &Document, rank: u32) -> String {
 
 /// How well the rates behind a way's gain are known: the widest half of an interval, as a part of the rate.
 fn half_width(document: &Document, way: &WorthWay) -> f64 {
-    let sizes = document.settings.sizes_bytes.iter().filter(|bytes| (way.from_bytes..=way.to_bytes).contains(*bytes));
+    let sizes =
+        document.settings.sizes_bytes.iter().filter(|bytes| (way.from_bytes..=way.to_bytes).contains(*bytes));
     let all = sizes.flat_map(|bytes| rates(document, (way.rank, way.direction, *bytes)));
     let compared = all.filter(|(other, _)| *other == way.way || *other == Way::Loop);
     compared.map(|(_, rate)| (rate.high - rate.low) / 2.0 / rate.median).fold(0.0, f64::max)

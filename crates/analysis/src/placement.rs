@@ -13,7 +13,8 @@ pub fn is_otherwise(rank: &Rank, results: &[&RankResult]) -> bool {
     all_seen(results).iter().any(|seen| !deviations(rank, seen).is_empty())
 }
 
-/// What was seen in these results, before and after; without those of memory that moves, whose pages were asked to lie nowhere.
+/// What was seen in these results, before and after; without those of memory that moves, whose pages were
+/// asked to lie nowhere.
 pub fn all_seen<'a>(results: &[&'a RankResult]) -> Vec<&'a PlacementSeen> {
     results
         .iter()

@@ -1,4 +1,5 @@
-//! A document that a command reads: one with figures, or what `check --bandwidth`, `doctor` and `place` wrote, where the command takes that too.
+//! A document that a command reads: one with figures, or what `check --bandwidth`, `doctor` and `place`
+//! wrote, where the command takes that too.
 
 use report::block::BlockTime;
 use report::read::{OfBlock, ReadError};
@@ -33,7 +34,9 @@ impl<B: OfBlock> ReadDocument<B> {
     /// [`ReadError`]: it is another document, or none.
     pub fn from_json(bytes: &[u8], also: &[&str]) -> Result<Self, ReadError> {
         match schema_of(bytes).as_deref().filter(|schema| also.contains(schema)) {
-            Some(Checked::SCHEMA) => Checked::from_json(bytes).map(|checked| Self::Checked(Box::new(checked))),
+            Some(Checked::SCHEMA) => {
+                Checked::from_json(bytes).map(|checked| Self::Checked(Box::new(checked)))
+            }
             Some(DoctorDocument::SCHEMA) => {
                 DoctorDocument::from_json(bytes).map(|document| Self::Doctor(Box::new(document)))
             }
@@ -56,7 +59,8 @@ impl<B> ReadDocument<B> {
         }
     }
 
-    /// Whether its figures are normal, held against those that come with numabench; no answer for what holds no figures of a machine.
+    /// Whether its figures are normal, held against those that come with numabench; no answer for what holds
+    /// no figures of a machine.
     pub fn reference_answers(&self) -> Vec<ModelAnswer> {
         match self {
             Self::WithFigures(AnyDocument::Result(document)) => {
@@ -65,7 +69,9 @@ impl<B> ReadDocument<B> {
             Self::WithFigures(AnyDocument::Imported(document)) => {
                 vec![imported_fits::answer(document, &known_figures())]
             }
-            Self::WithFigures(AnyDocument::Mpi(document)) => ModelAnswer::of_mpi(document).into_iter().collect(),
+            Self::WithFigures(AnyDocument::Mpi(document)) => {
+                ModelAnswer::of_mpi(document).into_iter().collect()
+            }
             Self::Checked(checked) => imported_fits::answer_of_checked(checked, &known_figures()),
             Self::WithFigures(AnyDocument::Trial(_)) | Self::Doctor(_) | Self::Place(_) => Vec::new(),
         }

@@ -1,7 +1,9 @@
-//! Figures that others published, with their sources: read from a table of lines, written as one, and made of a baseline. Pure.
+//! Figures that others published, with their sources: read from a table of lines, written as one, and made of
+//! a baseline. Pure.
 //!
-//! A figure of others decides nothing: machines of one name differ in boards, firmware and neighbours. Exit codes are decided by `baseline`s of one's own nodes
-//! alone. Which figures fit a document is `reference_fits`' to say. A line without a source, or above its bound, is refused.
+//! A figure of others decides nothing: machines of one name differ in boards, firmware and neighbours. Exit
+//! codes are decided by `baseline`s of one's own nodes alone. Which figures fit a document is
+//! `reference_fits`' to say. A line without a source, or above its bound, is refused.
 
 use std::ops::RangeInclusive;
 
@@ -15,7 +17,8 @@ pub const COMMITTED: &str = include_str!("../reference/figures.txt");
 /// A figure of others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reference {
-    /// The GPU's name as the driver gives it, without the vendor's; the CPU and its memory for what CPUs alone do.
+    /// The GPU's name as the driver gives it, without the vendor's; the CPU and its memory for what CPUs
+    /// alone do.
     pub gpu: String,
     /// What the bytes go over; `None` where that does not matter, or is not told.
     pub link: Option<String>,
@@ -105,14 +108,17 @@ fn reference_of_line(line: &str) -> Result<Reference, String> {
     if parts.len() == 13 {
         parts.insert(10, "-");
     }
-    let [gpu, link, memory, what, by, sizes, place, figures, bound, kind, machines, source, date, found_at] = parts[..]
+    let [gpu, link, memory, what, by, sizes, place, figures, bound, kind, machines, source, date, found_at] =
+        parts[..]
     else {
         return Err(format!("it has {} parts between bars, and 14 are needed", parts.len()));
     };
     let told = |text: &str| (text != "-").then(|| text.to_owned());
     let known = |name: &str, value: &str, allowed: &[&str]| {
         let is_known = allowed.contains(&value);
-        is_known.then_some(()).ok_or_else(|| format!("its {name} is \"{value}\", and can be {}", allowed.join(", ")))
+        is_known
+            .then_some(())
+            .ok_or_else(|| format!("its {name} is \"{value}\", and can be {}", allowed.join(", ")))
     };
     known("memory", memory, &["pinned", "pageable", "device", "host"])?;
     known("what", what, &["h2d", "d2h", "roundtrip", "bidir", "local", "peer", "load", "triad"])?;
@@ -177,7 +183,9 @@ fn reference_of_line(line: &str) -> Result<Reference, String> {
 
 fn machines_of(text: &str) -> Result<u32, String> {
     let count = text.parse().ok().filter(|count| *count > 0);
-    count.ok_or_else(|| format!("its machines are \"{text}\", and can be a number above 0, or - where it is not known"))
+    count.ok_or_else(|| {
+        format!("its machines are \"{text}\", and can be a number above 0, or - where it is not known")
+    })
 }
 
 fn sizes_of(text: &str) -> Result<RangeInclusive<u64>, String> {
@@ -188,7 +196,8 @@ fn sizes_of(text: &str) -> Result<RangeInclusive<u64>, String> {
     }
 }
 
-/// The most that one direction of a link carries, bytes/s: of PCIe its signalling less the line code, of NVLink 25 GB/s a link (the fourth generation's), of NVLink-C2C 450.
+/// The most that one direction of a link carries, bytes/s: of PCIe its signalling less the line code, of
+/// NVLink 25 GB/s a link (the fourth generation's), of NVLink-C2C 450.
 fn most(link: &str) -> Option<f64> {
     if let Some(links) = link.strip_prefix("NVLink ") {
         return Some(links.parse::<f64>().ok()? * 25e9);
@@ -226,7 +235,8 @@ impl Reference {
                 if low == high { low } else { format!("{low}..{high}") }
             },
         );
-        let kind = FigureOrigin::NAMES.iter().find(|(_, kind)| *kind == self.kind).map_or("", |(name, _)| name);
+        let kind =
+            FigureOrigin::NAMES.iter().find(|(_, kind)| *kind == self.kind).map_or("", |(name, _)| name);
         let figures = match self.is_time {
             true => format!("{:.0}-{:.0} ns", self.range.0, self.range.1),
             false => format!("{}-{} GB/s", gigabytes(self.range.0), gigabytes(self.range.1)),
@@ -260,7 +270,10 @@ pub fn usual_causes(what: &str) -> &'static str {
         "local" => "clocks and power limit, other processes on the GPU",
         "peer" => "the links (nvidia-smi nvlink -s), the fabric manager, ACS on the bridges between the GPUs",
         "load" => "the CPU's power states, a memory node that is far from the GPU",
-        _ => "the link's width and generation, a core or memory far from the GPU, the IOMMU, locked clocks, other jobs",
+        _ => {
+            "the link's width and generation, a core or memory far from the GPU, the IOMMU, locked clocks, \
+             other jobs"
+        }
     }
 }
 
@@ -271,7 +284,8 @@ pub fn plain_name(name: &str) -> String {
     lower.split_whitespace().filter(|word| !vendors.contains(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// What a baseline learned, as figures that can be handed in: the range is the median and twice the deviation between GPUs to each side.
+/// What a baseline learned, as figures that can be handed in: the range is the median and twice the deviation
+/// between GPUs to each side.
 pub fn of_baseline(baseline: &Baseline, date: &str) -> Vec<Reference> {
     baseline.normals.iter().filter_map(|normal| of_normal(baseline, normal, date)).collect()
 }
@@ -327,7 +341,8 @@ mod tests {
 
     #[test]
     fn every_committed_figure_has_a_source_and_lies_within_its_bound() -> Result<(), NoReference> {
-        // `parse` refuses a line without a source, above its bound, or with a bound that its link cannot carry.
+        // `parse` refuses a line without a source, above its bound, or with a bound that its link cannot
+        // carry.
         let all = committed()?;
         assert!(all.len() > 40, "{}", all.len());
         for one in &all {
@@ -341,8 +356,8 @@ mod tests {
 
     #[test]
     fn a_line_without_a_source_or_above_its_bound_is_refused_by_its_number() {
-        let line =
-            "H200 | PCIe 5 x16 | pinned | h2d | ce | 512MiB | - | 55.0-55.6 GB/s | 63.0 | published | 3 | x | 2026 | y";
+        let line = "H200 | PCIe 5 x16 | pinned | h2d | ce | 512MiB | - | 55.0-55.6 GB/s | 63.0 | published | \
+            3 | x | 2026 | y";
         let refused = |from: &str, to: &str| {
             parse(&format!("# one\n{}", line.replace(from, to))).err().map(|error| error.to_string())
         };

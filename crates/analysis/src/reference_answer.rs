@@ -1,4 +1,5 @@
-//! How the figures of several documents stand against reference figures, each answer once with all that it is of. Decides nothing. Pure.
+//! How the figures of several documents stand against reference figures, each answer once with all that it is
+//! of. Decides nothing. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +15,8 @@ pub struct ReferenceAnswer {
     pub text: String,
 }
 
-/// Each sentence once, with all that it is of. In the order of their words, by which *Low* comes before *No figure known* and *Normal*.
+/// Each sentence once, with all that it is of. In the order of their words, by which *Low* comes before *No
+/// figure known* and *Normal*.
 pub fn gathered(sentences: impl Iterator<Item = (String, String)>) -> Vec<ReferenceAnswer> {
     let mut by_text: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (of, text) in sentences {
@@ -36,10 +38,15 @@ mod tests {
 
         let answers = gathered(said.into_iter().map(|(of, text)| (of.to_owned(), text.to_owned())));
 
-        let found: Vec<(&[String], &str)> = answers.iter().map(|answer| (&answer.of[..], &answer.text[..])).collect();
+        let found: Vec<(&[String], &str)> =
+            answers.iter().map(|answer| (&answer.of[..], &answer.text[..])).collect();
         assert_eq!(
             found,
-            [(&["d".to_owned()][..], low), (&["c".to_owned()], &unknown), (&["a".to_owned(), "b".to_owned()], normal)]
+            [
+                (&["d".to_owned()][..], low),
+                (&["c".to_owned()], &unknown),
+                (&["a".to_owned(), "b".to_owned()], normal)
+            ]
         );
     }
 }

@@ -1,7 +1,8 @@
 //! Which reference figures fit what a document measured. Pure: a document and figures to fits.
 //!
-//! Where nothing fits nothing is said: a figure fits by the GPU's whole name, its link, kind of memory, direction, engine, size and, where the source tells it, near or
-//! far memory. Compared is the best place of each GPU, alone: a far node's row of a matrix is no shortfall. Nothing is compared for simulated devices.
+//! Where nothing fits nothing is said: a figure fits by the GPU's whole name, its link, kind of memory,
+//! direction, engine, size and, where the source tells it, near or far memory. Compared is the best place of
+//! each GPU, alone: a far node's row of a matrix is no shortfall. Nothing is compared for simulated devices.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,12 +22,13 @@ use crate::model_answer::ModelAnswer;
 use crate::reference::{Reference, plain_name};
 use report::other_end::other_ends;
 
-/// A source that does not tell the size of its copies is compared with copies from this size on, whose rate is the link's.
+/// A source that does not tell the size of its copies is compared with copies from this size on, whose rate
+/// is the link's.
 const LARGE: u64 = 64 << 20;
 
-/// A figure is worse than a range if it lies beyond its near end by more than this part: a range is the span of a few
-/// machines, and a healthy GPU of another one lies outside of it more often than not (66 % of those of one kind lay
-/// below a range of three machines; none by 3 %).
+/// A figure is worse than a range if it lies beyond its near end by more than this part: a range is the span
+/// of a few machines, and a healthy GPU of another one lies outside of it more often than not (66 % of those
+/// of one kind lay below a range of three machines; none by 3 %).
 pub(crate) const MARGIN: f64 = 0.03;
 
 /// A figure that fits what a document measured.
@@ -45,7 +47,14 @@ pub struct Fit {
 }
 
 /// Whether it is of such a case on such a GPU.
-fn is_of(reference: &Reference, row: &Row, device: &Device, engine: CopyEngine, what: &str, is_staged: bool) -> bool {
+fn is_of(
+    reference: &Reference,
+    row: &Row,
+    device: &Device,
+    engine: CopyEngine,
+    what: &str,
+    is_staged: bool,
+) -> bool {
     let memory = match row.memory {
         MemoryKind::Pinned | MemoryKind::PinnedDriver => "pinned",
         MemoryKind::Pageable => "pageable",
@@ -87,13 +96,14 @@ fn link_of(device: &Device) -> Option<String> {
     Some(format!("PCIe {} x{}", link.max_generation?, link.max_width?))
 }
 
-/// The figures that fit what a document measured, of each direction, size and kind of memory the one that fits best: the narrowest sizes first, then the site's own, published, own and
-/// reported ones.
+/// The figures that fit what a document measured, of each direction, size and kind of memory the one that
+/// fits best: the narrowest sizes first, then the site's own, published, own and reported ones.
 pub fn fits<B>(document: &Document<B>, references: &[Reference]) -> Vec<Fit> {
     fits_of_host(document, None, references)
 }
 
-/// Whether the figures of a node are normal, or those of all where no host is given: an answer for each model of GPU, none for simulated devices.
+/// Whether the figures of a node are normal, or those of all where no host is given: an answer for each model
+/// of GPU, none for simulated devices.
 pub fn answer<B>(document: &Document<B>, host: Option<&str>, references: &[Reference]) -> Vec<ModelAnswer> {
     if document.platform.simulated.is_some() {
         return Vec::new();
@@ -130,13 +140,15 @@ fn fits_of_host<B>(document: &Document<B>, host: Option<&str>, references: &[Ref
     if document.platform.simulated.is_some() || document.pieces.is_some() || references.is_empty() {
         return Vec::new();
     }
-    let devices: BTreeMap<&str, &Device> = document.devices.iter().map(|device| (&device.id[..], device)).collect();
+    let devices: BTreeMap<&str, &Device> =
+        document.devices.iter().map(|device| (&device.id[..], device)).collect();
     let others = other_ends(document);
     // By what and size: the best row of each GPU for the figure that fits it.
     let mut found: BTreeMap<(usize, u64), Best> = BTreeMap::new();
     let rows = rows_of(document);
     for row in rows.iter().filter(|row| host.is_none_or(|host| row.host == host)) {
-        let Some(device) = devices.get(&row.device[..]).filter(|device| device.kind == DeviceKind::Gpu) else {
+        let Some(device) = devices.get(&row.device[..]).filter(|device| device.kind == DeviceKind::Gpu)
+        else {
             continue;
         };
         let is_alone = row.order == Order::Alone || document.ranks.len() == 1;
@@ -146,11 +158,14 @@ fn fits_of_host<B>(document: &Document<B>, host: Option<&str>, references: &[Ref
         let other = others.get(&row.rank).map(String::as_str);
         let Some(at) = what_of(row, device, other) else { continue };
         let is_staged = is_staged(document, row.rank);
-        let best =
-            references.iter().filter(|one| is_of(one, row, device, document.settings.engine, WHAT[at].0, is_staged));
-        let width = |one: &Reference| one.sizes.as_ref().map_or(u64::MAX, |sizes| sizes.end() - sizes.start());
+        let best = references
+            .iter()
+            .filter(|one| is_of(one, row, device, document.settings.engine, WHAT[at].0, is_staged));
+        let width =
+            |one: &Reference| one.sizes.as_ref().map_or(u64::MAX, |sizes| sizes.end() - sizes.start());
         let Some(best) = best.min_by_key(|one| (one.place.is_none(), width(one), one.kind)) else { continue };
-        let (reference, rows) = found.entry((at, row.bytes)).or_insert_with(|| (best.clone(), BTreeMap::new()));
+        let (reference, rows) =
+            found.entry((at, row.bytes)).or_insert_with(|| (best.clone(), BTreeMap::new()));
         // A far place has another figure than a near one: the near one is what a GPU is told by.
         if reference.place.as_deref() == Some("far") && best.place.as_deref() == Some("near") {
             (*reference, *rows) = (best.clone(), BTreeMap::new());
@@ -172,7 +187,10 @@ fn fits_of_host<B>(document: &Document<B>, host: Option<&str>, references: &[Ref
     let is_said_by_a_larger_one = |at: usize, fit: &Fit| {
         all[at + 1..].iter().any(|other| (other.what, &other.reference) == (fit.what, &fit.reference))
     };
-    let said = all.iter().enumerate().filter(|(at, fit)| !fit.worse.is_empty() || !is_said_by_a_larger_one(*at, fit));
+    let said = all
+        .iter()
+        .enumerate()
+        .filter(|(at, fit)| !fit.worse.is_empty() || !is_said_by_a_larger_one(*at, fit));
     said.map(|(_, fit)| fit.clone()).collect()
 }
 
@@ -213,7 +231,8 @@ fn is_better(row: &Row, than: &Row, is_time: bool) -> bool {
     pair.is_some_and(|(one, other)| if is_time { one < other } else { one > other })
 }
 
-/// By which part of the range's near end a figure is worse, where the whole of its interval is by more than the margin.
+/// By which part of the range's near end a figure is worse, where the whole of its interval is by more than
+/// the margin.
 fn shortfall(row: &Row, reference: &Reference) -> Option<f64> {
     let median = value(row, reference.is_time)?;
     let middle = row.median_ns?;

@@ -1,7 +1,8 @@
-//! A run as comparisons see it: its figures by case and place, the reasons for those that it lacks, and its conditions.
+//! A run as comparisons see it: its figures by case and place, the reasons for those that it lacks, and its
+//! conditions.
 //!
-//! A document is read, taken apart and dropped: ten thousand cases with a hundred blocks each are a million numbers here, and ten times
-//! that as a document.
+//! A document is read, taken apart and dropped: ten thousand cases with a hundred blocks each are a million
+//! numbers here, and ten times that as a document.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +30,8 @@ pub struct Run {
     pub figures: BTreeMap<Key, Result<Figure, String>>,
 }
 
-/// A document that cannot be compared, learned from or put in a series. Who knows its file says which one it is.
+/// A document that cannot be compared, learned from or put in a series. Who knows its file says which one it
+/// is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoRun {
     /// It was still under way.

@@ -1,4 +1,5 @@
-//! The JSON Schemas of the documents made here, generated from their types and committed in `crates/analysis/schema`, as `report`'s are.
+//! The JSON Schemas of the documents made here, generated from their types and committed in
+//! `crates/analysis/schema`, as `report`'s are.
 
 use report::SavedDocument;
 use report::schema::file;

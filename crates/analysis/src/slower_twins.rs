@@ -1,12 +1,15 @@
-//! GPUs that copy much slower than those of their node that are like them: a bad link or a bad GPU shows without any baseline.
+//! GPUs that copy much slower than those of their node that are like them: a bad link or a bad GPU shows
+//! without any baseline.
 //!
-//! Twins have the same model, memory and best link, and are used alike: by a rank as near to it, with memory as near. Only pinned copies and copies to other GPUs, of
-//! 1 MiB and more, are looked at, because pageable ones are as noisy as the CPU's caches. Where ranks copied one after the other, 10 %
-//! below the median of the twins is a finding; of several ranks of a GPU (a matrix has one for each node of host memory, or for each other GPU) those with near memory count, and of them the fastest, which
-//! says most of the GPU itself. Where they copied at once they also contend, and GPUs share switches, sockets and memory:
-//! there it takes 25 %, each GPU has one rank, and fewer than half of the twins may be slow, for half of a node being slower than the other half is its
-//! shape and no fault. Left out on purpose: GPUs that are faster; sets that copy at once and are measured alone as well (`contend`); copies within a GPU's own memory
-//! ([`slower_memory`]).
+//! Twins have the same model, memory and best link, and are used alike: by a rank as near to it, with memory
+//! as near. Only pinned copies and copies to other GPUs, of 1 MiB and more, are looked at, because pageable
+//! ones are as noisy as the CPU's caches. Where ranks copied one after the other, 10 % below the median of
+//! the twins is a finding; of several ranks of a GPU (a matrix has one for each node of host memory, or for
+//! each other GPU) those with near memory count, and of them the fastest, which says most of the GPU itself.
+//! Where they copied at once they also contend, and GPUs share switches, sockets and memory: there it takes
+//! 25 %, each GPU has one rank, and fewer than half of the twins may be slow, for half of a node being slower
+//! than the other half is its shape and no fault. Left out on purpose: GPUs that are faster; sets that copy
+//! at once and are measured alone as well (`contend`); copies within a GPU's own memory ([`slower_memory`]).
 
 use std::collections::BTreeMap;
 
@@ -39,7 +42,8 @@ struct Kind<'d> {
     name: &'d str,
     total_bytes: u64,
     best_link: Option<(Option<u8>, Option<u8>)>,
-    /// Of copies of host memory how near the rank is to the GPU, and whether its memory is; of copies between GPUs `None`, as where the PU is that drives them matters to none of them.
+    /// Of copies of host memory how near the rank is to the GPU, and whether its memory is; of copies between
+    /// GPUs `None`, as where the PU is that drives them matters to none of them.
     nearness: Option<(u8, Option<bool>)>,
     /// Whether the driver stages the copies between GPUs through host memory.
     staged: bool,
@@ -127,7 +131,8 @@ fn twin_sets<B>(document: &Document<B>) -> Vec<TwinSet<'_, B>> {
     document.cases.iter().filter(|case| is_judged(case)).flat_map(of_case).collect()
 }
 
-/// The GPUs whose copies within their own memory are slower than those of their twins here: the clocks or the memory of one are at fault, no link.
+/// The GPUs whose copies within their own memory are slower than those of their twins here: the clocks or the
+/// memory of one are at fault, no link.
 pub fn slower_memory(document: &Document) -> Vec<SlowerTwin> {
     let mut groups: BTreeMap<(Class, String), Vec<(String, f64)>> = BTreeMap::new();
     for value in values(document).into_iter().filter(|value| value.case.ends_with("/within")) {
@@ -135,12 +140,17 @@ pub fn slower_memory(document: &Document) -> Vec<SlowerTwin> {
     }
     let mut found = Vec::new();
     for ((_, case), twins) in groups {
-        let rates: Vec<TwinRate> = twins.iter().map(|(_, rate)| TwinRate { bytes_per_s: *rate, reach: 1.0 }).collect();
+        let rates: Vec<TwinRate> =
+            twins.iter().map(|(_, rate)| TwinRate { bytes_per_s: *rate, reach: 1.0 }).collect();
         let slower = |(number, others): (usize, f64)| {
             let (device, rate) = &twins[number];
             SlowerTwin {
                 device: device.clone(),
-                rank: document.ranks.iter().find(|rank| rank.asked.device == *device).map_or(0, |rank| rank.rank),
+                rank: document
+                    .ranks
+                    .iter()
+                    .find(|rank| rank.asked.device == *device)
+                    .map_or(0, |rank| rank.rank),
                 case: case.clone(),
                 bytes_per_s: *rate,
                 twins_bytes_per_s: others,
@@ -163,7 +173,10 @@ fn is_judged<B>(case: &Case<B>) -> bool {
         MemoryKind::Device => is_alone,
         MemoryKind::Pageable | MemoryKind::Managed | MemoryKind::System | MemoryKind::Newer => false,
     };
-    is_copy && case.status != CaseStatus::Invalid && case.direction != Direction::Kernel && case.bytes >= LEAST_BYTES
+    is_copy
+        && case.status != CaseStatus::Invalid
+        && case.direction != Direction::Kernel
+        && case.bytes >= LEAST_BYTES
 }
 
 /// A GPU, its position among the devices, and one of its ranks.
@@ -187,8 +200,9 @@ fn groups<'d, B>(
     others: &BTreeMap<u32, String>,
     case: &Case<B>,
 ) -> BTreeMap<Kind<'d>, Vec<Twin<'d>>> {
-    let ranks_of =
-        |at: usize| case.ranks.iter().filter_map(move |one| places.get(&one.rank).filter(|place| place.0 == at));
+    let ranks_of = |at: usize| {
+        case.ranks.iter().filter_map(move |one| places.get(&one.rank).filter(|place| place.0 == at))
+    };
     let is_between_gpus = case.memory == MemoryKind::Device;
     let mut groups: BTreeMap<Kind<'_>, Vec<Twin<'_>>> = BTreeMap::new();
     for result in &case.ranks {
@@ -257,12 +271,14 @@ pub fn middling_reach(twins: impl Iterator<Item = TwinRate>) -> f64 {
     stats::interval::median(&twins.map(|twin| twin.reach).collect::<Vec<f64>>()).unwrap_or(1.0)
 }
 
-/// Those that are so far below the median of the others, by their number, with that median; none where they are half of the twins or more, unless
-/// there are but two. No twin's rate is taken to be known better than the `middling` one of all cases: three allocations that happen to be in the same of
-/// two modes have a narrow interval, which other intervals of the run show to be luck.
+/// Those that are so far below the median of the others, by their number, with that median; none where they
+/// are half of the twins or more, unless there are but two. No twin's rate is taken to be known better than
+/// the `middling` one of all cases: three allocations that happen to be in the same of two modes have a
+/// narrow interval, which other intervals of the run show to be luck.
 pub fn slower_than_others(limit: f64, twins: &[TwinRate], middling: f64) -> Vec<(usize, f64)> {
     let against_others = |at: usize| {
-        let others = twins.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, twin)| twin.bytes_per_s);
+        let others =
+            twins.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, twin)| twin.bytes_per_s);
         stats::interval::median(&others.collect::<Vec<f64>>())
     };
 
@@ -281,8 +297,12 @@ fn cause<B>(device: &Device, case: &Case<B>) -> String {
         (Ok(_), _) if case.memory == MemoryKind::Device => {
             "look at its links to other GPUs (nvidia-smi nvlink -e; rocm-smi --showxgmierr)".to_owned()
         }
-        (Ok(state), Order::Alone) => format!("{state}: look for Xid and AER messages in the kernel's log (dmesg)"),
-        (Ok(state), _) => format!("{state}; all ranks copied at once: `--order alone` tells contention from a fault"),
+        (Ok(state), Order::Alone) => {
+            format!("{state}: look for Xid and AER messages in the kernel's log (dmesg)")
+        }
+        (Ok(state), _) => {
+            format!("{state}; all ranks copied at once: `--order alone` tells contention from a fault")
+        }
     }
 }
 
@@ -299,11 +319,16 @@ mod tests {
 
     #[test]
     fn a_twin_whose_allocations_were_all_in_the_slow_mode_is_not_named_where_the_others_show_two_modes() {
-        // Three allocations in two modes 20 % apart: Student's interval of those that were in both is wide, and of one whose three were alike narrow.
+        // Three allocations in two modes 20 % apart: Student's interval of those that were in both is wide,
+        // and of one whose three were alike narrow.
         let mixed = [50.0, 1.6];
         assert_eq!(slow(&[[41.0, 1.002], mixed, mixed, [50.0, 1.001], mixed]), [0.0; 0]);
         let quiet = [50.0, 1.002];
         assert_eq!(slow(&[[41.0, 1.002], quiet, quiet, quiet, quiet]), [41.0]);
-        assert_eq!(slow(&[[25.0, 1.002], mixed, mixed, mixed, mixed]), [25.0], "half of it is beyond both modes");
+        assert_eq!(
+            slow(&[[25.0, 1.002], mixed, mixed, mixed, mixed]),
+            [25.0],
+            "half of it is beyond both modes"
+        );
     }
 }

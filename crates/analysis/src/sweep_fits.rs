@@ -17,22 +17,25 @@ use stats::units;
 
 use crate::{headline, words};
 
-/// A rate this much below that of both neighbours (as it is expected between them) is a dip, where it is surely below.
+/// A rate this much below that of both neighbours (as it is expected between them) is a dip, where it is
+/// surely below.
 const DIP: f64 = 0.05;
 /// A size this much off the lines is told.
 const MISFIT: f64 = 0.05;
 /// A line's rate that is by so much above every rate measured is no peak: no size came to it.
 const UNREACHED: f64 = 0.05;
-/// Lines that a size is so far off describe nothing (levels of a CPU's cache): what was measured at both ends of the sweep is told in their place.
+/// Lines that a size is so far off describe nothing (levels of a CPU's cache): what was measured at both ends
+/// of the sweep is told in their place.
 const NO_LINE: f64 = 0.25;
 
-/// The fits of a document whose cases are copies of several sizes. All sizes of all fits are one family: a dip that is none is claimed in one document of twenty at
-/// most (Holm).
+/// The fits of a document whose cases are copies of several sizes. All sizes of all fits are one family: a
+/// dip that is none is claimed in one document of twenty at most (Holm).
 pub fn sweep_fits(document: &Document) -> Vec<SweepFit> {
     let mut all = Vec::new();
     // Accesses by the CPU are of a range, and cases of a group of some ranks: neither is a size of a sweep.
     let copies = document.cases.iter().filter(|case| case.range_bytes.is_none() && case.group.is_none());
-    let sweeps: Vec<(_, Vec<&Case>)> = grouped(copies.map(|case| ((case.order, case.memory, case.direction), case)));
+    let sweeps: Vec<(_, Vec<&Case>)> =
+        grouped(copies.map(|case| ((case.order, case.memory, case.direction), case)));
     for (_, cases) in sweeps {
         let sweep = |rank: &Rank| Some((rank.rank, *cases.first()?, points(rank.rank, &cases)?));
         all.extend(document.ranks.iter().filter_map(sweep));
@@ -82,7 +85,8 @@ pub fn sweep_fits(document: &Document) -> Vec<SweepFit> {
 pub fn verdict(document: &Document) -> Vec<String> {
     let sentence = |fit: &SweepFit| {
         let rank = document.ranks.iter().find(|rank| rank.rank == fit.rank);
-        let device = rank.and_then(|rank| document.devices.iter().find(|device| device.id == rank.asked.device));
+        let device =
+            rank.and_then(|rank| document.devices.iter().find(|device| device.id == rank.asked.device));
         let of = match device {
             Some(device) if document.devices.len() > 1 => format!("GPU {}, ", device.index),
             _ => String::new(),
@@ -103,11 +107,13 @@ pub fn verdict(document: &Document) -> Vec<String> {
         let lines = match &fit.lines[..] {
             [first, last] => {
                 let from = units::size(last.from_bytes);
-                let [early, late] = [(first, first.from_bytes..last.from_bytes), (last, last.from_bytes..u64::MAX)]
-                    .map(|(one, sizes)| {
-                        let rate = peak(sizes, one.bytes_per_s).words();
-                        line(one.latency_ns, &one.latency_interval_ns, &rate)
-                    });
+                let [early, late] =
+                    [(first, first.from_bytes..last.from_bytes), (last, last.from_bytes..u64::MAX)].map(
+                        |(one, sizes)| {
+                            let rate = peak(sizes, one.bytes_per_s).words();
+                            line(one.latency_ns, &one.latency_interval_ns, &rate)
+                        },
+                    );
                 format!("{early} below {from}, {late} from {from} on")
             }
             _ => line(fit.latency_ns, &fit.latency_interval_ns, &peak(0..u64::MAX, fit.bytes_per_s).words()),
@@ -129,7 +135,13 @@ pub fn verdict(document: &Document) -> Vec<String> {
         let dips: Vec<String> = fit
             .dips
             .iter()
-            .map(|dip| format!("{} ({:.0} % below its neighbours)", units::size(dip.bytes), (1.0 - dip.ratio) * 100.0))
+            .map(|dip| {
+                format!(
+                    "{} ({:.0} % below its neighbours)",
+                    units::size(dip.bytes),
+                    (1.0 - dip.ratio) * 100.0
+                )
+            })
             .collect();
         let dips = if dips.is_empty() { String::new() } else { format!("; slow at {}", dips.join(", ")) };
         format!("{of}{way}, {memory} memory: {figures}{dips}.")
@@ -141,7 +153,8 @@ pub fn verdict(document: &Document) -> Vec<String> {
 enum Peak {
     /// A size came to it; half of the interval of the largest size, as a part of its figure.
     Reached { bytes_per_s: f64, half_width: f64 },
-    /// No size did: the line goes on beyond what was measured, and its rate is no figure. What the largest size had.
+    /// No size did: the line goes on beyond what was measured, and its rate is no figure. What the largest
+    /// size had.
     NotReached { bytes: u64, bytes_per_s: f64, half_width: f64 },
 }
 
@@ -154,9 +167,10 @@ impl Peak {
             Some(SizeFigure { bytes, bytes_per_s, half_width, .. }) if of_line > most * (1.0 + UNREACHED) => {
                 Self::NotReached { bytes, bytes_per_s, half_width }
             }
-            largest => {
-                Self::Reached { bytes_per_s: of_line, half_width: largest.map_or(0.0, |largest| largest.half_width) }
-            }
+            largest => Self::Reached {
+                bytes_per_s: of_line,
+                half_width: largest.map_or(0.0, |largest| largest.half_width),
+            },
         }
     }
 
@@ -188,7 +202,9 @@ struct SizeFigure {
 fn figures(document: &Document, fit: &SweepFit) -> Vec<SizeFigure> {
     let alike = (fit.order, fit.memory, fit.direction);
     let cases = document.cases.iter().filter(|case| {
-        case.range_bytes.is_none() && case.group.is_none() && (case.order, case.memory, case.direction) == alike
+        case.range_bytes.is_none()
+            && case.group.is_none()
+            && (case.order, case.memory, case.direction) == alike
     });
     let figure = |case: &Case| {
         let summary = case.ranks.iter().find(|result| result.rank == fit.rank)?.summary()?;
@@ -251,7 +267,10 @@ fn points(rank: u32, alike: &[&Case]) -> Option<Vec<SizeTimes>> {
     let point = |case: &&Case| {
         let result = case.ranks.iter().find(|result| result.rank == rank)?;
         result.summary()?;
-        Some(SizeTimes { bytes: case.bytes as f64 * ways(case), blocks: result.blocks.iter().map(block).collect() })
+        Some(SizeTimes {
+            bytes: case.bytes as f64 * ways(case),
+            blocks: result.blocks.iter().map(block).collect(),
+        })
     };
     let mut points: Vec<SizeTimes> = alike.iter().filter_map(point).collect();
     points.sort_by(|a, b| a.bytes.total_cmp(&b.bytes));

@@ -1,4 +1,5 @@
-//! GPUs that were held back while they were measured, in sentences: throttled, shared with others, behind a link of fewer lanes than they have.
+//! GPUs that were held back while they were measured, in sentences: throttled, shared with others, behind a
+//! link of fewer lanes than they have.
 
 use report::Document;
 use report::conditions::Conditions;
@@ -9,7 +10,8 @@ const MOST: usize = 4;
 
 /// What a reader must hear of the conditions before he takes the figures for the hardware's.
 pub fn sentences(document: &Document) -> Vec<String> {
-    let mut said: Vec<String> = document.devices.iter().flat_map(|device| of_device(document, device)).collect();
+    let mut said: Vec<String> =
+        document.devices.iter().flat_map(|device| of_device(document, device)).collect();
     let more = said.len().saturating_sub(MOST);
     said.truncate(MOST);
     said.extend((more > 0).then(|| format!("{more} more like these: `devices` in the document has all.")));

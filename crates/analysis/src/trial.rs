@@ -1,7 +1,7 @@
 //! Trial documents as runs to compare.
 //!
-//! A figure's case is its metric and its place the variant: hosts, dates and ranks do not belong to a series. Two trials are comparable where
-//! they ran the same program; everything else that differs is named.
+//! A figure's case is its metric and its place the variant: hosts, dates and ranks do not belong to a series.
+//! Two trials are comparable where they ran the same program; everything else that differs is named.
 
 use report::TrialDocument;
 use report::trial::{TrialOutcome, TrialRow};
@@ -24,7 +24,8 @@ pub fn run(name: &str, document: &TrialDocument) -> Result<Run, NoRun> {
         Condition::new("program", document.settings.program.join(" "), true),
         Condition::new("host", &host, false),
     ];
-    let lines = document.variants.iter().map(|one| Condition::new(format!("line of {}", one.name), &one.line, false));
+    let lines =
+        document.variants.iter().map(|one| Condition::new(format!("line of {}", one.name), &one.line, false));
     conditions.extend(lines);
     let figures = document.rows.iter().map(|row| (key(row), figure(document, row))).collect();
     Ok(Run { name: name.to_owned(), host, started_at: document.started_at.clone(), conditions, figures })

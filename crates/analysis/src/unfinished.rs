@@ -13,8 +13,8 @@ use crate::words;
 /// So many cases without a figure are named.
 const NAMED: usize = 2;
 
-/// The sentences of a run, with how it ended where that is not well: a run without any figure has this one sentence, one that ended early says so after
-/// the answer. Other endings are in the sentences already.
+/// The sentences of a run, with how it ended where that is not well: a run without any figure has this one
+/// sentence, one that ended early says so after the answer. Other endings are in the sentences already.
 pub fn with_ending(document: &Document, mut said: Vec<String>) -> Vec<String> {
     let status = words::status(document.status);
     let reason = document.status_reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
@@ -28,7 +28,10 @@ pub fn with_ending(document: &Document, mut said: Vec<String>) -> Vec<String> {
     }
     said.splice(0..0, partial(document));
     if matches!(document.status, Status::Interrupted | Status::TimedOut) && !said.is_empty() {
-        said.insert(1, format!("The run ended early ({status}{reason}): the figures are those measured until then."));
+        said.insert(
+            1,
+            format!("The run ended early ({status}{reason}): the figures are those measured until then."),
+        );
     }
     said
 }
@@ -54,7 +57,8 @@ pub fn partial(document: &Document) -> Option<String> {
     let why = document.status_reason.clone().or(why).map_or_else(String::new, |why| format!(": {why}"));
     let (all, has) = (document.cases.len(), if cases.len() == 1 { "has" } else { "have" });
     Some(format!(
-        "PARTIAL: {} of {all} cases {has} no figure ({}{more}){why}. The other figures are unaffected. Run the same command again.",
+        "PARTIAL: {} of {all} cases {has} no figure ({}{more}){why}. The other figures are unaffected. Run \
+         the same command again.",
         cases.len(),
         named.join("; ")
     ))

@@ -1,4 +1,5 @@
-//! How findings say the values of a document's enumerations: the words that sentences here and tables in `render` have in common.
+//! How findings say the values of a document's enumerations: the words that sentences here and tables in
+//! `render` have in common.
 
 use report::Document;
 use report::device::DeviceKind;

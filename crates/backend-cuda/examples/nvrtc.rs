@@ -1,7 +1,9 @@
-//! Compiles a kernel source to PTX with NVIDIA's compiler at run time, which needs no GPU: `nvrtc LIBNVRTC ARCHITECTURE SOURCE...` (`compute_70`; sources are put one
-//! behind the other) writes the PTX to standard output, and what the compiler has to say to standard error.
+//! Compiles a kernel source to PTX with NVIDIA's compiler at run time, which needs no GPU: `nvrtc LIBNVRTC
+//! ARCHITECTURE SOURCE...` (`compute_70`; sources are put one behind the other) writes the PTX to standard
+//! output, and what the compiler has to say to standard error.
 //!
-//! For `cargo xtask kernels --nvrtc`. A program of its own because calling a library is `unsafe`, which xtask has none of.
+//! For `cargo xtask kernels --nvrtc`. A program of its own because calling a library is `unsafe`, which xtask
+//! has none of.
 
 use std::error::Error;
 use std::ffi::{CStr, CString, c_char, c_int};
@@ -27,7 +29,8 @@ type Version = unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int;
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let library = arguments.next().ok_or("which library?")?;
-    let architecture = CString::new(format!("--gpu-architecture={}", arguments.next().ok_or("which architecture?")?))?;
+    let architecture =
+        CString::new(format!("--gpu-architecture={}", arguments.next().ok_or("which architecture?")?))?;
     let mut source = String::new();
     for file in arguments {
         source += &std::fs::read_to_string(file)?;
@@ -44,7 +47,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (mut major, mut minor) = (0, 0);
     // SAFETY: both are valid to write.
     check("nvrtcVersion", unsafe { version(&raw mut major, &raw mut minor) })?;
-    let (mut program, text_of, name): (Program, _, _) = (ptr::null_mut(), source.as_ptr(), c"kernels.cu".as_ptr());
+    let (mut program, text_of, name): (Program, _, _) =
+        (ptr::null_mut(), source.as_ptr(), c"kernels.cu".as_ptr());
     // SAFETY: texts that end with NUL, no headers, and a program to write to.
     let created = unsafe { create(&raw mut program, text_of, name, 0, ptr::null(), ptr::null()) };
     check("nvrtcCreateProgram", created)?;

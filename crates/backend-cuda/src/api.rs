@@ -5,10 +5,12 @@
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::ptr;
 
-use backend_gpu::{CopyBatch, call_error, driver_functions, given, optional, required, simulation, uuid_text};
+use backend_gpu::{
+    CopyBatch, call_error, driver_functions, given, optional, required, simulation, uuid_text,
+};
 use cudarc::driver::sys::{
-    CUcontext, CUdevice, CUdeviceptr, CUevent, CUfunction, CUmemLocation, CUmemLocationType, CUmemcpyAttributes,
-    CUmemcpySrcAccessOrder, CUmodule, CUstream, CUuuid,
+    CUcontext, CUdevice, CUdeviceptr, CUevent, CUfunction, CUmemLocation, CUmemLocationType,
+    CUmemcpyAttributes, CUmemcpySrcAccessOrder, CUmodule, CUstream, CUuuid,
 };
 use device::{CallError, DeviceError};
 use libloading::Library;
@@ -79,7 +81,8 @@ driver_functions! {
         (on_device: *mut CUdeviceptr, address: *mut c_void, flags: c_uint);
     mem_host_register = cuMemHostRegister as cuMemHostRegister_v2, since "CUDA 6.5",
         (address: *mut c_void, bytes: usize, flags: c_uint);
-    mem_host_unregister = cuMemHostUnregister as cuMemHostUnregister, since "CUDA 4.0", (address: *mut c_void);
+    mem_host_unregister = cuMemHostUnregister as cuMemHostUnregister, since "CUDA \
+        4.0", (address: *mut c_void);
     memcpy_h2d = cuMemcpyHtoD as cuMemcpyHtoD_v2, since "CUDA 3.2",
         (to: CUdeviceptr, from: *const c_void, bytes: usize);
     memcpy_d2h = cuMemcpyDtoH as cuMemcpyDtoH_v2, since "CUDA 3.2", (to: *mut c_void, from: CUdeviceptr, bytes: usize);
@@ -143,7 +146,8 @@ impl Api {
     /// # Errors
     /// [`DeviceError::StubDriver`], [`DeviceError::MissingSymbol`], or what cuInit answered.
     pub(crate) fn load(library: &'static Library) -> Result<Self, DeviceError> {
-        // SAFETY: cuda.h: CUresult cuGetErrorName(CUresult error, const char **pStr), and cuGetErrorString alike.
+        // SAFETY: cuda.h: CUresult cuGetErrorName(CUresult error, const char **pStr), and cuGetErrorString
+        // alike.
         let text = |name| unsafe { optional::<TextOf>(library, name) };
         let texts = Texts { name: text("cuGetErrorName"), description: text("cuGetErrorString") };
         // SAFETY: cuda.h: CUresult cuInit(unsigned int Flags).
@@ -155,12 +159,13 @@ impl Api {
             code => return Err(texts.error("cuInit", code).into()),
         }
         let table = Table::load(library)?;
-        // SAFETY: cuda.h: CUresult cuStreamWaitValue32(CUstream, CUdeviceptr, cuuint32_t, unsigned int), _v2 alike.
+        // SAFETY: cuda.h: CUresult cuStreamWaitValue32(CUstream, CUdeviceptr, cuuint32_t, unsigned int), _v2
+        // alike.
         let wait = |name| unsafe { optional::<WaitValue32>(library, name) };
         // SAFETY: cuda.h: CUresult cuDeviceGetUuid(CUuuid *, CUdevice), _v2 alike.
         let uuid = |name| unsafe { optional::<Uuid>(library, name) };
-        // SAFETY: cuda.h: CUresult cuMemcpyBatchAsync(CUdeviceptr *, CUdeviceptr *, size_t *, size_t, CUmemcpyAttributes *, size_t *, size_t, size_t *, CUstream), and _v2 without
-        // the last size_t *.
+        // SAFETY: cuda.h: CUresult cuMemcpyBatchAsync(CUdeviceptr *, CUdeviceptr *, size_t *, size_t,
+        // CUmemcpyAttributes *, size_t *, size_t, size_t *, CUstream), and _v2 without the last size_t *.
         let batch12 = unsafe { optional(library, "cuMemcpyBatchAsync") };
         // SAFETY: as above.
         let batch13 = unsafe { optional(library, "cuMemcpyBatchAsync_v2") };
@@ -223,8 +228,13 @@ impl Api {
     /// What it answered.
     ///
     /// # Safety
-    /// The addresses and lengths must be what [`crate::Api`]'s queued copies take, all until the stream was waited for.
-    pub(crate) unsafe fn memcpy_batch(&self, batch: &mut CopyBatch, stream: CUstream) -> Result<(), CallError> {
+    /// The addresses and lengths must be what [`crate::Api`]'s queued copies take, all until the stream was
+    /// waited for.
+    pub(crate) unsafe fn memcpy_batch(
+        &self,
+        batch: &mut CopyBatch,
+        stream: CUstream,
+    ) -> Result<(), CallError> {
         let CopyBatch { to, from, bytes } = batch;
         let nowhere = CUmemLocation { type_: CUmemLocationType::CU_MEM_LOCATION_TYPE_INVALID, id: 0 };
         let mut attributes = CUmemcpyAttributes {
@@ -236,8 +246,11 @@ impl Api {
         let (mut first, mut failed, count) = (0, 0, to.len().min(from.len()).min(bytes.len()));
         let (to, from, bytes) = (to.as_mut_ptr(), from.as_mut_ptr(), bytes.as_mut_ptr());
         let code = match (self.batch13, self.batch12) {
-            // SAFETY: the arrays have `count` entries, the attributes are those of all from the first on; the rest is the caller's word.
-            (Some(call), _) => unsafe { call(to, from, bytes, count, &raw mut attributes, &raw mut first, 1, stream) },
+            // SAFETY: the arrays have `count` entries, the attributes are those of all from the first on; the
+            // rest is the caller's word.
+            (Some(call), _) => unsafe {
+                call(to, from, bytes, count, &raw mut attributes, &raw mut first, 1, stream)
+            },
             // SAFETY: as above.
             (None, Some(call)) => unsafe {
                 call(to, from, bytes, count, &raw mut attributes, &raw mut first, 1, &raw mut failed, stream)
@@ -256,7 +269,8 @@ impl Api {
             (code == 0).then(|| uuid.bytes.map(|byte| byte as u8))
         };
         let (whole, own) = (ask(self.uuid), ask(self.uuid_v2));
-        // Only _v2 knows MIG instances: where the two differ, the device is a part of the GPU that the other names.
+        // Only _v2 knows MIG instances: where the two differ, the device is a part of the GPU that the other
+        // names.
         let part = whole.is_some() && own.is_some() && whole != own;
         Some(uuid_text(if part { "MIG" } else { "GPU" }, own.or(whole)?))
     }
@@ -266,10 +280,12 @@ impl Texts {
     fn error(&self, call: &'static str, code: c_int) -> CallError {
         let ask = |function: Option<TextOf>| {
             let mut text: *const c_char = ptr::null();
-            // SAFETY: `text` is valid for the pointer the function writes; the code is passed as the integer it is.
+            // SAFETY: `text` is valid for the pointer the function writes; the code is passed as the integer
+            // it is.
             let answer = unsafe { function?(code, &raw mut text) };
             // SAFETY: a text that is not null is one of the driver's static strings.
-            (answer == 0 && !text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
+            (answer == 0 && !text.is_null())
+                .then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
         };
         call_error(call, code.into(), ask(self.name), ask(self.description))
     }

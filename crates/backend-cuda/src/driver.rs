@@ -1,4 +1,5 @@
-//! CUDA's functions as the shared files call them: flags, out-parameters, contexts. 470 lines because the driver is one trait, each call with why it is sound.
+//! CUDA's functions as the shared files call them: flags, out-parameters, contexts. Some 500 lines because
+//! the driver is one trait, each call with why it is sound.
 
 use std::env;
 use std::ffi::{c_int, c_void};
@@ -14,14 +15,16 @@ use crate::module::Module;
 
 /// `CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID`, since CUDA 12.2; older drivers refuse it.
 const HOST_NUMA_ID: c_int = 134;
-/// `CU_DEVICE_ATTRIBUTE_NUMA_CONFIG`, since CUDA 12.2, and its value for memory that is a NUMA node of the host.
+/// `CU_DEVICE_ATTRIBUTE_NUMA_CONFIG`, since CUDA 12.2, and its value for memory that is a NUMA node of the
+/// host.
 const NUMA_CONFIG: c_int = 130;
 const NUMA_CONFIG_NUMA_NODE: c_int = 1;
 /// `CU_DEVICE_ATTRIBUTE_NUMA_ID`: that node.
 const NUMA_ID: c_int = 131;
 /// `CU_DEVICE_ATTRIBUTE_INTEGRATED`: CPU and GPU share one memory.
 const INTEGRATED: c_int = 18;
-/// `CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS`: the host may touch managed memory while the device is at work, and pages move by faults.
+/// `CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS`: the host may touch managed memory while the device is at
+/// work, and pages move by faults.
 const CONCURRENT_MANAGED_ACCESS: c_int = 89;
 /// `CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS`.
 const PAGEABLE_MEMORY_ACCESS: c_int = 88;
@@ -39,8 +42,8 @@ const EVENT_DEFAULT: u32 = 0;
 const GREATER_OR_EQUAL: u32 = 0;
 const ONE_THREAD: LaunchGrid = LaunchGrid { blocks: 1, threads: 1 };
 
-// SAFETY: CUDA's handles may be passed to its functions by any thread (CUDA C++ Programming Guide, "Driver API"); each method is
-// the function of its name.
+// SAFETY: CUDA's handles may be passed to its functions by any thread (CUDA C++ Programming Guide, "Driver
+// API"); each method is the function of its name.
 unsafe impl Driver for Api {
     const KIND: PlatformKind = PlatformKind::Cuda;
     /// `CUDA_ERROR_OUT_OF_MEMORY`.
@@ -100,10 +103,13 @@ unsafe impl Driver for Api {
     fn no_device(answer: &str) -> DeviceError {
         let reason = match env::var_os("CUDA_VISIBLE_DEVICES") {
             Some(value) => format!(
-                "{answer} with CUDA_VISIBLE_DEVICES=\"{}\": unset it, or name devices that exist (nvidia-smi -L lists them)",
+                "{answer} with CUDA_VISIBLE_DEVICES=\"{}\": unset it, or name devices that exist (nvidia-smi \
+                 -L lists them)",
                 value.to_string_lossy()
             ),
-            None => format!("{answer}: see whether nvidia-smi lists any, and whether this job was given a GPU"),
+            None => {
+                format!("{answer}: see whether nvidia-smi lists any, and whether this job was given a GPU")
+            }
         };
         DeviceError::NoDevice { driver: "CUDA", reason }
     }
@@ -141,7 +147,8 @@ unsafe impl Driver for Api {
 
     fn device_memory_home(&self, device: CUdevice) -> MemoryHome {
         // SAFETY: as above.
-        let attribute = |what| given(-1, |value| unsafe { self.device_get_attribute(value, what, device) }).ok();
+        let attribute =
+            |what| given(-1, |value| unsafe { self.device_get_attribute(value, what, device) }).ok();
         let node = || u32::try_from(attribute(NUMA_ID)?).ok();
         match attribute(NUMA_CONFIG) {
             Some(NUMA_CONFIG_NUMA_NODE) => node().map_or(MemoryHome::Device, MemoryHome::Node),
@@ -196,7 +203,9 @@ unsafe impl Driver for Api {
 
     fn host_alloc(&self, len: usize) -> Result<*mut c_void, CallError> {
         // SAFETY: the out-parameter is valid to write.
-        given(ptr::null_mut(), |start| unsafe { self.mem_host_alloc(start, len, sys::CU_MEMHOSTALLOC_PORTABLE) })
+        given(ptr::null_mut(), |start| unsafe {
+            self.mem_host_alloc(start, len, sys::CU_MEMHOSTALLOC_PORTABLE)
+        })
     }
 
     unsafe fn host_free(&self, address: *mut c_void) -> Result<(), CallError> {
@@ -216,7 +225,9 @@ unsafe impl Driver for Api {
 
     fn can_move(&self, device: CUdevice, kind: MemoryKind) -> Result<(), String> {
         let (what, why) = match kind {
-            MemoryKind::Managed => (CONCURRENT_MANAGED_ACCESS, "its pages do not move while both sides use them"),
+            MemoryKind::Managed => {
+                (CONCURRENT_MANAGED_ACCESS, "its pages do not move while both sides use them")
+            }
             _ => (PAGEABLE_MEMORY_ACCESS, "neither HMM nor ATS lets it read and write what malloc gives"),
         };
         // SAFETY: the out-parameter is valid to write.
@@ -344,8 +355,11 @@ unsafe impl Driver for Api {
     fn words_alloc(&self) -> Result<(*mut c_void, CUdeviceptr), DeviceError> {
         let flags = sys::CU_MEMHOSTALLOC_DEVICEMAP | sys::CU_MEMHOSTALLOC_PORTABLE;
         // SAFETY: the out-parameter is valid to write.
-        let words = given(ptr::null_mut(), |words| unsafe { self.mem_host_alloc(words, 2 * size_of::<u32>(), flags) })?;
-        // SAFETY: the words are mapped host memory of this context; the out-parameter is valid to write; the flags must be 0.
+        let words = given(ptr::null_mut(), |words| unsafe {
+            self.mem_host_alloc(words, 2 * size_of::<u32>(), flags)
+        })?;
+        // SAFETY: the words are mapped host memory of this context; the out-parameter is valid to write; the
+        // flags must be 0.
         match given(0, |on_device| unsafe { self.mem_host_get_device_pointer(on_device, words, 0) }) {
             Ok(on_device) => Ok((words, on_device)),
             Err(error) => {
@@ -366,7 +380,12 @@ unsafe impl Driver for Api {
         Ok(())
     }
 
-    unsafe fn stream_wait_word(&self, stream: CUstream, words: CUdeviceptr, value: u32) -> Result<(), DeviceError> {
+    unsafe fn stream_wait_word(
+        &self,
+        stream: CUstream,
+        words: CUdeviceptr,
+        value: u32,
+    ) -> Result<(), DeviceError> {
         // SAFETY: the caller's stream and words.
         unsafe { self.stream_wait_value32(stream, words, value, GREATER_OR_EQUAL) }
     }
@@ -384,7 +403,8 @@ unsafe impl Driver for Api {
         mut limit_ns: u64,
     ) -> Result<(), CallError> {
         let parameters = [(&raw mut words).cast(), (&raw mut value).cast(), (&raw mut limit_ns).cast()];
-        // SAFETY: the kernel takes a u64, a u32 and a u64, in this order; the stream and the words are the caller's.
+        // SAFETY: the kernel takes a u64, a u32 and a u64, in this order; the stream and the words are the
+        // caller's.
         unsafe { kernel.launch(self, 0, ONE_THREAD, stream, parameters) }
     }
 

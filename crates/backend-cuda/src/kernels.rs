@@ -1,5 +1,7 @@
-//! Which PTX texts are loaded: numabench's own kernels (`backend_gpu::own_source`: patterns, copies, chains of loads, answers over flags), the kernel that spins as the latch's fallback
-//! (`spin_kernel.ptx`), and a program's for the device that it runs on. The driver compiles a text for whatever the device is, and keeps what it compiled.
+//! Which PTX texts are loaded: numabench's own kernels (`backend_gpu::own_source`: patterns, copies, chains
+//! of loads, answers over flags), the kernel that spins as the latch's fallback (`spin_kernel.ptx`), and a
+//! program's for the device that it runs on. The driver compiles a text for whatever the device is, and keeps
+//! what it compiled.
 
 use std::ffi::CStr;
 
@@ -29,7 +31,8 @@ pub(crate) fn spin(api: &Api) -> Result<Module, CallError> {
     Module::load(api, SPIN, &[c"numabench_hold"])
 }
 
-/// Loads a program's in the current context, which is of this device: the text for the highest compute capability that the device has.
+/// Loads a program's in the current context, which is of this device: the text for the highest compute
+/// capability that the device has.
 ///
 /// # Errors
 /// [`DeviceError::Unsupported`] for a device older than every text, or the call that failed.

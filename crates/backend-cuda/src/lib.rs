@@ -1,12 +1,13 @@
-//! NVIDIA GPUs through the CUDA driver API, which is opened at run time: one binary runs with and without a GPU.
+//! NVIDIA GPUs through the CUDA driver API, which is opened at run time: one binary runs with and without a
+//! GPU.
 //!
-//! [`load`] gives the platform; all that it does is `backend-gpu`'s, and is the same for HIP. Here is what is CUDA's own: `library` (how the
-//! driver is found), `api` (its functions), `driver` (how the shared files call them), `module` (kernels loaded from PTX text), `kernels`
-//! (which texts).
+//! [`load`] gives the platform; all that it does is `backend-gpu`'s, and is the same for HIP. Here is what is
+//! CUDA's own: `library` (how the driver is found), `api` (its functions), `driver` (how the shared files
+//! call them), `module` (kernels loaded from PTX text), `kernels` (which texts).
 //!
-//! cudarc gives the driver's types and constants. Its functions are not used: they panic when the library or a symbol is
-//! missing, and return result codes as a Rust enum, for which a code newer than the bindings is undefined behaviour. Here a
-//! code is an integer until the end.
+//! cudarc gives the driver's types and constants. Its functions are not used: they panic when the library or
+//! a symbol is missing, and return result codes as a Rust enum, for which a code newer than the bindings is
+//! undefined behaviour. Here a code is an integer until the end.
 //!
 //! Left out: kernels but these, managed memory, peer copies, and everything of NVML.
 
@@ -30,8 +31,8 @@ const NO_DEVICE: i64 = 100;
 /// Loads the driver and lists its devices; makes no context.
 ///
 /// # Errors
-/// [`DeviceError::NoDriver`], [`DeviceError::StubDriver`], [`DeviceError::NoDevice`], [`DeviceError::MissingSymbol`], or the call
-/// that failed.
+/// [`DeviceError::NoDriver`], [`DeviceError::StubDriver`], [`DeviceError::NoDevice`],
+/// [`DeviceError::MissingSymbol`], or the call that failed.
 pub fn load() -> Result<CudaPlatform, DeviceError> {
     load_with(LatchChoice::Auto)
 }

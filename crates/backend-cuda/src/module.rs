@@ -25,7 +25,8 @@ impl Module {
         // SAFETY: PTX text that ends with a zero byte; `module` is valid to write.
         unsafe { api.module_load_data(&raw mut loaded.module, ptx.as_ptr().cast()) }?;
         for (function, name) in loaded.functions.iter_mut().zip(kernels) {
-            // SAFETY: the module was just loaded; the name ends with a zero byte; `function` is valid to write.
+            // SAFETY: the module was just loaded; the name ends with a zero byte; `function` is valid to
+            // write.
             if let Err(error) = unsafe { api.module_get_function(function, loaded.module, name.as_ptr()) } {
                 // SAFETY: loaded above, and nothing of it runs.
                 let _ = unsafe { loaded.unload(api) };
@@ -41,8 +42,8 @@ impl Module {
     /// The call that failed.
     ///
     /// # Safety
-    /// The stream is live, the module was loaded in this context, and `parameters` point to values of the kernel's types, in its
-    /// order; what they address outlives the run.
+    /// The stream is live, the module was loaded in this context, and `parameters` point to values of the
+    /// kernel's types, in its order; what they address outlives the run.
     pub(crate) unsafe fn launch<const P: usize>(
         &self,
         api: &Api,

@@ -1,9 +1,9 @@
 //! The driver library, found, missing, broken, or a fake: each in a process of its own, as the loader reads
 //! `LD_LIBRARY_PATH` when a process starts.
 //!
-//! The fakes are the workspace's `tests/fake-driver`, whole or without some of its functions. What runs are the crate's examples:
-//! `probe` lists devices, `conformance` runs the device contract's checks. Hardware is not needed, and where a GPU is, it is
-//! not used.
+//! The fakes are the workspace's `tests/fake-driver`, whole or without some of its functions. What runs are
+//! the crate's examples: `probe` lists devices, `conformance` runs the device contract's checks. Hardware is
+//! not needed, and where a GPU is, it is not used.
 
 #![allow(clippy::print_stdout, reason = "a test that skips something says so")]
 
@@ -41,7 +41,11 @@ fn example(name: &str) -> PathBuf {
     let test = env::current_exe().expect("the test's own path");
     let built = test.parent().and_then(Path::parent).map(|target| target.join("examples").join(name));
     let built = built.expect("tests lie in target/PROFILE/deps");
-    assert!(built.exists(), "{} is not there: cargo build -p numabench-backend-cuda --examples", built.display());
+    assert!(
+        built.exists(),
+        "{} is not there: cargo build -p numabench-backend-cuda --examples",
+        built.display()
+    );
     built
 }
 
@@ -181,7 +185,8 @@ fn a_stream_wait_that_is_refused_or_does_not_hold_gives_way_to_the_spin_kernel()
 
 #[test]
 fn without_a_latch_that_works_the_reason_names_both() {
-    let text = conforms("auto", &[("FAKE_FAULTS", "fail cuStreamWaitValue32 * 801; fail cuModuleLoadData * 222")]);
+    let text =
+        conforms("auto", &[("FAKE_FAULTS", "fail cuStreamWaitValue32 * 801; fail cuModuleLoadData * 222")]);
     let asked = conforms_in(&["none", "check=latch"], &[]);
     insta::assert_snapshot!("without_a_latch", format!("{}\n{}", capabilities(&text), capabilities(&asked)));
 }
@@ -224,8 +229,14 @@ fn devices_that_reach_each_other_copy_directly_and_others_through_the_host() {
 fn what_a_kernel_or_a_copy_between_devices_does_wrong_is_found() {
     let devices = "device 0000:05:00.0; peers 1; device 0000:06:00.0; peers 0";
     for (fault, checks) in [
-        ("kernels copy-short", &[names::KERNEL_COPIES, names::BETWEEN, names::HELD_BETWEEN, names::WITHIN][..]),
-        ("kernels chase-stops", &[names::CHAIN, names::CHAIN_HANDED_ON, names::HELD_LOADS, names::CHAIN_BETWEEN]),
+        (
+            "kernels copy-short",
+            &[names::KERNEL_COPIES, names::BETWEEN, names::HELD_BETWEEN, names::WITHIN][..],
+        ),
+        (
+            "kernels chase-stops",
+            &[names::CHAIN, names::CHAIN_HANDED_ON, names::HELD_LOADS, names::CHAIN_BETWEEN],
+        ),
         ("kernels answers-stop", &[names::ANSWERS]),
         ("corrupt 20+ 0", &[names::BETWEEN, names::HELD_BETWEEN, names::WITHIN]),
     ] {
@@ -246,19 +257,25 @@ fn failures(text: &str) -> Vec<(&str, &str)> {
 
 #[test]
 fn what_never_queues_needs_no_stream_and_no_event() {
-    // Without a latch to try no stream is made at all, but for both directions at once, for ranks that take turns and for what is made to queue.
-    let told = "fail cuStreamCreate * 917; fail cuEventCreate * 917; fail cuMemcpyHtoDAsync * 917; fail cuMemcpyDtoHAsync * 917";
+    // Without a latch to try no stream is made at all, but for both directions at once, for ranks that take
+    // turns and for what is made to queue.
+    let told = "fail cuStreamCreate * 917; fail cuEventCreate * 917; fail cuMemcpyHtoDAsync * 917; fail \
+        cuMemcpyDtoHAsync * 917";
     let output = run("conformance", &["none"], &fake(), &[("FAKE_FAULTS", told), ONE_DEVICE]);
     let text = String::from_utf8_lossy(&output.stdout);
     let failures = failures(&text);
     let failed: Vec<&str> = failures.iter().map(|(check, _)| *check).collect();
-    let by_kernels = [names::KERNEL_COPIES, names::CHAIN, names::CHAIN_HANDED_ON, names::ANSWERS, names::WITHIN];
+    let by_kernels =
+        [names::KERNEL_COPIES, names::CHAIN, names::CHAIN_HANDED_ON, names::ANSWERS, names::WITHIN];
     let buffers = [names::BUFFER_RANGES, names::BUFFER_ORDER, names::BUFFER_REFUSED];
     // A name with a colon of its own is parted there.
     let (both, _) = names::BIDIRECTIONAL.split_once(": ").expect("a colon");
     let expected = [&[both, names::SHARED_DEVICE], &by_kernels[..], &buffers[..]].concat();
     assert_eq!(failed, expected, "{text}");
-    assert!(failures.iter().all(|(_, why)| why.contains("cuStreamCreate ") && why.contains(" 917 ")), "{text}");
+    assert!(
+        failures.iter().all(|(_, why)| why.contains("cuStreamCreate ") && why.contains(" 917 ")),
+        "{text}"
+    );
 }
 
 #[test]
@@ -267,7 +284,8 @@ fn what_a_driver_may_still_write_is_neither_freed_nor_lent_when_waiting_fails() 
     for (when, leaks) in [("*", true), ("1", false)] {
         let told = format!("fail cuStreamSynchronize {when} 999");
         let output = run("conformance", &["stream-wait"], &fake(), &[("FAKE_FAULTS", &told), ONE_DEVICE]);
-        let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        let (text, errors) =
+            (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         assert_eq!(output.status.code(), Some(1), "{text}{errors}");
         let failures = failures(&text);
         assert_eq!(failures.len() > 1, leaks, "{text}");
@@ -284,9 +302,11 @@ fn what_a_driver_may_still_write_is_neither_freed_nor_lent_when_waiting_fails() 
 fn kernels_that_may_still_run_are_not_unloaded_and_the_failure_says_so() {
     let mut reasons = Vec::new();
     for (faults, keeps) in [("", false), ("fail cuStreamSynchronize * 999", true)] {
-        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder in the target folder");
+        let folder =
+            tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder in the target folder");
         let calls = folder.path().join("calls");
-        let told = [("FAKE_CALLS", calls.to_str().expect("a name of letters")), ("FAKE_FAULTS", faults), ONE_DEVICE];
+        let told =
+            [("FAKE_CALLS", calls.to_str().expect("a name of letters")), ("FAKE_FAULTS", faults), ONE_DEVICE];
         let asked = ["stream-wait", "check=a kernel copies", "check=a chain of loads"];
         let output = run("conformance", &asked, &fake(), &told);
         let text = String::from_utf8_lossy(&output.stdout);
@@ -301,12 +321,15 @@ fn kernels_that_may_still_run_are_not_unloaded_and_the_failure_says_so() {
         reasons.extend(failures(&text).into_iter().map(|(_, why)| why.to_owned()));
     }
     reasons.dedup();
-    insta::assert_snapshot!(reasons.join("\n"), @"cuStreamSynchronize failed with code 999 (unknown to this driver): this driver does not describe it; what was queued may still run, so its memory and kernels are kept until this process ends");
+    insta::assert_snapshot!(reasons.join("\n"), @"cuStreamSynchronize failed with code 999 (unknown to this \
+        driver): this driver does not describe it; what was queued may still run, so its memory and kernels \
+        are kept until this process ends");
 }
 
 #[test]
 fn a_stream_wait_that_never_lets_go_is_found_out() {
-    let output = run("conformance", &["stream-wait", "check=latch"], &fake(), &[("FAKE_FAULTS", "wait never-ends")]);
+    let output =
+        run("conformance", &["stream-wait", "check=latch"], &fake(), &[("FAKE_FAULTS", "wait never-ends")]);
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(text.lines().any(|line| line.starts_with("FAILED")), "{text}");
     insta::assert_snapshot!("a_latch_that_never_lets_go", capabilities(&text));
@@ -327,7 +350,8 @@ fn memory_that_cannot_be_pinned_is_a_finding_that_names_the_limit() {
     let text = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(1), "{text}");
     let failures = failures(&text);
-    let (_, why) = failures.iter().find(|(_, why)| why.contains("1048576")).expect("a failure that names the bytes");
+    let (_, why) =
+        failures.iter().find(|(_, why)| why.contains("1048576")).expect("a failure that names the bytes");
     // What this process may lock is this machine's.
     let limit = why.split(' ').skip_while(|word| *word != "lock").nth(1).expect("a limit");
     insta::assert_snapshot!("memory_that_cannot_be_pinned", why.replace(limit, "LIMIT"));

@@ -1,7 +1,8 @@
 //! A GPU that answers the CPU over flags in pinned host memory, with one thread of one kernel.
 //!
-//! The kernel ends at the last question, and by itself after some ten million looks without a new one (10 s and more over PCIe), so that a process that
-//! is killed leaves no GPU that looks for ever. Dropping stops it and waits; what could not be waited for is leaked.
+//! The kernel ends at the last question, and by itself after some ten million looks without a new one (10 s
+//! and more over PCIe), so that a process that is killed leaves no GPU that looks for ever. Dropping stops it
+//! and waits; what could not be waited for is leaked.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -27,7 +28,8 @@ const STOP: u64 = u64::MAX;
 const GAVE_UP: u64 = u64::MAX - 1;
 /// Looks without a new question after which a kernel gives up.
 const LOOKS: u64 = 10_000_000;
-/// How long an answer is waited for, and how many looks lie between two readings of the clock: many more than a GPU's answer takes.
+/// How long an answer is waited for, and how many looks lie between two readings of the clock: many more than
+/// a GPU's answer takes.
 const PATIENCE: Duration = Duration::from_secs(10);
 const LOOKS_A_READING: u32 = 1 << 14;
 
@@ -122,7 +124,12 @@ impl<D: Driver> Answerer for GpuAnswerer<D> {
         let memory = self.range()?;
         let [question, answer] = [0, ANSWER_BEHIND].map(|behind| Parameter::Host(memory, offset + behind));
         // The CPU touches both as atomic words only, until the kernel has ended.
-        self.kernels.launch(DriverKernel::Answer, 1, &self.stream, [question, answer, Parameter::Number(LOOKS)])?;
+        self.kernels.launch(
+            DriverKernel::Answer,
+            1,
+            &self.stream,
+            [question, answer, Parameter::Number(LOOKS)],
+        )?;
         self.asking = Some((offset, 0));
         Ok(())
     }

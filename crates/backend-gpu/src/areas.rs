@@ -1,6 +1,7 @@
 //! A copier's memory on the device, and what one queued round moves between it and the host ranges.
 //!
-//! A kernel that copies loads and stores 16 bytes at a time over pinned host memory; it cannot reach pageable memory, which is skipped with that reason.
+//! A kernel that copies loads and stores 16 bytes at a time over pinned host memory; it cannot reach pageable
+//! memory, which is skipped with that reason.
 
 use std::ops::Range;
 
@@ -14,8 +15,9 @@ use crate::modules::{Kernels, Parameter};
 use crate::stream::Stream;
 use crate::unsupported::unsupported;
 
-/// The most threads of a kernel that copies while another one copies the other way: a kernel as wide as the device has the other wait for its end (an
-/// H200 then moves 59.5 GB/s both ways together, and 71.7 with these). Each has 64 bytes in flight, 2 MiB in all, many times what a link holds.
+/// The most threads of a kernel that copies while another one copies the other way: a kernel as wide as the
+/// device has the other wait for its end (an H200 then moves 59.5 GB/s both ways together, and 71.7 with
+/// these). Each has 64 bytes in flight, 2 MiB in all, many times what a link holds.
 const AT_ONCE_THREADS: u64 = 1 << 15;
 
 /// The device's side.
@@ -59,9 +61,15 @@ impl<D: Driver> Areas<D> {
     ///
     /// # Errors
     /// [`DeviceError::Unsupported`] beyond its end, or as [`Areas::get`].
-    pub(crate) fn part(&self, area: Area, offset: usize, bytes: usize) -> Result<&DeviceMemory<D>, DeviceError> {
+    pub(crate) fn part(
+        &self,
+        area: Area,
+        offset: usize,
+        bytes: usize,
+    ) -> Result<&DeviceMemory<D>, DeviceError> {
         if offset.checked_add(bytes).is_none_or(|end| end > self.len) {
-            let reason = format!("{bytes} bytes from {offset} on were asked for; the area has {} bytes", self.len);
+            let reason =
+                format!("{bytes} bytes from {offset} on were asked for; the area has {} bytes", self.len);
             return Err(unsupported("reaching this part of an area", reason));
         }
         self.get(area)
@@ -98,7 +106,11 @@ impl<D: Driver> Areas<D> {
         direction: Direction,
         bytes: usize,
     ) -> Result<Legs<'a, D>, DeviceError> {
-        let from = if direction == Direction::D2h { None } else { Some(host.source.as_ref().ok_or_else(no_source)?) };
+        let from = if direction == Direction::D2h {
+            None
+        } else {
+            Some(host.source.as_ref().ok_or_else(no_source)?)
+        };
         let to = match direction {
             Direction::H2d => None,
             _ => Some(host.destination.as_ref().ok_or_else(no_destination)?),
@@ -122,7 +134,8 @@ impl<D: Driver> Legs<'_, D> {
         if let Some((area, from)) = self.write {
             match self.kernels {
                 Some(kernels) => {
-                    let parameters = [Parameter::Area(area, 0), Parameter::Host(from, 0), Parameter::Number(bytes)];
+                    let parameters =
+                        [Parameter::Area(area, 0), Parameter::Host(from, 0), Parameter::Number(bytes)];
                     kernels.launch(DriverKernel::Copy, threads, writes, parameters)?;
                 }
                 None => area.queue_write(0, (from, 0..self.bytes), writes)?,
@@ -131,7 +144,8 @@ impl<D: Driver> Legs<'_, D> {
         if let Some((area, to)) = self.read {
             match self.kernels {
                 Some(kernels) => {
-                    let parameters = [Parameter::Host(to, 0), Parameter::Area(area, 0), Parameter::Number(bytes)];
+                    let parameters =
+                        [Parameter::Host(to, 0), Parameter::Area(area, 0), Parameter::Number(bytes)];
                     kernels.launch(DriverKernel::Copy, threads, reads, parameters)?;
                 }
                 None => area.queue_read(0, (to, 0..self.bytes), reads)?,

@@ -1,7 +1,7 @@
 //! A GPU's memory beside pinned host memory, with copies between the two on a stream of their own.
 //!
-//! The context is the primary one, as the runtimes' programs have it: a library that is handed the address finds it current. Dropping waits; what could not be
-//! waited for is leaked.
+//! The context is the primary one, as the runtimes' programs have it: a library that is handed the address
+//! finds it current. Dropping waits; what could not be waited for is leaked.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -44,7 +44,8 @@ impl<D: Driver> GpuBuffer<D> {
 
     fn queue(&mut self, range: &Range<usize>, to_host: bool) -> Result<(), DeviceError> {
         if range.start > range.end || range.end > self.host.len() {
-            let reason = format!("bytes {} to {} were asked for of {}", range.start, range.end, self.host.len());
+            let reason =
+                format!("bytes {} to {} were asked for of {}", range.start, range.end, self.host.len());
             return Err(unsupported("this copy", reason));
         }
         if self.ends.len() == self.queued {

@@ -1,7 +1,8 @@
-//! A GPU that follows a chain of loads through pinned host memory or another GPU's, with one thread of one kernel.
+//! A GPU that follows a chain of loads through pinned host memory or another GPU's, with one thread of one
+//! kernel.
 //!
-//! Where the chase has come to is a word in device memory, which each launch goes on from. Dropping opens the latch and waits; what could not
-//! be waited for is leaked.
+//! Where the chase has come to is a word in device memory, which each launch goes on from. Dropping opens the
+//! latch and waits; what could not be waited for is leaked.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -108,7 +109,12 @@ fn steps<'a, D: Driver>(
             Chain::Peer(memory) => Parameter::Area(memory, 0),
         };
         // Where the chain leads is the caller's word.
-        kernels.launch(DriverKernel::Chase, 1, stream, [base, Parameter::Number(steps), Parameter::Area(state, 0)])
+        kernels.launch(
+            DriverKernel::Chase,
+            1,
+            stream,
+            [base, Parameter::Number(steps), Parameter::Area(state, 0)],
+        )
     })
 }
 

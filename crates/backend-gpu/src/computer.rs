@@ -1,14 +1,18 @@
-//! A GPU that computes: the kernels of a program, on an area of its memory, between copies from and to pinned host memory.
+//! A GPU that computes: the kernels of a program, on an area of its memory, between copies from and to pinned
+//! host memory.
 //!
-//! Whether the copies of a step lie inside the memory is checked when they are queued; where a kernel reads and writes is its program's word. Dropping opens
-//! the latch and waits; what could not be waited for is leaked.
+//! Whether the copies of a step lie inside the memory is checked when they are queued; where a kernel reads
+//! and writes is its program's word. Dropping opens the latch and waits; what could not be waited for is
+//! leaked.
 
 use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use device::{Argument, CallError, Computer, DeviceError, HostMemory, KernelModule, MOST_ARGUMENTS, RoundStep};
+use device::{
+    Argument, CallError, Computer, DeviceError, HostMemory, KernelModule, MOST_ARGUMENTS, RoundStep,
+};
 
 use crate::context::{self, Context};
 use crate::copier::Tools;
@@ -71,7 +75,8 @@ impl<D: Driver> GpuComputer<D> {
         }
         let kernels = program.kernels.len();
         let program = programs.get(program)?;
-        let memory = Memory { host, area: DeviceMemory::new(context, bytes)?, program, batch: RefCell::default() };
+        let memory =
+            Memory { host, area: DeviceMemory::new(context, bytes)?, program, batch: RefCell::default() };
         let queue = OwnQueue::new(context, tools, "queueing kernels");
         let (context, address) = (Arc::clone(context), D::word(memory.area.address()) as usize);
         Ok(Self {
@@ -125,12 +130,17 @@ impl<D: Driver> GpuComputer<D> {
                 RoundStep::ToDevice(range) | RoundStep::ToHost(range)
                     if !fits(range) || !lies(range.len(), range.start) =>
                 {
-                    format!("bytes {} to {} were asked for of {host_len} and {}", range.start, range.end, self.area_len)
+                    format!(
+                        "bytes {} to {} were asked for of {host_len} and {}",
+                        range.start, range.end, self.area_len
+                    )
                 }
                 RoundStep::Prefetch { range, .. } if !fits(range) || range.is_empty() => {
                     format!("bytes {} to {} were asked for of {host_len}", range.start, range.end)
                 }
-                RoundStep::Prefetch { .. } if !self.memory.host.moves() => "the memory's pages do not move".to_owned(),
+                RoundStep::Prefetch { .. } if !self.memory.host.moves() => {
+                    "the memory's pages do not move".to_owned()
+                }
                 RoundStep::Launch { kernel, .. } if *kernel >= self.kernels => {
                     format!("the program has no kernel {kernel}")
                 }

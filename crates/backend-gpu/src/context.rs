@@ -1,8 +1,9 @@
-//! A device's primary context: retained when the device is opened, current on the thread that uses it, released at the end.
+//! A device's primary context: retained when the device is opened, current on the thread that uses it,
+//! released at the end.
 //!
-//! The primary context is the one cudaMemcpy and hipMemcpy use, so that numbers compare; its count of users is the driver's, so
-//! ranks that share a device each retain it. Everything that lives in a context holds an `Arc` of it, and enters it before each call:
-//! entering what is current costs a comparison.
+//! The primary context is the one cudaMemcpy and hipMemcpy use, so that numbers compare; its count of users
+//! is the driver's, so ranks that share a device each retain it. Everything that lives in a context holds an
+//! `Arc` of it, and enters it before each call: entering what is current costs a comparison.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -12,7 +13,8 @@ use device::{CallError, MemoryInfo, PlatformKind};
 use crate::driver::Driver;
 
 thread_local! {
-    // The driver and the number of the context this thread made current last. Nobody else in the process talks to the driver.
+    // The driver and the number of the context this thread made current last. Nobody else in the process
+    // talks to the driver.
     static CURRENT: Cell<Option<(PlatformKind, usize)>> = const { Cell::new(None) };
 }
 
@@ -25,8 +27,8 @@ pub(crate) struct Context<D: Driver> {
     place: String,
 }
 
-// SAFETY: the handles are tokens for the driver, whose functions may be called by any thread (see `Driver`); nothing here changes
-// after `retain`.
+// SAFETY: the handles are tokens for the driver, whose functions may be called by any thread (see `Driver`);
+// nothing here changes after `retain`.
 unsafe impl<D: Driver> Send for Context<D> {}
 // SAFETY: as above.
 unsafe impl<D: Driver> Sync for Context<D> {}
@@ -82,7 +84,8 @@ impl<D: Driver> Context<D> {
         self.handle
     }
 
-    /// Lets this device reach the other one's memory; whether it can. Its own it reaches unasked: a driver refuses to enable that.
+    /// Lets this device reach the other one's memory; whether it can. Its own it reaches unasked: a driver
+    /// refuses to enable that.
     ///
     /// # Errors
     /// The call that failed.
@@ -121,7 +124,8 @@ impl<D: Driver> Drop for Context<D> {
             let _ = unsafe { self.driver.context_set_current(None) };
             CURRENT.set(None);
         }
-        // SAFETY: retained once in `retain`, released once here; everything made in it held an Arc and is gone.
+        // SAFETY: retained once in `retain`, released once here; everything made in it held an Arc and is
+        // gone.
         let _ = unsafe { self.driver.context_release(self.device) };
     }
 }

@@ -1,11 +1,14 @@
 //! Copies between one rank's host ranges and its GPU.
 //!
-//! Blocking rounds are the driver's own blocking copies on the default stream (cuMemcpyHtoD, hipMemcpyHtoD), as cudaMemcpy and
-//! hipMemcpy are, so that the figures are those an application sees; so are stores and fetches. Queued rounds run on a `queue` that is
-//! the copier's alone from the first of them on, and goes to the device's next copier (`idle_queues`). Patterns are written and compared by kernels (`pattern_kernels`).
+//! Blocking rounds are the driver's own blocking copies on the default stream (cuMemcpyHtoD, hipMemcpyHtoD),
+//! as cudaMemcpy and hipMemcpy are, so that the figures are those an application sees; so are stores and
+//! fetches. Queued rounds run on a `queue` that is the copier's alone from the first of them on, and goes to
+//! the device's next copier (`idle_queues`). Patterns are written and compared by kernels
+//! (`pattern_kernels`).
 //!
-//! Dropping opens the latch, waits, and then frees. Where waiting failed, a driver may still read and write what is queued: the areas, the
-//! host ranges, the latch's words and the kernels are then kept, because nothing tells when they could be freed (`in_flight`).
+//! Dropping opens the latch, waits, and then frees. Where waiting failed, a driver may still read and write
+//! what is queued: the areas, the host ranges, the latch's words and the kernels are then kept, because
+//! nothing tells when they could be freed (`in_flight`).
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -54,7 +57,12 @@ pub(crate) struct Tools<D: Driver> {
 impl<D: Driver> Clone for Tools<D> {
     fn clone(&self) -> Self {
         let Self { latch, kernels, patterns, queues } = self;
-        Self { latch: latch.clone(), kernels: kernels.clone(), patterns: patterns.clone(), queues: Rc::clone(queues) }
+        Self {
+            latch: latch.clone(),
+            kernels: kernels.clone(),
+            patterns: patterns.clone(),
+            queues: Rc::clone(queues),
+        }
     }
 }
 
@@ -68,7 +76,8 @@ fn is_pinned(host: &Ranges) -> bool {
     [&host.source, &host.destination].into_iter().flatten().all(HostRange::is_pinned)
 }
 
-/// Writes bytes that every later copy sees: the driver may return when they are staged, and queues do not wait for that; reading does.
+/// Writes bytes that every later copy sees: the driver may return when they are staged, and queues do not
+/// wait for that; reading does.
 fn land<D: Driver>(area: &DeviceMemory<D>, offset: usize, from: &[u8]) -> Result<(), CallError> {
     let Some(last) = from.len().checked_sub(1) else { return Ok(()) };
     area.write(offset, from)?;
@@ -96,9 +105,11 @@ impl<D: Driver> GpuCopier<D> {
             return Err(unsupported("moving both directions at once", reason));
         }
         let HostPair { source, destination } = host;
-        let host = Ranges { source: source.map(HostRange::new), destination: destination.map(HostRange::new) };
+        let host =
+            Ranges { source: source.map(HostRange::new), destination: destination.map(HostRange::new) };
         if bidirectional && !is_pinned(&host) {
-            let reason = "the driver stages pageable memory, one direction after the other; use pinned memory";
+            let reason =
+                "the driver stages pageable memory, one direction after the other; use pinned memory";
             return Err(unsupported("moving both directions at once", reason));
         }
         let a = Some(DeviceMemory::new(context, len)?);
@@ -115,10 +126,14 @@ impl<D: Driver> GpuCopier<D> {
     /// Refuses what cannot be queued here.
     fn check_latch(&self) -> Result<&Mechanism<D>, DeviceError> {
         if !is_pinned(&self.host) {
-            let reason = "the driver copies pageable memory before it returns; use pinned memory, or time it by the host's clock";
+            let reason = "the driver copies pageable memory before it returns; use pinned memory, or time it \
+                by the host's clock";
             return Err(unsupported("queueing copies", reason));
         }
-        self.tools.latch.as_ref().map_err(|reason| unsupported("queueing copies", format!("it has no latch: {reason}")))
+        self.tools
+            .latch
+            .as_ref()
+            .map_err(|reason| unsupported("queueing copies", format!("it has no latch: {reason}")))
     }
 
     /// Takes a queue where there is none yet.
@@ -231,7 +246,12 @@ impl<D: Driver> Copier for GpuCopier<D> {
         self.store(area, words * 8, &pattern.word(words as u64).to_le_bytes()[..rest])
     }
 
-    fn compare(&mut self, area: Area, pattern: BytePattern, bytes: usize) -> Result<Option<u64>, DeviceError> {
+    fn compare(
+        &mut self,
+        area: Area,
+        pattern: BytePattern,
+        bytes: usize,
+    ) -> Result<Option<u64>, DeviceError> {
         self.areas.check_bytes(bytes)?;
         self.settle()?;
         let (words, rest) = (bytes / 8, bytes % 8);

@@ -5,8 +5,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use device::{
-    Answerer, Buffer, Capabilities, Chaser, Computer, Copier, Device, DeviceError, DeviceFacts, HostMemory, HostPair,
-    KernelModule, Latch, MemoryInfo, MemoryKind, PeerCopier, PeerEnd,
+    Answerer, Buffer, Capabilities, Chaser, Computer, Copier, Device, DeviceError, DeviceFacts, HostMemory,
+    HostPair, KernelModule, Latch, MemoryInfo, MemoryKind, PeerCopier, PeerEnd,
 };
 
 use crate::answerer::GpuAnswerer;
@@ -35,7 +35,8 @@ pub(crate) struct GpuDevice<D: Driver> {
 }
 
 impl<D: Driver> GpuDevice<D> {
-    /// Retains the device's context, makes it the calling thread's, and tries the latch and the kernels for patterns.
+    /// Retains the device's context, makes it the calling thread's, and tries the latch and the kernels for
+    /// patterns.
     ///
     /// # Errors
     /// The call that failed.
@@ -48,7 +49,8 @@ impl<D: Driver> GpuDevice<D> {
         let context = Context::retain(driver, handle, format!("GPU {}", facts.id))?;
         let latch = Mechanism::choose(&context, choice);
         let loaded = Kernels::load(&context).map(Rc::new);
-        let patterns = loaded.clone().and_then(|kernels| PatternKernels::new(&context, &kernels)).map(Rc::new);
+        let patterns =
+            loaded.clone().and_then(|kernels| PatternKernels::new(&context, &kernels)).map(Rc::new);
         // A device that ran two of them wrong is not trusted with the others.
         let kernels = patterns.as_ref().map_err(String::clone).and(loaded);
         let tools = Tools { latch, kernels, patterns, queues: Rc::new(IdleQueues::new(&context)) };
@@ -100,7 +102,11 @@ impl<D: Driver> Device for GpuDevice<D> {
         Ok(self.context.memory()?)
     }
 
-    fn adopt(&self, kind: MemoryKind, memory: Box<dyn HostMemory>) -> Result<Box<dyn HostMemory>, DeviceError> {
+    fn adopt(
+        &self,
+        kind: MemoryKind,
+        memory: Box<dyn HostMemory>,
+    ) -> Result<Box<dyn HostMemory>, DeviceError> {
         match kind {
             MemoryKind::Pageable => Ok(memory),
             MemoryKind::Pinned => Ok(Box::new(Registered::new(&self.context, memory)?)),

@@ -20,7 +20,10 @@ pub(crate) struct DeviceMemory<D: Driver> {
 }
 
 /// An error for `asked_bytes` that do not fit the device now.
-pub(crate) fn out_of_memory<D: Driver>(context: &Context<D>, asked_bytes: u64) -> Result<DeviceError, CallError> {
+pub(crate) fn out_of_memory<D: Driver>(
+    context: &Context<D>,
+    asked_bytes: u64,
+) -> Result<DeviceError, CallError> {
     let memory = context.memory()?;
     Ok(DeviceError::OutOfMemory {
         place: context.place().to_owned(),
@@ -37,7 +40,9 @@ impl<D: Driver> DeviceMemory<D> {
     /// [`DeviceError::OutOfMemory`], or the call that failed.
     pub(crate) fn new(context: &Arc<Context<D>>, len: usize) -> Result<Self, DeviceError> {
         match context.enter()?.mem_alloc(len) {
-            Ok(address) => Ok(Self { context: Arc::clone(context), address, len, in_flight: InFlight::default() }),
+            Ok(address) => {
+                Ok(Self { context: Arc::clone(context), address, len, in_flight: InFlight::default() })
+            }
             Err(error) if error.code == D::OUT_OF_MEMORY => Err(out_of_memory(context, len as u64)?),
             Err(error) => Err(error.into()),
         }
@@ -64,8 +69,8 @@ impl<D: Driver> DeviceMemory<D> {
         D::offset(self.address, offset)
     }
 
-    /// Copies the range into the area from `offset` on, blocking as the driver defines it. A range beyond the area's end is a driver's
-    /// error.
+    /// Copies the range into the area from `offset` on, blocking as the driver defines it. A range beyond the
+    /// area's end is a driver's error.
     ///
     /// # Errors
     /// The call that failed.
@@ -75,7 +80,8 @@ impl<D: Driver> DeviceMemory<D> {
         unsafe { driver.copy_h2d(to, from.as_ptr().cast(), from.len()) }
     }
 
-    /// Copies the area's bytes from `offset` on into the range, blocking. A range beyond the area's end is a driver's error.
+    /// Copies the area's bytes from `offset` on into the range, blocking. A range beyond the area's end is a
+    /// driver's error.
     ///
     /// # Errors
     /// The call that failed.
@@ -87,7 +93,11 @@ impl<D: Driver> DeviceMemory<D> {
 
     /// Refuses a part that is not of this area.
     fn check(&self, at: usize, len: usize) {
-        assert!(at.checked_add(len).is_some_and(|end| end <= self.len), "{len} bytes at {at} of {}", self.len);
+        assert!(
+            at.checked_add(len).is_some_and(|end| end <= self.len),
+            "{len} bytes at {at} of {}",
+            self.len
+        );
     }
 
     /// Queues a copy of a part of pinned host memory to `at`.
@@ -106,7 +116,8 @@ impl<D: Driver> DeviceMemory<D> {
         self.check(at, part.len());
         let (driver, moment, len) = (self.context.enter()?, stream.queues(), part.len());
         let (to, from) = (self.queued(at, moment.clone()), from.queued(part, moment));
-        // SAFETY: both have so many bytes, and are neither lent nor freed before the stream was waited for (`in_flight`); the stream lives.
+        // SAFETY: both have so many bytes, and are neither lent nor freed before the stream was waited for
+        // (`in_flight`); the stream lives.
         unsafe { driver.copy_h2d_async(to, from, len, stream.handle()) }
     }
 
@@ -130,8 +141,8 @@ impl<D: Driver> DeviceMemory<D> {
         unsafe { driver.copy_d2h_async(to, from, len, stream.handle()) }
     }
 
-    /// Queues copies between parts of pinned host memory and of the area, in no order, by one call, which the driver has ([`Driver::can_batch`]). `room` keeps its arrays
-    /// from call to call.
+    /// Queues copies between parts of pinned host memory and of the area, in no order, by one call, which the
+    /// driver has ([`Driver::can_batch`]). `room` keeps its arrays from call to call.
     ///
     /// # Errors
     /// The call that failed.
@@ -153,7 +164,10 @@ impl<D: Driver> DeviceMemory<D> {
         bytes.clear();
         for (host_at, area_at) in &batch.at {
             self.check(*area_at, batch.bytes);
-            assert!(host_at.checked_add(batch.bytes).is_some_and(|end| end <= host.len()), "{host_at} of the host's");
+            assert!(
+                host_at.checked_add(batch.bytes).is_some_and(|end| end <= host.len()),
+                "{host_at} of the host's"
+            );
             in_host.push(memory.wrapping_byte_add(*host_at).expose_provenance() as u64);
             in_area.push(D::word(D::offset(area, *area_at)));
             bytes.push(batch.bytes);
@@ -162,7 +176,8 @@ impl<D: Driver> DeviceMemory<D> {
         unsafe { driver.copy_batch_async(room, stream.handle()) }
     }
 
-    /// Queues a copy of the first `len` bytes to another device's area, or another one of this device, on a stream of the context that copies.
+    /// Queues a copy of the first `len` bytes to another device's area, or another one of this device, on a
+    /// stream of the context that copies.
     ///
     /// # Errors
     /// The call that failed.
@@ -180,7 +195,8 @@ impl<D: Driver> DeviceMemory<D> {
         let (driver, moment) = (context.enter()?, stream.queues());
         let from = (self.queued(0, moment.clone()), self.context.handle());
         let to = (to.queued(0, moment), to.context.handle());
-        // SAFETY: both areas have so many bytes and are not freed before the stream was waited for (`in_flight`); the stream lives.
+        // SAFETY: both areas have so many bytes and are not freed before the stream was waited for
+        // (`in_flight`); the stream lives.
         unsafe { driver.copy_peer_async(to, from, len, stream.handle()) }
     }
 }
@@ -191,7 +207,8 @@ impl<D: Driver> Drop for DeviceMemory<D> {
             // A device may still read and write it, in a context that therefore stays.
             std::mem::forget(Arc::clone(&self.context));
         } else if let Ok(driver) = self.context.enter() {
-            // SAFETY: allocated in `new`, freed once, and nothing that is queued uses it. A failure leaves a leak that ends with the process.
+            // SAFETY: allocated in `new`, freed once, and nothing that is queued uses it. A failure leaves a
+            // leak that ends with the process.
             let _ = unsafe { driver.mem_free(self.address) };
         }
     }

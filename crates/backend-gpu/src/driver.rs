@@ -1,9 +1,11 @@
 //! What a driver must be able to do, in the words of CUDA's driver API.
 //!
-//! One method for each function that the shared files call, in the order of a device's life. Out-parameters, flags and the
-//! spelling of a call are the backend's; a result code that is not success is a [`CallError`] with the driver's own words.
+//! One method for each function that the shared files call, in the order of a device's life. Out-parameters,
+//! flags and the spelling of a call are the backend's; a result code that is not success is a [`CallError`]
+//! with the driver's own words.
 //!
-//! Over 400 lines because a trait is one item, and most of them are the conditions under which a function may be called.
+//! Some 590 lines because a trait is one item, and most of them are the conditions under which a function may
+//! be called.
 
 use std::ffi::{c_int, c_void};
 
@@ -28,9 +30,9 @@ pub struct CopyBatch {
 ///
 /// # Safety
 ///
-/// The handles (the associated types) are tokens that any thread may pass to the driver's functions, and a function does what
-/// is said here. Functions that work in a device's context are called on a thread that made it current before
-/// ([`Driver::context_set_current`]).
+/// The handles (the associated types) are tokens that any thread may pass to the driver's functions, and a
+/// function does what is said here. Functions that work in a device's context are called on a thread that
+/// made it current before ([`Driver::context_set_current`]).
 pub unsafe trait Driver: Send + Sync + Sized + 'static {
     /// The family of devices.
     const KIND: PlatformKind;
@@ -119,8 +121,8 @@ pub unsafe trait Driver: Send + Sync + Sized + 'static {
     /// The device's UUID in the vendor's spelling, where the driver tells.
     fn device_uuid(&self, device: Self::Device) -> Option<String>;
 
-    /// Gives devices to which the driver gave one address, because they are parts of one GPU, addresses of their own, if the vendor has
-    /// a way to number them. `addresses` is in the order of the driver.
+    /// Gives devices to which the driver gave one address, because they are parts of one GPU, addresses of
+    /// their own, if the vendor has a way to number them. `addresses` is in the order of the driver.
     fn tell_parts_apart(_addresses: &mut [PciAddress]) {}
 
     /// Retains the device's primary context.
@@ -174,7 +176,8 @@ pub unsafe trait Driver: Send + Sync + Sized + 'static {
     /// The address so many bytes after this one.
     fn offset(address: Self::Address, bytes: usize) -> Self::Address;
 
-    /// Allocates host memory that is pinned for every device and not write-combined, by the calling thread's memory policy.
+    /// Allocates host memory that is pinned for every device and not write-combined, by the calling thread's
+    /// memory policy.
     ///
     /// # Errors
     /// The call that failed.
@@ -207,7 +210,8 @@ pub unsafe trait Driver: Send + Sync + Sized + 'static {
     /// `address` is registered, and no copy of it is queued.
     unsafe fn host_unregister(&self, address: *mut c_void) -> Result<(), CallError>;
 
-    /// Whether pages of memory of this kind, managed or system, go to whoever touches them, the device while the host does too.
+    /// Whether pages of memory of this kind, managed or system, go to whoever touches them, the device while
+    /// the host does too.
     ///
     /// # Errors
     /// Why not.
@@ -266,7 +270,8 @@ pub unsafe trait Driver: Send + Sync + Sized + 'static {
     /// The call that failed.
     ///
     /// # Safety
-    /// As [`Driver::copy_h2d`], until the stream has been waited for; both ranges and the stream live until then.
+    /// As [`Driver::copy_h2d`], until the stream has been waited for; both ranges and the stream live until
+    /// then.
     unsafe fn copy_h2d_async(
         &self,
         to: Self::Address,
@@ -281,7 +286,8 @@ pub unsafe trait Driver: Send + Sync + Sized + 'static {
     /// The call that failed.
     ///
     /// # Safety
-    /// As [`Driver::copy_d2h`], until the stream has been waited for; both ranges and the stream live until then.
+    /// As [`Driver::copy_d2h`], until the stream has been waited for; both ranges and the stream live until
+    /// then.
     unsafe fn copy_d2h_async(
         &self,
         to: *mut c_void,
@@ -296,13 +302,15 @@ pub unsafe trait Driver: Send + Sync + Sized + 'static {
     /// Why not.
     fn can_batch(&self) -> Result<(), String>;
 
-    /// Queues copies between pinned host memory and the device, in no order, by one call: `to[i]` gets what is at `from[i]`.
+    /// Queues copies between pinned host memory and the device, in no order, by one call: `to[i]` gets what
+    /// is at `from[i]`.
     ///
     /// # Errors
     /// The call that failed.
     ///
     /// # Safety
-    /// As [`Driver::copy_h2d_async`] or [`Driver::copy_d2h_async`] for each of them, and [`Driver::can_batch`].
+    /// As [`Driver::copy_h2d_async`] or [`Driver::copy_d2h_async`] for each of them, and
+    /// [`Driver::can_batch`].
     unsafe fn copy_batch_async(&self, batch: &mut CopyBatch, stream: Self::Stream) -> Result<(), CallError>;
 
     /// A stream without implicit order with the default stream, on which blocking copies run.
@@ -389,7 +397,8 @@ pub unsafe trait Driver: Send + Sync + Sized + 'static {
     /// Both are live, of one context.
     unsafe fn event_elapsed_ms(&self, start: Self::Event, end: Self::Event) -> Result<f32, CallError>;
 
-    /// Two 32-bit words of host memory, aligned, that the device reads (by the address beside them) while the host writes.
+    /// Two 32-bit words of host memory, aligned, that the device reads (by the address beside them) while the
+    /// host writes.
     ///
     /// # Errors
     /// [`DeviceError::MissingSymbol`], [`DeviceError::Unsupported`], or the call that failed.
@@ -404,7 +413,8 @@ pub unsafe trait Driver: Send + Sync + Sized + 'static {
     /// They came from [`Driver::words_alloc`], nobody waits for them, and they are freed once.
     unsafe fn words_free(&self, words: *mut c_void) -> Result<(), CallError>;
 
-    /// Whether the device says that streams can wait for a word; the reason if not. Where it does not say, it is to be tried.
+    /// Whether the device says that streams can wait for a word; the reason if not. Where it does not say, it
+    /// is to be tried.
     ///
     /// # Errors
     /// Why not.
@@ -430,8 +440,8 @@ pub unsafe trait Driver: Send + Sync + Sized + 'static {
     /// [`DeviceError::Unsupported`] where there is none, or the call that failed.
     fn spin_kernel_load(&self) -> Result<Self::SpinKernel, DeviceError>;
 
-    /// Queues that kernel: it ends when the first word is at least `value`, or after `limit_ns`, and then leaves `value` in the
-    /// second word.
+    /// Queues that kernel: it ends when the first word is at least `value`, or after `limit_ns`, and then
+    /// leaves `value` in the second word.
     ///
     /// # Errors
     /// The call that failed.
@@ -474,7 +484,8 @@ pub unsafe trait Driver: Send + Sync + Sized + 'static {
     /// The call that failed.
     fn can_reach(&self, device: Self::Device, other: Self::Device) -> Result<bool, CallError>;
 
-    /// Lets the current context's device reach the memory of the other device's context. What is enabled already is no failure.
+    /// Lets the current context's device reach the memory of the other device's context. What is enabled
+    /// already is no failure.
     ///
     /// # Errors
     /// The call that failed.
@@ -483,13 +494,15 @@ pub unsafe trait Driver: Send + Sync + Sized + 'static {
     /// The other context is retained.
     unsafe fn enable_reach(&self, other: Self::Context) -> Result<(), CallError>;
 
-    /// Queues a copy between the memories of two contexts' devices, which may be one, on a stream of one of them.
+    /// Queues a copy between the memories of two contexts' devices, which may be one, on a stream of one of
+    /// them.
     ///
     /// # Errors
     /// The call that failed.
     ///
     /// # Safety
-    /// Both areas have so many bytes, and live until the stream, which is of the current context, has been waited for.
+    /// Both areas have so many bytes, and live until the stream, which is of the current context, has been
+    /// waited for.
     unsafe fn copy_peer_async(
         &self,
         to: (Self::Address, Self::Context),
@@ -504,14 +517,15 @@ pub unsafe trait Driver: Send + Sync + Sized + 'static {
     /// [`DeviceError::Unsupported`] where there are none, or the call that failed.
     fn kernels_load(&self) -> Result<Self::Kernels, DeviceError>;
 
-    /// Queues one for about `threads` threads, on a stream, or on the default one, where blocking copies come after it.
+    /// Queues one for about `threads` threads, on a stream, or on the default one, where blocking copies come
+    /// after it.
     ///
     /// # Errors
     /// The call that failed.
     ///
     /// # Safety
-    /// The parameters are the kernel's (see [`DriverKernel`]) and what they address lives until the kernel has been waited for; the kernels were
-    /// loaded in this context, and the stream is of it.
+    /// The parameters are the kernel's (see [`DriverKernel`]) and what they address lives until the kernel
+    /// has been waited for; the kernels were loaded in this context, and the stream is of it.
     unsafe fn kernel_launch(
         &self,
         kernels: &Self::Kernels,
@@ -534,7 +548,11 @@ pub unsafe trait Driver: Send + Sync + Sized + 'static {
     ///
     /// # Errors
     /// [`DeviceError::Unsupported`] where it cannot be compiled for this device, or the call that failed.
-    fn program_load(&self, device: Self::Device, program: &KernelModule) -> Result<Self::Program, DeviceError>;
+    fn program_load(
+        &self,
+        device: Self::Device,
+        program: &KernelModule,
+    ) -> Result<Self::Program, DeviceError>;
 
     /// Queues one of its kernels, by its number, on a stream.
     ///

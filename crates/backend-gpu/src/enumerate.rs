@@ -13,7 +13,8 @@ pub(crate) struct Listed<D: Driver> {
     pub(crate) handle: D::Device,
 }
 
-/// Every device, in PCI order. Parts of one GPU that share its address (instances of MIG) keep the driver's order.
+/// Every device, in PCI order. Parts of one GPU that share its address (instances of MIG) keep the driver's
+/// order.
 ///
 /// # Errors
 /// [`DeviceError::NoDevice`] for an empty list, or the call that failed.
@@ -42,7 +43,12 @@ fn address<D: Driver>(driver: &D, handle: D::Device) -> Result<PciAddress, Devic
     })
 }
 
-fn facts<D: Driver>(driver: &D, ordinal: c_int, handle: D::Device, pci: PciAddress) -> Result<DeviceFacts, CallError> {
+fn facts<D: Driver>(
+    driver: &D,
+    ordinal: c_int,
+    handle: D::Device,
+    pci: PciAddress,
+) -> Result<DeviceFacts, CallError> {
     Ok(DeviceFacts {
         id: DeviceId::Pci(pci),
         name: driver.device_name(handle)?,

@@ -1,7 +1,8 @@
 //! Pinned host memory: registered with the driver, or allocated by it.
 //!
-//! Both are portable: pinned for every context, so that it does not matter which thread drops them. Neither is ever
-//! write-combined: reading such memory from a CPU is slower by orders of magnitude, and D2H writes it for a CPU to read.
+//! Both are portable: pinned for every context, so that it does not matter which thread drops them. Neither
+//! is ever write-combined: reading such memory from a CPU is slower by orders of magnitude, and D2H writes it
+//! for a CPU to read.
 
 use std::ffi::c_void;
 use std::fs;
@@ -27,7 +28,10 @@ impl<D: Driver> Registered<D> {
     ///
     /// # Errors
     /// [`DeviceError::Pinning`] for lack of memory that may be locked, or the call that failed.
-    pub(crate) fn new(context: &Arc<Context<D>>, mut memory: Box<dyn HostMemory>) -> Result<Self, DeviceError> {
+    pub(crate) fn new(
+        context: &Arc<Context<D>>,
+        mut memory: Box<dyn HostMemory>,
+    ) -> Result<Self, DeviceError> {
         let range = memory.bytes_mut();
         let (start, len) = (range.as_mut_ptr().cast::<c_void>(), range.len());
         // SAFETY: the range is valid, exclusively this value's, and stays until it is unregistered on drop.
@@ -37,7 +41,8 @@ impl<D: Driver> Registered<D> {
     }
 }
 
-// SAFETY: the range is the wrapped memory's, which keeps the contract; it is registered as long as this value lives.
+// SAFETY: the range is the wrapped memory's, which keeps the contract; it is registered as long as this value
+// lives.
 unsafe impl<D: Driver> HostMemory for Registered<D> {
     fn bytes(&self) -> &[u8] {
         self.memory.bytes()
@@ -76,9 +81,12 @@ impl<D: Driver> Allocated<D> {
     /// # Errors
     /// [`DeviceError::Pinning`] for lack of memory that may be locked, or the call that failed.
     pub(crate) fn pinned(context: &Arc<Context<D>>, len: usize) -> Result<Self, DeviceError> {
-        let start = context.enter()?.host_alloc(len).map_err(|error| pinning_error(D::NOT_LOCKABLE, len, error))?;
-        let allocated = Self::at(context, (start, len), MemoryKind::PinnedDriver, "allocating pinned memory")?;
-        // SAFETY: the allocation is `len` bytes and nobody else knows it. Bytes must be initialised before they are lent.
+        let start =
+            context.enter()?.host_alloc(len).map_err(|error| pinning_error(D::NOT_LOCKABLE, len, error))?;
+        let allocated =
+            Self::at(context, (start, len), MemoryKind::PinnedDriver, "allocating pinned memory")?;
+        // SAFETY: the allocation is `len` bytes and nobody else knows it. Bytes must be initialised before
+        // they are lent.
         unsafe { allocated.start.write_bytes(0, len) };
         Ok(allocated)
     }
@@ -86,7 +94,8 @@ impl<D: Driver> Allocated<D> {
     /// `len` bytes that nobody has touched, whose pages move.
     ///
     /// # Errors
-    /// [`DeviceError::OutOfMemory`] where the device has less free: more would be moved to and fro without end. Or the call that failed.
+    /// [`DeviceError::OutOfMemory`] where the device has less free: more would be moved to and fro without
+    /// end. Or the call that failed.
     pub(crate) fn managed(context: &Arc<Context<D>>, len: usize) -> Result<Self, DeviceError> {
         if len as u64 > context.memory()?.free_bytes {
             return Err(out_of_memory(context, len as u64)?);
@@ -107,8 +116,9 @@ impl<D: Driver> Allocated<D> {
     }
 }
 
-// SAFETY: the allocation stays where it is until drop, and only this value reaches it. Pinned memory is initialised; of managed memory the kernel's own driver gives the pages of each
-// first touch: bytes of no program, which are initialised before this process sees them.
+// SAFETY: the allocation stays where it is until drop, and only this value reaches it. Pinned memory is
+// initialised; of managed memory the kernel's own driver gives the pages of each first touch: bytes of no
+// program, which are initialised before this process sees them.
 unsafe impl<D: Driver> HostMemory for Allocated<D> {
     fn bytes(&self) -> &[u8] {
         // SAFETY: see the impl.
@@ -125,7 +135,8 @@ unsafe impl<D: Driver> HostMemory for Allocated<D> {
     }
 }
 
-// SAFETY: the allocation is this value's alone, and portable or of every context: any thread that enters one may free it.
+// SAFETY: the allocation is this value's alone, and portable or of every context: any thread that enters one
+// may free it.
 unsafe impl<D: Driver> Send for Allocated<D> {}
 
 impl<D: Driver> Drop for Allocated<D> {
@@ -133,7 +144,8 @@ impl<D: Driver> Drop for Allocated<D> {
         let Ok(driver) = self.context.enter() else { return };
         let start = self.start.as_ptr().cast();
         let _ = match self.kind {
-            // SAFETY: allocated in `managed`, freed once; a range that may be in use is leaked, not dropped (`HostRange`).
+            // SAFETY: allocated in `managed`, freed once; a range that may be in use is leaked, not dropped
+            // (`HostRange`).
             MemoryKind::Managed => unsafe { driver.managed_free(start) },
             // SAFETY: allocated in `pinned`, freed once.
             _ => unsafe { driver.host_free(start) },
@@ -144,7 +156,8 @@ impl<D: Driver> Drop for Allocated<D> {
 /// Ordinary memory that the device reaches by itself.
 pub(crate) struct Reached(pub(crate) Box<dyn HostMemory>);
 
-// SAFETY: the range is the wrapped memory's, which keeps the contract; who makes this knows that the device reaches it.
+// SAFETY: the range is the wrapped memory's, which keeps the contract; who makes this knows that the device
+// reaches it.
 unsafe impl HostMemory for Reached {
     fn bytes(&self) -> &[u8] {
         self.0.bytes()
@@ -196,7 +209,8 @@ mod tests {
 
     #[test]
     fn lack_of_lockable_memory_names_the_limit_and_other_failures_stay_what_they_are() {
-        let call = |code| CallError { call: "cuMemHostRegister", code, name: "N".to_owned(), text: "T".to_owned() };
+        let call =
+            |code| CallError { call: "cuMemHostRegister", code, name: "N".to_owned(), text: "T".to_owned() };
         let text = pinning_error(&[2, 304], 1 << 20, call(2)).to_string();
         assert!(["1048576", "ulimit", "code 2"].iter().all(|part| text.contains(part)), "{text}");
         assert_eq!(pinning_error(&[2, 304], 1 << 20, call(712)), DeviceError::Call(call(712)));

@@ -1,4 +1,5 @@
-//! A range of host memory that calls which are queued read and write: lent to nobody while it is in flight, and kept for ever where that never ended.
+//! A range of host memory that calls which are queued read and write: lent to nobody while it is in flight,
+//! and kept for ever where that never ended.
 
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -87,7 +88,11 @@ impl HostRange {
     /// # Panics
     /// The part does not lie in it, or the memory is not pinned.
     pub(crate) fn queued(&self, part: Range<usize>, moment: Moment) -> *mut c_void {
-        assert!(part.start <= part.end && part.end <= self.len && self.is_pinned(), "{part:?} of {} bytes", self.len);
+        assert!(
+            part.start <= part.end && part.end <= self.len && self.is_pinned(),
+            "{part:?} of {} bytes",
+            self.len
+        );
         self.in_flight.is_used(moment);
         self.start.wrapping_add(part.start).cast()
     }
@@ -96,7 +101,11 @@ impl HostRange {
     ///
     /// # Errors
     /// [`DeviceError::Unsupported`] for pageable memory, or the call that failed.
-    pub(crate) fn reach<D: Driver>(&self, what: &'static str, context: &Context<D>) -> Result<(), DeviceError> {
+    pub(crate) fn reach<D: Driver>(
+        &self,
+        what: &'static str,
+        context: &Context<D>,
+    ) -> Result<(), DeviceError> {
         if !self.is_pinned() {
             return Err(unsupported(what, "the memory is pageable, and a device reaches pinned memory only"));
         }
@@ -114,7 +123,8 @@ impl HostRange {
         Ok(())
     }
 
-    /// Where the device has the byte at `offset`, as a kernel takes it that is queued now; `None` where it was not asked.
+    /// Where the device has the byte at `offset`, as a kernel takes it that is queued now; `None` where it
+    /// was not asked.
     ///
     /// # Panics
     /// There is no such byte.
@@ -130,8 +140,8 @@ impl HostRange {
         let is_in = offset.is_multiple_of(align_of::<AtomicU64>())
             && offset.checked_add(size_of::<AtomicU64>()).is_some_and(|end| end <= self.len)
             && self.memory.is_some();
-        // SAFETY: the word lies in the range, aligned, which is this value's and lent to nobody while `self` is shared; a kernel reads and writes it as a whole word, as
-        // another thread would.
+        // SAFETY: the word lies in the range, aligned, which is this value's and lent to nobody while `self`
+        // is shared; a kernel reads and writes it as a whole word, as another thread would.
         is_in.then(|| unsafe { AtomicU64::from_ptr(self.start.wrapping_add(offset).cast()) })
     }
 }

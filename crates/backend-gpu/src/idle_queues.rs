@@ -1,5 +1,5 @@
-//! A device's queues that wait for their next user, so that many copiers one after the other make what one makes: a queue is thousands of
-//! events, streams and a pinned word for the latch.
+//! A device's queues that wait for their next user, so that many copiers one after the other make what one
+//! makes: a queue is thousands of events, streams and a pinned word for the latch.
 
 use std::cell::RefCell;
 use std::sync::Arc;

@@ -1,8 +1,11 @@
-//! What is queued and has not been waited for: by this memory is lent again, freed, or kept for ever, and a kernel's module unloaded or not.
+//! What is queued and has not been waited for: by this memory is lent again, freed, or kept for ever, and a
+//! kernel's module unloaded or not.
 //!
-//! Each stream counts what is queued on it, and knows up to which count it was waited for. What a queued call uses (a range of host memory, an area, a module) keeps the counts of
-//! its last uses: it is in flight until each of those streams has been waited for so far. A stream that waits for another one's event is waited for together with what that event
-//! comes after. Where a wait fails nothing is known to have ended, so what was in flight stays so.
+//! Each stream counts what is queued on it, and knows up to which count it was waited for. What a queued call
+//! uses (a range of host memory, an area, a module) keeps the counts of its last uses: it is in flight until
+//! each of those streams has been waited for so far. A stream that waits for another one's event is waited
+//! for together with what that event comes after. Where a wait fails nothing is known to have ended, so what
+//! was in flight stays so.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

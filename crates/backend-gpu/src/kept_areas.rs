@@ -1,7 +1,8 @@
 //! Areas that stay when the copier which used them is gone, for the next one of the same length.
 //!
-//! Where devices reach each other's memory, the driver maps each area that it allocates for all of them: 512 MiB take it some ten
-//! milliseconds on four H200s. Pairs take turns, a block each, so that without this an area was allocated anew for every block.
+//! Where devices reach each other's memory, the driver maps each area that it allocates for all of them: 512
+//! MiB take it some ten milliseconds on four H200s. Pairs take turns, a block each, so that without this an
+//! area was allocated anew for every block.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -25,7 +26,8 @@ impl<D: Driver> KeptAreas<D> {
         Self { keeps: Cell::new(false), areas: RefCell::default() }
     }
 
-    /// Whether areas stay from now on; `false` gives those back to the driver that nobody uses, and the others with their last use.
+    /// Whether areas stay from now on; `false` gives those back to the driver that nobody uses, and the
+    /// others with their last use.
     pub(crate) fn keep(&self, keeps: bool) {
         self.keeps.set(keeps);
         if !keeps {
@@ -37,10 +39,15 @@ impl<D: Driver> KeptAreas<D> {
     ///
     /// # Errors
     /// As [`DeviceMemory::new`].
-    pub(crate) fn area(&self, context: &Arc<Context<D>>, len: usize) -> Result<Rc<DeviceMemory<D>>, DeviceError> {
+    pub(crate) fn area(
+        &self,
+        context: &Arc<Context<D>>,
+        len: usize,
+    ) -> Result<Rc<DeviceMemory<D>>, DeviceError> {
         let mut areas = self.areas.borrow_mut();
-        let is_free =
-            |area: &&Rc<DeviceMemory<D>>| area.len() == len && Rc::strong_count(area) == 1 && !area.is_in_flight();
+        let is_free = |area: &&Rc<DeviceMemory<D>>| {
+            area.len() == len && Rc::strong_count(area) == 1 && !area.is_in_flight()
+        };
         if let Some(free) = areas.iter().find(is_free) {
             return Ok(Rc::clone(free));
         }

@@ -1,4 +1,5 @@
-//! The kernels that a driver can be asked to launch: what each does, its name in the source, how many threads run it.
+//! The kernels that a driver can be asked to launch: what each does, its name in the source, how many threads
+//! run it.
 //!
 //! Apart from `kernels`, which loads them in a context: a driver knows the words and no context.
 
@@ -16,14 +17,16 @@ const THREADS: u32 = 256;
 pub enum DriverKernel {
     /// Fills `words` words with a pattern: `address, words, key, page_key, invert`.
     Fill,
-    /// Lowers the word at `lowest` to the index of the first word that is not the pattern's: `address, words, key, page_key, invert, lowest`.
+    /// Lowers the word at `lowest` to the index of the first word that is not the pattern's: `address, words,
+    /// key, page_key, invert, lowest`.
     Compare,
     /// Copies with loads and stores of 16 bytes: `to, from, bytes`.
     Copy,
-    /// Follows a chain for `steps` steps from the offset in the word at `state`, and leaves the last one there: `base, steps, state`.
+    /// Follows a chain for `steps` steps from the offset in the word at `state`, and leaves the last one
+    /// there: `base, steps, state`.
     Chase,
-    /// Gives each new word at `question` back at `answer`, until it is the last one (all ones) or `looks` looks in a row saw nothing new:
-    /// `question, answer, looks`.
+    /// Gives each new word at `question` back at `answer`, until it is the last one (all ones) or `looks`
+    /// looks in a row saw nothing new: `question, answer, looks`.
     Answer,
 }
 
@@ -55,12 +58,16 @@ impl DriverKernel {
     pub fn grid(self, threads: u64) -> LaunchGrid {
         match self {
             Self::Chase | Self::Answer => LaunchGrid { blocks: 1, threads: 1 },
-            _ => LaunchGrid { blocks: threads.div_ceil(u64::from(THREADS)).clamp(1, BLOCKS) as u32, threads: THREADS },
+            _ => LaunchGrid {
+                blocks: threads.div_ceil(u64::from(THREADS)).clamp(1, BLOCKS) as u32,
+                threads: THREADS,
+            },
         }
     }
 }
 
-/// Parameters as a launch takes them: the address of each. The most that any kernel has; a driver reads as many as the kernel that it launches has.
+/// Parameters as a launch takes them: the address of each. The most that any kernel has; a driver reads as
+/// many as the kernel that it launches has.
 pub fn parameters(words: &mut [u64]) -> [*mut c_void; MOST_ARGUMENTS] {
     let mut pointers = [ptr::null_mut(); MOST_ARGUMENTS];
     for (pointer, word) in pointers.iter_mut().zip(words) {

@@ -1,7 +1,7 @@
 //! One direction's queue: a stream, and an event at the end of each round.
 //!
-//! All events exist before the first round is queued: making one costs as much as queueing a copy, and would be paid while
-//! the device runs.
+//! All events exist before the first round is queued: making one costs as much as queueing a copy, and would
+//! be paid while the device runs.
 
 use std::sync::Arc;
 
@@ -35,7 +35,8 @@ impl<D: Driver> Lane<D> {
         &self.stream
     }
 
-    /// Makes the events that are not there yet, and forgets the rounds of an earlier batch, which must have been waited for.
+    /// Makes the events that are not there yet, and forgets the rounds of an earlier batch, which must have
+    /// been waited for.
     ///
     /// # Errors
     /// The call that failed.
@@ -57,7 +58,8 @@ impl<D: Driver> Lane<D> {
         self.queued
     }
 
-    /// Ends a round: a mark after what has been queued. Without room for it (see [`MAX_ROUNDS`]) nothing is marked.
+    /// Ends a round: a mark after what has been queued. Without room for it (see [`MAX_ROUNDS`]) nothing is
+    /// marked.
     ///
     /// # Errors
     /// The call that failed.

@@ -1,10 +1,10 @@
 //! The latch: holds a stream back until the host says go.
 //!
-//! The host's word is a ticket number in pinned memory that the device can read. Closing takes the next ticket and queues a
-//! wait for it; opening writes it ([`Tickets`]).
+//! The host's word is a ticket number in pinned memory that the device can read. Closing takes the next
+//! ticket and queues a wait for it; opening writes it ([`Tickets`]).
 //!
-//! The wait is the driver's stream-memory wait where it works, else a kernel that spins. Which one works is found by trying:
-//! attributes and versions have been wrong on both sides.
+//! The wait is the driver's stream-memory wait where it works, else a kernel that spins. Which one works is
+//! found by trying: attributes and versions have been wrong on both sides.
 
 use std::ptr::NonNull;
 use std::rc::Rc;
@@ -146,8 +146,8 @@ impl<D: Driver> Latch<D> {
 
     fn word(&self, at: usize) -> &AtomicU32 {
         let word = self.words.as_ptr().wrapping_add(at);
-        // SAFETY: `at` is 0 or 1; both words are aligned, live as long as `self`, and are only accessed as atomics from
-        // `new` on. The device's accesses are single aligned words as well.
+        // SAFETY: `at` is 0 or 1; both words are aligned, live as long as `self`, and are only accessed as
+        // atomics from `new` on. The device's accesses are single aligned words as well.
         unsafe { AtomicU32::from_ptr(word) }
     }
 
@@ -160,7 +160,8 @@ impl<D: Driver> Latch<D> {
         self.in_flight.is_used(moment.clone());
         let queued = match &self.mechanism {
             Mechanism::StreamWait => self.context.enter().map_err(DeviceError::from).and_then(|driver| {
-                // SAFETY: the stream lives, and the words are not freed before it was waited for (`in_flight`).
+                // SAFETY: the stream lives, and the words are not freed before it was waited for
+                // (`in_flight`).
                 unsafe { driver.stream_wait_word(stream.handle(), self.on_device, ticket) }
             }),
             Mechanism::SpinKernel(kernel) => {

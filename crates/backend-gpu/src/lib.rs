@@ -1,11 +1,16 @@
-//! What CUDA's driver API and HIP have in common, once: both are the same machine of devices, contexts, streams, events and
-//! pinned memory, and differ in how the functions are called.
+//! What CUDA's driver API and HIP have in common, once: both are the same machine of devices, contexts,
+//! streams, events and pinned memory, and differ in how the functions are called.
 //!
-//! A backend implements [`Driver`] on its table of functions ([`driver_functions`]), which it finds in a library opened at run
-//! time ([`library`]); [`GpuPlatform`] makes the device contract of it. From the outside in: the platform (`platform`,
-//! `enumerate`) opens devices (`device`), each in its context (`context`); a device pins host memory (`host_memory`) and makes
-//! copiers (`copier`, between two devices `peer`, whose areas stay for the next pair: `kept_areas`), which own device memory (`device_memory`, `areas`), fill and compare it (`pattern_kernels`), queue
-//! copies (`queue`) on lanes (`lane`, `stream`) and hold them back with a latch (`latch`); a `chaser` queues loads, a `computer` the kernels of someone else's programs, and lets steps go on at once by `overlap`. `modules` are the kernels. What a call that is queued uses is neither lent nor freed before it was waited for (`in_flight`, `host_range`). [`trial`] is what the backends' `conformance` programs do.
+//! A backend implements [`Driver`] on its table of functions ([`driver_functions`]), which it finds in a
+//! library opened at run time ([`library`]); [`GpuPlatform`] makes the device contract of it. From the
+//! outside in: the platform (`platform`, `enumerate`) opens devices (`device`), each in its context
+//! (`context`); a device pins host memory (`host_memory`) and makes copiers (`copier`, between two devices
+//! `peer`, whose areas stay for the next pair: `kept_areas`), which own device memory (`device_memory`,
+//! `areas`), fill and compare it (`pattern_kernels`), queue copies (`queue`) on lanes (`lane`, `stream`) and
+//! hold them back with a latch (`latch`); a `chaser` queues loads, a `computer` the kernels of someone else's
+//! programs, and lets steps go on at once by `overlap`. `modules` are the kernels. What a call that is queued
+//! uses is neither lent nor freed before it was waited for (`in_flight`, `host_range`). [`trial`] is what the
+//! backends' `conformance` programs do.
 //!
 //! Left out: every function and constant of a driver, and all that only one of them has.
 
@@ -57,6 +62,7 @@ pub mod parts {
     pub use device::{CallError, DeviceError};
     pub use libloading::Library;
 
-    /// `CUDA_ERROR_NOT_READY` and `hipErrorNotReady`: not a failure, but the answer of a query to work that has not ended.
+    /// `CUDA_ERROR_NOT_READY` and `hipErrorNotReady`: not a failure, but the answer of a query to work that
+    /// has not ended.
     pub const NOT_READY: i32 = 600;
 }

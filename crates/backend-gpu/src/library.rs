@@ -1,7 +1,8 @@
 //! A driver's library: found and opened, its functions found, and their codes made results.
 //!
-//! Each function is found by the name that the library exports, once, at load: a call never meets a missing symbol. Every result is the
-//! integer it is in C; only 0 means success, and what any other code means is asked from the driver itself.
+//! Each function is found by the name that the library exports, once, at load: a call never meets a missing
+//! symbol. Every result is the integer it is in C; only 0 means success, and what any other code means is
+//! asked from the driver itself.
 
 use std::error::Error;
 use std::ffi::{CStr, c_char, c_int};
@@ -9,11 +10,12 @@ use std::ffi::{CStr, c_char, c_int};
 use device::{CallError, DeviceError};
 use libloading::Library;
 
-/// Opens the first of `names` that loads, for the rest of the process's life. `library` is what errors call it, `advice` where it
-/// comes from.
+/// Opens the first of `names` that loads, for the rest of the process's life. `library` is what errors call
+/// it, `advice` where it comes from.
 ///
 /// # Errors
-/// [`DeviceError::NoDriver`] with the loader's own words for the first name that is there and does not load, else for the first.
+/// [`DeviceError::NoDriver`] with the loader's own words for the first name that is there and does not load,
+/// else for the first.
 pub fn open(names: &[&str], library: &'static str, advice: &str) -> Result<&'static Library, DeviceError> {
     let mut why: Option<String> = None;
     let mut is_telling = false;
@@ -22,9 +24,11 @@ pub fn open(names: &[&str], library: &'static str, advice: &str) -> Result<&'sta
             // The next name could be of the same library: nothing is opened.
             return Err(DeviceError::NoDriver { library, reason: refused.to_string() });
         }
-        // SAFETY: loading runs the library's initialisers. A driver's are made to run in any process and at any time.
+        // SAFETY: loading runs the library's initialisers. A driver's are made to run in any process and at
+        // any time.
         match unsafe { Library::new(*name) } {
-            // Never closed: a driver starts threads and registers exit handlers, and its functions are copied out.
+            // Never closed: a driver starts threads and registers exit handlers, and its functions are copied
+            // out.
             Ok(opened) => return Ok(Box::leak(Box::new(opened))),
             Err(error) => {
                 // The loader's own text is the error's source.
@@ -41,9 +45,9 @@ pub fn open(names: &[&str], library: &'static str, advice: &str) -> Result<&'sta
     Err(DeviceError::NoDriver { library, reason: format!("{why}; {advice}") })
 }
 
-/// Declares the functions every supported driver has: a `Table` of their addresses in the calling module, and on `$api` a method for
-/// each that turns its code into a result. `$api` has the table in a field `table`, and a method `error(call, code)` that gives the
-/// driver's words for a failure.
+/// Declares the functions every supported driver has: a `Table` of their addresses in the calling module, and
+/// on `$api` a method for each that turns its code into a result. `$api` has the table in a field `table`,
+/// and a method `error(call, code)` that gives the driver's words for a failure.
 ///
 /// A line is `method = CallAsTheManualSpellsIt as SymbolInTheLibrary, since VERSION, (argument: Type, ...);`.
 #[macro_export]
@@ -58,7 +62,8 @@ macro_rules! driver_functions {
         impl Table {
             fn load(library: &$crate::parts::Library) -> Result<Self, $crate::parts::DeviceError> {
                 Ok(Self {
-                    // SAFETY: the signature is the one the vendor's header gives the symbol, with the result as the integer it is.
+                    // SAFETY: the signature is the one the vendor's header gives the symbol, with the result
+                    // as the integer it is.
                     $($method: unsafe { $crate::required(library, stringify!($symbol), $since) }?,)*
                 })
             }
@@ -70,7 +75,8 @@ macro_rules! driver_functions {
                 if code == 0 { Ok(()) } else { Err(self.error(call, code)) }
             }
 
-            /// As `check`, for a query: work that has not ended is an answer, which is polled for and must not cost an error's text.
+            /// As `check`, for a query: work that has not ended is an answer, which is polled for and must
+            /// not cost an error's text.
             pub(crate) fn has_ended(&self, call: &'static str, code: $code) -> Result<bool, $crate::parts::CallError> {
                 if code == $crate::parts::NOT_READY as $code { Ok(false) } else { self.check(call, code).map(|()| true) }
             }
@@ -83,7 +89,8 @@ macro_rules! driver_functions {
                 /// The driver's function of this name.
                 ///
                 /// # Safety
-                /// What the driver's manual asks of its caller; pointers must be valid for what it reads and writes.
+                /// What the driver's manual asks of its caller; pointers must be valid for what it reads and
+                /// writes.
                 pub(crate) unsafe fn $method(&self $(, $arg: $type)*) -> Result<(), $crate::parts::CallError> {
                     // SAFETY: the caller keeps the manual's conditions.
                     let code = unsafe { (self.table.$method)($($arg),*) };
@@ -151,8 +158,8 @@ pub fn call_error(call: &'static str, code: i64, name: Option<String>, text: Opt
     }
 }
 
-/// What a stand-in driver says of itself: one that simulates exports `const char *numabench_simulation(void)`. A real driver has
-/// no such function.
+/// What a stand-in driver says of itself: one that simulates exports `const char
+/// *numabench_simulation(void)`. A real driver has no such function.
 pub fn simulation(library: &Library) -> Option<String> {
     type Simulation = unsafe extern "C" fn() -> *const c_char;
     // SAFETY: the signature is this project's own.

@@ -1,4 +1,5 @@
-//! What a vendor calls its libraries of dense matrices and Fourier transforms and their functions: CUDA's and HIP's have the same ones under other names.
+//! What a vendor calls its libraries of dense matrices and Fourier transforms and their functions: CUDA's and
+//! HIP's have the same ones under other names.
 
 use std::ffi::c_int;
 

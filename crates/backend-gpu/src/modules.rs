@@ -1,14 +1,20 @@
-//! Kernels loaded in a device's context: its own, the one that holds a stream, and programs of someone else's. Unloaded on drop, unless one that was queued may still run.
+//! Kernels loaded in a device's context: its own, the one that holds a stream, and programs of someone
+//! else's. Unloaded on drop, unless one that was queued may still run.
 //!
-//! A program is kept for whoever computes with it next: compiling one takes a driver up to a second. Every parameter of every kernel but the one that holds is a 64-bit word
-//! ([`DriverKernel`] says what each takes), which is all that a launch is told: that a kernel keeps to the memory that it is given is its source's word.
+//! A program is kept for whoever computes with it next: compiling one takes a driver up to a second. Every
+//! parameter of every kernel but the one that holds is a 64-bit word ([`DriverKernel`] says what each takes),
+//! which is all that a launch is told: that a kernel keeps to the memory that it is given is its source's
+//! word.
 //!
-//! In the place of a program's kernels there may be a vendor's library of dense matrices or of Fourier transforms, where it lies on the machine: opened by name at run time like
-//! a driver, and called on our streams. What they compute with is what our own kernels take: matrices by rows, n by n, and transforms of 512 points one behind the other. cuBLAS
-//! and rocBLAS take matrices by columns: C = A B by rows is C' = B' A' by columns, so A and B change places. A handle has memory of its own that calls on two streams at once
-//! would share, so a program is used by one stream at a time. The first calls load code and allocate, which waits for the device: they must not be queued behind a latch.
+//! In the place of a program's kernels there may be a vendor's library of dense matrices or of Fourier
+//! transforms, where it lies on the machine: opened by name at run time like a driver, and called on our
+//! streams. What they compute with is what our own kernels take: matrices by rows, n by n, and transforms of
+//! 512 points one behind the other. cuBLAS and rocBLAS take matrices by columns: C = A B by rows is C' = B'
+//! A' by columns, so A and B change places. A handle has memory of its own that calls on two streams at once
+//! would share, so a program is used by one stream at a time. The first calls load code and allocate, which
+//! waits for the device: they must not be queued behind a latch.
 //!
-//! Over 400 lines because a launch is of either, and unsafe code has few homes.
+//! Some 550 lines because a launch is of either, and unsafe code has few homes.
 
 use std::cell::RefCell;
 use std::ffi::{c_int, c_void};
@@ -90,7 +96,8 @@ impl<D: Driver> Kernels<D> {
         self.queue(kernel, threads, (stream.queues(), Some(stream.handle())), parameters)
     }
 
-    /// Queues a kernel on the default stream, where blocking copies come after it, and waits for it by reading a word that it may have written.
+    /// Queues a kernel on the default stream, where blocking copies come after it, and waits for it by
+    /// reading a word that it may have written.
     ///
     /// # Errors
     /// The call that failed.
@@ -118,8 +125,8 @@ impl<D: Driver> Kernels<D> {
         let driver = self.context.enter()?;
         let mut words = parameters.map(|parameter| parameter.word(&moment));
         self.in_flight.is_used(moment);
-        // SAFETY: the stream lives, the kernels were loaded in this context, and neither they nor what the parameters address is given back before the kernel was waited for
-        // (`in_flight`).
+        // SAFETY: the stream lives, the kernels were loaded in this context, and neither they nor what the
+        // parameters address is given back before the kernel was waited for (`in_flight`).
         unsafe { driver.kernel_launch(&self.kernels, kernel, threads, stream, &mut words) }
     }
 }
@@ -174,7 +181,8 @@ impl<D: Driver> SpinKernel<D> {
     ) -> Result<(), CallError> {
         let (driver, limit_ns) = (self.context.enter()?, SPIN_LIMIT.as_nanos() as u64);
         self.in_flight.is_used(moment);
-        // SAFETY: the stream lives, the kernel is not unloaded before it was waited for, and the caller keeps the words.
+        // SAFETY: the stream lives, the kernel is not unloaded before it was waited for, and the caller keeps
+        // the words.
         unsafe { driver.spin_kernel_launch(&self.kernel, stream.handle(), words, ticket, limit_ns) }
     }
 }
@@ -215,7 +223,8 @@ impl<D: Driver> Loaded<D> {
         stream: &Stream<D>,
         parameters: impl Iterator<Item = Parameter<'a, D>>,
     ) -> Result<(), CallError> {
-        let (driver, moment, mut words) = (self.context.enter()?, stream.queues(), [0; device::MOST_ARGUMENTS]);
+        let (driver, moment, mut words) =
+            (self.context.enter()?, stream.queues(), [0; device::MOST_ARGUMENTS]);
         for (word, parameter) in words.iter_mut().zip(parameters) {
             *word = parameter.word(&moment);
         }
@@ -225,7 +234,8 @@ impl<D: Driver> Loaded<D> {
             Code::Kernels(program) => unsafe {
                 driver.program_launch(program, kernel, grid, stream.handle(), &mut words)
             },
-            // SAFETY: as in `Kernels::queue`; whoever computes with a library does so on one stream at a time.
+            // SAFETY: as in `Kernels::queue`; whoever computes with a library does so on one stream at a
+            // time.
             Code::Library(Some(library)) => unsafe {
                 library.launch(kernel, D::stream_address(stream.handle()), &words)
             },
@@ -327,8 +337,9 @@ fn names<D: Driver>(library: MathLibrary) -> &'static MathNames {
 
 fn open<D: Driver>(library: MathLibrary) -> Result<&'static Library, DeviceError> {
     let MathNames { name, files, from, .. } = names::<D>(library);
-    let advice =
-        format!("it comes with {from}: put the folder of its libraries on LD_LIBRARY_PATH, or leave out --vendor");
+    let advice = format!(
+        "it comes with {from}: put the folder of its libraries on LD_LIBRARY_PATH, or leave out --vendor"
+    );
     library::open(files, name, &advice)
 }
 
@@ -338,7 +349,8 @@ fn open<D: Driver>(library: MathLibrary) -> Result<&'static Library, DeviceError
 /// [`DeviceError::NoDriver`] where it is not on this machine.
 pub(crate) fn library_name<D: Driver>(library: MathLibrary) -> Result<String, DeviceError> {
     let (opened, names) = (open::<D>(library)?, names::<D>(library));
-    // SAFETY: library_types.h: cublasStatus_t cublasGetProperty(libraryPropertyType type, int *value), cufftGetProperty and hipfftGetProperty alike.
+    // SAFETY: library_types.h: cublasStatus_t cublasGetProperty(libraryPropertyType type, int *value),
+    // cufftGetProperty and hipfftGetProperty alike.
     let property: Option<unsafe extern "C" fn(c_int, *mut c_int) -> c_int> =
         unsafe { optional(opened, names.property) };
     let part = |which: c_int| {
@@ -378,15 +390,22 @@ impl<D: Driver> MathProgram<D> {
         })
     }
 
-    /// Queues a routine: of matrices with the addresses of A, B, C and their edge, of transforms with those of input and result and how many they are.
+    /// Queues a routine: of matrices with the addresses of A, B, C and their edge, of transforms with those
+    /// of input and result and how many they are.
     ///
     /// # Errors
     /// The call that failed.
     ///
     /// # Safety
-    /// The stream is alive and of the context that the program was made in, which is current; what the words address lives, lent to nobody, until the stream has been
-    /// waited for, and other streams that it was used with have been.
-    pub(crate) unsafe fn launch(&self, routine: usize, stream: *mut c_void, words: &[u64]) -> Result<(), CallError> {
+    /// The stream is alive and of the context that the program was made in, which is current; what the words
+    /// address lives, lent to nobody, until the stream has been waited for, and other streams that it was
+    /// used with have been.
+    pub(crate) unsafe fn launch(
+        &self,
+        routine: usize,
+        stream: *mut c_void,
+        words: &[u64],
+    ) -> Result<(), CallError> {
         let address = |at: usize| ptr::with_exposed_provenance_mut::<c_void>(words[at] as usize);
         match self {
             // SAFETY: the caller's word.
@@ -442,7 +461,8 @@ impl Matrices {
         // SAFETY: the handle lives, and the caller's word for the stream.
         failed(self.names.set_stream, unsafe { (self.set_stream)(handle, stream) })?;
         let code = if routine == 0 {
-            // SAFETY: as above, and for the addresses; the factors are read before the call returns (pointers to the host are the default).
+            // SAFETY: as above, and for the addresses; the factors are read before the call returns (pointers
+            // to the host are the default).
             unsafe { (self.single)(handle, take, take, n, n, n, &1.0, b, n, a, n, &0.0, c, n) }
         } else {
             // SAFETY: as above.
@@ -503,8 +523,11 @@ impl<D: Driver> Transforms<D> {
         let plan = match known {
             Some(plan) => plan,
             None => {
-                // SAFETY: the out-parameter is valid to write, and a context is current.
-                let make = |plan| failed(self.names.make, unsafe { (self.make)(plan, POINTS, KINDS[routine], count) });
+                let make = |plan| {
+                    // SAFETY: the out-parameter is valid to write, and a context is current.
+                    let code = unsafe { (self.make)(plan, POINTS, KINDS[routine], count) };
+                    failed(self.names.make, code)
+                };
                 let plan = given(D::NO_FFT_PLAN, make)?;
                 plans.push(((routine, count), plan));
                 plan

@@ -1,7 +1,9 @@
-//! Streams on which the steps of a round go on at once: one for copies of each direction, some for launches, held together by events.
+//! Streams on which the steps of a round go on at once: one for copies of each direction, some for launches,
+//! held together by events.
 //!
-//! An event may be recorded anew as soon as whoever waits for it has been queued: the drivers' waits are for the record that was the last one when they were queued.
-//! So each stream needs one, whatever the number of steps.
+//! An event may be recorded anew as soon as whoever waits for it has been queued: the drivers' waits are for
+//! the record that was the last one when they were queued. So each stream needs one, whatever the number of
+//! steps.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -67,7 +69,8 @@ impl<D: Driver> Overlap<D> {
         [&self.to_device, &self.to_host].into_iter().chain(&self.launching)
     }
 
-    /// Waits for what a failure has left here; what was queued to its end is waited for by its round's own stream.
+    /// Waits for what a failure has left here; what was queued to its end is waited for by its round's own
+    /// stream.
     ///
     /// # Errors
     /// The call that failed, or an earlier asynchronous fault.
@@ -79,7 +82,8 @@ impl<D: Driver> Overlap<D> {
         Ok(())
     }
 
-    /// Queues steps, each behind what it needs: all behind what is on `stream`, and what follows there behind all of them.
+    /// Queues steps, each behind what it needs: all behind what is on `stream`, and what follows there behind
+    /// all of them.
     ///
     /// # Errors
     /// The call that failed.

@@ -1,6 +1,8 @@
-//! The queue of one kind of work that goes one way, taken when it is first needed and kept for the next user: what copies between devices and chains of loads have in common.
+//! The queue of one kind of work that goes one way, taken when it is first needed and kept for the next user:
+//! what copies between devices and chains of loads have in common.
 //!
-//! Left out: two ways at once and memory that cannot be queued, which only copies between host and device have (`copier`).
+//! Left out: two ways at once and memory that cannot be queued, which only copies between host and device
+//! have (`copier`).
 
 use std::mem;
 use std::rc::Rc;
@@ -57,7 +59,10 @@ impl<D: Driver> OwnQueue<D> {
     ///
     /// # Errors
     /// The call that failed.
-    pub(crate) fn round(&mut self, act: impl Fn(&Stream<D>) -> Result<(), CallError>) -> Result<(), DeviceError> {
+    pub(crate) fn round(
+        &mut self,
+        act: impl Fn(&Stream<D>) -> Result<(), CallError>,
+    ) -> Result<(), DeviceError> {
         self.settle()?;
         Ok(self.need()?.round(false, |stream, _| act(stream))?)
     }
@@ -69,7 +74,8 @@ impl<D: Driver> OwnQueue<D> {
     pub(crate) fn hold(&mut self) -> Result<(), DeviceError> {
         self.settle()?;
         let latch = self.latch.as_ref();
-        let mechanism = latch.map_err(|reason| unsupported(self.what, format!("it has no latch: {reason}")))?.clone();
+        let mechanism =
+            latch.map_err(|reason| unsupported(self.what, format!("it has no latch: {reason}")))?.clone();
         let context = Arc::clone(&self.context);
         self.need()?.hold(&context, &mechanism)
     }

@@ -1,4 +1,5 @@
-//! The kernels of [`crate::DriverKernel`]: one source for both drivers (`gpu/own.cu`), and the PTX that was made of it (`cargo xtask kernels --nvrtc`).
+//! The kernels of [`crate::DriverKernel`]: one source for both drivers (`gpu/own.cu`), and the PTX that was
+//! made of it (`cargo xtask kernels --nvrtc`).
 
 use std::ffi::CStr;
 

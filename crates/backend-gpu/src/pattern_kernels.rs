@@ -1,6 +1,8 @@
-//! Filling device memory with a pattern, and comparing it with one, by kernels where the device has them: tried before anybody trusts them.
+//! Filling device memory with a pattern, and comparing it with one, by kernels where the device has them:
+//! tried before anybody trusts them.
 //!
-//! They run on the default stream, as blocking copies do, and are waited for by a blocking copy of one word back to the host.
+//! They run on the default stream, as blocking copies do, and are waited for by a blocking copy of one word
+//! back to the host.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -15,7 +17,8 @@ use crate::modules::{Kernels, Parameter};
 
 /// What the trial fills and compares: two pages.
 const TRIED_BYTES: usize = 8192;
-const TRIED: BytePattern = BytePattern::new(0x0123_4567_89ab_cdef).with_page_key(0xfedc_ba98_7654_3210).inverted();
+const TRIED: BytePattern =
+    BytePattern::new(0x0123_4567_89ab_cdef).with_page_key(0xfedc_ba98_7654_3210).inverted();
 /// Where the trial plants a wrong byte: in the first word of the second page.
 const WRONG: usize = 4096 + 5;
 
@@ -32,7 +35,8 @@ impl<D: Driver> PatternKernels<D> {
     /// # Errors
     /// Why they cannot be trusted.
     pub(crate) fn new(context: &Arc<Context<D>>, kernels: &Rc<Kernels<D>>) -> Result<Self, String> {
-        let scratch = DeviceMemory::new(context, TRIED_BYTES + 8).map_err(|error: DeviceError| error.to_string())?;
+        let scratch =
+            DeviceMemory::new(context, TRIED_BYTES + 8).map_err(|error: DeviceError| error.to_string())?;
         let tried = Self { kernels: Rc::clone(kernels), scratch };
         tried.try_out()?;
         Ok(tried)
@@ -45,12 +49,17 @@ impl<D: Driver> PatternKernels<D> {
         self.fill(&self.scratch, TRIED, words).map_err(text)?;
         self.scratch.read(0, &mut bytes).map_err(text)?;
         if let Err(wrong) = TRIED.compare(0, &bytes) {
-            return Err(format!("the device fills other bytes than the host, first at offset {}", wrong.offset));
+            return Err(format!(
+                "the device fills other bytes than the host, first at offset {}",
+                wrong.offset
+            ));
         }
         let expect = |found: Option<u64>, expected: Option<u64>| {
-            let said =
-                |word: Option<u64>| word.map_or("no difference".to_owned(), |word| format!("one at word {word}"));
-            let wrong = || format!("the device's comparison found {}, expected {}", said(found), said(expected));
+            let said = |word: Option<u64>| {
+                word.map_or("no difference".to_owned(), |word| format!("one at word {word}"))
+            };
+            let wrong =
+                || format!("the device's comparison found {}, expected {}", said(found), said(expected));
             if found == expected { Ok(()) } else { Err(wrong()) }
         };
         expect(self.compare(&self.scratch, TRIED, words).map_err(text)?, None)?;
@@ -62,7 +71,12 @@ impl<D: Driver> PatternKernels<D> {
     ///
     /// # Errors
     /// The call that failed.
-    pub(crate) fn fill(&self, area: &DeviceMemory<D>, pattern: BytePattern, words: u64) -> Result<(), CallError> {
+    pub(crate) fn fill(
+        &self,
+        area: &DeviceMemory<D>,
+        pattern: BytePattern,
+        words: u64,
+    ) -> Result<(), CallError> {
         if words == 0 {
             return Ok(());
         }
@@ -72,7 +86,8 @@ impl<D: Driver> PatternKernels<D> {
         self.kernels.run(DriverKernel::Fill, words, parameters, (&self.scratch, TRIED_BYTES)).map(drop)
     }
 
-    /// The index of the first of the area's `words` first words, which it must have, that is not the pattern's.
+    /// The index of the first of the area's `words` first words, which it must have, that is not the
+    /// pattern's.
     ///
     /// # Errors
     /// The call that failed.
@@ -90,7 +105,8 @@ impl<D: Driver> PatternKernels<D> {
         let [count, key, page_key, invert] = [words, key, page_key, invert].map(Parameter::Number);
         let lowest = Parameter::Area(&self.scratch, TRIED_BYTES);
         let parameters = [Parameter::Area(area, 0), count, key, page_key, invert, lowest];
-        let found = self.kernels.run(DriverKernel::Compare, words, parameters, (&self.scratch, TRIED_BYTES))?;
+        let found =
+            self.kernels.run(DriverKernel::Compare, words, parameters, (&self.scratch, TRIED_BYTES))?;
         Ok(Some(found).filter(|index| *index < words))
     }
 }

@@ -1,7 +1,8 @@
-//! Copies between the memories of two GPUs, or within one's, queued on a stream of the one that copies: by its copy engine, or by a kernel.
+//! Copies between the memories of two GPUs, or within one's, queued on a stream of the one that copies: by
+//! its copy engine, or by a kernel.
 //!
-//! Where that one can reach the other's memory, access is enabled first; elsewhere the driver stages the same call through host memory.
-//! Dropping opens the latch and waits; what could not be waited for is leaked.
+//! Where that one can reach the other's memory, access is enabled first; elsewhere the driver stages the same
+//! call through host memory. Dropping opens the latch and waits; what could not be waited for is leaked.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -85,7 +86,9 @@ impl<D: Driver> Area<D> {
         self.read(offset as usize, got)?;
         let expected = pattern.word(offset / 8).to_le_bytes();
         match got.iter().zip(expected).position(|(got, expected)| *got != expected) {
-            Some(at) => Ok(Some(Mismatch { offset: offset + at as u64, expected: expected[at], got: got[at] })),
+            Some(at) => {
+                Ok(Some(Mismatch { offset: offset + at as u64, expected: expected[at], got: got[at] }))
+            }
             None => Err(unsupported(
                 "comparing on the device",
                 format!("it found byte {offset} wrong, which reads back right"),
@@ -174,7 +177,8 @@ fn copy<'a, D: Driver>(
     let (from, to) = (&from.memory, &to.memory);
     move |stream: &Stream<D>| match kernels {
         Some(kernels) => {
-            let parameters = [Parameter::Area(to, 0), Parameter::Area(from, 0), Parameter::Number(bytes as u64)];
+            let parameters =
+                [Parameter::Area(to, 0), Parameter::Area(from, 0), Parameter::Number(bytes as u64)];
             kernels.launch(DriverKernel::Copy, copy_threads(bytes as u64), stream, parameters)
         }
         None => from.queue_copy(to, bytes, (&context, stream)),

@@ -26,8 +26,11 @@ impl<D: Driver> GpuPlatform<D> {
     /// # Errors
     /// [`DeviceError::NoDevice`], or the call that failed.
     pub fn new(driver: D, latch: LatchChoice) -> Result<Self, DeviceError> {
-        let facts =
-            PlatformFacts { kind: D::KIND, api_version: Some(driver.version()?), simulated: driver.simulation() };
+        let facts = PlatformFacts {
+            kind: D::KIND,
+            api_version: Some(driver.version()?),
+            simulated: driver.simulation(),
+        };
         let listed = enumerate::devices(&driver)?;
         let (handles, devices) = listed.into_iter().map(|listed| (listed.handle, listed.facts)).unzip();
         Ok(Self { driver: Arc::new(driver), facts, devices, handles, latch })

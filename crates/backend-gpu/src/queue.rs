@@ -1,10 +1,12 @@
-//! What copies and loads are queued on: a lane for each direction that moves at once, the latch that holds a batch back, and the time it is let go.
+//! What copies and loads are queued on: a lane for each direction that moves at once, the latch that holds a
+//! batch back, and the time it is let go.
 //!
-//! Streams come first; the latch and the marks' events are made by the first batch. With both directions at once, D2H has a second lane,
-//! which starts at the first one's start event: one latch, one origin for all marks.
+//! Streams come first; the latch and the marks' events are made by the first batch. With both directions at
+//! once, D2H has a second lane, which starts at the first one's start event: one latch, one origin for all
+//! marks.
 //!
-//! A queue knows whether something may still be in flight ([`Queue::settle`]), but owns none of the memory that is: whoever owns it asks
-//! before it lends or frees it.
+//! A queue knows whether something may still be in flight ([`Queue::settle`]), but owns none of the memory
+//! that is: whoever owns it asks before it lends or frees it.
 
 use std::sync::Arc;
 
@@ -70,7 +72,8 @@ impl<D: Driver> Queue<D> {
         self.second.iter_mut().for_each(Lane::forget);
     }
 
-    /// Opens the latch and waits for what is queued. After a failure something may still be in flight; a later call asks again.
+    /// Opens the latch and waits for what is queued. After a failure something may still be in flight; a
+    /// later call asks again.
     ///
     /// # Errors
     /// The call that failed, or an earlier asynchronous fault.
@@ -98,7 +101,11 @@ impl<D: Driver> Queue<D> {
     ///
     /// # Errors
     /// The call that failed.
-    pub(crate) fn hold(&mut self, context: &Arc<Context<D>>, mechanism: &Mechanism<D>) -> Result<(), DeviceError> {
+    pub(crate) fn hold(
+        &mut self,
+        context: &Arc<Context<D>>,
+        mechanism: &Mechanism<D>,
+    ) -> Result<(), DeviceError> {
         self.batch = None;
         self.first.reset()?;
         if let Some(second) = &mut self.second {
@@ -121,11 +128,12 @@ impl<D: Driver> Queue<D> {
         Ok(())
     }
 
-    /// Queues a round of the batch: `times` times what `queue` queues on the first lane's stream and, both ways, on the second's (one way the
-    /// two are the same).
+    /// Queues a round of the batch: `times` times what `queue` queues on the first lane's stream and, both
+    /// ways, on the second's (one way the two are the same).
     ///
     /// # Errors
-    /// [`DeviceError::Unsupported`] without a batch or for a round that does not fit it, or the call that failed.
+    /// [`DeviceError::Unsupported`] without a batch or for a round that does not fit it, or the call that
+    /// failed.
     ///
     pub(crate) fn enqueue(
         &mut self,
@@ -134,7 +142,9 @@ impl<D: Driver> Queue<D> {
         queue: impl Fn(&Stream<D>, &Stream<D>) -> Result<(), CallError>,
     ) -> Result<(), DeviceError> {
         let kind = if both_ways { Batch::BothWays } else { Batch::OneWay };
-        let (Some(batch), Some(gate)) = (self.batch, &self.gate) else { return Err(no_batch("queueing copies")) };
+        let (Some(batch), Some(gate)) = (self.batch, &self.gate) else {
+            return Err(no_batch("queueing copies"));
+        };
         if times == 0 {
             return Err(unsupported("a round of 0 copies", "a round has at least one"));
         }
@@ -190,9 +200,12 @@ impl<D: Driver> Queue<D> {
     /// Ends the batch, which must have been waited for: its marks.
     ///
     /// # Errors
-    /// [`DeviceError::Unsupported`] without a batch, [`DeviceError::TimedOut`] for a latch that let go by itself, or the call that failed.
+    /// [`DeviceError::Unsupported`] without a batch, [`DeviceError::TimedOut`] for a latch that let go by
+    /// itself, or the call that failed.
     pub(crate) fn finish(&mut self, marks: &mut Marks) -> Result<(), DeviceError> {
-        let (Some(_), Some(gate)) = (self.batch.take(), &self.gate) else { return Err(no_batch("finishing a batch")) };
+        let (Some(_), Some(gate)) = (self.batch.take(), &self.gate) else {
+            return Err(no_batch("finishing a batch"));
+        };
         if gate.latch.gave_up() {
             let limit_ms = SPIN_LIMIT.as_millis() as u64;
             return Err(DeviceError::TimedOut { what: "holding copies back until the release", limit_ms });

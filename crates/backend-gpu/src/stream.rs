@@ -11,7 +11,8 @@ use crate::driver::Driver;
 use crate::in_flight::{Moment, Progress};
 
 /// What is said with a failure of a wait.
-const KEPT: &str = "what was queued may still run, so its memory and kernels are kept until this process ends";
+const KEPT: &str =
+    "what was queued may still run, so its memory and kernels are kept until this process ends";
 
 /// A queue of the device.
 pub(crate) struct Stream<D: Driver> {
@@ -86,7 +87,8 @@ impl<D: Driver> Drop for Stream<D> {
             // A driver may wait for what is queued, or not; the context stays.
             std::mem::forget(Arc::clone(&self.context));
         } else if let Ok(driver) = self.context.enter() {
-            // SAFETY: made in `new`, destroyed once, and nothing is queued. A failure leaves a leak that ends with the process.
+            // SAFETY: made in `new`, destroyed once, and nothing is queued. A failure leaves a leak that ends
+            // with the process.
             let _ = unsafe { driver.stream_destroy(self.handle) };
         }
     }
@@ -132,9 +134,9 @@ impl<D: Driver> Event<D> {
         unsafe { driver.event_query(self.handle) }
     }
 
-    /// From `earlier` to this one in nanoseconds; both must have been reached. The drivers' unit is a `float` of
-    /// milliseconds with a resolution of about 0.5 µs: over long spans the float is the coarser of the two, so sum short
-    /// ones.
+    /// From `earlier` to this one in nanoseconds; both must have been reached. The drivers' unit is a `float`
+    /// of milliseconds with a resolution of about 0.5 µs: over long spans the float is the coarser of the
+    /// two, so sum short ones.
     ///
     /// # Errors
     /// The call that failed.

@@ -1,4 +1,5 @@
-//! The numbers by which a latch is closed and opened: the device goes on once the word has reached its ticket.
+//! The numbers by which a latch is closed and opened: the device goes on once the word has reached its
+//! ticket.
 //!
 //! No word is ever reset, so a wait that is late still sees an open latch.
 
@@ -22,7 +23,8 @@ impl Tickets {
         may_go.store(self.newest, Ordering::Release);
     }
 
-    /// Whether the newest ticket's wait ended by itself before it was let go; `gave_up` holds the last of which that is so.
+    /// Whether the newest ticket's wait ended by itself before it was let go; `gave_up` holds the last of
+    /// which that is so.
     pub(crate) fn gave_up(&self, gave_up: &AtomicU32) -> bool {
         gave_up.load(Ordering::Acquire) == self.newest
     }

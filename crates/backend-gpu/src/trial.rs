@@ -1,6 +1,6 @@
-//! Runs the device contract's checks on this machine's driver and writes what it found: with each latch in turn, or with those
-//! named (`auto`, `stream-wait`, `spin-kernel`, `none`), and all checks or those with a word in their name that is given as `check=WORD`. The
-//! `conformance` program of each backend.
+//! Runs the device contract's checks on this machine's driver and writes what it found: with each latch in
+//! turn, or with those named (`auto`, `stream-wait`, `spin-kernel`, `none`), and all checks or those with a
+//! word in their name that is given as `check=WORD`. The `conformance` program of each backend.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -20,8 +20,9 @@ const LATCHES: [(&str, LatchChoice); 4] = [
     ("none", LatchChoice::None),
 ];
 
-/// Runs the checks `asked` for with the latches `asked` for, or with all. The exit code is 1 when a check failed or a latch that was asked for
-/// could not be had or no check has such a word, and 77 when there is no driver or device.
+/// Runs the checks `asked` for with the latches `asked` for, or with all. The exit code is 1 when a check
+/// failed or a latch that was asked for could not be had or no check has such a word, and 77 when there is no
+/// driver or device.
 ///
 /// # Errors
 /// `out` cannot be written.
@@ -67,7 +68,9 @@ pub fn run<D: Driver>(
             let device = finding.device.map_or("platform".to_owned(), |id| id.to_string());
             match finding.outcome {
                 CheckOutcome::Passed => writeln!(out, "passed  {device}  {}", finding.check)?,
-                CheckOutcome::Skipped(reason) => writeln!(out, "skipped {device}  {}: {reason}", finding.check)?,
+                CheckOutcome::Skipped(reason) => {
+                    writeln!(out, "skipped {device}  {}: {reason}", finding.check)?
+                }
                 CheckOutcome::Failed(text) => {
                     failed += 1;
                     writeln!(out, "FAILED  {device}  {}: {text}", finding.check)?;
@@ -81,12 +84,15 @@ pub fn run<D: Driver>(
     Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Writes the devices that the driver shows, or why there are none: the `probe` program of each backend. Makes no context. The
-/// exit code is 1 where there is none.
+/// Writes the devices that the driver shows, or why there are none: the `probe` program of each backend.
+/// Makes no context. The exit code is 1 where there is none.
 ///
 /// # Errors
 /// `out` cannot be written.
-pub fn probe<D: Driver>(found: Result<GpuPlatform<D>, DeviceError>, out: &mut impl Write) -> io::Result<ExitCode> {
+pub fn probe<D: Driver>(
+    found: Result<GpuPlatform<D>, DeviceError>,
+    out: &mut impl Write,
+) -> io::Result<ExitCode> {
     match found {
         Ok(platform) => {
             writeln!(out, "{:?}", platform.facts())?;

@@ -1,7 +1,9 @@
-//! Runs the device contract's checks on the HIP of this machine and prints what it found: with each latch that there is for HIP in
-//! turn, or with those named as arguments (`auto`, `stream-wait`, `spin-kernel`, `none`).
+//! Runs the device contract's checks on the HIP of this machine and prints what it found: with each latch
+//! that there is for HIP in turn, or with those named as arguments (`auto`, `stream-wait`, `spin-kernel`,
+//! `none`).
 //!
-//! Exit code 1 when a check failed or a latch that was asked for could not be had; 77 when there is no HIP or no device.
+//! Exit code 1 when a check failed or a latch that was asked for could not be had; 77 when there is no HIP or
+//! no device.
 
 use std::process::ExitCode;
 use std::{env, io};

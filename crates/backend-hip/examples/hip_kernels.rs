@@ -1,5 +1,5 @@
-//! Compiles the kernels with ROCm's compiler for the architectures named as arguments (`gfx90a`, `gfx942`), no GPU needed, and prints how many bytes
-//! of code each makes and how long that took.
+//! Compiles the kernels with ROCm's compiler for the architectures named as arguments (`gfx90a`, `gfx942`),
+//! no GPU needed, and prints how many bytes of code each makes and how long that took.
 //!
 //! Exit code 1 when one does not compile, 77 when there is no such compiler here.
 

@@ -1,7 +1,7 @@
 //! HIP's functions: names, signatures, result codes. Nothing here knows what they are used for.
 //!
-//! The signatures are held against the header's declarations (`bindings`) by the compiler. Since when a function is there is the version
-//! that ROCm's library gives its symbol.
+//! The signatures are held against the header's declarations (`bindings`) by the compiler. Since when a
+//! function is there is the version that ROCm's library gives its symbol.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::ptr;
@@ -11,14 +11,15 @@ use device::{CallError, DeviceError};
 use libloading::Library;
 
 use crate::bindings::{
-    self, hipDevice_t, hipDeviceAttribute_t, hipDeviceptr_t, hipError_t, hipError_t_hipErrorUnknown, hipEvent_t,
-    hipFunction_t, hipModule_t, hipStream_t, hipUUID,
+    self, hipDevice_t, hipDeviceAttribute_t, hipDeviceptr_t, hipError_t, hipError_t_hipErrorUnknown,
+    hipEvent_t, hipFunction_t, hipModule_t, hipStream_t, hipUUID,
 };
 
 type TextOf = unsafe extern "C" fn(hipError_t) -> *const c_char;
 type WaitValue32 = unsafe extern "C" fn(hipStream_t, *mut c_void, u32, c_uint, u32) -> hipError_t;
 type ExtMalloc = unsafe extern "C" fn(*mut *mut c_void, usize, c_uint) -> hipError_t;
-/// `hipError_t hipMemcpyBatchAsync(void **dsts, void **srcs, size_t *sizes, size_t count, hipMemcpyAttributes *attrs, size_t *attrsIdxs, size_t numAttrs, size_t *failIdx, hipStream_t)`.
+/// `hipError_t hipMemcpyBatchAsync(void **dsts, void **srcs, size_t *sizes, size_t count, hipMemcpyAttributes
+/// *attrs, size_t *attrsIdxs, size_t numAttrs, size_t *failIdx, hipStream_t)`.
 type Batch = unsafe extern "C" fn(
     *mut *mut c_void,
     *mut *mut c_void,
@@ -141,7 +142,8 @@ impl Api {
         let text = |name| unsafe { optional::<TextOf>(library, name) };
         let texts = Texts { name: text("hipGetErrorName"), description: text("hipGetErrorString") };
         // SAFETY: as above.
-        let init: unsafe extern "C" fn(c_uint) -> hipError_t = unsafe { required(library, "hipInit", "ROCm 4.2") }?;
+        let init: unsafe extern "C" fn(c_uint) -> hipError_t =
+            unsafe { required(library, "hipInit", "ROCm 4.2") }?;
         // SAFETY: hipInit may be called by any thread and more than once; the flags must be 0.
         let code = unsafe { init(0) };
         if code != 0 {
@@ -178,19 +180,25 @@ impl Api {
         self.batch.is_some()
     }
 
-    /// Queues copies from `from[i]` to `to[i]`, in no order among themselves and after what is on the stream. HIP takes no attributes for them yet.
+    /// Queues copies from `from[i]` to `to[i]`, in no order among themselves and after what is on the stream.
+    /// HIP takes no attributes for them yet.
     ///
     /// # Errors
     /// What it answered.
     ///
     /// # Safety
     /// The addresses and lengths must be what queued copies take, all until the stream was waited for.
-    pub(crate) unsafe fn memcpy_batch(&self, batch: &mut CopyBatch, stream: hipStream_t) -> Result<(), CallError> {
+    pub(crate) unsafe fn memcpy_batch(
+        &self,
+        batch: &mut CopyBatch,
+        stream: hipStream_t,
+    ) -> Result<(), CallError> {
         let CopyBatch { to, from, bytes } = batch;
         let (count, mut failed) = (to.len().min(from.len()).min(bytes.len()), 0);
         let (to, from, bytes) = (to.as_mut_ptr().cast(), from.as_mut_ptr().cast(), bytes.as_mut_ptr());
         let code = match self.batch {
-            // SAFETY: the arrays have `count` entries, words that are addresses; the rest is the caller's word.
+            // SAFETY: the arrays have `count` entries, words that are addresses; the rest is the caller's
+            // word.
             Some(call) => unsafe {
                 call(to, from, bytes, count, ptr::null_mut(), ptr::null_mut(), 0, &raw mut failed, stream)
             },
@@ -289,8 +297,8 @@ impl Api {
     }
 }
 
-/// ROCm's UUID is 16 characters, the digits of the GPU's unique id, or `XX` where there is none (HSA's HSA_AMD_AGENT_INFO_UUID). Bytes
-/// that are no characters are spelled as other vendors spell them.
+/// ROCm's UUID is 16 characters, the digits of the GPU's unique id, or `XX` where there is none (HSA's
+/// HSA_AMD_AGENT_INFO_UUID). Bytes that are no characters are spelled as other vendors spell them.
 fn spelled(bytes: [u8; 16]) -> Option<String> {
     let text = bytes.iter().position(|byte| *byte == 0).map_or(&bytes[..], |end| &bytes[..end]);
     if text.is_empty() && bytes != [0; 16] || !text.iter().all(u8::is_ascii_alphanumeric) {
@@ -309,7 +317,8 @@ impl Texts {
             (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
         };
         // It gives any code that it does not know the name of another one.
-        let name = ask(self.name).filter(|name| name != "hipErrorUnknown" || code == hipError_t_hipErrorUnknown);
+        let name =
+            ask(self.name).filter(|name| name != "hipErrorUnknown" || code == hipError_t_hipErrorUnknown);
         let text = name.as_ref().and_then(|_| ask(self.description));
         call_error(call, code.cast_signed().into(), name, text)
     }

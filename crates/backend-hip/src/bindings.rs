@@ -1,4 +1,5 @@
-//! HIP's declarations, from ROCm's `hip/hip_runtime_api.h` and `hip/hiprtc.h` by `cargo xtask bindings`: do not edit. The functions are never linked.
+//! HIP's declarations, from ROCm's `hip/hip_runtime_api.h` and `hip/hiprtc.h` by `cargo xtask bindings`: do
+//! not edit. The functions are never linked.
 
 pub const hipStreamNonBlocking: u32 = 1;
 pub const hipEventDefault: u32 = 0;
@@ -108,8 +109,11 @@ unsafe extern "C" {
     pub fn hipDeviceGet(device: *mut hipDevice_t, ordinal: ::core::ffi::c_int) -> hipError_t;
 }
 unsafe extern "C" {
-    pub fn hipDeviceGetName(name: *mut ::core::ffi::c_char, len: ::core::ffi::c_int, device: hipDevice_t)
-    -> hipError_t;
+    pub fn hipDeviceGetName(
+        name: *mut ::core::ffi::c_char,
+        len: ::core::ffi::c_int,
+        device: hipDevice_t,
+    ) -> hipError_t;
 }
 unsafe extern "C" {
     pub fn hipDeviceGetUuid(uuid: *mut hipUUID, device: hipDevice_t) -> hipError_t;
@@ -159,7 +163,11 @@ unsafe extern "C" {
     pub fn hipStreamSynchronize(stream: hipStream_t) -> hipError_t;
 }
 unsafe extern "C" {
-    pub fn hipStreamWaitEvent(stream: hipStream_t, event: hipEvent_t, flags: ::core::ffi::c_uint) -> hipError_t;
+    pub fn hipStreamWaitEvent(
+        stream: hipStream_t,
+        event: hipEvent_t,
+        flags: ::core::ffi::c_uint,
+    ) -> hipError_t;
 }
 unsafe extern "C" {
     pub fn hipStreamWaitValue32(
@@ -196,7 +204,11 @@ unsafe extern "C" {
     ) -> hipError_t;
 }
 unsafe extern "C" {
-    pub fn hipHostMalloc(ptr: *mut *mut ::core::ffi::c_void, size: usize, flags: ::core::ffi::c_uint) -> hipError_t;
+    pub fn hipHostMalloc(
+        ptr: *mut *mut ::core::ffi::c_void,
+        size: usize,
+        flags: ::core::ffi::c_uint,
+    ) -> hipError_t;
 }
 unsafe extern "C" {
     pub fn hipHostGetDevicePointer(
@@ -254,7 +266,10 @@ unsafe extern "C" {
     ) -> hipError_t;
 }
 unsafe extern "C" {
-    pub fn hipDeviceEnablePeerAccess(peerDeviceId: ::core::ffi::c_int, flags: ::core::ffi::c_uint) -> hipError_t;
+    pub fn hipDeviceEnablePeerAccess(
+        peerDeviceId: ::core::ffi::c_int,
+        flags: ::core::ffi::c_uint,
+    ) -> hipError_t;
 }
 unsafe extern "C" {
     pub fn hipMemcpyPeerAsync(

@@ -1,7 +1,8 @@
 //! ROCm's compiler at run time (hiprtc): source text in, code for the calling thread's device out.
 //!
-//! Up to ROCm 6 its functions are in HIP's own library, since ROCm 7 in one of their own; it is opened when a kernel is first asked for. Without an
-//! architecture among its options it compiles for the device that is current.
+//! Up to ROCm 6 its functions are in HIP's own library, since ROCm 7 in one of their own; it is opened when a
+//! kernel is first asked for. Without an architecture among its options it compiles for the device that is
+//! current.
 
 use std::ffi::{CStr, c_char, c_int};
 use std::ptr;
@@ -117,7 +118,13 @@ impl Compiler {
     }
 
     /// The bytes of which one function tells the size and another gives all.
-    fn given(&self, program: hiprtcProgram, call: &str, size_of: SizeOf, get: Get) -> Result<Vec<u8>, String> {
+    fn given(
+        &self,
+        program: hiprtcProgram,
+        call: &str,
+        size_of: SizeOf,
+        get: Get,
+    ) -> Result<Vec<u8>, String> {
         let mut size = 0_usize;
         // SAFETY: the program is live and the size valid to write.
         self.check(call, unsafe { size_of(program, &raw mut size) })?;

@@ -1,7 +1,8 @@
-//! HIP's functions as the shared files call them: flags, out-parameters, the current device. 460 lines because the driver is one trait, each call with why it is sound.
+//! HIP's functions as the shared files call them: flags, out-parameters, the current device.
+//! Some 480 lines because the driver is one trait, each call with why it is sound.
 //!
-//! HIP has no contexts to retain: each device has its primary context as long as the process lives, and a thread says which device
-//! it means.
+//! HIP has no contexts to retain: each device has its primary context as long as the process lives, and a
+//! thread says which device it means.
 
 use std::convert::Infallible;
 use std::ffi::{c_int, c_void};
@@ -17,9 +18,10 @@ use crate::bindings::{
     hipDeviceAttribute_t_hipDeviceAttributeConcurrentManagedAccess as CONCURRENT_MANAGED_ACCESS,
     hipDeviceAttribute_t_hipDeviceAttributeIntegrated as INTEGRATED,
     hipDeviceAttribute_t_hipDeviceAttributePageableMemoryAccess as PAGEABLE_MEMORY_ACCESS, hipDeviceptr_t,
-    hipError_t_hipErrorOperatingSystem, hipError_t_hipErrorOutOfMemory, hipError_t_hipErrorPeerAccessAlreadyEnabled,
-    hipEvent_t, hipEventDefault, hipHostMallocNumaUser, hipHostMallocPortable, hipHostRegisterPortable,
-    hipMallocSignalMemory, hipStream_t, hipStreamNonBlocking, hipStreamWaitValueGte,
+    hipError_t_hipErrorOperatingSystem, hipError_t_hipErrorOutOfMemory,
+    hipError_t_hipErrorPeerAccessAlreadyEnabled, hipEvent_t, hipEventDefault, hipHostMallocNumaUser,
+    hipHostMallocPortable, hipHostRegisterPortable, hipMallocSignalMemory, hipStream_t, hipStreamNonBlocking,
+    hipStreamWaitValueGte,
 };
 use crate::kernels::Kernels;
 use crate::{NO_DEVICE, absence, partition};
@@ -28,11 +30,12 @@ use crate::{NO_DEVICE, absence, partition};
 const TO_THE_HOST: hipDevice_t = -1;
 /// The size of signal memory, and the only one that hipExtMallocWithFlags lends.
 const SIGNAL_BYTES: usize = 8;
-/// Without `NumaUser` HIP puts pinned memory on the node nearest the device, whatever the thread's memory policy says.
+/// Without `NumaUser` HIP puts pinned memory on the node nearest the device, whatever the thread's memory
+/// policy says.
 const HOST_MALLOC: u32 = hipHostMallocPortable | hipHostMallocNumaUser;
 
-// SAFETY: HIP's handles may be passed to its functions by any thread (HIP documentation, "Multi-device management"); each method
-// is the function of its name.
+// SAFETY: HIP's handles may be passed to its functions by any thread (HIP documentation, "Multi-device
+// management"); each method is the function of its name.
 unsafe impl Driver for Api {
     const KIND: PlatformKind = PlatformKind::Hip;
     const OUT_OF_MEMORY: i64 = hipError_t_hipErrorOutOfMemory as i64;
@@ -154,7 +157,8 @@ unsafe impl Driver for Api {
     }
 
     unsafe fn context_set_current(&self, context: Option<hipDevice_t>) -> Result<(), CallError> {
-        // SAFETY: a number is checked by HIP. That no device is current cannot be said, and nothing is lost by it.
+        // SAFETY: a number is checked by HIP. That no device is current cannot be said, and nothing is lost
+        // by it.
         context.map_or(Ok(()), |device| unsafe { self.set_device(device) })
     }
 
@@ -208,7 +212,9 @@ unsafe impl Driver for Api {
             return Err("this HIP has no hipMallocManaged or no hipMemPrefetchAsync".to_owned());
         }
         let (what, why) = match kind {
-            MemoryKind::Managed => (CONCURRENT_MANAGED_ACCESS, "its pages do not move while both sides use them"),
+            MemoryKind::Managed => {
+                (CONCURRENT_MANAGED_ACCESS, "its pages do not move while both sides use them")
+            }
             _ => (PAGEABLE_MEMORY_ACCESS, "it does not read and write what malloc gives"),
         };
         // SAFETY: the out-parameter is valid to write.
@@ -282,7 +288,9 @@ unsafe impl Driver for Api {
 
     fn stream_create(&self) -> Result<hipStream_t, CallError> {
         // SAFETY: the out-parameter is valid to write.
-        given(ptr::null_mut(), |stream| unsafe { self.stream_create_with_flags(stream, hipStreamNonBlocking) })
+        given(ptr::null_mut(), |stream| unsafe {
+            self.stream_create_with_flags(stream, hipStreamNonBlocking)
+        })
     }
 
     unsafe fn stream_destroy(&self, stream: hipStream_t) -> Result<(), CallError> {
@@ -331,7 +339,8 @@ unsafe impl Driver for Api {
     }
 
     fn words_alloc(&self) -> Result<(*mut c_void, hipDeviceptr_t), DeviceError> {
-        // Signal memory is the one kind that hipStreamWaitValue32 is documented to wait on. Host and device share its address.
+        // Signal memory is the one kind that hipStreamWaitValue32 is documented to wait on. Host and device
+        // share its address.
         let mut words: *mut c_void = ptr::null_mut();
         // SAFETY: the out-parameter is valid to write.
         unsafe { self.ext_malloc(&raw mut words, SIGNAL_BYTES, hipMallocSignalMemory) }?;
@@ -345,8 +354,12 @@ unsafe impl Driver for Api {
 
     fn stream_can_wait(&self, device: hipDevice_t) -> Result<(), String> {
         // SAFETY: the out-parameter is valid to write.
-        match given(0, |value| unsafe { self.device_get_attribute(value, CAN_USE_STREAM_WAIT_VALUE, device) }) {
-            Ok(0) => Err("the device says that it has none (hipDeviceAttributeCanUseStreamWaitValue is 0)".to_owned()),
+        match given(0, |value| unsafe { self.device_get_attribute(value, CAN_USE_STREAM_WAIT_VALUE, device) })
+        {
+            Ok(0) => {
+                Err("the device says that it has none (hipDeviceAttributeCanUseStreamWaitValue is 0)"
+                    .to_owned())
+            }
             // A version that does not know the attribute is tried.
             _ => Ok(()),
         }
@@ -363,7 +376,8 @@ unsafe impl Driver for Api {
     }
 
     fn spin_kernel_load(&self) -> Result<Infallible, DeviceError> {
-        let reason = "numabench has no such kernel for HIP, whose streams wait for a word since ROCm 4.4".to_owned();
+        let reason =
+            "numabench has no such kernel for HIP, whose streams wait for a word since ROCm 4.4".to_owned();
         Err(DeviceError::Unsupported { what: "a kernel that spins", reason })
     }
 

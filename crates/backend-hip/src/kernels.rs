@@ -1,4 +1,5 @@
-//! The kernels (`backend_gpu::own_source`): compiled for a kind of device when the first of that kind is opened, loaded for each.
+//! The kernels (`backend_gpu::own_source`): compiled for a kind of device when the first of that kind is
+//! opened, loaded for each.
 
 use std::ffi::CStr;
 use std::ptr;
@@ -26,7 +27,8 @@ pub struct Kernels {
 }
 
 impl Kernels {
-    /// Compiles numabench's own for the current device, unless that was done for one of its name, and loads them.
+    /// Compiles numabench's own for the current device, unless that was done for one of its name, and loads
+    /// them.
     ///
     /// # Errors
     /// As [`Kernels::of_source`].
@@ -34,14 +36,21 @@ impl Kernels {
         Self::of_source(api, SOURCE, &DriverKernel::ALL.map(DriverKernel::name))
     }
 
-    /// Compiles a source for the current device, unless that was done for one of its name, and loads its kernels.
+    /// Compiles a source for the current device, unless that was done for one of its name, and loads its
+    /// kernels.
     ///
     /// # Errors
     /// [`DeviceError::Unsupported`] where they cannot be compiled, or the call that failed.
-    pub(crate) fn of_source(api: &Api, source: &'static CStr, kernels: &[&CStr]) -> Result<Self, DeviceError> {
+    pub(crate) fn of_source(
+        api: &Api,
+        source: &'static CStr,
+        kernels: &[&CStr],
+    ) -> Result<Self, DeviceError> {
         let name = current_name(api)?;
         let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = compiled.iter().find_map(|(of, text, code)| (*of == name && *text == source).then(|| code.clone()));
+        let known = compiled
+            .iter()
+            .find_map(|(of, text, code)| (*of == name && *text == source).then(|| code.clone()));
         let code = known.unwrap_or_else(|| {
             let code = Compiler::find(api.library).and_then(|compiler| compiler.compile(source, &[]));
             compiled.push((name, source, code.clone()));
@@ -53,10 +62,12 @@ impl Kernels {
 
     fn of(api: &Api, code: &[u8], kernels: &[&CStr]) -> Result<Self, CallError> {
         // SAFETY: code that the compiler gave whole; the out-parameter is valid to write.
-        let module = given(ptr::null_mut(), |module| unsafe { api.module_load_data(module, code.as_ptr().cast()) })?;
+        let module =
+            given(ptr::null_mut(), |module| unsafe { api.module_load_data(module, code.as_ptr().cast()) })?;
         let mut loaded = Self { module, functions: vec![ptr::null_mut(); kernels.len()] };
         for (function, kernel) in loaded.functions.iter_mut().zip(kernels) {
-            // SAFETY: the module was just loaded; the name ends with a zero byte; `function` is valid to write.
+            // SAFETY: the module was just loaded; the name ends with a zero byte; `function` is valid to
+            // write.
             if let Err(error) = unsafe { api.module_get_function(function, module, kernel.as_ptr()) } {
                 // SAFETY: loaded above, and nothing of it runs.
                 let _ = unsafe { loaded.unload(api) };
@@ -83,8 +94,11 @@ impl Kernels {
     ) -> Result<(), CallError> {
         let (function, mut given) = (self.functions[kernel], parameters(words));
         let (given, extra) = (given.as_mut_ptr(), ptr::null_mut());
-        // SAFETY: each kernel takes words only, as many as the caller gives; the driver copies them before it returns. The rest is the caller's word.
-        unsafe { api.module_launch_kernel(function, grid.blocks, 1, 1, grid.threads, 1, 1, 0, stream, given, extra) }
+        // SAFETY: each kernel takes words only, as many as the caller gives; the driver copies them before it
+        // returns. The rest is the caller's word.
+        unsafe {
+            api.module_launch_kernel(function, grid.blocks, 1, 1, grid.threads, 1, 1, 0, stream, given, extra)
+        }
     }
 
     /// Unloads them.

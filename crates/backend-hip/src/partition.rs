@@ -1,8 +1,9 @@
 //! Partitions of one GPU, told apart by the function of its PCI address.
 //!
-//! A partitioned MI300 is one function on the bus and several devices of HIP. ROCm SMI's own way to name them is the partition's
-//! number as the address's function; versions of HIP differ in whether hipDeviceGetPCIBusId follows it. Where it does not, the
-//! devices of one address are numbered here in HIP's order, which is that of the partitions.
+//! A partitioned MI300 is one function on the bus and several devices of HIP. ROCm SMI's own way to name them
+//! is the partition's number as the address's function; versions of HIP differ in whether
+//! hipDeviceGetPCIBusId follows it. Where it does not, the devices of one address are numbered here in HIP's
+//! order, which is that of the partitions.
 //!
 //! Left out: partitions that a variable hides. The first that is left is then number 0, whichever it is.
 
@@ -11,8 +12,8 @@ use stats::PciAddress;
 /// The last function a PCI address can have.
 const LAST: u8 = 7;
 
-/// Gives the second and further devices of one address the functions that follow, as long as there are any. `addresses` is in HIP's
-/// order.
+/// Gives the second and further devices of one address the functions that follow, as long as there are any.
+/// `addresses` is in HIP's order.
 pub(crate) fn tell_apart(addresses: &mut [PciAddress]) {
     for at in 1..addresses.len() {
         let (before, rest) = addresses.split_at_mut(at);

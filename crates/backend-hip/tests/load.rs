@@ -1,9 +1,9 @@
-//! HIP's library, found, missing, broken, lacking functions, or a stand-in: each in a process of its own, as the loader reads
-//! `LD_LIBRARY_PATH` when a process starts.
+//! HIP's library, found, missing, broken, lacking functions, or a stand-in: each in a process of its own, as
+//! the loader reads `LD_LIBRARY_PATH` when a process starts.
 //!
-//! The stand-ins are the workspace's `tests/fake-driver`, whole or without some of its functions. What runs are the crate's examples:
-//! `hip_probe` lists devices, `hip_conformance` runs the device contract's checks, `hip_kernels` compiles the kernels. ROCm's own library is used
-//! where this machine has one.
+//! The stand-ins are the workspace's `tests/fake-driver`, whole or without some of its functions. What runs
+//! are the crate's examples: `hip_probe` lists devices, `hip_conformance` runs the device contract's checks,
+//! `hip_kernels` compiles the kernels. ROCm's own library is used where this machine has one.
 
 #![allow(clippy::print_stderr, reason = "a test that skips something says so")]
 
@@ -50,14 +50,20 @@ fn example(name: &str) -> PathBuf {
     let test = env::current_exe().expect("the test's own path");
     let built = test.parent().and_then(Path::parent).map(|target| target.join("examples").join(name));
     let built = built.expect("tests lie in target/PROFILE/deps");
-    assert!(built.exists(), "{} is not there: cargo build -p numabench-backend-hip --examples", built.display());
+    assert!(
+        built.exists(),
+        "{} is not there: cargo build -p numabench-backend-hip --examples",
+        built.display()
+    );
     built
 }
 
 /// Runs an example; without a folder of libraries it finds the machine's own.
 fn run(name: &str, args: &[&str], libraries: Option<&Path>, told: &[(&str, &str)]) -> Output {
     let mut command = Command::new(example(name));
-    for variable in ["ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"] {
+    for variable in
+        ["ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"]
+    {
         command.env_remove(variable);
     }
     if let Some(libraries) = libraries {
@@ -66,7 +72,8 @@ fn run(name: &str, args: &[&str], libraries: Option<&Path>, told: &[(&str, &str)
     command.args(args).envs(told.iter().copied()).output().expect("the example runs")
 }
 
-/// What `hip_probe` prints; it must end by itself with exit code 1 (a signal has none) and without a word on stderr.
+/// What `hip_probe` prints; it must end by itself with exit code 1 (a signal has none) and without a word on
+/// stderr.
 fn refused(libraries: &Path, told: &[(&str, &str)]) -> String {
     let output = run("hip_probe", &[], Some(libraries), told);
     let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -118,9 +125,13 @@ fn a_hip_without_devices_says_what_hides_them() {
     let hidden = refused(&fake(), &[("ROCR_VISIBLE_DEVICES", "0"), ("HIP_VISIBLE_DEVICES", "7")]);
     assert!(none.contains("NoDevice") && hidden.contains("NoDevice"), "{none}{hidden}");
     // What to look at depends on whether this machine's kernel has AMD's driver.
-    let cause =
-        |text: &str| text.lines().last().and_then(|line| line.rsplit_once(": ")).map(|(cause, _)| cause.to_owned());
-    insta::assert_snapshot!("without_devices", [none, hidden].map(|text| cause(&text).unwrap_or_default()).join("\n"));
+    let cause = |text: &str| {
+        text.lines().last().and_then(|line| line.rsplit_once(": ")).map(|(cause, _)| cause.to_owned())
+    };
+    insta::assert_snapshot!(
+        "without_devices",
+        [none, hidden].map(|text| cause(&text).unwrap_or_default()).join("\n")
+    );
 }
 
 #[test]
@@ -157,7 +168,10 @@ fn rocms_own_library_without_a_gpu_shows_no_device_and_ends_with_77() {
         return;
     }
     assert_eq!(output.status.code(), Some(77), "{text}{errors}");
-    assert!(text.contains("the HIP driver shows no device: hip") && text.contains(" says so (code 10"), "{text}");
+    assert!(
+        text.contains("the HIP driver shows no device: hip") && text.contains(" says so (code 10"),
+        "{text}"
+    );
     assert!(errors.is_empty(), "{errors}");
 }
 
@@ -219,7 +233,8 @@ fn the_kernels_are_compiled_once_for_all_devices_of_a_name_even_in_vain() {
         let told = [("FAKE_CALLS", calls.to_str().expect("a name of letters")), ("FAKE_FAULTS", faults)];
         conforms_in(&["none", "check=opened"], &fake(), &told);
         let counted = fs::read_to_string(calls).expect("what was called");
-        let count = |call: &str| counted.lines().find_map(|line| line.strip_prefix(call)?.trim().parse::<u32>().ok());
+        let count =
+            |call: &str| counted.lines().find_map(|line| line.strip_prefix(call)?.trim().parse::<u32>().ok());
         assert!(count("hipGetDevice ").is_some_and(|opened| opened > 2), "{counted}");
         assert_eq!(count("hiprtcCompileProgram "), Some(1), "{counted}");
     }

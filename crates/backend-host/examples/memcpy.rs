@@ -1,5 +1,5 @@
-//! The host backend beside a plain memcpy of the same size, in turns, so that both see the same machine: GB/s of each and their
-//! ratio, for a few sizes. Arguments: sizes in bytes.
+//! The host backend beside a plain memcpy of the same size, in turns, so that both see the same machine: GB/s
+//! of each and their ratio, for a few sizes. Arguments: sizes in bytes.
 
 use std::error::Error;
 use std::io::{self, Write};
@@ -40,7 +40,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             memory.bytes_mut().fill(1);
             Box::new(memory)
         };
-        let mut copier = device.copier(HostPair { source: Some(heap()), destination: Some(heap()) }, false)?;
+        let mut copier =
+            device.copier(HostPair { source: Some(heap()), destination: Some(heap()) }, false)?;
         let (from, mut to) = (heap(), heap());
         let repeats = ((256 << 20) / bytes).clamp(1, 4096);
         let (mut h2d, mut d2h, mut plain) = (Vec::new(), Vec::new(), Vec::new());
@@ -55,7 +56,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         let (h2d, d2h, plain) = (median(h2d), median(d2h), median(plain));
         writeln!(
             out,
-            "{bytes:>10} bytes: H2D {h2d:.2}, D2H {d2h:.2}, memcpy {plain:.2} GB/s; H2D/memcpy {:.3}, D2H/memcpy {:.3}",
+            "{bytes:>10} bytes: H2D {h2d:.2}, D2H {d2h:.2}, memcpy {plain:.2} GB/s; H2D/memcpy {:.3}, \
+             D2H/memcpy {:.3}",
             h2d / plain,
             d2h / plain
         )?;

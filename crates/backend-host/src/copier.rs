@@ -1,5 +1,5 @@
-//! Copies by the calling thread. A copy is one call of the C library's memcpy, as a program's own would be. Patterns are written and
-//! compared by it too, where they lie: the device's memory is the host's.
+//! Copies by the calling thread. A copy is one call of the C library's memcpy, as a program's own would be.
+//! Patterns are written and compared by it too, where they lie: the device's memory is the host's.
 
 use device::{Area, BytePattern, Copier, DeviceError, Direction, HostPair, Marks};
 
@@ -121,7 +121,12 @@ impl Copier for HostCopier {
         Ok(())
     }
 
-    fn compare(&mut self, area: Area, pattern: BytePattern, bytes: usize) -> Result<Option<u64>, DeviceError> {
+    fn compare(
+        &mut self,
+        area: Area,
+        pattern: BytePattern,
+        bytes: usize,
+    ) -> Result<Option<u64>, DeviceError> {
         let compared = pattern.compare(0, self.area(area, bytes)?);
         Ok(compared.err().map(|difference| difference.offset & !7))
     }

@@ -1,8 +1,8 @@
 //! How much memory a node has free.
 //!
-//! The kernel gives no "available" figure per node, so it is what is free and what the page cache would give back, as
-//! /proc/meminfo's MemAvailable is at its core (kernel documentation, filesystems/proc.rst). A cgroup's memory limit is not
-//! in it.
+//! The kernel gives no "available" figure per node, so it is what is free and what the page cache would give
+//! back, as /proc/meminfo's MemAvailable is at its core (kernel documentation, filesystems/proc.rst). A
+//! cgroup's memory limit is not in it.
 
 use std::fs;
 
@@ -15,10 +15,14 @@ use device::{DeviceError, MemoryInfo};
 pub(crate) fn of_node(node: u32, only_node: bool) -> Result<MemoryInfo, DeviceError> {
     let of_node = fs::read_to_string(format!("/sys/devices/system/node/node{node}/meminfo")).ok();
     let of_machine = || fs::read_to_string("/proc/meminfo").ok().filter(|_| only_node);
-    let info = of_node.and_then(|text| node_info(&text)).or_else(|| of_machine().and_then(|text| machine_info(&text)));
+    let info = of_node
+        .and_then(|text| node_info(&text))
+        .or_else(|| of_machine().and_then(|text| machine_info(&text)));
     info.ok_or_else(|| DeviceError::Unsupported {
         what: "reading a node's free memory",
-        reason: format!("/sys/devices/system/node/node{node}/meminfo is not there or has no MemTotal and MemFree"),
+        reason: format!(
+            "/sys/devices/system/node/node{node}/meminfo is not there or has no MemTotal and MemFree"
+        ),
     })
 }
 
@@ -33,7 +37,8 @@ fn value(text: &str, key: &str) -> Option<u64> {
 
 fn node_info(text: &str) -> Option<MemoryInfo> {
     let total_bytes = value(text, "MemTotal")?;
-    let cache = ["Active(file)", "Inactive(file)"].into_iter().filter_map(|key| value(text, key)).sum::<u64>();
+    let cache =
+        ["Active(file)", "Inactive(file)"].into_iter().filter_map(|key| value(text, key)).sum::<u64>();
     let free_bytes = value(text, "MemFree")?.saturating_add(cache).min(total_bytes);
     Some(MemoryInfo { free_bytes, total_bytes })
 }
@@ -49,8 +54,9 @@ mod tests {
 
     #[test]
     fn a_nodes_free_memory_is_what_is_free_and_what_the_page_cache_gives_back() {
-        let text = "\nNode 1 MemTotal:       1000 kB\nNode 1 MemFree:         300 kB\nNode 1 Active(file):     20 kB\n\
-                    Node 1 Inactive(file):   10 kB\nNode 1 Inactive(anon):  500 kB\n";
+        let text = "\nNode 1 MemTotal:       1000 kB\nNode 1 MemFree:         300 kB\n\
+            Node 1 Active(file):     20 kB\n\
+            Node 1 Inactive(file):   10 kB\nNode 1 Inactive(anon):  500 kB\n";
         assert_eq!(node_info(text), Some(MemoryInfo { free_bytes: 330 * 1024, total_bytes: 1000 * 1024 }));
         assert_eq!(node_info("Node 1 MemTotal: 5 kB\n"), None);
     }

@@ -1,7 +1,8 @@
 //! Memory on one node: mapped, bound strictly, touched, and proven to lie there.
 //!
-//! The order is METHOD's for host buffers: map, huge pages, bind, first touch, look. Where mbind is refused (containers often do), a machine with
-//! one node goes on, because there memory cannot lie elsewhere; on any other it is an error.
+//! The order is METHOD's for host buffers: map, huge pages, bind, first touch, look. Where mbind is refused
+//! (containers often do), a machine with one node goes on, because there memory cannot lie elsewhere; on any
+//! other it is an error.
 
 use std::hint::black_box;
 use std::io;
@@ -36,7 +37,8 @@ impl NodeMemory {
             return Err(impossible(
                 node,
                 format!(
-                    "mbind: {error}; is the node there, with memory, in this process's cpuset, and may this container use mbind?"
+                    "mbind: {error}; is the node there, with memory, in this process's cpuset, and may this \
+                     container use mbind?"
                 ),
             ));
         }
@@ -45,7 +47,9 @@ impl NodeMemory {
         black_box(memory.bytes_mut()).fill(0);
         match memory.elsewhere(node) {
             Ok(None) => Ok(memory),
-            Ok(Some(seen)) => Err(impossible(node, format!("its pages lie on node {seen}, in spite of mbind"))),
+            Ok(Some(seen)) => {
+                Err(impossible(node, format!("its pages lie on node {seen}, in spite of mbind")))
+            }
             Err(_) if only_node => Ok(memory),
             Err(error) => {
                 let call = sys::policy::PageLookup::here().name();
@@ -61,7 +65,8 @@ impl NodeMemory {
         let step = bytes.len().div_ceil(page).div_ceil(LOOKED_AT) * page;
         let pages: Vec<*const u8> = bytes.iter().step_by(step).map(std::ptr::from_ref).collect();
         let mut nodes = sys::policy::page_nodes(&pages)?;
-        // With numa_balancing on, a query can answer -EFAULT for a page that is there: touch it, and ask again.
+        // With numa_balancing on, a query can answer -EFAULT for a page that is there: touch it, and ask
+        // again.
         for _ in 0..2 {
             if !nodes.contains(&-libc::EFAULT) {
                 break;

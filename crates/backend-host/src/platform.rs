@@ -3,8 +3,8 @@
 use std::fs;
 
 use device::{
-    Capabilities, Copier, Device, DeviceError, DeviceFacts, DeviceId, HostMemory, HostPair, Latch, MemoryHome,
-    MemoryInfo, MemoryKind, Platform, PlatformFacts, PlatformKind,
+    Capabilities, Copier, Device, DeviceError, DeviceFacts, DeviceId, HostMemory, HostPair, Latch,
+    MemoryHome, MemoryInfo, MemoryKind, Platform, PlatformFacts, PlatformKind,
 };
 use stats::IdSet;
 
@@ -82,7 +82,8 @@ impl Platform for HostPlatform {
     }
 }
 
-/// Whether the machine has one node, so that memory cannot lie anywhere else. A kernel without NUMA has no such file.
+/// Whether the machine has one node, so that memory cannot lie anywhere else. A kernel without NUMA has no
+/// such file.
 fn only_node() -> bool {
     match fs::read_to_string("/sys/devices/system/node/has_memory") {
         Ok(nodes) => nodes.parse::<IdSet>().is_ok_and(|nodes| nodes.len() <= 1),
@@ -111,11 +112,18 @@ impl Device for HostDevice {
         free::of_node(self.node, self.only_node)
     }
 
-    fn adopt(&self, kind: MemoryKind, memory: Box<dyn HostMemory>) -> Result<Box<dyn HostMemory>, DeviceError> {
+    fn adopt(
+        &self,
+        kind: MemoryKind,
+        memory: Box<dyn HostMemory>,
+    ) -> Result<Box<dyn HostMemory>, DeviceError> {
         match kind {
             MemoryKind::Pageable => Ok(memory),
             MemoryKind::Pinned | MemoryKind::PinnedDriver | MemoryKind::Managed | MemoryKind::System => {
-                Err(DeviceError::Unsupported { what: "memory that a driver knows", reason: NO_DRIVER.to_owned() })
+                Err(DeviceError::Unsupported {
+                    what: "memory that a driver knows",
+                    reason: NO_DRIVER.to_owned(),
+                })
             }
         }
     }
@@ -126,10 +134,14 @@ impl Device for HostDevice {
 
     fn copier(&self, host: HostPair, bidirectional: bool) -> Result<Box<dyn Copier>, DeviceError> {
         if bidirectional && let Err(reason) = &self.capabilities.bidirectional {
-            return Err(DeviceError::Unsupported { what: "moving both directions at once", reason: reason.clone() });
+            return Err(DeviceError::Unsupported {
+                what: "moving both directions at once",
+                reason: reason.clone(),
+            });
         }
         let len = host.common_len()?;
-        // Found here, because a strictly bound allocation that does not fit ends the process when it is touched.
+        // Found here, because a strictly bound allocation that does not fit ends the process when it is
+        // touched.
         let MemoryInfo { free_bytes, total_bytes } = self.memory()?;
         if len as u64 > free_bytes {
             let place = format!("NUMA node {}", self.node);

@@ -1,4 +1,5 @@
-//! The same as the table, as JSON: what was seen of each rank as it was read, what was found, and the lines that put it right.
+//! The same as the table, as JSON: what was seen of each rank as it was read, what was found, and the lines
+//! that put it right.
 //!
 //! A form of its own and not the judge's types: names here stay as they are when those change.
 
@@ -67,7 +68,13 @@ struct Finding<'s> {
 
 fn nic(near: NearNic) -> PlacedNic {
     let level = near.level.word().to_owned();
-    PlacedNic { name: near.name, pci_address: near.pci, level, source: near.source, variables: near.variables }
+    PlacedNic {
+        name: near.name,
+        pci_address: near.pci,
+        level,
+        source: near.source,
+        variables: near.variables,
+    }
 }
 
 /// The document's bytes.
@@ -89,7 +96,12 @@ pub(crate) fn bytes(shown: &NodeTable<'_>) -> Result<Vec<u8>, report::json::Json
     let findings = shown.judgement.findings.iter().map(|finding| Finding {
         kind: finding.kind.name(),
         weight: finding.weight.name(),
-        ranks: finding.ranks.iter().filter_map(|rank| shown.seen.get(*rank)).map(ObservedRank::name).collect(),
+        ranks: finding
+            .ranks
+            .iter()
+            .filter_map(|rank| shown.seen.get(*rank))
+            .map(ObservedRank::name)
+            .collect(),
         text: &finding.text,
     });
     report::json::json_value(&CHECK.versioned(Document {

@@ -1,7 +1,8 @@
-//! The ranks of a line whose program `numabench exec` starts: where exec puts each, by the plan that it makes itself.
+//! The ranks of a line whose program `numabench exec` starts: where exec puts each, by the plan that it makes
+//! itself.
 //!
-//! Exec decides by what it finds: the ranks of its node, the PUs that they have together, the GPUs that they see. A line says all of that, so its
-//! ranks are judged as certainly as those of any other line.
+//! Exec decides by what it finds: the ranks of its node, the PUs that they have together, the GPUs that they
+//! see. A line says all of that, so its ranks are judged as certainly as those of any other line.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +14,8 @@ use topo::process::PolicyMode;
 use topo::visibility::{Runtime, Visibility, Visible};
 use topo::{Start, Topology};
 
-/// The ranks as exec puts them; those that it does not start stay as they are. `known`: what was found for ranks of the line's other readings.
+/// The ranks as exec puts them; those that it does not start stay as they are. `known`: what was found for
+/// ranks of the line's other readings.
 ///
 /// # Errors
 /// [`LineError`]: exec would refuse what it is asked, or what it goes by does not follow from the line.
@@ -26,13 +28,15 @@ pub fn placed(
     let size = ranks.len();
     let mut all = Vec::with_capacity(size);
     for rank in ranks {
-        // What a launcher did before matters to exec only in this, so that the ways that a line may mean have one plan.
+        // What a launcher did before matters to exec only in this, so that the ways that a line may mean have
+        // one plan.
         let same = |before: &LineRank| {
             (before.rank, &before.exec, &before.gpus) == (rank.rank, &rank.exec, &rank.gpus)
                 && before.policy == rank.policy
         };
         let keeps = rank.exec.as_ref().is_some_and(|call| call.value("keep-cpus").is_some());
-        let placed = known.iter().find(|(before, _)| !keeps && same(before)).map(|(_, placed)| placed.clone());
+        let placed =
+            known.iter().find(|(before, _)| !keeps && same(before)).map(|(_, placed)| placed.clone());
         let placed = match placed {
             Some(placed) => placed,
             None => {
@@ -53,7 +57,8 @@ fn one(launcher: Launcher, rank: LineRank, size: usize, topology: &Topology) -> 
     let Some(devices) = rank.gpus.devices.clone() else { return Err(LineError::NotSaid(rank.gpus.reason)) };
     // exec shows GPUs of CUDA and HIP alone, whatever others the plan of the node counts.
     if topology.gpus.iter().any(|gpu| Runtime::of_vendor(gpu.vendor_id).is_none()) {
-        let why = "some GPUs of this machine are neither NVIDIA's nor AMD's: numabench exec shows none of those";
+        let why =
+            "some GPUs of this machine are neither NVIDIA's nor AMD's: numabench exec shows none of those";
         return Err(LineError::NotSaid(why.to_owned()));
     }
 
@@ -110,7 +115,8 @@ fn start(topology: &Topology, devices: &[Visible]) -> Start {
 /// Exec's options as it takes them.
 fn asked(call: &ExecCall) -> Result<Asked, LineError> {
     fn read<T: std::str::FromStr>(call: &ExecCall, name: &str) -> Result<Option<T>, LineError> {
-        let wrong = |value: &str| LineError::Wrong(format!("numabench exec --{name} does not take \"{value}\""));
+        let wrong =
+            |value: &str| LineError::Wrong(format!("numabench exec --{name} does not take \"{value}\""));
         call.value(name).map(|value| value.parse().map_err(|_| wrong(value))).transpose()
     }
     let memory = match call.value("membind") {

@@ -1,8 +1,9 @@
 //! The line that would put a misplacement right, in the words of whatever started the ranks.
 //!
-//! The places are `placement::recommend`'s, in what the ranks have between them, with each rank's own GPU and as many cores as it has. They are
-//! judged before they are offered, as the ranks were: a line that would not make the check pass is not printed. Where a line of the
-//! launcher's is not enough (a GPU that is shared, memory that is bound elsewhere), `numabench exec` does it.
+//! The places are `placement::recommend`'s, in what the ranks have between them, with each rank's own GPU and
+//! as many cores as it has. They are judged before they are offered, as the ranks were: a line that would not
+//! make the check pass is not printed. Where a line of the launcher's is not enough (a GPU that is shared,
+//! memory that is bound elsewhere), `numabench exec` does it.
 
 use std::collections::BTreeSet;
 
@@ -43,8 +44,12 @@ pub struct FixContext<'c> {
 
 /// The lines that would put it right; none where nothing is misplaced, or where no line is known to help.
 pub fn lines(case: &FixContext<'_>) -> Vec<String> {
-    let certain: Vec<&Finding> =
-        case.judgement.findings.iter().filter(|finding| finding.weight == PlacementVerdict::Misplaced).collect();
+    let certain: Vec<&Finding> = case
+        .judgement
+        .findings
+        .iter()
+        .filter(|finding| finding.weight == PlacementVerdict::Misplaced)
+        .collect();
     let kinds: BTreeSet<FindingKind> = certain.iter().map(|finding| finding.kind).collect();
     if kinds.is_empty() || !case.complete {
         return Vec::new();
@@ -52,7 +57,10 @@ pub fn lines(case: &FixContext<'_>) -> Vec<String> {
     let places = kinds.iter().any(|kind| is_of_pus(*kind)).then(|| places(case)).flatten();
     let Some(launcher) = case.launcher else { return of_running(case, &certain, places.as_ref()) };
     if case.binds_behind {
-        return vec![format!("{} (in place of what binds behind the launcher)", launcher.facts().through_exec)];
+        return vec![format!(
+            "{} (in place of what binds behind the launcher)",
+            launcher.facts().through_exec
+        )];
     }
     // Memory alone: the launcher's own word for the memory of each rank's PUs.
     if launcher == Launcher::Srun && kinds.iter().all(|kind| *kind == FindingKind::MemoryElsewhere) {
@@ -93,7 +101,8 @@ fn places(case: &FixContext<'_>) -> Option<NodePlaces> {
     };
     let same = widths.first().copied().filter(|_| bound && widths.len() == 1);
     // Fewer cores than a rank has, where so many near ones are not to be had.
-    let fewer = std::iter::successors(widths.last().copied(), |width| Some(width / 2).filter(|width| *width > 0));
+    let fewer =
+        std::iter::successors(widths.last().copied(), |width| Some(width / 2).filter(|width| *width > 0));
     let asked = [same, None].into_iter().chain(fewer.map(Some));
     let mut tried = asked.filter_map(|each| recommend(case.topology, &ask(each)).ok());
     tried.find(|places| is_better(case, places))
@@ -117,7 +126,8 @@ fn is_better(case: &FixContext<'_>, places: &NodePlaces) -> bool {
     !judged.findings.iter().any(|finding| is_of_pus(finding.kind) && finding.weight != PlacementVerdict::Well)
 }
 
-/// The launcher's own option, read back by what wrote it; through `exec` where it has none, or where it cannot work in this step.
+/// The launcher's own option, read back by what wrote it; through `exec` where it has none, or where it
+/// cannot work in this step.
 fn own_option(case: &FixContext<'_>, launcher: Launcher, places: &NodePlaces) -> Vec<String> {
     // A rank that nobody launched has its variables already: only its cores are wrong.
     let mut alone = places.clone();
@@ -144,8 +154,9 @@ fn of_running(case: &FixContext<'_>, certain: &[&Finding], places: Option<&NodeP
         lines.push(format!("taskset -acp {} {}", place.pus, seen.running.pid));
     }
     for (rank, seen) in case.seen.iter().enumerate() {
-        let of_pages =
-            |finding: &&&Finding| finding.kind == FindingKind::PagesElsewhere && finding.ranks.contains(&rank);
+        let of_pages = |finding: &&&Finding| {
+            finding.kind == FindingKind::PagesElsewhere && finding.ranks.contains(&rank)
+        };
         if certain.iter().any(|finding| of_pages(&finding)) {
             let local = &case.judgement.ranks[rank].nodes;
             let held: IdSet = seen.running.pages.nodes.iter().flatten().map(|pages| pages.node).collect();

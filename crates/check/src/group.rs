@@ -1,4 +1,5 @@
-//! Those that are judged together: the ranks of this process's launch on this node, those of a line that is not run, or running processes.
+//! Those that are judged together: the ranks of this process's launch on this node, those of a line that is
+//! not run, or running processes.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +29,8 @@ pub struct Group {
     pub words: String,
     /// What is to be known beside what is found.
     pub notes: Vec<String>,
-    /// The same ranks in the other ways that a line may mean, with what each takes the site to do; the first of them is that of `seen`.
+    /// The same ranks in the other ways that a line may mean, with what each takes the site to do; the first
+    /// of them is that of `seen`.
     pub readings: Vec<(Vec<String>, Vec<ObservedRank>)>,
     /// Whether what stands behind a line's launcher binds the ranks.
     pub binds_behind: bool,
@@ -63,14 +65,19 @@ impl Group {
         let mut known = Vec::new();
         let mut observed = |reading: line::Reading| -> Result<(Vec<String>, Vec<ObservedRank>), CheckError> {
             let ranks = exec_line::placed(launched.launcher, reading.ranks, topology, &mut known)?;
-            Ok((reading.assumes, ranks.into_iter().map(|rank| ObservedRank::of_line(rank, topology)).collect()))
+            Ok((
+                reading.assumes,
+                ranks.into_iter().map(|rank| ObservedRank::of_line(rank, topology)).collect(),
+            ))
         };
         let readings = launched.readings.into_iter().map(&mut observed).collect::<Result<Vec<_>, _>>()?;
         let seen = readings.first().map(|(_, seen)| seen.clone()).unwrap_or_default();
         let count = seen.len();
         let of_node = launched.of.map(|of| format!(": those of one node ({of})")).unwrap_or_default();
-        let words =
-            format!("{count} {} of the line, which is not run{of_node}", if count == 1 { "rank" } else { "ranks" });
+        let words = format!(
+            "{count} {} of the line, which is not run{of_node}",
+            if count == 1 { "rank" } else { "ranks" }
+        );
         let binds_behind = launched.binds_behind;
         Ok(Self {
             notes: launched.notes,
@@ -85,7 +92,11 @@ impl Group {
     ///
     /// # Errors
     /// [`CheckError::Printed`], [`CheckError::Line`], and [`CheckError::OtherCount`].
-    pub fn of_printed(text: &str, line: Option<&(String, SlurmFiles)>, machine: &Machine) -> Result<Self, CheckError> {
+    pub fn of_printed(
+        text: &str,
+        line: Option<&(String, SlurmFiles)>,
+        machine: &Machine,
+    ) -> Result<Self, CheckError> {
         let topology = machine.judged_by();
         topology.source.require_cores()?;
         let mut printed = printed_bindings::read(text, topology)?;
@@ -150,7 +161,11 @@ impl Group {
     ///
     /// # Errors
     /// [`CheckError::Itself`] and [`CheckError::Meeting`].
-    pub fn of_launch(launch: &Launch, machine: &Machine, asked: &CheckRequest) -> Result<GroupMeeting, CheckError> {
+    pub fn of_launch(
+        launch: &Launch,
+        machine: &Machine,
+        asked: &CheckRequest,
+    ) -> Result<GroupMeeting, CheckError> {
         let mut own = ObservedRank::of_this(machine, launch).map_err(CheckError::Itself)?;
         own.running.gpus = own.running.gpus.or_of_driver(asked.driver_gpus.as_deref());
         let launcher = Some(launch.launcher);

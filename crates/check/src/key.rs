@@ -1,8 +1,10 @@
-//! What the ranks of one launch on one node have in common and no other processes have: the name they meet under.
+//! What the ranks of one launch on one node have in common and no other processes have: the name they meet
+//! under.
 //!
-//! The launcher's own name for the launch where it has one, and the process that started the ranks here. The second alone would do, but
-//! cannot always be seen (a pid namespace for each rank); the first alone would not where one machine plays several nodes. Where there is neither,
-//! it is the socket that Hydra's proxy gives all that it starts, or else this process's parent: two launches side by side must not meet. The
+//! The launcher's own name for the launch where it has one, and the process that started the ranks here. The
+//! second alone would do, but cannot always be seen (a pid namespace for each rank); the first alone would
+//! not where one machine plays several nodes. Where there is neither, it is the socket that Hydra's proxy
+//! gives all that it starts, or else this process's parent: two launches side by side must not meet. The
 //! user's id keeps users apart; that a name is not taken by somebody else is looked at where it is used.
 
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -15,7 +17,9 @@ use topo::running::{Who, environment};
 /// The key of this process's launch on this node.
 pub fn key(launch: &Launch) -> String {
     let variable = |name: &str| std::env::var(name).ok();
-    key_of(launch.launcher, &variable, starter(), || control_socket().unwrap_or_else(|| format!("c{}", parent_id())))
+    key_of(launch.launcher, &variable, starter(), || {
+        control_socket().unwrap_or_else(|| format!("c{}", parent_id()))
+    })
 }
 
 /// The process that started this launch's ranks on this node, where it can be seen.
@@ -23,8 +27,9 @@ fn starter() -> Option<u32> {
     ancestor::nearest(&Launcher::starters()).ok().map(|found| found.pid)
 }
 
-/// Whether a launcher that can be seen started this process, and the others beside it: then the first of them can speak for all. torchrun is a Python
-/// of any name, and is known by having none of the variables that it gives its workers; a process that a worker started inherits them.
+/// Whether a launcher that can be seen started this process, and the others beside it: then the first of them
+/// can speak for all. torchrun is a Python of any name, and is known by having none of the variables that it
+/// gives its workers; a process that a worker started inherits them.
 pub fn is_started(launch: &Launch) -> bool {
     let is_of_torchrun = || {
         let parents = environment(Who::Pid(parent_id()));
@@ -46,8 +51,12 @@ fn key_of(
     starter: Option<u32>,
     otherwise: impl FnOnce() -> String,
 ) -> String {
-    let told =
-        launcher.facts().of_one_launch.iter().filter_map(|name| variable(name)).filter(|value| !value.is_empty());
+    let told = launcher
+        .facts()
+        .of_one_launch
+        .iter()
+        .filter_map(|name| variable(name))
+        .filter(|value| !value.is_empty());
     let starter = starter.map(|pid| format!("p{pid}"));
     let parts: Vec<String> = told.chain(starter).map(|part| plain(&part)).collect();
     if parts.is_empty() { otherwise() } else { parts.join("-") }
@@ -64,8 +73,12 @@ mod tests {
     use super::*;
 
     fn slurm(name: &str) -> Option<String> {
-        let set =
-            [("SLURM_JOB_ID", "7"), ("SLURM_STEP_ID", "0"), ("SLURMD_NODENAME", "n0"), ("PMIX_NAMESPACE", "a/../b c")];
+        let set = [
+            ("SLURM_JOB_ID", "7"),
+            ("SLURM_STEP_ID", "0"),
+            ("SLURMD_NODENAME", "n0"),
+            ("PMIX_NAMESPACE", "a/../b c"),
+        ];
         set.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
     }
 

@@ -1,7 +1,7 @@
 //! The machine that is looked at, and the one that is judged by: the same, unless a saved one is given.
 //!
-//! Judging real ranks by a saved machine answers "would this binding be right on that node", and lets a login node or a laptop try it.
-//! What is said of processes is always of this machine.
+//! Judging real ranks by a saved machine answers "would this binding be right on that node", and lets a login
+//! node or a laptop try it. What is said of processes is always of this machine.
 
 use std::path::{Path, PathBuf};
 
@@ -48,7 +48,8 @@ impl Machine {
         })
     }
 
-    /// Reads the machine that a line is judged by, which is not run here: of a saved one this machine has nothing to say.
+    /// Reads the machine that a line is judged by, which is not run here: of a saved one this machine has
+    /// nothing to say.
     ///
     /// # Errors
     /// [`MachineError`].
@@ -99,7 +100,8 @@ impl Machine {
         }
     }
 
-    /// What a headline calls the machine that is judged by: its host's name, of a saved one without a name that of its file.
+    /// What a headline calls the machine that is judged by: its host's name, of a saved one without a name
+    /// that of its file.
     pub fn judged_name(&self) -> String {
         let topology = self.judged_by();
         match (&topology.hostname, &topology.source) {
@@ -111,7 +113,8 @@ impl Machine {
         }
     }
 
-    /// What lies between its GPUs and network adapters. Of this machine it is read now: only who shows the table needs it, and not each rank.
+    /// What lies between its GPUs and network adapters. Of this machine it is read now: only who shows the
+    /// table needs it, and not each rank.
     pub fn interconnect(&self) -> Option<Interconnect> {
         match self.saved() {
             Some(saved) => Some(saved.interconnect.clone()),

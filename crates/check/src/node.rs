@@ -1,4 +1,5 @@
-//! What is said of the ranks of one node: the judgement, the code's meaning, the adapters near their GPUs, and the lines that put it right.
+//! What is said of the ranks of one node: the judgement, the code's meaning, the adapters near their GPUs,
+//! and the lines that put it right.
 
 use std::time::Duration;
 
@@ -84,7 +85,8 @@ impl Node {
         &self.fix
     }
 
-    /// The finding and what puts it right, then the table and the reasons, with a newline at its end; a row for each group of `threads` on demand.
+    /// The finding and what puts it right, then the table and the reasons, with a newline at its end; a row
+    /// for each group of `threads` on demand.
     ///
     /// With `adapters` each rank's network adapter is said too.
     pub fn table(&self, threads: bool, adapters: bool) -> String {
@@ -134,16 +136,19 @@ impl Node {
     }
 }
 
-/// Looks at a line in each way that a site may have it. Where the verdict is not the same in all ways that are known, it is open, and the notes say what
-/// it depends on; where all of them are misplaced, the line is, whatever a way does whose PUs are not known.
+/// Looks at a line in each way that a site may have it. Where the verdict is not the same in all ways that
+/// are known, it is open, and the notes say what it depends on; where all of them are misplaced, the line is,
+/// whatever a way does whose PUs are not known.
 pub(crate) fn settle(machine: &Machine, group: &mut Group) -> bool {
     if group.readings.len() < 2 {
         return false;
     }
-    let judged: Vec<PlacementVerdict> = group.readings.iter().map(|(_, seen)| judged(machine, seen).1.placed).collect();
+    let judged: Vec<PlacementVerdict> =
+        group.readings.iter().map(|(_, seen)| judged(machine, seen).1.placed).collect();
     let is_known = |at: usize| group.readings[at].1.iter().any(|seen| seen.running.pus.is_some());
     let known: Vec<usize> = (0..judged.len()).filter(|at| is_known(*at)).collect();
-    let all_misplaced = !known.is_empty() && known.iter().all(|at| judged[*at] == PlacementVerdict::Misplaced);
+    let all_misplaced =
+        !known.is_empty() && known.iter().all(|at| judged[*at] == PlacementVerdict::Misplaced);
     if all_misplaced || judged.iter().all(|placed| *placed == judged[0]) {
         if let Some(first) = known.first() {
             group.seen = group.readings[*first].1.clone();
@@ -177,7 +182,8 @@ fn add(notes: &mut Vec<String>, note: String) {
 fn condition(placed: PlacementVerdict, (assumes, seen): &(Vec<String>, Vec<ObservedRank>)) -> String {
     let pus = seen.iter().filter_map(|seen| seen.running.pus.as_ref()).take(4).map(ToString::to_string);
     let pus: Vec<String> = pus.collect();
-    let condition = if assumes.is_empty() { "otherwise".to_owned() } else { format!("if {}", assumes.join(" and ")) };
+    let condition =
+        if assumes.is_empty() { "otherwise".to_owned() } else { format!("if {}", assumes.join(" and ")) };
     let where_to = match pus.as_slice() {
         [] => match seen.iter().find_map(|seen| seen.pus_unknown.as_ref()) {
             Some(why) => format!("PUs not known: {why}"),
@@ -196,7 +202,11 @@ fn decided_by(group: &Group) -> Vec<String> {
     let is_open = group.readings.len() > 1;
     let mut all = Vec::new();
     if launcher == Launcher::Srun && is_open {
-        all.push("the site's settings: --slurm-conf FILE (slurm.conf, or what scontrol show node prints) and --gres-conf FILE".to_owned());
+        all.push(
+            "the site's settings: --slurm-conf FILE (slurm.conf, or what scontrol show node prints) and \
+             --gres-conf FILE"
+                .to_owned(),
+        );
     } else if matches!(launcher, Launcher::Mpirun | Launcher::Hydra) && is_open {
         all.push("the version of the MPI whose launcher it is".to_owned());
     }
@@ -206,18 +216,21 @@ fn decided_by(group: &Group) -> Vec<String> {
 
 /// Whether the ranks have the same GPUs in all readings, so that one fix serves all.
 fn have_the_same_gpus(group: &Group) -> bool {
-    let gpus = |seen: &[ObservedRank]| seen.iter().map(|seen| seen.running.gpus.devices.clone()).collect::<Vec<_>>();
+    let gpus =
+        |seen: &[ObservedRank]| seen.iter().map(|seen| seen.running.gpus.devices.clone()).collect::<Vec<_>>();
     let first = gpus(&group.seen);
     group.readings.iter().all(|(_, seen)| gpus(seen) == first)
 }
 
-/// The judgement, and the pool that it is made by. By a saved machine that has near PUs where this one has none, far is wrong: they could be had there.
+/// The judgement, and the pool that it is made by. By a saved machine that has near PUs where this one has
+/// none, far is wrong: they could be had there.
 pub(crate) fn judged(machine: &Machine, seen: &[ObservedRank]) -> (JobResources, Judgement) {
     let topology = machine.judged_by();
     let observed: Vec<_> = seen.iter().map(|seen| seen.observed(topology)).collect();
     let pool = observed_rank::pool(seen);
     let judgement = judge(topology, &pool, &observed);
-    let is_open = |found: &Finding| found.kind == FindingKind::FarFromGpu && found.weight == PlacementVerdict::Unknown;
+    let is_open =
+        |found: &Finding| found.kind == FindingKind::FarFromGpu && found.weight == PlacementVerdict::Unknown;
     match machine.saved() {
         Some(saved) if judgement.findings.iter().any(is_open) => {
             let pool = JobResources { pus: pool.pus.or(&saved.topology.allowed.pus), ..pool };

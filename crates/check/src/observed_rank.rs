@@ -11,7 +11,9 @@ use stats::{IdSet, PciAddress};
 use topo::gpu_users::GpuUsers;
 use topo::model::TopologySource;
 use topo::process::{MemoryPolicy, PolicyMode};
-use topo::running::{NoProcess, Pages, ProcessThreads, Running, UsableGpus, Who, environment, running, threads};
+use topo::running::{
+    NoProcess, Pages, ProcessThreads, Running, UsableGpus, Who, environment, running, threads,
+};
 use topo::{Cgroup, Topology, ancestor};
 
 use crate::machine::Machine;
@@ -88,11 +90,18 @@ impl ObservedRank {
             Err(why) => (None, IdSet::default(), Some(why)),
         };
         let policy = MemoryPolicy { mode, nodes, flags: None, source: LAUNCH_LINE.to_owned(), reason };
-        let cgroup =
-            Cgroup { pus: None, nodes: None, source: None, reason: not_run(), memory_bytes: None, memory_source: None };
+        let cgroup = Cgroup {
+            pus: None,
+            nodes: None,
+            source: None,
+            reason: not_run(),
+            memory_bytes: None,
+            memory_source: None,
+        };
         let own = rank.pus.clone().unwrap_or_default();
         let is_asked = |index: usize| rank.asked_gpus.as_ref().is_none_or(|asked| asked.contains(&index));
-        let pool_gpus = topology.gpus.iter().enumerate().filter(|(index, _)| is_asked(*index)).map(|(_, gpu)| gpu.pci);
+        let pool_gpus =
+            topology.gpus.iter().enumerate().filter(|(index, _)| is_asked(*index)).map(|(_, gpu)| gpu.pci);
         let running = Running {
             pid: u32::try_from(rank.rank).unwrap_or_default(),
             program: None,
@@ -107,7 +116,8 @@ impl ObservedRank {
         Self {
             rank: Some(rank.rank),
             running,
-            // What `place` plans in; what this process was only bound away from is not offered, and not refused either.
+            // What `place` plans in; what this process was only bound away from is not offered, and not
+            // refused either.
             pool_pus: topology.allowed.pus.or(&own.and(&topology.allowed.cpuset())),
             pool_gpus: pool_gpus.collect(),
             threads: ProcessThreads::default(),
@@ -117,7 +127,8 @@ impl ObservedRank {
         }
     }
 
-    /// How much of its memory is on none of these nodes, from 0 to 1; `None` where it is not known, or there is none.
+    /// How much of its memory is on none of these nodes, from 0 to 1; `None` where it is not known, or there
+    /// is none.
     pub fn remote_share(&self, near: &IdSet) -> Option<f64> {
         let nodes = self.running.pages.nodes.as_ref().filter(|_| !near.is_empty())?;
         let bytes = |is_counted: &dyn Fn(u32) -> bool| -> u64 {
@@ -137,8 +148,8 @@ impl ObservedRank {
         }
     }
 
-    /// As a judge takes it. By a saved machine memory is not judged: its nodes are not those that the kernel here speaks of; those of a
-    /// line are.
+    /// As a judge takes it. By a saved machine memory is not judged: its nodes are not those that the kernel
+    /// here speaks of; those of a line are.
     pub fn observed(&self, judged_by: &Topology) -> Observed {
         let here = self.observed_here();
         if judged_by.source == TopologySource::ThisSystem || self.is_of_line() {
@@ -180,7 +191,13 @@ impl ObservedRank {
             policy: seen.policy.mode.ok_or_else(|| seen.policy.reason.clone().unwrap_or_else(not_read)),
             policy_nodes: seen.policy.nodes.clone(),
             memory_nodes: seen.memory_nodes.clone(),
-            pages: seen.pages.nodes.iter().flatten().map(|pages| (pages.node, pages.bytes)).collect::<BTreeMap<_, _>>(),
+            pages: seen
+                .pages
+                .nodes
+                .iter()
+                .flatten()
+                .map(|pages| (pages.node, pages.bytes))
+                .collect::<BTreeMap<_, _>>(),
             gpus: seen.gpus.devices.clone().ok_or_else(|| seen.gpus.reason.clone()),
             absent: seen.gpus.absent.clone(),
             closed: closed(&seen.gpus),
@@ -222,7 +239,8 @@ pub fn pool(all: &[ObservedRank]) -> JobResources {
     pool
 }
 
-/// The PUs that this process could have been bound to: what the launcher had to share out; without one, the cpuset.
+/// The PUs that this process could have been bound to: what the launcher had to share out; without one, the
+/// cpuset.
 fn pus(machine: &Machine, launcher: Launcher) -> IdSet {
     let Some(here) = machine.here() else { return IdSet::default() };
     match launcher {
@@ -231,7 +249,8 @@ fn pus(machine: &Machine, launcher: Launcher) -> IdSet {
     }
 }
 
-/// The GPUs that the scheduler gave the step, its other tasks' too; none where it does not say, or of a saved machine.
+/// The GPUs that the scheduler gave the step, its other tasks' too; none where it does not say, or of a saved
+/// machine.
 fn gpus(machine: &Machine) -> Vec<PciAddress> {
     let Machine::Here(here) = machine else { return Vec::new() };
     let Some(step) = &here.step else { return Vec::new() };

@@ -1,10 +1,11 @@
 //! `check` of what `place` emits: no line is judged wrong, on any machine, for up to three ranks a PU.
 //!
-//! A plan near the GPUs and the judgement of its line must be of one mind, whatever the launcher: the words are read as `check --launch` reads them
-//! and judged with the pool that it has. Left out: `--strategy worst`, which is wrong on purpose, and GPUs that the user names while others
-//! are idle.
+//! A plan near the GPUs and the judgement of its line must be of one mind, whatever the launcher: the words
+//! are read as `check --launch` reads them and judged with the pool that it has. Left out: `--strategy
+//! worst`, which is wrong on purpose, and GPUs that the user names while others are idle.
 //!
-//! `NUMABENCH_EVERY_COUNT=1` tries every number of ranks and every line, not some of them, on all the cores that there are; `=7` every seventh number.
+//! `NUMABENCH_EVERY_COUNT=1` tries every number of ranks and every line, not some of them, on all the cores
+//! that there are; `=7` every seventh number.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -97,7 +98,8 @@ fn lines(machine: &Machine, places: &NodePlaces, folder: &Path) -> Result<Vec<St
             Dialect::GpuBind => all.push(format!("srun -N1 -n{ranks} --overcommit {text} ./app")),
             Dialect::OpenMpi => {
                 let file = folder.join("numabench.rankfile");
-                let body = text.lines().filter(|line| line.starts_with("rank ")).collect::<Vec<_>>().join("\n");
+                let body =
+                    text.lines().filter(|line| line.starts_with("rank ")).collect::<Vec<_>>().join("\n");
                 std::fs::write(&file, body + "\n")?;
                 let line = text.lines().find(|line| line.starts_with("mpirun")).unwrap_or_default();
                 all.push(line.replace("numabench.rankfile", &file.display().to_string()));
@@ -151,7 +153,9 @@ fn tried(name: &str, machine: &Machine, ranks: usize, folder: &Path) -> Result<T
     for line in lines(machine, &places, folder)? {
         of.lines += 1;
         match verdict(machine, &line) {
-            Ok((PlacementVerdict::Misplaced, why)) => of.failed.push(format!("{name} -n {ranks}: {why}: {line:.160}")),
+            Ok((PlacementVerdict::Misplaced, why)) => {
+                of.failed.push(format!("{name} -n {ranks}: {why}: {line:.160}"))
+            }
             Ok((PlacementVerdict::Well, _)) => of.well += 1,
             Ok((PlacementVerdict::Unknown, _)) => {}
             Err(error) => of.failed.push(format!("{name} -n {ranks}: {error}: {line:.160}")),
@@ -178,8 +182,8 @@ fn no_line_that_place_prints_is_judged_wrong_on_any_machine_for_up_to_three_rank
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
         let mut sum = Tried::default();
         while let Some(((name, machine), ranks)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let of =
-                tried(name, machine, *ranks, folder.path()).map_err(|error| format!("{name} -n {ranks}: {error}"))?;
+            let of = tried(name, machine, *ranks, folder.path())
+                .map_err(|error| format!("{name} -n {ranks}: {error}"))?;
             of.failed.iter().for_each(|failure| eprintln!("{failure}"));
             sum.lines += of.lines;
             sum.well += of.well;
@@ -204,7 +208,13 @@ fn no_line_that_place_prints_is_judged_wrong_on_any_machine_for_up_to_three_rank
     // Most lines of the long form are places of OpenMP, a line a rank, which alone say nothing of the GPUs.
     let enough = if is_every_count() { 1000 } else { sum.lines / 10 };
     assert!(sum.lines > 1000 && sum.well > enough, "{} lines, {} of them well placed", sum.lines, sum.well);
-    eprintln!("{} lines of {} plans of {} machines, {} well placed", sum.lines, jobs.len(), machines.len(), sum.well);
+    eprintln!(
+        "{} lines of {} plans of {} machines, {} well placed",
+        sum.lines,
+        jobs.len(),
+        machines.len(),
+        sum.well
+    );
     Ok(())
 }
 
@@ -227,10 +237,12 @@ fn worst_lines(topology: &Topology, places: &NodePlaces) -> Vec<String> {
     let lists: Vec<String> = places.places.iter().map(|place| place.pus.to_string()).collect();
     vec![
         format!(
-            "srun -N1 -n{ranks} --gpu-bind=none {masks} bash -c 'export CUDA_DEVICE_ORDER=PCI_BUS_ID; export {variable}=$SLURM_LOCALID; exec ./app'"
+            "srun -N1 -n{ranks} --gpu-bind=none {masks} bash -c 'export CUDA_DEVICE_ORDER=PCI_BUS_ID; export \
+             {variable}=$SLURM_LOCALID; exec ./app'"
         ),
         format!(
-            "flux run -N1 -n{ranks} --exclusive -g1 -o gpu-affinity=per-task -o cpu-affinity=\"map:{}\" env CUDA_DEVICE_ORDER=PCI_BUS_ID ./app",
+            "flux run -N1 -n{ranks} --exclusive -g1 -o gpu-affinity=per-task -o cpu-affinity=\"map:{}\" env \
+             CUDA_DEVICE_ORDER=PCI_BUS_ID ./app",
             lists.join(";")
         ),
     ]
@@ -250,7 +262,8 @@ fn every_fix_that_is_printed_judged_again_is_well_placed() -> Outcome {
         for line in worst_lines(topology, &places) {
             let group = || Group::of_line(&line, &SlurmFiles::default(), &machine);
             let Ok(group) = group() else { continue };
-            let node = Node::judge(Machine::of_line(std::slice::from_ref(&file))?, group, None, Duration::ZERO);
+            let node =
+                Node::judge(Machine::of_line(std::slice::from_ref(&file))?, group, None, Duration::ZERO);
             for fix in node.fix().iter().filter(|fix| !fix.contains('…')) {
                 let after = mended(&line, fix);
                 let (placed, why) = verdict(&machine, &after)?;

@@ -1,5 +1,6 @@
-//! How the ranks of a node meet without MPI: the first one listens on a socket that the kernel names, each other one sends its card there and
-//! waits for the answer.
+//! How the ranks of a node meet without MPI: the first one listens on a socket that the kernel names, each
+//! other one sends its card there and waits for the answer. Some 420 lines because both ends of the meeting
+//! are read together, and its tests are here.
 //!
 //! ```text
 //! rank 1 ── 'its rank, what it says' ──► rank 0 (listening on @numabench-check-UID-KEY)
@@ -7,13 +8,14 @@
 //! rank 1 ◄── ANSWER, exit code ── rank 0
 //! ```
 //!
-//! The socket's name is an abstract one (unix(7)): it is no file, so no full or read-only file system keeps ranks from meeting, and it is gone
-//! with the process that has it, however that ends. Each side asks the kernel whose process the other one is: a name that another user
-//! has taken is refused, and what another user's process says is not heard. Nobody waits longer than the limit for another, and who did not come is
+//! The socket's name is an abstract one (unix(7)): it is no file, so no full or read-only file system keeps
+//! ranks from meeting, and it is gone with the process that has it, however that ends. Each side asks the
+//! kernel whose process the other one is: a name that another user has taken is refused, and what another
+//! user's process says is not heard. Nobody waits longer than the limit for another, and who did not come is
 //! named.
 //!
-//! Not `ranks`' page of shared memory: that one needs its name told by messages, and has no place for so much. Left out: ranks in containers
-//! with a network namespace each; each then hears nobody, and says so.
+//! Not `ranks`' page of shared memory: that one needs its name told by messages, and has no place for so
+//! much. Left out: ranks in containers with a network namespace each; each then hears nobody, and says so.
 
 mod guest;
 
@@ -51,7 +53,8 @@ const ANSWER: u8 = 2;
 pub enum MeetingError {
     /// A process of another user has the name under which these ranks meet.
     #[error(
-        "the ranks of this node cannot meet: a process of user {user} uses their name, @{name}; end it, or start the job again"
+        "the ranks of this node cannot meet: a process of user {user} uses their name, @{name}; end it, or \
+         start the job again"
     )]
     NotOurs {
         /// The socket's name.
@@ -61,7 +64,8 @@ pub enum MeetingError {
     },
     /// Another process of this user is the first rank of the same launch.
     #[error(
-        "the ranks of this node cannot meet: another process is the first rank of this launch, and has been for {seconds} s (@{name})"
+        "the ranks of this node cannot meet: another process is the first rank of this launch, and has been \
+         for {seconds} s (@{name})"
     )]
     Taken {
         /// The socket's name.
@@ -78,7 +82,10 @@ pub enum MeetingError {
         source: io::Error,
     },
     /// The first rank did not come, or went away.
-    #[error("the first rank of this node {what}: was it started, and has each rank a network namespace of its own?")]
+    #[error(
+        "the first rank of this node {what}: was it started, and has each rank a network namespace of its \
+         own?"
+    )]
     NoFirst {
         /// What of it is missing.
         what: String,
@@ -120,7 +127,8 @@ impl MeetingPlace {
 
     fn socket(&self) -> Result<OwnedFd, MeetingError> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).map_err(|error| self.system(error))
+        net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)
+            .map_err(|error| self.system(error))
     }
 
     /// At the first rank of the node: listens, as soon as nobody else does.
@@ -155,7 +163,8 @@ impl MeetingPlace {
                     Ok(code) => return Ok(code),
                     Err(Silence::Ended) => return no_first("ended without an answer"),
                     Err(Silence::Late) => return no_first("did not answer"),
-                    // The first rank of an earlier check, which hears nobody any more: this one's is still to come.
+                    // The first rank of an earlier check, which hears nobody any more: this one's is still to
+                    // come.
                     Err(Silence::Unheard) => {}
                 }
             }
@@ -196,7 +205,9 @@ impl MeetingPlace {
             let mut byte = [0];
             match limit(stream).and_then(|()| stream.read_exact(&mut byte)) {
                 Ok(()) => Ok(byte[0]),
-                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => Err(Silence::Late),
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                    Err(Silence::Late)
+                }
                 Err(_) => Err(unheard),
             }
         };
@@ -234,7 +245,8 @@ pub struct First {
 }
 
 impl First {
-    /// What each of the node's other ranks below `size` says, as far as they come in time. Nobody is heard afterwards.
+    /// What each of the node's other ranks below `size` says, as far as they come in time. Nobody is heard
+    /// afterwards.
     pub fn gather<T: DeserializeOwned>(&mut self, size: usize) -> BTreeMap<usize, T> {
         let mut said = BTreeMap::new();
         let mut guests: Vec<Guest> = Vec::new();
@@ -304,12 +316,16 @@ mod tests {
     #[test]
     fn all_are_heard_and_each_hears_the_answer_whoever_comes_first() -> Outcome {
         let codes: Vec<Option<u8>> = thread::scope(|scope| {
-            let join = |rank: usize| place("all", LONG).join(rank, &format!("I-am-{rank}").repeat(rank * 9000)).ok();
+            let join =
+                |rank: usize| place("all", LONG).join(rank, &format!("I-am-{rank}").repeat(rank * 9000)).ok();
             let others: Vec<_> = (1..5).map(|rank| scope.spawn(move || join(rank))).collect();
             thread::sleep(Duration::from_millis(20));
             let mut first = place("all", LONG).first().ok();
-            let said: BTreeMap<usize, String> = first.as_mut().map(|first| first.gather(5)).unwrap_or_default();
-            assert!(said.get(&3).is_some_and(|said| said.starts_with("I-am-3I-am-3") && said.len() == 6 * 27000));
+            let said: BTreeMap<usize, String> =
+                first.as_mut().map(|first| first.gather(5)).unwrap_or_default();
+            assert!(
+                said.get(&3).is_some_and(|said| said.starts_with("I-am-3I-am-3") && said.len() == 6 * 27000)
+            );
             assert_eq!(said.len(), 4);
             first.into_iter().for_each(|first| first.answer(5));
             others.into_iter().map(|other| other.join().ok().flatten()).collect()
@@ -340,7 +356,8 @@ mod tests {
     fn who_does_not_come_is_named_and_who_is_no_rank_is_not_heard() -> Outcome {
         let mut first = place("missing", SHORT).first()?;
         thread::scope(|scope| {
-            let strangers = [0, 3, usize::MAX].map(|rank| scope.spawn(move || place("missing", SHORT).join(rank, &"")));
+            let strangers =
+                [0, 3, usize::MAX].map(|rank| scope.spawn(move || place("missing", SHORT).join(rank, &"")));
             let said: BTreeMap<usize, String> = first.gather(3);
             assert_eq!(missing(&said, 3), "0-2".parse()?);
             first.answer(6);
@@ -369,7 +386,9 @@ mod tests {
             drop(first);
             let heard = other.join().map_err(|_| "the other rank panicked")?;
             let error = heard.err();
-            let Some(MeetingError::NoFirst { what }) = &error else { return Err(format!("{error:?}").into()) };
+            let Some(MeetingError::NoFirst { what }) = &error else {
+                return Err(format!("{error:?}").into());
+            };
             insta::assert_snapshot!("a_first_rank_that_ended", what);
             assert!(began.elapsed() < LONG / 2, "{:?}", began.elapsed());
             Ok(())
@@ -382,7 +401,8 @@ mod tests {
         let error = place("second", SHORT).first().err();
         assert!(matches!(error, Some(MeetingError::Taken { .. })), "{error:?}");
         let (name, seconds) = ("n".to_owned(), 2.0);
-        let said = "the ranks of this node cannot meet: another process is the first rank of this launch, and has been for 2 s (@n)";
+        let said = "the ranks of this node cannot meet: another process is the first rank of this launch, \
+            and has been for 2 s (@n)";
         assert_eq!(MeetingError::Taken { name, seconds }.to_string(), said);
         Ok(())
     }

@@ -11,9 +11,11 @@ use launchers::slurm_files::SlurmFiles;
 pub struct CheckRequest {
     /// Whom.
     pub whom: Whom,
-    /// The files that describe the machine that they are judged by (`topo::survey_files`); none: this machine.
+    /// The files that describe the machine that they are judged by (`topo::survey_files`); none: this
+    /// machine.
     pub input: Vec<PathBuf>,
-    /// GPUs that a driver has and that nothing else here shows, in words; `None` where there are none, or no driver was asked.
+    /// GPUs that a driver has and that nothing else here shows, in words; `None` where there are none, or no
+    /// driver was asked.
     pub driver_gpus: Option<String>,
     /// How long the ranks of a node wait for each other.
     pub wait: Duration,

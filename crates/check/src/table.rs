@@ -1,4 +1,6 @@
-//! The table of one node: a row a rank, what was found, the sum, and the line that puts it right. Plain ASCII, like `topo`'s views.
+//! The table of one node: a row a rank, what was found, the sum, and the line that puts it right. Plain
+//! ASCII, like `topo`'s views. Some 410 lines because the rows, what is found and the sum share their
+//! columns.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -49,7 +51,8 @@ pub struct NodeTable<'s> {
 }
 
 impl NodeTable<'_> {
-    /// How much of a rank's memory is on nodes that are not its PUs', from 0 to 1. Not by a saved machine, whose nodes are others.
+    /// How much of a rank's memory is on nodes that are not its PUs', from 0 to 1. Not by a saved machine,
+    /// whose nodes are others.
     pub fn remote_share(&self, rank: usize) -> Option<f64> {
         let near = &self.judgement.ranks[rank].nodes;
         (self.topology.source == TopologySource::ThisSystem).then(|| self.seen[rank].remote_share(near))?
@@ -86,8 +89,11 @@ pub fn table(shown: &NodeTable<'_>) -> String {
     line(&mut text, &format!("judged: {}", shown.launch));
     if let Some(path) = shown.topology.source.files() {
         // What a line says of memory is said of that machine; what is seen here is not.
-        let memory =
-            if !nobody && shown.seen.iter().all(ObservedRank::is_of_line) { "" } else { "; memory is not judged" };
+        let memory = if !nobody && shown.seen.iter().all(ObservedRank::is_of_line) {
+            ""
+        } else {
+            "; memory is not judged"
+        };
         line(&mut text, &format!("judged by the saved machine {path}, not by this one{memory}"));
         if let Some(words) = shown.topology.source.unsaid_words() {
             line(&mut text, &format!("not said there: {words}"));
@@ -130,7 +136,9 @@ pub fn table(shown: &NodeTable<'_>) -> String {
         line(&mut text, &format!("unknown: {who} {missing} of this node did not answer within {waited} s"));
     }
     match shown.judgement.ipc {
-        Ipc::Possible => line(&mut text, "note: IPC between the ranks' GPUs is possible: no device file is refused"),
+        Ipc::Possible => {
+            line(&mut text, "note: IPC between the ranks' GPUs is possible: no device file is refused")
+        }
         // A saved machine has no device files.
         Ipc::NotKnown if shown.topology.source == TopologySource::ThisSystem => {
             line(&mut text, "note: IPC between the ranks' GPUs: not known whether device files are refused");
@@ -149,7 +157,8 @@ fn in_columns<const N: usize>(text: &mut String, rows: &[[String; N]], columns: 
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..columns).map(width).collect();
     for row in rows {
-        let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+        let cells: Vec<String> =
+            row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
         line(text, format!("  {}", cells.join("  ")).trim_end());
     }
 }
@@ -168,7 +177,8 @@ fn threads_of(text: &mut String, shown: &NodeTable<'_>, told: &[usize]) {
     }
 }
 
-/// Ranks whose OpenMP is told to have more threads than they have PUs; those that are told the same are one line.
+/// Ranks whose OpenMP is told to have more threads than they have PUs; those that are told the same are one
+/// line.
 fn openmp(text: &mut String, shown: &NodeTable<'_>) {
     let mut crowded: BTreeMap<(u32, usize), Vec<String>> = BTreeMap::new();
     for seen in shown.seen {
@@ -194,7 +204,10 @@ fn adapters(text: &mut String, shown: &NodeTable<'_>) {
         let (near, name) = (shown.nics.get(rank).and_then(Option::as_ref), seen.name());
         let Some(near) = near else {
             if shown.adapters {
-                line(text, &format!("{name}: no network adapter is known to be near its GPU, or it has not one GPU"));
+                line(
+                    text,
+                    &format!("{name}: no network adapter is known to be near its GPU, or it has not one GPU"),
+                );
             }
             continue;
         };
@@ -202,7 +215,10 @@ fn adapters(text: &mut String, shown: &NodeTable<'_>) {
         for variable in &elsewhere {
             line(
                 text,
-                &format!("note: {variable} of {name} names another adapter than the one near its GPU, {}", near.name),
+                &format!(
+                    "note: {variable} of {name} names another adapter than the one near its GPU, {}",
+                    near.name
+                ),
             );
         }
         if shown.adapters && elsewhere.is_empty() {
@@ -216,7 +232,9 @@ fn chosen(near: &NearNic, set: &BTreeMap<String, String>) -> String {
     let near_one = format!("{} ({}) is near its GPU", near.name, near.level.word());
     let own: Vec<String> = set.iter().map(|(variable, value)| format!("{variable}={value}")).collect();
     match (&own[..], &near.variables[..]) {
-        ([], []) => format!("{near_one}; no variable names an adapter, so its libraries choose by themselves"),
+        ([], []) => {
+            format!("{near_one}; no variable names an adapter, so its libraries choose by themselves")
+        }
         ([], tell) => format!(
             "{near_one}; no variable names an adapter, so its libraries choose by themselves; to name it: {}",
             tell.join(" ")
@@ -318,7 +336,8 @@ fn policy(seen: &ObservedRank) -> String {
     }
 }
 
-/// `3: 12 MiB`, the node with most of it first; two nodes at most. And how much is on nodes that are not its PUs', where some is.
+/// `3: 12 MiB`, the node with most of it first; two nodes at most. And how much is on nodes that are not its
+/// PUs', where some is.
 fn pages(seen: &ObservedRank, remote: Option<f64>) -> String {
     let percent = (remote.unwrap_or(0.0) * 100.0).round();
     let remote = if percent >= 1.0 { format!(" ({percent:.0} % remote)") } else { String::new() };
@@ -329,7 +348,8 @@ fn by_node(seen: &ObservedRank) -> String {
     let Some(nodes) = &seen.running.pages.nodes else { return "?".to_owned() };
     let mut nodes: Vec<(u32, u64)> = nodes.iter().map(|pages| (pages.node, pages.bytes)).collect();
     nodes.sort_by_key(|(node, bytes)| (std::cmp::Reverse(*bytes), *node));
-    let shown: Vec<String> = nodes.iter().take(2).map(|(node, bytes)| format!("{node}: {}", rounded(*bytes))).collect();
+    let shown: Vec<String> =
+        nodes.iter().take(2).map(|(node, bytes)| format!("{node}: {}", rounded(*bytes))).collect();
     match nodes.len() {
         0 => "none".to_owned(),
         1 | 2 => shown.join(", "),
@@ -363,9 +383,11 @@ fn gpus(shown: &NodeTable<'_>, seen: &ObservedRank) -> String {
     }
 }
 
-/// `WRONG: 1 of 8 ranks, 2 unknown`, `unknown: 2 of 8 ranks`, `well placed: 8 of 8 ranks`. Ranks that did not answer are unknown ones.
+/// `WRONG: 1 of 8 ranks, 2 unknown`, `unknown: 2 of 8 ranks`, `well placed: 8 of 8 ranks`. Ranks that did not
+/// answer are unknown ones.
 fn sum(shown: &NodeTable<'_>) -> String {
-    let count = |wanted: PlacementVerdict| shown.judgement.ranks.iter().filter(|rank| rank.placed == wanted).count();
+    let count =
+        |wanted: PlacementVerdict| shown.judgement.ranks.iter().filter(|rank| rank.placed == wanted).count();
     let all = shown.seen.len() + shown.missing.len();
     let unknown = count(PlacementVerdict::Unknown) + shown.missing.len();
     let of_all = format!("of {all} {}", if all == 1 { "rank" } else { "ranks" });

@@ -1,5 +1,6 @@
-//! Fixes in each launcher's words, the pool, and the table, of ranks made by hand on the small machine of `exec`'s tests: GPUs 2 and 3
-//! on node 0 with PUs 0-3 and 8-11, GPUs 0 and 1 on node 1 with PUs 4-7 and 12-15.
+//! Fixes in each launcher's words, the pool, and the table, of ranks made by hand on the small machine of
+//! `exec`'s tests: GPUs 2 and 3 on node 0 with PUs 0-3 and 8-11, GPUs 0 and 1 on node 1 with PUs 4-7 and
+//! 12-15.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +29,14 @@ fn rank(rank: usize, pus: &str, gpus: &[u8]) -> ObservedRank {
         source: "numa_maps".to_owned(),
         reason: None,
     };
-    let cgroup = Cgroup { pus: None, nodes: None, source: None, reason: None, memory_bytes: None, memory_source: None };
+    let cgroup = Cgroup {
+        pus: None,
+        nodes: None,
+        source: None,
+        reason: None,
+        memory_bytes: None,
+        memory_source: None,
+    };
     let running = Running {
         pid: 100 + rank as u32,
         program: Some("a.out".to_owned()),
@@ -191,7 +199,8 @@ fn table_of(
 #[test]
 fn threads_remote_pages_adapters_and_closed_gpus_stand_under_the_rows() {
     let mut one = rank(0, "4-7", &[0]);
-    one.running.pages.nodes = Some(vec![NodePages { node: 0, bytes: 1 << 20 }, NodePages { node: 1, bytes: 3 << 20 }]);
+    one.running.pages.nodes =
+        Some(vec![NodePages { node: 0, bytes: 1 << 20 }, NodePages { node: 1, bytes: 3 << 20 }]);
     let group = |pus: &str, count| ThreadGroup { name: "a.out".to_owned(), pus: set(pus), count };
     one.threads.own = vec![group("4-7", 1), group("5", 1), group("6", 1)];
     one.nic_variables = BTreeMap::from([("UCX_NET_DEVICES".to_owned(), "mlx5_3:1".to_owned())]);
@@ -217,7 +226,10 @@ fn threads_remote_pages_adapters_and_closed_gpus_stand_under_the_rows() {
         assert!(told.contains(words), "{words}: {told}");
     }
     let rows = shown(&[one], &[], true, "");
-    assert!(rows.contains("\n  1 thread  a.out  4-7\n  1 thread  a.out  5\n") && !rows.contains("NIC"), "{rows}");
+    assert!(
+        rows.contains("\n  1 thread  a.out  4-7\n  1 thread  a.out  5\n") && !rows.contains("NIC"),
+        "{rows}"
+    );
 }
 
 #[test]
@@ -235,14 +247,17 @@ fn of_each_rank_it_is_said_which_adapter_is_near_and_which_one_its_variables_nam
         one.nic_variables = value.map(variable).into_iter().collect();
         one
     };
-    let seen = [with(0, Some("mlx5_0:1")), with(1, Some("mlx5_3:1")), with(2, None), with(3, Some("mlx5_0:1"))];
+    let seen =
+        [with(0, Some("mlx5_0:1")), with(1, Some("mlx5_3:1")), with(2, None), with(3, Some("mlx5_0:1"))];
     let nics = [Some(near("mlx5_0")), Some(near("mlx5_0")), Some(near("mlx5_0")), None];
     let text = table_of(&seen, &nics, (false, true), "");
     for words in [
         "; 1 rank is told to use an adapter that is not the near one\n",
         "\nrank 0: mlx5_0 (PIX) is near its GPU, and UCX_NET_DEVICES=mlx5_0:1 agrees\n",
-        "\nnote: UCX_NET_DEVICES=mlx5_3:1 of rank 1 names another adapter than the one near its GPU, mlx5_0\n",
-        "\nrank 2: mlx5_0 (PIX) is near its GPU; no variable names an adapter, so its libraries choose by themselves; to name it: UCX_NET_DEVICES=mlx5_0:1\n",
+        "\nnote: UCX_NET_DEVICES=mlx5_3:1 of rank 1 names another adapter than the one near its GPU, mlx5_0\n\
+         ",
+        "\nrank 2: mlx5_0 (PIX) is near its GPU; no variable names an adapter, so its libraries choose by \
+         themselves; to name it: UCX_NET_DEVICES=mlx5_0:1\n",
         "\nrank 3: no network adapter is known to be near its GPU, or it has not one GPU\n",
     ] {
         assert!(text.contains(words), "{words}: {text}");
@@ -258,15 +273,17 @@ fn ranks_that_did_not_answer_are_counted_and_nobody_is_no_table() {
     let nobody = shown(&[], &[], false, "");
     assert_eq!(
         nobody,
-        "n7: unknown: no process was found\njudged: processes looked at from outside\nnote: NVML is not here\n"
+        "n7: unknown: no process was found\njudged: processes looked at from outside\n\
+         note: NVML is not here\n"
     );
 }
 
 #[test]
 fn of_many_ranks_the_wrong_ones_have_rows_and_the_others_are_one_line() {
     let topology = machine();
-    let seen: Vec<ObservedRank> =
-        (0..256).map(|number| if number == 200 { rank(number, "0", &[0]) } else { rank(number, "4-7", &[]) }).collect();
+    let seen: Vec<ObservedRank> = (0..256)
+        .map(|number| if number == 200 { rank(number, "0", &[0]) } else { rank(number, "4-7", &[]) })
+        .collect();
     let observed: Vec<_> = seen.iter().map(|seen| seen.observed(&topology)).collect();
     let mut judgement = judge(&topology, &pool(&seen), &observed);
     // So many ranks on four PUs are crowded; here only the far one is to be wrong.

@@ -1,5 +1,5 @@
-//! Small machines that each showed a fault, reduced from public reports, with what real tools do on them: Slurm 22.05.8, numactl 2.0.16, and the
-//! formats' own documentation. Files are in `cases/`.
+//! Small machines that each showed a fault, reduced from public reports, with what real tools do on them:
+//! Slurm 22.05.8, numactl 2.0.16, and the formats' own documentation. Files are in `cases/`.
 
 mod judged_line;
 
@@ -42,7 +42,12 @@ fn places(name: &str, ranks: usize, gpus: GpuChoice) -> Result<(Topology, NodePl
 #[test]
 fn a_step_with_fewer_gpus_than_the_node_gives_every_task_the_first_of_them() -> Done {
     let line = |tasks: usize, bind: &str| format!("srun -N1 -n{tasks} -c1 -G1 --cpu-bind=cores {bind} ./app");
-    let binds = ["--gpu-bind=single:1", "--gpu-bind=closest", "--gpu-bind=map_gpu:1,0", "--gpu-bind=mask_gpu:0x2,0x1"];
+    let binds = [
+        "--gpu-bind=single:1",
+        "--gpu-bind=closest",
+        "--gpu-bind=map_gpu:1,0",
+        "--gpu-bind=mask_gpu:0x2,0x1",
+    ];
     for (tasks, bind) in binds.into_iter().flat_map(|bind| [(1, bind), (2, bind)]) {
         let (verdict, said, _) = judged("two-cores-gpus-reversed", &line(tasks, bind))?;
         assert_eq!(verdict, "unknown", "{tasks} {bind}: {said}");
@@ -51,7 +56,9 @@ fn a_step_with_fewer_gpus_than_the_node_gives_every_task_the_first_of_them() -> 
     let (verdict, said, _) = judged("two-cores-gpus-reversed", &line(1, "--ntasks-per-gpu=1"))?;
     assert_eq!(verdict, "unknown", "{said}");
     // With all of them each task gets the one that it names, or the near one.
-    for bind in ["--gpu-bind=single:1", "--gpu-bind=closest", "--gpu-bind=map_gpu:1,0", "--gpu-bind=mask_gpu:0x2,0x1"] {
+    for bind in
+        ["--gpu-bind=single:1", "--gpu-bind=closest", "--gpu-bind=map_gpu:1,0", "--gpu-bind=mask_gpu:0x2,0x1"]
+    {
         let all = format!("srun -N1 -n2 -c1 --gpus-per-node=2 --cpu-bind=cores {bind} ./app");
         let (verdict, said, _) = judged("two-cores-gpus-reversed", &all)?;
         assert_eq!(verdict, "well", "{bind}: {said}");
@@ -97,10 +104,15 @@ fn memory_is_not_bound_to_one_of_several_nodes_that_are_as_near() -> Done {
 #[test]
 fn a_pu_whose_node_is_left_out_has_the_memory_of_its_package() -> Done {
     let (topology, places) = places("memoryless-nodes-left-out", 4, GpuChoice::None)?;
-    let of = |pu: u32| places.places.iter().find(|place| place.pus.contains(pu)).and_then(|place| place.memory_node);
+    let of = |pu: u32| {
+        places.places.iter().find(|place| place.pus.contains(pu)).and_then(|place| place.memory_node)
+    };
     assert_eq!((of(2), of(4), of(6)), (Some(1), Some(2), Some(2)));
     let text = say(&topology, &places, Dialect::Numactl, &Situation::default()).text;
-    assert!(text.lines().any(|line| line.contains("--physcpubind=6") && line.contains("--membind=2")), "{text}");
+    assert!(
+        text.lines().any(|line| line.contains("--physcpubind=6") && line.contains("--membind=2")),
+        "{text}"
+    );
     Ok(())
 }
 

@@ -1,10 +1,15 @@
-//! Launch lines as centres, launchers' manuals and users write them, each with the machine that it is judged on and the verdict that it must get.
+//! Launch lines as centres, launchers' manuals and users write them, each with the machine that it is judged
+//! on and the verdict that it must get.
 //!
-//! Each table has a line a row: verdict, machine (of `topo/tests/fixtures`), source, line. `quoted.tsv` has lines as they stand in the documentation of
-//! centres and launchers, at the line of the file that its source names; `lines.tsv` has lines made after a page or a manual for a case that
-//! it describes; `documented.tsv` has lines of centres and applications that were searched for after the rules were made. A fifth column names a file of `sites/`: what the page's own outputs show of the site's Slurm. `SCRIPTS/NAME` is a file of `scripts/` beside it: a wrapper or a rankfile, as its page has it. `-cpus` behind a machine's name is that machine
-//! without its GPUs, for programs that use none. Verdicts were worked out by hand from the source and the machine. A verdict that is decided and not
-//! the table's is a wrong one, and there may be none; too many that are not decided where the table has a verdict are a failure too.
+//! Each table has a line a row: verdict, machine (of `topo/tests/fixtures`), source, line. `quoted.tsv` has
+//! lines as they stand in the documentation of centres and launchers, at the line of the file that its source
+//! names; `lines.tsv` has lines made after a page or a manual for a case that it describes; `documented.tsv`
+//! has lines of centres and applications that were searched for after the rules were made. A fifth column
+//! names a file of `sites/`: what the page's own outputs show of the site's Slurm. `SCRIPTS/NAME` is a file
+//! of `scripts/` beside it: a wrapper or a rankfile, as its page has it. `-cpus` behind a machine's name is
+//! that machine without its GPUs, for programs that use none. Verdicts were worked out by hand from the
+//! source and the machine. A verdict that is decided and not the table's is a wrong one, and there may be
+//! none; too many that are not decided where the table has a verdict are a failure too.
 
 mod judged_line;
 
@@ -89,8 +94,12 @@ fn no_line_of_the_table_gets_a_wrong_verdict_or_a_wrong_fix_and_few_get_none() -
     for row in &rows {
         let machine = machine_of(&row.machine, folder.path())?;
         let (verdict, said, fix) = judged(&row.line, &machine, row.site.clone())?;
-        let what =
-            || format!("{verdict} and not {}: {} on {} ({})\n{said}", row.wanted, row.line, row.machine, row.source);
+        let what = || {
+            format!(
+                "{verdict} and not {}: {} on {} ({})\n{said}",
+                row.wanted, row.line, row.machine, row.source
+            )
+        };
         match (verdict, row.wanted.as_str()) {
             (verdict, wanted) if verdict == wanted => {}
             ("unknown", _) => open.push(what()),
@@ -117,15 +126,19 @@ fn no_line_of_the_table_gets_a_wrong_verdict_or_a_wrong_fix_and_few_get_none() -
 }
 
 #[test]
-fn of_lines_that_were_searched_for_later_none_is_judged_wrongly_and_few_are_not_judged() -> Result<(), Box<dyn Error>> {
+fn of_lines_that_were_searched_for_later_none_is_judged_wrongly_and_few_are_not_judged()
+-> Result<(), Box<dyn Error>> {
     let rows = rows("documented.tsv")?;
     assert!(rows.len() >= 40, "{} lines", rows.len());
     let folder = tempfile::tempdir()?;
     let (mut wrong, mut open, mut with_answer) = (Vec::new(), Vec::new(), 0);
     for row in &rows {
-        let (verdict, said, _) = judged(&row.line, &machine_of(&row.machine, folder.path())?, row.site.clone())?;
-        let what =
-            format!("{verdict} and not {}: {} on {} ({})\n{said}", row.wanted, row.line, row.machine, row.source);
+        let (verdict, said, _) =
+            judged(&row.line, &machine_of(&row.machine, folder.path())?, row.site.clone())?;
+        let what = format!(
+            "{verdict} and not {}: {} on {} ({})\n{said}",
+            row.wanted, row.line, row.machine, row.source
+        );
         with_answer += usize::from(row.wanted != "unknown");
         match (verdict, row.wanted.as_str()) {
             (verdict, wanted) if verdict == wanted => {}
@@ -143,8 +156,9 @@ fn of_lines_that_were_searched_for_later_none_is_judged_wrongly_and_few_are_not_
 fn mended(line: &str, fix: &str) -> String {
     let (fix, has_remark) = fix.split_once(" (").map_or((fix, false), |(fix, _)| (fix, true));
     let option = fix.trim_start_matches("srun ");
-    let is_size =
-        |word: &str| word.strip_prefix("-c").is_some_and(|count| count.starts_with(|c: char| c.is_ascii_digit()));
+    let is_size = |word: &str| {
+        word.strip_prefix("-c").is_some_and(|count| count.starts_with(|c: char| c.is_ascii_digit()))
+    };
     let name = option.split('=').next().unwrap_or_default();
     let variable = format!("SLURM_{}=", name.trim_start_matches('-').to_ascii_uppercase().replace('-', "_"));
     // Not bash's -c, behind which stands no number.

@@ -1,7 +1,9 @@
-//! A device that answers the CPU over flags in pinned host memory: each round trip is a value that the CPU writes, the device sees and gives back.
+//! A device that answers the CPU over flags in pinned host memory: each round trip is a value that the CPU
+//! writes, the device sees and gives back.
 //!
-//! The device's kernel runs from [`Answerer::start`] to [`Answerer::stop`] and looks at the question without a pause. So a round trip has no launch and no
-//! call of a driver in it: what it costs is one write and one read of the other side's memory on each way.
+//! The device's kernel runs from [`Answerer::start`] to [`Answerer::stop`] and looks at the question without
+//! a pause. So a round trip has no launch and no call of a driver in it: what it costs is one write and one
+//! read of the other side's memory on each way.
 
 use crate::{DeviceError, HostMemory};
 
@@ -18,7 +20,8 @@ pub trait Answerer {
     /// Gives the memory back, pinned as it is; `None` where the device could not be waited for.
     fn into_host(self: Box<Self>) -> Option<Box<dyn HostMemory>>;
 
-    /// Has the device answer over the words at `offset` (the question) and [`ANSWER_BEHIND`] behind it (the answer).
+    /// Has the device answer over the words at `offset` (the question) and [`ANSWER_BEHIND`] behind it (the
+    /// answer).
     ///
     /// # Errors
     /// [`DeviceError::Unsupported`] beyond the range or where it answers already, or the call that failed.
@@ -27,10 +30,12 @@ pub trait Answerer {
     /// So many round trips, one after the other.
     ///
     /// # Errors
-    /// [`DeviceError::Unsupported`] where it does not answer; [`DeviceError::TimedOut`] where an answer did not come within ten seconds.
+    /// [`DeviceError::Unsupported`] where it does not answer; [`DeviceError::TimedOut`] where an answer did
+    /// not come within ten seconds.
     fn trips(&mut self, count: u32) -> Result<(), DeviceError>;
 
-    /// Has the device stop, waits for it, and gives the number of the last question that it answered: of the first it is 1.
+    /// Has the device stop, waits for it, and gives the number of the last question that it answered: of the
+    /// first it is 1.
     ///
     /// # Errors
     /// The call that failed.

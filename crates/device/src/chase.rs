@@ -1,20 +1,24 @@
-//! Loads that depend on each other: a device follows a chain through host memory or another device's, and each step is one load's latency.
+//! Loads that depend on each other: a device follows a chain through host memory or another device's, and
+//! each step is one load's latency.
 //!
-//! The chain is in the memory itself. The first 8 bytes of each of its lines hold the offset of the next line, little-endian, from the start
-//! of the range; the chase begins at offset 0 and goes on, from round to round, where the one before it ended ([`Chaser::at`]). So the
-//! caller can walk the same chain on the host and prove that the device made every step.
+//! The chain is in the memory itself. The first 8 bytes of each of its lines hold the offset of the next
+//! line, little-endian, from the start of the range; the chase begins at offset 0 and goes on, from round to
+//! round, where the one before it ended ([`Chaser::at`]). So the caller can walk the same chain on the host
+//! and prove that the device made every step.
 
 use crate::{DeviceError, HostMemory};
 
-/// A device that follows a chain through one range: of pinned host memory ([`crate::Device::chaser`]), or of another device's memory
-/// ([`crate::Device::peer_chaser`]).
+/// A device that follows a chain through one range: of pinned host memory ([`crate::Device::chaser`]), or of
+/// another device's memory ([`crate::Device::peer_chaser`]).
 ///
 /// A batch is `hold`, `enqueue`s, `release`, further `enqueue`s, `finish`, as in [`crate::Copier`].
 pub trait Chaser {
-    /// The range of host memory. Waits for what is queued; empty where that failed, and where the range is another device's.
+    /// The range of host memory. Waits for what is queued; empty where that failed, and where the range is
+    /// another device's.
     fn memory(&mut self) -> &mut [u8];
 
-    /// Gives the host memory back, pinned as it is; `None` where there is none, or what is queued could not be waited for.
+    /// Gives the host memory back, pinned as it is; `None` where there is none, or what is queued could not
+    /// be waited for.
     fn into_host(self: Box<Self>) -> Option<Box<dyn HostMemory>>;
 
     /// The offset that the chase has come to. Waits for what is queued.

@@ -1,7 +1,9 @@
-//! Programs of kernels on a device, between pinned host memory and an area of the device's own: what a round does is a list of steps.
+//! Programs of kernels on a device, between pinned host memory and an area of the device's own: what a round
+//! does is a list of steps.
 //!
-//! The caller says in each step which bytes go where and what is launched; the device keeps the order. Offsets instead of addresses: what the host range has at an
-//! offset goes to the same offset of the area, and a kernel's arguments name the area by offset too, so that no address leaves the backend.
+//! The caller says in each step which bytes go where and what is launched; the device keeps the order.
+//! Offsets instead of addresses: what the host range has at an offset goes to the same offset of the area,
+//! and a kernel's arguments name the area by offset too, so that no address leaves the backend.
 
 use std::ffi::CStr;
 use std::ops::Range;
@@ -9,21 +11,26 @@ use std::sync::Arc;
 
 use crate::{DeviceError, HostMemory};
 
-/// A vendor's library that computes what some kernels do, with routines that are launched as kernels are; its handles are those of one stream at a time.
+/// A vendor's library that computes what some kernels do, with routines that are launched as kernels are; its
+/// handles are those of one stream at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MathLibrary {
-    /// Dense matrices: routine 0 in single precision and 1 in double, with the addresses of A, B and C = A B by rows and their edge.
+    /// Dense matrices: routine 0 in single precision and 1 in double, with the addresses of A, B and C = A B
+    /// by rows and their edge.
     Blas,
-    /// Fourier transforms of 512 points: routine 0 in single precision and 1 in double, with the addresses of input and result and how many transforms.
+    /// Fourier transforms of 512 points: routine 0 in single precision and 1 in double, with the addresses of
+    /// input and result and how many transforms.
     Fft,
 }
 
-/// Kernels of one source, in the form that each family of devices takes. Every parameter of every kernel is a word of 64 bits.
+/// Kernels of one source, in the form that each family of devices takes. Every parameter of every kernel is a
+/// word of 64 bits.
 #[derive(Clone, Copy, Debug)]
 pub struct KernelModule {
     /// What it is called in messages.
     pub name: &'static str,
-    /// PTX texts for CUDA, each with the least compute capability that it is for (ten times the major number and the minor one), the least first.
+    /// PTX texts for CUDA, each with the least compute capability that it is for (ten times the major number
+    /// and the minor one), the least first.
     pub ptx: &'static [(u32, &'static CStr)],
     /// The source, for HIP.
     pub source: &'static CStr,
@@ -44,7 +51,8 @@ pub enum Argument {
     Number(u64),
 }
 
-/// A part of a round. Each begins when the one before it has ended; only those of [`RoundStep::Overlapped`] go on at once.
+/// A part of a round. Each begins when the one before it has ended; only those of [`RoundStep::Overlapped`]
+/// go on at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RoundStep {
     /// Copies these bytes of the host range to the area.
@@ -75,8 +83,10 @@ pub enum RoundStep {
         /// Its arguments, [`MOST_ARGUMENTS`] at most.
         arguments: Vec<Argument>,
     },
-    /// Steps that go on at once as far as they can: a launch waits for the copies to the device that stand before it, a copy to the host for the launches before it, copies of one
-    /// direction for each other. The launches must not need one another. What follows waits for all of them. None of the steps is overlapped itself.
+    /// Steps that go on at once as far as they can: a launch waits for the copies to the device that stand
+    /// before it, a copy to the host for the launches before it, copies of one direction for each other. The
+    /// launches must not need one another. What follows waits for all of them. None of the steps is
+    /// overlapped itself.
     Overlapped(Vec<Self>),
 }
 
@@ -106,11 +116,13 @@ pub const MOST_ARGUMENTS: usize = 8;
 
 /// A device with a program, pinned host memory and an area of its own memory.
 ///
-/// Beside batches with a latch there is work that is started and waited for, as an application does: `start`, `wait_for`, `settle`. A library that is to read or write the area
-/// gets its address, and that of the host range; the two never change, and nobody else touches what it uses meanwhile.
+/// Beside batches with a latch there is work that is started and waited for, as an application does: `start`,
+/// `wait_for`, `settle`. A library that is to read or write the area gets its address, and that of the host
+/// range; the two never change, and nobody else touches what it uses meanwhile.
 ///
-/// A batch is `hold`, `enqueue`s, `release`, further `enqueue`s, `finish`, as in [`crate::Copier`]. Steps must lie inside host range and area, and arguments be what the
-/// kernels take: a kernel that writes elsewhere faults the device.
+/// A batch is `hold`, `enqueue`s, `release`, further `enqueue`s, `finish`, as in [`crate::Copier`]. Steps
+/// must lie inside host range and area, and arguments be what the kernels take: a kernel that writes
+/// elsewhere faults the device.
 pub trait Computer {
     /// The host range. Waits for what is queued; empty where that failed.
     fn host(&mut self) -> &mut [u8];
@@ -124,8 +136,8 @@ pub trait Computer {
     /// The address of the host range's first byte.
     fn host_address(&self) -> usize;
 
-    /// Another library that knows the device was called by this thread since: it may have made another device the thread's, so the next call makes sure that
-    /// it is this one.
+    /// Another library that knows the device was called by this thread since: it may have made another device
+    /// the thread's, so the next call makes sure that it is this one.
     fn shared_thread(&mut self) {}
 
     /// Whether it takes [`RoundStep::Batch`].
@@ -140,7 +152,8 @@ pub trait Computer {
     /// [`DeviceError::Unsupported`] for steps outside of the memory, or the call that failed.
     fn start(&mut self, steps: &[RoundStep]) -> Result<(), DeviceError>;
 
-    /// Waits until so many of the calls of [`Computer::start`] since the last [`Computer::settle`] have had their steps done.
+    /// Waits until so many of the calls of [`Computer::start`] since the last [`Computer::settle`] have had
+    /// their steps done.
     ///
     /// # Errors
     /// The call that failed.
@@ -167,7 +180,8 @@ pub trait Computer {
     /// Queues these steps `rounds` times, and a mark at their end.
     ///
     /// # Errors
-    /// [`DeviceError::Unsupported`] without a `hold` before or for steps outside of the memory, or the call that failed. Opens the latch.
+    /// [`DeviceError::Unsupported`] without a `hold` before or for steps outside of the memory, or the call
+    /// that failed. Opens the latch.
     fn enqueue(&mut self, steps: &[RoundStep], rounds: u32) -> Result<(), DeviceError>;
 
     /// Opens the latch.

@@ -1,11 +1,12 @@
 //! The checks every backend's tests run: what the contract says, tried on each device of a platform.
 //!
-//! They are plain functions, not tests, because they must run where the hardware is: in a backend's tests against a
-//! stand-in, and in a program on a GPU node ([`check`] returns what was found, it prints nothing). A check that cannot be
-//! made on a device says why in [`CheckOutcome::Skipped`]; it does not pass.
+//! They are plain functions, not tests, because they must run where the hardware is: in a backend's tests
+//! against a stand-in, and in a program on a GPU node ([`check`] returns what was found, it prints nothing).
+//! A check that cannot be made on a device says why in [`CheckOutcome::Skipped`]; it does not pass.
 //!
-//! Left out: speed (that is what numabench measures), and any time limit of their own. A backend that hangs, hangs its
-//! checks, and the caller's limit ends them: a thread stuck in a driver cannot be ended from inside the process.
+//! Left out: speed (that is what numabench measures), and any time limit of their own. A backend that hangs,
+//! hangs its checks, and the caller's limit ends them: a thread stuck in a driver cannot be ended from inside
+//! the process.
 
 mod areas;
 mod batches;
@@ -56,8 +57,9 @@ pub fn check_only(platform: &dyn Platform, words: &[&str]) -> Vec<CheckResult> {
 
 fn check_chosen(platform: &dyn Platform, chosen: impl Fn(&str) -> bool) -> Vec<CheckResult> {
     let of_platform = identity::PLATFORM_CHECKS.iter().filter(|(check, _)| chosen(check));
-    let mut findings: Vec<CheckResult> =
-        of_platform.map(|(check, run)| CheckResult { check, device: None, outcome: outcome(run(platform)) }).collect();
+    let mut findings: Vec<CheckResult> = of_platform
+        .map(|(check, run)| CheckResult { check, device: None, outcome: outcome(run(platform)) })
+        .collect();
     let mut known = Vec::new();
     for id in platform.devices().iter().map(|facts| facts.id) {
         // Instances of one partitioned GPU share its address, and `open` takes the first.

@@ -1,20 +1,23 @@
-//! One rank's way to its device: the buffers on both sides, blocking copies, and copies queued behind a latch.
+//! One rank's way to its device: the buffers on both sides, blocking copies, and copies queued behind a
+//! latch.
 //!
-//! The copier owns the host ranges, so that no slice of them can be alive while a driver writes there: [`Copier::source`]
-//! and [`Copier::destination`] need `&mut self`, and a copier with work in flight waits for it first. Waiting never hangs on
-//! the copier's own latch: whatever waits opens it first, and so does dropping the copier. What could not be waited for is leaked, never
-//! lent or freed. [`Copier::into_host`] gives the ranges back,
-//! placed and pinned as they are, for the next copier.
+//! The copier owns the host ranges, so that no slice of them can be alive while a driver writes there:
+//! [`Copier::source`] and [`Copier::destination`] need `&mut self`, and a copier with work in flight waits
+//! for it first. Waiting never hangs on the copier's own latch: whatever waits opens it first, and so does
+//! dropping the copier. What could not be waited for is leaked, never lent or freed. [`Copier::into_host`]
+//! gives the ranges back, placed and pinned as they are, for the next copier.
 //!
-//! What only queued copies need (streams, events, the latch) is made by the first [`Copier::hold`], not before: an asynchronous copy from the
-//! device makes each later blocking copy of a few bytes in this process a microsecond slower (seen on an H200 with CUDA 13), so a
-//! copier that only ever does blocking rounds queues nothing.
+//! What only queued copies need (streams, events, the latch) is made by the first [`Copier::hold`], not
+//! before: an asynchronous copy from the device makes each later blocking copy of a few bytes in this process
+//! a microsecond slower (seen on an H200 with CUDA 13), so a copier that only ever does blocking rounds
+//! queues nothing.
 //!
-//! While one copier's latch holds, no other copier of the same device may be made or dropped by someone that the holder
-//! waits for: drivers wait for the whole device when memory is allocated or freed.
+//! While one copier's latch holds, no other copier of the same device may be made or dropped by someone that
+//! the holder waits for: drivers wait for the whole device when memory is allocated or freed.
 //!
-//! Device memory is two areas ([`Area`]): `A`, which H2D writes and D2H reads, and `B` (only with `bidirectional`), which D2H reads
-//! when both directions move at once, so that the two directions share no byte.
+//! Device memory is two areas ([`Area`]): `A`, which H2D writes and D2H reads, and `B` (only with
+//! `bidirectional`), which D2H reads when both directions move at once, so that the two directions share no
+//! byte.
 
 use std::fmt;
 use std::ops::Range;
@@ -22,7 +25,8 @@ use std::ops::Range;
 use crate::pattern::BytePattern;
 use crate::{DeviceError, HostPair};
 
-/// The most rounds one batch may queue between [`Copier::hold`] and [`Copier::finish`]: their marks are made beforehand.
+/// The most rounds one batch may queue between [`Copier::hold`] and [`Copier::finish`]: their marks are made
+/// beforehand.
 pub const MAX_ROUNDS: usize = 4096;
 
 /// Which way bytes move in one round.
@@ -104,11 +108,13 @@ pub struct Marks {
 
 /// Moves bytes between one rank's host ranges and its device.
 ///
-/// Every `bytes` must be at least 1 and at most the length of the host ranges; more is a caller's error and is
-/// [`DeviceError::Unsupported`], as is a direction whose host range the copier was made without. A batch is `hold`, `enqueue`s, `release`, further `enqueue`s, `finish`.
+/// Every `bytes` must be at least 1 and at most the length of the host ranges; more is a caller's error and
+/// is [`DeviceError::Unsupported`], as is a direction whose host range the copier was made without. A batch
+/// is `hold`, `enqueue`s, `release`, further `enqueue`s, `finish`.
 pub trait Copier {
-    /// The host range that H2D reads; empty where the copier was made without. Opens the latch and waits for copies in flight; empty too where
-    /// that failed, because a driver may still be at work there. The next call that can report the failure does.
+    /// The host range that H2D reads; empty where the copier was made without. Opens the latch and waits for
+    /// copies in flight; empty too where that failed, because a driver may still be at work there. The next
+    /// call that can report the failure does.
     fn source(&mut self) -> &mut [u8];
 
     /// The host range that D2H writes; empty where [`Copier::source`] would be.
@@ -119,18 +125,21 @@ pub trait Copier {
         None
     }
 
-    /// The addresses of the device's areas in this process: on coherent machines the kernel can be asked where their pages lie. Nothing may be
-    /// read or written there. Empty where [`Copier::device_area`] lends the bytes themselves.
+    /// The addresses of the device's areas in this process: on coherent machines the kernel can be asked
+    /// where their pages lie. Nothing may be read or written there. Empty where [`Copier::device_area`] lends
+    /// the bytes themselves.
     fn device_addresses(&self) -> Vec<Range<usize>> {
         Vec::new()
     }
 
-    /// Says that another rank of this process uses the same device. Blocking rounds from pinned memory then wait on a queue of
-    /// their own: a driver's blocking copies may hold a lock of the device's context, for which a second thread can wait very
-    /// long (11 s seen with CUDA 13 on an H200). Where there is no such lock it changes nothing.
+    /// Says that another rank of this process uses the same device. Blocking rounds from pinned memory then
+    /// wait on a queue of their own: a driver's blocking copies may hold a lock of the device's context, for
+    /// which a second thread can wait very long (11 s seen with CUDA 13 on an H200). Where there is no such
+    /// lock it changes nothing.
     fn take_turns(&mut self) {}
 
-    /// From now on queued copies are made by a kernel of loads and stores, or by the copy engines again. On coherent links the two differ.
+    /// From now on queued copies are made by a kernel of loads and stores, or by the copy engines again. On
+    /// coherent links the two differ.
     ///
     /// # Errors
     /// [`DeviceError::Unsupported`] where the device runs no such kernel, or the host ranges are not pinned.
@@ -174,38 +183,44 @@ pub trait Copier {
     /// [`DeviceError::Unsupported`] where [`crate::Capabilities::patterns`] says so, or as [`Copier::store`].
     fn fill(&mut self, area: Area, pattern: BytePattern, bytes: usize) -> Result<(), DeviceError>;
 
-    /// Compares the first `bytes` of an area with a pattern, on the device itself: the offset of the first word (of 8 bytes) that differs,
-    /// or `None`. What differs can then be fetched.
+    /// Compares the first `bytes` of an area with a pattern, on the device itself: the offset of the first
+    /// word (of 8 bytes) that differs, or `None`. What differs can then be fetched.
     ///
     /// # Errors
     /// As [`Copier::fill`].
-    fn compare(&mut self, area: Area, pattern: BytePattern, bytes: usize) -> Result<Option<u64>, DeviceError>;
+    fn compare(&mut self, area: Area, pattern: BytePattern, bytes: usize)
+    -> Result<Option<u64>, DeviceError>;
 
-    /// Opens the latch, waits for copies in flight, frees the device's side, and gives the host ranges back as they are. Where waiting
-    /// failed it gives nothing back and frees nothing: a driver may still read and write there.
+    /// Opens the latch, waits for copies in flight, frees the device's side, and gives the host ranges back
+    /// as they are. Where waiting failed it gives nothing back and frees nothing: a driver may still read and
+    /// write there.
     fn into_host(self: Box<Self>) -> HostPair;
 
-    /// One round, blocking, as the driver defines it: CUDA's H2D from pageable memory may return when the last bytes are
-    /// staged; everything else returns when every byte has arrived. This is what host timing times, so it holds nothing
-    /// but the driver's own blocking copy calls. Not for use while the latch holds.
+    /// One round, blocking, as the driver defines it: CUDA's H2D from pageable memory may return when the
+    /// last bytes are staged; everything else returns when every byte has arrived. This is what host timing
+    /// times, so it holds nothing but the driver's own blocking copy calls. Not for use while the latch
+    /// holds.
     ///
     /// # Errors
-    /// The call that failed; [`DeviceError::Unsupported`] for [`Direction::Bidirectional`] where it is not possible.
+    /// The call that failed; [`DeviceError::Unsupported`] for [`Direction::Bidirectional`] where it is not
+    /// possible.
     fn round(&mut self, direction: Direction, bytes: usize) -> Result<(), DeviceError>;
 
-    /// Closes the latch: what is queued from here on waits for [`Copier::release`]. Ends an earlier batch (opens its latch,
-    /// waits for it) and forgets its marks.
+    /// Closes the latch: what is queued from here on waits for [`Copier::release`]. Ends an earlier batch
+    /// (opens its latch, waits for it) and forgets its marks.
     ///
     /// # Errors
     /// [`DeviceError::Unsupported`] where [`crate::Latch::None`] is the capability, or the call that failed.
     fn hold(&mut self) -> Result<(), DeviceError>;
 
-    /// Queues one round of `copies` copies and a mark at its end; pinned memory only. With two legs a copy is one of each:
-    /// a round moves `copies × legs × bytes`. Does not block while the latch holds and at most 128 copies are queued.
+    /// Queues one round of `copies` copies and a mark at its end; pinned memory only. With two legs a copy is
+    /// one of each: a round moves `copies × legs × bytes`. Does not block while the latch holds and at most
+    /// 128 copies are queued.
     ///
     /// # Errors
-    /// [`DeviceError::Unsupported`] for pageable memory, without a `hold` before, beyond [`MAX_ROUNDS`], for 0 copies, or when
-    /// [`Direction::Bidirectional`] and another direction meet in one batch; or the call that failed. Opens the latch.
+    /// [`DeviceError::Unsupported`] for pageable memory, without a `hold` before, beyond [`MAX_ROUNDS`], for
+    /// 0 copies, or when [`Direction::Bidirectional`] and another direction meet in one batch; or the call
+    /// that failed. Opens the latch.
     fn enqueue(&mut self, direction: Direction, bytes: usize, copies: u32) -> Result<(), DeviceError>;
 
     /// Opens the latch.
@@ -220,11 +235,11 @@ pub trait Copier {
     /// The call that failed: this is where an asynchronous fault of the device first shows.
     fn rounds_ended(&mut self) -> Result<usize, DeviceError>;
 
-    /// Opens the latch if it still holds, waits for everything queued, writes when each round ended, and ends the batch.
-    /// Reuses the vectors' memory.
+    /// Opens the latch if it still holds, waits for everything queued, writes when each round ended, and ends
+    /// the batch. Reuses the vectors' memory.
     ///
     /// # Errors
-    /// [`DeviceError::TimedOut`] when the latch gave up by itself before [`Copier::release`], so that the marks mean
-    /// nothing; or the call that failed.
+    /// [`DeviceError::TimedOut`] when the latch gave up by itself before [`Copier::release`], so that the
+    /// marks mean nothing; or the call that failed.
     fn finish(&mut self, marks: &mut Marks) -> Result<(), DeviceError>;
 }

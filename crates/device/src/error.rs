@@ -1,7 +1,8 @@
 //! What can go wrong between a rank and its device, in the words of the one who must mend it.
 //!
-//! A driver's result code crosses as the integer it is: codes newer than any binding exist (a fault of one of them is a
-//! result, not undefined behaviour), and the name and text are whatever the driver itself says of it.
+//! A driver's result code crosses as the integer it is: codes newer than any binding exist (a fault of one of
+//! them is a result, not undefined behaviour), and the name and text are whatever the driver itself says of
+//! it.
 
 /// A driver call that returned a failure code.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -30,7 +31,8 @@ pub enum DeviceError {
     },
     /// The library that was loaded is the toolkit's link-time stub, not a driver.
     #[error(
-        "the {library} that was loaded is a toolkit stub, not a driver: take the toolkit's stubs folder out of LD_LIBRARY_PATH"
+        "the {library} that was loaded is a toolkit stub, not a driver: take the toolkit's stubs folder out \
+         of LD_LIBRARY_PATH"
     )]
     StubDriver {
         /// The library, e.g. `libcuda.so.1`.
@@ -70,7 +72,8 @@ pub enum DeviceError {
     },
     /// More memory asked for than there is.
     #[error(
-        "{asked_bytes} bytes do not fit {place}: {free_bytes} of {total_bytes} bytes are free; ask for a smaller --size"
+        "{asked_bytes} bytes do not fit {place}: {free_bytes} of {total_bytes} bytes are free; ask for a \
+         smaller --size"
     )]
     OutOfMemory {
         /// Where, e.g. `GPU 0000:c1:00.0`.
@@ -84,8 +87,9 @@ pub enum DeviceError {
     },
     /// Host memory could not be pinned.
     #[error(
-        "pinning {asked_bytes} bytes of host memory failed: {call}; this process may lock {lockable}: raise that limit \
-         (ulimit -l unlimited; for Slurm jobs LimitMEMLOCK of slurmd), ask for a smaller --size, or use --memory pageable"
+        "pinning {asked_bytes} bytes of host memory failed: {call}; this process may lock {lockable}: raise \
+         that limit (ulimit -l unlimited; for Slurm jobs LimitMEMLOCK of slurmd), ask for a smaller --size, \
+         or use --memory pageable"
     )]
     Pinning {
         /// Bytes asked for.

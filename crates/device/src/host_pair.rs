@@ -4,7 +4,8 @@
 
 use crate::{DeviceError, HostMemory};
 
-/// The host ranges of a copier: at least one; equal lengths where there are two. One direction needs one range only.
+/// The host ranges of a copier: at least one; equal lengths where there are two. One direction needs one
+/// range only.
 #[derive(Default)]
 pub struct HostPair {
     /// Copies to the device read here.
@@ -30,7 +31,8 @@ impl HostPair {
             _ => Err(DeviceError::Unsupported {
                 what: "a copier of these host ranges",
                 reason: format!(
-                    "the ranges have {lens:?} bytes; at least one is needed, and two must have the same length, at least 1"
+                    "the ranges have {lens:?} bytes; at least one is needed, and two must have the same \
+                     length, at least 1"
                 ),
             }),
         }

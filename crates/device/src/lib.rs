@@ -10,8 +10,8 @@
 //! * [`HostMemory`] is memory a copier may own: placed and proven by its maker, pinned by a device;
 //! * [`conformance`] holds the checks that every backend's tests run.
 //!
-//! A trait here holds only what every implementor truly does. What some cannot do is in [`Capabilities`] with its
-//! reason, and the plan consults it before anything runs.
+//! A trait here holds only what every implementor truly does. What some cannot do is in [`Capabilities`] with
+//! its reason, and the plan consults it before anything runs.
 
 #![cfg_attr(not(test), forbid(unsafe_code))]
 
@@ -38,7 +38,9 @@ pub use error::{CallError, DeviceError};
 pub use host_pair::HostPair;
 pub use pattern::BytePattern;
 pub use peer::{PeerCopier, PeerEnd, PeerPath};
-pub use platform::{Device, DeviceFacts, DeviceId, MemoryHome, MemoryInfo, Platform, PlatformFacts, PlatformKind};
+pub use platform::{
+    Device, DeviceFacts, DeviceId, MemoryHome, MemoryInfo, Platform, PlatformFacts, PlatformKind,
+};
 pub use stats::latch::Latch;
 pub use stats::mismatch::Mismatch;
 pub use sys::{HeapMemory, HostMemory, MemoryKind};

@@ -1,10 +1,11 @@
-//! Known bytes: a pattern is a function of its keys and the offset alone, so that a host and a device write and compare the same bytes
-//! without ever exchanging them.
+//! Known bytes: a pattern is a function of its keys and the offset alone, so that a host and a device write
+//! and compare the same bytes without ever exchanging them.
 //!
-//! The word at index `i` mixes `key + i × GOLDEN` (a Weyl sequence, as SplitMix64 walks; Steele, Lea & Flood, OOPSLA 2014) by shifts,
-//! additions and exclusive-ors only, so that plain SSE2 or NEON loops do several words at a time. The first word of each page of 4096
-//! bytes has a key of its own: a block can change those alone, one cache line in 64, and tell afterwards whether its own copies ran.
-//! There is no period shorter than the buffer.
+//! The word at index `i` mixes `key + i × GOLDEN` (a Weyl sequence, as SplitMix64 walks; Steele, Lea & Flood,
+//! OOPSLA 2014) by shifts, additions and exclusive-ors only, so that plain SSE2 or NEON loops do several
+//! words at a time. The first word of each page of 4096 bytes has a key of its own: a block can change those
+//! alone, one cache line in 64, and tell afterwards whether its own copies ran. There is no period shorter
+//! than the buffer.
 
 use stats::mismatch::Mismatch;
 
@@ -15,7 +16,8 @@ const PAGE_WORDS: u64 = PAGE_BYTES as u64 / 8;
 /// 2⁶⁴ divided by the golden ratio, made odd.
 pub const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Which bytes. Equal patterns are equal bytes; a changed key changes (nearly) every word, [`BytePattern::inverted`] every byte.
+/// Which bytes. Equal patterns are equal bytes; a changed key changes (nearly) every word,
+/// [`BytePattern::inverted`] every byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BytePattern {
     /// The key of every word but the first of each page.
@@ -67,7 +69,9 @@ impl BytePattern {
             let first = page * PAGE_WORDS;
             let (words, rest) = bytes.as_chunks_mut::<8>();
             let count = words.len() as u64;
-            (first..).zip(words.iter_mut()).for_each(|(index, word)| *word = self.inner_word(index).to_le_bytes());
+            (first..)
+                .zip(words.iter_mut())
+                .for_each(|(index, word)| *word = self.inner_word(index).to_le_bytes());
             if let Some(word) = words.first_mut() {
                 *word = self.word(first).to_le_bytes();
             }
@@ -95,8 +99,8 @@ impl BytePattern {
             // Whole pages without a branch: nearly always everything is right.
             let pairs = (first..).zip(words);
             let inner = pairs.clone().skip(1);
-            let differs =
-                inner.fold(0, |all, (index, word)| all | (self.inner_word(index) ^ u64::from_le_bytes(*word)));
+            let differs = inner
+                .fold(0, |all, (index, word)| all | (self.inner_word(index) ^ u64::from_le_bytes(*word)));
             let begins = words.first().map_or(0, |word| self.word(first) ^ u64::from_le_bytes(*word));
             if differs | begins != 0 {
                 pairs.into_iter().try_for_each(|(index, word)| self.compare_word(index, word))?;
@@ -111,12 +115,14 @@ impl BytePattern {
     /// # Errors
     /// The first byte that differs.
     pub fn compare_page_words(self, bytes: &[u8]) -> Result<(), Mismatch> {
-        // Without a branch, so that many of the loads, which all miss the cache, are under way at once: nearly always everything is right.
+        // Without a branch, so that many of the loads, which all miss the cache, are under way at once:
+        // nearly always everything is right.
         let (pages, rest) = bytes.as_chunks::<PAGE_BYTES>();
         let words = (0..).zip(pages.iter().filter_map(|page| page.first_chunk::<8>()));
-        let differs =
-            words.fold(0, |all, (page, word)| all | (self.word(page * PAGE_WORDS) ^ u64::from_le_bytes(*word)));
-        let compare = |(page, bytes): (u64, &[u8])| self.compare_word(page * PAGE_WORDS, &bytes[..bytes.len().min(8)]);
+        let differs = words
+            .fold(0, |all, (page, word)| all | (self.word(page * PAGE_WORDS) ^ u64::from_le_bytes(*word)));
+        let compare =
+            |(page, bytes): (u64, &[u8])| self.compare_word(page * PAGE_WORDS, &bytes[..bytes.len().min(8)]);
         if differs != 0 {
             (0..).zip(bytes.chunks(PAGE_BYTES)).try_for_each(compare)?;
         }
@@ -126,9 +132,11 @@ impl BytePattern {
     /// Compares the bytes of the word at `index`, or the first of them.
     fn compare_word(self, index: u64, got: &[u8]) -> Result<(), Mismatch> {
         let expected = self.word(index).to_le_bytes();
-        (index * 8..).zip(expected.into_iter().zip(got.iter().copied())).try_for_each(|(offset, (expected, got))| {
-            if expected == got { Ok(()) } else { Err(Mismatch { offset, expected, got }) }
-        })
+        (index * 8..).zip(expected.into_iter().zip(got.iter().copied())).try_for_each(
+            |(offset, (expected, got))| {
+                if expected == got { Ok(()) } else { Err(Mismatch { offset, expected, got }) }
+            },
+        )
     }
 }
 
@@ -161,7 +169,10 @@ mod tests {
         pattern.fill(2 * PAGE_BYTES as u64, second);
         assert_eq!(pieces, whole);
         assert_eq!(pattern.compare(2 * PAGE_BYTES as u64, &whole[2 * PAGE_BYTES..]), Ok(()));
-        assert!(pattern.compare(PAGE_BYTES as u64, &whole[2 * PAGE_BYTES..]).is_err(), "pages are not interchangeable");
+        assert!(
+            pattern.compare(PAGE_BYTES as u64, &whole[2 * PAGE_BYTES..]).is_err(),
+            "pages are not interchangeable"
+        );
     }
 
     #[test]
@@ -179,7 +190,8 @@ mod tests {
     #[test]
     fn inverted_bytes_differ_at_every_place() {
         for len in LENGTHS {
-            let (bytes, inverted) = (filled(BytePattern::new(9), len), filled(BytePattern::new(9).inverted(), len));
+            let (bytes, inverted) =
+                (filled(BytePattern::new(9), len), filled(BytePattern::new(9).inverted(), len));
             assert!(bytes.iter().zip(&inverted).all(|(a, b)| *a == !*b), "{len}");
         }
     }

@@ -1,9 +1,11 @@
-//! Copies between the memories of two devices: one device's area to the other's, blocking, or queued behind a latch as a [`crate::Copier`]'s.
-//! Both ends may be one device, which then copies within its own memory; that is always [`PeerPath::Direct`].
+//! Copies between the memories of two devices: one device's area to the other's, blocking, or queued behind a
+//! latch as a [`crate::Copier`]'s. Both ends may be one device, which then copies within its own memory; that
+//! is always [`PeerPath::Direct`].
 //!
-//! Either device can do the work, by its copy engine or by a kernel: the source's writes to the other ([`PeerEnd::Source`]), or the destination's reads from it.
-//! The two differ on most links, so that both are measured. Where the devices cannot reach each other, the driver stages the copy through
-//! host memory; [`PeerCopier::path`] says which it is.
+//! Either device can do the work, by its copy engine or by a kernel: the source's writes to the other
+//! ([`PeerEnd::Source`]), or the destination's reads from it. The two differ on most links, so that both are
+//! measured. Where the devices cannot reach each other, the driver stages the copy through host memory;
+//! [`PeerCopier::path`] says which it is.
 
 use crate::{BytePattern, CopyBy, DeviceError, Mismatch};
 
@@ -37,19 +39,22 @@ impl PeerPath {
 
 /// An area on each of two devices, or two on one, and copies from one to the other.
 ///
-/// `bytes` must be at least 1 and at most the area's length; more is [`DeviceError::Unsupported`]. A batch is `hold`, `enqueue`s, `release`,
-/// further `enqueue`s, `finish`, as in [`crate::Copier`]; what waits opens the latch first, and what could not be waited for is leaked.
+/// `bytes` must be at least 1 and at most the area's length; more is [`DeviceError::Unsupported`]. A batch is
+/// `hold`, `enqueue`s, `release`, further `enqueue`s, `finish`, as in [`crate::Copier`]; what waits opens the
+/// latch first, and what could not be waited for is leaked.
 pub trait PeerCopier {
     /// How the bytes go.
     fn path(&self) -> PeerPath;
 
-    /// From now on copies are made by a kernel of loads and stores on the device that copies, or by its copy engines again.
+    /// From now on copies are made by a kernel of loads and stores on the device that copies, or by its copy
+    /// engines again.
     ///
     /// # Errors
     /// [`DeviceError::Unsupported`] where that device runs no kernel or cannot reach the other one's memory.
     fn copy_by(&mut self, by: CopyBy) -> Result<(), DeviceError>;
 
-    /// Fills the first `bytes` of an end's area with a pattern: on the device where it can, else from the host. Untimed.
+    /// Fills the first `bytes` of an end's area with a pattern: on the device where it can, else from the
+    /// host. Untimed.
     ///
     /// # Errors
     /// The call that failed.

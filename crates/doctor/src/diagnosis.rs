@@ -11,7 +11,8 @@ pub struct Diagnosis {
     pub exit_code: u8,
 }
 
-/// What these checks come to: 5 where one costs placement or bandwidth, else 6 where one that could is unknown, else 0.
+/// What these checks come to: 5 where one costs placement or bandwidth, else 6 where one that could is
+/// unknown, else 0.
 pub fn answer(checks: &[Check]) -> Diagnosis {
     let named = |holds: fn(&Check) -> bool| -> Vec<&str> {
         checks.iter().filter(|check| holds(check)).map(|check| check.name.as_str()).collect()
@@ -24,7 +25,8 @@ pub fn answer(checks: &[Check]) -> Diagnosis {
     let mut verdict = vec![match (costly.len(), unknown.len()) {
         (0, 0) => format!("Nothing to look at: none of {all} settings costs placement or bandwidth."),
         (0, some) => format!(
-            "Nothing found that costs placement or bandwidth; {some} of {all} settings cannot be known without {}.",
+            "Nothing found that costs placement or bandwidth; {some} of {all} settings cannot be known \
+             without {}.",
             askers(&unknown)
         ),
         (1, _) => format!("1 of {all} settings costs placement or bandwidth: {}.", costly[0]),

@@ -5,8 +5,9 @@
 //! facts/                                               plain          judge/    diagnosis
 //! ```
 //!
-//! Facts are read and not judged, judging reads nothing: so each check is tried on trees of files of machines that are right and that are wrong. Nothing is
-//! measured, no GPU is worked on, nothing is changed. Drawing is `render`'s, the document's form `report`'s.
+//! Facts are read and not judged, judging reads nothing: so each check is tried on trees of files of machines
+//! that are right and that are wrong. Nothing is measured, no GPU is worked on, nothing is changed. Drawing
+//! is `render`'s, the document's form `report`'s.
 
 mod diagnosis;
 pub mod facts;

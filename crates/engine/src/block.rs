@@ -1,7 +1,9 @@
-//! One block of one case on one rank: warm up, lay out, wait for the others, time, cut to the common window, verify.
+//! One block of one case on one rank: warm up, lay out, wait for the others, time, cut to the common window,
+//! verify. Some 420 lines because the steps of a block are one order, and each is a short function.
 //!
-//! Alone, ranks take turns and nobody else moves. Together, they agree on a start by the clock (a barrier's wake-ups are too
-//! uneven), and nobody allocates or verifies while a latch holds. Every rank passes every barrier, well or not.
+//! Alone, ranks take turns and nobody else moves. Together, they agree on a start by the clock (a barrier's
+//! wake-ups are too uneven), and nobody allocates or verifies while a latch holds. Every rank passes every
+//! barrier, well or not.
 
 use std::hint;
 
@@ -36,20 +38,20 @@ const LOOKS: u32 = 1 << 10;
 const TIMES_SKEW: f64 = 50.0;
 /// A block of which less was common to all ranks measured something else than was asked.
 pub const LEAST_OVERLAP: f64 = 0.95;
-/// Rounds before a case's very first block, and the time they may take: links and clocks wake up. On later allocations the one
-/// round that does not count is enough.
+/// Rounds before a case's very first block, and the time they may take: links and clocks wake up. On later
+/// allocations the one round that does not count is enough.
 const WARM_ROUNDS: u64 = 10;
 const WARM_NS: u64 = 10_000_000;
 
-const IMPOSSIBLE: &str = "the clock that timed the block gave times that cannot be: no numbers, before the start, or later than now: \
-                          `numabench pingpong --timing host` has the host's clock";
-const NEVER_AT_ONCE: &str = "this rank ended no whole round while all ranks (and both directions) were at work: \
-                             the device or driver served them one after the other";
+const IMPOSSIBLE: &str = "the clock that timed the block gave times that cannot be: no numbers, before the \
+    start, or later than now: `numabench pingpong --timing host` has the host's clock";
+const NEVER_AT_ONCE: &str = "this rank ended no whole round while all ranks (and both directions) were at \
+    work: the device or driver served them one after the other";
 
 impl Rank {
-    /// One block of one case, by all its ranks at once or one after the other; a rank that is `out` of it lets its turn pass.
-    /// `None` for a rank that takes no part in the case. Whether a rank has seen a signal comes with the
-    /// block's last wait: each wait wakes all threads of a node.
+    /// One block of one case, by all its ranks at once or one after the other; a rank that is `out` of it
+    /// lets its turn pass. `None` for a rank that takes no part in the case. Whether a rank has seen a signal
+    /// comes with the block's last wait: each wait wakes all threads of a node.
     pub(crate) fn block(
         &self,
         ready: &mut Result<Ready, Failure>,
@@ -82,7 +84,8 @@ impl Rank {
         Ok((member.then_some(outcome), interrupted))
     }
 
-    /// The places in this node's group of the ranks that take part in a case: everyone goes through the same ones.
+    /// The places in this node's group of the ranks that take part in a case: everyone goes through the same
+    /// ones.
     fn members_here<'a>(&'a self, case: &'a Case) -> impl Iterator<Item = usize> + 'a {
         (0..self.group.size()).filter(|place| self.node.get(*place).is_none_or(|rank| case.has(*rank)))
     }
@@ -144,16 +147,23 @@ impl Rank {
         Ok((outcome, interrupted))
     }
 
-    /// Collective: the common window of all ranks that measured, and whether any failed; `others`: they are several. All in one round, because each wakes
-    /// all threads of a node.
-    fn window(&self, timeline: Option<&Timeline>, others: bool, failed: bool) -> Result<(Window, bool), Aborted> {
-        let [start, counts_from, needed, end, begin] = timeline.map_or([0; 5], |timeline| timeline.brings(others));
+    /// Collective: the common window of all ranks that measured, and whether any failed; `others`: they are
+    /// several. All in one round, because each wakes all threads of a node.
+    fn window(
+        &self,
+        timeline: Option<&Timeline>,
+        others: bool,
+        failed: bool,
+    ) -> Result<(Window, bool), Aborted> {
+        let [start, counts_from, needed, end, begin] =
+            timeline.map_or([0; 5], |timeline| timeline.brings(others));
         let own = [start, counts_from, needed, end, begin, u64::from(failed)];
         let [start, counts_from, needed, end, begin, failed] = self.group.max_of_each(own)?;
         Ok((Window::of_largest([start, counts_from, needed, end, begin]), failed > 0))
     }
 
-    /// Whether a block of this work needs no round before it that does not count, once there was one: laying out leaves nothing that a round would pay for, and a round is a block by itself.
+    /// Whether a block of this work needs no round before it that does not count, once there was one: laying
+    /// out leaves nothing that a round would pay for, and a round is a block by itself.
     fn needs_none_before(&self, work: &dyn Work, round_ns: f64) -> bool {
         let may_be_none = work.calls_before() == 0 && !work.tells_host_time();
         may_be_none && matches!(self.config.amount, Amount::Adaptive(_)) && Effort::is_one_round(round_ns)
@@ -180,8 +190,8 @@ struct Warming<'a> {
 }
 
 impl<'a> Warming<'a> {
-    /// Makes the work, and where it is new and a queue times it, queues a round once: what a queue loads lazily is loaded before anything is timed
-    /// by it.
+    /// Makes the work, and where it is new and a queue times it, queues a round once: what a queue loads
+    /// lazily is loaded before anything is timed by it.
     fn begin(rank: &'a Rank, ready: &'a mut Ready, case: &Case, pass: u64) -> Result<Self, Trouble> {
         let Ready { site, warm, pace, timeline, spent, allocation, .. } = ready;
         let mut work = site.work(case.index, pass)?;
@@ -200,22 +210,27 @@ impl<'a> Warming<'a> {
     /// Warms up where that is due, lays out what the block will move, and says how much the block takes.
     fn prepare(self, pass: u64, shared: bool) -> Result<Turn<'a>, Trouble> {
         let Self { rank, mut work, warmth, pace, timeline, spent, allocation } = self;
-        // Rounds that do not count: laying out what will be moved left its cache lines behind (arming touches one in 64). Where it left none, and a round is
-        // a block by itself, the earlier ones were enough, on whatever memory.
+        // Rounds that do not count: laying out what will be moved left its cache lines behind (arming touches
+        // one in 64). Where it left none, and a round is a block by itself, the earlier ones were enough, on
+        // whatever memory.
         let before = work.calls_before();
         let warmed = clock::timed(&mut spent.warm_up_ns, || warm_up(rank, &mut *work, warmth));
         let earlier = warmed.map_err(cold)?;
         if rank.config.verify {
             clock::timed(&mut spent.lay_out_ns, || work.lay_out())?;
         }
-        // Among others the first round of the block does not count either: where one before is enough, it is that one.
-        let is_known = shared && pace.among_others_ns.is_some() && matches!(rank.config.amount, Amount::Adaptive(_));
+        // Among others the first round of the block does not count either: where one before is enough, it is
+        // that one.
+        let is_known =
+            shared && pace.among_others_ns.is_some() && matches!(rank.config.amount, Amount::Adaptive(_));
         let first_is_enough = before <= 1 && work.timing() == Timing::Host && !work.tells_host_time();
-        let is_warm = |round_ns: &f64| (is_known && first_is_enough) || rank.needs_none_before(&*work, *round_ns);
+        let is_warm =
+            |round_ns: &f64| (is_known && first_is_enough) || rank.needs_none_before(&*work, *round_ns);
         let latest = match earlier.filter(is_warm) {
             Some(round_ns) => round_ns,
             None => {
-                let rounds = || (1..before).try_fold(timed_round(&mut *work)?, |_, _| timed_round(&mut *work));
+                let rounds =
+                    || (1..before).try_fold(timed_round(&mut *work)?, |_, _| timed_round(&mut *work));
                 clock::timed(&mut spent.warm_up_ns, rounds).map_err(cold)?
             }
         };
@@ -265,7 +280,8 @@ impl Turn<'_> {
 
     fn time(&mut self, group: &dyn Ranks) -> Result<(), Trouble> {
         let Self { rank, work, timeline, spent, effort, queued, .. } = self;
-        // Before any round can start: the block's own start is read after, on a busy machine milliseconds after.
+        // Before any round can start: the block's own start is read after, on a busy machine milliseconds
+        // after.
         let began = clock::now_ns();
         let timed = measure::block(&mut **work, effort, *queued, group, &rank.interrupted, timeline);
         let took = clock::now_ns().saturating_sub(began);
@@ -274,19 +290,24 @@ impl Turn<'_> {
         if timeline.is_possible(took) { Ok(()) } else { Err(Trouble::Invalid(IMPOSSIBLE.to_owned())) }
     }
 
-    /// Verifies, and cuts the block to the common window; `together`: the window of ranks that were to be at once.
+    /// Verifies, and cuts the block to the common window; `together`: the window of ranks that were to be at
+    /// once.
     fn conclude(self, window: &Window, together: Option<&Window>) -> Result<Measured, Trouble> {
         let Self { rank, mut work, pace, timeline, spent, effort, allocation, host_round_ns, .. } = self;
         let host = host_round_ns.map(BlockDetail::HostNs);
         let told = clock::timed(&mut spent.prove_ns, || host.or_else(|| work.block_detail()));
-        let verified_bytes =
-            if rank.config.verify { Some(clock::timed(&mut spent.verify_ns, || work.verify())?) } else { None };
+        let verified_bytes = if rank.config.verify {
+            Some(clock::timed(&mut spent.verify_ns, || work.verify())?)
+        } else {
+            None
+        };
         pace.lanes_apart = timeline.lanes_apart();
         let rounds = effort.rounds * work.rounds_a_call().max(1);
         let block = counted(timeline, window, work.lanes(), work.bytes_a_round(), rounds);
         if let Some(window) = together {
             let apart = block.is_none() || window.overlap() < LEAST_OVERLAP;
-            pace.lasting_ns = Some(next_lasting(pace.lasting_ns.unwrap_or(SHARED_NS), window.skew_ns(), apart));
+            pace.lasting_ns =
+                Some(next_lasting(pace.lasting_ns.unwrap_or(SHARED_NS), window.skew_ns(), apart));
         }
         let block = block.ok_or_else(|| Trouble::NotAtOnce(NEVER_AT_ONCE.to_owned()))?;
         let block = Block { allocation, ..block };
@@ -343,7 +364,9 @@ fn start_awake(group: &dyn Ranks, start_ns: u64) {
 fn warm_up(rank: &Rank, work: &mut dyn Work, warmth: &Warmth) -> Result<Option<f64>, Failure> {
     let (rounds, limit_ns) = match (warmth, rank.config.amount) {
         (Warmth::Warm { round_ns }, _) => return Ok(Some(*round_ns)),
-        (Warmth::Fresh { round_ns }, _) if rank.needs_none_before(work, *round_ns) => return Ok(Some(*round_ns)),
+        (Warmth::Fresh { round_ns }, _) if rank.needs_none_before(work, *round_ns) => {
+            return Ok(Some(*round_ns));
+        }
         // The round that does not count is the last of them.
         (_, Amount::Fixed { warmup, .. }) => (warmup.saturating_sub(1), u64::MAX),
         (Warmth::Cold, Amount::Adaptive(_)) => (WARM_ROUNDS, WARM_NS),

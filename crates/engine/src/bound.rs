@@ -1,7 +1,8 @@
 //! A thread bound to its PU: the proof that it happened is needed to go on.
 //!
-//! [`Bound`] is made only by binding, is not `Send`, and everything that touches a device asks for it: a thread that is not bound
-//! cannot open a device by mistake, and one that is bound is never re-bound (there is no way to).
+//! [`Bound`] is made only by binding, is not `Send`, and everything that touches a device asks for it: a
+//! thread that is not bound cannot open a device by mistake, and one that is bound is never re-bound (there
+//! is no way to).
 
 use std::marker::PhantomData;
 

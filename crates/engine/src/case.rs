@@ -1,4 +1,5 @@
-//! What the engine must know of a case: who takes part, whether at once, and what it shares with other cases. What is timed is the suite's.
+//! What the engine must know of a case: who takes part, whether at once, and what it shares with other cases.
+//! What is timed is the suite's.
 
 /// How the ranks of a case share the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -23,20 +24,30 @@ pub struct Case {
     pub index: usize,
     /// How its ranks share the machine.
     pub order: Order,
-    /// Cases with the same number use what one [`crate::Site::set_up`] makes; they are measured together in each pass.
+    /// Cases with the same number use what one [`crate::Site::set_up`] makes; they are measured together in
+    /// each pass.
     pub setup: usize,
-    /// Cases of a later phase are measured when all of an earlier one are done: what they do to a driver would show in the others' figures.
+    /// Cases of a later phase are measured when all of an earlier one are done: what they do to a driver
+    /// would show in the others' figures.
     pub phase: u8,
     /// The ranks that take part; `None` for all of them.
     pub members: Option<Vec<usize>>,
-    /// The case ends with this many blocks if the run's rule has not ended it before; `None`: the rule alone ends it.
+    /// The case ends with this many blocks if the run's rule has not ended it before; `None`: the rule alone
+    /// ends it.
     pub most_blocks: Option<usize>,
 }
 
 impl Case {
     /// A case by these ranks, at once where they are several; its memory is no other one's.
     pub fn by(index: usize, ranks: Vec<usize>) -> Self {
-        Self { index, order: Order::of(ranks.len()), setup: index, phase: 0, members: Some(ranks), most_blocks: None }
+        Self {
+            index,
+            order: Order::of(ranks.len()),
+            setup: index,
+            phase: 0,
+            members: Some(ranks),
+            most_blocks: None,
+        }
     }
 
     /// Whether this rank takes part.

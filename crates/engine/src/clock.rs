@@ -1,7 +1,7 @@
 //! The node's clock, and what it costs to read.
 //!
-//! CLOCK_MONOTONIC_RAW: every rank of a node reads the same one, and NTP does not slew it while a sample runs. Its cost is
-//! reported beside small-message figures and never subtracted from them.
+//! CLOCK_MONOTONIC_RAW: every rank of a node reads the same one, and NTP does not slew it while a sample
+//! runs. Its cost is reported beside small-message figures and never subtracted from them.
 
 use stats::flag::TimerFacts;
 
@@ -28,7 +28,10 @@ pub fn measure() -> TimerFacts {
     readings.iter_mut().for_each(|reading| *reading = now_ns());
     let span = readings[READINGS - 1].saturating_sub(readings[0]);
     let steps = readings.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).filter(|step| *step > 0);
-    TimerFacts { resolution_ns: steps.min().unwrap_or(1) as f64, cost_ns: span as f64 / (READINGS - 1) as f64 }
+    TimerFacts {
+        resolution_ns: steps.min().unwrap_or(1) as f64,
+        cost_ns: span as f64 / (READINGS - 1) as f64,
+    }
 }
 
 #[cfg(test)]

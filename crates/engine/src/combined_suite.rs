@@ -1,6 +1,8 @@
-//! Several suites as one: their ranks and their cases one list after the other, interleaved by one schedule; and cases of different suites at once.
+//! Several suites as one: their ranks and their cases one list after the other, interleaved by one schedule;
+//! and cases of different suites at once.
 //!
-//! Each suite keeps its own numbers inside. Memory is made anew by the engine's own rule, whatever a suite's is.
+//! Each suite keeps its own numbers inside. Memory is made anew by the engine's own rule, whatever a suite's
+//! is.
 
 use stats::latch::Latch;
 use std::sync::Arc;
@@ -39,7 +41,8 @@ struct Part {
 }
 
 impl Joined {
-    /// These suites, each with its ranks (numbered from 0 in each); with all their cases, those of the first suite first.
+    /// These suites, each with its ranks (numbered from 0 in each); with all their cases, those of the first
+    /// suite first.
     pub fn new(parts: Vec<(Arc<dyn Suite>, usize)>) -> Self {
         let mut joined = Self::without_cases(parts);
         for part in 0..joined.parts.len() {
@@ -52,7 +55,8 @@ impl Joined {
 
     /// These suites, each with its ranks, and none of their cases but those that are added.
     pub fn without_cases(parts: Vec<(Arc<dyn Suite>, usize)>) -> Self {
-        let mut joined = Self { parts: Vec::new(), cases: Vec::new(), made_of: Vec::new(), setups: Vec::new() };
+        let mut joined =
+            Self { parts: Vec::new(), cases: Vec::new(), made_of: Vec::new(), setups: Vec::new() };
         let mut first = 0;
         for (suite, ranks) in parts {
             let cases = suite.cases();
@@ -72,9 +76,11 @@ impl Joined {
         self.made_of.iter().position(|made_of| made_of[..] == [wanted])
     }
 
-    /// Adds a case of these at once, or of one by itself, and gives its number. A case that is not there is left out.
+    /// Adds a case of these at once, or of one by itself, and gives its number. A case that is not there is
+    /// left out.
     pub fn at_once(&mut self, cases: &[PartCase]) -> usize {
-        let there = |(part, case): &PartCase| self.parts.get(*part).is_some_and(|part| *case < part.cases.len());
+        let there =
+            |(part, case): &PartCase| self.parts.get(*part).is_some_and(|part| *case < part.cases.len());
         let wanted: Vec<PartCase> = cases.iter().copied().filter(there).collect();
         let of = |(part, case): &PartCase| (&self.parts[*part], &self.parts[*part].cases[*case]);
         let setup: Vec<(usize, usize)> = wanted.iter().map(|at| (at.0, of(at).1.setup)).collect();
@@ -112,7 +118,8 @@ impl Suite for Joined {
 
     fn site(self: Arc<Self>, worker: &Worker, bound: &Bound) -> Result<Box<dyn Site>, Failure> {
         let part = self.part_of(worker.rank);
-        let part = part.ok_or_else(|| Failure::new(Stage::Open, format!("rank {} is of no suite", worker.rank)))?;
+        let part =
+            part.ok_or_else(|| Failure::new(Stage::Open, format!("rank {} is of no suite", worker.rank)))?;
         let local = Worker { rank: worker.rank - self.parts[part].first, pu: worker.pu };
         let inner = Arc::clone(&self.parts[part].suite).site(&local, bound)?;
         Ok(Box::new(JoinedSite { joined: self, part, inner }))
@@ -144,7 +151,13 @@ impl Site for JoinedSite {
         self.inner.conditions()
     }
 
-    fn set_up(&mut self, bound: &Bound, setup: usize, allocation: u32, spent: &mut TimeSpent) -> Result<bool, Trouble> {
+    fn set_up(
+        &mut self,
+        bound: &Bound,
+        setup: usize,
+        allocation: u32,
+        spent: &mut TimeSpent,
+    ) -> Result<bool, Trouble> {
         let own = self.own(setup).ok_or_else(|| Trouble::Skipped("it takes no part".to_owned()))?;
         self.inner.set_up(bound, own, allocation, spent)
     }
@@ -166,7 +179,8 @@ impl Site for JoinedSite {
     }
 
     fn work(&mut self, case: usize, pass: u64) -> Result<Box<dyn Work + '_>, Trouble> {
-        let own = self.joined.made_of.get(case).and_then(|case| case.iter().find(|(part, _)| *part == self.part));
+        let own =
+            self.joined.made_of.get(case).and_then(|case| case.iter().find(|(part, _)| *part == self.part));
         let (_, own) = own.ok_or_else(|| Trouble::Skipped("it takes no part".to_owned()))?;
         self.inner.work(*own, pass)
     }
@@ -201,11 +215,16 @@ mod tests {
     #[test]
     fn ranks_cases_and_setups_follow_each_other() {
         let cases = joined().cases();
-        let seen: Vec<(usize, usize, Vec<usize>)> =
-            cases.iter().map(|case| (case.index, case.setup, case.members.clone().unwrap_or_default())).collect();
+        let seen: Vec<(usize, usize, Vec<usize>)> = cases
+            .iter()
+            .map(|case| (case.index, case.setup, case.members.clone().unwrap_or_default()))
+            .collect();
         let want = [(0, 0, vec![0, 1]), (1, 1, vec![1]), (2, 2, vec![2, 3, 4]), (3, 2, vec![2, 4])];
         assert_eq!(seen, want);
-        assert_eq!((joined().number((1, 1)), joined().number((1, 2)), joined().first_rank(1)), (Some(3), None, 2));
+        assert_eq!(
+            (joined().number((1, 1)), joined().number((1, 2)), joined().first_rank(1)),
+            (Some(3), None, 2)
+        );
     }
 
     #[test]
@@ -215,7 +234,10 @@ mod tests {
         let again = joined.at_once(&[(0, 1), (1, 0)]);
         let cases = joined.cases();
         let both = &cases[added];
-        assert_eq!((both.order, both.phase, both.members.as_deref()), (Order::Simultaneous, 1, Some(&[1, 2, 4][..])));
+        assert_eq!(
+            (both.order, both.phase, both.members.as_deref()),
+            (Order::Simultaneous, 1, Some(&[1, 2, 4][..]))
+        );
         assert!(cases[..added].iter().all(|case| case.setup != both.setup));
         assert_eq!(cases[again].setup, both.setup, "the same memory on each side");
     }

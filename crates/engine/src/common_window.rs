@@ -7,17 +7,18 @@
 //! counted  rank 0: 3, 4      rank 1: 2
 //! ```
 //!
-//! The window of several ranks, or of both directions, begins where each has ended its first round: where a device serves ranks in turns, the first round of the one that
-//! is served first is as fast as if it were alone, and where two kernels copy at once, the second one waits for room at first. Four ranks on one GPU had rounds of a quarter, a
-//! half and three quarters of the others' time there; both ways at once by kernels came to 4 % less with the first of three rounds than with six.
+//! The window of several ranks, or of both directions, begins where each has ended its first round: where a
+//! device serves ranks in turns, the first round of the one that is served first is as fast as if it were
+//! alone, and where two kernels copy at once, the second one waits for room at first. Four ranks on one GPU
+//! had rounds of a quarter, a half and three quarters of the others' time there; both ways at once by kernels
+//! came to 4 % less with the first of three rounds than with six.
 //!
-//! A rank's rate is its whole rounds in the window over the time from the first one's start to the last one's end, so that a round
-//! cut by the window's edge biases nothing. A rank that has its rounds goes on until all have theirs; so the
-//! time that matters begins with the last start and ends
-//! when the last rank has its rounds, and how much of that time was common to all is published as the
-//! overlap. What earlier ranks did before the last
-//! start counts for nothing and against nothing: a host that does not run all of its virtual CPUs at once
-//! starts ranks milliseconds apart.
+//! A rank's rate is its whole rounds in the window over the time from the first one's start to the last one's
+//! end, so that a round cut by the window's edge biases nothing. A rank that has its rounds goes on until all
+//! have theirs; so the time that matters begins with the last start and ends when the last rank has its
+//! rounds, and how much of that time was common to all is published as the overlap. What earlier ranks did
+//! before the last start counts for nothing and against nothing: a host that does not run all of its virtual
+//! CPUs at once starts ranks milliseconds apart.
 
 use stats::sample::Block;
 
@@ -47,8 +48,8 @@ pub(crate) struct Window {
 }
 
 impl Timeline {
-    /// From when on this rank's rounds are like its later ones: its start, or the end of its lanes' first rounds where there are `others` or two lanes, unless there
-    /// is none after them.
+    /// From when on this rank's rounds are like its later ones: its start, or the end of its lanes' first
+    /// rounds where there are `others` or two lanes, unless there is none after them.
     pub(crate) fn counts_from_ns(&self, others: bool) -> u64 {
         let company = others || self.marks.iter().all(|marks| marks.len() > 1);
         // Whole nanoseconds below it: the rank's own second round begins there.
@@ -74,7 +75,8 @@ impl Timeline {
         Some(one.max(other) / one.min(other))
     }
 
-    /// What a rank brings to the window, of which the largest of each over all ranks make it: a minimum is the complement of a maximum.
+    /// What a rank brings to the window, of which the largest of each over all ranks make it: a minimum is
+    /// the complement of a maximum.
     pub(crate) fn brings(&self, others: bool) -> [u64; 5] {
         let start = self.start_ns;
         [start, self.counts_from_ns(others), self.needed_ns(), u64::MAX - self.end_ns(), u64::MAX - start]
@@ -84,8 +86,9 @@ impl Timeline {
         self.marks.iter().filter_map(|marks| of(marks)).reduce(choose).unwrap_or(0.0)
     }
 
-    /// Whether the marks are times that can have passed in `passed_ns` on the node's clock: drivers have given events times that are no
-    /// numbers, negative, or astronomic. Clocks differ by far less than what is allowed here.
+    /// Whether the marks are times that can have passed in `passed_ns` on the node's clock: drivers have
+    /// given events times that are no numbers, negative, or astronomic. Clocks differ by far less than what
+    /// is allowed here.
     pub(crate) fn is_possible(&self, passed_ns: u64) -> bool {
         let most = passed_ns as f64 * 1.05 + 1e6;
         self.marks.iter().flatten().all(|mark| (0.0..=most).contains(mark))
@@ -106,7 +109,9 @@ impl Timeline {
 
 impl Window {
     /// The window of the largest of each value that the ranks bring ([`Timeline::brings`]).
-    pub(crate) fn of_largest([latest_start_ns, counts_from_ns, latest_needed_ns, end, start]: [u64; 5]) -> Self {
+    pub(crate) fn of_largest(
+        [latest_start_ns, counts_from_ns, latest_needed_ns, end, start]: [u64; 5],
+    ) -> Self {
         Self {
             latest_start_ns,
             counts_from_ns,
@@ -131,7 +136,8 @@ impl Window {
     }
 }
 
-/// The block that counts; `None` when no whole mark lies in the window. A mark ends `rounds` rounds of `bytes_a_round` each.
+/// The block that counts; `None` when no whole mark lies in the window. A mark ends `rounds` rounds of
+/// `bytes_a_round` each.
 pub(crate) fn counted(
     timeline: &Timeline,
     window: &Window,
@@ -140,14 +146,16 @@ pub(crate) fn counted(
     rounds: u32,
 ) -> Option<Block> {
     let from = window.counts_from_ns.saturating_sub(timeline.start_ns) as f64;
-    // The clock counts whole nanoseconds, marks have fractions: one nanosecond of grace keeps a rank's own last round.
+    // The clock counts whole nanoseconds, marks have fractions: one nanosecond of grace keeps a rank's own
+    // last round.
     let to = window.earliest_end_ns.saturating_sub(timeline.start_ns) as f64 + 1.0;
     let first = span(&timeline.marks[0], from, to)?;
     let mark_bytes = bytes_a_round * f64::from(rounds);
     let elapsed_ns = first.elapsed_ns;
     let bytes = match lanes {
         Lanes::Two => {
-            // Each lane's own rate over the common time: the one that finished early does not dilute the other.
+            // Each lane's own rate over the common time: the one that finished early does not dilute the
+            // other.
             let second = span(&timeline.marks[1], from, to)?;
             let rate = |span: &Span| span.round_ns.len() as f64 * mark_bytes / span.elapsed_ns;
             (rate(&first) + rate(&second)) * elapsed_ns
@@ -226,7 +234,8 @@ mod tests {
 
     #[test]
     fn both_directions_at_once_add_their_rates_over_the_common_time() {
-        // H2D ends a copy every 10 ns, D2H every 20 ns: 100 bytes × (1/10 + 1/20) for the 20 ns after the first round of both.
+        // H2D ends a copy every 10 ns, D2H every 20 ns: 100 bytes × (1/10 + 1/20) for the 20 ns after the
+        // first round of both.
         let both = timeline(0, &[10.0, 20.0, 30.0, 40.0], &[20.0, 40.0, 60.0]);
         let block = counted(&both, &both.own_window(), Lanes::Two, 100.0, 1);
         assert_eq!(block.map(|b| (b.elapsed_ns, b.bytes)), Some((20.0, 300)));
@@ -259,8 +268,9 @@ mod tests {
         let ranks = [10.0, 20.0, 30.0].map(turns);
         let from = ranks.iter().map(|rank| rank.counts_from_ns(true)).max().unwrap_or(0);
         let window = Window { counts_from_ns: from, earliest_end_ns: 100, ..ranks[0].own_window() };
-        let rounds =
-            ranks.each_ref().map(|rank| counted(rank, &window, Lanes::One, 1.0, 1).map(|block| block.round_ns));
+        let rounds = ranks
+            .each_ref()
+            .map(|rank| counted(rank, &window, Lanes::One, 1.0, 1).map(|block| block.round_ns));
         assert_eq!(rounds, [Some(vec![30.0; 2]), Some(vec![30.0]), Some(vec![30.0; 2])]);
         assert_eq!(ranks[0].counts_from_ns(false), 0);
     }

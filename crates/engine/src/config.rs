@@ -7,7 +7,8 @@ use stats::stop::StopRule;
 /// How often a case is repeated.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Amount {
-    /// So many rounds, after so many that do not count; they are spread over ten blocks, or as many as it takes.
+    /// So many rounds, after so many that do not count; they are spread over ten blocks, or as many as it
+    /// takes.
     Fixed {
         /// Rounds that count.
         reps: u64,
@@ -22,8 +23,8 @@ pub enum Amount {
 pub const MAX_ROUNDS: usize = 4096;
 /// A fixed number of rounds is spread over so many blocks, or more where a block cannot take its share.
 const FIXED_BLOCKS: u64 = 10;
-/// The most rounds one block can be asked for by number, by either clock: half of what a batch of queued rounds may have, so
-/// that a rank can go on while others have not theirs.
+/// The most rounds one block can be asked for by number, by either clock: half of what a batch of queued
+/// rounds may have, so that a rank can go on while others have not theirs.
 pub(crate) const FIXED_ROUNDS: usize = MAX_ROUNDS / 2;
 
 /// How many blocks a fixed number of rounds makes.

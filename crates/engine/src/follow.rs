@@ -1,8 +1,8 @@
-//! Following a run that rank 0 leads in another process: passes this process's reports on as messages and the lead's decisions back to
-//! its rank, and watches over its neighbours.
+//! Following a run that rank 0 leads in another process: passes this process's reports on as messages and the
+//! lead's decisions back to its rank, and watches over its neighbours.
 //!
-//! The calling thread sleeps while its rank measures. It never waits for ever: not for a lead on its own node that died, and not
-//! beyond the run's time limit.
+//! The calling thread sleeps while its rank measures. It never waits for ever: not for a lead on its own node
+//! that died, and not beyond the run's time limit.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,7 +24,8 @@ const LEAVE: Duration = Duration::from_secs(60);
 /// How following ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Followed {
-    /// The lead said so, with the exit code that all processes have; `all_well`: every process of the launch is there to leave together.
+    /// The lead said so, with the exit code that all processes have; `all_well`: every process of the launch
+    /// is there to leave together.
     Dismissed {
         /// The exit code.
         code: u8,
@@ -93,7 +94,8 @@ pub fn follow(
                 Err(unreadable) => return Followed::Alone { why: unreadable.to_string() },
             }
         }
-        let lost = neighbours.as_ref().filter(|_| watching).map_or_else(Vec::new, |neighbours| neighbours.lost());
+        let lost =
+            neighbours.as_ref().filter(|_| watching).map_or_else(Vec::new, |neighbours| neighbours.lost());
         if !lost.is_empty() {
             watching = false;
             let lead = lost.iter().find(|(rank, _)| *rank == 0).map(|(_, why)| why.clone());
@@ -121,7 +123,9 @@ pub fn follow(
         let left_by = if flagged { Some(GRACE * 2) } else { None };
         let late = config.timeout.is_some_and(|limit| began.elapsed() > limit + LEAVE);
         if late || left_by.is_some_and(|grace| signalled.get_or_insert_with(Instant::now).elapsed() > grace) {
-            return Followed::Alone { why: "rank 0 did not say within the time limit how the run ended".to_owned() };
+            return Followed::Alone {
+                why: "rank 0 did not say within the time limit how the run ended".to_owned(),
+            };
         }
     }
 }

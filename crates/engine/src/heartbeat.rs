@@ -1,11 +1,12 @@
 //! Who of the processes elsewhere is still there, by what is heard of them.
 //!
-//! A process that is gone is seen by its neighbours. A whole node that is gone (its power, its network, a step's daemon that took all its ranks along) is
-//! seen by nobody, and a launcher told to go on without it (`srun --no-kill`) says nothing. So one process of each node says every second that it is
-//! there, and the lead says it to all. It costs a message a second and a node, from threads that sleep while ranks measure.
+//! A process that is gone is seen by its neighbours. A whole node that is gone (its power, its network, a
+//! step's daemon that took all its ranks along) is seen by nobody, and a launcher told to go on without it
+//! (`srun --no-kill`) says nothing. So one process of each node says every second that it is there, and the
+//! lead says it to all. It costs a message a second and a node, from threads that sleep while ranks measure.
 //!
-//! Only time in which this process itself listened counts: one that was suspended, or wrote a long document, hears the others first. Left out: what a network does to
-//! messages, which is MPI's to know.
+//! Only time in which this process itself listened counts: one that was suspended, or wrote a long document,
+//! hears the others first. Left out: what a network does to messages, which is MPI's to know.
 
 use std::time::{Duration, Instant};
 
@@ -65,7 +66,8 @@ impl Pulse {
         due
     }
 
-    /// The nodes that are silent for too long, with the seconds. To be asked after all messages have been read.
+    /// The nodes that are silent for too long, with the seconds. To be asked after all messages have been
+    /// read.
     pub(crate) fn silent(&mut self) -> Vec<(usize, u64)> {
         self.silent_at(Instant::now())
     }
@@ -77,7 +79,10 @@ impl Pulse {
         self.listened = now;
         let silence = |heard: &Option<Instant>| Some(now.saturating_duration_since((*heard)?));
         let nodes = self.heard.iter().enumerate().filter_map(|(node, heard)| Some((node, silence(heard)?)));
-        nodes.filter(|(_, silence)| *silence >= SILENT).map(|(node, silence)| (node, silence.as_secs())).collect()
+        nodes
+            .filter(|(_, silence)| *silence >= SILENT)
+            .map(|(node, silence)| (node, silence.as_secs()))
+            .collect()
     }
 }
 
@@ -125,7 +130,8 @@ impl Contact {
 mod tests {
     use super::*;
 
-    /// The nodes that are silent after so many seconds of listening four times a second, node 1 speaking until `until`.
+    /// The nodes that are silent after so many seconds of listening four times a second, node 1 speaking
+    /// until `until`.
     fn silent_after(seconds: u64, until: u64, sleeps: bool) -> Vec<(usize, u64)> {
         let mut pulse = Pulse::new(&[0, 0, 1, 2]);
         let begin = pulse.listened;

@@ -150,7 +150,10 @@ mod tests {
         let before = CpuTime::of("cpu  10 0 10 500 0 1 1 5 0 0\ncpu0 1 2").expect("a line");
         let after = CpuTime::of("cpu  60 0 20 900 0 1 1 45 0 0").expect("a line");
         assert_eq!(after.given_since(before), Some(0.6));
-        assert_eq!((after.given_since(after), before.given_since(after), CpuTime::of("cpu 1 2")), (None, None, None));
+        assert_eq!(
+            (after.given_since(after), before.given_since(after), CpuTime::of("cpu 1 2")),
+            (None, None, None)
+        );
     }
 
     #[test]

@@ -1,13 +1,15 @@
-//! Leading a run: collects what every rank brings back from each pass, decides what is measured next, and hands the state to a
-//! journal after every pass.
+//! Leading a run: collects what every rank brings back from each pass, decides what is measured next, and
+//! hands the state to a journal after every pass.
 //!
-//! 410 lines because who is waited for, who is out and when to give up are one state. The lead is the thread that calls [`lead`], in the process with rank 0. It sleeps while ranks measure; it decides, and the journal
-//! writes, while they wait: nothing is drawn or written while a sample is being timed. It is also the one that can give up: a rank
-//! stuck in a driver cannot be ended from inside its process, and one whose process died says nothing any more, so after the
-//! timeout the run ends without it.
+//! Some 440 lines because who is waited for, who is out and when to give up are one state. The lead is the
+//! thread that calls [`lead`], in the process with rank 0. It sleeps while ranks measure; it decides, and the
+//! journal writes, while they wait: nothing is drawn or written while a sample is being timed. It is also the
+//! one that can give up: a rank stuck in a driver cannot be ended from inside its process, and one whose
+//! process died says nothing any more, so after the timeout the run ends without it.
 //!
-//! Nodes do not need each other: when a rank of another node is gone, or nothing at all is heard of that node (each says every second
-//! that it is there), that node is out and the run goes on to its end with the others. On the lead's own node a rank that is gone ends the run.
+//! Nodes do not need each other: when a rank of another node is gone, or nothing at all is heard of that node
+//! (each says every second that it is there), that node is out and the run goes on to its end with the
+//! others. On the lead's own node a rank that is gone ends the run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -25,13 +27,15 @@ use crate::stop_policy::Enough;
 use crate::work::Suite;
 use crate::workers::{Neighbours, ThreadTeam, Workers};
 
-/// How long the lead sleeps, while ranks of its process measure, before it looks at the signal flag and the clock again.
+/// How long the lead sleeps, while ranks of its process measure, before it looks at the signal flag and the
+/// clock again.
 pub(crate) const NAP: Duration = Duration::from_millis(200);
 /// How long ranks may take to leave after a signal before the run is given up without them.
 pub(crate) const GRACE: Duration = Duration::from_secs(10);
 /// How long a process may take to say whether its rank waits.
 const ANSWER: Duration = Duration::from_secs(1);
-/// How long after a rank that left because of another one is the other one's own report, or a neighbour's of it, waited for.
+/// How long after a rank that left because of another one is the other one's own report, or a neighbour's of
+/// it, waited for.
 const NAMING: Duration = Duration::from_secs(2);
 
 /// Told of the state between passes.
@@ -43,9 +47,9 @@ pub trait Journal {
     fn signalled(&mut self, state: &RunState);
 }
 
-/// Runs every case of `suite` on the ranks of `workers` and of the processes that [`follow`](crate::follow) at the other ends of `comm`. `interrupted` may be
-/// set at any time (a signal handler): the ranks then leave at the end of the round they are in, and what is finished is in the
-/// state returned.
+/// Runs every case of `suite` on the ranks of `workers` and of the processes that [`follow`](crate::follow)
+/// at the other ends of `comm`. `interrupted` may be set at any time (a signal handler): the ranks then leave
+/// at the end of the round they are in, and what is finished is in the state returned.
 pub fn lead(
     config: &EngineConfig,
     mut workers: Workers,
@@ -76,7 +80,8 @@ pub fn lead(
     lead.conduct(enough, journal)
 }
 
-/// Tells the processes that follow how the run ended, once its document is written. Afterwards all have been told, not all have left.
+/// Tells the processes that follow how the run ended, once its document is written. Afterwards all have been
+/// told, not all have left.
 pub fn dismiss(comm: &Communicator, state: &RunState, code: u8) {
     let all_well = state.ranks.iter().all(|rank| rank.lost.is_none());
     let leave = message::write(&LeadMessage::Leave { code, all_well });
@@ -113,7 +118,9 @@ impl Lead<'_, '_> {
             self.team.give_up();
         }
         let stop = message::write(&LeadMessage::Decide(Decision::Stop));
-        for rank in (0..self.state.ranks.len()).filter(|rank| !self.team.has(*rank) && !self.state.ranks[*rank].gone) {
+        for rank in
+            (0..self.state.ranks.len()).filter(|rank| !self.team.has(*rank) && !self.state.ranks[*rank].gone)
+        {
             drop(self.comm.send(rank, &stop));
         }
         let Self { team, config, began, interrupted, mut signalled, mut state, .. } = self;
@@ -156,8 +163,8 @@ impl Lead<'_, '_> {
         RunEnd::Complete
     }
 
-    /// Why not every rank reported. A rank that is gone is the cause also where a signal came: launchers send one to those who
-    /// are left.
+    /// Why not every rank reported. A rank that is gone is the cause also where a signal came: launchers send
+    /// one to those who are left.
     fn gone(&mut self) -> RunEnd {
         let mut ranks = self.state.ranks.iter().zip(&self.state.nodes);
         let lost = ranks.any(|(rank, node)| rank.lost.is_some() && self.is_own_node(*node));
@@ -170,8 +177,8 @@ impl Lead<'_, '_> {
         for rank in self.who_hangs() {
             let limit = self.config.timeout.unwrap_or_default().as_secs_f64();
             let why = format!(
-                "rank {rank} did not come back within the time limit of {limit:.0} s: a driver's call hangs, its process is stopped, or its \
-                 node is gone; --timeout changes the limit"
+                "rank {rank} did not come back within the time limit of {limit:.0} s: a driver's call hangs, \
+                 its process is stopped, or its node is gone; --timeout changes the limit"
             );
             self.state.lost(rank, why);
         }
@@ -243,7 +250,8 @@ impl Lead<'_, '_> {
                 journal.signalled(&self.state);
             }
             // Of this node; of others they are out by now.
-            let unnamed = self.waited_for.is_empty() && self.left.values().any(|left| left.elapsed() >= NAMING);
+            let unnamed =
+                self.waited_for.is_empty() && self.left.values().any(|left| left.elapsed() >= NAMING);
             if unnamed || gives_up(self.config, self.began, self.interrupted, &mut self.signalled) {
                 return false;
             }
@@ -274,7 +282,8 @@ impl Lead<'_, '_> {
             let is_awaited = self.waited_for.iter().any(|rank| self.state.nodes[*rank] == node);
             if is_awaited && !self.is_own_node(node) {
                 let why = format!(
-                    "its node has said nothing for {seconds} s: it is down, cut off, or all of its ranks were ended"
+                    "its node has said nothing for {seconds} s: it is down, cut off, or all of its ranks \
+                     were ended"
                 );
                 self.lose_node(node, &why, true);
             }
@@ -287,11 +296,14 @@ impl Lead<'_, '_> {
         }
     }
 
-    /// The run goes on without the ranks of another node; `gone`: there is nobody to tell anything, and else they only lack the one that is.
+    /// The run goes on without the ranks of another node; `gone`: there is nobody to tell anything, and else
+    /// they only lack the one that is.
     fn lose_node(&mut self, node: usize, why: &str, gone: bool) {
         self.left.remove(&node);
         self.pulse.forget(node);
-        for rank in (0..self.state.ranks.len()).filter(|rank| self.state.nodes[*rank] == node).collect::<Vec<_>>() {
+        for rank in
+            (0..self.state.ranks.len()).filter(|rank| self.state.nodes[*rank] == node).collect::<Vec<_>>()
+        {
             self.waited_for.remove(&rank);
             self.out.insert(rank);
             if gone {
@@ -358,7 +370,9 @@ impl Lead<'_, '_> {
                 Ok(None) => return reports,
                 Ok(Some(message)) => match message::read(message.from, &message.bytes) {
                     Ok(report) => reports.push(report),
-                    Err(why) => reports.push(Report::Lost { rank: message.from, why: why.to_string(), gone: false }),
+                    Err(why) => {
+                        reports.push(Report::Lost { rank: message.from, why: why.to_string(), gone: false })
+                    }
                 },
                 Err(error) => {
                     // Nothing can be heard of anyone elsewhere any more.
@@ -374,15 +388,19 @@ impl Lead<'_, '_> {
         }
     }
 
-    /// Whether the time for the phase under way is up. Each phase has the part of the whole time that its cases are of all cases, and what
-    /// earlier ones left over. A case that a signal cut short ended by the signal.
+    /// Whether the time for the phase under way is up. Each phase has the part of the whole time that its
+    /// cases are of all cases, and what earlier ones left over. A case that a signal cut short ended by the
+    /// signal.
     fn is_late_for_more(&self) -> bool {
         let phase = self.state.phase().unwrap_or(u8::MAX);
         let until = self.state.cases.iter().filter(|case| case.phase <= phase).count();
         let share = until as f64 / self.state.cases.len().max(1) as f64;
         let limit = self.config.max_time;
-        let limit =
-            if share < 1.0 { Duration::try_from_secs_f64(limit.as_secs_f64() * share).unwrap_or(limit) } else { limit };
+        let limit = if share < 1.0 {
+            Duration::try_from_secs_f64(limit.as_secs_f64() * share).unwrap_or(limit)
+        } else {
+            limit
+        };
         self.began.elapsed() >= limit && !self.interrupted.load(Ordering::Relaxed)
     }
 }
@@ -403,7 +421,12 @@ fn is_late(config: &EngineConfig, began: Instant) -> bool {
 }
 
 /// Whether ranks that do not answer are waited for no longer.
-fn gives_up(config: &EngineConfig, began: Instant, interrupted: &AtomicBool, signalled: &mut Option<Instant>) -> bool {
+fn gives_up(
+    config: &EngineConfig,
+    began: Instant,
+    interrupted: &AtomicBool,
+    signalled: &mut Option<Instant>,
+) -> bool {
     let flagged = interrupted.load(Ordering::Relaxed);
     is_late(config, began) || (flagged && signalled.get_or_insert_with(Instant::now).elapsed() > GRACE)
 }

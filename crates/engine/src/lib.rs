@@ -1,24 +1,29 @@
-//! The engine of every measurement: it binds, proves, warms up, schedules, times, cuts to the common time, decides when it is enough,
-//! and keeps what came of it. It knows work, cells and time; it names no copy, no GPU vendor and no MPI.
+//! The engine of every measurement: it binds, proves, warms up, schedules, times, cuts to the common time,
+//! decides when it is enough, and keeps what came of it. It knows work, cells and time; it names no copy, no
+//! GPU vendor and no MPI.
 //!
 //! ```text
 //! Suite -> cases, one Site a rank -> bound -> set up -> proven -> warm -> Timeline -> Block -> verified
 //! work     case     site             bound    site      seen              measure     window   work
 //! ```
 //!
-//! * `work` is what a kind of measurement implements: a `Suite` lists cases and makes each rank's `Site`; a `Site` holds what its cases need and
-//!   lends the `Work` of one block; `case` is what the engine must know of a case;
+//! * `work` is what a kind of measurement implements: a `Suite` lists cases and makes each rank's `Site`; a
+//!   `Site` holds what its cases need and lends the `Work` of one block; `case` is what the engine must know
+//!   of a case;
 //! * `combined_suite` makes one suite of several;
 //! * `config` how long it goes on; `schedule` in which order; `stop_policy` when a case has enough blocks;
-//! * `lead` decides after each pass and `follow` does a process's part of it, with `message`s between them, and each knows by a
-//!   `heartbeat` whether the other is there; `workers` starts the ranks of a process, one
-//!   thread (`worker`) each; `rank` is one rank from bind to end, `block` what it does between two barriers, `measured` what it keeps; `state` is what there is so far;
+//! * `lead` decides after each pass and `follow` does a process's part of it, with `message`s between them,
+//!   and each knows by a `heartbeat` whether the other is there; `workers` starts the ranks of a process, one
+//!   thread (`worker`) each; `rank` is one rank from bind to end, `block` what it does between two barriers,
+//!   `measured` what it keeps; `state` is what there is so far;
 //! * `bound`, `placed_memory`, `observed_placement` put a rank where it belongs and look whether it is there;
 //! * `measure` is the timed region; `timing` how it is timed; `common_window` what of it counts;
 //! * `host_share` how many of its virtual CPUs the host runs at a time;
-//! * `placing_calls` whether a container lets the kernel's calls (crate `sys`); `clock` the node's clock; `abandoned` whether a thread was left in a call that does not return.
+//! * `placing_calls` whether a container lets the kernel's calls (crate `sys`); `clock` the node's clock;
+//!   `abandoned` whether a thread was left in a call that does not return.
 //!
-//! Left out: what is timed (pingpong and the other kinds), statistics (stats), where ranks go (placement), words for users.
+//! Left out: what is timed (pingpong and the other kinds), statistics (stats), where ranks go (placement),
+//! words for users.
 
 #![forbid(unsafe_code)]
 

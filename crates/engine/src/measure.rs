@@ -1,11 +1,11 @@
-//! The timed region: rounds one after the other until every rank has enough. It neither allocates, formats, prints nor
-//! summarises; what it returns is when each round ended.
+//! The timed region: rounds one after the other until every rank has enough. It neither allocates, formats,
+//! prints nor summarises; what it returns is when each round ended.
 //!
-//! A rank that has its rounds says so and goes on copying until all have theirs: nobody's last rounds run without the
-//! contention they are to be measured in. Alone, the group is one and nobody waits.
+//! A rank that has its rounds says so and goes on copying until all have theirs: nobody's last rounds run
+//! without the contention they are to be measured in. Alone, the group is one and nobody waits.
 //!
-//! Times of events stay floating point: whole microseconds would be a bias. Where copies share a mark, figures are of one copy, and the document says how many
-//! shared it.
+//! Times of events stay floating point: whole microseconds would be a bias. Where copies share a mark,
+//! figures are of one copy, and the document says how many shared it.
 
 use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,31 +19,37 @@ use crate::failure::Failure;
 use crate::timing::{Lanes, Timing};
 use crate::work::Work;
 
-/// A block lasts at least so long: the resolution of an event is about 0.5 µs, far below 0.1 % of it; and blocks differ by more than their rounds do, so that
-/// longer ones say no more.
+/// A block lasts at least so long: the resolution of an event is about 0.5 µs, far below 0.1 % of it; and
+/// blocks differ by more than their rounds do, so that longer ones say no more.
 const BLOCK_NS: f64 = 4e6;
 /// A mark on a device ends rounds that last at least so long: 200 times the resolution of an event.
 const QUEUED_ROUND_NS: f64 = 100e3;
-/// At most so many rounds are queued behind a latch: a deeper queue can fill the driver's, whose enqueue then blocks.
+/// At most so many rounds are queued behind a latch: a deeper queue can fill the driver's, whose enqueue then
+/// blocks.
 const QUEUE_ROUNDS: u32 = 128;
-/// Marks of two lanes, at least, before it is known how far apart they are: the first round of each does not count (`common_window`), and one may be twice as slow as the other.
+/// Marks of two lanes, at least, before it is known how far apart they are: the first round of each does not
+/// count (`common_window`), and one may be twice as slow as the other.
 const LANES_MARKS: usize = 5;
-/// At most so many for lanes that are far apart: where one takes more than seven times as long as the other, no block has a whole round of it in the time of both.
+/// At most so many for lanes that are far apart: where one takes more than seven times as long as the other,
+/// no block has a whole round of it in the time of both.
 const LANES_MOST_MARKS: usize = 16;
 const LANES_NS: f64 = 2.0 * BLOCK_NS;
 /// Marks of ranks that share the machine, at least: the first round of each does not count (`common_window`).
 const SHARED_MARKS: usize = 3;
-/// Ranks that share the machine do so for at least this long: that they started microseconds apart is then below 0.1 %.
+/// Ranks that share the machine do so for at least this long: that they started microseconds apart is then
+/// below 0.1 %.
 pub(crate) const SHARED_NS: f64 = 20e6;
 /// And at most so long, however far apart they start: what is before the last start does not count, and each
 /// rank has its rounds after it, so that longer
 /// blocks only have more in them and take their time.
 pub(crate) const LONGEST_SHARED_NS: f64 = 2.5 * SHARED_NS;
-/// How far ahead the queue is filled while it runs: long enough to survive a scheduler's tick, short enough to stop soon.
+/// How far ahead the queue is filled while it runs: long enough to survive a scheduler's tick, short enough
+/// to stop soon.
 const AHEAD_NS: f64 = 500e3;
 /// A rank goes on for others that are up to so many times slower.
 const FAR_AHEAD: usize = 16;
-/// The longest list of host-timed rounds: a rank that waits for a much slower one stops listing here, not its block's meaning.
+/// The longest list of host-timed rounds: a rank that waits for a much slower one stops listing here, not its
+/// block's meaning.
 const HOST_ROUNDS: usize = 1 << 18;
 
 /// Who is at work in a block.
@@ -64,8 +70,8 @@ pub(crate) struct Effort {
     pub timing: Timing,
     /// Marks that are enough.
     pub marks: usize,
-    /// A rank among others has done its part after this long too, with [`SHARED_MARKS`]: otherwise one that became slower would keep all others working. `None`: after
-    /// its marks alone.
+    /// A rank among others has done its part after this long too, with [`SHARED_MARKS`]: otherwise one that
+    /// became slower would keep all others working. `None`: after its marks alone.
     pub enough_ns: Option<f64>,
     /// Rounds that end with one mark.
     pub rounds: u32,
@@ -74,8 +80,8 @@ pub(crate) struct Effort {
 }
 
 impl Effort {
-    /// For rounds that were seen to last `round_ns` each; `fixed` rounds if the user said how many, more if ranks that share the
-    /// machine need more to be together.
+    /// For rounds that were seen to last `round_ns` each; `fixed` rounds if the user said how many, more if
+    /// ranks that share the machine need more to be together.
     pub(crate) fn new(timing: Timing, round_ns: f64, company: Company, fixed: Option<usize>) -> Self {
         let round_ns = round_ns.max(1.0);
         let rounds = match timing {
@@ -113,12 +119,16 @@ impl Effort {
 
     /// The most marks a block may list.
     fn capacity(&self) -> usize {
-        if self.timing == Timing::Device { MAX_ROUNDS } else { HOST_ROUNDS.min(self.marks.saturating_mul(FAR_AHEAD)) }
+        if self.timing == Timing::Device {
+            MAX_ROUNDS
+        } else {
+            HOST_ROUNDS.min(self.marks.saturating_mul(FAR_AHEAD))
+        }
     }
 }
 
-/// Both lanes have as many marks, and the time of both ends with the faster one's last: the slower one has ended two by then, of which one counts, where it takes
-/// `apart` times as long.
+/// Both lanes have as many marks, and the time of both ends with the faster one's last: the slower one has
+/// ended two by then, of which one counts, where it takes `apart` times as long.
 fn lanes_marks(apart: f64) -> usize {
     ((2.0 * apart).ceil() as usize + 1).min(LANES_MOST_MARKS)
 }
@@ -137,14 +147,15 @@ pub(crate) fn queue(work: &mut dyn Work, effort: &Effort) -> Result<usize, Failu
     if effort.timing == Timing::Host {
         return Ok(0);
     }
-    let first = effort.marks.min((QUEUE_ROUNDS / (effort.rounds * work.operations_a_round())).max(1) as usize);
+    let first =
+        effort.marks.min((QUEUE_ROUNDS / (effort.rounds * work.operations_a_round())).max(1) as usize);
     work.hold()?;
     (0..first).try_for_each(|_| work.enqueue(effort.rounds))?;
     Ok(first)
 }
 
-/// A rank's part in a block. The others go on until each has done its part, so it is done once, and also by a rank that
-/// ends with an error or a panic: an arrival that is missing would be missing in every later block.
+/// A rank's part in a block. The others go on until each has done its part, so it is done once, and also by a
+/// rank that ends with an error or a panic: an arrival that is missing would be missing in every later block.
 struct Part<'a> {
     group: &'a dyn Ranks,
     done: bool,
@@ -276,7 +287,10 @@ mod tests {
     #[test]
     fn ranks_that_share_the_machine_run_long_enough_to_be_together() {
         assert_eq!(Effort::new(Timing::Device, 6_700_000.0, SHARED, None).marks, SHARED_MARKS);
-        assert_eq!(Effort::new(Timing::Device, 6_700_000.0, Company::Lanes { apart: None }, None).marks, LANES_MARKS);
+        assert_eq!(
+            Effort::new(Timing::Device, 6_700_000.0, Company::Lanes { apart: None }, None).marks,
+            LANES_MARKS
+        );
         assert_eq!(Effort::new(Timing::Device, 100_000.0, SHARED, None).marks, 200);
         assert_eq!(Effort::new(Timing::Host, 3_700_000.0, Company::None, None).marks, 2);
         let longer = Company::Ranks { lasting_ns: LONGEST_SHARED_NS };
@@ -286,7 +300,10 @@ mod tests {
     #[test]
     fn a_rank_among_others_that_is_slower_than_it_was_ends_its_part_in_time_with_three_rounds() {
         let effort = Effort::new(Timing::Host, 1e6, SHARED, None);
-        assert_eq!((effort.marks, effort.is_done(19, 19_000_000), effort.is_done(20, 19_500_000)), (20, false, true));
+        assert_eq!(
+            (effort.marks, effort.is_done(19, 19_000_000), effort.is_done(20, 19_500_000)),
+            (20, false, true)
+        );
         assert!(effort.is_done(3, SHARED_NS as u64) && !effort.is_done(2, 2 * SHARED_NS as u64));
         let asked = Effort::new(Timing::Host, 1e6, SHARED, Some(20));
         assert!(!asked.is_done(19, 10 * SHARED_NS as u64), "what the user asked for is done");
@@ -294,7 +311,8 @@ mod tests {
 
     #[test]
     fn lanes_have_as_many_rounds_as_leave_the_slower_one_a_whole_one_after_its_first() {
-        let marks = |apart| Effort::new(Timing::Device, 9.7e6, Company::Lanes { apart: Some(apart) }, None).marks;
+        let marks =
+            |apart| Effort::new(Timing::Device, 9.7e6, Company::Lanes { apart: Some(apart) }, None).marks;
         assert_eq!([1.0, 1.02, 1.5, 2.0, 3.0, 40.0].map(marks), [3, 4, 4, 5, 7, LANES_MOST_MARKS]);
         for apart in [1.0, 1.1, 1.49, 1.51, 2.9, 7.0] {
             assert!(marks(apart) as f64 >= 2.0 * apart, "{apart}");

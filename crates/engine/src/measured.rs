@@ -1,7 +1,8 @@
 //! What a rank itself keeps of the blocks it measured: every round, so that it can say what they amount to.
 //!
-//! Rounds stay with the rank that measured them. What leaves it after each pass are the figures of the new blocks and what all blocks
-//! of a case so far say ([`Outcome`]): that keeps what one rank gathers from a thousand others small.
+//! Rounds stay with the rank that measured them. What leaves it after each pass are the figures of the new
+//! blocks and what all blocks of a case so far say ([`Outcome`]): that keeps what one rank gathers from a
+//! thousand others small.
 
 use stats::figures::BlockFigures;
 use stats::flag::{self, TimerFacts};
@@ -12,7 +13,8 @@ use crate::observed_placement::ObservedPlacement;
 use crate::sample::{Outcome, Sample, SoFar, Trouble};
 use crate::timing::Timing;
 
-/// Events resolve about 0.5 µs (CUDA driver API, cuEventElapsedTime; HIP says the same of hipEventElapsedTime).
+/// Events resolve about 0.5 µs (CUDA driver API, cuEventElapsedTime; HIP says the same of
+/// hipEventElapsedTime).
 const EVENTS: TimerFacts = TimerFacts { resolution_ns: 500.0, cost_ns: 0.0 };
 
 /// One block just measured.
@@ -30,8 +32,8 @@ impl Measured {
     /// The clock gave a round no time.
     pub(crate) fn new(block: Block, sample: impl FnOnce(BlockFigures) -> Sample) -> Result<Self, Trouble> {
         let Some(figures) = BlockFigures::of(&block) else {
-            let why = "the clock that timed the block gave some of its rounds no time, or none that is a number: \
-                       `numabench pingpong --timing host` has the host's clock";
+            let why = "the clock that timed the block gave some of its rounds no time, or none that is a \
+                number: `numabench pingpong --timing host` has the host's clock";
             return Err(Trouble::Invalid(why.to_owned()));
         };
         Ok(Self { sample: sample(figures), block })

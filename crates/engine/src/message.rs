@@ -1,7 +1,8 @@
-//! What ranks and their lead say to each other: reports up, decisions down, in a channel within a process and in messages between
-//! processes.
+//! What ranks and their lead say to each other: reports up, decisions down, in a channel within a process and
+//! in messages between processes.
 //!
-//! As bytes they are postcard's: both ends are the same binary (the launch checks that before), so no field needs a name.
+//! As bytes they are postcard's: both ends are the same binary (the launch checks that before), so no field
+//! needs a name.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -17,7 +18,13 @@ pub(crate) enum Report {
     /// It is bound and has its device open, or not.
     Started { rank: usize, thread_id: u32, latch: Option<Latch> },
     /// One pass is over.
-    Pass { rank: usize, outcomes: Vec<Outcome>, devices: Vec<GpuConditions>, spent: TimeSpent, signalled: bool },
+    Pass {
+        rank: usize,
+        outcomes: Vec<Outcome>,
+        devices: Vec<GpuConditions>,
+        spent: TimeSpent,
+        signalled: bool,
+    },
     /// It has left; `aborted`: because another rank of its node gave up.
     Ended { rank: usize, aborted: bool },
     /// Where it is, because it was asked: in wait for another rank, or not.
@@ -67,7 +74,8 @@ pub(crate) enum LeadMessage {
     Where,
     /// The lead is there.
     Here,
-    /// The run is over and its document written: leave with this exit code, in good order only if all are well.
+    /// The run is over and its document written: leave with this exit code, in good order only if all are
+    /// well.
     Leave { code: u8, all_well: bool },
 }
 
@@ -82,7 +90,8 @@ pub struct Unreadable {
 }
 
 pub(crate) fn write(message: &impl Serialize) -> Vec<u8> {
-    // Writing plain values to a growing buffer cannot fail; nothing would be an unreadable message, which is reported.
+    // Writing plain values to a growing buffer cannot fail; nothing would be an unreadable message, which is
+    // reported.
     postcard::to_stdvec(message).unwrap_or_default()
 }
 
@@ -106,8 +115,13 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_back() -> Result<(), Unreadable> {
-        let block =
-            Block { elapsed_ns: 4.0, round_ns: vec![1.0, 3.0], copies_per_round: 1, allocation: 2, ..Block::default() };
+        let block = Block {
+            elapsed_ns: 4.0,
+            round_ns: vec![1.0, 3.0],
+            copies_per_round: 1,
+            allocation: 2,
+            ..Block::default()
+        };
         let sample = BlockFigures::of(&block).map(|block| Sample {
             block,
             timing: Timing::Device,
@@ -137,8 +151,13 @@ mod tests {
         let seen = |counted| GpuConditions { pci, link: None, lowest_link: None, counted };
         let devices = vec![seen(Ok(counted)), seen(Err("nobody counts".to_owned()))];
         let spent = TimeSpent { measure_ns: 7, ..TimeSpent::default() };
-        let report =
-            Report::Pass { rank: 9, outcomes: outcomes.clone(), devices: devices.clone(), spent, signalled: true };
+        let report = Report::Pass {
+            rank: 9,
+            outcomes: outcomes.clone(),
+            devices: devices.clone(),
+            spent,
+            signalled: true,
+        };
         let Report::Pass { rank, outcomes: got, devices: got_devices, spent: got_spent, signalled } =
             read(9, &write(&report))?
         else {

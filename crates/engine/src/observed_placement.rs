@@ -1,5 +1,5 @@
-//! What was seen of a placement: where the thread runs and where the pages lie, looked up in the kernel, never inferred from
-//! what was asked.
+//! What was seen of a placement: where the thread runs and where the pages lie, looked up in the kernel,
+//! never inferred from what was asked.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -22,7 +22,8 @@ pub enum PageCheck {
     Again,
 }
 
-/// Where pages cannot move one base page in so many bytes is looked at: each huge one of 2 MiB, whatever the size of base pages.
+/// Where pages cannot move one base page in so many bytes is looked at: each huge one of 2 MiB, whatever the
+/// size of base pages.
 const SAMPLED_BYTES: usize = 2 << 20;
 
 /// One base page of so many bytes in this many is looked at where pages cannot move.
@@ -81,13 +82,14 @@ impl ObservedPlacement {
         Ok(Self { pu, affinity, pages: PagesPerNode::default(), device_pages: None })
     }
 
-    /// What is not as asked, in words; `None` when nothing is known to be wrong. `device_node` is the node that stands in for
-    /// the device, where one does.
+    /// What is not as asked, in words; `None` when nothing is known to be wrong. `device_node` is the node
+    /// that stands in for the device, where one does.
     pub fn mismatch(&self, pu: u32, node: u32, device_node: Option<u32>) -> Option<String> {
         if self.pu != pu || self.affinity != IdSet::from_iter([pu]) {
             return Some(format!("asked for PU {pu}, ran on PU {} (affinity {})", self.pu, self.affinity));
         }
-        let host = self.pages.elsewhere(node).map(|found| format!("asked for memory on node {node}, {found}"));
+        let host =
+            self.pages.elsewhere(node).map(|found| format!("asked for memory on node {node}, {found}"));
         host.or_else(|| match (&self.device_pages, device_node) {
             (Some(DevicePages::OfNode(pages)), Some(node)) => {
                 pages.elsewhere(node).map(|found| format!("the device is node {node}, {found}"))
@@ -98,7 +100,8 @@ impl ObservedPlacement {
 }
 
 impl PagesPerNode {
-    /// Where the pages of one range lie. `movable`: the kernel may move them, so that all are looked at each time.
+    /// Where the pages of one range lie. `movable`: the kernel may move them, so that all are looked at each
+    /// time.
     pub fn of(range: &[u8], look: PageCheck, movable: bool) -> Self {
         let start = range.as_ptr().addr();
         Self::at(start..start + range.len(), look, movable)
@@ -106,14 +109,15 @@ impl PagesPerNode {
 
     /// As [`PagesPerNode::of`], for memory that others may write meanwhile: its addresses are never read.
     pub fn at(addresses: Range<usize>, look: PageCheck, movable: bool) -> Self {
-        let one_in = if look == PageCheck::First || movable { 1 } else { sampled(rustix::param::page_size()) };
+        let one_in =
+            if look == PageCheck::First || movable { 1 } else { sampled(rustix::param::page_size()) };
         let mut pages = Self { one_in: one_in as u64, ..Self::default() };
         pages.count(addresses, one_in);
         pages
     }
 
-    /// Where the pages of a device's areas lie, a few of them. On a coherent machine the kernel may know; of a GPU's own memory it knows
-    /// nothing (EFAULT, ENOENT), and then these pages are unknown.
+    /// Where the pages of a device's areas lie, a few of them. On a coherent machine the kernel may know; of
+    /// a GPU's own memory it knows nothing (EFAULT, ENOENT), and then these pages are unknown.
     pub fn of_device(areas: &[Range<usize>]) -> Self {
         let one_in = sampled(rustix::param::page_size());
         let mut pages = Self { one_in: one_in as u64, ..Self::default() };
@@ -164,8 +168,9 @@ impl PagesPerNode {
 
     fn add(&mut self, batch: &[*const u8], nodes: &[i32]) {
         for (address, node) in batch.iter().zip(nodes) {
-            // With NUMA balancing on, a resident page that is marked for a hint fault answers -EFAULT or -ENOENT: looking
-            // again settles it once the page was touched, and a placement is never called wrong for it.
+            // With NUMA balancing on, a resident page that is marked for a hint fault answers -EFAULT or
+            // -ENOENT: looking again settles it once the page was touched, and a placement is never called
+            // wrong for it.
             let node = if *node < 0 {
                 sys::policy::page_nodes(&[*address]).ok().and_then(|n| n.first().copied()).unwrap_or(*node)
             } else {
@@ -198,7 +203,8 @@ mod tests {
     #[test]
     fn a_thread_or_a_page_elsewhere_is_a_mismatch() {
         assert_eq!(seen(&[(1, 10)]).mismatch(3, 1, None), None);
-        let has = |text: &str, parts: &[&str]| assert!(parts.iter().all(|part| text.contains(part)), "{text}");
+        let has =
+            |text: &str, parts: &[&str]| assert!(parts.iter().all(|part| text.contains(part)), "{text}");
         has(&seen(&[(1, 10)]).mismatch(4, 1, None).unwrap_or_default(), &["PU 4", "PU 3"]);
         let mixed = seen(&[(1, 10), (2, 1)]).mismatch(3, 1, None).unwrap_or_default();
         has(&mixed, &["10 pages", "1 on node 2"]);

@@ -1,7 +1,8 @@
-//! Which cases are not worth waiting for: those whose interval is expected to take longer to become narrow than there is patience left.
+//! Which cases are not worth waiting for: those whose interval is expected to take longer to become narrow
+//! than there is patience left.
 //!
-//! What a further block takes is what this case's blocks took so far, with its share of all that is not measuring. The cases that get there soonest are waited for
-//! first; pure.
+//! What a further block takes is what this case's blocks took so far, with its share of all that is not
+//! measuring. The cases that get there soonest are waited for first; pure.
 
 use std::time::Duration;
 
@@ -16,15 +17,24 @@ pub(crate) fn have_their_least(state: &RunState, phase: u8, rule: &StopRule) -> 
     of_phase(state, phase).all(|(_, ranks)| open(ranks).all(|rank| rank.samples.len() >= rule.min_blocks))
 }
 
-/// The cases of the phase that go on and are not expected to end within `left`, by their index; `spent`: what the phase took so far.
-pub(crate) fn too_costly(state: &RunState, phase: u8, rule: &StopRule, spent: Duration, left: Duration) -> Vec<usize> {
+/// The cases of the phase that go on and are not expected to end within `left`, by their index; `spent`: what
+/// the phase took so far.
+pub(crate) fn too_costly(
+    state: &RunState,
+    phase: u8,
+    rule: &StopRule,
+    spent: Duration,
+    left: Duration,
+) -> Vec<usize> {
     let measured: f64 = of_phase(state, phase).map(|(case, ranks)| measured_ns(state, case, ranks)).sum();
     // With what lies between the blocks.
     let whole = if measured > 0.0 { spent.as_secs_f64() / measured } else { 0.0 };
     let cost = |(case, ranks): (&Case, &[RankCase])| {
-        let further = open(ranks).map(|rank| further_blocks(rank, rule)).reduce(|one, other| Some(one?.max(other?)))?;
+        let further =
+            open(ranks).map(|rank| further_blocks(rank, rule)).reduce(|one, other| Some(one?.max(other?)))?;
         let blocks = ranks.iter().map(|rank| rank.samples.len()).max().unwrap_or(0).max(1);
-        let seconds = further.map(|more| more as f64 * measured_ns(state, case, ranks) / blocks as f64 * whole);
+        let seconds =
+            further.map(|more| more as f64 * measured_ns(state, case, ranks) / blocks as f64 * whole);
         Some((case.index, seconds.unwrap_or(f64::INFINITY)))
     };
     let mut costs: Vec<(usize, f64)> = of_phase(state, phase).filter_map(cost).collect();
@@ -52,7 +62,8 @@ fn further_blocks(rank: &RankCase, rule: &StopRule) -> Option<usize> {
     stop::further_blocks(&blocks, rule)
 }
 
-/// What the blocks of a case took on the node where they took longest: ranks alone take turns, others measure at once.
+/// What the blocks of a case took on the node where they took longest: ranks alone take turns, others measure
+/// at once.
 fn measured_ns(state: &RunState, case: &Case, ranks: &[RankCase]) -> f64 {
     let mut nodes: Vec<f64> = Vec::new();
     for (rank, node) in ranks.iter().zip(&state.nodes) {
@@ -102,7 +113,8 @@ mod tests {
 
     /// One rank's cases with so many blocks of so much noise each.
     fn state(cases: &[(usize, f64)]) -> RunState {
-        let case = |index| Case { index, order: Order::Alone, setup: 0, phase: 0, members: None, most_blocks: None };
+        let case =
+            |index| Case { index, order: Order::Alone, setup: 0, phase: 0, members: None, most_blocks: None };
         let mut state = RunState::new(&(0..cases.len()).map(case).collect::<Vec<_>>(), &[0]);
         for (ranks, (count, noise)) in state.results.iter_mut().zip(cases) {
             ranks[0].samples = blocks(*count, *noise);
@@ -181,7 +193,8 @@ mod tests {
         assert_eq!(stops(&state)[1], None);
     }
 
-    /// How often the interval with which a case ends holds the median, and after how many blocks; `draw` gives a run's blocks, each of which takes 40 ms.
+    /// How often the interval with which a case ends holds the median, and after how many blocks; `draw`
+    /// gives a run's blocks, each of which takes 40 ms.
     fn coverage<D: FnMut() -> f64>(patience: Patience, median: f64, run: impl Fn(u64) -> D) -> (f64, f64) {
         let rule = StopRule { patience, ..StopRule::default() };
         let (mut held, mut taken) = (0, 0);
@@ -207,11 +220,15 @@ mod tests {
 
     const RUNS: u64 = 1000;
 
-    /// Holds where the run waits a second at least as often as where it waits as long as it takes, but for what 1000 runs leave open, and takes no more blocks.
+    /// Holds where the run waits a second at least as often as where it waits as long as it takes, but for
+    /// what 1000 runs leave open, and takes no more blocks.
     fn covers_as_well<D: FnMut() -> f64>(what: &str, median: f64, run: impl Fn(u64) -> D) {
         let (short, blocks) = coverage(Patience::Short, median, &run);
         let (long, most) = coverage(Patience::Long, median, &run);
-        assert!(short >= 0.93 && short >= long - 0.02 && blocks <= most, "{what}: {short} {blocks}, {long} {most}");
+        assert!(
+            short >= 0.93 && short >= long - 0.02 && blocks <= most,
+            "{what}: {short} {blocks}, {long} {most}"
+        );
     }
 
     #[test]

@@ -1,10 +1,12 @@
-//! Host memory that lies where it was told to: mapped, advised, bound strictly to one node, then touched by the bound thread.
+//! Host memory that lies where it was told to: mapped, advised, bound strictly to one node, then touched by
+//! the bound thread.
 //!
-//! The order matters: a page is placed when it is first touched, and a driver that pins a page pins it where it lies. That the
-//! pages are where they should be is not assumed here but looked up, in `observed_placement`.
+//! The order matters: a page is placed when it is first touched, and a driver that pins a page pins it where
+//! it lies. That the pages are where they should be is not assumed here but looked up, in
+//! `observed_placement`.
 //!
-//! A strict binding holds whoever touches a page first, so large ranges are touched by several threads at once: zeroing pages takes one
-//! core four times as long as it takes four.
+//! A strict binding holds whoever touches a page first, so large ranges are touched by several threads at
+//! once: zeroing pages takes one core four times as long as it takes four.
 
 use std::io;
 use std::sync::{Mutex, PoisonError};
@@ -56,7 +58,8 @@ impl Helpers {
         self.0.iter().count().min(MOST_HELPERS).min(len / HELPED_BYTES).max(1)
     }
 
-    /// Has every byte of a large range written: by threads on these PUs and the calling one, each of which is given parts with their offsets, multiples of `grain`.
+    /// Has every byte of a large range written: by threads on these PUs and the calling one, each of which is
+    /// given parts with their offsets, multiples of `grain`.
     pub fn share(&self, bytes: &mut [u8], grain: usize, write: impl Fn(usize, &mut [u8]) + Sync) {
         let part = bytes.len().div_ceil(self.threads(bytes.len())).next_multiple_of(grain.max(1)).max(1);
         let parts: Vec<(usize, &mut [u8])> = (0..).step_by(part).zip(bytes.chunks_mut(part)).collect();
@@ -67,7 +70,8 @@ impl Helpers {
             for _ in 0..helping {
                 // Where no thread can be started (a limit of processes), those that are there do its part.
                 let started = thread::Builder::new().spawn_scoped(scope, || {
-                    // A helper that may not move there does its part all the same: the memory's binding holds for any thread.
+                    // A helper that may not move there does its part all the same: the memory's binding holds
+                    // for any thread.
                     let _ = sys::affinity::set(&self.0);
                     write_all();
                 });
@@ -107,7 +111,8 @@ impl PlacedMemory {
         Ok(memory)
     }
 
-    /// `len` bytes that nobody has touched and nothing binds to a node: their pages come where they are first touched, and may move.
+    /// `len` bytes that nobody has touched and nothing binds to a node: their pages come where they are first
+    /// touched, and may move.
     ///
     /// # Errors
     /// The kernel has no such memory.
@@ -135,8 +140,9 @@ impl PlacedMemory {
         self.0
     }
 
-    /// Writes to every page. The kernel kills a process that cannot get a page on the node it is bound to (there is no error
-    /// to return from a touch), which is why the plan compares sizes with the node's memory beforehand.
+    /// Writes to every page. The kernel kills a process that cannot get a page on the node it is bound to
+    /// (there is no error to return from a touch), which is why the plan compares sizes with the node's
+    /// memory beforehand.
     fn touch(&mut self, helpers: &Helpers) {
         helpers.share(self.bytes_mut(), HUGE_PAGE_BYTES, |_, part| touch(part));
     }
@@ -179,7 +185,12 @@ pub fn with_memory_policy<T>(
     let result = allocate();
     let restored = before.map_or_else(|_| sys::policy::set(None), |policy| sys::policy::restore(&policy));
     restored.map_err(|e| {
-        Failure::system(Stage::Allocate, "set_mempolicy", &e, "the thread's memory policy could not be restored")
+        Failure::system(
+            Stage::Allocate,
+            "set_mempolicy",
+            &e,
+            "the thread's memory policy could not be restored",
+        )
     })?;
     result
 }
@@ -191,7 +202,9 @@ fn refused(error: &io::Error) -> bool {
 
 fn remedy(node: u32, error: &io::Error) -> String {
     if refused(error) {
-        return "a container's seccomp filter forbids memory binding: run it with CAP_SYS_NICE (docker --cap-add SYS_NICE)".to_owned();
+        return "a container's seccomp filter forbids memory binding: run it with CAP_SYS_NICE (docker \
+            --cap-add SYS_NICE)"
+            .to_owned();
     }
     format!("node {node} may have no memory or not be allowed for this process; see numabench topo")
 }
@@ -212,7 +225,8 @@ mod tests {
                 println!("SKIPPED memory policies are not allowed here: {error}");
                 return Ok(());
             }
-            let read = || sys::policy::get().map_err(|e| Failure::system(Stage::Allocate, "get_mempolicy", &e, ""));
+            let read =
+                || sys::policy::get().map_err(|e| Failure::system(Stage::Allocate, "get_mempolicy", &e, ""));
             let before = read()?;
             with_memory_policy(&bound, 0, false, || Ok(()))?;
             assert_eq!(read()?, before);
@@ -227,7 +241,8 @@ mod tests {
         let pu = sys::affinity::current_pu().map_err(|e| Failure::system(Stage::Bind, "getcpu", &e, ""))?;
         thread::spawn(move || {
             let bound = Bound::to(pu)?;
-            let rules = PlacingRules { helpers: Helpers(IdSet::from_iter([pu])), one_node: true, huge_pages: true };
+            let rules =
+                PlacingRules { helpers: Helpers(IdSet::from_iter([pu])), one_node: true, huge_pages: true };
             for len in [1, 4096, (2 << 20) + 3, 3 * HELPED_BYTES + 5] {
                 let mut memory = PlacedMemory::new(&bound, len, 0, &rules)?;
                 memory.bytes_mut().fill(7);

@@ -1,7 +1,8 @@
-//! What the calls that place a thread and its memory answer here: a container's seccomp filter may refuse each of them.
+//! What the calls that place a thread and its memory answer here: a container's seccomp filter may refuse
+//! each of them.
 //!
-//! They are asked in a thread of their own that ends at once, for what it has already: its own affinity, the default policy, where a page of its own stack
-//! lies. So nothing that lives longer is bound or moved.
+//! They are asked in a thread of their own that ends at once, for what it has already: its own affinity, the
+//! default policy, where a page of its own stack lies. So nothing that lives longer is bound or moved.
 
 use crate::observed_placement::PagesPerNode;
 
@@ -63,7 +64,11 @@ mod tests {
         let before = sys::affinity::get()?;
         let answers = placing_calls();
         assert_eq!(sys::affinity::get()?, before);
-        assert_eq!(answers.affinity, Ok(()), "what a thread has already is refused nowhere but in a container");
+        assert_eq!(
+            answers.affinity,
+            Ok(()),
+            "what a thread has already is refused nowhere but in a container"
+        );
         Ok(())
     }
 }

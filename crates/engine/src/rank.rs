@@ -1,9 +1,10 @@
-//! One rank's life: bind, open its site, and then pass after pass: set up, prove, warm up, measure, verify, prove again.
+//! One rank's life: bind, open its site, and then pass after pass: set up, prove, warm up, measure, verify,
+//! prove again.
 //!
-//! Every path through a pass meets the same barriers, whether the rank is well or not: one that failed goes on taking part as
-//! someone who has nothing to bring, so that a failing rank ends its own results and nobody else's. Memory and devices are
-//! only touched between barriers in which no latch holds, because a driver's allocation may wait for a held queue. What happens
-//! between two barriers for one case is in `block`.
+//! Every path through a pass meets the same barriers, whether the rank is well or not: one that failed goes
+//! on taking part as someone who has nothing to bring, so that a failing rank ends its own results and nobody
+//! else's. Memory and devices are only touched between barriers in which no latch holds, because a driver's
+//! allocation may wait for a held queue. What happens between two barriers for one case is in `block`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -55,8 +56,8 @@ struct Farewell<'a> {
 
 impl Drop for Farewell<'_> {
     fn drop(&mut self) {
-        // First, so that the rank that is named is this one and not one that leaves because of it. A coordinator that gave up
-        // no longer listens.
+        // First, so that the rank that is named is this one and not one that leaves because of it. A
+        // coordinator that gave up no longer listens.
         drop(self.reports.send(Report::Ended { rank: self.rank, aborted: self.aborted }));
         if std::thread::panicking() {
             self.group.abort();
@@ -108,9 +109,12 @@ pub(crate) struct Ready {
 struct PhaseBegan(Option<(u8, u64)>);
 
 impl PhaseBegan {
-    /// The passes of this phase before this one: a later phase has allocations of its own, as many as the first one.
+    /// The passes of this phase before this one: a later phase has allocations of its own, as many as the
+    /// first one.
     fn passes(&mut self, groups: &[(usize, Vec<Case>)], pass: u64) -> u64 {
-        let Some(phase) = groups.iter().flat_map(|(_, cases)| cases).map(|case| case.phase).next() else { return pass };
+        let Some(phase) = groups.iter().flat_map(|(_, cases)| cases).map(|case| case.phase).next() else {
+            return pass;
+        };
         let began = match self.0 {
             Some((under_way, began)) if under_way == phase => began,
             _ => pass,
@@ -128,8 +132,11 @@ impl Rank {
         let mut history = History::new(self.cases.len(), self.timer);
         let mut ready = self.start();
         let latch = ready.as_ref().ok().and_then(|ready| ready.site.latch());
-        let started =
-            Report::Started { rank, thread_id: rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned(), latch };
+        let started = Report::Started {
+            rank,
+            thread_id: rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned(),
+            latch,
+        };
         if self.reports.send(started).is_err() {
             return;
         }
@@ -202,7 +209,8 @@ impl Rank {
             for case in &cases {
                 let (measured, ends) = self.block(ready, &before, case, pass, out[case.index])?;
                 interrupted |= ends;
-                // A block that a signal cut short is no block, and nobody's fault. What failed or arrived wrong did so all the same.
+                // A block that a signal cut short is no block, and nobody's fault. What failed or arrived
+                // wrong did so all the same.
                 let by_signal = self.interrupted.load(Ordering::Relaxed);
                 let is_cut = |measured: &Result<Measured, Trouble>| {
                     let may_be = matches!(
@@ -226,8 +234,9 @@ impl Rank {
         Ok(all)
     }
 
-    /// Whether the memory at hand stays for the cases of this setup (`None`: the rank takes no part in what comes): what was seen before it was used first was then
-    /// seen before all, and one look after all tells what moved.
+    /// Whether the memory at hand stays for the cases of this setup (`None`: the rank takes no part in what
+    /// comes): what was seen before it was used first was then seen before all, and one look after all tells
+    /// what moved.
     fn keeps(ready: &mut Result<Ready, Failure>, setup: Option<usize>, allocation: u32) -> bool {
         let Ok(Ready { site, latest: Some((of, _)), .. }) = ready else { return false };
         let setup = setup.unwrap_or(*of);

@@ -1,4 +1,5 @@
-//! What one rank brings back from one block: the block in figures and how it was measured, or why there is none.
+//! What one rank brings back from one block: the block in figures and how it was measured, or why there is
+//! none.
 
 use std::fmt;
 
@@ -32,8 +33,9 @@ pub struct Sample {
 /// What a work tells of a block beside its time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum BlockDetail {
-    /// The host's own time, nanoseconds: of the round before a block that a device times, by the host's clock; or of the block's last round, as long as the host was busy with calls and with what it
-    /// does beside them.
+    /// The host's own time, nanoseconds: of the round before a block that a device times, by the host's
+    /// clock; or of the block's last round, as long as the host was busy with calls and with what it does
+    /// beside them.
     HostNs(f64),
     /// The part of the touched pages that lies with the device, 0..1: of memory that moves.
     Away(f64),
@@ -68,9 +70,11 @@ pub enum Trouble {
     Misplaced(String),
     /// It was measured, but not as asked.
     Invalid(String),
-    /// Ranks that were to be at work at once were not, in this block: a busy machine kept one from its PU. It is had again, a few times.
+    /// Ranks that were to be at work at once were not, in this block: a busy machine kept one from its PU. It
+    /// is had again, a few times.
     NotAtOnce(String),
-    /// Nothing was wrong here: another rank's trouble left this one without those that it was to be at work with.
+    /// Nothing was wrong here: another rank's trouble left this one without those that it was to be at work
+    /// with.
     AnotherFailed,
     /// Bytes arrived that were not sent.
     Corrupt(Mismatch),
@@ -114,7 +118,8 @@ pub(crate) struct Outcome {
     pub so_far: Option<SoFar>,
 }
 
-/// What all blocks of one case on one rank say so far. The rank works it out, because only the rank has every round.
+/// What all blocks of one case on one rank say so far. The rank works it out, because only the rank has every
+/// round.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SoFar {
     /// The numbers.

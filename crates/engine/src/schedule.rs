@@ -1,9 +1,10 @@
-//! In which order blocks are measured: one block of every unfinished case a pass, in seeded random order, on memory that is
-//! allocated anew several times.
+//! In which order blocks are measured: one block of every unfinished case a pass, in seeded random order, on
+//! memory that is allocated anew several times.
 //!
-//! Interleaving spreads whatever drifts (clocks, other users, page cache) over all cases alike; fresh allocations make the
-//! luck of physical pages part of the spread that the interval shows. Cases of a later phase follow when all of an earlier one are done:
-//! what they do to a driver must not show in the others' figures. Pure: every rank computes the same schedule.
+//! Interleaving spreads whatever drifts (clocks, other users, page cache) over all cases alike; fresh
+//! allocations make the luck of physical pages part of the spread that the interval shows. Cases of a later
+//! phase follow when all of an earlier one are done: what they do to a driver must not show in the others'
+//! figures. Pure: every rank computes the same schedule.
 
 use stats::random::SplitMix64;
 
@@ -11,8 +12,8 @@ use crate::case::Case;
 
 /// Fresh memory at these passes: three allocations in the first ten blocks.
 const FRESH_AT: [u64; 3] = [0, 4, 7];
-/// After ten blocks at every fifth pass: a case that needs more of them needs more allocations too, or its interval stays as wide as what is known
-/// of three (`stats::block_interval`).
+/// After ten blocks at every fifth pass: a case that needs more of them needs more allocations too, or its
+/// interval stays as wide as what is known of three (`stats::block_interval`).
 const THEN_EVERY: u64 = 5;
 
 /// The number of the allocation that a pass uses.
@@ -22,7 +23,8 @@ pub fn allocation(pass: u64) -> u32 {
     (early + later - 1) as u32
 }
 
-/// The blocks of one pass: setups one after the other, cases shuffled within each. Only cases of the first phase that has an unfinished one.
+/// The blocks of one pass: setups one after the other, cases shuffled within each. Only cases of the first
+/// phase that has an unfinished one.
 pub(crate) fn pass(cases: &[Case], finished: &[bool], seed: u64, pass: u64) -> Vec<(usize, Vec<Case>)> {
     let mut random = SplitMix64::new(seed ^ pass.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     let is_open = |case: &&Case| !finished.get(case.index).copied().unwrap_or(false);
@@ -33,7 +35,8 @@ pub(crate) fn pass(cases: &[Case], finished: &[bool], seed: u64, pass: u64) -> V
     setups.dedup();
     random.shuffle(&mut setups);
     let groups = setups.into_iter().map(|setup| {
-        let mut group: Vec<Case> = open.iter().filter(|case| case.setup == setup).map(|case| (*case).clone()).collect();
+        let mut group: Vec<Case> =
+            open.iter().filter(|case| case.setup == setup).map(|case| (*case).clone()).collect();
         random.shuffle(&mut group);
         (setup, group)
     });

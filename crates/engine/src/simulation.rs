@@ -1,7 +1,8 @@
-//! What leading a large launch costs rank 0: a simulation, in which the other ranks are messages made up by one thread.
+//! What leading a large launch costs rank 0: a simulation, in which the other ranks are messages made up by
+//! one thread.
 //!
-//! Nothing is measured by these ranks; what is measured is the lead. The test says its figures, in one line for each size. It runs with 256
-//! ranks by default and with 1,024 when NUMABENCH_FULL_SIMULATION is set.
+//! Nothing is measured by these ranks; what is measured is the lead. The test says its figures, in one line
+//! for each size. It runs with 256 ranks by default and with 1,024 when NUMABENCH_FULL_SIMULATION is set.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -43,7 +44,14 @@ const CASES: usize = 20;
 impl Suite for Nothing {
     fn cases(&self) -> Vec<Case> {
         (0..CASES)
-            .map(|index| Case { index, order: Order::Alone, setup: 0, phase: 0, members: None, most_blocks: None })
+            .map(|index| Case {
+                index,
+                order: Order::Alone,
+                setup: 0,
+                phase: 0,
+                members: None,
+                most_blocks: None,
+            })
             .collect()
     }
 
@@ -105,7 +113,8 @@ fn report(rank: usize, pass: u64, finished: &[bool], blocks: &[Block]) -> Report
 /// Answers for all ranks but the first until all have been told to stop.
 fn pretend(worlds: &[LocalWorld]) {
     let round_ns = vec![100.0, 110.0, 120.0];
-    let block = Block { elapsed_ns: 330.0, bytes: 3 << 20, round_ns, copies_per_round: 1, ..Block::default() };
+    let block =
+        Block { elapsed_ns: 330.0, bytes: 3 << 20, round_ns, copies_per_round: 1, ..Block::default() };
     let blocks = [block.clone(), block];
     let mut comms: Vec<(usize, Communicator)> =
         worlds.iter().enumerate().map(|(at, world)| (at + 1, Communicator::new(world))).collect();

@@ -105,8 +105,14 @@ impl RunState {
         }
     }
 
-    /// The same of a run that ended before its first pass, or is about to begin; `trouble`: what each rank has in the place of figures.
-    pub fn unbegun(cases: &[Case], nodes: &[usize], end: RunEnd, trouble: impl Fn(usize) -> Option<Trouble>) -> Self {
+    /// The same of a run that ended before its first pass, or is about to begin; `trouble`: what each rank
+    /// has in the place of figures.
+    pub fn unbegun(
+        cases: &[Case],
+        nodes: &[usize],
+        end: RunEnd,
+        trouble: impl Fn(usize) -> Option<Trouble>,
+    ) -> Self {
         let mut state = Self { end, ..Self::new(cases, nodes) };
         for ranks in &mut state.results {
             for (rank, mine) in ranks.iter_mut().enumerate().filter(|(_, mine)| mine.member) {
@@ -122,7 +128,13 @@ impl RunState {
         self.ranks[rank].latch = latch;
     }
 
-    pub(crate) fn add(&mut self, rank: usize, outcomes: Vec<Outcome>, devices: Vec<GpuConditions>, spent: TimeSpent) {
+    pub(crate) fn add(
+        &mut self,
+        rank: usize,
+        outcomes: Vec<Outcome>,
+        devices: Vec<GpuConditions>,
+        spent: TimeSpent,
+    ) {
         self.ranks[rank].spent = spent;
         self.ranks[rank].devices = devices;
         for outcome in outcomes {
@@ -164,7 +176,10 @@ impl RunState {
 
     /// Which cases need no further block.
     pub(crate) fn finished(&self) -> Vec<bool> {
-        self.results.iter().map(|ranks| ranks.iter().all(|rank| !rank.member || rank.stop.is_some())).collect()
+        self.results
+            .iter()
+            .map(|ranks| ranks.iter().all(|rank| !rank.member || rank.stop.is_some()))
+            .collect()
     }
 
     /// Which cases rank `rank` is out of.
@@ -172,10 +187,10 @@ impl RunState {
         self.results.iter().map(|ranks| !ranks[rank].member || ranks[rank].stop.is_some()).collect()
     }
 
-    /// Asks `enough` of every rank's blocks (mean nanoseconds a round, and the allocation) in the cases of the phase under way: those of a later one have not begun, and
-    /// the time of this one is not theirs. A case goes on until all its ranks have enough.
-    /// A rank in trouble is out of it, and with it all ranks of its node that were to be at once: their blocks would not be what was
-    /// asked.
+    /// Asks `enough` of every rank's blocks (mean nanoseconds a round, and the allocation) in the cases of
+    /// the phase under way: those of a later one have not begun, and the time of this one is not theirs. A
+    /// case goes on until all its ranks have enough. A rank in trouble is out of it, and with it all ranks of
+    /// its node that were to be at once: their blocks would not be what was asked.
     pub fn judge(&mut self, enough: impl Fn(&[BlockValue]) -> Option<StopReason>) {
         let phase = self.phase();
         for (case, ranks) in self.cases.iter().zip(&mut self.results) {
@@ -198,7 +213,9 @@ impl RunState {
             let is_brief = |rank: &RankCase| case.most_blocks.is_some_and(|most| rank.samples.len() >= most);
             let reason = |rank| enough(&values(rank)).or(is_brief(rank).then_some(StopReason::Brief));
             let Some(reasons) = open().map(reason).collect::<Option<Vec<_>>>() else { continue };
-            for (rank, reason) in ranks.iter_mut().filter(|rank| rank.member && rank.stop.is_none()).zip(reasons) {
+            for (rank, reason) in
+                ranks.iter_mut().filter(|rank| rank.member && rank.stop.is_none()).zip(reasons)
+            {
                 rank.stop = Some(reason);
             }
         }
@@ -241,8 +258,14 @@ mod tests {
 
     #[test]
     fn the_time_of_one_phase_ends_no_case_of_a_later_one() {
-        let case =
-            |index, phase| Case { index, order: Order::Alone, setup: index, phase, members: None, most_blocks: None };
+        let case = |index, phase| Case {
+            index,
+            order: Order::Alone,
+            setup: index,
+            phase,
+            members: None,
+            most_blocks: None,
+        };
         let mut state = RunState::new(&[case(0, 0), case(1, 1), case(2, 1)], &[0, 0]);
         state.judge(|_| Some(StopReason::MaxTime));
         assert_eq!(state.finished(), [true, false, false]);

@@ -10,13 +10,13 @@ use crate::state::RunState;
 
 /// Decides after each pass which cases need no further block.
 pub trait Enough {
-    /// Marks every case that is done ([`RunState::judge`], or one's own rule over all cases). `elapsed` is the time since the run began;
-    /// `late` that the time for the cases under way is up.
+    /// Marks every case that is done ([`RunState::judge`], or one's own rule over all cases). `elapsed` is
+    /// the time since the run began; `late` that the time for the cases under way is up.
     fn judge(&mut self, state: &mut RunState, elapsed: Duration, late: bool);
 }
 
-/// Each case by itself: until its interval is narrow, or it has the rounds asked for, or the time is up, or a narrow interval would take longer than
-/// the rule waits for it.
+/// Each case by itself: until its interval is narrow, or it has the rounds asked for, or the time is up, or a
+/// narrow interval would take longer than the rule waits for it.
 #[derive(Clone, Copy, Debug)]
 pub struct PerCase {
     amount: Amount,
@@ -45,7 +45,9 @@ impl Enough for PerCase {
         let amount = self.amount;
         let phase = state.phase();
         state.judge(|values| match amount {
-            Amount::Fixed { reps, .. } if values.len() as u64 >= config::fixed_blocks(reps) => Some(StopReason::Fixed),
+            Amount::Fixed { reps, .. } if values.len() as u64 >= config::fixed_blocks(reps) => {
+                Some(StopReason::Fixed)
+            }
             Amount::Fixed { .. } => late.then_some(StopReason::MaxTime),
             Amount::Adaptive(rule) => stop::decide(values, &rule).or(late.then_some(StopReason::MaxTime)),
         });

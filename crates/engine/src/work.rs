@@ -1,4 +1,5 @@
-//! What a kind of measurement implements. The engine calls it in this order, for each rank on that rank's own bound thread:
+//! What a kind of measurement implements. The engine calls it in this order, for each rank on that rank's own
+//! bound thread:
 //!
 //! ```text
 //! Suite::site                          once a rank: open what is opened once
@@ -53,25 +54,33 @@ pub trait Site {
         None
     }
 
-    /// What was seen of the GPUs that take part since they were opened; read again while they are still awake from the pass.
+    /// What was seen of the GPUs that take part since they were opened; read again while they are still awake
+    /// from the pass.
     fn conditions(&mut self) -> Vec<GpuConditions> {
         Vec::new()
     }
 
-    /// Makes what the cases of `setup` need, unless it is there from this very `allocation`. Whether anything is new, and so must be
-    /// warmed up and looked at in full. Nobody measures meanwhile.
+    /// Makes what the cases of `setup` need, unless it is there from this very `allocation`. Whether anything
+    /// is new, and so must be warmed up and looked at in full. Nobody measures meanwhile.
     ///
     /// # Errors
     /// Why these cases cannot be measured.
-    fn set_up(&mut self, bound: &Bound, setup: usize, allocation: u32, spent: &mut TimeSpent) -> Result<bool, Trouble>;
+    fn set_up(
+        &mut self,
+        bound: &Bound,
+        setup: usize,
+        allocation: u32,
+        spent: &mut TimeSpent,
+    ) -> Result<bool, Trouble>;
 
-    /// Whether the memory at hand is the very one that [`Site::set_up`] would give these cases, and stays where the site is set aside: then one look
-    /// before and one after all of them will do.
+    /// Whether the memory at hand is the very one that [`Site::set_up`] would give these cases, and stays
+    /// where the site is set aside: then one look before and one after all of them will do.
     fn serves(&self, _setup: usize, _allocation: u32) -> bool {
         false
     }
 
-    /// Other ranks are about to be set up for cases that this rank takes no part in: frees what would be in their way.
+    /// Other ranks are about to be set up for cases that this rank takes no part in: frees what would be in
+    /// their way.
     fn set_aside(&mut self) {}
 
     /// Looks where thread and memory are.
@@ -103,18 +112,21 @@ pub trait Work {
     /// What one round amounts to on one lane: bytes moved.
     fn bytes_a_round(&self) -> f64;
 
-    /// How many rounds one call of [`Work::round`] does: more than one where a round is too short for the clock. Figures are of one round.
+    /// How many rounds one call of [`Work::round`] does: more than one where a round is too short for the
+    /// clock. Figures are of one round.
     fn rounds_a_call(&self) -> u32 {
         1
     }
 
-    /// How many calls of [`Work::round`] do not count before a block: as many as it takes until nothing is left of laying out that a round would pay for. 0 where
-    /// laying out leaves nothing: there is one then where a round is no block by itself.
+    /// How many calls of [`Work::round`] do not count before a block: as many as it takes until nothing is
+    /// left of laying out that a round would pay for. 0 where laying out leaves nothing: there is one then
+    /// where a round is no block by itself.
     fn calls_before(&self) -> u32 {
         1
     }
 
-    /// The most calls of [`Work::round`] that a block can have, where a round undoes what [`Work::arm`] made ready.
+    /// The most calls of [`Work::round`] that a block can have, where a round undoes what [`Work::arm`] made
+    /// ready.
     fn rounds_at_most(&self) -> Option<usize> {
         None
     }
@@ -124,8 +136,8 @@ pub trait Work {
         1
     }
 
-    /// Whether the time by the host's clock of the round before each block is kept, where a device times the block: what a program waits that starts a round and needs its
-    /// result.
+    /// Whether the time by the host's clock of the round before each block is kept, where a device times the
+    /// block: what a program waits that starts a round and needs its result.
     fn tells_host_time(&self) -> bool {
         false
     }
@@ -135,8 +147,8 @@ pub trait Work {
         None
     }
 
-    /// Puts in place what the block will use, and makes it wrong where it will end. Nothing for a work that leaves all of that to [`Work::arm`], or that
-    /// finds everything in place.
+    /// Puts in place what the block will use, and makes it wrong where it will end. Nothing for a work that
+    /// leaves all of that to [`Work::arm`], or that finds everything in place.
     ///
     /// # Errors
     /// What failed.
@@ -158,7 +170,8 @@ pub trait Work {
     /// What failed.
     fn round(&mut self) -> Result<(), Failure>;
 
-    /// Closes the latch: rounds queued from here on wait for [`Work::release`]. Only called with [`Timing::Device`], like those that follow.
+    /// Closes the latch: rounds queued from here on wait for [`Work::release`]. Only called with
+    /// [`Timing::Device`], like those that follow.
     ///
     /// # Errors
     /// What failed.
@@ -190,7 +203,8 @@ pub trait Work {
         Err(not_queued())
     }
 
-    /// Waits for everything queued and writes when each mark was reached, nanoseconds after the release, into vectors with room for them.
+    /// Waits for everything queued and writes when each mark was reached, nanoseconds after the release, into
+    /// vectors with room for them.
     ///
     /// # Errors
     /// What failed.
@@ -205,7 +219,8 @@ pub trait Work {
     fn verify(&mut self) -> Result<u64, Trouble>;
 }
 
-/// The failure of a work that the host times and that was asked to queue: the engine asks only what [`Work::timing`] allows.
+/// The failure of a work that the host times and that was asked to queue: the engine asks only what
+/// [`Work::timing`] allows.
 fn not_queued() -> Failure {
     Failure::new(Stage::Measure, "this work is timed by the host: it queues nothing")
 }

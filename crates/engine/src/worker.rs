@@ -1,6 +1,7 @@
 //! One worker: a rank's thread, its PU, and its view of the ranks of its node.
 //!
-//! Apart from `workers`, which starts the threads: a rank and a kind of work know their worker, and not how it came to be.
+//! Apart from `workers`, which starts the threads: a rank and a kind of work know their worker, and not how
+//! it came to be.
 
 use std::sync::Arc;
 

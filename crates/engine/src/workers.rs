@@ -1,6 +1,7 @@
 //! The ranks that live in this process: their threads, and the channels to them.
 //!
-//! On its own a process has all ranks of the run, one thread each. Launched with others it has exactly one: its own number in the launch.
+//! On its own a process has all ranks of the run, one thread each. Launched with others it has exactly one:
+//! its own number in the launch.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -38,7 +39,8 @@ impl Neighbours {
         let rank = |member: usize| self.ranks.get(member).copied().unwrap_or(member);
         let why = |rank| {
             format!(
-                "rank {rank} is gone: its process was killed or crashed; the job's log and dmesg (out of memory?) may say why"
+                "rank {rank} is gone: its process was killed or crashed; the job's log and dmesg (out of \
+                 memory?) may say why"
             )
         };
         if self.looked.get().is_some_and(|looked| looked.elapsed() < LOOK) {
@@ -77,14 +79,27 @@ impl Workers {
     }
 
     /// This process's rank, `rank`, as one of those of its node; `nodes`: the node of every rank of the run.
-    pub fn process(node: Vec<Worker>, rank: usize, group: Processes, nodes: Vec<usize>, timer: TimerFacts) -> Self {
+    pub fn process(
+        node: Vec<Worker>,
+        rank: usize,
+        group: Processes,
+        nodes: Vec<usize>,
+        timer: TimerFacts,
+    ) -> Self {
         let ranks = node.iter().map(|plan| plan.rank).collect();
         let members = vec![(rank, Arc::new(group.clone()) as Group)];
-        Self { node, members, nodes, timer, neighbours: Some(Neighbours { group, ranks, looked: Cell::default() }) }
+        Self {
+            node,
+            members,
+            nodes,
+            timer,
+            neighbours: Some(Neighbours { group, ranks, looked: Cell::default() }),
+        }
     }
 }
 
-/// A rank's view of its node's group, and whether it waits in it: one that hangs elsewhere is the one that the others wait for.
+/// A rank's view of its node's group, and whether it waits in it: one that hangs elsewhere is the one that
+/// the others wait for.
 struct WatchedGroup {
     group: Group,
     waiting: AtomicBool,
@@ -165,7 +180,8 @@ impl ThreadTeam {
                 Ok(thread) => team.threads.push(thread),
                 Err(error) => {
                     let why = format!(
-                        "its thread could not be started: {error}; see ulimit -u and the job's limit of processes"
+                        "its thread could not be started: {error}; see ulimit -u and the job's limit of \
+                         processes"
                     );
                     // The receiver is in this very struct.
                     drop(reports.send(Report::Lost { rank: number, why, gone: false }));
@@ -206,7 +222,8 @@ impl ThreadTeam {
         }
     }
 
-    /// Tells every rank that lives here to stop, and waits for them as long as `patient`; whether all have left.
+    /// Tells every rank that lives here to stop, and waits for them as long as `patient`; whether all have
+    /// left.
     pub(crate) fn dismiss(mut self, nap: Duration, mut patient: impl FnMut() -> bool) -> bool {
         for (_, decide) in self.decisions.drain(..) {
             drop(decide.send(Decision::Stop));

@@ -1,5 +1,6 @@
-//! A second kind of work beside the copies to devices: host memory copied to host memory. It is here to hold the walk of ARCHITECTURE ("adding
-//! a kind of work") to its word: everything below is what a kind has to bring, and the engine was not changed for it.
+//! A second kind of work beside the copies to devices: host memory copied to host memory. It is here to hold
+//! the walk of ARCHITECTURE ("adding a kind of work") to its word: everything below is what a kind has to
+//! bring, and the engine was not changed for it.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -7,9 +8,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use engine::{
-    Amount, Bound, Case, EngineConfig, Failure, Journal, Latch, Mismatch, ObservedPlacement, Order, PageCheck,
-    PagesPerNode, PerCase, PlacedMemory, PlacingRules, RunEnd, RunState, Site, Suite, TimeSpent, Timing, Trouble, Work,
-    Worker, Workers, clock,
+    Amount, Bound, Case, EngineConfig, Failure, Journal, Latch, Mismatch, ObservedPlacement, Order,
+    PageCheck, PagesPerNode, PerCase, PlacedMemory, PlacingRules, RunEnd, RunState, Site, Suite, TimeSpent,
+    Timing, Trouble, Work, Worker, Workers, clock,
 };
 use ranks::{Communicator, Single};
 
@@ -36,7 +37,8 @@ struct HostCopies {
 
 impl Suite for HostCopies {
     fn cases(&self) -> Vec<Case> {
-        let case = |index| Case { index, order: Order::Alone, setup: 0, phase: 0, members: None, most_blocks: None };
+        let case =
+            |index| Case { index, order: Order::Alone, setup: 0, phase: 0, members: None, most_blocks: None };
         let last = Case { order: Order::Simultaneous, setup: 1, phase: 1, members: Some(vec![0]), ..case(2) };
         // Two setups of the same memory, and the second one again in a later phase.
         vec![case(0), Case { order: Order::Simultaneous, setup: 1, ..case(1) }, last]
@@ -59,7 +61,13 @@ impl Site for Pair {
         None
     }
 
-    fn set_up(&mut self, bound: &Bound, _: usize, allocation: u32, spent: &mut TimeSpent) -> Result<bool, Trouble> {
+    fn set_up(
+        &mut self,
+        bound: &Bound,
+        _: usize,
+        allocation: u32,
+        spent: &mut TimeSpent,
+    ) -> Result<bool, Trouble> {
         self.suite.set_up.fetch_add(1, Ordering::Relaxed);
         if self.serves(0, allocation) {
             return Ok(false);
@@ -94,10 +102,19 @@ impl Site for Pair {
     }
 
     fn work(&mut self, case: usize, pass: u64) -> Result<Box<dyn Work + '_>, Trouble> {
-        let Some((_, from, to)) = &mut self.memory else { return Err(Trouble::Skipped("no memory".to_owned())) };
+        let Some((_, from, to)) = &mut self.memory else {
+            return Err(Trouble::Skipped("no memory".to_owned()));
+        };
         let bytes = SIZES[case];
         let (from, to) = (&mut from.bytes_mut()[..bytes], &mut to.bytes_mut()[..bytes]);
-        Ok(Box::new(HostCopy { from, to, value: pass as u8 | 1, before: 0, armed: false, fault: self.suite.fault }))
+        Ok(Box::new(HostCopy {
+            from,
+            to,
+            value: pass as u8 | 1,
+            before: 0,
+            armed: false,
+            fault: self.suite.fault,
+        }))
     }
 }
 
@@ -154,7 +171,9 @@ impl Work for HostCopy<'_> {
         let wrong = self.to.iter().position(|byte| *byte != self.value);
         match wrong {
             None => Ok(self.to.len() as u64),
-            Some(at) => Err(Trouble::Corrupt(Mismatch { offset: at as u64, expected: self.value, got: self.to[at] })),
+            Some(at) => {
+                Err(Trouble::Corrupt(Mismatch { offset: at as u64, expected: self.value, got: self.to[at] }))
+            }
         }
     }
 }
@@ -183,7 +202,8 @@ fn run_and_suite(fault: Fault) -> Result<(RunState, Arc<HostCopies>), Box<dyn Er
     let workers = vec![Worker { rank: 0, pu: first }, Worker { rank: 1, pu: second }];
     let config = EngineConfig {
         seed: 3,
-        // Blocks of some ten milliseconds: on a machine that other tests keep busy, threads begin several milliseconds apart.
+        // Blocks of some ten milliseconds: on a machine that other tests keep busy, threads begin several
+        // milliseconds apart.
         amount: Amount::Fixed { reps: 2000, warmup: 1 },
         verify: true,
         max_time: Duration::from_secs(3600),
@@ -200,17 +220,24 @@ fn run_and_suite(fault: Fault) -> Result<(RunState, Arc<HostCopies>), Box<dyn Er
 }
 
 #[test]
-fn a_work_that_the_engine_knows_nothing_of_is_bound_proven_timed_and_verified() -> Result<(), Box<dyn Error>> {
+fn a_work_that_the_engine_knows_nothing_of_is_bound_proven_timed_and_verified() -> Result<(), Box<dyn Error>>
+{
     let state = run(Fault::None)?;
     assert_eq!(state.end, RunEnd::Complete);
     for (case, ranks) in state.results.iter().enumerate() {
         for (rank, result) in ranks.iter().enumerate() {
             if (case, rank) == (2, 1) {
-                assert!(!result.member && result.samples.is_empty() && result.trouble.is_none(), "{result:?}");
+                assert!(
+                    !result.member && result.samples.is_empty() && result.trouble.is_none(),
+                    "{result:?}"
+                );
                 continue;
             }
             // More where the other rank missed a block, on a busy machine.
-            assert!(result.samples.len() >= 10 && result.trouble.is_none(), "case {case} rank {rank}: {result:?}");
+            assert!(
+                result.samples.len() >= 10 && result.trouble.is_none(),
+                "case {case} rank {rank}: {result:?}"
+            );
             for sample in &result.samples {
                 let block = &sample.block;
                 assert_eq!(sample.verified_bytes, Some(SIZES[case] as u64));
@@ -222,7 +249,11 @@ fn a_work_that_the_engine_knows_nothing_of_is_bound_proven_timed_and_verified() 
     }
     for rank in &state.ranks {
         let TimeSpent { init_ns, allocate_ns, prove_ns, measure_ns, verify_ns, .. } = rank.spent;
-        assert!([init_ns, allocate_ns, prove_ns, measure_ns, verify_ns].iter().all(|ns| *ns > 0), "{:?}", rank.spent);
+        assert!(
+            [init_ns, allocate_ns, prove_ns, measure_ns, verify_ns].iter().all(|ns| *ns > 0),
+            "{:?}",
+            rank.spent
+        );
     }
     Ok(())
 }
@@ -232,7 +263,8 @@ fn cases_of_a_later_phase_begin_when_those_of_the_earlier_one_are_done() -> Resu
     let state = run(Fault::None)?;
     let earlier = state.results[..2].iter().flatten().flat_map(|result| &result.samples);
     let ended = earlier.map(|sample| sample.block.end_ns).max().ok_or("no blocks")?;
-    let began = state.results[2][0].samples.iter().map(|sample| sample.block.start_ns).min().ok_or("no blocks")?;
+    let began =
+        state.results[2][0].samples.iter().map(|sample| sample.block.start_ns).min().ok_or("no blocks")?;
     assert!(ended <= began, "{ended} {began}");
     Ok(())
 }
@@ -257,8 +289,8 @@ fn a_work_that_does_nothing_once_the_clock_runs_is_found() -> Result<(), Box<dyn
 }
 
 #[test]
-fn cases_of_two_setups_on_the_same_memory_are_proven_by_one_look_before_and_one_after_all() -> Result<(), Box<dyn Error>>
-{
+fn cases_of_two_setups_on_the_same_memory_are_proven_by_one_look_before_and_one_after_all()
+-> Result<(), Box<dyn Error>> {
     let (state, copies) = run_and_suite(Fault::None)?;
     assert_eq!(state.end, RunEnd::Complete);
     let [set_up, looks] = [&copies.set_up, &copies.looks].map(|count| count.load(Ordering::Relaxed));

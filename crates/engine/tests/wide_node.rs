@@ -9,8 +9,8 @@ use std::thread;
 use std::time::Duration;
 
 use engine::{
-    Amount, Bound, Case, EngineConfig, Failure, Journal, LEAST_OVERLAP, ObservedPlacement, Order, PageCheck, PerCase,
-    RunEnd, RunState, Site, Suite, TimeSpent, Timing, Trouble, Work, Worker, Workers, clock,
+    Amount, Bound, Case, EngineConfig, Failure, Journal, LEAST_OVERLAP, ObservedPlacement, Order, PageCheck,
+    PerCase, RunEnd, RunState, Site, Suite, TimeSpent, Timing, Trouble, Work, Worker, Workers, clock,
 };
 use ranks::{Communicator, Single};
 use stats::interval::median;
@@ -31,7 +31,14 @@ struct Sleepers {
 
 impl Suite for Sleepers {
     fn cases(&self) -> Vec<Case> {
-        vec![Case { index: 0, order: Order::Simultaneous, setup: 0, phase: 0, members: None, most_blocks: None }]
+        vec![Case {
+            index: 0,
+            order: Order::Simultaneous,
+            setup: 0,
+            phase: 0,
+            members: None,
+            most_blocks: None,
+        }]
     }
 
     fn site(self: Arc<Self>, worker: &Worker, _bound: &Bound) -> Result<Box<dyn Site>, Failure> {
@@ -63,7 +70,12 @@ impl Site for Sleeper {
 
     fn work(&mut self, _: usize, pass: u64) -> Result<Box<dyn Work + '_>, Trouble> {
         let late = mix(self.rank as u64 ^ mix(pass + 1)) % LATEST_US;
-        Ok(Box::new(Rounds { late: Some(Duration::from_micros(late)), armed: false, rounds: 0, suite: &self.suite }))
+        Ok(Box::new(Rounds {
+            late: Some(Duration::from_micros(late)),
+            armed: false,
+            rounds: 0,
+            suite: &self.suite,
+        }))
     }
 }
 
@@ -142,7 +154,8 @@ fn run(threads: usize, before: u32) -> Result<(RunState, Vec<u32>), Box<dyn Erro
 }
 
 #[test]
-fn among_others_one_round_before_a_block_is_its_first_and_several_are_had_before_each() -> Result<(), Box<dyn Error>> {
+fn among_others_one_round_before_a_block_is_its_first_and_several_are_had_before_each()
+-> Result<(), Box<dyn Error>> {
     // The first block of each rank is warmed up.
     let later = |had: Vec<u32>| had.into_iter().filter(|rounds| *rounds < 10).collect::<Vec<_>>();
     let (_, one) = run(2, 1)?;
@@ -155,20 +168,26 @@ fn among_others_one_round_before_a_block_is_its_first_and_several_are_had_before
 }
 
 #[test]
-fn ranks_that_a_host_starts_milliseconds_apart_have_figures_of_the_time_that_they_shared() -> Result<(), Box<dyn Error>>
-{
+fn ranks_that_a_host_starts_milliseconds_apart_have_figures_of_the_time_that_they_shared()
+-> Result<(), Box<dyn Error>> {
     for threads in [2, 16, 64, 256] {
         let (state, _) = run(threads, 1)?;
         assert_eq!(state.end, RunEnd::Complete, "{threads} threads");
         let mut overlaps = Vec::new();
         for (rank, result) in state.results[0].iter().enumerate() {
             // A block that one rank has no whole round in is had again by all.
-            assert!(result.trouble.is_none() && result.samples.len() >= 6, "rank {rank} of {threads}: {result:?}");
+            assert!(
+                result.trouble.is_none() && result.samples.len() >= 6,
+                "rank {rank} of {threads}: {result:?}"
+            );
             overlaps.extend(result.samples.iter().filter_map(|sample| sample.overlap));
             for sample in &result.samples {
                 // The late first round is no part of the figure.
                 let round_ms = sample.block.elapsed_ns / sample.block.rounds as f64 / 1e6;
-                assert!(round_ms < 3.0 * ROUND.as_secs_f64() * 1e3, "rank {rank} of {threads}: {round_ms} ms");
+                assert!(
+                    round_ms < 3.0 * ROUND.as_secs_f64() * 1e3,
+                    "rank {rank} of {threads}: {round_ms} ms"
+                );
             }
         }
         let overlap = median(&overlaps).ok_or("ranks of several")?;

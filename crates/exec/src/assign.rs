@@ -1,4 +1,5 @@
-//! Which GPUs this rank drives, and with which ranks and GPUs its node is planned so that every rank of it comes to the same plan.
+//! Which GPUs this rank drives, and with which ranks and GPUs its node is planned so that every rank of it
+//! comes to the same plan.
 //!
 //! | the ranks of a node | GPUs named | this rank drives |
 //! |---|---|---|
@@ -7,8 +8,9 @@
 //! | see the same GPUs | yes | the list's GPUs in blocks: several each where there are more GPUs than ranks |
 //! | see the same GPUs, and their PUs are their own | no | the nearest one |
 //!
-//! A process on its own that names none drives the first. Ranks that see different GPUs are told by what Slurm says of the step; without it,
-//! a rank that sees one GPU of several is taken for one to which that one was given.
+//! A process on its own that names none drives the first. Ranks that see different GPUs are told by what
+//! Slurm says of the step; without it, a rank that sees one GPU of several is taken for one to which that one
+//! was given.
 
 use launchers::Launcher;
 use placement::{GpuList, Selection, SelectionError, Target, TargetId, gpus_of_ranks, verdict};
@@ -98,13 +100,21 @@ fn of_its_own(start: &Start, list: &[VisibleGpu]) -> GpuAssignment {
     let known = known.filter(|known| Some(known.len()) == of_step(start));
     let mut targets = Target::gpus_of(&start.topology);
     let is_driven = |target: &Target| list.iter().any(|seen| seen.target.id == target.id);
-    targets.retain(|target| is_driven(target) || known.as_ref().is_none_or(|known| known.contains(target.index)));
+    targets.retain(|target| {
+        is_driven(target) || known.as_ref().is_none_or(|known| known.contains(target.index))
+    });
     let mine = (0..targets.len()).filter(|at| is_driven(&targets[*at])).collect();
     GpuAssignment { drives: list.to_vec(), ranks: targets.len(), targets, mine, notes: Vec::new() }
 }
 
 /// The GPUs of a list that all ranks have, in blocks.
-fn in_blocks(topology: &Topology, list: &[VisibleGpu], named: bool, slot: &RankSlot, pool: &Pool) -> GpuAssignment {
+fn in_blocks(
+    topology: &Topology,
+    list: &[VisibleGpu],
+    named: bool,
+    slot: &RankSlot,
+    pool: &Pool,
+) -> GpuAssignment {
     let (rank, ranks, gpus) = (slot.local_rank, slot.local_size, list.len());
     let all: Vec<Target> = list.iter().map(|seen| seen.target.clone()).collect();
     if named && gpus > ranks {
@@ -117,11 +127,13 @@ fn in_blocks(topology: &Topology, list: &[VisibleGpu], named: bool, slot: &RankS
     } else {
         gpus_of_ranks(topology, &pool.pus, &all, ranks)
     };
-    let drives = list.iter().filter(|seen| targets.get(rank) == Some(&seen.target)).take(1).cloned().collect();
+    let drives =
+        list.iter().filter(|seen| targets.get(rank) == Some(&seen.target)).take(1).cloned().collect();
     GpuAssignment { drives, targets, ranks, mine: vec![rank], notes: Vec::new() }
 }
 
-/// The nearest GPU to where the rank already is; of several as near, neighbours in rank take one after the other.
+/// The nearest GPU to where the rank already is; of several as near, neighbours in rank take one after the
+/// other.
 fn nearest(start: &Start, list: &[VisibleGpu], slot: &RankSlot) -> GpuAssignment {
     let pu = start.topology.allowed.pus.first().unwrap_or_default();
     let close = |seen: &VisibleGpu| match seen.target.id {
@@ -132,7 +144,11 @@ fn nearest(start: &Start, list: &[VisibleGpu], slot: &RankSlot) -> GpuAssignment
     let near: Vec<&VisibleGpu> = list.iter().filter(|seen| Some(close(seen)) == best).collect();
     let mut notes = Vec::new();
     if near.len() > 1 && !slot.is_only() {
-        notes.push(format!("of {} GPUs as near to PU {pu} the one for rank {} was taken", near.len(), slot.local_rank));
+        notes.push(format!(
+            "of {} GPUs as near to PU {pu} the one for rank {} was taken",
+            near.len(),
+            slot.local_rank
+        ));
     }
     let at = if best == Some(placement::Closeness::Unknown) {
         slot.local_rank * near.len() / slot.local_size
@@ -189,7 +205,8 @@ mod tests {
         let words = |text: &str| text.to_owned();
         let gpus = GpuShare { numbers: Some(set(usable)), other_numbers: set(""), share };
         let cpus = StepShare::default();
-        let step = Step { scheduler: words("slurm"), job: words("1"), step: words("0"), node: None, cpus, gpus };
+        let step =
+            Step { scheduler: words("slurm"), job: words("1"), step: words("0"), node: None, cpus, gpus };
         start.step = Some(step);
         start
     }
@@ -201,7 +218,11 @@ mod tests {
         assert_eq!(all(&all_seen, None, 2)?, [[0], [2]], "every second one");
         assert_eq!(all(&all_seen, None, 8)?.concat(), [0, 0, 1, 1, 2, 2, 3, 3]);
         assert_eq!(all(&all_seen, Some("3,1"), 2)?, [[3], [1]]);
-        assert_eq!(all(&all_seen, Some("all"), 2)?, [[0, 1], [2, 3]], "all were asked for, so none is left out");
+        assert_eq!(
+            all(&all_seen, Some("all"), 2)?,
+            [[0, 1], [2, 3]],
+            "all were asked for, so none is left out"
+        );
         assert_eq!(all(&start(AMD, &[2, 3], &[]), None, 2)?, [[2], [3]]);
         Ok(())
     }
@@ -222,8 +243,8 @@ mod tests {
     }
 
     #[test]
-    fn a_rank_that_slurm_gave_gpus_to_keeps_them_all_and_takes_their_share_of_the_steps() -> Result<(), SelectionError>
-    {
+    fn a_rank_that_slurm_gave_gpus_to_keeps_them_all_and_takes_their_share_of_the_steps()
+    -> Result<(), SelectionError> {
         let one = in_step(start(NVIDIA, &[2], &[]), 4, "2", "0-1,3");
         let assignment = assigned(&one, None, &slot(Launcher::Srun, 2, 4), PoolOwner::AllRanks)?;
         assert_eq!((drives(&assignment), assignment.ranks, &assignment.mine), (vec![2], 4, &vec![2]));
@@ -252,7 +273,8 @@ mod tests {
 
     #[test]
     fn one_gpu_of_several_is_taken_for_the_ranks_own_where_nobody_says() -> Result<(), SelectionError> {
-        let assignment = assigned(&start(NVIDIA, &[1], &[]), None, &slot(Launcher::Mpirun, 3, 4), PoolOwner::AllRanks)?;
+        let assignment =
+            assigned(&start(NVIDIA, &[1], &[]), None, &slot(Launcher::Mpirun, 3, 4), PoolOwner::AllRanks)?;
         assert_eq!((drives(&assignment), assignment.ranks, &assignment.mine), (vec![1], 4, &vec![1]));
         Ok(())
     }
@@ -261,7 +283,10 @@ mod tests {
     fn the_only_rank_of_a_launch_keeps_what_it_sees_and_a_process_on_its_own_takes_the_first()
     -> Result<(), SelectionError> {
         let start = start(NVIDIA, &[1, 2], &[]);
-        assert_eq!(drives(&assigned(&start, None, &slot(Launcher::Srun, 0, 1), PoolOwner::AllRanks)?), [1, 2]);
+        assert_eq!(
+            drives(&assigned(&start, None, &slot(Launcher::Srun, 0, 1), PoolOwner::AllRanks)?),
+            [1, 2]
+        );
         let alone = slot(Launcher::Nobody, 0, 1);
         assert_eq!(drives(&assigned(&start, None, &alone, PoolOwner::AllRanks)?), [1]);
         assert_eq!(drives(&assigned(&start, Some("2"), &alone, PoolOwner::AllRanks)?), [2]);
@@ -271,7 +296,12 @@ mod tests {
 
     #[test]
     fn what_is_not_seen_cannot_be_named() {
-        let hidden = assigned(&start(NVIDIA, &[1], &[]), Some("0"), &slot(Launcher::Nobody, 0, 1), PoolOwner::AllRanks);
+        let hidden = assigned(
+            &start(NVIDIA, &[1], &[]),
+            Some("0"),
+            &slot(Launcher::Nobody, 0, 1),
+            PoolOwner::AllRanks,
+        );
         assert!(matches!(hidden, Err(SelectionError::Absent { .. })), "{hidden:?}");
     }
 
@@ -281,19 +311,26 @@ mod tests {
         near_node_1.topology = near_node_1.topology.restricted_to(&set("6"));
         let assignment = assigned(&near_node_1, None, &slot(Launcher::Srun, 3, 4), PoolOwner::ThisRank)?;
         assert_eq!((drives(&assignment), assignment.ranks, &assignment.mine), (vec![1], 1, &vec![0]));
-        assert!(["2 GPUs", "PU 6"].iter().all(|part| assignment.notes[0].contains(part)), "{:?}", assignment.notes);
+        assert!(
+            ["2 GPUs", "PU 6"].iter().all(|part| assignment.notes[0].contains(part)),
+            "{:?}",
+            assignment.notes
+        );
         let even = assigned(&near_node_1, None, &slot(Launcher::Srun, 2, 4), PoolOwner::Unchanged)?;
         assert_eq!(drives(&even), [0]);
-        let named = assigned(&near_node_1, Some("2,3,0,1"), &slot(Launcher::Srun, 3, 4), PoolOwner::Unchanged)?;
+        let named =
+            assigned(&near_node_1, Some("2,3,0,1"), &slot(Launcher::Srun, 3, 4), PoolOwner::Unchanged)?;
         assert_eq!(drives(&named), [1], "what is named goes by rank");
         Ok(())
     }
 
     #[test]
     fn without_gpus_ranks_are_planned_without() -> Result<(), SelectionError> {
-        let assignment = assigned(&start(AMD, &[], &[]), None, &slot(Launcher::Srun, 1, 2), PoolOwner::AllRanks)?;
+        let assignment =
+            assigned(&start(AMD, &[], &[]), None, &slot(Launcher::Srun, 1, 2), PoolOwner::AllRanks)?;
         assert_eq!((assignment.targets.len(), assignment.ranks, &assignment.mine), (0, 2, &vec![1]));
-        let none = assigned(&start(AMD, &[0], &[]), Some("none"), &slot(Launcher::Srun, 1, 2), PoolOwner::AllRanks)?;
+        let none =
+            assigned(&start(AMD, &[0], &[]), Some("none"), &slot(Launcher::Srun, 1, 2), PoolOwner::AllRanks)?;
         assert_eq!((none.drives.len(), none.targets.len()), (0, 0));
         Ok(())
     }

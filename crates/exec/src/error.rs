@@ -47,8 +47,8 @@ pub enum ExecError {
 pub enum BindError {
     /// Not to these PUs.
     #[error(
-        "cannot bind to PUs {pus}: {source}; the program was not started. A PU may have gone offline or out of the cpuset \
-         just now: start again, or with --keep-cpus"
+        "cannot bind to PUs {pus}: {source}; the program was not started. A PU may have gone offline or out \
+         of the cpuset just now: start again, or with --keep-cpus"
     )]
     Pus {
         /// The PUs.
@@ -58,8 +58,8 @@ pub enum BindError {
     },
     /// Not to these nodes.
     #[error(
-        "cannot bind memory to node {nodes}: {source}; the program was not started. A container's seccomp profile may \
-         forbid set_mempolicy (docker: --cap-add SYS_NICE): --membind none does without"
+        "cannot bind memory to node {nodes}: {source}; the program was not started. A container's seccomp \
+         profile may forbid set_mempolicy (docker: --cap-add SYS_NICE): --membind none does without"
     )]
     Memory {
         /// The nodes.

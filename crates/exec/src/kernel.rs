@@ -4,14 +4,20 @@ use std::io;
 
 use stats::IdSet;
 
-/// Binds the calling thread to these PUs, and sees that it is: the kernel leaves out, without a word, what the cpuset has not got.
+/// Binds the calling thread to these PUs, and sees that it is: the kernel leaves out, without a word, what
+/// the cpuset has not got.
 pub fn bind_cpus(pus: &IdSet) -> io::Result<()> {
     sys::affinity::set(pus)?;
     let bound = sys::affinity::get()?;
-    if bound == *pus { Ok(()) } else { Err(io::Error::other(format!("the kernel bound it to {bound} instead"))) }
+    if bound == *pus {
+        Ok(())
+    } else {
+        Err(io::Error::other(format!("the kernel bound it to {bound} instead")))
+    }
 }
 
-/// Binds what the calling thread allocates from now on to these nodes: from there or not at all. execve keeps it (set_mempolicy(2)).
+/// Binds what the calling thread allocates from now on to these nodes: from there or not at all. execve keeps
+/// it (set_mempolicy(2)).
 pub fn bind_memory(nodes: &IdSet) -> io::Result<()> {
     sys::policy::set(Some(nodes))
 }

@@ -1,4 +1,5 @@
-//! What puts a program in its place: from what a launcher and the machine say to PUs, memory, visible GPUs, and the program itself.
+//! What puts a program in its place: from what a launcher and the machine say to PUs, memory, visible GPUs,
+//! and the program itself.
 //!
 //! ```text
 //! Launch ─► RankSlot ────┐
@@ -15,8 +16,8 @@
 //! * `report` the line that says all this;
 //! * `kernel` the system calls.
 //!
-//! All but `kernel` is pure. No GPU runtime and no MPI is opened: both would start threads and take longer than all of this. Left out:
-//! arguments, the terminal, exit codes.
+//! All but `kernel` is pure. No GPU runtime and no MPI is opened: both would start threads and take longer
+//! than all of this. Left out: arguments, the terminal, exit codes.
 
 #![forbid(unsafe_code)]
 
@@ -119,7 +120,8 @@ pub fn plan(
     plan_in(slot, pool(launch, start, asked.keep_cpus), start, asked, environment)
 }
 
-/// The same for a rank whose number and PUs are known: also one that is not started, of a line that is only read.
+/// The same for a rank whose number and PUs are known: also one that is not started, of a line that is only
+/// read.
 ///
 /// # Errors
 /// As [`plan`].
@@ -196,7 +198,8 @@ pub fn become_program(setup: &RankSetup, program: &[OsString]) -> ProgramStartEr
     become_other(program, environment)
 }
 
-/// Becomes a program with this environment, in the place that this process is in; comes back only with why it could not.
+/// Becomes a program with this environment, in the place that this process is in; comes back only with why it
+/// could not.
 pub fn become_other(program: &[OsString], environment: BTreeMap<OsString, OsString>) -> ProgramStartError {
     let source = sys::program::become_program(program, environment);
     let name = program.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -237,7 +240,11 @@ mod tests {
             let setup = plan(&launch, start, &Asked::default(), &BTreeMap::new())?;
             let rocr = setup.variables.iter().find(|(name, _)| *name == "ROCR_VISIBLE_DEVICES");
             let pus = &setup.place.pus;
-            Ok((pus.first().unwrap_or_default(), pus.len(), rocr.map(|(_, value)| value.clone()).unwrap_or_default()))
+            Ok((
+                pus.first().unwrap_or_default(),
+                pus.len(),
+                rocr.map(|(_, value)| value.clone()).unwrap_or_default(),
+            ))
         };
         (0..tasks).map(one).collect()
     }

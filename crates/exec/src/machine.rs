@@ -11,7 +11,8 @@ use std::collections::BTreeMap;
 
 use stats::{IdSet, PciAddress};
 use topo::model::{
-    Allowed, Core, Gpu, GpuName, L3, Locality, NodeKind, NumaNode, Package, Pu, PuStatus, Rung, TopologySource,
+    Allowed, Core, Gpu, GpuName, L3, Locality, NodeKind, NumaNode, Package, Pu, PuStatus, Rung,
+    TopologySource,
 };
 use topo::visibility::{Runtime, Visibility, Visible};
 use topo::{Start, Topology};
@@ -92,7 +93,8 @@ fn gpu(index: u8, vendor_id: u16) -> Gpu {
     }
 }
 
-/// What a program that is started here has, where this vendor's runtime lists these GPUs because of these variables.
+/// What a program that is started here has, where this vendor's runtime lists these GPUs because of these
+/// variables.
 pub fn start(vendor: u16, visible: &[u8], variables: &[(&str, &str)]) -> Start {
     let mut topology = machine();
     topology.gpus = (0..4).map(|index| gpu(index, vendor)).collect();

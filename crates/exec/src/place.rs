@@ -1,7 +1,8 @@
 //! Where this rank is put: its PUs, its memory, its GPUs. Pure; `kernel` does it.
 //!
-//! The node is planned by `placement`, as `numabench place` plans it, and of the plan this rank's part is taken; a rank with several GPUs has
-//! the parts of all of them. A rank whose PUs are its own is planned alone.
+//! The node is planned by `placement`, as `numabench place` plans it, and of the plan this rank's part is
+//! taken; a rank with several GPUs has the parts of all of them. A rank whose PUs are its own is planned
+//! alone.
 
 use placement::{Ask, Closeness, GpuChoice, RecommendError, Strategy, can_hold_memory, recommend, verdict};
 use stats::IdSet;
@@ -88,12 +89,20 @@ pub fn place(
 }
 
 /// A place that was found before: one of a node's.
-pub fn found(topology: &Topology, one: &placement::Place, wish: &Wish) -> Result<RankBinding, RankPlaceError> {
+pub fn found(
+    topology: &Topology,
+    one: &placement::Place,
+    wish: &Wish,
+) -> Result<RankBinding, RankPlaceError> {
     with_memory(topology, of_plan(topology, one), wish.memory)
 }
 
 /// The place with its memory where it is wanted.
-fn with_memory(topology: &Topology, mut place: RankBinding, wish: MemoryWish) -> Result<RankBinding, RankPlaceError> {
+fn with_memory(
+    topology: &Topology,
+    mut place: RankBinding,
+    wish: MemoryWish,
+) -> Result<RankBinding, RankPlaceError> {
     match wish {
         // Where there is one node, memory has no choice, and a container may forbid the call.
         MemoryWish::Local if topology.allowed.nodes.len() == 1 => place.memory = IdSet::default(),
@@ -113,8 +122,11 @@ fn planned(
     assignment: &GpuAssignment,
     wish: &Wish,
 ) -> Result<RankBinding, RankPlaceError> {
-    let gpus =
-        if assignment.targets.is_empty() { GpuChoice::None } else { GpuChoice::These(assignment.targets.clone()) };
+    let gpus = if assignment.targets.is_empty() {
+        GpuChoice::None
+    } else {
+        GpuChoice::These(assignment.targets.clone())
+    };
     let ask = Ask {
         ranks: Some(assignment.ranks),
         gpus,
@@ -138,7 +150,11 @@ fn planned(
 
 fn kept(topology: &Topology, pool: &Pool, assignment: &GpuAssignment) -> RankBinding {
     let far = |seen: &super::visible::VisibleGpu| {
-        pool.pus.iter().map(|pu| verdict(topology, pu, seen.target.id).closeness).max().unwrap_or(Closeness::Unknown)
+        pool.pus
+            .iter()
+            .map(|pu| verdict(topology, pu, seen.target.id).closeness)
+            .max()
+            .unwrap_or(Closeness::Unknown)
     };
     RankBinding {
         memory: host_nodes(topology, &pool.pus),
@@ -151,10 +167,13 @@ fn kept(topology: &Topology, pool: &Pool, assignment: &GpuAssignment) -> RankBin
 
 /// One place of a plan, to be bound to.
 fn of_plan(topology: &Topology, one: &placement::Place) -> RankBinding {
-    // One node where its PUs are on one, else all they are on: binding the memory of half of them to the other half's node is
-    // nobody's wish.
-    let memory =
-        if one.nodes.len() > 1 { host_nodes(topology, &one.pus) } else { one.memory_node.into_iter().collect() };
+    // One node where its PUs are on one, else all they are on: binding the memory of half of them to the
+    // other half's node is nobody's wish.
+    let memory = if one.nodes.len() > 1 {
+        host_nodes(topology, &one.pus)
+    } else {
+        one.memory_node.into_iter().collect()
+    };
     let closeness = one.verdict.as_ref().map(|verdict| verdict.closeness);
     RankBinding { pus: one.pus.clone(), is_bound: true, memory, closeness, why: one.why.clone() }
 }
@@ -162,9 +181,9 @@ fn of_plan(topology: &Topology, one: &placement::Place) -> RankBinding {
 /// The nodes of these PUs whose memory a program can be bound to.
 fn host_nodes(topology: &Topology, pus: &IdSet) -> IdSet {
     let holds = |node: u32| {
-        topology
-            .node(node)
-            .is_some_and(|node| node.kind == NodeKind::Normal && topology.allowed.nodes.contains(node.os_index))
+        topology.node(node).is_some_and(|node| {
+            node.kind == NodeKind::Normal && topology.allowed.nodes.contains(node.os_index)
+        })
     };
     pus.iter().filter_map(|pu| topology.pu(pu)?.nodes.first().copied()).filter(|node| holds(*node)).collect()
 }
@@ -198,7 +217,12 @@ mod tests {
         let start = start(NVIDIA, &[0, 1, 2, 3], &[]);
         let all: Result<Vec<RankBinding>, RankPlaceError> = (0..4)
             .map(|rank| {
-                place(&start, &pool("0-15", PoolOwner::AllRanks), &assignment(&start, &[rank]), &Wish::default())
+                place(
+                    &start,
+                    &pool("0-15", PoolOwner::AllRanks),
+                    &assignment(&start, &[rank]),
+                    &Wish::default(),
+                )
             })
             .collect();
         let all = all?;
@@ -213,7 +237,12 @@ mod tests {
     #[test]
     fn a_rank_with_gpus_on_both_nodes_has_the_cores_and_the_memory_of_both() -> Result<(), RankPlaceError> {
         let start = start(NVIDIA, &[0, 1, 2, 3], &[]);
-        let both = place(&start, &pool("0-15", PoolOwner::AllRanks), &assignment(&start, &[1, 2]), &Wish::default())?;
+        let both = place(
+            &start,
+            &pool("0-15", PoolOwner::AllRanks),
+            &assignment(&start, &[1, 2]),
+            &Wish::default(),
+        )?;
         assert_eq!((both.pus, both.memory), (set("0-1,6-7"), set("0-1")));
         let smt = Wish { smt: true, ..Wish::default() };
         let threads = place(&start, &pool("0-15", PoolOwner::AllRanks), &assignment(&start, &[1]), &smt)?;
@@ -225,7 +254,8 @@ mod tests {
     fn pus_beyond_this_processs_own_binding_are_given_from_the_pool() -> Result<(), RankPlaceError> {
         let mut start = start(NVIDIA, &[0, 1, 2, 3], &[]);
         start.topology = start.topology.restricted_to(&set("0"));
-        let there = place(&start, &pool("0-15", PoolOwner::AllRanks), &assignment(&start, &[0]), &Wish::default())?;
+        let there =
+            place(&start, &pool("0-15", PoolOwner::AllRanks), &assignment(&start, &[0]), &Wish::default())?;
         assert_eq!(there.pus, set("4-5"));
         Ok(())
     }

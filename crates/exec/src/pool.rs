@@ -1,8 +1,9 @@
 //! The PUs that this node's ranks have together, and whether every one of them can know that.
 //!
-//! A launcher that binds each rank to a part of the node (srun's default, mpirun's) leaves a rank nothing to choose from. So ranks take their
-//! cores in the launcher's place, from what it had to share out: what Slurm's step has, or what the affinity of the launcher's own process
-//! is. That never goes beyond the cgroup's cpuset, and where nobody says what the others have, a rank stays within what is its own.
+//! A launcher that binds each rank to a part of the node (srun's default, mpirun's) leaves a rank nothing to
+//! choose from. So ranks take their cores in the launcher's place, from what it had to share out: what
+//! Slurm's step has, or what the affinity of the launcher's own process is. That never goes beyond the
+//! cgroup's cpuset, and where nobody says what the others have, a rank stays within what is its own.
 
 use launchers::{Launcher, SharedPus};
 use stats::IdSet;
@@ -43,7 +44,11 @@ impl Pool {
         let own = &topology.allowed.pus;
         // Online, in the cpuset, and taken away by a binding only.
         let cpuset = topology.allowed.cpuset();
-        let within = |pus: &IdSet, how: String| Self { pus: pus.and(&cpuset).or(own), owner: PoolOwner::AllRanks, how };
+        let within = |pus: &IdSet, how: String| Self {
+            pus: pus.and(&cpuset).or(own),
+            owner: PoolOwner::AllRanks,
+            how,
+        };
         let stays = |why: String| Self { pus: own.clone(), owner: PoolOwner::ThisRank, how: why };
         if launcher == Launcher::Nobody {
             return within(own, "this process's affinity".to_owned());
@@ -53,14 +58,17 @@ impl Pool {
         }
         match launcher.facts().shared_pus {
             SharedPus::OfStep => match step.map(|step| &step.cpus) {
-                Some(cpus) if cpus.untold.is_empty() => {
-                    within(&cpus.usable.or(&cpus.other_tasks), "the step's PUs, in place of srun's binding".to_owned())
-                }
+                Some(cpus) if cpus.untold.is_empty() => within(
+                    &cpus.usable.or(&cpus.other_tasks),
+                    "the step's PUs, in place of srun's binding".to_owned(),
+                ),
                 Some(cpus) => stays(format!("what srun bound it to ({})", cpus.reason)),
                 None => stays("what srun bound it to (it is in no step that can be read)".to_owned()),
             },
             SharedPus::OfDaemons(names) => match above(names) {
-                Ok(found) => within(&found.affinity, format!("the PUs of {} (process {})", found.name, found.pid)),
+                Ok(found) => {
+                    within(&found.affinity, format!("the PUs of {} (process {})", found.name, found.pid))
+                }
                 Err(why) => stays(format!("what {} bound it to ({why})", launcher.name())),
             },
             SharedPus::OfRank(how) => within(own, how.to_owned()),
@@ -114,7 +122,11 @@ mod tests {
         let pool = Pool::of(Launcher::Srun, &bound_to("0"), Some(&step("0", "1-7", "")), nobody);
         assert_eq!((pool.pus, pool.owner), (set("0-7"), PoolOwner::AllRanks));
         let whole = Pool::of(Launcher::Srun, &bound_to("0-3"), Some(&step("0-3", "", "")), nobody);
-        assert_eq!((whole.pus, whole.owner), (set("0-3"), PoolOwner::AllRanks), "one task with all of its step");
+        assert_eq!(
+            (whole.pus, whole.owner),
+            (set("0-3"), PoolOwner::AllRanks),
+            "one task with all of its step"
+        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Which of its node's ranks this process is.
 //!
-//! Told by the launcher's variables, or by the user where numabench knows none of them. Never guessed: a rank that takes itself for the first
-//! of one shares its cores and its GPU with all others.
+//! Told by the launcher's variables, or by the user where numabench knows none of them. Never guessed: a rank
+//! that takes itself for the first of one shares its cores and its GPU with all others.
 
 use launchers::{Launch, LaunchSize, Launcher, NoSuchRank};
 
@@ -23,7 +23,8 @@ pub struct RankSlot {
 pub enum RankSlotError {
     /// The launcher does not say it.
     #[error(
-        "{} does not say {what}: name it, --rank N (from 0) --ranks M, as your launcher's variables have it on each node",
+        "{} does not say {what}: name it, --rank N (from 0) --ranks M, as your launcher's variables have it \
+         on each node",
         launcher.name()
     )]
     Untold {
@@ -43,7 +44,8 @@ impl RankSlot {
         let launcher = launch.launcher;
         let untold = |what| RankSlotError::Untold { launcher, what };
         let local_rank = rank.or(launch.local_rank).ok_or_else(|| untold(which(launcher)))?;
-        let local_size = ranks.or(launch.local_size).ok_or_else(|| untold("how many processes this node has"))?;
+        let local_size =
+            ranks.or(launch.local_size).ok_or_else(|| untold("how many processes this node has"))?;
         if local_rank >= local_size {
             return Err(NoSuchRank { rank: local_rank, size: local_size }.into());
         }
@@ -83,8 +85,8 @@ mod tests {
     fn what_the_launcher_does_not_say_is_asked_for_by_name_and_taken_from_the_user() {
         let error = RankSlot::of(&flux(), None, None).expect_err("flux run does not tell");
         assert!(matches!(error, RankSlotError::Untold { launcher: Launcher::Flux, .. }), "{error:?}");
-        let said = "flux run does not say how many processes this node has: name it, --rank N (from 0) --ranks M, as your launcher's \
-                    variables have it on each node";
+        let said = "flux run does not say how many processes this node has: name it, --rank N (from 0) \
+            --ranks M, as your launcher's variables have it on each node";
         assert_eq!(error.to_string(), said);
         let slot = RankSlot::of(&flux(), None, Some(4));
         let of_all = Some((5, LaunchSize::Known(8)));

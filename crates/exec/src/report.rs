@@ -14,7 +14,8 @@ pub fn line(setup: &RankSetup, host: &str) -> String {
         None if slot.is_only() => format!("one process on {host}"),
         None => of_node,
     };
-    let mut parts = vec![format!("PUs {} ({})", place.pus, if place.is_bound { &place.why } else { &pool.how })];
+    let mut parts =
+        vec![format!("PUs {} ({})", place.pus, if place.is_bound { &place.why } else { &pool.how })];
     if place.is_bound {
         parts.push(format!("taken from {} ({})", pool.pus, pool.how));
     }
@@ -89,7 +90,10 @@ mod tests {
                 why: "its share".to_owned(),
             },
             drives: visible.gpus,
-            variables: vec![("CUDA_VISIBLE_DEVICES", "GPU-1".to_owned()), ("OMP_NUM_THREADS", "2".to_owned())],
+            variables: vec![
+                ("CUDA_VISIBLE_DEVICES", "GPU-1".to_owned()),
+                ("OMP_NUM_THREADS", "2".to_owned()),
+            ],
             notes: vec!["a note".to_owned()],
         }
     }
@@ -98,8 +102,9 @@ mod tests {
     fn a_line_says_who_where_with_what_and_why() {
         assert_eq!(
             line(&setup(), "n0"),
-            "rank 5 of 8 (rank 1 of 4 on n0): PUs 6-7 (its share); taken from 0-15 (the step's PUs); memory bound to node 1; \
-             GPU 1 = 0000:02:00.0; NUMA-local; CUDA_VISIBLE_DEVICES=GPU-1 OMP_NUM_THREADS=2; a note"
+            "rank 5 of 8 (rank 1 of 4 on n0): PUs 6-7 (its share); taken from 0-15 (the step's PUs); memory \
+             bound to node 1; GPU 1 = 0000:02:00.0; NUMA-local; CUDA_VISIBLE_DEVICES=GPU-1 \
+             OMP_NUM_THREADS=2; a note"
         );
     }
 

@@ -1,9 +1,11 @@
 //! The environment that a rank's program gets: which GPUs it sees, and how many threads it starts where.
 //!
-//! A variable that already says what is wanted is left as it is. NVIDIA's GPUs are named by UUID, which no order changes, else by the
-//! index that CUDA_DEVICE_ORDER=PCI_BUS_ID gives them. AMD's are named by ROCr's index, since ROCR_VISIBLE_DEVICES counts along the
-//! driver's nodes; where HIP_VISIBLE_DEVICES or its alias CUDA_VISIBLE_DEVICES is set too, it counts over what is left, and so is set to
-//! all of that (ROCm's documentation, "GPU isolation techniques"). OpenMP's variables are set only where the user set none that decides the same.
+//! A variable that already says what is wanted is left as it is. NVIDIA's GPUs are named by UUID, which no
+//! order changes, else by the index that CUDA_DEVICE_ORDER=PCI_BUS_ID gives them. AMD's are named by ROCr's
+//! index, since ROCR_VISIBLE_DEVICES counts along the driver's nodes; where HIP_VISIBLE_DEVICES or its alias
+//! CUDA_VISIBLE_DEVICES is set too, it counts over what is left, and so is set to all of that (ROCm's
+//! documentation, "GPU isolation techniques"). OpenMP's variables are set only where the user set none that
+//! decides the same.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -23,17 +25,20 @@ const HIP: &str = "HIP_VISIBLE_DEVICES";
 /// A variable and its value.
 pub type Variable = (&'static str, String);
 
-/// The variables that are set for this process and are text: one whose bytes are none says nothing of GPUs and ranks.
+/// The variables that are set for this process and are text: one whose bytes are none says nothing of GPUs
+/// and ranks.
 pub fn environment() -> BTreeMap<String, String> {
-    let text = |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
+    let text =
+        |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
     std::env::vars_os().filter_map(text).collect()
 }
 
 /// GPUs cannot be named by a variable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "several parts of the GPU at {pci} have its address, and {ROCR} or {HIP} is set already: numabench cannot tell which part is which. \
-     Start without these variables, or leave the choice to them with --gpus none"
+    "several parts of the GPU at {pci} have its address, and {ROCR} or {HIP} is set already: numabench \
+     cannot tell which part is which. Start without these variables, or leave the choice to them with --gpus \
+     none"
 )]
 pub struct Nameless {
     pci: String,
@@ -43,7 +48,8 @@ pub struct Nameless {
 pub fn gpus(start: &Start, drives: &[VisibleGpu]) -> Result<Vec<Variable>, Nameless> {
     let mut set = Vec::new();
     for visibility in &start.visibility {
-        let own: Vec<&VisibleGpu> = drives.iter().filter(|seen| seen.runtime == Some(visibility.runtime)).collect();
+        let own: Vec<&VisibleGpu> =
+            drives.iter().filter(|seen| seen.runtime == Some(visibility.runtime)).collect();
         if own.is_empty() || says_so(visibility, &own) {
             continue;
         }
@@ -76,10 +82,9 @@ fn nvidia(start: &Start, own: &[&VisibleGpu]) -> Vec<Variable> {
         return vec![(CUDA, uuids.join(","))];
     }
     // Those that CUDA counts, in PCI order, which is the topology's.
-    let counted =
-        start.topology.gpus.iter().filter(|gpu| {
-            Runtime::of_vendor(gpu.vendor_id) == Some(Runtime::Cuda) && !start.hidden.contains(gpu.index)
-        });
+    let counted = start.topology.gpus.iter().filter(|gpu| {
+        Runtime::of_vendor(gpu.vendor_id) == Some(Runtime::Cuda) && !start.hidden.contains(gpu.index)
+    });
     let counted: Vec<TargetId> = counted.map(|gpu| TargetId::Gpu(gpu.pci)).collect();
     let index = |seen: &&VisibleGpu| counted.iter().position(|id| *id == seen.target.id);
     vec![(CUDA, list(own.iter().filter_map(index))), (ORDER, "PCI_BUS_ID".to_owned())]
@@ -113,8 +118,14 @@ fn list(indices: impl Iterator<Item = usize>) -> String {
     indices.map(|index| index.to_string()).collect::<Vec<_>>().join(",")
 }
 
-/// OpenMP's variables for these PUs: a place for each core, or for each PU with `smt`, and a thread for each place.
-pub fn openmp(topology: &Topology, pus: &IdSet, smt: bool, environment: &BTreeMap<String, String>) -> Vec<Variable> {
+/// OpenMP's variables for these PUs: a place for each core, or for each PU with `smt`, and a thread for each
+/// place.
+pub fn openmp(
+    topology: &Topology,
+    pus: &IdSet,
+    smt: bool,
+    environment: &BTreeMap<String, String>,
+) -> Vec<Variable> {
     let mut places: Vec<IdSet> = Vec::new();
     for pu in pus.iter() {
         let core = topology.core_of(pu).map(|core| core.pus.and(pus)).filter(|_| !smt);
@@ -130,11 +141,13 @@ pub fn openmp(topology: &Topology, pus: &IdSet, smt: bool, environment: &BTreeMa
     }
     // GNU's and Intel's own variables say the same in other words.
     if !is_set(&["OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY"]) {
-        let each =
-            |place: &IdSet| format!("{{{}}}", place.iter().map(|pu| pu.to_string()).collect::<Vec<_>>().join(","));
+        let each = |place: &IdSet| {
+            format!("{{{}}}", place.iter().map(|pu| pu.to_string()).collect::<Vec<_>>().join(","))
+        };
         set.push(("OMP_PLACES", places.iter().map(each).collect::<Vec<_>>().join(",")));
-        // Places alone make runtimes bind (libgomp, "OMP_PROC_BIND"), the first thread when they are loaded: a Python program that loads
-        // one is then on one core with all that it starts (seen with PyTorch). So threads are bound only where the user asks for it.
+        // Places alone make runtimes bind (libgomp, "OMP_PROC_BIND"), the first thread when they are loaded:
+        // a Python program that loads one is then on one core with all that it starts (seen with PyTorch). So
+        // threads are bound only where the user asks for it.
         if !is_set(&["OMP_PROC_BIND"]) {
             set.push(("OMP_PROC_BIND", "false".to_owned()));
         }
@@ -177,7 +190,10 @@ mod tests {
         let slurms = start(NVIDIA, &[2], &[(CUDA, "2")]);
         assert_eq!(for_gpus(&slurms, &[2])?, []);
         assert_eq!(for_gpus(&start(NVIDIA, &[0, 1], &[(CUDA, "0,1")]), &[1])?, pairs(&[(CUDA, "GPU-1")]));
-        assert_eq!(for_gpus(&start(NVIDIA, &[1, 0], &[(CUDA, "1,0")]), &[0, 1])?, pairs(&[(CUDA, "GPU-0,GPU-1")]));
+        assert_eq!(
+            for_gpus(&start(NVIDIA, &[1, 0], &[(CUDA, "1,0")]), &[0, 1])?,
+            pairs(&[(CUDA, "GPU-0,GPU-1")])
+        );
         assert_eq!(for_gpus(&start(AMD, &[3], &[(ROCR, "0")]), &[3])?, []);
         assert_eq!(for_gpus(&slurms, &[])?, [], "a rank without a GPU changes nothing");
         assert_eq!(
@@ -230,7 +246,10 @@ mod tests {
     #[test]
     fn what_the_user_set_for_openmp_stays() {
         let with = |name: &str| -> Vec<&str> {
-            openmp(&machine(), &set("4"), false, &set_to(&[(name, "x")])).iter().map(|(name, _)| *name).collect()
+            openmp(&machine(), &set("4"), false, &set_to(&[(name, "x")]))
+                .iter()
+                .map(|(name, _)| *name)
+                .collect()
         };
         assert_eq!(with("OMP_NUM_THREADS"), ["OMP_PLACES", "OMP_PROC_BIND"]);
         assert_eq!(

@@ -1,7 +1,9 @@
-//! The GPUs that a program started here would see, as something to choose from: never more than the launcher's variables leave.
+//! The GPUs that a program started here would see, as something to choose from: never more than the
+//! launcher's variables leave.
 //!
-//! Taken from the prediction of `topo`; no runtime is asked. Where a prediction fails (CUDA's own order of GPUs that differ, a MIG instance
-//! that names no GPU), the variable is obeyed by leaving it alone, and the rank is placed as one without a GPU.
+//! Taken from the prediction of `topo`; no runtime is asked. Where a prediction fails (CUDA's own order of
+//! GPUs that differ, a MIG instance that names no GPU), the variable is obeyed by leaving it alone, and the
+//! rank is placed as one without a GPU.
 
 use placement::Target;
 use topo::Start;
@@ -24,7 +26,8 @@ pub struct VisibleGpu {
 /// What a program would see.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VisibleGpus {
-    /// In the order in which a variable names them; in PCI order where none does, as the plan of a node has them.
+    /// In the order in which a variable names them; in PCI order where none does, as the plan of a node has
+    /// them.
     pub gpus: Vec<VisibleGpu>,
     /// What is not seen though it is there, and why.
     pub notes: Vec<String>,
@@ -52,15 +55,18 @@ impl VisibleGpus {
         let Some(devices) = &visibility.devices else {
             let why = visibility.reason.as_deref().unwrap_or("no reason is given");
             if narrows(visibility) {
-                self.notes
-                    .push(format!("the effect of {name}'s variables is not known ({why}): they are left as they are"));
+                self.notes.push(format!(
+                    "the effect of {name}'s variables is not known ({why}): they are left as they are"
+                ));
                 return;
             }
             // None is hidden; only the runtime's order is not known.
-            let all = start.topology.gpus.iter().filter(|gpu| Runtime::of_vendor(gpu.vendor_id) == Some(runtime));
+            let all =
+                start.topology.gpus.iter().filter(|gpu| Runtime::of_vendor(gpu.vendor_id) == Some(runtime));
             let all = all.filter(|gpu| !start.hidden.contains(gpu.index));
             let can_be_named = runtime == Runtime::Cuda || !start.rocr.is_empty();
-            self.gpus.extend(all.enumerate().map(|(at, gpu)| whole(gpu, can_be_named.then_some(runtime), at)));
+            self.gpus
+                .extend(all.enumerate().map(|(at, gpu)| whole(gpu, can_be_named.then_some(runtime), at)));
             if !can_be_named {
                 self.notes.push(format!("no variable is set for {name}: {why}"));
             }
@@ -71,7 +77,8 @@ impl VisibleGpus {
         let begin = self.gpus.len();
         match gpus {
             None => self.notes.push(format!(
-                "{name} would see a part of a GPU that no file places (MIG): its variables are left as they are"
+                "{name} would see a part of a GPU that no file places (MIG): its variables are left as they \
+                 are"
             )),
             Some(gpus) => self.gpus.extend(gpus.into_iter().enumerate().map(|(at, (gpu, part))| {
                 let seen = whole(gpu, Some(runtime), at);
@@ -117,8 +124,14 @@ mod tests {
 
     #[test]
     fn what_a_variable_leaves_is_seen_in_its_order() {
-        assert_eq!(indices(&VisibleGpus::of(&start(NVIDIA, &[3, 1], &[("CUDA_VISIBLE_DEVICES", "3,1")]))), [3, 1]);
-        assert_eq!(indices(&VisibleGpus::of(&start(NVIDIA, &[], &[("CUDA_VISIBLE_DEVICES", "")]))), [0_u32; 0]);
+        assert_eq!(
+            indices(&VisibleGpus::of(&start(NVIDIA, &[3, 1], &[("CUDA_VISIBLE_DEVICES", "3,1")]))),
+            [3, 1]
+        );
+        assert_eq!(
+            indices(&VisibleGpus::of(&start(NVIDIA, &[], &[("CUDA_VISIBLE_DEVICES", "")]))),
+            [0_u32; 0]
+        );
     }
 
     #[test]

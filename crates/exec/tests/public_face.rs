@@ -1,4 +1,5 @@
-//! The crate as another program uses it: what a rank of a saved node would be given, without touching this machine.
+//! The crate as another program uses it: what a rank of a saved node would be given, without touching this
+//! machine.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,16 +10,23 @@ use topo::Start;
 use topo::visibility::{Runtime, Visibility, Visible};
 
 #[test]
-fn another_program_learns_the_place_the_gpu_and_the_variables_of_a_rank() -> Result<(), Box<dyn std::error::Error>> {
+fn another_program_learns_the_place_the_gpu_and_the_variables_of_a_rank()
+-> Result<(), Box<dyn std::error::Error>> {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../topo/tests/fixtures/lumi-g-low-noise.xml");
     let topology = topo::from_xml(Path::new(file))?;
     let rocr: Vec<stats::PciAddress> = topology.gpus.iter().map(|gpu| gpu.pci).collect();
     let devices = rocr.iter().map(|pci| Visible { pci: Some(*pci), part: None }).collect();
     let (variables, notes) = (BTreeMap::new(), Vec::new());
-    let visible = Visibility { runtime: Runtime::Hip, variables, devices: Some(devices), reason: None, notes };
-    let start = Start { topology, visibility: vec![visible], hidden: stats::IdSet::default(), rocr, step: None };
-    let launch =
-        Launch { local_rank: Some(3), local_size: Some(8), launcher: launchers::Launcher::Torchrun, ..Launch::ALONE };
+    let visible =
+        Visibility { runtime: Runtime::Hip, variables, devices: Some(devices), reason: None, notes };
+    let start =
+        Start { topology, visibility: vec![visible], hidden: stats::IdSet::default(), rocr, step: None };
+    let launch = Launch {
+        local_rank: Some(3),
+        local_size: Some(8),
+        launcher: launchers::Launcher::Torchrun,
+        ..Launch::ALONE
+    };
 
     let setup = plan(&launch, &start, &Asked::default(), &BTreeMap::new())?;
     assert_eq!((setup.slot.local_rank, setup.slot.local_size, setup.drives.len()), (3, 8, 1));

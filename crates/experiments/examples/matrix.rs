@@ -1,6 +1,8 @@
-//! A matrix without the command line: how fast each NUMA node's memory is copied to each GPU, or without a GPU read by each node's cores.
+//! A matrix without the command line: how fast each NUMA node's memory is copied to each GPU, or without a
+//! GPU read by each node's cores.
 //!
-//! `cargo run --release -p numabench-experiments --example matrix` prints one line a figure: who, from where, and the median rate of its proven blocks.
+//! `cargo run --release -p numabench-experiments --example matrix` prints one line a figure: who, from where,
+//! and the median rate of its proven blocks.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example prints what it found")]
 

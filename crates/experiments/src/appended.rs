@@ -1,4 +1,5 @@
-//! A document with the figures of a later experiment on the same machine behind its own: what was measured next because of what was found.
+//! A document with the figures of a later experiment on the same machine behind its own: what was measured
+//! next because of what was found.
 
 use report::Document;
 use report::matrix::Matrix;

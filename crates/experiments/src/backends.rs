@@ -97,7 +97,11 @@ pub fn find_and_tell(
         }
     }
     let why = why.join("; ");
-    if asked == Backend::Auto && !gpus_asked { Ok(host(topology, why)) } else { Err(absent(&why, asked, topology)) }
+    if asked == Backend::Auto && !gpus_asked {
+        Ok(host(topology, why))
+    } else {
+        Err(absent(&why, asked, topology))
+    }
 }
 
 /// The family that will be found, as far as that is known without a driver.
@@ -107,13 +111,16 @@ pub fn likely(asked: Backend, topology: &Topology) -> PlatformKind {
     }
     let mut families = Family::asked(asked);
     let first = families.next().map_or(PlatformKind::Cuda, |family| family.kind);
-    Family::asked(asked).find(|family| family.on_bus(topology).next().is_some()).map_or(first, |family| family.kind)
+    Family::asked(asked)
+        .find(|family| family.on_bus(topology).next().is_some())
+        .map_or(first, |family| family.kind)
 }
 
 fn absent(why: &str, asked: Backend, topology: &Topology) -> Fault {
     let seen = Family::asked(asked).filter_map(|family| {
         let gpus: Vec<String> = family.on_bus(topology).map(|gpu| gpu.pci.to_string()).collect();
-        (!gpus.is_empty()).then(|| format!("the PCI bus shows {} GPUs at {}", family.vendor.0, gpus.join(", ")))
+        (!gpus.is_empty())
+            .then(|| format!("the PCI bus shows {} GPUs at {}", family.vendor.0, gpus.join(", ")))
     });
     let mut seen: Vec<String> = seen.collect();
     if seen.is_empty() {
@@ -144,7 +151,9 @@ pub fn targets(platform: &dyn Platform) -> Vec<Target> {
     let numbered = (0..).zip(platform.devices());
     numbered
         .map(|(position, facts)| match facts.id {
-            DeviceId::Pci(pci) => Target { index: position, id: TargetId::Gpu(pci), uuid: facts.uuid.clone() },
+            DeviceId::Pci(pci) => {
+                Target { index: position, id: TargetId::Gpu(pci), uuid: facts.uuid.clone() }
+            }
             DeviceId::Node(node) => Target { index: node, id: TargetId::Node(node), uuid: None },
         })
         .collect()
@@ -153,7 +162,8 @@ pub fn targets(platform: &dyn Platform) -> Vec<Target> {
 /// How long a driver may take to say which GPUs it has, where the PCI bus shows none.
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// What the drivers have of GPUs that the PCI bus does not show, in words; `None` where the bus shows a GPU, where no driver has one, and where no answer comes in time.
+/// What the drivers have of GPUs that the PCI bus does not show, in words; `None` where the bus shows a GPU,
+/// where no driver has one, and where no answer comes in time.
 pub fn off_bus_in_time() -> Option<String> {
     let (tell, told) = mpsc::channel();
     let ask = move || {
@@ -175,7 +185,10 @@ fn off_bus(topology: &Topology) -> Option<String> {
     let of_family = |family: &Family| {
         let platform = (family.load)().ok()?;
         let gpus = counted(platform.devices().len(), "GPU");
-        Some(format!("{}'s driver has {gpus}, but the PCI bus that this process sees shows none", family.name))
+        Some(format!(
+            "{}'s driver has {gpus}, but the PCI bus that this process sees shows none",
+            family.name
+        ))
     };
     FAMILIES.iter().find_map(of_family)
 }
@@ -190,7 +203,8 @@ pub struct Untouched {
     pub source: String,
 }
 
-/// What a plan can be made for without touching a driver: the GPUs of the first family the bus shows, or the nodes.
+/// What a plan can be made for without touching a driver: the GPUs of the first family the bus shows, or the
+/// nodes.
 ///
 /// # Errors
 /// Exit 77 when a GPU was asked for and the bus shows none.
@@ -202,17 +216,20 @@ pub fn untouched(asked: Backend, gpus_asked: bool, topology: &Topology) -> Resul
             return Ok(Untouched { kind: PlatformKind::Host, targets: Target::nodes_of(topology), source });
         }
         let vendors = vendors(asked);
-        let error = format!("a GPU was asked for, and the PCI bus shows no {vendors} GPU; use --backend host");
+        let error =
+            format!("a GPU was asked for, and the PCI bus shows no {vendors} GPU; use --backend host");
         return Err(Fault::new(Exit::Absent, error));
     };
     let numbered = (0..).zip(family.on_bus(topology));
-    let targets =
-        numbered.map(|(index, gpu)| Target { index, id: TargetId::Gpu(gpu.pci), uuid: gpu.uuid.clone() }).collect();
+    let targets = numbered
+        .map(|(index, gpu)| Target { index, id: TargetId::Gpu(gpu.pci), uuid: gpu.uuid.clone() })
+        .collect();
     let set = family.hides.iter().filter_map(|name| Some(format!("{name}={}", std::env::var(name).ok()?)));
     let hidden = match set.collect::<Vec<_>>().join(", ") {
         none if none.is_empty() => none,
         set => format!("; {set} may hide some of them from the run and renumber the rest"),
     };
-    let source = format!("{}, with the GPUs as the PCI bus shows them (no driver was asked{hidden})", family.name);
+    let source =
+        format!("{}, with the GPUs as the PCI bus shows them (no driver was asked{hidden})", family.name);
     Ok(Untouched { kind: family.kind, targets, source })
 }

@@ -1,12 +1,15 @@
-//! Whether this node's GPUs copy as fast as those of their kind do, as a job's prologue asks: `numabench check --bandwidth`.
+//! Whether this node's GPUs copy as fast as those of their kind do, as a job's prologue asks: `numabench
+//! check --bandwidth`.
 //!
-//! A pass is a short `numabench pingpong --order alone`, and a short `numabench peer` for what stays between GPUs, each in a process of its own: a GPU that
-//! hangs its driver cannot hang the check beyond the pass' own time limit, and what is measured is what everybody can measure. What the figures come
-//! to is `analysis::gate`'s to say; a pass is repeated only for a suspect, or on each node of a fleet, whose nodes are compared afterwards. Launcher variables are
-//! kept from it: it is one process and not a rank.
+//! A pass is a short `numabench pingpong --order alone`, and a short `numabench peer` for what stays between
+//! GPUs, each in a process of its own: a GPU that hangs its driver cannot hang the check beyond the pass' own
+//! time limit, and what is measured is what everybody can measure. What the figures come to is
+//! `analysis::gate`'s to say; a pass is repeated only for a suspect, or on each node of a fleet, whose nodes
+//! are compared afterwards. Launcher variables are kept from it: it is one process and not a rank.
 //!
-//! Copies within a GPU's memory are 512 MiB: with what they write four times the largest cache of today's GPUs, each byte counted once. Copies between GPUs go
-//! from each GPU to the next one, so that every GPU sends and receives once.
+//! Copies within a GPU's memory are 512 MiB: with what they write four times the largest cache of today's
+//! GPUs, each byte counted once. Copies between GPUs go from each GPU to the next one, so that every GPU
+//! sends and receives once.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -24,7 +27,8 @@ use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::scratch::Scratch;
 
-/// What a pass measures of copies to the GPUs and back: 64 MiB is large enough for the link's rate, and eight GPUs take two seconds.
+/// What a pass measures of copies to the GPUs and back: 64 MiB is large enough for the link's rate, and eight
+/// GPUs take two seconds.
 const COPIES: [&str; 12] = [
     "pingpong",
     "--quiet",
@@ -128,7 +132,8 @@ impl BandwidthCheck {
             }
             let decision = match &self.baseline {
                 Some(baseline) => decide(baseline, &passes),
-                // Twins need no baseline, and each pass compares them; a slower one is looked at again like any suspect.
+                // Twins need no baseline, and each pass compares them; a slower one is looked at again like
+                // any suspect.
                 None if twins.is_empty() => Decision::Decided(Gate::Well, Vec::new()),
                 None if passes.len() < PASSES => Decision::Again,
                 None => Decision::Decided(Gate::Finding, Vec::new()),
@@ -137,7 +142,14 @@ impl BandwidthCheck {
                 Decision::Decided(gate, suspects) if !self.all_passes || passes.len() >= PASSES => {
                     // With a baseline a slower twin that is within what is normal is none.
                     let twins = if gate == Gate::Finding { twins } else { Vec::new() };
-                    return Ok(Checked::new(document, gate, suspects, twins, &passes, began.elapsed().as_secs_f64()));
+                    return Ok(Checked::new(
+                        document,
+                        gate,
+                        suspects,
+                        twins,
+                        &passes,
+                        began.elapsed().as_secs_f64(),
+                    ));
                 }
                 Decision::Decided(..) | Decision::Again => {}
             }
@@ -166,9 +178,11 @@ impl BandwidthCheck {
 
     /// The document of a short run.
     fn short_run(&self, arguments: &[&str]) -> Result<Document, Fault> {
-        let failed =
-            |what: &'static str| move |error: io::Error| Fault::new(Exit::NoResult, format!("{what}: {error}"));
-        let folder = Scratch::new("numabench-check-").map_err(failed("cannot make a folder for the pass' document"))?;
+        let failed = |what: &'static str| {
+            move |error: io::Error| Fault::new(Exit::NoResult, format!("{what}: {error}"))
+        };
+        let folder = Scratch::new("numabench-check-")
+            .map_err(failed("cannot make a folder for the pass' document"))?;
         let file = folder.path().join("pass.json");
         let program = self.numabench.clone().map_or_else(std::env::current_exe, Ok);
         let mut command = Command::new(program.map_err(failed("cannot find this program"))?);
@@ -187,7 +201,9 @@ impl BandwidthCheck {
             Exit::Ok | Exit::Partial | Exit::Finding => documents::read(&file),
             // One that began says in its document why it ended; one that did not has said so itself.
             other => Err(match documents::read(&file).map(|document| document.status_reason) {
-                Ok(Some(why)) => Fault::new(other, format!("a pass (numabench {}) ended early: {why}", arguments[0])),
+                Ok(Some(why)) => {
+                    Fault::new(other, format!("a pass (numabench {}) ended early: {why}", arguments[0]))
+                }
                 _ => Fault::silent(other),
             }),
         }

@@ -1,6 +1,8 @@
-//! When a command began: on the wall clock once, for people, and on the clock that nobody sets, for how long it took.
+//! When a command began: on the wall clock once, for people, and on the clock that nobody sets, for how long
+//! it took.
 //!
-//! A wall clock that is set while a run goes on (NTP after a boot, a leap) would otherwise move the start from one write of a document to the next.
+//! A wall clock that is set while a run goes on (NTP after a boot, a leap) would otherwise move the start
+//! from one write of a document to the next.
 
 use std::time::{Duration, Instant, SystemTime};
 

@@ -1,7 +1,8 @@
-//! A GPU's copies beside the CPU's own traffic: alone, then beside one, two, four, … threads that read, write or copy memory on cores of choice.
+//! A GPU's copies beside the CPU's own traffic: alone, then beside one, two, four, … threads that read, write
+//! or copy memory on cores of choice.
 //!
-//! Two suites of the engine as one: the copies of one rank, and threads on memory of the same node. Each number of threads is measured without
-//! the copies too, so that what the CPU loses is known as well.
+//! Two suites of the engine as one: the copies of one rank, and threads on memory of the same node. Each
+//! number of threads is measured without the copies too, so that what the CPU loses is known as well.
 
 use std::sync::Arc;
 
@@ -65,21 +66,27 @@ impl Beside {
         };
         if pus.is_empty() {
             let text = format!(
-                "there is no core beside PU {} that could read memory of node {}: name some with --beside-cpus",
+                "there is no core beside PU {} that could read memory of node {}: name some with \
+                 --beside-cpus",
                 rank.pu, rank.memory_node
             );
             return Err(Fault::usage(text));
         }
-        let threads: Vec<Worker> = pus.iter().enumerate().map(|(rank, pu)| Worker { rank, pu: *pu }).collect();
-        let mut counts: Vec<usize> =
-            std::iter::successors(Some(1), |count| Some(count * 2)).take_while(|count| *count < pus.len()).collect();
+        let threads: Vec<Worker> =
+            pus.iter().enumerate().map(|(rank, pu)| Worker { rank, pu: *pu }).collect();
+        let mut counts: Vec<usize> = std::iter::successors(Some(1), |count| Some(count * 2))
+            .take_while(|count| *count < pus.len())
+            .collect();
         counts.push(pus.len());
         let range = memory_range::streamed(topology, [&pus[..]], pus.len());
         let range = memory_range::whole(args.range.unwrap_or(range), hostmem::LINE_BYTES)?;
         let ranges = if traffic == Access::Copy { 2 } else { 1 };
         let needs = (range as u64).saturating_mul(ranges).saturating_mul(pus.len() as u64);
         fits_on(topology, [(rank.memory_node, needs)], |bytes| {
-            format!("the ranges of the traffic there need {bytes}; ask for a smaller --range or fewer --beside-cpus")
+            format!(
+                "the ranges of the traffic there need {bytes}; ask for a smaller --range or fewer \
+                 --beside-cpus"
+            )
         })?;
         config.max_time = config::time_for(&args.measuring, counts.len() * (1 + 2 * config.directions.len()));
         let rules = PlacingRules::on(topology, config.huge_pages);
@@ -109,8 +116,13 @@ impl Beside {
         let node = self.rank.memory_node;
         let copies = pingpong::CopyCase::all(&self.config);
         let list: Vec<(pingpong::CopyCase, Cells)> = copies.iter().map(|copy| (*copy, Cells::Own)).collect();
-        let copying =
-            CopySuite::of(&self.config, std::slice::from_ref(&self.rank), &list, &found.platform, self.rules.clone());
+        let copying = CopySuite::of(
+            &self.config,
+            std::slice::from_ref(&self.rank),
+            &list,
+            &found.platform,
+            self.rules.clone(),
+        );
         let traffic = |count: &usize| hostmem::TrafficCase {
             access: self.traffic,
             bytes: self.range,
@@ -186,7 +198,8 @@ impl Beside {
             note: None,
         };
         let first = IdSet::from_iter([0]);
-        let mut rows = vec![row(ALONE.to_owned(), ALONE.to_owned(), first.clone(), IdSet::from_iter([self.rank.pu]))];
+        let mut rows =
+            vec![row(ALONE.to_owned(), ALONE.to_owned(), first.clone(), IdSet::from_iter([self.rank.pu]))];
         for count in &self.counts {
             rows.push(row(beside(*count), beside(*count), first.clone(), pus(*count)));
         }
@@ -202,7 +215,12 @@ impl Beside {
         let target = &self.rank.target;
         let device = column(name_of(target), target, first, (topology, found));
         let cpu = node_column("all threads".to_owned(), self.rank.memory_node, all(self.threads.len()));
-        Matrix { title: "copies beside traffic".to_owned(), compares: Compares::Load, rows, columns: vec![device, cpu] }
+        Matrix {
+            title: "copies beside traffic".to_owned(),
+            compares: Compares::Load,
+            rows,
+            columns: vec![device, cpu],
+        }
     }
 }
 
@@ -229,7 +247,8 @@ fn traffic_group(count: usize, copy: &pingpong::CopyCase, copies: &[pingpong::Co
 pub(super) fn other_cores(topology: &Topology, node: u32, pu: u32) -> Vec<u32> {
     let own = topology.core_of(pu).map(|core| core.pus.clone()).unwrap_or_default();
     let mut places = rows(topology, RowsBy::Node).into_iter().filter_map(|row| row.place.ok());
-    let cores = places.find(|row_place| row_place.node == node).map(|row_place| row_place.pus).unwrap_or_default();
+    let cores =
+        places.find(|row_place| row_place.node == node).map(|row_place| row_place.pus).unwrap_or_default();
     cores.into_iter().filter(|other| *other != pu && !own.contains(*other)).collect()
 }
 
@@ -243,6 +262,7 @@ pub(super) fn allowed(topology: &Topology, named: &IdList) -> Result<(), Fault> 
         return Ok(());
     }
     let pus = &topology.allowed.pus;
-    let text = format!("--beside-cpus names PUs {outside}, which this process may not use; allowed are {pus}");
+    let text =
+        format!("--beside-cpus names PUs {outside}, which this process may not use; allowed are {pus}");
     Err(Fault::usage(text))
 }

@@ -1,5 +1,5 @@
-//! Whether the memory that a run asks for is there: compared before anything is allocated, because strictly bound memory that cannot be had is a killed
-//! process and no error.
+//! Whether the memory that a run asks for is there: compared before anything is allocated, because strictly
+//! bound memory that cannot be had is a killed process and no error.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,12 @@ use crate::fault::Fault;
 ///
 /// # Errors
 /// It is not.
-pub fn budget(config: &RunConfig, plan: &Plan, topology: &Topology, found: &FoundPlatform) -> Result<(), Fault> {
+pub fn budget(
+    config: &RunConfig,
+    plan: &Plan,
+    topology: &Topology,
+    found: &FoundPlatform,
+) -> Result<(), Fault> {
     on_node(config, plan, topology, |target| device_bytes(&*found.platform, target))
 }
 
@@ -23,7 +28,12 @@ pub fn budget(config: &RunConfig, plan: &Plan, topology: &Topology, found: &Foun
 ///
 /// # Errors
 /// It is not.
-pub(crate) fn fits(place: &str, has: Option<u64>, needs: u64, words: impl FnOnce(&str) -> String) -> Result<(), Fault> {
+pub(crate) fn fits(
+    place: &str,
+    has: Option<u64>,
+    needs: u64,
+    words: impl FnOnce(&str) -> String,
+) -> Result<(), Fault> {
     let Some(has) = has.filter(|has| needs > *has) else { return Ok(()) };
     let [has, needs] = [has, needs].map(rounded_size);
     Err(Fault::usage(format!("{place} has {has}, and {}", words(&needs))))
@@ -48,7 +58,8 @@ pub(crate) fn fits_on(
     fits(&limit_text(limit), Some(limit.left_bytes()), all, words)
 }
 
-/// The same as far as it is known without a driver: the nodes' memory. A plan that is only shown refuses what the run would.
+/// The same as far as it is known without a driver: the nodes' memory. A plan that is only shown refuses what
+/// the run would.
 pub fn budget_untouched(config: &RunConfig, plan: &Plan, topology: &Topology) -> Result<(), Fault> {
     on_node(config, plan, topology, |_| None)
 }

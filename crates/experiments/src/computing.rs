@@ -1,4 +1,5 @@
-//! Kernels that compute: rows of the machine against its GPUs, transfers included; where no GPU takes part, each row's cores against memory nodes.
+//! Kernels that compute: rows of the machine against its GPUs, transfers included; where no GPU takes part,
+//! each row's cores against memory nodes.
 
 use device::PlatformKind;
 use kernels::Kernel;
@@ -23,10 +24,14 @@ impl ComputingOptions {
     /// # Errors
     /// One of them cannot have the size that is asked for.
     pub(crate) fn asked(&self) -> Result<Vec<Kernel>, Fault> {
-        let asked: Vec<Kernel> = if self.kernels.is_empty() { Kernel::ALL.to_vec() } else { unique(&self.kernels) };
+        let asked: Vec<Kernel> =
+            if self.kernels.is_empty() { Kernel::ALL.to_vec() } else { unique(&self.kernels) };
         if self.vendor && asked.iter().all(|kernel| kernel.library().is_none()) {
-            let with: Vec<&str> =
-                Kernel::ALL.iter().filter(|kernel| kernel.library().is_some()).map(|kernel| kernel.name()).collect();
+            let with: Vec<&str> = Kernel::ALL
+                .iter()
+                .filter(|kernel| kernel.library().is_some())
+                .map(|kernel| kernel.name())
+                .collect();
             return Err(Fault::usage(format!(
                 "--vendor computes {}, and none of them is to be measured; name one in --kernels",
                 with.join(", ")
@@ -87,8 +92,9 @@ mod tests {
 
     #[test]
     fn kernels_are_measured_once_each_and_all_where_none_is_named() -> Result<(), Fault> {
-        let asked =
-            |kernels: &[Kernel]| ComputingOptions { kernels: kernels.to_vec(), ..ComputingOptions::default() }.asked();
+        let asked = |kernels: &[Kernel]| {
+            ComputingOptions { kernels: kernels.to_vec(), ..ComputingOptions::default() }.asked()
+        };
         assert_eq!(asked(&[])?.len(), Kernel::ALL.len());
         assert_eq!(asked(&[Kernel::Md, Kernel::Fft, Kernel::Md])?, [Kernel::Md, Kernel::Fft]);
         Ok(())

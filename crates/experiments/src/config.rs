@@ -20,7 +20,8 @@ const SUITE_TIME_PER_CASE: Duration = Duration::from_secs(1);
 const TIME_AT_LEAST: Duration = Duration::from_secs(30);
 /// The most blocks of a case where a precision is asked for: four times as many as usual halve an interval.
 const MOST_BLOCKS_FOR_A_PRECISION: usize = 1000;
-/// Blocks of each rank alone in a short pass beside all at once: the least with an exact interval of their median.
+/// Blocks of each rank alone in a short pass beside all at once: the least with an exact interval of their
+/// median.
 const BRIEF_BLOCKS: usize = 6;
 /// How much longer than twice the time for measuring processes may be silent before the run is given up.
 const SILENCE: Duration = Duration::from_secs(120);
@@ -34,7 +35,12 @@ const SLOWEST_ROUND: Duration = Duration::from_millis(1);
 ///
 /// # Errors
 /// Sizes this machine cannot address.
-pub fn checked(args: &PingPongOptions, platform: PlatformKind, ranks: usize, size: u64) -> Result<RunConfig, Fault> {
+pub fn checked(
+    args: &PingPongOptions,
+    platform: PlatformKind,
+    ranks: usize,
+    size: u64,
+) -> Result<RunConfig, Fault> {
     let sizes = if args.sizes.is_empty() { vec![size] } else { args.sizes.clone() };
     let sizes = sizes.into_iter().map(usize::try_from).collect::<Result<Vec<_>, _>>();
     let alone_blocks = has_brief_pass(args, platform, ranks).then_some(BRIEF_BLOCKS);
@@ -70,10 +76,12 @@ pub fn launched(args: &PingPongOptions, platform: PlatformKind, ranks: usize) ->
 
 /// The time that so many rounds of every case take where everything is as slow as it can be meant.
 fn slowest(config: &RunConfig, reps: u64, ranks: usize) -> Duration {
-    let round =
-        |case: &pingpong::CopyCase| SLOWEST_ROUND + Duration::from_secs_f64(case.bytes as f64 * 2.0 / SLOWEST_RATE);
+    let round = |case: &pingpong::CopyCase| {
+        SLOWEST_ROUND + Duration::from_secs_f64(case.bytes as f64 * 2.0 / SLOWEST_RATE)
+    };
     let turns = |case: &pingpong::CopyCase| if case.order == Order::Alone { ranks } else { 1 };
-    // With ranks at once a block has three rounds and 20 ms at least, however few were asked for, and the rounds before the first one take time too.
+    // With ranks at once a block has three rounds and 20 ms at least, however few were asked for, and the
+    // rounds before the first one take time too.
     let rounds = reps.saturating_add(WARMUP).max(400);
     let times = pingpong::CopyCase::all(config).into_iter().map(|case| {
         let rounds = u32::try_from(rounds.saturating_mul(turns(&case) as u64)).unwrap_or(u32::MAX);
@@ -142,7 +150,8 @@ fn amount(args: &Measuring, warmup: u64) -> Amount {
     }
 }
 
-/// When a run with so much time for measuring is given up: at the limit that was asked for, or a minute later than that time.
+/// When a run with so much time for measuring is given up: at the limit that was asked for, or a minute later
+/// than that time.
 pub fn given_up_at(asked: Option<Duration>, measuring: Duration) -> Duration {
     asked.unwrap_or(measuring.saturating_add(Duration::from_secs(60)))
 }
@@ -175,8 +184,9 @@ fn orders(asked: Option<OrderAsked>, ranks: usize, has_brief_pass: bool) -> Vec<
     }
 }
 
-/// Whether each GPU is also measured alone for a moment: what GPUs have at once says whether they share a path
-/// only beside what they have alone. Not where the user said how ranks share the machine or how often a case is measured.
+/// Whether each GPU is also measured alone for a moment: what GPUs have at once says whether they share a
+/// path only beside what they have alone. Not where the user said how ranks share the machine or how often a
+/// case is measured.
 fn has_brief_pass(args: &PingPongOptions, platform: PlatformKind, ranks: usize) -> bool {
     let measuring = &args.measuring;
     let is_default = args.order.is_none() && measuring.reps.is_none() && measuring.precision.is_none();

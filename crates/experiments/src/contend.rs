@@ -1,7 +1,8 @@
-//! Who copies at once: each rank alone, then two, three, … and all of them, and those that share something on the way to the host.
+//! Who copies at once: each rank alone, then two, three, … and all of them, and those that share something on
+//! the way to the host.
 //!
-//! The ranks are those of a plan, each in its own place; a row is who takes part. Where all ranks share one GPU they are alike, so that
-//! one of them alone stands for all.
+//! The ranks are those of a plan, each in its own place; a row is who takes part. Where all ranks share one
+//! GPU they are alike, so that one of them alone stands for all.
 
 use std::sync::Arc;
 
@@ -50,17 +51,25 @@ impl Contend {
     ///
     /// # Errors
     /// Fewer than two ranks, or sizes that this machine cannot address.
-    pub fn new(args: &ContendOptions, kind: PlatformKind, survey: &Survey, plan: Plan) -> Result<Self, Fault> {
+    pub fn new(
+        args: &ContendOptions,
+        kind: PlatformKind,
+        survey: &Survey,
+        plan: Plan,
+    ) -> Result<Self, Fault> {
         let ranks = plan.ranks.len();
         if ranks < 2 {
-            let text = "there is one device, and nothing to share it with: --ranks-per-gpu 4 measures ranks that share it, and \
-                        --gpus 0,0 names it twice";
+            let text = "there is one device, and nothing to share it with: --ranks-per-gpu 4 measures ranks \
+                that share it, and --gpus 0,0 names it twice";
             return Err(Fault::usage(text));
         }
         let mut config = config::contending(args, kind, config::copy_size(&survey.topology, kind, ranks))?;
         let one_device = plan.ranks.iter().all(|rank| rank.target.id == plan.ranks[0].target.id);
         let shares_device = |rank: usize| {
-            plan.ranks.iter().enumerate().any(|(other, at)| other != rank && at.target.id == plan.ranks[rank].target.id)
+            plan.ranks
+                .iter()
+                .enumerate()
+                .any(|(other, at)| other != rank && at.target.id == plan.ranks[rank].target.id)
         };
         if (0..ranks).any(shares_device) && config.timing == TimingChoice::Auto {
             // Together they can only be timed by the host, and alone is compared with that.
@@ -156,8 +165,8 @@ fn device_kind(plan: &Plan) -> &'static str {
     if plan.ranks.iter().all(|rank| matches!(rank.target.id, TargetId::Gpu(_))) { "GPUs" } else { "nodes" }
 }
 
-/// Each rank alone; then all devices at once, with one, two, … and `each` ranks on every one. The ranks of the first round
-/// over the devices come first.
+/// Each rank alone; then all devices at once, with one, two, … and `each` ranks on every one. The ranks of
+/// the first round over the devices come first.
 fn rows_of_each_device(each: usize, devices: usize, kind: &str) -> Vec<Together> {
     let all = (0..each * devices).collect();
     let mut rows = vec![Together { name: "alone".to_owned(), ranks: all, order: Order::Alone, shares: None }];
@@ -174,13 +183,15 @@ fn rows_of_each_device(each: usize, devices: usize, kind: &str) -> Vec<Together>
 fn rows(survey: &Survey, plan: &Plan, one_device: bool) -> Vec<Together> {
     let ranks = plan.ranks.len();
     let alone = if one_device { vec![0] } else { (0..ranks).collect() };
-    let mut rows = vec![Together { name: "alone".to_owned(), ranks: alone, order: Order::Alone, shares: None }];
+    let mut rows =
+        vec![Together { name: "alone".to_owned(), ranks: alone, order: Order::Alone, shares: None }];
     let pci = |rank: &placement::RankPlan| match rank.target.id {
         TargetId::Gpu(pci) => Some(pci),
         TargetId::Node(_) => None,
     };
     let gpus: Option<Vec<PciAddress>> = plan.ranks.iter().map(pci).collect();
-    let groups = gpus.filter(|_| !one_device).map_or_else(Vec::new, |gpus| survey.interconnect.shared_by(&gpus));
+    let groups =
+        gpus.filter(|_| !one_device).map_or_else(Vec::new, |gpus| survey.interconnect.shared_by(&gpus));
     let mut sets: Vec<IdSet> = (2..=ranks as u32).map(|count| (0..count).collect()).collect();
     for group in &groups {
         if !sets.contains(&group.gpus) {
@@ -289,13 +300,15 @@ impl ContendOptions {
         let targets = chosen_for_ranks(self.measuring.gpus.as_ref(), available.clone())?;
         let targets = match self.ranks_per_gpu {
             Some(_) if (1..targets.len()).any(|at| targets[..at].contains(&targets[at])) => {
-                let text = "--gpus names a GPU twice, and --ranks-per-gpu says how many ranks each has: name it once";
+                let text = "--gpus names a GPU twice, and --ranks-per-gpu says how many ranks each has: name \
+                    it once";
                 return Err(Fault::usage(text));
             }
             Some(ranks) => vec![targets; ranks].concat(),
             None => targets,
         };
-        let request = Request { cpus: self.cpus.clone(), targets: Some(targets), available, membind: Membind::Local };
+        let request =
+            Request { cpus: self.cpus.clone(), targets: Some(targets), available, membind: Membind::Local };
         placement::plan(&survey.topology, &request).map_err(Fault::usage)
     }
 }

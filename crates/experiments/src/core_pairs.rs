@@ -1,7 +1,7 @@
 //! Cores against cores: how long a flag takes from one to another, each two measured once.
 //!
-//! The later core of a pair asks and the earlier answers: a handover has no direction. Each pair is a case of its own, named after its PUs, so that results of two
-//! runs compare pair by pair.
+//! The later core of a pair asks and the earlier answers: a handover has no direction. Each pair is a case of
+//! its own, named after its PUs, so that results of two runs compare pair by pair.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,13 +20,15 @@ use crate::config;
 use crate::fault::Fault;
 use crate::options::Measuring;
 
-/// More pairs than these (12 cores have 66) have short blocks: those of ten milliseconds took a minute for 16 cores and would take half an hour on a large node.
+/// More pairs than these (12 cores have 66) have short blocks: those of ten milliseconds took a minute for 16
+/// cores and would take half an hour on a large node.
 const MANY_PAIRS: usize = 50;
 /// The rounds of a short block, about a millisecond, and of ten of them.
 const SHORT_ROUNDS: usize = 5;
 const SHORT: Amount = Amount::Fixed { reps: 50, warmup: 2 };
 
-/// What a block takes with all that belongs to it, for the estimate: 276 pairs of ten took 14 s, 120 pairs of ten short ones 1.3 s.
+/// What a block takes with all that belongs to it, for the estimate: 276 pairs of ten took 14 s, 120 pairs of
+/// ten short ones 1.3 s.
 const BLOCK: Duration = Duration::from_millis(5);
 const SHORT_BLOCK: Duration = Duration::from_millis(1);
 
@@ -46,7 +48,8 @@ pub struct CorePairs {
 }
 
 impl CorePairs {
-    /// These PUs, or the first that may be used of each core; of more cores than `most` so many, evenly spread.
+    /// These PUs, or the first that may be used of each core; of more cores than `most` so many, evenly
+    /// spread.
     ///
     /// # Errors
     /// There are not two, or a PU that was named cannot be used.
@@ -71,7 +74,8 @@ impl CorePairs {
                 ": start it where"
             };
             let text = format!(
-                "core-to-core latency needs two cores, and there is one (PU {there}; this process may use PUs {pus}){way} it may use more"
+                "core-to-core latency needs two cores, and there is one (PU {there}; this process may use \
+                 PUs {pus}){way} it may use more"
             );
             return Err(Fault::usage(text));
         }
@@ -126,7 +130,8 @@ impl CorePairs {
 
     /// The experiment.
     pub fn experiment(&self, command: &'static str, topology: &Topology) -> Experiment {
-        let pairs: Vec<(usize, usize)> = (0..self.cores.len()).flat_map(|i| (0..i).map(move |j| (i, j))).collect();
+        let pairs: Vec<(usize, usize)> =
+            (0..self.cores.len()).flat_map(|i| (0..i).map(move |j| (i, j))).collect();
         let workers: Vec<Worker> =
             self.cores[1..].iter().enumerate().map(|(rank, core)| Worker { rank, pu: core.pu }).collect();
         let with_node: Vec<(Worker, u32)> =
@@ -200,7 +205,9 @@ fn named(topology: &Topology, all: &[Core], asked: &IdList) -> Result<Vec<Core>,
     for pu in &asked.0 {
         let refused = |why: &str| {
             let allowed = &topology.allowed.pus;
-            Fault::usage(format!("--cpus names PU {pu}, {why}; this process may use PUs {allowed}, each once"))
+            Fault::usage(format!(
+                "--cpus names PU {pu}, {why}; this process may use PUs {allowed}, each once"
+            ))
         };
         if !topology.allowed.pus.contains(*pu) {
             return Err(refused("which this process may not use"));
@@ -236,8 +243,10 @@ mod tests {
     }
 
     #[test]
-    fn blocks_of_many_pairs_are_short_and_said_to_be_also_where_gpus_are_measured_with_them() -> Result<(), Fault> {
-        let topology = topo::from_xml("../topo/tests/fixtures/cpu-only.xml".as_ref()).map_err(Fault::usage)?;
+    fn blocks_of_many_pairs_are_short_and_said_to_be_also_where_gpus_are_measured_with_them()
+    -> Result<(), Fault> {
+        let topology =
+            topo::from_xml("../topo/tests/fixtures/cpu-only.xml".as_ref()).map_err(Fault::usage)?;
         let args = Measuring::default();
         let of = |cores| CorePairs::new(&args, &topology, None, Some(cores));
         let (few, many) = (of(10)?, of(16)?);

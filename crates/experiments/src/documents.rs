@@ -1,8 +1,9 @@
 //! Documents that others wrote, from files and folders, for the commands that read them.
 //!
-//! A folder stands for the documents in it, in the order of their names; what cannot be used (a comparison, a run still under way, a damaged file) is left
-//! out and said, so that one file does not stop a folder of a year. A file that was named must be a document that can be used. Each is taken apart
-//! before the next is read: a folder of large ones fits the memory of one.
+//! A folder stands for the documents in it, in the order of their names; what cannot be used (a comparison, a
+//! run still under way, a damaged file) is left out and said, so that one file does not stop a folder of a
+//! year. A file that was named must be a document that can be used. Each is taken apart before the next is
+//! read: a folder of large ones fits the memory of one.
 
 use std::error::Error;
 use std::fs;
@@ -30,15 +31,18 @@ pub type Unusable = Box<dyn Error + Send + Sync>;
 /// Longer than any document: a thousand ranks with a hundred blocks of twenty cases are 665 MiB.
 const MOST_BYTES: u64 = 8 << 30;
 
-/// The bytes of a file that is named as a document, whatever it is: a pipe and an endless device are refused, `-` is standard input.
+/// The bytes of a file that is named as a document, whatever it is: a pipe and an endless device are refused,
+/// `-` is standard input.
 ///
 /// # Errors
 /// It cannot be read.
 pub fn bytes(path: &Path) -> Result<Vec<u8>, Fault> {
-    topo::read_input(path, MOST_BYTES).map_err(|error| Fault::usage(format!("cannot read {}: {error}", path.display())))
+    topo::read_input(path, MOST_BYTES)
+        .map_err(|error| Fault::usage(format!("cannot read {}: {error}", path.display())))
 }
 
-/// When the run was that wrote these files, and who says so: what a user was told, else the time of the first file.
+/// When the run was that wrote these files, and who says so: what a user was told, else the time of the first
+/// file.
 pub fn began(told: Option<&str>, files: &[PathBuf]) -> (String, String) {
     let changed = |path: &Path| path.metadata().and_then(|metadata| metadata.modified()).ok();
     let first = files.first().filter(|path| *path != Path::new("-"));
@@ -115,7 +119,8 @@ pub struct Documents<'p> {
 }
 
 impl Documents<'_> {
-    /// Each result document, of whose blocks `B` is kept, as what `take` makes of it. What `take` has against one is said with the file's name.
+    /// Each result document, of whose blocks `B` is kept, as what `take` makes of it. What `take` has against
+    /// one is said with the file's name.
     ///
     /// # Errors
     /// A file that was named cannot be used, or nothing of a folder can.
@@ -127,8 +132,10 @@ impl Documents<'_> {
             AnyDocument::Result(document) => take(*document),
             other => {
                 let kind = other.kind().name();
-                Err(format!("it is a document of kind {kind}: give documents that `numabench pingpong --json` wrote")
-                    .into())
+                Err(format!(
+                    "it is a document of kind {kind}: give documents that `numabench pingpong --json` wrote"
+                )
+                .into())
             }
         })
     }
@@ -145,7 +152,8 @@ impl Documents<'_> {
         })
     }
 
-    /// Both sides of a comparison, at once where a thread can be had: reading is most of the work where documents are large.
+    /// Both sides of a comparison, at once where a thread can be had: reading is most of the work where
+    /// documents are large.
     ///
     /// # Errors
     /// As [`Self::each_result`].
@@ -161,7 +169,8 @@ impl Documents<'_> {
         })
     }
 
-    /// Each document that a report shows, with its name: documents with figures, and what `check --bandwidth`, `doctor` and `place` wrote.
+    /// Each document that a report shows, with its name: documents with figures, and what `check
+    /// --bandwidth`, `doctor` and `place` wrote.
     ///
     /// # Errors
     /// As [`Self::each_result`].
@@ -172,7 +181,8 @@ impl Documents<'_> {
         self.each(read, |name, document| Ok((name.to_owned(), document)))
     }
 
-    /// What each document says of its nodes: result documents, and what `check --bandwidth --json` and `doctor --json` wrote.
+    /// What each document says of its nodes: result documents, and what `check --bandwidth --json` and
+    /// `doctor --json` wrote.
     ///
     /// # Errors
     /// A file that was named cannot be used, or no document says anything of a node.
@@ -191,7 +201,8 @@ impl Documents<'_> {
             }
         }
         if runs.is_empty() {
-            let text = "no document of a node: give a folder of files that a measurement's, `check --bandwidth`'s or `doctor`'s --json wrote";
+            let text = "no document of a node: give a folder of files that a measurement's, `check \
+                --bandwidth`'s or `doctor`'s --json wrote";
             return Err(Fault::usage(text));
         }
         Ok(runs)
@@ -207,19 +218,26 @@ impl Documents<'_> {
         for path in self.paths {
             if !path.is_dir() {
                 let document = read(&bytes(path)?).map_err(|error| refused(path, &error))?;
-                taken.push(take(&path.display().to_string(), document).map_err(|error| refused(path, &*error))?);
+                taken.push(
+                    take(&path.display().to_string(), document).map_err(|error| refused(path, &*error))?,
+                );
                 continue;
             }
             let (before, files) = (taken.len(), in_folder(path)?);
             for file in &files {
-                match in_a_folder(file, &read).and_then(|document| take(&file.display().to_string(), document)) {
+                match in_a_folder(file, &read)
+                    .and_then(|document| take(&file.display().to_string(), document))
+                {
                     Ok(one) => taken.push(one),
                     Err(error) => self.leave_out(file, &*error),
                 }
             }
             if taken.len() == before {
-                let what =
-                    if files.is_empty() { "holds no result document" } else { "holds no document that can be used" };
+                let what = if files.is_empty() {
+                    "holds no result document"
+                } else {
+                    "holds no document that can be used"
+                };
                 let way_out = "give a folder of files that `numabench pingpong --json` wrote";
                 return Err(Fault::usage(format!("{} {what}: {way_out}", path.display())));
             }

@@ -1,12 +1,16 @@
-//! The steps that every measurement takes: the plan without a driver, or the machine, its devices, the experiment, the run and the document.
+//! The steps that every measurement takes: the plan without a driver, or the machine, its devices, the
+//! experiment, the run and the document.
 //!
-//! A kind of measurement says what it measures of given devices ([`Measurement`]); what comes before and after is here, once. Nothing is printed.
+//! A kind of measurement says what it measures of given devices ([`Measurement`]); what comes before and
+//! after is here, once. Nothing is printed.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{EngineConfig, Failure, Journal, PerCase, RunEnd, RunState, Stage, Suite, Trouble, Worker, Workers};
+use engine::{
+    EngineConfig, Failure, Journal, PerCase, RunEnd, RunState, Stage, Suite, Trouble, Worker, Workers,
+};
 use launchers::Launch;
 use placement::{Selection, Target};
 use ranks::{Communicator, Single};
@@ -46,10 +50,11 @@ pub trait Measurement {
     ///
     /// # Errors
     /// What was asked for cannot be measured here.
-    fn experiment(&self, survey: &Survey, found: &FoundPlatform, making: Making) -> Result<Experiment, Fault>;
+    fn experiment(&self, survey: &Survey, found: &FoundPlatform, making: Making)
+    -> Result<Experiment, Fault>;
 
-    /// What opened GPUs are asked before the experiment is known for good; `None` where that takes no opened GPU. Until they answer, the experiment that
-    /// is made without their answer stands in the document.
+    /// What opened GPUs are asked before the experiment is known for good; `None` where that takes no opened
+    /// GPU. Until they answer, the experiment that is made without their answer stands in the document.
     ///
     /// # Errors
     /// What was asked for cannot be measured here.
@@ -148,7 +153,8 @@ pub fn measure(measurement: &dyn Measurement, mut session: RunContext) -> Result
     let reached = match measurement.reach(&survey, &found)? {
         None => unasked,
         Some(reach) => {
-            let experiment = measurement.experiment(&survey, &found, Making { signals, reached: &unasked })?;
+            let experiment =
+                measurement.experiment(&survey, &found, Making { signals, reached: &unasked })?;
             match facts.asked(&experiment, reach, session)? {
                 Ok((reached, again)) => {
                     session = again;
@@ -161,7 +167,8 @@ pub fn measure(measurement: &dyn Measurement, mut session: RunContext) -> Result
     let experiment = measurement.experiment(&survey, &found, Making { signals, reached: &reached })?;
     facts.ask_host(&experiment);
     let ended = facts.run(&experiment, session);
-    // The process ends soon and the kernel gives everything back: a driver that does not let go of a device must not keep what was found from being shown.
+    // The process ends soon and the kernel gives everything back: a driver that does not let go of a device
+    // must not keep what was found from being shown.
     std::mem::forget((experiment, found));
     Ok(ended)
 }
@@ -194,7 +201,8 @@ impl RunFacts<'_> {
         })
     }
 
-    /// Has opened GPUs asked: the document of a run that has not begun is kept before, and says where the run ends there.
+    /// Has opened GPUs asked: the document of a run that has not begun is kept before, and says where the run
+    /// ends there.
     fn asked<'s>(
         &self,
         experiment: &Experiment,
@@ -207,27 +215,31 @@ impl RunFacts<'_> {
             let nodes = vec![0; experiment.workers.len()];
             RunState::unbegun(&experiment.suite.cases(), &nodes, end, |_| trouble.clone())
         };
-        let ended = self.with_facts(experiment, &origin, |facts| -> Result<Result<Reached, FinishedRun>, Fault> {
-            let build = |state: &RunState, exit| of_experiment::build(facts, state, exit);
-            let mut journal = DocumentJournal::new(&build, sink, &mut *observer, say);
-            journal.begin(&unbegun(RunEnd::Running, None));
-            let state = match reach.ask(&self.found.platform, &signals.interrupted)? {
-                Ok(reached) => return Ok(Ok(reached)),
-                Err(NoAnswer::Signal) => unbegun(RunEnd::Interrupted, None),
-                Err(NoAnswer::Hangs(step)) => {
-                    let why = not_opened(&step, limit);
-                    say(&format!("error: {why}"));
-                    unbegun(RunEnd::TimedOut, Some(Trouble::Failed(Failure::new(Stage::Open, why))))
-                }
-            };
-            Ok(Err(journal.conclude(&state, verdict::exit(&state, signals.exit()), |_| false)))
-        })?;
+        let ended =
+            self.with_facts(experiment, &origin, |facts| -> Result<Result<Reached, FinishedRun>, Fault> {
+                let build = |state: &RunState, exit| of_experiment::build(facts, state, exit);
+                let mut journal = DocumentJournal::new(&build, sink, &mut *observer, say);
+                journal.begin(&unbegun(RunEnd::Running, None));
+                let state = match reach.ask(&self.found.platform, &signals.interrupted)? {
+                    Ok(reached) => return Ok(Ok(reached)),
+                    Err(NoAnswer::Signal) => unbegun(RunEnd::Interrupted, None),
+                    Err(NoAnswer::Hangs(step)) => {
+                        let why = not_opened(&step, limit);
+                        say(&format!("error: {why}"));
+                        unbegun(RunEnd::TimedOut, Some(Trouble::Failed(Failure::new(Stage::Open, why))))
+                    }
+                };
+                Ok(Err(journal.conclude(&state, verdict::exit(&state, signals.exit()), |_| false)))
+            })?;
         Ok(ended.map(|reached| (reached, RunContext { origin, sink, signals, observer, say })))
     }
 }
 
 /// Measures what the run after it must know and no document has.
-pub fn ahead((engine, suite, workers): (EngineConfig, Arc<dyn Suite>, Vec<Worker>), signals: &Signals) -> RunState {
+pub fn ahead(
+    (engine, suite, workers): (EngineConfig, Arc<dyn Suite>, Vec<Worker>),
+    signals: &Signals,
+) -> RunState {
     led(&engine, &suite, Workers::threads(workers, engine::clock::measure()), signals, &mut Unkept)
 }
 
@@ -291,7 +303,8 @@ pub fn one_process() -> Result<(), Fault> {
     if launch.is_alone() {
         return Ok(());
     }
-    let text = "this command measures a node from one process, and was launched as several: use srun -n1 --cpu-bind=none (or mpirun -n 1 \
-                --bind-to none); to measure each node of a launch by itself, one task a node and --json DIR/";
+    let text = "this command measures a node from one process, and was launched as several: use srun -n1 \
+        --cpu-bind=none (or mpirun -n 1 --bind-to none); to measure each node of a launch by itself, one \
+        task a node and --json DIR/";
     Err(if launch.speaks() { Fault::usage(text) } else { Fault::silent(Exit::Usage) })
 }

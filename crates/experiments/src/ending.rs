@@ -1,7 +1,8 @@
 //! How a process ends: as every process does, or at once where a thread of it hangs in a library.
 //!
-//! `exit` runs the exit handlers of every library, and one whose call does not return may wait in its own for that very call (a lock, a thread that it joins).
-//! So a time limit that ends the process ends it as the kernel does, and so does `main` where a thread had to be left.
+//! `exit` runs the exit handlers of every library, and one whose call does not return may wait in its own for
+//! that very call (a lock, a thread that it joins). So a time limit that ends the process ends it as the
+//! kernel does, and so does `main` where a thread had to be left.
 
 use std::io::Write;
 use std::process::ExitCode;

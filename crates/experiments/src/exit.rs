@@ -1,4 +1,5 @@
-//! Exit codes: one meaning each, the same for every command. The table in `--help` and in the README is [`TABLE`].
+//! Exit codes: one meaning each, the same for every command. The table in `--help` and in the README is
+//! [`TABLE`].
 
 use std::process::ExitCode;
 

@@ -1,7 +1,8 @@
 //! An experiment: a suite of the engine, and where each of its figures stands in the document.
 //!
-//! In the engine a rank is a thread on a PU; in the document it is a place: PU, memory node and device. One thread can measure several places,
-//! one after the other, so each engine case says which document case it is part of, and which place each of its ranks is.
+//! In the engine a rank is a thread on a PU; in the document it is a place: PU, memory node and device. One
+//! thread can measure several places, one after the other, so each engine case says which document case it is
+//! part of, and which place each of its ranks is.
 
 use std::sync::Arc;
 
@@ -40,9 +41,14 @@ pub struct Experiment {
 }
 
 impl Experiment {
-    /// The same with loads by a second rank on the PU of each rank, whose suite numbers its ranks alike: each of its cases is `case` of the document, by a rank at a
-    /// place, (rank, place).
-    pub fn with_loads(mut self, loads: Arc<dyn Suite>, case: &DocumentCase, places: &[(usize, usize)]) -> Self {
+    /// The same with loads by a second rank on the PU of each rank, whose suite numbers its ranks alike: each
+    /// of its cases is `case` of the document, by a rank at a place, (rank, place).
+    pub fn with_loads(
+        mut self,
+        loads: Arc<dyn Suite>,
+        case: &DocumentCase,
+        places: &[(usize, usize)],
+    ) -> Self {
         let ranks = self.workers.len();
         let joined = Joined::new(vec![(self.suite, ranks), (loads, ranks)]);
         let first = joined.first_rank(1);
@@ -159,7 +165,8 @@ impl CaseMap {
         })
     }
 
-    /// The figures of the engine's case `at` stand in this case of the document, at the place of each engine rank: (rank, place).
+    /// The figures of the engine's case `at` stand in this case of the document, at the place of each engine
+    /// rank: (rank, place).
     pub fn add(&mut self, at: usize, case: DocumentCase, places: Vec<(usize, usize)>) {
         let case = self.numbered(case);
         self.mappings.push(CaseMapping { at, case, places });

@@ -1,4 +1,5 @@
-//! Which placement of a node's ranks is the fastest: `place`'s turns on the devices that are here, with a time limit and an ear for signals.
+//! Which placement of a node's ranks is the fastest: `place`'s turns on the devices that are here, with a
+//! time limit and an ear for signals.
 
 use std::time::{Duration, Instant};
 
@@ -92,14 +93,16 @@ impl FastestPlacement {
     }
 }
 
-/// Keeps the document of what has been measured so far, as often as costs little. What cannot be kept now is said at the end, when it is tried again.
+/// Keeps the document of what has been measured so far, as often as costs little. What cannot be kept now is
+/// said at the end, when it is tried again.
 fn kept_meanwhile<'a>(
     sink: Option<&'a Sink>,
     build: &'a dyn Fn(&Candidates) -> PlaceDocument,
 ) -> impl FnMut(&Candidates) + 'a {
     let mut written: Option<(Instant, Duration)> = None;
     move |found| {
-        let Some(sink) = sink.filter(|_| written.is_none_or(|(ended, took)| is_due(ended.elapsed(), took))) else {
+        let Some(sink) = sink.filter(|_| written.is_none_or(|(ended, took)| is_due(ended.elapsed(), took)))
+        else {
             return;
         };
         let began = Instant::now();

@@ -1,4 +1,5 @@
-//! A command that could not do its work: what, why, what to do, and the exit code that says which kind of trouble it is.
+//! A command that could not do its work: what, why, what to do, and the exit code that says which kind of
+//! trouble it is.
 
 use std::error::Error;
 use std::fmt;
@@ -74,7 +75,10 @@ mod tests {
     #[test]
     fn a_cause_that_the_message_names_is_said_once_and_one_that_it_does_not_name_is_added() {
         let source = || std::io::Error::other("no space");
-        assert_eq!(Fault::usage(Naming { source: source() }).to_string(), "cannot read x: no space; name another");
+        assert_eq!(
+            Fault::usage(Naming { source: source() }).to_string(),
+            "cannot read x: no space; name another"
+        );
         let added = Context { what: "cannot write", source: source() };
         assert_eq!(Fault::usage(added).to_string(), "cannot write: no space");
     }

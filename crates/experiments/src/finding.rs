@@ -1,7 +1,8 @@
 //! Finding the devices, which a driver may never do: it hangs while it is loaded and initialised.
 //!
-//! A thread of its own asks the drivers, and this one waits no longer than the limit and until a signal. Where no answer comes at once the document of a run that has not begun is written;
-//! it says which driver hangs. Drivers answer in a second or two; a quick refusal (there is no GPU) leaves no document.
+//! A thread of its own asks the drivers, and this one waits no longer than the limit and until a signal.
+//! Where no answer comes at once the document of a run that has not begun is written; it says which driver
+//! hangs. Drivers answer in a second or two; a quick refusal (there is no GPU) leaves no document.
 
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -43,7 +44,8 @@ pub fn drivers(args: &Measuring) -> Finder {
 /// Finds the devices within the limit.
 ///
 /// # Errors
-/// Exit 77 when what was asked for is not here; there can be no thread more. A run whose document was begun ends without one.
+/// Exit 77 when what was asked for is not here; there can be no thread more. A run whose document was begun
+/// ends without one.
 pub fn found<'s>(
     command: &'static str,
     args: &Measuring,
@@ -155,7 +157,8 @@ impl Suite for NotKnown {
     }
 }
 
-/// The experiment of a run whose devices are not known: no place, no case and no figure of it stand in the document.
+/// The experiment of a run whose devices are not known: no place, no case and no figure of it stand in the
+/// document.
 fn not_known(command: &'static str, args: &Measuring) -> Experiment {
     Experiment {
         command,

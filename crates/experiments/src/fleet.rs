@@ -1,8 +1,10 @@
-//! One task a node: each node measures itself alone, or looks at its settings, and writes its own document into one folder; the first task waits for the others and shows
-//! all nodes in one table. No MPI: the folder is all that the nodes share.
+//! One task a node: each node measures itself alone, or looks at its settings, and writes its own document
+//! into one folder; the first task waits for the others and shows all nodes in one table. No MPI: the folder
+//! is all that the nodes share.
 //!
-//! Several tasks on a node would measure while the others do, and are refused. The first task's code speaks for all: others end with 0, because launchers
-//! end a launch when one task fails, and the nodes that are still measuring are then lost. What became of each stands in its record (`fleet_record`).
+//! Several tasks on a node would measure while the others do, and are refused. The first task's code speaks
+//! for all: others end with 0, because launchers end a launch when one task fails, and the nodes that are
+//! still measuring are then lost. What became of each stands in its record (`fleet_record`).
 //!
 //! A document that lies in the folder from before is set aside (`HOST.json.earlier`) until the node has
 //! written its own: no table, now or later, shows it as of this launch.
@@ -54,7 +56,8 @@ pub struct FleetDesk<'a> {
     pub show: &'a dyn Fn(&Nodes) -> Result<(), Fault>,
 }
 
-/// Measures this node by `measure`, which is given the file for the document, and as the first of several shows them all.
+/// Measures this node by `measure`, which is given the file for the document, and as the first of several
+/// shows them all.
 ///
 /// # Errors
 /// The launch has several tasks on a node, or the folder cannot be written.
@@ -66,8 +69,9 @@ pub fn run(
     let launch = Launch::here();
     let host = host();
     let file = folder.join(format!("{host}.json"));
-    let usable =
-        |error| Fault::usage(format!("the folder {} cannot be written: {error}; name another", folder.display()));
+    let usable = |error| {
+        Fault::usage(format!("the folder {} cannot be written: {error}; name another", folder.display()))
+    };
     if launch.is_alone() {
         fs::create_dir_all(folder).map_err(usable)?;
         return measure(&file);
@@ -127,13 +131,15 @@ fn measured(
 fn same_name(host: &str, other: usize) -> Fault {
     let other = if other == usize::MAX { "another task".to_owned() } else { format!("task {other}") };
     Fault::usage(format!(
-        "{other} of this launch has the host name {host} too, so their documents would be one file: give each node a host name of its own, or run each node by itself with --json FILE"
+        "{other} of this launch has the host name {host} too, so their documents would be one file: give \
+         each node a host name of its own, or run each node by itself with --json FILE"
     ))
 }
 
 /// This process's number and how many there are, where each node has one.
 fn one_a_node(launch: &Launch) -> Result<(usize, usize), String> {
-    let way_out = "use srun --ntasks-per-node=1 --cpu-bind=none (mpirun --map-by ppr:1:node --bind-to none): one task measures its whole node";
+    let way_out = "use srun --ntasks-per-node=1 --cpu-bind=none (mpirun --map-by ppr:1:node --bind-to none): \
+        one task measures its whole node";
     if launch.local_size.is_some_and(|size| size > 1) || launch.local_rank.is_some_and(|rank| rank > 0) {
         return Err(format!(
             "this launch has several tasks on a node, and each would measure while the others do: {way_out}"
@@ -144,7 +150,8 @@ fn one_a_node(launch: &Launch) -> Result<(usize, usize), String> {
         _ => {
             let launcher = launch.launcher.name();
             Err(format!(
-                "{launcher} does not say how many tasks it started on each node: {way_out}, or run each node by itself with --json DIR/"
+                "{launcher} does not say how many tasks it started on each node: {way_out}, or run each node \
+                 by itself with --json DIR/"
             ))
         }
     }
@@ -154,8 +161,11 @@ fn one_a_node(launch: &Launch) -> Result<(usize, usize), String> {
 fn host() -> String {
     let slurms = std::env::var("SLURMD_NODENAME").ok().filter(|_| is_launched());
     let name = slurms.or_else(|| fs::read_to_string("/proc/sys/kernel/hostname").ok()).unwrap_or_default();
-    let plain: String =
-        name.trim().chars().map(|c| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' }).collect();
+    let plain: String = name
+        .trim()
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' })
+        .collect();
     if plain.is_empty() || plain.starts_with('.') { "node".to_owned() } else { plain }
 }
 
@@ -168,8 +178,9 @@ fn show(
     desk: FleetDesk<'_>,
 ) -> Result<Exit, Fault> {
     let waiting = Instant::now();
-    let has_ended =
-        |rank: &usize| records.read(*rank).is_some_and(|record| matches!(record.state, NodeProgress::Ended { .. }));
+    let has_ended = |rank: &usize| {
+        records.read(*rank).is_some_and(|record| matches!(record.state, NodeProgress::Ended { .. }))
+    };
     let (mut open, mut said): (Vec<usize>, bool) = ((0..size).collect(), false);
     loop {
         open.retain(|rank| !has_ended(rank));
@@ -183,7 +194,8 @@ fn show(
         }
         thread::sleep(LOOK);
     }
-    let hosts = ["SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST"].iter().find_map(|name| std::env::var(name).ok());
+    let hosts =
+        ["SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST"].iter().find_map(|name| std::env::var(name).ok());
     let hosts = hosts.map(|list| host_list(&list)).filter(|hosts| hosts.len() == size).unwrap_or_default();
     let (mut runs, mut missing, mut codes) = (Vec::new(), Vec::new(), Vec::new());
     for rank in 0..size {
@@ -203,7 +215,8 @@ fn show(
                     Ok(found) => runs.extend(found),
                     Err(why) => {
                         let why = if message.is_empty() { why } else { message };
-                        missing.push(MissingNode { host, reason: format!("it ended with code {code}: {why}") });
+                        missing
+                            .push(MissingNode { host, reason: format!("it ended with code {code}: {why}") });
                     }
                 }
             }
@@ -224,7 +237,9 @@ fn show(
         () if has(Exit::DataCorrupt) => Exit::DataCorrupt,
         () if found.rows.is_empty() => Exit::NoResult,
         () if found.marked(Mark::Slow) > 0 || has(Exit::Finding) => Exit::Finding,
-        () if !found.missing.is_empty() || codes.iter().any(|code| ![0, Exit::Undecided.code()].contains(code)) => {
+        () if !found.missing.is_empty()
+            || codes.iter().any(|code| ![0, Exit::Undecided.code()].contains(code)) =>
+        {
             Exit::Partial
         }
         () if found.marked(Mark::Suspect) > 0 || has(Exit::Undecided) => Exit::Undecided,

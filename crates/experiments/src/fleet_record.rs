@@ -1,9 +1,9 @@
-//! What each node of a fleet leaves for the first one to read: who it is, and how it ended. A small text file a node in a hidden folder beside
-//! the documents, since nodes share nothing but the folder.
+//! What each node of a fleet leaves for the first one to read: who it is, and how it ended. A small text file
+//! a node in a hidden folder beside the documents, since nodes share nothing but the folder.
 //!
-//! Records of an earlier launch are no answer: the folder has the launch's own name where the launcher has one, and a record older than the launch is
-//! passed over. They are removed when all have ended. A record names the document that its task wrote by an
-//! id, so that a document of an earlier launch, or of another
+//! Records of an earlier launch are no answer: the folder has the launch's own name where the launcher has
+//! one, and a record older than the launch is passed over. They are removed when all have ended. A record
+//! names the document that its task wrote by an id, so that a document of an earlier launch, or of another
 //! node, is never taken for it; and each host name is one task's.
 
 use std::fs::{self, OpenOptions};
@@ -15,8 +15,13 @@ use std::time::{Duration, SystemTime};
 const CLOCKS: Duration = Duration::from_secs(120);
 
 /// Variables by which launchers name a launch, those of a step before those of a job.
-const NAMES: [&[&str]; 5] =
-    [&["SLURM_JOB_ID", "SLURM_STEP_ID"], &["PMIX_NAMESPACE"], &["PALS_APID"], &["FLUX_JOB_ID"], &["PMI_JOBID"]];
+const NAMES: [&[&str]; 5] = [
+    &["SLURM_JOB_ID", "SLURM_STEP_ID"],
+    &["PMIX_NAMESPACE"],
+    &["PALS_APID"],
+    &["FLUX_JOB_ID"],
+    &["PMI_JOBID"],
+];
 
 /// The records of a launch.
 pub struct NodeRecords {
@@ -63,8 +68,11 @@ impl NodeRecords {
     /// # Errors
     /// The folder cannot be made.
     pub fn of(folder: &Path, variable: impl Fn(&str) -> Option<String>) -> io::Result<Self> {
-        let named = NAMES.iter().find_map(|names| names.iter().map(|name| variable(name)).collect::<Option<Vec<_>>>());
-        let plain = |text: &str| text.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '.').collect::<String>();
+        let named = NAMES
+            .iter()
+            .find_map(|names| names.iter().map(|name| variable(name)).collect::<Option<Vec<_>>>());
+        let plain =
+            |text: &str| text.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '.').collect::<String>();
         let name = named.map_or_else(|| "launch".to_owned(), |parts| plain(&parts.join(".")));
         let folder = folder.join(format!(".numabench-{name}"));
         fs::create_dir_all(&folder)?;
@@ -112,7 +120,8 @@ impl NodeRecords {
         let state = match &record.state {
             NodeProgress::Begun => "begun\n".to_owned(),
             NodeProgress::Ended { code, document, message } => {
-                let document = document.map_or_else(|| "none".to_owned(), |DocumentId(id)| format!("{id:016x}"));
+                let document =
+                    document.map_or_else(|| "none".to_owned(), |DocumentId(id)| format!("{id:016x}"));
                 format!("ended {code} {document}\n{}\n", line(message))
             }
         };
@@ -173,7 +182,11 @@ mod tests {
             0,
             &NodeRecord {
                 host: "nid1".into(),
-                state: NodeProgress::Ended { code: 77, document: None, message: "no GPU,\nin two lines".into() },
+                state: NodeProgress::Ended {
+                    code: 77,
+                    document: None,
+                    message: "no GPU,\nin two lines".into(),
+                },
             },
         )?;
         assert_eq!(records.read(0).map(|record| record.state), Some(ended));

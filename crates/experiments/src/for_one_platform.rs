@@ -1,10 +1,12 @@
-//! Options that say something of GPUs only, or only of cores and memory: which of the two takes part is known when the devices are found.
+//! Options that say something of GPUs only, or only of cores and memory: which of the two takes part is known
+//! when the devices are found.
 
 use device::PlatformKind;
 
 use crate::fault::Fault;
 
-/// Options that say something only where GPUs take part, or only where none does, as they were typed: a run of the other kind is refused.
+/// Options that say something only where GPUs take part, or only where none does, as they were typed: a run
+/// of the other kind is refused.
 #[derive(Clone, Debug, Default)]
 pub struct ForOnePlatform {
     /// Of GPUs.
@@ -23,13 +25,16 @@ impl ForOnePlatform {
             PlatformKind::Host => (&self.gpus, format!("of GPUs, and {why_no_gpu}")),
             PlatformKind::Cuda | PlatformKind::Hip => (
                 &self.host,
-                "of cores and memory, and GPUs take part here (--backend host measures without them)".to_owned(),
+                "of cores and memory, and GPUs take part here (--backend host measures without them)"
+                    .to_owned(),
             ),
         };
         let says = if options.len() == 1 { "says" } else { "say" };
         match &options[..] {
             [] => Ok(()),
-            options => Err(Fault::usage(format!("{} {says} something {why}: leave it out", options.join(", ")))),
+            options => {
+                Err(Fault::usage(format!("{} {says} something {why}: leave it out", options.join(", "))))
+            }
         }
     }
 }

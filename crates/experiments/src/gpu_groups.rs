@@ -1,10 +1,13 @@
-//! What GPUs lose together, as experiments: each alone, each two, all, all but one; and, once groups are found, each group at once.
+//! What GPUs lose together, as experiments: each alone, each two, all, all but one; and, once groups are
+//! found, each group at once.
 //!
-//! Two questions, because one alone misses what the other sees. Two GPUs find a limit that two can fill, such as a switch. A limit that takes more to fill shows
-//! when all are at it and one leaves: those that shared it with that one get more. The first takes n (n - 1) / 2 cases and is left out on
-//! nodes of many GPUs; the second takes n.
+//! Two questions, because one alone misses what the other sees. Two GPUs find a limit that two can fill, such
+//! as a switch. A limit that takes more to fill shows when all are at it and one leaves: those that shared it
+//! with that one get more. The first takes n (n - 1) / 2 cases and is left out on nodes of many GPUs; the
+//! second takes n.
 //!
-//! Host to device only: what is shared on the way is the same both ways, and twice the time would buy few answers more.
+//! Host to device only: what is shared on the way is the same both ways, and twice the time would buy few
+//! answers more.
 
 use std::sync::Arc;
 
@@ -119,7 +122,8 @@ impl GpuGroups {
     fn sets(&self) -> Vec<AtOnce> {
         let all: Vec<usize> = (0..self.count()).collect();
         let alone = all.iter().map(|gpu| self.beside(*gpu, *gpu)).collect();
-        let mut sets = vec![AtOnce { gpus: all.clone(), name: "alone".to_owned(), places: alone, order: Order::Alone }];
+        let mut sets =
+            vec![AtOnce { gpus: all.clone(), name: "alone".to_owned(), places: alone, order: Order::Alone }];
         let mut add = |gpus: Vec<usize>, name: String, places: Vec<usize>| {
             sets.push(AtOnce { gpus, name, places, order: Order::Simultaneous });
         };
@@ -129,7 +133,11 @@ impl GpuGroups {
             }
         }
         if all.len() >= LEAVE_ONE_OUT_FROM {
-            add(all.clone(), "all GPUs".to_owned(), all.iter().map(|gpu| self.leave_one_out(*gpu, *gpu)).collect());
+            add(
+                all.clone(),
+                "all GPUs".to_owned(),
+                all.iter().map(|gpu| self.leave_one_out(*gpu, *gpu)).collect(),
+            );
             for left in &all {
                 let others: Vec<usize> = all.iter().copied().filter(|gpu| gpu != left).collect();
                 let places = others.iter().map(|gpu| self.leave_one_out(*gpu, *left)).collect();

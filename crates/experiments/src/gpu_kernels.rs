@@ -1,6 +1,8 @@
-//! Kernels between the memory of each row and each GPU: with their transfers, on data that stays there, and the two copies by which losses are predicted.
+//! Kernels between the memory of each row and each GPU: with their transfers, on data that stays there, and
+//! the two copies by which losses are predicted.
 //!
-//! A rank of the engine is a row: one thread on one PU, whose memory is placed and pinned once and goes from GPU to GPU and from kernel to kernel.
+//! A rank of the engine is a row: one thread on one PU, whose memory is placed and pinned once and goes from
+//! GPU to GPU and from kernel to kernel.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,7 +41,11 @@ impl<'a> GpuKernels<'a> {
     ///
     /// # Errors
     /// Nothing can be measured: no row with memory, or no device.
-    pub(crate) fn new(options: &'a ComputingOptions, rows: Vec<Row>, targets: Vec<Target>) -> Result<Self, Fault> {
+    pub(crate) fn new(
+        options: &'a ComputingOptions,
+        rows: Vec<Row>,
+        targets: Vec<Target>,
+    ) -> Result<Self, Fault> {
         let places = GpuPlaces::of_rows(rows, &targets).unless_none()?;
         Ok(Self { options, kernels: options.asked()?, places, targets })
     }
@@ -97,11 +103,13 @@ impl<'a> GpuKernels<'a> {
         config.max_time = self.max_time();
         let rules = PlacingRules::on(topology, config.huge_pages);
         let cases = gpu_cases(&whats, &self.places);
-        let suite = GpuSuite::new(cases, self.places.ranks(), (by, self.options.size), &found.platform, rules);
+        let suite =
+            GpuSuite::new(cases, self.places.ranks(), (by, self.options.size), &found.platform, rules);
         let need = |bytes: &str| {
             format!("the kernels need {bytes} there; ask for a smaller --class or --size, or fewer --kernels")
         };
-        let nodes = self.places.ranks().into_iter().map(|RankPlace { node, .. }| (node, suite.bytes_on(node)));
+        let nodes =
+            self.places.ranks().into_iter().map(|RankPlace { node, .. }| (node, suite.bytes_on(node)));
         fits_on(topology, nodes, need)?;
         for target in &self.targets {
             fits(&name_of(target), device_bytes(target.id), suite.device_bytes(), need)?;

@@ -1,7 +1,8 @@
-//! Rows against GPUs: how long a GPU's load of each row's memory takes, or a flag's way from each row's core to a GPU and back.
+//! Rows against GPUs: how long a GPU's load of each row's memory takes, or a flag's way from each row's core
+//! to a GPU and back.
 //!
-//! A rank of the engine is a row: one thread on one PU, which places and pins the row's memory and launches the loads; its own speed does not
-//! show in them.
+//! A rank of the engine is a row: one thread on one PU, which places and pins the row's memory and launches
+//! the loads; its own speed does not show in them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +10,8 @@ use std::time::Duration;
 use engine::{EngineConfig, Order, PlacingRules, Suite};
 use kernels::RankPlace;
 use pingpong::{
-    ANSWER_BYTES, AnswerCase, AnswerSuite, LOAD_LINE_BYTES, LOADS_A_KERNEL, LoadCase, LoadSuite, MOST_LOAD_LINES,
+    ANSWER_BYTES, AnswerCase, AnswerSuite, LOAD_LINE_BYTES, LOADS_A_KERNEL, LoadCase, LoadSuite,
+    MOST_LOAD_LINES,
 };
 use placement::{Row, Target};
 use report::settings::{Direction, MemoryKind};
@@ -28,7 +30,8 @@ use crate::options::{Between, LatencyOptions};
 /// Larger than the L2 of an H200 (50 MB), so that each load goes to the memory.
 const RANGE_BYTES: u64 = 64 << 20;
 
-/// The range that is loaded from, bytes: what was asked for, in whole lines and not below the loads of one kernel.
+/// The range that is loaded from, bytes: what was asked for, in whole lines and not below the loads of one
+/// kernel.
 ///
 /// # Errors
 /// There cannot be such a range.
@@ -51,7 +54,12 @@ pub(super) fn document_case(range: usize) -> DocumentCase {
 
 /// The case of the document that flags are.
 fn flags_case() -> DocumentCase {
-    DocumentCase { direction: Direction::CoreToGpu, bytes: ANSWER_BYTES as u64, range_bytes: None, ..document_case(0) }
+    DocumentCase {
+        direction: Direction::CoreToGpu,
+        bytes: ANSWER_BYTES as u64,
+        range_bytes: None,
+        ..document_case(0)
+    }
 }
 
 /// What is loaded from where, or what answers whom.
@@ -69,7 +77,12 @@ impl GpuLoads {
     ///
     /// # Errors
     /// Nothing can be measured, or there is too little memory.
-    pub fn new(args: &LatencyOptions, topology: &Topology, rows: Vec<Row>, targets: &[Target]) -> Result<Self, Fault> {
+    pub fn new(
+        args: &LatencyOptions,
+        topology: &Topology,
+        rows: Vec<Row>,
+        targets: &[Target],
+    ) -> Result<Self, Fault> {
         let range = range(args.range)?;
         let places = GpuPlaces::of_rows(rows, targets).unless_none()?;
         let measuring = config::measuring(&args.measuring);

@@ -1,9 +1,11 @@
-//! Rows against GPUs: copies from each row's memory to each GPU and back, one after the other or all GPUs of a row at once; and how long a load
-//! of the row's memory takes each GPU.
+//! Rows against GPUs: copies from each row's memory to each GPU and back, one after the other or all GPUs of
+//! a row at once; and how long a load of the row's memory takes each GPU.
 //!
-//! A rank of the engine is a row: one thread on one PU, whose memory is placed and pinned once and goes from GPU to GPU. With all GPUs at once
-//! a rank is a row and a GPU. Copies by a kernel beside those by copy engines use the same threads and memory, and have places, cases and a matrix of
-//! their own. Loads are those of another rank on the row's PU (`engine::Joined`), which has a range of its own. Left out: pageable memory both ways at once, which drivers stage one direction at a time; it is no case.
+//! A rank of the engine is a row: one thread on one PU, whose memory is placed and pinned once and goes from
+//! GPU to GPU. With all GPUs at once a rank is a row and a GPU. Copies by a kernel beside those by copy
+//! engines use the same threads and memory, and have places, cases and a matrix of their own. Loads are those
+//! of another rank on the row's PU (`engine::Joined`), which has a range of its own. Left out: pageable
+//! memory both ways at once, which drivers stage one direction at a time; it is no case.
 
 use std::sync::Arc;
 
@@ -49,7 +51,8 @@ impl GpuMatrix {
     /// The copies that `args` ask for between these rows and targets.
     ///
     /// # Errors
-    /// Nothing can be measured: no row with memory, sizes that this machine cannot address, or too little memory.
+    /// Nothing can be measured: no row with memory, sizes that this machine cannot address, or too little
+    /// memory.
     pub fn new(
         args: &MatrixOptions,
         topology: &Topology,
@@ -120,7 +123,11 @@ impl GpuMatrix {
         for (_, row_place) in self.row_places() {
             for (column, target) in self.targets.iter().enumerate() {
                 // At once each GPU has a core of its own as long as there are some.
-                let pu = if self.concurrent { row_place.pus[column % row_place.pus.len()] } else { row_place.pu() };
+                let pu = if self.concurrent {
+                    row_place.pus[column % row_place.pus.len()]
+                } else {
+                    row_place.pu()
+                };
                 places.push(place(topology, places.len(), pu, row_place.node, target.clone()));
                 if self.concurrent || column == 0 {
                     ranks.push(place(topology, ranks.len(), pu, row_place.node, target.clone()));
@@ -129,7 +136,9 @@ impl GpuMatrix {
         }
         let of_one = places.clone();
         for _ in self.engines.iter().skip(1) {
-            places.extend(of_one.iter().map(|place| RankPlan { rank: place.rank + of_one.len(), ..place.clone() }));
+            places.extend(
+                of_one.iter().map(|place| RankPlan { rank: place.rank + of_one.len(), ..place.clone() }),
+            );
         }
         (self.ranks, self.places) = (ranks, places);
     }
@@ -180,8 +189,9 @@ impl GpuMatrix {
         device_bytes: impl Fn(placement::TargetId) -> Option<u64>,
     ) -> Result<(), Fault> {
         self.loads_fit(topology)?;
-        let fits =
-            |ranks: Vec<RankPlan>| on_node(&self.config, &Plan { ranks, notes: Vec::new() }, topology, &device_bytes);
+        let fits = |ranks: Vec<RankPlan>| {
+            on_node(&self.config, &Plan { ranks, notes: Vec::new() }, topology, &device_bytes)
+        };
         if self.concurrent {
             return fits(self.places[..self.places_an_engine()].to_vec());
         }
@@ -203,7 +213,8 @@ impl GpuMatrix {
         });
         fits_on(topology, needs, |bytes| {
             format!(
-                "the ranges that are copied and loaded from need {bytes} there; ask for a smaller --size or --range"
+                "the ranges that are copied and loaded from need {bytes} there; ask for a smaller --size or \
+                 --range"
             )
         })
     }
@@ -245,7 +256,8 @@ impl GpuMatrix {
     pub fn experiment(self, topology: &Topology, found: &FoundPlatform) -> Experiment {
         let rules = PlacingRules::on(topology, self.config.huge_pages);
         let loads = self.loads();
-        let matrices = self.engines.iter().enumerate().map(|(at, by)| self.matrix(*by, at, topology, found)).collect();
+        let matrices =
+            self.engines.iter().enumerate().map(|(at, by)| self.matrix(*by, at, topology, found)).collect();
         let Self { config, ranks, places, copies, figures, load_range, .. } = self;
         let copying = CopySuite::of(&config, &ranks, &copies, &found.platform, rules.clone());
         let workers = pingpong::workers(&ranks);
@@ -279,7 +291,8 @@ impl GpuMatrix {
             let ranks: IdSet =
                 if of.place.is_ok() { (next..next + columns as u32).collect() } else { IdSet::default() };
             next += ranks.len() as u32;
-            let pus = self.places.iter().filter(|at| ranks.contains(at.rank as u32)).map(|at| at.pu).collect();
+            let pus =
+                self.places.iter().filter(|at| ranks.contains(at.rank as u32)).map(|at| at.pu).collect();
             let group = match self.concurrent {
                 true => Some(group_of_row(&of.name, engine)),
                 false => engine.map(str::to_owned),
@@ -288,7 +301,8 @@ impl GpuMatrix {
         };
         let rows = self.rows.iter().map(row).collect();
         let column = |(at, target): (usize, &Target)| {
-            let ranks = mine.clone().filter(|place| place % columns == at).map(|place| place as u32).collect();
+            let ranks =
+                mine.clone().filter(|place| place % columns == at).map(|place| place as u32).collect();
             column(name_of(target), target, ranks, (topology, found))
         };
         Matrix {

@@ -1,4 +1,5 @@
-//! Ranks, and the GPUs that each of them measures: every row of the machine with all GPUs, or each GPU with the core and the memory near it.
+//! Ranks, and the GPUs that each of them measures: every row of the machine with all GPUs, or each GPU with
+//! the core and the memory near it.
 //!
 //! A place of the document is a rank with one of its GPUs, the GPUs of the first rank first.
 
@@ -17,7 +18,8 @@ use crate::matrix_parts::{column, no_row, row};
 
 /// Ranks with their GPUs.
 pub(crate) struct GpuPlaces {
-    /// The rows that were asked for, those that cannot be measured with the reason; none where each GPU has a rank of its own.
+    /// The rows that were asked for, those that cannot be measured with the reason; none where each GPU has a
+    /// rank of its own.
     pub rows: Vec<Row>,
     /// The engine's ranks, and the GPUs of each.
     ranks: Vec<(RankPlace, Vec<Target>)>,
@@ -77,7 +79,8 @@ impl GpuPlaces {
         Plan { ranks: self.each().enumerate().map(at).collect(), notes: Vec::new() }
     }
 
-    /// Where the figures stand of engine cases that are each of `cases` at every place, one place after the other.
+    /// Where the figures stand of engine cases that are each of `cases` at every place, one place after the
+    /// other.
     pub fn figures(&self, cases: impl IntoIterator<Item = DocumentCase>) -> CaseMap {
         let mut figures = CaseMap::default();
         for case in cases {
@@ -91,7 +94,13 @@ impl GpuPlaces {
     }
 
     /// The matrix of rows and GPUs; `group`: that of the rows' cases.
-    pub fn matrix(&self, title: &str, group: Option<&str>, topology: &Topology, found: &FoundPlatform) -> Matrix {
+    pub fn matrix(
+        &self,
+        title: &str,
+        group: Option<&str>,
+        topology: &Topology,
+        found: &FoundPlatform,
+    ) -> Matrix {
         let targets = self.ranks.first().map_or(&[][..], |(_, targets)| &targets[..]);
         let columns = targets.len() as u32;
         let mut first = 0;

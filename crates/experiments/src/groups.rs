@@ -1,7 +1,9 @@
-//! Which GPUs and which cores belong together where nobody declares it, by what they lose together and by how long a flag takes.
+//! Which GPUs and which cores belong together where nobody declares it, by what they lose together and by how
+//! long a flag takes.
 //!
-//! Two runs of the engine. The first measures GPUs in pairs and all but one, and cores in pairs, interleaved; where it finds groups of GPUs the second measures
-//! each group at once, so that the answer has that figure too. Both are one result document.
+//! Two runs of the engine. The first measures GPUs in pairs and all but one, and cores in pairs, interleaved;
+//! where it finds groups of GPUs the second measures each group at once, so that the answer has that figure
+//! too. Both are one result document.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -117,8 +119,13 @@ impl GroupsOptions {
             && let Some(mut second) = parts.second(&document, topology, &found)
         {
             second.engine.timeout = second.engine.timeout.map(|limit| limit.saturating_sub(began.elapsed()));
-            let next =
-                run(&self.measuring, &second, &survey, &found, RunContext { origin, sink, signals, observer, say });
+            let next = run(
+                &self.measuring,
+                &second,
+                &survey,
+                &found,
+                RunContext { origin, sink, signals, observer, say },
+            );
             let (status, reason) = (next.document.status, next.document.status_reason.clone());
             exit = next.exit;
             document = appended(document, next.document);
@@ -137,7 +144,9 @@ fn conclude(mut document: Document, exit: Exit, topology: &Topology) -> (Documen
     document.groups = groups(&document);
     for found in &mut document.groups {
         found.declared = match found.by {
-            GroupedBy::Handovers if found.finding == GroupingFinding::Undecided => nothing_to_decide(topology),
+            GroupedBy::Handovers if found.finding == GroupingFinding::Undecided => {
+                nothing_to_decide(topology)
+            }
             GroupedBy::Handovers => declared_of_cores(topology, found),
             _ => declared_of_gpus(&document.devices, topology, found),
         };
@@ -168,7 +177,9 @@ impl Parts {
         }
         let has_gpus = args.gpus && kind != PlatformKind::Host && targets.len() > 1;
         let size = args.size.unwrap_or(SIZE);
-        let gpus = has_gpus.then(|| GpuGroups::new(measuring, size, kind, topology, targets, available)).transpose()?;
+        let gpus = has_gpus
+            .then(|| GpuGroups::new(measuring, size, kind, topology, targets, available))
+            .transpose()?;
         // Where GPUs take part a machine of one core has its answer all the same.
         if !args.cores {
             return Ok(Self { gpus, cores: None, time });
@@ -208,7 +219,8 @@ impl Parts {
     fn second(&self, document: &Document, topology: &Topology, found: &FoundPlatform) -> Option<Experiment> {
         let gpus = self.gpus.as_ref()?;
         let groups = document.groups.iter().filter(|one| one.by != GroupedBy::Handovers);
-        let groups = groups.filter(|one| one.finding == GroupingFinding::Groups).min_by_key(|one| one.rest.len())?;
+        let groups =
+            groups.filter(|one| one.finding == GroupingFinding::Groups).min_by_key(|one| one.rest.len())?;
         let sets: Vec<IdSet> = groups.groups.iter().chain([&groups.rest]).cloned().collect();
         let mut experiment = gpus.together(&sets, topology, found);
         experiment.engine.max_time = self.time.mul_f64((1.0 - FIRST) / FIRST);
@@ -216,7 +228,8 @@ impl Parts {
     }
 }
 
-/// How long it takes: a case whose blocks scatter needs several times the fewest, so that one number would be a guess.
+/// How long it takes: a case whose blocks scatter needs several times the fewest, so that one number would be
+/// a guess.
 fn how_long(least: Duration, longest: Duration) -> String {
     let (least, longest) = (least.as_secs_f64().max(1.0), longest.as_secs_f64());
     if least >= longest { format!("{longest} s") } else { format!("{least:.0} s to {longest:.0} s") }
@@ -238,7 +251,11 @@ fn nothing_to_decide(topology: &Topology) -> Option<String> {
 }
 
 /// The same for GPUs: the NUMA nodes that they are declared to be near to.
-fn declared_of_gpus(devices: &[report::device::Device], topology: &Topology, found: &MeasuredGroups) -> Option<String> {
+fn declared_of_gpus(
+    devices: &[report::device::Device],
+    topology: &Topology,
+    found: &MeasuredGroups,
+) -> Option<String> {
     let mut sets: Vec<(IdSet, IdSet)> = Vec::new();
     for device in devices {
         let gpu = topology.gpu_at(device.pci_address?)?;
@@ -257,7 +274,8 @@ fn declared_of_gpus(devices: &[report::device::Device], topology: &Topology, fou
     is_same(found, &sets).then(|| "the NUMA nodes that the GPUs are near to".to_owned())
 }
 
-/// Whether a declared partition is the measured one, of the items that were measured; those of no group are together or each alone.
+/// Whether a declared partition is the measured one, of the items that were measured; those of no group are
+/// together or each alone.
 fn is_same(found: &MeasuredGroups, declared: &[IdSet]) -> bool {
     if found.finding != GroupingFinding::Groups {
         return false;
@@ -269,7 +287,8 @@ fn is_same(found: &MeasuredGroups, declared: &[IdSet]) -> bool {
     let declared = texts(&mut declared.iter().map(|set| set.and(&all)));
     let groups = || found.groups.iter().cloned();
     let rest = found.rest.iter().map(|item| IdSet::from_iter([item]));
-    declared == texts(&mut groups().chain([found.rest.clone()])) || declared == texts(&mut groups().chain(rest))
+    declared == texts(&mut groups().chain([found.rest.clone()]))
+        || declared == texts(&mut groups().chain(rest))
 }
 
 #[cfg(test)]
@@ -282,7 +301,8 @@ mod tests {
 
     #[test]
     fn how_long_it_takes_is_a_range_within_the_limit_whatever_that_is() {
-        let said = |least: u64, longest: u64| how_long(Duration::from_millis(least), Duration::from_millis(longest));
+        let said =
+            |least: u64, longest: u64| how_long(Duration::from_millis(least), Duration::from_millis(longest));
         assert_eq!((said(14_000, 120_000).as_str(), said(14_000, 500).as_str()), ("14 s to 120 s", "0.5 s"));
     }
 
@@ -299,7 +319,10 @@ mod tests {
             declared: None,
         };
         let halves = found(&[set(&[0, 2]), set(&[4, 6])], &[]);
-        assert!(is_same(&halves, &[set(&[0, 1, 2, 3]), set(&[4, 5, 6, 7]), set(&[8])]), "some cores were measured");
+        assert!(
+            is_same(&halves, &[set(&[0, 1, 2, 3]), set(&[4, 5, 6, 7]), set(&[8])]),
+            "some cores were measured"
+        );
         assert!(!is_same(&halves, &[set(&[0, 2, 4, 6])]), "one cache for all is nothing like it");
         let alone = found(&[set(&[0, 1])], &[2, 3]);
         assert!(is_same(&alone, &[set(&[0, 1]), set(&[2, 3])]));

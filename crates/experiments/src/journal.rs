@@ -12,9 +12,11 @@ use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::observer::Observer;
 
-/// Writing takes at most one part in so many of the run's time: the document of a thousand ranks takes seconds to write.
+/// Writing takes at most one part in so many of the run's time: the document of a thousand ranks takes
+/// seconds to write.
 const SHARE: u32 = 10;
-/// Unless so much time has passed since the last writing: as much as a killed run loses, beside the pass in flight. docs/results.md says so too.
+/// Unless so much time has passed since the last writing: as much as a killed run loses, beside the pass in
+/// flight. docs/results.md says so too.
 const LONGEST: Duration = Duration::from_secs(5);
 
 /// The document for the state a run is in; without an exit while it goes on.
@@ -89,7 +91,12 @@ pub struct DocumentJournal<'a> {
 
 impl<'a> DocumentJournal<'a> {
     /// For a run whose documents are built so.
-    pub fn new(build: Build<'a>, sink: Option<&'a Sink>, observer: &'a mut dyn Observer, say: fn(&str)) -> Self {
+    pub fn new(
+        build: Build<'a>,
+        sink: Option<&'a Sink>,
+        observer: &'a mut dyn Observer,
+        say: fn(&str),
+    ) -> Self {
         Self { build, file: DocumentFile::new(sink, say), observer }
     }
 
@@ -98,8 +105,14 @@ impl<'a> DocumentJournal<'a> {
         self.write(state);
     }
 
-    /// The run is over: writes the document for good. `fails`: what of it is a finding though the run is complete.
-    pub fn conclude(self, state: &RunState, exit: Exit, fails: impl FnOnce(&Document) -> bool) -> FinishedRun {
+    /// The run is over: writes the document for good. `fails`: what of it is a finding though the run is
+    /// complete.
+    pub fn conclude(
+        self,
+        state: &RunState,
+        exit: Exit,
+        fails: impl FnOnce(&Document) -> bool,
+    ) -> FinishedRun {
         self.observer.ended();
         let mut document = (self.build)(state, Some(exit));
         let exit = if exit == Exit::Ok && fails(&document) { Exit::Finding } else { exit };
@@ -131,14 +144,16 @@ pub fn is_due(since: Duration, took: Duration) -> bool {
     since >= took.saturating_mul(SHARE).min(LONGEST)
 }
 
-/// Where the document is. If it could not be written to the requested file, this is a fault with the run's own exit code, or with 1 if that code is 0.
+/// Where the document is. If it could not be written to the requested file, this is a fault with the run's
+/// own exit code, or with 1 if that code is 0.
 fn settled(sink: &Sink, kept: Kept, exit: Exit) -> (Option<PathBuf>, Result<(), Fault>) {
     let exit = if exit == Exit::Ok { Exit::NoResult } else { exit };
     let fault = |why, what: &str| Fault::new(exit, format!("{what}: {why}"));
     match kept {
         Kept::Here => (Some(sink.path().to_path_buf()), Ok(())),
         Kept::Elsewhere { path, why } => {
-            let what = format!("the document is in {}, because its own file could not take it", path.display());
+            let what =
+                format!("the document is in {}, because its own file could not take it", path.display());
             (Some(path), Err(fault(why, &what)))
         }
         Kept::Nowhere { why } => (None, Err(fault(why, "the document is lost, only the table is left"))),
@@ -156,7 +171,8 @@ mod tests {
         let mut random = SplitMix64::new(1);
         for took in [1, 30, 400, 3000, 20_000].map(Duration::from_millis) {
             // Since the last snapshot: time measured in whole passes, time since its writing ended.
-            let (mut measured, mut since, mut worst, mut writing) = (Duration::ZERO, Duration::MAX, Duration::ZERO, 0);
+            let (mut measured, mut since, mut worst, mut writing) =
+                (Duration::ZERO, Duration::MAX, Duration::ZERO, 0);
             let longest_pass = 700;
             for _ in 0..20_000 {
                 let pass = Duration::from_millis(20 + random.below(longest_pass - 20) as u64);

@@ -4,7 +4,12 @@ use kernels::{Kernel, Problem, ProblemUnit};
 use report::kernels::{KernelFigures, WorkUnit};
 
 /// What is known of a kernel before it is measured.
-pub(crate) fn figures(kernel: Kernel, problem: &dyn Problem, iterations: u32, by: Option<String>) -> KernelFigures {
+pub(crate) fn figures(
+    kernel: Kernel,
+    problem: &dyn Problem,
+    iterations: u32,
+    by: Option<String>,
+) -> KernelFigures {
     let layout = problem.layout();
     KernelFigures {
         name: kernel.name().to_owned(),

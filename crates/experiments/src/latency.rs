@@ -1,5 +1,6 @@
-//! How long one load of host memory takes, from each GPU to the memory of each row; where no GPU takes part, from each row's core to the memory of each
-//! node; how long a load takes beside the traffic of other cores; or how long a flag takes from core to core and from a core to a GPU.
+//! How long one load of host memory takes, from each GPU to the memory of each row; where no GPU takes part,
+//! from each row's core to the memory of each node; how long a load takes beside the traffic of other cores;
+//! or how long a flag takes from core to core and from a core to a GPU.
 
 use std::time::Duration;
 
@@ -46,7 +47,8 @@ impl LatencyOptions {
     /// The matrix of cores and memory that is measured where no GPU takes part.
     fn without_gpu(&self) -> Result<MatrixOptions, Fault> {
         if self.between == Some(Between::Gpus) {
-            let text = "there is no GPU here; `numabench latency --between cores` measures flags between cores";
+            let text =
+                "there is no GPU here; `numabench latency --between cores` measures flags between cores";
             return Err(Fault::new(Exit::Absent, text));
         }
         let measuring = self.measuring.clone();
@@ -76,7 +78,13 @@ impl Measurement for LatencyOptions {
         let of_cores = || "this machine's cores: no GPU takes part".to_owned();
         if self.between == Some(Between::Cores) {
             let pairs = self.core_pairs(survey)?;
-            return outline(of_cores(), Vec::new(), pairs.names(), pairs.figures_description(), pairs.max_time());
+            return outline(
+                of_cores(),
+                Vec::new(),
+                pairs.names(),
+                pairs.figures_description(),
+                pairs.max_time(),
+            );
         }
         if let Some(traffic) = self.loaded {
             let loaded = self.loads_beside(traffic, survey)?;
@@ -103,7 +111,12 @@ impl Measurement for LatencyOptions {
         )
     }
 
-    fn experiment(&self, survey: &Survey, found: &FoundPlatform, making: Making) -> Result<Experiment, Fault> {
+    fn experiment(
+        &self,
+        survey: &Survey,
+        found: &FoundPlatform,
+        making: Making,
+    ) -> Result<Experiment, Fault> {
         let topology = &survey.topology;
         if self.between == Some(Between::Cores) {
             return Ok(self.core_pairs(survey)?.experiment("latency", topology));
@@ -131,6 +144,10 @@ impl Measurement for LatencyOptions {
 
     fn untouched(&self, survey: &Survey) -> Result<Untouched, Fault> {
         let backend = if self.of_cores().is_some() { Backend::Host } else { self.measuring.backend };
-        backends::untouched(backend, self.measuring.gpus.is_some() && self.of_cores().is_none(), &survey.topology)
+        backends::untouched(
+            backend,
+            self.measuring.gpus.is_some() && self.of_cores().is_none(),
+            &survey.topology,
+        )
     }
 }

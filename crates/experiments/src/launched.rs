@@ -1,12 +1,12 @@
-//! `numabench pingpong` where srun, mpirun or another launcher started several processes: each is a rank, and together they are one
-//! run with one document.
+//! `numabench pingpong` where srun, mpirun or another launcher started several processes: each is a rank, and
+//! together they are one run with one document.
 //!
 //! ```text
 //! plug-in ─► MPI ─► handshake ─► plan, part ─► rendezvous ─► lead │ follow ─► document ─► one exit code for all
 //! ```
 //!
-//! Up to the run every step is taken by all or by none (`startup`'s agreement). What cannot become one run is refused before it begins: never N runs
-//! that look like one.
+//! Up to the run every step is taken by all or by none (`startup`'s agreement). What cannot become one run is
+//! refused before it begins: never N runs that look like one.
 
 use std::process::Stdio;
 use std::thread;
@@ -19,8 +19,8 @@ use ranks::{Communicator, Deadline, Mpi, Processes, ThreadLevel, World, WorldPla
 use report::Document;
 use report::sink::Sink;
 use startup::{
-    Agreement, Codes, Departure, Handshake, Introduced, LaunchLayout, ProcessRefusal, SlowStartNotice, StartError,
-    StartWatchdog, Stopped, host, layouts, slow_start_notice, start_watchdog,
+    Agreement, Codes, Departure, Handshake, Introduced, LaunchLayout, ProcessRefusal, SlowStartNotice,
+    StartError, StartWatchdog, Stopped, host, layouts, slow_start_notice, start_watchdog,
 };
 use topo::Topology;
 
@@ -43,8 +43,10 @@ use crate::watchdog::{FIRST_SPEAKS, Watchdog};
 /// How long processes wait for each other before the run, when no `--timeout` is given.
 const STARTING: Duration = Duration::from_secs(120);
 /// What is said where MPI does not start.
-const NO_MPI: [&str; 2] =
-    ["MPI did not start", "a process of the launch is missing, or this MPI and this launcher do not belong together"];
+const NO_MPI: [&str; 2] = [
+    "MPI did not start",
+    "a process of the launch is missing, or this MPI and this launcher do not belong together",
+];
 /// How long others have to hear their code and leave before the first one ends all.
 const OTHERS_LEAVE: Duration = Duration::from_millis(250);
 /// How long MPI_Abort may take before this process ends by itself.
@@ -81,8 +83,11 @@ pub fn run(args: &PingPongOptions, launch: &Launch, desk: Desk) -> Result<Exit, 
     let started = start(launch, limit, None, say, &mut |library| {
         if launch.speaks() {
             witness = StartWatchdog::set(&start_watchdog::sentence(launch, library), Stdio::inherit());
-            patience =
-                SlowStartNotice::begin(slow_start_notice::LONG, slow_start_notice::sentence(launch, library), say);
+            patience = SlowStartNotice::begin(
+                slow_start_notice::LONG,
+                slow_start_notice::sentence(launch, library),
+                say,
+            );
         }
     });
     patience.into_iter().for_each(SlowStartNotice::end);
@@ -111,7 +116,8 @@ pub fn run(args: &PingPongOptions, launch: &Launch, desk: Desk) -> Result<Exit, 
         let code = ended.as_ref().map_or_else(|fault| fault.exit, |exit| *exit).code();
         unread_output::await_readers();
         thread::sleep(OTHERS_LEAVE);
-        // Those who can have heard their code have left by now; whoever hangs is ended. MPI_Abort may end this process by `exit`, and so wait for a thread that hangs.
+        // Those who can have heard their code have left by now; whoever hangs is ended. MPI_Abort may end
+        // this process by `exit`, and so wait for a thread that hangs.
         let exit = Exit::from_code(code);
         let limit = thread::Builder::new().name("abort".to_owned()).spawn(move || {
             thread::sleep(ABORTS);
@@ -122,7 +128,8 @@ pub fn run(args: &PingPongOptions, launch: &Launch, desk: Desk) -> Result<Exit, 
         }
         ending::at_once(exit);
     } else {
-        // The first one has yet to say why, and to end the others: a launcher that ends all as soon as one ends would end it before.
+        // The first one has yet to say why, and to end the others: a launcher that ends all as soon as one
+        // ends would end it before.
         thread::sleep(FIRST_SPEAKS);
         // MPI was not left: its exit handlers may wait for those who are gone.
         engine::abandon();
@@ -132,11 +139,16 @@ pub fn run(args: &PingPongOptions, launch: &Launch, desk: Desk) -> Result<Exit, 
 
 /// A fault that every process of the launch has before they can talk, told by one of them.
 ///
-/// The first one tells it. The others wait, because mpirun ends all processes as soon as one leaves with a code, and what the first one has to say would
-/// be lost. Who is still there afterwards has a first one that is late, and tells it too; under launchers that end nobody it would be told by
-/// all. Variables that were inherited, with no launcher to be seen, come with no first one: told at once.
+/// The first one tells it. The others wait, because mpirun ends all processes as soon as one leaves with a
+/// code, and what the first one has to say would be lost. Who is still there afterwards has a first one that
+/// is late, and tells it too; under launchers that end nobody it would be told by all. Variables that were
+/// inherited, with no launcher to be seen, come with no first one: told at once.
 pub fn said_once(fault: Fault, launch: &Launch) -> Fault {
-    if first_has_spoken(launch) && launch.launcher != Launcher::Mpirun { Fault::silent(fault.exit) } else { fault }
+    if first_has_spoken(launch) && launch.launcher != Launcher::Mpirun {
+        Fault::silent(fault.exit)
+    } else {
+        fault
+    }
 }
 
 /// Gives the first process time to say why it leaves; whether there is a first one beside this.
@@ -148,11 +160,12 @@ fn first_has_spoken(launch: &Launch) -> bool {
     is_other
 }
 
-/// Starts MPI, and ends the process where it does not start in time. `starting` is told of the library before.
+/// Starts MPI, and ends the process where it does not start in time. `starting` is told of the library
+/// before.
 ///
 /// # Errors
-/// There is no plug-in, or it does not fit the launch: [`said_once`]. MPI does not start, which may be one process's trouble: who is still there tells it, and who is not was
-/// ended by the first one's end.
+/// There is no plug-in, or it does not fit the launch: [`said_once`]. MPI does not start, which may be one
+/// process's trouble: who is still there tells it, and who is not was ended by the first one's end.
 pub fn start(
     launch: &Launch,
     limit: Duration,
@@ -299,10 +312,16 @@ struct Ready {
 }
 
 /// The steps before the run, each taken by all processes or by none.
-fn assemble(args: &PingPongOptions, launch: &Launch, agreement: &mut Agreement, desk: &Desk) -> Result<Ready, Fault> {
+fn assemble(
+    args: &PingPongOptions,
+    launch: &Launch,
+    agreement: &mut Agreement,
+    desk: &Desk,
+) -> Result<Ready, Fault> {
     let place = agreement.place();
     let prepared = prepare(args, place, desk);
-    let handshake = prepared.as_ref().map(|p| introduced(place, p, &desk.origin)).map_err(ProcessRefusal::from);
+    let handshake =
+        prepared.as_ref().map(|p| introduced(place, p, &desk.origin)).map_err(ProcessRefusal::from);
     let layout: LaunchLayout = agreement.agree(handshake, |all| layouts(all).map_err(Fault::usage))?;
     let prepared = prepared?;
 
@@ -312,8 +331,10 @@ fn assemble(args: &PingPongOptions, launch: &Launch, agreement: &mut Agreement, 
     let signals = Signals::catch()?;
     let part = planned.as_ref().map_err(ProcessRefusal::from).and_then(|(plan, _)| {
         let Prepared { topology, found, .. } = &prepared;
-        let local = Local { topology, found, machine: &machine, timer, plan, node: place.node, hosts: &layout.hosts };
-        let none = || ProcessRefusal::from(&Fault::new(Exit::NoResult, "the platform has no such device any more"));
+        let local =
+            Local { topology, found, machine: &machine, timer, plan, node: place.node, hosts: &layout.hosts };
+        let none =
+            || ProcessRefusal::from(&Fault::new(Exit::NoResult, "the platform has no such device any more"));
         local.parts(&[place.rank]).pop().ok_or_else(none)
     });
     let mut parts = Vec::new();
@@ -324,7 +345,8 @@ fn assemble(args: &PingPongOptions, launch: &Launch, agreement: &mut Agreement, 
     let (plan, config) = planned?;
 
     let deadline: Deadline = agreement.deadline();
-    let met = Processes::rendezvous(agreement.comm(), deadline).map_err(|error| Fault::new(Exit::NoResult, error));
+    let met =
+        Processes::rendezvous(agreement.comm(), deadline).map_err(|error| Fault::new(Exit::NoResult, error));
     agreement.agree(met.as_ref().map(|_| ()).map_err(ProcessRefusal::from), Ok::<_, Stopped>)?;
     Ok(Ready { prepared, layout, plan, config, parts, group: met?, machine, timer, signals })
 }
@@ -355,8 +377,12 @@ fn planned(
         not_in_cgroup: launch.launcher.facts().widens_cpuset.to_owned(),
         hidden_device: launch.launcher.facts().shows_devices.to_owned(),
     };
-    let asked =
-        NodeRequest { cpus: args.cpus.clone(), gpus: args.measuring.gpus.clone(), membind: args.membind, remedies };
+    let asked = NodeRequest {
+        cpus: args.cpus.clone(),
+        gpus: args.measuring.gpus.clone(),
+        membind: args.membind,
+        remedies,
+    };
     let mut plan =
         placement::plan_node(&prepared.topology, &layout.members(), &asked).map_err(|error| match error {
             NodePlanError::Selection(SelectionError::Absent { .. }) => Fault::new(Exit::Absent, error),

@@ -1,28 +1,39 @@
-//! The measurements of numabench as a library: options without a command line, a plan that can be printed, a run, a document.
+//! The measurements of numabench as a library: options without a command line, a plan that can be printed, a
+//! run, a document.
 //!
 //! ```text
 //! options ─► Measurement ─► Outline (no driver is touched)
 //!                       └─► Experiment (engine cases, and where each figure stands) ─► run ─► Document
 //! ```
 //!
-//! * `options` what is asked for; `driver` the steps that every measurement takes; `experiment` what all of them are made of: a suite of the engine and,
-//!   for each of its figures, the case and the place in the document; `outline` the plan of one;
+//! * `options` what is asked for; `driver` the steps that every measurement takes; `experiment` what all of
+//!   them are made of: a suite of the engine and, for each of its figures, the case and the place in the
+//!   document; `outline` the plan of one;
 //! * `matrix`, `latency`, `peer`, `sweep`, `contend`, `suite`, `groups` the kinds of measurement, made of
-//!   * `gpu_matrix`, `gpu_loads`, `core_pairs`, `peers`, `memory_matrix`: rows, devices, sizes and who is at it at once; `memory_range` how long ranges must be;
-//!   * `gpu_places` rows or cores with the GPUs that each measures, `row_threads` rows of threads with the memory of nodes; `matrix_parts` their rows and columns;
-//!   * `reach` which GPUs reach each other's memory, `peer_copies` which copies `peers` makes of how many GPUs, `peer_tables` how they stand in rows and columns;
+//!   * `gpu_matrix`, `gpu_loads`, `core_pairs`, `peers`, `memory_matrix`: rows, devices, sizes and who is at
+//!     it at once; `memory_range` how long ranges must be;
+//!   * `gpu_places` rows or cores with the GPUs that each measures, `row_threads` rows of threads with the
+//!     memory of nodes; `matrix_parts` their rows and columns;
+//!   * `reach` which GPUs reach each other's memory, `peer_copies` which copies `peers` makes of how many
+//!     GPUs, `peer_tables` how they stand in rows and columns;
 //!   * `gpu_groups` what GPUs lose together, in two experiments, whose documents `appended` makes one;
-//!   * `beside` copies and CPU traffic at once, `loaded` loads and CPU traffic at once (in the steps of `traffic_step`), `merged` several as one;
+//!   * `beside` copies and CPU traffic at once, `loaded` loads and CPU traffic at once (in the steps of
+//!     `traffic_step`), `merged` several as one;
 //! * `computing` kernels that compute, by GPUs (`gpu_kernels`) or by the cores of nodes (`thread_kernels`);
 //! * `bandwidth_check` whether GPUs copy as those of their kind do, by short runs of processes of their own;
 //! * `fastest_placement` which placement of ranks is the fastest, by `place`'s turns;
-//! * `fleet` a measurement on each node of a launch, and all nodes beside each other (`fleet_record` what each leaves for the first);
+//! * `fleet` a measurement on each node of a launch, and all nodes beside each other (`fleet_record` what
+//!   each leaves for the first);
 //! * `for_one_platform` options that say something of GPUs only, or only of cores;
-//! * `ping_pong` copies under a chosen placement, `launched` the same by a launch's processes; `supervised` ranks that may be lost, whose measurements other crates make;
-//! * `document` fills the schema, `journal` keeps it between passes, `observer` is told how far a run is, `time_left` how long it will go on;
+//! * `ping_pong` copies under a chosen placement, `launched` the same by a launch's processes; `supervised`
+//!   ranks that may be lost, whose measurements other crates make;
+//! * `document` fills the schema, `journal` keeps it between passes, `observer` is told how far a run is,
+//!   `time_left` how long it will go on;
 //! * `here` what is known before a run; `documents` what others wrote, from files and folders;
-//! * `backends` which platform drives the devices; `config` where defaults are filled in, `settings` what was asked in the words of documents; `budget` whether the memory is there;
-//! * `signals`, `watchdog` what ends a run early; `exit` and `fault` how it ended, `refusal` what other crates refuse, `ending` how the process ends, `unread_output` what a launcher has to read before;
+//! * `backends` which platform drives the devices; `config` where defaults are filled in, `settings` what was
+//!   asked in the words of documents; `budget` whether the memory is there;
+//! * `signals`, `watchdog` what ends a run early; `exit` and `fault` how it ended, `refusal` what other
+//!   crates refuse, `ending` how the process ends, `unread_output` what a launcher has to read before;
 //! * `scratch` a folder for what only this process reads.
 
 pub mod appended;

@@ -1,9 +1,11 @@
-//! Loaded latency: how long a load takes one core of each row while other cores read, write or copy memory of the same node, at a rate that is stepped
-//! from none to all they can; what Intel's Memory Latency Checker prints with `--loaded_latency`.
+//! Loaded latency: how long a load takes one core of each row while other cores read, write or copy memory of
+//! the same node, at a rate that is stepped from none to all they can; what Intel's Memory Latency Checker
+//! prints with `--loaded_latency`.
 //!
-//! Two suites of the engine as one: loads by one core, and traffic by the others, at once. What all traffic comes to is measured ahead, by a short run that
-//! is no part of the result: the steps between are tenths of it, each made by pauses between bursts. A step says what was asked; the traffic of its point is
-//! what was measured beside the loads.
+//! Two suites of the engine as one: loads by one core, and traffic by the others, at once. What all traffic
+//! comes to is measured ahead, by a short run that is no part of the result: the steps between are tenths of
+//! it, each made by pauses between bursts. A step says what was asked; the traffic of its point is what was
+//! measured beside the loads.
 //!
 //! The run ahead has six blocks; with none and all there are eleven points, interleaved.
 
@@ -64,8 +66,14 @@ impl Loaded {
     /// The curves of these rows.
     ///
     /// # Errors
-    /// No row has a core for the loads and another one for traffic, a PU that was named cannot be used, or there is too little memory.
-    pub fn new(args: &LatencyOptions, traffic: Access, topology: &Topology, rows: Vec<Row>) -> Result<Self, Fault> {
+    /// No row has a core for the loads and another one for traffic, a PU that was named cannot be used, or
+    /// there is too little memory.
+    pub fn new(
+        args: &LatencyOptions,
+        traffic: Access,
+        topology: &Topology,
+        rows: Vec<Row>,
+    ) -> Result<Self, Fault> {
         if let Some(named) = &args.beside_cpus {
             allowed(topology, named)?;
         }
@@ -81,8 +89,8 @@ impl Loaded {
         if curves.is_empty() {
             let why = rows.iter().find_map(|row| row.place.as_ref().err()).map_or("", String::as_str);
             let text = format!(
-                "loads beside traffic need two PUs of this node: {why}; this process may use PUs {}: start it where it may use more, or name \
-                 PUs with --beside-cpus",
+                "loads beside traffic need two PUs of this node: {why}; this process may use PUs {}: start \
+                 it where it may use more, or name PUs with --beside-cpus",
                 topology.allowed.pus
             );
             return Err(Fault::usage(text));
@@ -90,9 +98,9 @@ impl Loaded {
         let measuring = config::measuring(&args.measuring);
         let chased = args.range.unwrap_or_else(|| memory_range::chased(topology, curves.len()));
         let all = curves.iter().map(|curve| curve.traffic.len()).sum();
-        let streamed = args
-            .range
-            .unwrap_or_else(|| memory_range::streamed(topology, curves.iter().map(|curve| &curve.traffic[..]), all));
+        let streamed = args.range.unwrap_or_else(|| {
+            memory_range::streamed(topology, curves.iter().map(|curve| &curve.traffic[..]), all)
+        });
         let mut loaded = Self {
             traffic,
             rows,
@@ -117,7 +125,8 @@ impl Loaded {
         let needs = needs.map(|node| (node, loads.bytes_on(node) + traffic.bytes_on(node)));
         fits_on(topology, needs, |bytes| {
             format!(
-                "the ranges of loads and traffic there need {bytes}; ask for a smaller --range or fewer --beside-cpus"
+                "the ranges of loads and traffic there need {bytes}; ask for a smaller --range or fewer \
+                 --beside-cpus"
             )
         })
     }
@@ -141,7 +150,8 @@ impl Loaded {
         };
         let curves: Vec<String> = self.curves.iter().map(of).collect();
         format!(
-            "load latency over {} beside {} traffic over {} a thread, from none to all in tenths; {}; {} points",
+            "load latency over {} beside {} traffic over {} a thread, from none to all in tenths; {}; {} \
+             points",
             size(self.chased),
             self.traffic.name(),
             size(self.streamed),
@@ -221,7 +231,8 @@ impl Loaded {
         self.curves.iter().enumerate().map(of).collect()
     }
 
-    /// The experiment; `full`: what all traffic of each curve comes to, bytes/s. Where that is not known there are no steps between.
+    /// The experiment; `full`: what all traffic of each curve comes to, bytes/s. Where that is not known
+    /// there are no steps between.
     pub fn experiment(self, topology: &Topology, full: &[Option<f64>]) -> Experiment {
         let burst = BURST_BYTES as f64 * if self.traffic == Access::Copy { 2.0 } else { 1.0 };
         let paced = |(number, curve): (usize, &Curve)| -> Vec<(TrafficStep, Pace)> {
@@ -230,7 +241,8 @@ impl Loaded {
             TrafficStep::all().into_iter().filter_map(with).collect()
         };
         let steps: Vec<Vec<(TrafficStep, Pace)>> = self.curves.iter().enumerate().map(paced).collect();
-        let paces: Vec<Vec<Pace>> = steps.iter().map(|steps| steps.iter().map(|(_, pace)| *pace).collect()).collect();
+        let paces: Vec<Vec<Pace>> =
+            steps.iter().map(|steps| steps.iter().map(|(_, pace)| *pace).collect()).collect();
         let loaders = self.curves.len();
         let mut joined = Joined::without_cases(vec![
             (Arc::new(self.loads()) as Arc<dyn Suite>, loaders),
@@ -269,7 +281,9 @@ impl Loaded {
             matrices.push(self.matrix(number, first, &named));
         }
         let mut workers = self.loaders();
-        workers.extend(self.threads().iter().map(|thread| Worker { rank: thread.rank + loaders, pu: thread.pu }));
+        workers.extend(
+            self.threads().iter().map(|thread| Worker { rank: thread.rank + loaders, pu: thread.pu }),
+        );
         Experiment {
             known: Beforehand::default(),
             command: "latency",

@@ -48,5 +48,8 @@ pub(crate) fn node_column(name: String, node: u32, ranks: IdSet) -> MatrixColumn
 
 /// The fault of a measurement of GPUs that has no place.
 pub(crate) fn no_row() -> Fault {
-    Fault::new(Exit::NoResult, "no row can be measured: this process may use no memory, or there is no device")
+    Fault::new(
+        Exit::NoResult,
+        "no row can be measured: this process may use no memory, or there is no device",
+    )
 }

@@ -1,8 +1,8 @@
-//! Nodes against nodes where no GPU takes part: how fast the cores of each read (write, copy) the memory of each, and how long a load takes; what
-//! Intel's Memory Latency Checker prints.
+//! Nodes against nodes where no GPU takes part: how fast the cores of each read (write, copy) the memory of
+//! each, and how long a load takes; what Intel's Memory Latency Checker prints.
 //!
-//! Each thread is a rank of the engine on a core of its own; those of a row are at it at once and their rates are added up. Loads are one
-//! thread's.
+//! Each thread is a rank of the engine on a core of its own; those of a row are at it at once and their rates
+//! are added up. Loads are one thread's.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,7 +37,12 @@ impl MemoryMatrix {
     ///
     /// # Errors
     /// Nothing can be measured, or there is too little memory for it.
-    pub fn new(args: &MatrixOptions, topology: &Topology, rows: Vec<Row>, nodes: Vec<u32>) -> Result<Self, Fault> {
+    pub fn new(
+        args: &MatrixOptions,
+        topology: &Topology,
+        rows: Vec<Row>,
+        nodes: Vec<u32>,
+    ) -> Result<Self, Fault> {
         let mut matrix = Self {
             threads: RowThreads::new(rows, nodes, args.threads)?,
             cases: Vec::new(),
@@ -101,7 +106,10 @@ impl MemoryMatrix {
         let suite = self.suite(topology);
         let needs = self.threads.nodes.iter().map(|node| (*node, suite.bytes_on(*node)));
         fits_on(topology, needs, |bytes| {
-            format!("the ranges that are measured there need {bytes}; ask for a smaller --range or fewer --threads")
+            format!(
+                "the ranges that are measured there need {bytes}; ask for a smaller --range or fewer \
+                 --threads"
+            )
         })
     }
 
@@ -109,7 +117,10 @@ impl MemoryMatrix {
     pub fn bytes_a_thread(&self) -> u64 {
         let largest = |is_chain: bool| {
             let cases = self.cases.iter().filter(|case| (case.access == Access::Load) == is_chain);
-            cases.map(|case| case.bytes as u64 * if case.access == Access::Copy { 2 } else { 1 }).max().unwrap_or(0)
+            cases
+                .map(|case| case.bytes as u64 * if case.access == Access::Copy { 2 } else { 1 })
+                .max()
+                .unwrap_or(0)
         };
         largest(true) + largest(false)
     }

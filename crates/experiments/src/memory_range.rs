@@ -22,7 +22,8 @@ const CHASE_BYTES: u64 = 128 * MIB;
 pub const COPY_BYTES: u64 = 128 * MIB;
 /// A copy is a multiple of this.
 const COPY_STEP: u64 = 32 * MIB;
-/// So many times the L3: in random order or one word after the other, what is left of the last turn is then gone.
+/// So many times the L3: in random order or one word after the other, what is left of the last turn is then
+/// gone.
 pub const TIMES_L3: u64 = 4;
 /// The part of a node's memory that all ranges on it may take; copies have two or three each.
 const PART: u64 = 8;
@@ -35,7 +36,8 @@ fn largest_l3(topology: &Topology) -> u64 {
 /// What each of so many ranges can have on the node with the least memory, where all nodes share what the
 /// limit of this process allows.
 fn room(topology: &Topology, ranges: usize) -> u64 {
-    let host = || topology.nodes.iter().filter(|node| matches!(node.kind, NodeKind::Normal | NodeKind::MemoryOnly));
+    let host =
+        || topology.nodes.iter().filter(|node| matches!(node.kind, NodeKind::Normal | NodeKind::MemoryOnly));
     let least = host().map(|node| node.total_bytes).filter(|bytes| *bytes > 0).min().unwrap_or(u64::MAX);
     let allowed = host().filter(|node| node.allowed).count().max(1) as u64;
     let limit = topology.allowed.memory_limit().map_or(u64::MAX, |limit| limit.bytes / allowed);
@@ -82,7 +84,9 @@ pub fn copied(topology: &Topology, ranks: usize) -> u64 {
 /// Exit 2 for more than this machine can address.
 pub fn whole(bytes: u64, line: usize) -> Result<usize, Fault> {
     let whole = usize::try_from(bytes).ok().and_then(|bytes| bytes.checked_next_multiple_of(line));
-    whole.ok_or_else(|| Fault::usage(format!("--range: {} are more than this machine can address", size(bytes))))
+    whole.ok_or_else(|| {
+        Fault::usage(format!("--range: {} are more than this machine can address", size(bytes)))
+    })
 }
 
 /// The range of a chase in whole lines, of which there can be so many.
@@ -115,7 +119,8 @@ mod tests {
         let mut topology = topo::read().expect("this machine");
         topology.nodes.truncate(1);
         topology.nodes[0].total_bytes = memory;
-        let l3s = (0..4).map(|at| L3 { os_index: None, size_bytes: Some(l3), pus: (at * 4..at * 4 + 4).collect() });
+        let l3s =
+            (0..4).map(|at| L3 { os_index: None, size_bytes: Some(l3), pus: (at * 4..at * 4 + 4).collect() });
         topology.l3s = l3s.collect();
         topology.allowed.memory_limits = Vec::new();
         topology
@@ -136,14 +141,22 @@ mod tests {
     fn where_memory_is_short_a_range_is_a_power_of_two() {
         for memory in [GIB, GIB + 300 * MIB, 2 * GIB - 1] {
             let topology = machine(memory, 480 * MIB);
-            assert_eq!([streamed(&topology, [&[0][..]], 1), chased(&topology, 1)], [128 * MIB; 2], "{memory}");
+            assert_eq!(
+                [streamed(&topology, [&[0][..]], 1), chased(&topology, 1)],
+                [128 * MIB; 2],
+                "{memory}"
+            );
         }
     }
 
     #[test]
     fn the_limit_of_the_job_counts_as_the_machines_memory() {
         let mut topology = machine(64 * GIB, 480 * MIB);
-        topology.allowed.memory_limits.push(MemoryLimit { bytes: 4 * GIB, used_bytes: None, source: String::new() });
+        topology.allowed.memory_limits.push(MemoryLimit {
+            bytes: 4 * GIB,
+            used_bytes: None,
+            source: String::new(),
+        });
         assert_eq!(chased(&topology, 1), 512 * MIB);
         assert_eq!(copied(&topology, 2), 256 * MIB);
     }

@@ -1,4 +1,5 @@
-//! Several experiments as one run with one document: their cases interleaved, their figures under one list of ranks.
+//! Several experiments as one run with one document: their cases interleaved, their figures under one list of
+//! ranks.
 
 use std::sync::Arc;
 
@@ -18,13 +19,15 @@ pub fn merged(command: &'static str, parts: Vec<Experiment>) -> Option<Experimen
         let first_rank = joined.first_rank(number);
         let all = all.get_or_insert_with(|| empty(command, &part));
         let first_place = all.places.ranks.len();
-        all.workers.extend(part.workers.iter().map(|worker| Worker { rank: worker.rank + first_rank, ..*worker }));
+        all.workers
+            .extend(part.workers.iter().map(|worker| Worker { rank: worker.rank + first_rank, ..*worker }));
         let moved = |place: RankPlan| RankPlan { rank: place.rank + first_place, ..place };
         all.places.ranks.extend(part.places.ranks.into_iter().map(moved));
         all.places.notes.extend(part.places.notes);
         for CaseMapping { at, case, places } in part.figures.mappings {
             let Some(at) = joined.number((number, at)) else { continue };
-            let places = places.into_iter().map(|(rank, place)| (rank + first_rank, place + first_place)).collect();
+            let places =
+                places.into_iter().map(|(rank, place)| (rank + first_rank, place + first_place)).collect();
             all.figures.add(at, part.figures.cases[case].clone(), places);
         }
         all.matrices.extend(part.matrices.into_iter().map(|matrix| moved_by(matrix, first_place as u32)));

@@ -1,4 +1,5 @@
-//! Memory whose pages go to whoever touches them, managed by the driver or the system's own: what the first touch costs the GPU and the core, what later ones do, and a prefetch.
+//! Memory whose pages go to whoever touches them, managed by the driver or the system's own: what the first
+//! touch costs the GPU and the core, what later ones do, and a prefetch.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -52,22 +53,28 @@ impl MovingOptions {
         let refused = |why: &str| Err(Fault::usage(why.to_owned()));
         if memory.iter().any(|kind| !kind.moves()) {
             return refused(
-                "managed and system memory are touched, and other kinds copied: ask for them in runs of their own",
+                "managed and system memory are touched, and other kinds copied: ask for them in runs of \
+                 their own",
             );
         }
         if with.measuring.reps.is_some() {
             return refused(
-                "--memory managed and system: each block is one round; leave out --reps, or limit the time with --max-time",
+                "--memory managed and system: each block is one round; leave out --reps, or limit the time \
+                 with --max-time",
             );
         }
         if !with.measuring.verify {
             return refused(
-                "--memory managed and system: what verifies it is what makes its pages move; leave out --no-verify",
+                "--memory managed and system: what verifies it is what makes its pages move; leave out \
+                 --no-verify",
             );
         }
         let grain = kernels::MOVING_GRAIN as u64;
-        if let Some(odd) = with.sizes.iter().flatten().find(|size| **size == 0 || !size.is_multiple_of(grain)) {
-            return Err(Fault::usage(format!("{odd} B is no multiple of {grain} B; ask for --size 1MiB..256MiB")));
+        if let Some(odd) = with.sizes.iter().flatten().find(|size| **size == 0 || !size.is_multiple_of(grain))
+        {
+            return Err(Fault::usage(format!(
+                "{odd} B is no multiple of {grain} B; ask for --size 1MiB..256MiB"
+            )));
         }
         Ok(Some(Self { kinds: config::unique(memory), ..self }))
     }
@@ -78,8 +85,11 @@ impl MovingOptions {
 
     fn touches(&self) -> Vec<Moving> {
         let sides = [(Direction::H2d, Side::Device), (Direction::D2h, Side::Core)];
-        let sides: Vec<Side> =
-            sides.into_iter().filter(|(way, _)| self.directions.contains(way)).map(|(_, side)| side).collect();
+        let sides: Vec<Side> = sides
+            .into_iter()
+            .filter(|(way, _)| self.directions.contains(way))
+            .map(|(_, side)| side)
+            .collect();
         let mut all = Vec::new();
         for kind in self.kinds.iter().copied() {
             for bytes in self.sizes().into_iter().map(|size| size as usize) {
@@ -103,7 +113,8 @@ impl MovingOptions {
         let touches = self.touches();
         if touches.is_empty() {
             return refused(
-                "--memory managed and system: touched by the GPU (--direction h2d) and by the core (d2h); ask for one or both",
+                "--memory managed and system: touched by the GPU (--direction h2d) and by the core (d2h); \
+                 ask for one or both",
             );
         }
         let mut targets = chosen(self.measuring.gpus.as_ref(), available.clone())?;
@@ -114,7 +125,8 @@ impl MovingOptions {
         if self.measuring.gpus.is_none() && self.command == "sweep" {
             targets.truncate(1);
         }
-        let request = Request { cpus: self.cpus.clone(), targets: Some(targets), available, membind: Membind::Local };
+        let request =
+            Request { cpus: self.cpus.clone(), targets: Some(targets), available, membind: Membind::Local };
         let plan = placement::plan(&survey.topology, &request).map_err(Fault::usage)?;
         Ok(Planned { places: GpuPlaces::of_plan(&plan), touches })
     }
@@ -159,7 +171,8 @@ impl Measurement for MovingOptions {
 
     fn experiment(&self, survey: &Survey, found: &FoundPlatform, _: Making) -> Result<Experiment, Fault> {
         let topology = &survey.topology;
-        let planned = self.planned(survey, found.platform.facts().kind, backends::targets(&*found.platform))?;
+        let planned =
+            self.planned(survey, found.platform.facts().kind, backends::targets(&*found.platform))?;
         let Planned { places, touches } = &planned;
         let figures = places.figures(touches.iter().map(|moving| document_case(*moving)));
         let at_all = |moving: &Moving| {

@@ -1,9 +1,10 @@
 //! What is to be measured, as values: the options of every experiment, with the defaults of the command line.
 //!
-//! A command line, a test or another program fills them in; nothing here knows how they were typed. Kinds of memory, directions and clocks are those of
-//! the crates that carry them out.
+//! A command line, a test or another program fills them in; nothing here knows how they were typed. Kinds of
+//! memory, directions and clocks are those of the crates that carry them out.
 //!
-//! Just over 400 lines because each measurement’s options, with their defaults, stand beside the others: what a library user fills in is one page.
+//! Some 420 lines because each measurement’s options, with their defaults, stand beside the others: what
+//! a library user fills in is one page.
 
 use std::time::Duration;
 
@@ -63,7 +64,8 @@ pub struct Measuring {
     pub huge_pages: bool,
     /// So many rounds a case; without it, blocks are measured until the interval is narrow.
     pub reps: Option<u64>,
-    /// Until the 95 % interval is within this part of the figure to either side, however long that takes; without it ± 1 %, where that is soon.
+    /// Until the 95 % interval is within this part of the figure to either side, however long that takes;
+    /// without it ± 1 %, where that is soon.
     pub precision: Option<f64>,
     /// No further pass begins after this time of measuring.
     pub max_time: Option<Duration>,
@@ -186,7 +188,8 @@ pub enum Between {
     Gpus,
 }
 
-/// Kernels that compute, between the memory of each row and each GPU, or on the cores of each row with the memory of each node.
+/// Kernels that compute, between the memory of each row and each GPU, or on the cores of each row with the
+/// memory of each node.
 #[derive(Clone, Debug)]
 pub struct ComputingOptions {
     /// The kernels; all of them where none is named.
@@ -199,7 +202,8 @@ pub struct ComputingOptions {
     pub iterations: u32,
     /// What a row is.
     pub rows: RowsBy,
-    /// Threads of a row that compute at once, where no GPU takes part; one on each core where no number is given.
+    /// Threads of a row that compute at once, where no GPU takes part; one on each core where no number is
+    /// given.
     pub threads: Option<usize>,
     /// What every measurement has.
     pub measuring: Measuring,
@@ -244,7 +248,8 @@ pub enum GpuPairs {
     /// Every two, one way and both ways at once, and the smallest copy.
     #[default]
     All,
-    /// Each with the next one, one way: every GPU sends once and receives once, in a time that grows with their number and not with its square.
+    /// Each with the next one, one way: every GPU sends once and receives once, in a time that grows with
+    /// their number and not with its square.
     Ring,
     /// None: only within each GPU's memory.
     None,
@@ -253,7 +258,8 @@ pub enum GpuPairs {
 /// Copies between the memory of every two GPUs and within each.
 #[derive(Clone, Debug)]
 pub struct PeerOptions {
-    /// The size of one copy, bytes; 512 MiB where none is given, or an eighth of a GPU's memory where that is less.
+    /// The size of one copy, bytes; 512 MiB where none is given, or an eighth of a GPU's memory where that is
+    /// less.
     pub size: Option<u64>,
     /// Which pairs of GPUs.
     pub pairs: GpuPairs,

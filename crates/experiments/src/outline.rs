@@ -45,7 +45,8 @@ pub(crate) fn engine_and_clock(config: &RunConfig) -> String {
 pub(crate) fn how(args: &Measuring) -> Vec<String> {
     let default = Measuring::default();
     let rounds = args.reps.map(|reps| format!("{} a case", counted(reps as usize, "round")));
-    let precision = args.precision.map(|part| format!("until intervals are within ± {} %", (part * 1e6).round() / 1e4));
+    let precision =
+        args.precision.map(|part| format!("until intervals are within ± {} %", (part * 1e6).round() / 1e4));
     let seed = (args.seed != default.seed).then(|| format!("seed {}", args.seed));
     let pages = (!args.huge_pages).then(|| "no huge pages".to_owned());
     let verified = (!args.verify).then(|| "nothing verified".to_owned());

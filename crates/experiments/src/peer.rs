@@ -1,4 +1,5 @@
-//! Copies from each GPU's memory to each other's and to its own, one way, both ways at once, all at once, and how long the smallest takes.
+//! Copies from each GPU's memory to each other's and to its own, one way, both ways at once, all at once, and
+//! how long the smallest takes.
 
 use device::PlatformKind;
 use pingpong::device_bytes;
@@ -40,7 +41,12 @@ impl Measurement for PeerOptions {
         })
     }
 
-    fn experiment(&self, survey: &Survey, found: &FoundPlatform, making: Making) -> Result<Experiment, Fault> {
+    fn experiment(
+        &self,
+        survey: &Survey,
+        found: &FoundPlatform,
+        making: Making,
+    ) -> Result<Experiment, Fault> {
         Ok(self.peers(survey, found)?.experiment(self, &survey.topology, found, making.reached))
     }
 

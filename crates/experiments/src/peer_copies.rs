@@ -1,10 +1,12 @@
-//! Which copies `numabench peer` makes between so many GPUs, who drives each, and its place in the document. Pure.
+//! Which copies `numabench peer` makes between so many GPUs, who drives each, and its place in the document.
+//! Pure.
 //!
-//! Places are numbered: every pair, then every GPU with itself, then, for copies from one GPU to all others, every pair once more, because
-//! there the destination's thread drives it and a place has one PU.
+//! Places are numbered: every pair, then every GPU with itself, then, for copies from one GPU to all others,
+//! every pair once more, because there the destination's thread drives it and a place has one PU.
 //!
-//! nvbandwidth's cases of the same copies by the same GPU (each also `_sm`): all to one is its `all_to_one_write_ce` with `--by source` and
-//! `one_to_all_read_ce` with `--by destination`; one to all is `one_to_all_write_ce` and `all_to_one_read_ce`. A copy within a GPU counts each byte once, as
+//! nvbandwidth's cases of the same copies by the same GPU (each also `_sm`): all to one is its
+//! `all_to_one_write_ce` with `--by source` and `one_to_all_read_ce` with `--by destination`; one to all is
+//! `one_to_all_write_ce` and `all_to_one_read_ce`. A copy within a GPU counts each byte once, as
 //! `device_local_copy` does; CUDA's p2pBandwidthLatencyTest prints twice that.
 
 /// One copy, by the numbers of the GPUs.
@@ -41,10 +43,13 @@ pub fn all_to_one(gpus: usize) -> Vec<Vec<OneCopy>> {
 pub fn one_to_all(gpus: usize) -> Vec<Vec<OneCopy>> {
     let first = pairs(gpus).len() + gpus;
     let driven = |copy: OneCopy| OneCopy { rank: copy.to, place: first + copy.place, ..copy };
-    (0..gpus).map(|one| pairs(gpus).into_iter().filter(|copy| copy.from == one).map(driven).collect()).collect()
+    (0..gpus)
+        .map(|one| pairs(gpus).into_iter().filter(|copy| copy.from == one).map(driven).collect())
+        .collect()
 }
 
-/// One copy of each place, in order; those after the pairs and the GPUs themselves only with copies of `all` at once.
+/// One copy of each place, in order; those after the pairs and the GPUs themselves only with copies of `all`
+/// at once.
 pub fn every(gpus: usize, all: bool) -> Vec<OneCopy> {
     let again = if all { one_to_all(gpus).concat() } else { Vec::new() };
     [pairs(gpus), local(gpus), again].concat()
@@ -64,7 +69,11 @@ mod tests {
             for at_once in [all_to_one(gpus), one_to_all(gpus)].concat() {
                 let ranks: BTreeSet<usize> = at_once.iter().map(|copy| copy.rank).collect();
                 assert_eq!((at_once.len(), ranks.len()), (gpus - 1, gpus - 1));
-                assert!(at_once.iter().all(|copy| copy.from != copy.to && [copy.from, copy.to].contains(&copy.rank)));
+                assert!(
+                    at_once
+                        .iter()
+                        .all(|copy| copy.from != copy.to && [copy.from, copy.to].contains(&copy.rank))
+                );
                 assert!(at_once.iter().all(|copy| places[copy.place] == *copy), "{at_once:?}");
             }
         }

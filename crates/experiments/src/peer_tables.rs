@@ -1,7 +1,8 @@
-//! The tables of `numabench peer`: which copies are alone and which at once, and where each stands in rows and columns of GPUs.
+//! The tables of `numabench peer`: which copies are alone and which at once, and where each stands in rows
+//! and columns of GPUs.
 //!
-//! The copies of a table are a group of the document's cases. Copies of all at once are [`Compares::Together`]: a row is one GPU with all others, and
-//! has a sum.
+//! The copies of a table are a group of the document's cases. Copies of all at once are
+//! [`Compares::Together`]: a row is one GPU with all others, and has a sum.
 
 use std::collections::BTreeSet;
 
@@ -89,7 +90,12 @@ impl MadeBy {
 
 /// The tables of copies between so many GPUs, made so; those of `all` at once without the pairs that are
 /// `out_of_reach`.
-pub fn tables(gpus: usize, made: MadeBy, all: bool, out_of_reach: &BTreeSet<(usize, usize)>) -> Vec<PeerTable> {
+pub fn tables(
+    gpus: usize,
+    made: MadeBy,
+    all: bool,
+    out_of_reach: &BTreeSet<(usize, usize)>,
+) -> Vec<PeerTable> {
     let (pairs, how) = (pairs(gpus), made.words());
     let title = |what: &str| format!("GPU to GPU{how}, {what}");
     let alone = |copies: Vec<OneCopy>| copies.into_iter().map(|copy| vec![copy]).collect();

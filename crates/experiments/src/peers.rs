@@ -1,8 +1,10 @@
-//! GPUs against GPUs: the rate from each one's memory to each other's and to its own, one way, both ways at once, and where asked all at once; the
-//! time of the smallest copy; and how long a load of another one's memory takes.
+//! GPUs against GPUs: the rate from each one's memory to each other's and to its own, one way, both ways at
+//! once, and where asked all at once; the time of the smallest copy; and how long a load of another one's
+//! memory takes.
 //!
-//! A rank of the engine is a GPU: one thread on the core that the plan gives it, which queues the copies; a place of the document is a copy
-//! (`peer_copies`). Loads are those of another rank on the same core (`engine::Joined`): there the first of a pair loads, from the second.
+//! A rank of the engine is a GPU: one thread on the core that the plan gives it, which queues the copies; a
+//! place of the document is a copy (`peer_copies`). Loads are those of another rank on the same core
+//! (`engine::Joined`): there the first of a pair loads, from the second.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -28,7 +30,8 @@ use crate::reach::{Reach, Reached};
 use crate::settings;
 use crate::watchdog::OPENS;
 
-/// The size of a copy where none is asked for: with what it writes twice as much, four times the L2 of the GPUs of today (B200: 126 MB) and of their last cache (MI300X: 256 MB).
+/// The size of a copy where none is asked for: with what it writes twice as much, four times the L2 of the
+/// GPUs of today (B200: 126 MB) and of their last cache (MI300X: 256 MB).
 pub const SIZE: u64 = 512 << 20;
 /// The smallest copy, whose time is the latency.
 const SMALLEST: usize = 4;
@@ -63,7 +66,8 @@ impl Peers {
         available: Vec<Target>,
     ) -> Result<Self, Fault> {
         let size = usize::try_from(args.size.unwrap_or(SIZE)).map_err(Fault::usage)?;
-        let request = Request { cpus: None, targets: Some(targets.clone()), available, membind: Membind::Local };
+        let request =
+            Request { cpus: None, targets: Some(targets.clone()), available, membind: Membind::Local };
         let plan = placement::plan(topology, &request).map_err(Fault::usage)?;
         let mut engine = config::measuring(&args.measuring).engine();
         let gpus = targets.len();
@@ -135,8 +139,12 @@ impl Peers {
         let [size, smallest] = self.sizes;
         let by_kernel = self.by == CopyBy::Kernel;
         let none = BTreeSet::new();
-        let mut tables =
-            tables(gpus, MadeBy { end: self.end, by: self.by }, self.all, if by_kernel { &self.staged } else { &none });
+        let mut tables = tables(
+            gpus,
+            MadeBy { end: self.end, by: self.by },
+            self.all,
+            if by_kernel { &self.staged } else { &none },
+        );
         let is_asked = |copy: &OneCopy| match self.which {
             GpuPairs::All => true,
             GpuPairs::Ring => copy.from == copy.to || copy.to == (copy.from + 1) % gpus,
@@ -147,8 +155,11 @@ impl Peers {
             tables.retain(|table| table.group == one_way);
             tables.iter_mut().for_each(|table| table.cases.retain(|copies| copies.iter().all(is_asked)));
         }
-        let copy =
-            |one: &OneCopy| PeerCopy { rank: one.rank, from: self.targets[one.from].id, to: self.targets[one.to].id };
+        let copy = |one: &OneCopy| PeerCopy {
+            rank: one.rank,
+            from: self.targets[one.from].id,
+            to: self.targets[one.to].id,
+        };
         let (mut cases, mut figures) = (Vec::new(), CaseMap::default());
         let mut add = |group: &str, bytes: usize, copies: &[OneCopy]| {
             let case = DocumentCase {
@@ -178,10 +189,12 @@ impl Peers {
         let places = every(gpus, self.all && why_not_all(gpus).is_none()).iter().map(place).collect();
         let known = Gpus { targets: &self.targets, ranks: &self.ranks, topology, found };
         let notes = self.notes();
-        let matrix =
-            |table: &peer_tables::PeerTable| table.matrix(&known, if table.is_of_pairs() { &notes } else { &[] });
+        let matrix = |table: &peer_tables::PeerTable| {
+            table.matrix(&known, if table.is_of_pairs() { &notes } else { &[] })
+        };
         let matrices = tables.iter().map(matrix).collect();
-        let copying = PeerSuite::new(cases, workers.clone(), &found.platform, (self.end, self.by), args.measuring.seed);
+        let copying =
+            PeerSuite::new(cases, workers.clone(), &found.platform, (self.end, self.by), args.measuring.seed);
         let sizes = if gpus > 1 && self.which == GpuPairs::All { &self.sizes[..] } else { &self.sizes[..1] };
         let experiment = Experiment {
             known: Beforehand::default(),
@@ -223,7 +236,8 @@ impl Peers {
             CopyBy::Engine => "staged through host memory by the driver",
         };
         let note = |from: usize| {
-            let others = self.staged.iter().filter(|pair| pair.0 == from).map(|pair| name_of(&self.targets[pair.1]));
+            let others =
+                self.staged.iter().filter(|pair| pair.0 == from).map(|pair| name_of(&self.targets[pair.1]));
             let others: Vec<String> = others.collect();
             (!others.is_empty()).then(|| format!("{how} to {}", others.join(", ")))
         };
@@ -246,7 +260,8 @@ fn all_pairs_description(gpus: usize, size: usize, load_range: Option<usize>, al
         Some(why) => format!("; all to one and one to all are not measured: {why}"),
     };
     format!(
-        "{pairs} pairs: {size} one way and bidirectional, and the time of {SMALLEST} B; {size} within each GPU's memory{loads}{at_once}"
+        "{pairs} pairs: {size} one way and bidirectional, and the time of {SMALLEST} B; {size} within each \
+         GPU's memory{loads}{at_once}"
     )
 }
 
@@ -258,7 +273,8 @@ mod tests {
 
     #[test]
     fn a_copy_within_a_gpu_covers_four_times_its_last_cache() {
-        // MiB, as their makers publish them: L2 of A100, of H100 and H200, of B200 (126 MB), Infinity Cache of MI300X.
+        // MiB, as their makers publish them: L2 of A100, of H100 and H200, of B200 (126 MB), Infinity Cache
+        // of MI300X.
         for cache in [40, 50, 121, 256] {
             assert!(2 * SIZE >= 4 * (cache << 20), "{cache} MiB");
         }
@@ -268,7 +284,8 @@ mod tests {
     fn what_is_said_beforehand_is_what_so_many_gpus_can_have() {
         let one = "512 MiB within the GPU's memory; there is one GPU, and so no pair to measure";
         assert_eq!(all_pairs_description(1, 512 * MIB, Some(64 * MIB), true), one);
-        let two = "2 pairs: 4 MiB one way and bidirectional, and the time of 4 B; 4 MiB within each GPU's memory";
+        let two =
+            "2 pairs: 4 MiB one way and bidirectional, and the time of 4 B; 4 MiB within each GPU's memory";
         assert_eq!(all_pairs_description(2, 4 * MIB, None, false), two);
         let why = "; all to one and one to all are not measured: between two GPUs they are the pairs one way";
         assert_eq!(
@@ -276,6 +293,9 @@ mod tests {
             format!("{two}; load latency over 64 MiB{why}")
         );
         let three = two.replace("2 pairs", "6 pairs");
-        assert_eq!(all_pairs_description(3, 4 * MIB, None, true), format!("{three}; 4 MiB all to one and one to all"));
+        assert_eq!(
+            all_pairs_description(3, 4 * MIB, None, true),
+            format!("{three}; 4 MiB all to one and one to all")
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Many small pieces between host memory and a GPU, by each way of sending them: which is worth it from which size of piece on.
+//! Many small pieces between host memory and a GPU, by each way of sending them: which is worth it from which
+//! size of piece on.
 
 use std::sync::Arc;
 
@@ -45,7 +46,9 @@ impl<'a> PieceSweep<'a> {
             return refused("--pieces go one way at a time; ask for --direction h2d, d2h or both of them");
         }
         if options.memory.iter().any(|memory| *memory != MemoryKind::Pinned) {
-            return refused("--pieces lie in pinned memory, which alone is copied asynchronously; leave out --memory");
+            return refused(
+                "--pieces lie in pinned memory, which alone is copied asynchronously; leave out --memory",
+            );
         }
         let grain = kernels::PIECE_GRAIN as u64;
         if let Some(size) = asked.sizes.iter().find(|size| **size == 0 || !size.is_multiple_of(grain)) {
@@ -64,7 +67,9 @@ impl<'a> PieceSweep<'a> {
         }
         if kind == PlatformKind::Host {
             let why = options.measuring.backend.without_gpu();
-            return refused(&format!("--pieces needs a GPU, and {why}; leave it out to sweep sizes of single copies"));
+            return refused(&format!(
+                "--pieces needs a GPU, and {why}; leave it out to sweep sizes of single copies"
+            ));
         }
         let targets: Vec<Target> = near.ranks.iter().map(|rank| rank.target.clone()).collect();
         let of_rows = |by| GpuPlaces::of_rows(rows(&survey.topology, by), &targets);
@@ -107,7 +112,8 @@ impl<'a> PieceSweep<'a> {
         let ways: Vec<&str> = self.ways().into_iter().map(|way| settings::way(way).name()).collect();
         let sizes: Vec<String> = self.asked.sizes.iter().map(|size| stats::units::size(*size)).collect();
         let total = stats::units::size(self.asked.total);
-        let directions: Vec<&str> = config::unique(&self.options.directions).iter().map(|way| way.name()).collect();
+        let directions: Vec<&str> =
+            config::unique(&self.options.directions).iter().map(|way| way.name()).collect();
         let lie = match self.asked.scattered {
             Scattered::Both => "",
             Scattered::Host => ", scattered in host memory alone",
@@ -133,10 +139,16 @@ impl<'a> PieceSweep<'a> {
         let mut config = config::measuring(&self.options.measuring);
         config.max_time = self.max_time();
         let rules = PlacingRules::on(topology, config.huge_pages);
-        let suite =
-            GpuSuite::new(cases, self.places.ranks(), (By::Gpu, ProblemSize::default()), &found.platform, rules);
+        let suite = GpuSuite::new(
+            cases,
+            self.places.ranks(),
+            (By::Gpu, ProblemSize::default()),
+            &found.platform,
+            rules,
+        );
         let need = |bytes: &str| format!("the pieces need {bytes} there; ask for a smaller --total");
-        let nodes = self.places.ranks().into_iter().map(|RankPlace { node, .. }| (node, suite.bytes_on(node)));
+        let nodes =
+            self.places.ranks().into_iter().map(|RankPlace { node, .. }| (node, suite.bytes_on(node)));
         fits_on(topology, nodes, need)?;
         for (_, target) in self.places.each() {
             let has = device_bytes(&*found.platform, target.id);

@@ -1,4 +1,5 @@
-//! Copies under a chosen placement, of a process on its own, whose ranks are its threads; `launched` does the same with processes as ranks.
+//! Copies under a chosen placement, of a process on its own, whose ranks are its threads; `launched` does the
+//! same with processes as ranks.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -23,7 +24,8 @@ use crate::options::PingPongOptions;
 use crate::outline::{engine_and_clock, how, lines_of};
 
 impl PingPongOptions {
-    /// Measures with the ranks as threads of this process. `fails`: what of the document is a finding though the run is complete.
+    /// Measures with the ranks as threads of this process. `fails`: what of the document is a finding though
+    /// the run is complete.
     ///
     /// # Errors
     /// What was asked for cannot be measured here. A run that began ends without one.
@@ -33,10 +35,11 @@ impl PingPongOptions {
         fails: impl FnOnce(&report::Document) -> bool,
     ) -> Result<FinishedRun, Fault> {
         let topology = read()?;
-        let (found, session) = match found("pingpong", &self.measuring, &topology, drivers(&self.measuring), session)? {
-            Ok(found) => found,
-            Err(ended) => return Ok(ended),
-        };
+        let (found, session) =
+            match found("pingpong", &self.measuring, &topology, drivers(&self.measuring), session)? {
+                Ok(found) => found,
+                Err(ended) => return Ok(ended),
+            };
         let RunContext { origin, sink, signals, observer, say } = session;
         let plan = self.planned(&topology, backends::targets(&*found.platform))?;
         let (kind, ranks) = (found.platform.facts().kind, plan.ranks.len());
@@ -46,8 +49,15 @@ impl PingPongOptions {
         let machine = topo::environment::probe();
         let timer = ::pingpong::clock::measure();
         let hosts = [topology.host()];
-        let local =
-            Local { topology: &topology, found: &found, machine: &machine, timer, plan: &plan, node: 0, hosts: &hosts };
+        let local = Local {
+            topology: &topology,
+            found: &found,
+            machine: &machine,
+            timer,
+            plan: &plan,
+            node: 0,
+            hosts: &hosts,
+        };
         let ranks: Vec<usize> = plan.ranks.iter().map(|rank| rank.rank).collect();
         let facts = PingPongFacts {
             args: self,
@@ -63,8 +73,14 @@ impl PingPongOptions {
         let world = Single::default();
         let mut comm = Communicator::new(&world);
         let interrupted = &signals.interrupted;
-        let state =
-            ::pingpong::lead(&config, local.workers(), &local.suite(&config), &mut comm, interrupted, &mut journal);
+        let state = ::pingpong::lead(
+            &config,
+            local.workers(),
+            &local.suite(&config),
+            &mut comm,
+            interrupted,
+            &mut journal,
+        );
         let exit = verdict::exit(&state, signals.exit());
         let ended = journal.conclude(&state, exit, fails);
         // As in `driver::measure`.
@@ -72,7 +88,8 @@ impl PingPongOptions {
         Ok(ended)
     }
 
-    /// The plan as it would be carried out, without touching a GPU; and whether the memory that it needs is there.
+    /// The plan as it would be carried out, without touching a GPU; and whether the memory that it needs is
+    /// there.
     ///
     /// # Errors
     /// What was asked for cannot be measured here.
@@ -151,7 +168,11 @@ fn outline(source: &str, plan: &Plan, config: &RunConfig) -> String {
         let _ = writeln!(text, "copied    {words}");
     }
     if config.max_time != Duration::MAX {
-        let _ = writeln!(text, "time      no further pass after {:.0} s of measuring", config.max_time.as_secs_f64());
+        let _ = writeln!(
+            text,
+            "time      no further pass after {:.0} s of measuring",
+            config.max_time.as_secs_f64()
+        );
     }
     text
 }

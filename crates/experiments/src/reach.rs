@@ -1,8 +1,10 @@
-//! Which GPUs reach each other's memory, asked of opened GPUs before it is known what can be measured between them.
+//! Which GPUs reach each other's memory, asked of opened GPUs before it is known what can be measured between
+//! them.
 //!
-//! A driver may hang while it opens a GPU, so a thread of its own opens them and this one waits for it no longer than the limit and until a signal. That
-//! thread keeps the GPUs open until [`Reached`] is dropped: the ranks' contexts are then there already. A GPU that cannot be opened is left out: its
-//! rank fails to open it too, and says with which call and code.
+//! A driver may hang while it opens a GPU, so a thread of its own opens them and this one waits for it no
+//! longer than the limit and until a signal. That thread keeps the GPUs open until [`Reached`] is dropped:
+//! the ranks' contexts are then there already. A GPU that cannot be opened is left out: its rank fails to
+//! open it too, and says with which call and code.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -76,17 +78,26 @@ impl Reach {
     ///
     /// # Errors
     /// There can be no thread more.
-    pub fn ask(self, platform: &Arc<dyn Platform>, signal: &AtomicBool) -> Result<Result<Reached, NoAnswer>, Fault> {
+    pub fn ask(
+        self,
+        platform: &Arc<dyn Platform>,
+        signal: &AtomicBool,
+    ) -> Result<Result<Reached, NoAnswer>, Fault> {
         let step = Arc::new(Mutex::new(String::new()));
         let (answer, answered) = mpsc::channel();
         let (open, until) = mpsc::channel();
         let (platform, at, limit) = (Arc::clone(platform), Arc::clone(&step), self.limit);
         let look = move || self.look(&*platform, &at, &answer, &until);
-        thread::Builder::new().name("opens GPUs".to_owned()).spawn(look).map_err(|error| no_thread(&error))?;
+        thread::Builder::new()
+            .name("opens GPUs".to_owned())
+            .spawn(look)
+            .map_err(|error| no_thread(&error))?;
         let end = Instant::now() + limit;
         loop {
             match answered.recv_timeout(LOOKS.min(end.saturating_duration_since(Instant::now()))) {
-                Ok(staged) => return Ok(Ok(Reached { staged, _open: Some(Open { until: Some(open), answered }) })),
+                Ok(staged) => {
+                    return Ok(Ok(Reached { staged, _open: Some(Open { until: Some(open), answered }) }));
+                }
                 Err(_) if signal.load(Ordering::Relaxed) => {
                     engine::abandon();
                     return Ok(Err(NoAnswer::Signal));
@@ -104,7 +115,13 @@ impl Reach {
         }
     }
 
-    fn look(&self, platform: &dyn Platform, step: &Mutex<String>, answer: &Sender<Answer>, until: &Receiver<()>) {
+    fn look(
+        &self,
+        platform: &dyn Platform,
+        step: &Mutex<String>,
+        answer: &Sender<Answer>,
+        until: &Receiver<()>,
+    ) {
         let begins = |what: String| *step.lock().unwrap_or_else(PoisonError::into_inner) = what;
         let open = |target: &Target| -> Option<Box<dyn Device>> {
             begins(format!("opening {}", name_of(target)));
@@ -121,8 +138,11 @@ impl Reach {
             begins(format!("asking whether {names} reach each other"));
             source.peer_copier(&**other, self.end, 1).is_ok_and(|copier| copier.path() == PeerPath::Staged)
         };
-        let staged =
-            pairs(opened.len()).iter().filter(|pair| is_staged(pair)).map(|pair| (pair.from, pair.to)).collect();
+        let staged = pairs(opened.len())
+            .iter()
+            .filter(|pair| is_staged(pair))
+            .map(|pair| (pair.from, pair.to))
+            .collect();
         // Whoever asked may be gone, and then nobody needs them open either.
         if answer.send(staged).is_ok() {
             let _ = until.recv();

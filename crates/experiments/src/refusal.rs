@@ -1,4 +1,5 @@
-//! What the crates that place, check and start programs refuse, with the exit code that says which kind of refusal it is.
+//! What the crates that place, check and start programs refuse, with the exit code that says which kind of
+//! refusal it is.
 
 use std::io::ErrorKind;
 
@@ -42,8 +43,8 @@ impl From<PlaceError> for Fault {
     }
 }
 
-/// A file that cannot be written. A path that no document can be written to is a usage error; a disk without room, or a system call that fails, is none: the same command
-/// line works elsewhere.
+/// A file that cannot be written. A path that no document can be written to is a usage error; a disk without
+/// room, or a system call that fails, is none: the same command line works elsewhere.
 impl From<SinkError> for Fault {
     fn from(error: SinkError) -> Self {
         let exit = match error {
@@ -61,8 +62,12 @@ impl From<CheckError> for Fault {
             CheckError::Machine(MachineError::Saved(_)) | CheckError::Process(_) => Exit::Usage,
             CheckError::Printed(_) | CheckError::OtherCount { .. } => Exit::Usage,
             CheckError::Machine(MachineError::Here(_)) | CheckError::Itself(_) => Exit::NoResult,
-            CheckError::Line(LineError::NotSaid(_)) | CheckError::Meeting(_) | CheckError::Unsaid(_) => Exit::Undecided,
-            CheckError::Line(LineError::Quote(_) | LineError::Wrong(_) | LineError::Value { .. }) => Exit::Usage,
+            CheckError::Line(LineError::NotSaid(_)) | CheckError::Meeting(_) | CheckError::Unsaid(_) => {
+                Exit::Undecided
+            }
+            CheckError::Line(LineError::Quote(_) | LineError::Wrong(_) | LineError::Value { .. }) => {
+                Exit::Usage
+            }
         };
         Self::new(exit, error)
     }

@@ -1,6 +1,8 @@
-//! Threads on the cores of each row of the machine, and the memory of nodes that each of them uses: what is measured where no GPU takes part.
+//! Threads on the cores of each row of the machine, and the memory of nodes that each of them uses: what is
+//! measured where no GPU takes part.
 //!
-//! A rank of the engine is a thread on a core of its own; a place of the document is a thread with the memory of one node, those of the first thread first.
+//! A rank of the engine is a thread on a core of its own; a place of the document is a thread with the memory
+//! of one node, those of the first thread first.
 
 use engine::Worker;
 use placement::{Plan, Row};
@@ -30,7 +32,8 @@ pub(crate) struct RowThreads {
 }
 
 impl RowThreads {
-    /// A thread on each core of these rows, or so many as are asked for, with the memory of these nodes. A row of fewer cores than others has a thread on each of them.
+    /// A thread on each core of these rows, or so many as are asked for, with the memory of these nodes. A
+    /// row of fewer cores than others has a thread on each of them.
     ///
     /// # Errors
     /// Nothing can be measured, or no row has so many cores.
@@ -38,7 +41,8 @@ impl RowThreads {
         let largest = most_cores(&rows);
         if let Some(asked) = most.filter(|asked| *asked > largest && largest > 0) {
             return Err(Fault::usage(format!(
-                "--threads {asked} is more than the {} of a row, whichever it is; ask for fewer, or for larger --rows",
+                "--threads {asked} is more than the {} of a row, whichever it is; ask for fewer, or for \
+                 larger --rows",
                 counted(largest, "core")
             )));
         }
@@ -107,8 +111,9 @@ impl RowThreads {
         let mut workers = self.workers.iter();
         let rows = self.rows.iter().map(|of| {
             let mine = of.place.as_ref().ok().and_then(|_| workers.next()).map_or(&[][..], Vec::as_slice);
-            let places =
-                |worker: &Worker| (worker.rank * columns..(worker.rank + 1) * columns).map(|place| place as u32);
+            let places = |worker: &Worker| {
+                (worker.rank * columns..(worker.rank + 1) * columns).map(|place| place as u32)
+            };
             let pus = mine.iter().map(|worker| worker.pu).collect();
             row(of, pus, mine.iter().flat_map(places).collect(), group.map(str::to_owned))
         });

@@ -1,4 +1,5 @@
-//! What is known of a machine and of what is to be measured on it before a run: what its document has from the beginning.
+//! What is known of a machine and of what is to be measured on it before a run: what its document has from
+//! the beginning.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -37,7 +38,8 @@ pub(crate) struct RunFacts<'a> {
 
 fn host_sentence(share: HostShare) -> String {
     format!(
-        "The host of this virtual machine ran {:.0} of {} CPUs at a time: figures of many cores at once are what it gives, and vary with its other guests.",
+        "The host of this virtual machine ran {:.0} of {} CPUs at a time: figures of many cores at once are \
+         what it gives, and vary with its other guests.",
         share.at_a_time, share.cpus
     )
 }
@@ -95,7 +97,8 @@ impl<'a> RunFacts<'a> {
         let Some(within) = self.within.map(|within| within.as_secs_f64()) else { return };
         if document.elapsed_s > within {
             document.verdict.push(format!(
-                "This run took {:.1} s, {:.1} s more than --within {within} s: every case has one block at least, whatever that takes.",
+                "This run took {:.1} s, {:.1} s more than --within {within} s: every case has one block at \
+                 least, whatever that takes.",
                 document.elapsed_s,
                 document.elapsed_s - within
             ));

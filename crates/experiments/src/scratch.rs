@@ -1,4 +1,5 @@
-//! A folder in the temporary folder for as long as this process lives: removed when it is dropped, and by the next run of this user where the process was killed.
+//! A folder in the temporary folder for as long as this process lives: removed when it is dropped, and by the
+//! next run of this user where the process was killed.
 
 use std::fs::File;
 use std::io;

@@ -1,7 +1,9 @@
-//! Everything that is sensible on this machine in a time given, as one experiment: for the acceptance of a node.
+//! Everything that is sensible on this machine in a time given, as one experiment: for the acceptance of a
+//! node.
 //!
-//! Memory against cores always; with GPUs every NUMA node against every GPU (copies and loads), every GPU's memory against every GPU's, and with several
-//! GPUs what they lose at once. Left out: sizes (`sweep`) and copies by a kernel, which say more of the driver than of the node.
+//! Memory against cores always; with GPUs every NUMA node against every GPU (copies and loads), every GPU's
+//! memory against every GPU's, and with several GPUs what they lose at once. Left out: sizes (`sweep`) and
+//! copies by a kernel, which say more of the driver than of the node.
 
 use std::time::Duration;
 
@@ -30,9 +32,11 @@ use crate::row_threads::most_cores;
 
 /// The size of a copy: large enough for the link's rate, small enough for many GPUs in a short time.
 const SIZE: u64 = 64 << 20;
-/// Threads of a row that read at once at most: a node's memory is then at its limit on the CPUs of today, and a block is not longer than it must be.
+/// Threads of a row that read at once at most: a node's memory is then at its limit on the CPUs of today, and
+/// a block is not longer than it must be.
 const THREADS: usize = 8;
-/// The part of the time that is for measuring: the rest is for opening devices, the pass under way when it is over, and the document.
+/// The part of the time that is for measuring: the rest is for opening devices, the pass under way when it is
+/// over, and the document.
 const MEASURING: f64 = 0.8;
 
 /// What opening the first GPU takes and each of them, how quickly memory is had and laid out, and what the
@@ -76,7 +80,12 @@ impl Measurement for SuiteOptions {
         })
     }
 
-    fn experiment(&self, survey: &Survey, found: &FoundPlatform, making: Making) -> Result<Experiment, Fault> {
+    fn experiment(
+        &self,
+        survey: &Survey,
+        found: &FoundPlatform,
+        making: Making,
+    ) -> Result<Experiment, Fault> {
         let parts = self.parts_on(survey, found)?;
         let (gpus, bytes) = (parts.gpus(), parts.memory.bytes_a_thread());
         let mut experiment = parts.experiment(survey, found, making.reached)?;
@@ -116,7 +125,8 @@ impl SuiteOptions {
             return Ok(());
         }
         let text = format!(
-            "--within {}: this suite takes {seconds} s at least on this machine (one block of every case); ask for --within {seconds}s or more",
+            "--within {}: this suite takes {seconds} s at least on this machine (one block of every case); \
+             ask for --within {seconds}s or more",
             stats::units::spoken_seconds(self.within.as_secs_f64())
         );
         Err(Fault::usage(text))
@@ -146,7 +156,8 @@ impl SuiteOptions {
             PlatformKind::Cuda | PlatformKind::Hip => vec![Access::Read, Access::Load],
         };
         let threads = THREADS.min(most_cores(&rows(topology, RowsBy::Node)));
-        let cores = MatrixOptions { threads: Some(threads), access, measuring: own(), ..MatrixOptions::default() };
+        let cores =
+            MatrixOptions { threads: Some(threads), access, measuring: own(), ..MatrixOptions::default() };
         let of_nodes = Target::nodes_of(topology);
         let measured = if kind == PlatformKind::Host { targets } else { &of_nodes };
         let nodes: Vec<u32> = measured.iter().map(|target| target.index).collect();
@@ -154,7 +165,8 @@ impl SuiteOptions {
         if kind == PlatformKind::Host {
             return Ok(Parts { gpus: None, peers: None, contend: None, memory });
         }
-        let matrix = MatrixOptions { size: SIZE, latency: true, measuring: own(), ..MatrixOptions::default() };
+        let matrix =
+            MatrixOptions { size: SIZE, latency: true, measuring: own(), ..MatrixOptions::default() };
         let gpus = GpuMatrix::new(&matrix, topology, kind, rows(topology, RowsBy::Node), targets.to_vec())?;
         gpus.budget(topology, device)?;
         let peer = PeerOptions { size: Some(SIZE), measuring: own(), ..PeerOptions::default() };
@@ -184,13 +196,20 @@ impl Parts {
 
     fn figures_description(&self) -> String {
         let gpus = self.gpus.as_ref().map(|gpus| format!("nodes and GPUs: {}", gpus.figures_description()));
-        let peers = self.peers.as_ref().map(|(_, peers)| format!("GPUs and GPUs: {}", peers.figures_description()));
-        let contend = self.contend.as_ref().map(|contend| format!("at once: {}", contend.figures_description()));
+        let peers =
+            self.peers.as_ref().map(|(_, peers)| format!("GPUs and GPUs: {}", peers.figures_description()));
+        let contend =
+            self.contend.as_ref().map(|contend| format!("at once: {}", contend.figures_description()));
         let memory = Some(format!("cores and memory: {}", self.memory.figures_description()));
         [gpus, peers, contend, memory].into_iter().flatten().collect::<Vec<_>>().join("\n          ")
     }
 
-    fn experiment(self, survey: &Survey, found: &FoundPlatform, reached: &Reached) -> Result<Experiment, Fault> {
+    fn experiment(
+        self,
+        survey: &Survey,
+        found: &FoundPlatform,
+        reached: &Reached,
+    ) -> Result<Experiment, Fault> {
         let topology = &survey.topology;
         if let Some(contend) = &self.contend {
             budget(&contend.config, contend.plan(), topology, found)?;

@@ -1,4 +1,5 @@
-//! Sizes against each GPU: each rank in its own place, one after the other, every size by one clock, so that one line can go through the times.
+//! Sizes against each GPU: each rank in its own place, one after the other, every size by one clock, so that
+//! one line can go through the times.
 
 use std::sync::Arc;
 
@@ -56,7 +57,8 @@ impl Sweep {
                 parse_sizes(&format!("4B..{}B", largest.min(fits))).map_err(Fault::usage)?
             }
         };
-        config.sizes = sizes.into_iter().map(usize::try_from).collect::<Result<_, _>>().map_err(Fault::usage)?;
+        config.sizes =
+            sizes.into_iter().map(usize::try_from).collect::<Result<_, _>>().map_err(Fault::usage)?;
         config.memory = config::memory_kinds(&args.memory, kind);
         config.directions = config::unique(&args.directions);
         config.orders = vec![Order::Alone];
@@ -130,7 +132,14 @@ impl Measurement for SweepOptions {
         if let Some(pieces) = &self.pieces {
             let sending = PieceSweep::new(self, pieces, (survey, kind), &planned)?;
             let (figures, max_time) = (sending.figures_description(), sending.max_time());
-            return Ok(Outline { source, rows: sending.places.rows, columns, figures, max_time, how: Vec::new() });
+            return Ok(Outline {
+                source,
+                rows: sending.places.rows,
+                columns,
+                figures,
+                max_time,
+                how: Vec::new(),
+            });
         }
         let sweep = self.listed(survey, kind, planned.clone(), |_| None)?;
         budget_untouched(&sweep.config, &planned, &survey.topology)?;
@@ -148,7 +157,8 @@ impl Measurement for SweepOptions {
         let planned = self.planned(survey, backends::targets(&*found.platform))?;
         if let Some(pieces) = &self.pieces {
             let kind = found.platform.facts().kind;
-            return PieceSweep::new(self, pieces, (survey, kind), &planned)?.experiment(&survey.topology, found);
+            return PieceSweep::new(self, pieces, (survey, kind), &planned)?
+                .experiment(&survey.topology, found);
         }
         let of_device = |target| device_bytes(&*found.platform, target);
         let sweep = self.listed(survey, found.platform.facts().kind, planned.clone(), of_device)?;

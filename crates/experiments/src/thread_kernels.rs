@@ -1,6 +1,8 @@
-//! Kernels on the cores of each row with the memory of each node, where no GPU takes part: the CPU's own table of losses.
+//! Kernels on the cores of each row with the memory of each node, where no GPU takes part: the CPU's own
+//! table of losses.
 //!
-//! Each thread is a rank of the engine on a core of its own, with a problem of its own; those of a row are at it at once, and their rates are added up.
+//! Each thread is a rank of the engine on a core of its own, with a problem of its own; those of a row are at
+//! it at once, and their rates are added up.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -51,7 +53,12 @@ impl<'a> ThreadKernels<'a> {
     pub(crate) fn figures_description(&self) -> String {
         let names: Vec<&str> = self.kernels.iter().map(|kernel| kernel.name()).collect();
         let threads = self.threads.description();
-        format!("{} of {} by CPUs; {threads}{}", names.join(", "), self.options.size, counted(self.figures(), "figure"))
+        format!(
+            "{} of {} by CPUs; {threads}{}",
+            names.join(", "),
+            self.options.size,
+            counted(self.figures(), "figure")
+        )
     }
 
     /// The experiment.

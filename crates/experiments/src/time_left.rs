@@ -10,8 +10,9 @@ const STEPS: u64 = 100;
 /// So many blocks a case has at the least; one that needs more stays near its end.
 const BLOCKS_AT_LEAST: u64 = 10;
 const NEARLY: u64 = 95;
-/// From this part on the time that is left is right within a quarter (0.75 to 1.26 of six commands on GPUs whose hosts had neighbours); told before, it was 0.58 to 1.40 of
-/// what the run took: cases end early, or need more blocks.
+/// From this part on the time that is left is right within a quarter (0.75 to 1.26 of six commands on GPUs
+/// whose hosts had neighbours); told before, it was 0.58 to 1.40 of what the run took: cases end early, or
+/// need more blocks.
 const KNOWN_FROM: f64 = 0.5;
 /// The shortest and the longest that it took before, in parts of what would be told.
 const EARLY: [f64; 2] = [0.7, 1.7];
@@ -33,7 +34,8 @@ fn steps_of_case(ranks: &[RankCase]) -> u64 {
 /// The time that is left of a run, as more and more of it is done.
 #[derive(Debug, Default)]
 pub struct TimeLeft {
-    /// When it was asked first, and what part was done then: before, devices are opened and every case is warmed up, and what is left does not do that again.
+    /// When it was asked first, and what part was done then: before, devices are opened and every case is
+    /// warmed up, and what is left does not do that again.
     first: Option<(Duration, f64)>,
 }
 

@@ -34,12 +34,15 @@ impl TrafficStep {
         }
     }
 
-    /// The pace of each of so many threads, where all together can make `full` bytes/s. `None` for no traffic, and where `full` is not known.
+    /// The pace of each of so many threads, where all together can make `full` bytes/s. `None` for no
+    /// traffic, and where `full` is not known.
     pub fn pace(self, full: Option<f64>, threads: usize, burst: f64) -> Option<Pace> {
         match self {
             Self::Idle => None,
             Self::Full => Some(Pace::UNPAUSED),
-            Self::Tenths(tenths) => Pace::of_rate(full? * f64::from(tenths) / f64::from(TENTHS), threads, burst),
+            Self::Tenths(tenths) => {
+                Pace::of_rate(full? * f64::from(tenths) / f64::from(TENTHS), threads, burst)
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
-//! What was printed into a pipe and nobody has read yet. A launcher that is told to end everything forgets it: an abort ends Hydra's proxies, and 2 of 40 launches of
-//! `pingpong` and one in some seventy of `mpi` ended with their code and without a word (MPICH 4.0.2).
+//! What was printed into a pipe and nobody has read yet. A launcher that is told to end everything forgets
+//! it: an abort ends Hydra's proxies, and 2 of 40 launches of `pingpong` and one in some seventy of `mpi`
+//! ended with their code and without a word (MPICH 4.0.2).
 
 use std::os::fd::AsFd;
 use std::thread;
@@ -10,7 +11,8 @@ const LIMIT: Duration = Duration::from_secs(2);
 /// How often it is looked.
 const LOOK: Duration = Duration::from_millis(2);
 
-/// Waits until what this process has printed is read, or for two seconds. Of what is no pipe nothing is waited for.
+/// Waits until what this process has printed is read, or for two seconds. Of what is no pipe nothing is
+/// waited for.
 pub fn await_readers() {
     await_reader(std::io::stdout(), LIMIT);
     await_reader(std::io::stderr(), LIMIT);
@@ -19,7 +21,8 @@ pub fn await_readers() {
 /// Whether it was read within the limit.
 fn await_reader(pipe: impl AsFd, limit: Duration) -> bool {
     let until = Instant::now() + limit;
-    // Either end of a pipe tells what lies in it. A file tells what is left behind its offset: nothing, at its end.
+    // Either end of a pipe tells what lies in it. A file tells what is left behind its offset: nothing, at
+    // its end.
     while rustix::io::ioctl_fionread(&pipe).is_ok_and(|bytes| bytes > 0) {
         if Instant::now() >= until {
             return false;

@@ -1,5 +1,5 @@
-//! Ends the process when a call never returns that nobody can look at a clock in: a launch of which a process never comes hangs inside `MPI_Init`, a driver
-//! while a GPU is opened. Nothing was measured by then.
+//! Ends the process when a call never returns that nobody can look at a clock in: a launch of which a process
+//! never comes hangs inside `MPI_Init`, a driver while a GPU is opened. Nothing was measured by then.
 
 use std::time::Duration;
 
@@ -14,7 +14,8 @@ use crate::sync::{Arc, Mutex, PoisonError};
 pub const NOT_OPEN: [&str; 2] =
     ["a GPU was not opened", "a call of the driver does not return (nvidia-smi or rocm-smi may show why)"];
 
-/// How long the first process of a launch has to say why it leaves, before the others do: a launcher may end all as soon as one ends.
+/// How long the first process of a launch has to say why it leaves, before the others do: a launcher may end
+/// all as soon as one ends.
 pub const FIRST_SPEAKS: Duration = Duration::from_secs(2);
 
 /// How long opening GPUs may take where nobody has said so.
@@ -35,15 +36,22 @@ impl Watchdog {
         Self::set(timeout.unwrap_or(OPENS), Some(NOT_OPEN), say)
     }
 
-    /// Ends a process of a launch: the one that speaks for all after `limit`, with `what` did not happen and its cause, each other one without a word when that one has spoken.
+    /// Ends a process of a launch: the one that speaks for all after `limit`, with `what` did not happen and
+    /// its cause, each other one without a word when that one has spoken.
     ///
     /// # Errors
     /// There can be no thread more.
-    pub fn of_rank(limit: Duration, speaks: bool, what: [&'static str; 2], say: fn(&str)) -> Result<Self, Fault> {
+    pub fn of_rank(
+        limit: Duration,
+        speaks: bool,
+        what: [&'static str; 2],
+        say: fn(&str),
+    ) -> Result<Self, Fault> {
         Self::set(patience(limit, speaks), speaks.then_some(what), say)
     }
 
-    /// Ends the process after `limit`, and says by `say` what did not happen, which `--timeout` gives more time; `said`, if given, with its cause.
+    /// Ends the process after `limit`, and says by `say` what did not happen, which `--timeout` gives more
+    /// time; `said`, if given, with its cause.
     ///
     /// # Errors
     /// There can be no thread more.
@@ -53,7 +61,8 @@ impl Watchdog {
         let decided = Arc::clone(&let_go);
         let watch = move || {
             if dropped.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
-                // Held to the process's end: whoever lets go from here on waits for that, and goes on with nothing.
+                // Held to the process's end: whoever lets go from here on waits for that, and goes on with
+                // nothing.
                 let let_go = decided.lock().unwrap_or_else(PoisonError::into_inner);
                 if *let_go {
                     return;

@@ -13,7 +13,8 @@ pub enum Access {
     Write,
     /// Copies one range to another; counted as STREAM counts it, bytes read and bytes written.
     Copy,
-    /// Loads one cache line after the other, each address from the line before, in random order over its range.
+    /// Loads one cache line after the other, each address from the line before, in random order over its
+    /// range.
     Load,
 }
 

@@ -1,8 +1,10 @@
-//! One block of dependent loads: each cache line holds the place of the next, in one random cycle over the whole range, so that no load can
-//! begin before the one before it has ended, and none is of a line that was loaded lately.
+//! One block of dependent loads: each cache line holds the place of the next, in one random cycle over the
+//! whole range, so that no load can begin before the one before it has ended, and none is of a line that was
+//! loaded lately.
 //!
-//! A range several times as large as the last-level cache leaves no line of the last turn in it; huge pages, where there are some, keep the
-//! time of page walks out. What proves the work: the cycle's order is kept, so where the chase must be after so many loads is known.
+//! A range several times as large as the last-level cache leaves no line of the last turn in it; huge pages,
+//! where there are some, keep the time of page walks out. What proves the work: the cycle's order is kept, so
+//! where the chase must be after so many loads is known.
 
 use engine::{Failure, PlacedMemory, Stage, Timing, Trouble, Work};
 use stats::random::SplitMix64;
@@ -12,7 +14,8 @@ pub const LINE_BYTES: usize = 64;
 /// Loads between two readings of the clock: a reading is then below a thousandth of them.
 pub const LOADS_A_CALL: u32 = 1024;
 
-/// The most lines of a range: their numbers have 32 bits, because two of them a line are kept beside the range.
+/// The most lines of a range: their numbers have 32 bits, because two of them a line are kept beside the
+/// range.
 pub const MOST_LINES: u32 = u32::MAX;
 
 const WORD: usize = 8;
@@ -89,7 +92,10 @@ impl<M: Bytes> Chain<M> {
 fn numbered(lines: usize) -> Result<u32, Failure> {
     let most = u64::from(MOST_LINES) * LINE_BYTES as u64;
     u32::try_from(lines).map_err(|_| {
-        Failure::new(Stage::Allocate, format!("a range of loads has at most {most} bytes; ask for a smaller --range"))
+        Failure::new(
+            Stage::Allocate,
+            format!("a range of loads has at most {most} bytes; ask for a smaller --range"),
+        )
     })
 }
 
@@ -130,7 +136,8 @@ impl<M: Bytes> Work for Chase<'_, M> {
         let expected = self.began.wrapping_add(self.loads) % lines;
         let got = self.chain.number();
         if got != expected {
-            let why = format!("after {} loads the chase is at load {got} of its cycle, not {expected}", self.loads);
+            let why =
+                format!("after {} loads the chase is at load {got} of its cycle, not {expected}", self.loads);
             return Err(Trouble::Invalid(why));
         }
         Ok(self.loads * WORD as u64)
@@ -162,7 +169,10 @@ mod tests {
         let lines = |gib: usize| (gib << 30) / LINE_BYTES;
         assert_eq!(numbered(lines(255)).ok(), Some(255 << 24));
         for gib in [256, 300, 512] {
-            assert!(numbered(lines(gib)).is_err_and(|failure| failure.message.contains("--range")), "{gib} GiB");
+            assert!(
+                numbered(lines(gib)).is_err_and(|failure| failure.message.contains("--range")),
+                "{gib} GiB"
+            );
         }
     }
 
@@ -188,7 +198,11 @@ mod tests {
         for _ in 0..4 {
             let mut chase = Chase::new(&mut chain);
             (0..3).for_each(|_| chase.round().expect("a round"));
-            assert_eq!(chase.verify(), Ok(3 * u64::from(LOADS_A_CALL) * 8), "also where it begins a new turn");
+            assert_eq!(
+                chase.verify(),
+                Ok(3 * u64::from(LOADS_A_CALL) * 8),
+                "also where it begins a new turn"
+            );
         }
         let mut chase = Chase::new(&mut chain);
         chase.round().expect("a round");

@@ -1,14 +1,16 @@
-//! Pairs of cores as a suite: each pair is a case of the rank that asks, with a thread on the other PU that answers.
+//! Pairs of cores as a suite: each pair is a case of the rank that asks, with a thread on the other PU that
+//! answers.
 //!
-//! A rank's lines lie on its own node and are made anew with each allocation; the thread that answers is started for one pair and ended before the next,
-//! so that nothing but the two waits for anything while they are timed.
+//! A rank's lines lie on its own node and are made anew with each allocation; the thread that answers is
+//! started for one pair and ended before the next, so that nothing but the two waits for anything while they
+//! are timed.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use engine::{
-    Bound, Case, Failure, ObservedPlacement, PageCheck, PlacedMemory, PlacingRules, Site, Stage, Suite, TimeSpent,
-    Trouble, Work, Worker, clock,
+    Bound, Case, Failure, ObservedPlacement, PageCheck, PlacedMemory, PlacingRules, Site, Stage, Suite,
+    TimeSpent, Trouble, Work, Worker, clock,
 };
 use stats::random::{SplitMix64, mix};
 
@@ -56,14 +58,24 @@ impl CorePairSuite {
 
 impl Suite for CorePairSuite {
     fn cases(&self) -> Vec<Case> {
-        let case = |(index, pair): (usize, &CorePair)| Case { phase: PHASE, ..Case::by(index, vec![pair.asks]) };
+        let case =
+            |(index, pair): (usize, &CorePair)| Case { phase: PHASE, ..Case::by(index, vec![pair.asks]) };
         self.pairs.iter().enumerate().map(case).collect()
     }
 
     fn site(self: Arc<Self>, worker: &Worker, _bound: &Bound) -> Result<Box<dyn Site>, Failure> {
         let (pu, node) = *self.places.get(&worker.rank).unwrap_or(&(worker.pu, 0));
         let rank = worker.rank;
-        Ok(Box::new(PairSite { suite: self, rank, pu, node, lines: None, order: Vec::new(), other: None, seen: None }))
+        Ok(Box::new(PairSite {
+            suite: self,
+            rank,
+            pu,
+            node,
+            lines: None,
+            order: Vec::new(),
+            other: None,
+            seen: None,
+        }))
     }
 }
 
@@ -104,7 +116,13 @@ impl PairSite {
 }
 
 impl Site for PairSite {
-    fn set_up(&mut self, bound: &Bound, setup: usize, allocation: u32, spent: &mut TimeSpent) -> Result<bool, Trouble> {
+    fn set_up(
+        &mut self,
+        bound: &Bound,
+        setup: usize,
+        allocation: u32,
+        spent: &mut TimeSpent,
+    ) -> Result<bool, Trouble> {
         let is_same = self.lines.as_ref().is_some_and(|(there, _)| *there == allocation);
         if is_same && self.other.as_ref().is_some_and(|(there, _)| *there == setup) {
             return Ok(false);

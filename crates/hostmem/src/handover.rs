@@ -1,8 +1,10 @@
-//! One block of handovers between two cores: a flag in one cache line goes to and fro, each thread waiting for the other's value and putting the next
-//! one in its place by compare-and-exchange, as the program core-to-core-latency does it.
+//! One block of handovers between two cores: a flag in one cache line goes to and fro, each thread waiting
+//! for the other's value and putting the next one in its place by compare-and-exchange, as the program
+//! core-to-core-latency does it.
 //!
-//! The rank asks; a thread of its own on the other PU answers, which is bound as a rank is and says where it was seen. It answers within a block only, and
-//! sleeps otherwise. The word counts: it must end at twice the handovers asked for, and the other thread must have answered as many as were asked.
+//! The rank asks; a thread of its own on the other PU answers, which is bound as a rank is and says where it
+//! was seen. It answers within a block only, and sleeps otherwise. The word counts: it must end at twice the
+//! handovers asked for, and the other thread must have answered as many as were asked.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -50,7 +52,8 @@ impl Answerer {
         let (says, said) = channel();
         let body = move || answer(pu, &lines, &questions, &says);
         let thread = std::thread::Builder::new().name(format!("answers on PU {pu}")).spawn(body);
-        let thread = thread.map_err(|error| Failure::new(Stage::Bind, format!("no thread for PU {pu}: {error}")))?;
+        let thread =
+            thread.map_err(|error| Failure::new(Stage::Bind, format!("no thread for PU {pu}: {error}")))?;
         let answerer = Self { asked: Some(asked), said, thread: Some(thread) };
         match answerer.hear()? {
             Said::Bound(bound) => bound.map(|()| answerer),
@@ -199,8 +202,10 @@ impl Work for Handovers<'_> {
     fn verify(&mut self) -> Result<u64, Trouble> {
         let (answered, asked) = (self.stop()?, self.rounds * u64::from(TRIPS_A_CALL));
         if answered != asked || self.at != 2 * asked {
-            let why =
-                format!("the other core answered {answered} of {asked} questions, and the flag was at {}", self.at);
+            let why = format!(
+                "the other core answered {answered} of {asked} questions, and the flag was at {}",
+                self.at
+            );
             return Err(Trouble::Invalid(why));
         }
         Ok(asked * 2 * size_of::<u64>() as u64)
@@ -224,14 +229,20 @@ mod tests {
         };
         let body = move || {
             let bound = Bound::to(first)?;
-            let memory =
-                PlacedMemory::new(&bound, RANGE_BYTES, 0, &PlacingRules { one_node: true, ..PlacingRules::default() })?;
+            let memory = PlacedMemory::new(
+                &bound,
+                RANGE_BYTES,
+                0,
+                &PlacingRules { one_node: true, ..PlacingRules::default() },
+            )?;
             let lines = Arc::new(Lines::new(memory));
             let other = Answerer::start(second, Arc::clone(&lines))?;
             test(&lines, &other, second);
             Ok(())
         };
-        std::thread::spawn(body).join().unwrap_or_else(|_| Err(Failure::new(Stage::Measure, "the test panicked")))
+        std::thread::spawn(body)
+            .join()
+            .unwrap_or_else(|_| Err(Failure::new(Stage::Measure, "the test panicked")))
     }
 
     #[test]
@@ -251,9 +262,8 @@ mod tests {
             let mut block = Handovers::new(lines, 0, other).expect("a block");
             block.round().expect("a round");
             block.rounds += 1;
-            assert!(
-                matches!(block.verify(), Err(Trouble::Invalid(why)) if why.contains(" 512 ") && why.contains(" 1024"))
-            );
+            assert!(matches!(block.verify(), Err(Trouble::Invalid(why)) if why.contains(" 512 \
+                ") && why.contains(" 1024")));
         })
     }
 
@@ -272,9 +282,13 @@ mod tests {
     fn a_pu_that_is_not_there_is_a_failure() -> Result<(), Failure> {
         on_two_pus(|_, _, _| {
             let bound = Bound::to(ObservedPlacement::thread().expect("a look").pu).expect("bound");
-            let memory =
-                PlacedMemory::new(&bound, RANGE_BYTES, 0, &PlacingRules { one_node: true, ..PlacingRules::default() })
-                    .expect("memory");
+            let memory = PlacedMemory::new(
+                &bound,
+                RANGE_BYTES,
+                0,
+                &PlacingRules { one_node: true, ..PlacingRules::default() },
+            )
+            .expect("memory");
             let missing = Answerer::start(8000, Arc::new(Lines::new(memory))).err();
             assert!(missing.is_some_and(|failure| failure.stage == Stage::Bind));
         })

@@ -1,7 +1,8 @@
 //! Cache lines of a placed range that two threads share, each used by one block only.
 //!
-//! Where a line lives in the last-level cache depends on its address, and a line that was used before may still lie somewhere: both belong to the
-//! line and not to the two cores, so every block takes another one. Lines are two apart, because CPUs fetch neighbours in pairs.
+//! Where a line lives in the last-level cache depends on its address, and a line that was used before may
+//! still lie somewhere: both belong to the line and not to the two cores, so every block takes another one.
+//! Lines are two apart, because CPUs fetch neighbours in pairs.
 
 use std::sync::atomic::AtomicU64;
 

@@ -1,18 +1,22 @@
-//! The pace of traffic: bursts of a page, one in so long a time, so that traffic of any rate lies evenly beside what is measured with it.
+//! The pace of traffic: bursts of a page, one in so long a time, so that traffic of any rate lies evenly
+//! beside what is measured with it.
 //!
-//! A pause is the time that is left until the next burst is due. Bursts that are a little late are made up for. A thread that was kept from its PU for
-//! longer begins anew: it would make all the traffic that it can, and the rest of the block would be another point of the curve. It begins at a moment drawn
-//! by lot, as at first: threads that start together would else have all their bursts and all their pauses at once. So a pace is what is aimed at, and the
-//! rate is what was measured.
+//! A pause is the time that is left until the next burst is due. Bursts that are a little late are made up
+//! for. A thread that was kept from its PU for longer begins anew: it would make all the traffic that it can,
+//! and the rest of the block would be another point of the curve. It begins at a moment drawn by lot, as at
+//! first: threads that start together would else have all their bursts and all their pauses at once. So a
+//! pace is what is aimed at, and the rate is what was measured.
 
 use std::hint::spin_loop;
 use std::time::Duration;
 
 use stats::random::SplitMix64;
 
-/// A burst: a page, 64 cache lines. Short beside the time in which a chase makes one figure, long beside a reading of the clock.
+/// A burst: a page, 64 cache lines. Short beside the time in which a chase makes one figure, long beside a
+/// reading of the clock.
 pub const BURST_BYTES: usize = 4096;
-/// About so long is a round, which is as many bursts as are due meanwhile: as long as one of a slice without pauses.
+/// About so long is a round, which is as many bursts as are due meanwhile: as long as one of a slice without
+/// pauses.
 const ROUND_NS: u64 = 2_000_000;
 /// So many bursts late is too late to make up for it.
 const TOO_LATE: u64 = 16;
@@ -32,7 +36,8 @@ impl Pace {
         Self { every_ns: u64::try_from(every.as_nanos()).unwrap_or(u64::MAX) }
     }
 
-    /// A thread's part `1 / threads` of a rate of all, bytes/s. A copy counts twice what a burst reads. `None` for no rate at all.
+    /// A thread's part `1 / threads` of a rate of all, bytes/s. A copy counts twice what a burst reads.
+    /// `None` for no rate at all.
     pub fn of_rate(bytes_per_s: f64, threads: usize, bytes_a_burst: f64) -> Option<Self> {
         let seconds = bytes_a_burst * threads as f64 / bytes_per_s;
         Duration::try_from_secs_f64(seconds).ok().filter(|every| !every.is_zero()).map(Self::every)

@@ -1,12 +1,13 @@
-//! One rank's ranges: placed on the node of the case at hand, and looked up there. Ranges that are streamed serve every setup that needs such ones, whoever else takes
-//! part in it; a chain of lines is kept until its allocation is over, because making it takes longer than a block of loads.
+//! One rank's ranges: placed on the node of the case at hand, and looked up there. Ranges that are streamed
+//! serve every setup that needs such ones, whoever else takes part in it; a chain of lines is kept until its
+//! allocation is over, because making it takes longer than a block of loads.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use engine::{
-    Bound, Failure, ObservedPlacement, PageCheck, PagesPerNode, PlacedMemory, Site, Suite, TimeSpent, Trouble, Work,
-    Worker, clock, no_memory,
+    Bound, Failure, ObservedPlacement, PageCheck, PagesPerNode, PlacedMemory, Site, Suite, TimeSpent,
+    Trouble, Work, Worker, clock, no_memory,
 };
 
 use crate::case::{Access, TrafficCase};
@@ -133,13 +134,14 @@ impl Site for MemorySite {
     fn work(&mut self, case: usize, pass: u64) -> Result<Box<dyn Work + '_>, Trouble> {
         let TrafficCase { access, pace, .. } = self.suite.cases[case];
         if access == Access::Load {
-            let (_, chain) = self.setup.and_then(|setup| self.chains.get_mut(&setup)).ok_or_else(no_memory)?;
+            let (_, chain) =
+                self.setup.and_then(|setup| self.chains.get_mut(&setup)).ok_or_else(no_memory)?;
             return Ok(Box::new(Chase::new(chain)));
         }
         let Streamed { ranges, .. } = self.streamed.as_mut().ok_or_else(no_memory)?;
-        let key = [self.rank as u64, access as u64, pass]
-            .iter()
-            .fold(self.suite.seed, |key, part| stats::random::mix(key ^ stats::random::mix(part.wrapping_add(1))));
+        let key = [self.rank as u64, access as u64, pass].iter().fold(self.suite.seed, |key, part| {
+            stats::random::mix(key ^ stats::random::mix(part.wrapping_add(1)))
+        });
         Ok(Box::new(Traffic::new(access, pace, key, ranges)))
     }
 }

@@ -1,4 +1,5 @@
-//! The list of accesses to measure, as the engine takes it: cases of the same ranks, node and range share memory.
+//! The list of accesses to measure, as the engine takes it: cases of the same ranks, node and range share
+//! memory.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +13,8 @@ pub(crate) struct Setup {
     pub ranks: Vec<usize>,
     pub node: u32,
     pub bytes: usize,
-    /// Whether the range is a chain of lines to load, which is kept from pass to pass: making it takes longer than loading it.
+    /// Whether the range is a chain of lines to load, which is kept from pass to pass: making it takes longer
+    /// than loading it.
     pub chain: bool,
     /// Whether copies need a second range.
     pub second: bool,
@@ -37,7 +39,8 @@ impl MemorySuite {
             let chain = case.access == Access::Load;
             let second = case.access == Access::Copy;
             let like = |setup: &Setup| {
-                (&setup.ranks, setup.node, setup.bytes, setup.chain) == (&case.ranks, case.node, case.bytes, chain)
+                (&setup.ranks, setup.node, setup.bytes, setup.chain)
+                    == (&case.ranks, case.node, case.bytes, chain)
             };
             let at = setups.iter().position(like).unwrap_or_else(|| {
                 let TrafficCase { node, bytes, .. } = *case;
@@ -51,12 +54,15 @@ impl MemorySuite {
         Self { cases, setups, setup_of, pus, seed, rules }
     }
 
-    /// The most memory that `node` must have at one time, bytes: ranges of ranks at once, and the chains, which are kept.
+    /// The most memory that `node` must have at one time, bytes: ranges of ranks at once, and the chains,
+    /// which are kept.
     pub fn bytes_on(&self, node: u32) -> u64 {
         let here = || self.setups.iter().filter(|setup| setup.node == node);
-        let ranges = |setup: &Setup| setup.bytes as u64 * setup.ranks.len() as u64 * (1 + u64::from(setup.second));
+        let ranges =
+            |setup: &Setup| setup.bytes as u64 * setup.ranks.len() as u64 * (1 + u64::from(setup.second));
         let kept: u64 = here().filter(|setup| setup.chain).map(ranges).sum();
-        // A rank keeps its last ranges until it gets others, so that each rank's largest can be there at once.
+        // A rank keeps its last ranges until it gets others, so that each rank's largest can be there at
+        // once.
         let mut largest: BTreeMap<usize, u64> = BTreeMap::new();
         for setup in here().filter(|setup| !setup.chain) {
             for rank in &setup.ranks {

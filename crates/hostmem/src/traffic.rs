@@ -1,18 +1,20 @@
 //! One block of reads, writes or copies of a range, word by word, a slice a round and the slices in turn.
 //!
-//! A round is short however long the range must be (several times the cache), so that blocks of traffic and of other work begin and end nearly
-//! together where they are measured at once. A tail of the range that makes no whole slice of whole pages is left alone. Where a case has a pace a
-//! slice is done in bursts of a page with pauses between them, and is so much shorter that a round is not longer for it.
+//! A round is short however long the range must be (several times the cache), so that blocks of traffic and
+//! of other work begin and end nearly together where they are measured at once. A tail of the range that
+//! makes no whole slice of whole pages is left alone. Where a case has a pace a slice is done in bursts of a
+//! page with pauses between them, and is so much shorter that a round is not longer for it.
 //!
-//! What proves the work: reads add up all words, and the sum must be that of what was written there, times the rounds; writes leave the number of
-//! the last round in every word, counted from another number in each block; a copy must leave every word of its source, the first of each page put there only after
-//! the round that does not count. So a round that moves nothing, moves a part, or reads from elsewhere is found. What is only read is laid out once and not for each
-//! block: that takes several times as long as a block.
+//! What proves the work: reads add up all words, and the sum must be that of what was written there, times
+//! the rounds; writes leave the number of the last round in every word, counted from another number in each
+//! block; a copy must leave every word of its source, the first of each page put there only after the round
+//! that does not count. So a round that moves nothing, moves a part, or reads from elsewhere is found. What
+//! is only read is laid out once and not for each block: that takes several times as long as a block.
 //!
-//! Where a range was laid out for a block, a whole turn of its slices goes before the block and does not count: no block pays for lines that are still to be
-//! written back.
+//! Where a range was laid out for a block, a whole turn of its slices goes before the block and does not
+//! count: no block pays for lines that are still to be written back.
 //!
-//! 404 lines because half of them are tests, which plant what each proof must find.
+//! Some 420 lines because half of them are tests, which plant what each proof must find.
 
 use std::hint::black_box;
 use std::ops::Range;
@@ -145,8 +147,8 @@ impl Work for Traffic<'_> {
     }
 
     fn calls_before(&self) -> u32 {
-        // What laying out wrote last is still to be written back, at the cost of who comes next: a turn of all slices has that done before the block. Bursts
-        // with pauses leave time for it.
+        // What laying out wrote last is still to be written back, at the cost of who comes next: a turn of
+        // all slices has that done before the block. Bursts with pauses leave time for it.
         if self.written && self.pace.is_none() { self.slices() as u32 } else { 1 }
     }
 
@@ -212,7 +214,8 @@ impl Work for Traffic<'_> {
                 bytes = self.rounds.min(self.slices()) * self.slice as u64;
                 if self.sum != expected {
                     let (got, rounds) = (self.sum, self.rounds);
-                    let why = format!("the words read in {rounds} rounds add up to {got:#x}, not to {expected:#x}");
+                    let why =
+                        format!("the words read in {rounds} rounds add up to {got:#x}, not to {expected:#x}");
                     return Err(Trouble::Invalid(why));
                 }
             }
@@ -240,7 +243,8 @@ mod tests {
 
     const BYTES: usize = 3 * PAGE + 24;
 
-    /// A block of `rounds` rounds after the one that does not count; `spoil` may do something to the ranges before they are verified.
+    /// A block of `rounds` rounds after the one that does not count; `spoil` may do something to the ranges
+    /// before they are verified.
     fn block(access: Access, rounds: u64, spoil: impl Fn(&mut Traffic)) -> Result<u64, Trouble> {
         paced_block(access, None, rounds, spoil)
     }
@@ -275,8 +279,13 @@ mod tests {
         for access in [Access::Read, Access::Write, Access::Copy] {
             assert_eq!(paced_block(access, Some(Pace::UNPAUSED), 3, |_| ()), Ok(BYTES as u64), "{access:?}");
             let began = std::time::Instant::now();
-            assert_eq!(paced_block(access, Some(Pace::every(pause)), 3, |_| ()), Ok(BYTES as u64), "{access:?}");
-            // Four bursts a round, four rounds with the one that does not count; the first burst waits for nothing.
+            assert_eq!(
+                paced_block(access, Some(Pace::every(pause)), 3, |_| ()),
+                Ok(BYTES as u64),
+                "{access:?}"
+            );
+            // Four bursts a round, four rounds with the one that does not count; the first burst waits for
+            // nothing.
             assert!(began.elapsed() >= 15 * pause, "{access:?}: {:?}", began.elapsed());
             let skipped = |traffic: &mut Traffic| traffic.rounds += 1;
             if access != Access::Copy {
@@ -325,7 +334,8 @@ mod tests {
         let long = SLICES * SLICE + 5 * PAGE + 8;
         for access in [Access::Read, Access::Write, Access::Copy] {
             for rounds in [1, 3, 5] {
-                let (mut first, mut second) = (vec![0; long], vec![0; if access == Access::Copy { long } else { 0 }]);
+                let (mut first, mut second) =
+                    (vec![0; long], vec![0; if access == Access::Copy { long } else { 0 }]);
                 let mut laid = None;
                 let mut traffic = Traffic::over(access, None, 7, &mut first, &mut second, &mut laid);
                 assert_eq!(traffic.bytes_a_round() as usize % PAGE, 0);
@@ -349,7 +359,8 @@ mod tests {
     }
 
     #[test]
-    fn a_range_that_is_only_read_is_laid_out_once_and_every_later_block_is_proven_against_it() -> Result<(), Trouble> {
+    fn a_range_that_is_only_read_is_laid_out_once_and_every_later_block_is_proven_against_it()
+    -> Result<(), Trouble> {
         let (mut first, mut second, mut laid) = (vec![0; BYTES], vec![0; BYTES], None);
         let mut block = |access, key, spoil: bool| {
             let mut traffic = Traffic::over(access, None, key, &mut first, &mut second, &mut laid);

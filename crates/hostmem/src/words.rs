@@ -1,4 +1,5 @@
-//! The words of a range: put there, added up page by page, which is what reading any part must come to, and held against what they should be.
+//! The words of a range: put there, added up page by page, which is what reading any part must come to, and
+//! held against what they should be.
 
 use std::ops::Range;
 

@@ -1,7 +1,8 @@
-//! Every kernel on the first GPU, by itself: input to the device, ten times ten runs there, result back and checked, and the rate of the median. Given names, only these.
+//! Every kernel on the first GPU, by itself: input to the device, ten times ten runs there, result back and
+//! checked, and the rate of the median. Given names, only these.
 //!
-//! For whoever tunes a kernel: `numabench kernels` measures with placement, intervals and proof. `--hip` takes HIP instead of CUDA; `--class N` another size.
-//! Exit code 1 when a result is wrong.
+//! For whoever tunes a kernel: `numabench kernels` measures with placement, intervals and proof. `--hip`
+//! takes HIP instead of CUDA; `--class N` another size. Exit code 1 when a result is wrong.
 
 mod first_gpu;
 
@@ -30,7 +31,16 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     writeln!(
         out,
         "{:<10} {:>12} {:>10} {:>12} {:>10} {:>10} {:>9} {:>9} {:>9} {:>9}",
-        "kernel", "rate", "unit", "run µs", "h2d GB/s", "d2h GB/s", "whole µs", "load ms", "fill ms", "check ms"
+        "kernel",
+        "rate",
+        "unit",
+        "run µs",
+        "h2d GB/s",
+        "d2h GB/s",
+        "whole µs",
+        "load ms",
+        "fill ms",
+        "check ms"
     )?;
     let mut right = true;
     for kernel in named {
@@ -55,7 +65,8 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
             computer.release()?;
             (3..MARKS).try_for_each(|_| computer.enqueue(steps, runs))?;
             computer.finish(&mut ends)?;
-            let mut times: Vec<f64> = ends.windows(2).map(|pair| (pair[1] - pair[0]) / f64::from(runs)).collect();
+            let mut times: Vec<f64> =
+                ends.windows(2).map(|pair| (pair[1] - pair[0]) / f64::from(runs)).collect();
             times.sort_by(f64::total_cmp);
             Ok(times[times.len() / 2])
         };

@@ -27,7 +27,11 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     let device = platform.open(first.id)?;
     let mut out = std::io::stdout().lock();
     writeln!(out, "{} ({}), class {class}", first.name, first.id)?;
-    writeln!(out, "{:<10} {:>9} {:>16} {:>8}  first refusal", "kernel", "its own", "changed, refused", "passed")?;
+    writeln!(
+        out,
+        "{:<10} {:>9} {:>16} {:>8}  first refusal",
+        "kernel", "its own", "changed, refused", "passed"
+    )?;
 
     let mut well = true;
     for kernel in Kernel::ALL {
@@ -94,7 +98,8 @@ fn number(bytes: &[u8]) -> f64 {
 /// The typical size of the numbers of the result that was fetched last.
 fn typical(kernel: Kernel, computer: &mut dyn Computer, problem: &dyn Problem) -> f64 {
     let numbers = computer.host()[problem.layout().result()].chunks_exact(number_bytes(kernel)).map(number);
-    let (count, squares) = numbers.fold((0.0, 0.0), |(count, sum), number| (count + 1.0, sum + number * number));
+    let (count, squares) =
+        numbers.fold((0.0, 0.0), |(count, sum), number| (count + 1.0, sum + number * number));
     (squares / count).sqrt()
 }
 
@@ -120,7 +125,12 @@ fn change(
 }
 
 /// Writes these bytes of the result in the GPU's memory, and no others.
-fn put(computer: &mut dyn Computer, problem: &dyn Problem, at: usize, bytes: &[u8]) -> Result<(), DeviceError> {
+fn put(
+    computer: &mut dyn Computer,
+    problem: &dyn Problem,
+    at: usize,
+    bytes: &[u8],
+) -> Result<(), DeviceError> {
     let range = problem.layout().output_at + at..problem.layout().output_at + at + bytes.len();
     computer.host()[range.clone()].copy_from_slice(bytes);
     computer.round(&[RoundStep::ToDevice(range)])

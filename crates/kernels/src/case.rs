@@ -1,4 +1,5 @@
-//! What is measured: a kernel's problem with its transfers or on data that stays on the device, the two copies by which losses are predicted, and where.
+//! What is measured: a kernel's problem with its transfers or on data that stays on the device, the two
+//! copies by which losses are predicted, and where.
 
 use placement::TargetId;
 

@@ -1,12 +1,14 @@
 //! One block of a kernel on a GPU, or of the copies that are measured beside it.
 //!
-//! Before the rounds that count, a line of every page of the result is made wrong on both sides: a round that does nothing is seen. After them the result is fetched, where the rounds left it on the
-//! device, and checked. The bytes of a copy are a pattern, sent over one with another first word in each page.
+//! Before the rounds that count, a line of every page of the result is made wrong on both sides: a round that
+//! does nothing is seen. After them the result is fetched, where the rounds left it on the device, and
+//! checked. The bytes of a copy are a pattern, sent over one with another first word in each page.
 //!
-//! A round is the input to the GPU, one or more runs there, and the result back, on one queue. The device times it behind the latch, the host where it has more
-//! than 128 steps; a host's time that stands beside the device's is of the round before each block, started with nothing queued and waited for. Where a problem
-//! has parts, up to 16 of 2 MiB and more are copied, computed and copied back on streams of their own, as SHOC's triad does; of several iterations the first
-//! goes along with the input and the last with the result.
+//! A round is the input to the GPU, one or more runs there, and the result back, on one queue. The device
+//! times it behind the latch, the host where it has more than 128 steps; a host's time that stands beside the
+//! device's is of the round before each block, started with nothing queued and waited for. Where a problem
+//! has parts, up to 16 of 2 MiB and more are copied, computed and copied back on streams of their own, as
+//! SHOC's triad does; of several iterations the first goes along with the input and the last with the result.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -24,7 +26,8 @@ pub const COPY_BYTES: usize = 64 << 20;
 const QUEUED_STEPS: usize = 128;
 /// Parts that helpers write or look at begin at multiples of this: whole pages of a pattern.
 pub(crate) const SHARED_GRAIN: usize = 1 << 20;
-/// Of each page of a result one line is made wrong: a round that computes nothing of a page leaves it so, and writing all of them took longer than the rounds.
+/// Of each page of a result one line is made wrong: a round that computes nothing of a page leaves it so, and
+/// writing all of them took longer than the rounds.
 const PAGE: usize = 4096;
 const LINE: usize = 64;
 /// What results are made of that were not computed: no number in either precision, and no key in order.
@@ -51,7 +54,8 @@ impl<'a> Compute<'a> {
         (timing, pass): (Timing, u64),
     ) -> Self {
         let steps = steps(what, made.as_deref().map(|made| &*made.problem));
-        // Behind a latch a longer queue may fill the driver's, which then blocks. Rounds so long lose nothing by the host's clock.
+        // Behind a latch a longer queue may fill the driver's, which then blocks. Rounds so long lose nothing
+        // by the host's clock.
         let timing = if count(&steps) > QUEUED_STEPS { Timing::Host } else { timing };
         let pattern = BytePattern::new(stats::random::mix(pass + 1));
         Self { computer, what, made, helpers: helpers.clone(), timing, steps, pattern }
@@ -60,9 +64,11 @@ impl<'a> Compute<'a> {
     /// Makes what the rounds will write wrong: the result on both sides, or what a copy moves where it goes.
     fn spoil(&mut self) -> Result<(), DeviceError> {
         let Some(made) = &self.made else {
-            // Both sides have the bytes of another pattern at the beginning of each page, where they are to arrive; whole patterns take longer to write than to copy.
+            // Both sides have the bytes of another pattern at the beginning of each page, where they are to
+            // arrive; whole patterns take longer to write than to copy.
             let sent = self.what == GpuRound::ToHost;
-            let [on_device, on_host] = if sent { [self.pattern, self.other()] } else { [self.other(), self.pattern] };
+            let [on_device, on_host] =
+                if sent { [self.pattern, self.other()] } else { [self.other(), self.pattern] };
             self.write_pattern(on_device)?;
             self.computer.round(&[RoundStep::ToDevice(0..COPY_BYTES)])?;
             on_host.fill_page_words(lent(self.computer.host(), COPY_BYTES)?);
@@ -119,7 +125,8 @@ fn steps(what: GpuRound, problem: Option<&dyn Problem>) -> Vec<RoundStep> {
     }
 }
 
-/// The input to the device, so many runs, the result back. Where the problem has parts the first run goes along with the input and the last one with the result.
+/// The input to the device, so many runs, the result back. Where the problem has parts the first run goes
+/// along with the input and the last one with the result.
 fn with_transfers(problem: &dyn Problem, iterations: u32) -> Vec<RoundStep> {
     let (layout, parts) = (problem.layout(), problem.parts());
     let again = |runs: u32| (0..runs).flat_map(|_| problem.launches());
@@ -208,7 +215,11 @@ impl Work for Compute<'_> {
                 self.other().fill_page_words(lent(self.computer.host(), COPY_BYTES).map_err(fault)?);
                 self.computer.round(&[RoundStep::ToHost(0..COPY_BYTES)]).map_err(fault)?;
             }
-            return self.compare_pattern().map_err(fault)?.map(|()| COPY_BYTES as u64).map_err(Trouble::Corrupt);
+            return self
+                .compare_pattern()
+                .map_err(fault)?
+                .map(|()| COPY_BYTES as u64)
+                .map_err(Trouble::Corrupt);
         };
         let layout = made.problem.layout();
         if matches!(self.what, GpuRound::Resident { .. }) {

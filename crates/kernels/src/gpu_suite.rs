@@ -1,18 +1,20 @@
-//! Kernels on GPUs as a suite: a rank is a thread on a PU with memory on a node, and measures every GPU from there.
+//! Kernels on GPUs as a suite: a rank is a thread on a PU with memory on a node, and measures every GPU from
+//! there.
 //!
-//! Host memory is placed and pinned once for each allocation, as large as the largest problem needs, and goes from device to device and from kernel to kernel. What a kernel
-//! needs is written there when its turn comes, and copied to the device.
+//! Host memory is placed and pinned once for each allocation, as large as the largest problem needs, and goes
+//! from device to device and from kernel to kernel. What a kernel needs is written there when its turn comes,
+//! and copied to the device.
 //!
-//! A vendor's library computes on one stream, so nothing is overlapped with it. Its first calls, which load code and allocate, are made when the input is there
-//! and before anything is timed.
+//! A vendor's library computes on one stream, so nothing is overlapped with it. Its first calls, which load
+//! code and allocate, are made when the input is there and before anything is timed.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use device::{BytePattern, Computer, HostMemory, KernelModule, MemoryKind, Platform, RoundStep};
 use engine::{
-    Bound, Case, Failure, Latch, ObservedPlacement, PageCheck, PagesPerNode, PlacingRules, Site, Stage, Suite,
-    TimeSpent, Trouble, Work, Worker, clock, no_memory,
+    Bound, Case, Failure, Latch, ObservedPlacement, PageCheck, PagesPerNode, PlacingRules, Site, Stage,
+    Suite, TimeSpent, Trouble, Work, Worker, clock, no_memory,
 };
 use pingpong::{Devices, Want, allocate, allocating, failure};
 use placement::TargetId;
@@ -106,7 +108,8 @@ impl Suite for GpuSuite {
         let case = |(index, case): (usize, &GpuCase)| {
             // With transfers and without use the same data, so they are measured one after the other.
             let alike = |other: &GpuCase| {
-                (other.rank, other.target, other.what.kernel()) == (case.rank, case.target, case.what.kernel())
+                (other.rank, other.target, other.what.kernel())
+                    == (case.rank, case.target, case.what.kernel())
             };
             let setup = self.cases.iter().position(alike).unwrap_or(index);
             Case { setup, ..Case::by(index, vec![case.rank]) }
@@ -184,7 +187,13 @@ impl Site for GpuSite {
         self.devices.conditions()
     }
 
-    fn set_up(&mut self, bound: &Bound, setup: usize, allocation: u32, spent: &mut TimeSpent) -> Result<bool, Trouble> {
+    fn set_up(
+        &mut self,
+        bound: &Bound,
+        setup: usize,
+        allocation: u32,
+        spent: &mut TimeSpent,
+    ) -> Result<bool, Trouble> {
         if self.held.as_ref().is_some_and(|held| (held.setup, held.allocation) == (setup, allocation)) {
             return Ok(false);
         }
@@ -211,7 +220,8 @@ impl Site for GpuSite {
             let copied = computer.round(&[RoundStep::ToDevice(0..problem.layout().input)]);
             copied.map_err(allocating)?;
             if problem.program().library.is_some() {
-                // A library loads and allocates when it is first called, and waits for the device: not behind a latch.
+                // A library loads and allocates when it is first called, and waits for the device: not behind
+                // a latch.
                 let once = computer.round(&problem.launches());
                 once.map_err(|error| failure(Stage::WarmUp, &error))?;
             }
@@ -246,7 +256,12 @@ impl Site for GpuSite {
                 held.computer.can_batch().map_err(Trouble::Skipped)?;
             }
             let Held { computer, laid, .. } = held;
-            return Ok(Box::new(Sending::new(&mut **computer, pieces, laid, (&self.suite.rules.helpers, pass))));
+            return Ok(Box::new(Sending::new(
+                &mut **computer,
+                pieces,
+                laid,
+                (&self.suite.rules.helpers, pass),
+            )));
         }
         let timing = self.devices.timing(target);
         let made = what.kernel().and_then(|kernel| self.suite.made.get(&kernel)).cloned();

@@ -1,6 +1,8 @@
-//! Jacobi's iteration of Laplace's equation: one step over some rows of a field, by a GPU or by the calling thread, and the largest change of a cell.
+//! Jacobi's iteration of Laplace's equation: one step over some rows of a field, by a GPU or by the calling
+//! thread, and the largest change of a cell.
 //!
-//! Every way gives the same bits: the order of the additions is one, a product with 0.25 is exact, and a largest change does not depend on an order.
+//! Every way gives the same bits: the order of the additions is one, a product with 0.25 is exact, and a
+//! largest change does not depend on an order.
 
 use device::{Argument, KernelModule, RoundStep};
 
@@ -111,7 +113,8 @@ impl Field {
         self.numbers() * self.precision.bytes()
     }
 
-    /// The number of a cell; row 0 and the one behind the last are the border, and so are the numbers before and behind a row's cells.
+    /// The number of a cell; row 0 and the one behind the last are the border, and so are the numbers before
+    /// and behind a row's cells.
     pub fn at(self, row: usize, column: usize) -> usize {
         row * self.pitch() + self.line() + column
     }
@@ -132,10 +135,15 @@ pub fn program() -> &'static KernelModule {
     &JACOBI
 }
 
-/// A step on a GPU over the inner rows `rows` (from 1 on), from the field at one offset of the area to that at another; the largest change is kept at the offset
-/// `largest`, in a word of 64 bits that is 0 before.
+/// A step on a GPU over the inner rows `rows` (from 1 on), from the field at one offset of the area to that
+/// at another; the largest change is kept at the offset `largest`, in a word of 64 bits that is 0 before.
 /// Nothing where there are no rows.
-pub fn launch(field: Field, [from, to]: [usize; 2], rows: std::ops::Range<usize>, largest: usize) -> Option<RoundStep> {
+pub fn launch(
+    field: Field,
+    [from, to]: [usize; 2],
+    rows: std::ops::Range<usize>,
+    largest: usize,
+) -> Option<RoundStep> {
     if rows.is_empty() {
         return None;
     }
@@ -164,12 +172,14 @@ const LANES: usize = 8;
 /// A step by the calling thread over the inner rows `rows` (from 1 on): the largest change.
 pub fn step<T: Cell>(field: Field, from: &[T], to: &mut [T], rows: std::ops::Range<usize>) -> T {
     let (columns, pitch) = (field.columns, field.pitch());
-    // A largest change for each lane: only so can a compiler take vectors, because it may not change the order of comparisons.
+    // A largest change for each lane: only so can a compiler take vectors, because it may not change the
+    // order of comparisons.
     let mut largest = [T::of(0.0); LANES];
     for row in rows {
         let at = field.at(row, 0);
         let (above, below) = (&from[at - pitch..][..columns], &from[at + pitch..][..columns]);
-        let (left, here, right) = (&from[at - 1..][..columns], &from[at..][..columns], &from[at + 1..][..columns]);
+        let (left, here, right) =
+            (&from[at - 1..][..columns], &from[at..][..columns], &from[at + 1..][..columns]);
         let becomes = &mut to[at..][..columns];
         for start in (0..columns).step_by(LANES) {
             let lanes = start..(start + LANES).min(columns);
@@ -185,7 +195,8 @@ pub fn step<T: Cell>(field: Field, from: &[T], to: &mut [T], rows: std::ops::Ran
                 }
                 _ => {
                     for column in lanes {
-                        becomes[column] = T::mean([above[column], below[column], left[column], right[column]]);
+                        becomes[column] =
+                            T::mean([above[column], below[column], left[column], right[column]]);
                         largest[0] = larger(largest[0], becomes[column].apart(here[column]));
                     }
                 }
@@ -205,9 +216,12 @@ mod tests {
 
     #[test]
     fn cells_of_a_row_begin_at_whole_lines_and_the_border_has_room() {
-        for (columns, precision) in
-            [(1, Precision::Single), (31, Precision::Double), (32, Precision::Single), (1000, Precision::Double)]
-        {
+        for (columns, precision) in [
+            (1, Precision::Single),
+            (31, Precision::Double),
+            (32, Precision::Single),
+            (1000, Precision::Double),
+        ] {
             let field = Field { rows: 3, columns, precision };
             assert_eq!(field.row_at(1) % LINE, 0);
             assert!(
@@ -225,10 +239,14 @@ mod tests {
         let mut to = vec![-1.0; field.numbers()];
         let largest = step(field, &from, &mut to, 2..3);
         let at = field.at(2, 1);
-        assert_eq!(to[at], (from[at - field.pitch()] + from[at + field.pitch()] + from[at - 1] + from[at + 1]) / 4.0);
+        assert_eq!(
+            to[at],
+            (from[at - field.pitch()] + from[at + field.pitch()] + from[at - 1] + from[at + 1]) / 4.0
+        );
         assert_eq!(to.iter().filter(|number| **number != -1.0).count(), 3);
-        let apart =
-            (0..3).map(|column| (to[field.at(2, column)] - from[field.at(2, column)]).abs()).fold(0.0, f64::max);
+        let apart = (0..3)
+            .map(|column| (to[field.at(2, column)] - from[field.at(2, column)]).abs())
+            .fold(0.0, f64::max);
         assert_eq!(largest, apart);
     }
 }

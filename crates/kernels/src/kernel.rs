@@ -139,10 +139,15 @@ mod tests {
         let problem = kernel.problem(By::Thread, ProblemSize::Class(1));
         let layout = problem.layout();
         let words = |bytes: usize| vec![0_u64; bytes.div_ceil(8)];
-        let (mut input, mut output, mut scratch) = (words(layout.input), words(layout.output), words(layout.scratch));
+        let (mut input, mut output, mut scratch) =
+            (words(layout.input), words(layout.output), words(layout.scratch));
         problem.fill(0, &mut bytemuck::cast_slice_mut(&mut input)[..layout.input]);
         let to = &mut bytemuck::cast_slice_mut(&mut output)[..layout.output];
-        problem.compute(bytes(&input, layout.input), to, &mut bytemuck::cast_slice_mut(&mut scratch)[..layout.scratch]);
+        problem.compute(
+            bytes(&input, layout.input),
+            to,
+            &mut bytemuck::cast_slice_mut(&mut scratch)[..layout.scratch],
+        );
         (problem, input, output)
     }
 
@@ -198,7 +203,8 @@ mod tests {
             let all = layout.output / size;
             // Neighbours: every column of a matrix, every lane of a block. And places through all of it that
             // are no multiple of a block apart.
-            let places: Vec<usize> = (0..all.min(300)).chain((0..all).step_by((all / 60).max(1) | 1)).collect();
+            let places: Vec<usize> =
+                (0..all.min(300)).chain((0..all).step_by((all / 60).max(1) | 1)).collect();
             for place in places {
                 let at = place * size;
                 // A position's fourth number is no result.
@@ -235,7 +241,10 @@ mod tests {
             let (problem, input, output) = solved(kernel);
             let layout = problem.layout();
             let nothing = vec![0_u64; output.len()];
-            assert!(problem.check(bytes(&input, layout.input), bytes(&nothing, layout.output)).is_err(), "{kernel}");
+            assert!(
+                problem.check(bytes(&input, layout.input), bytes(&nothing, layout.output)).is_err(),
+                "{kernel}"
+            );
         }
     }
 

@@ -1,19 +1,27 @@
-//! Kernels that compute, between the memory of a NUMA node and a GPU, or on the node's own cores: what a wrong core costs work that computes.
+//! Kernels that compute, between the memory of a NUMA node and a GPU, or on the node's own cores: what a
+//! wrong core costs work that computes.
 //!
 //! ```text
 //! Kernel -> Problem (input, launches, check) -> GpuSuite or ThreadSuite -> engine
 //! ```
 //!
-//! * `kernel` names them, `size` says how large a problem is to be and `shape` what that makes of each; `problem` is what a problem is, `problems` each one, `numbers` what their inputs are made of;
-//! * `made` keeps what is made for a problem once in a run, its input; `proven` knows a result again that was found to be right;
+//! * `kernel` names them, `size` says how large a problem is to be and `shape` what that makes of each;
+//!   `problem` is what a problem is, `problems` each one, `numbers` what their inputs are made of;
+//! * `made` keeps what is made for a problem once in a run, its input; `proven` knows a result again that was
+//!   found to be right;
 //! * `program` has the GPU's sources and PTX (`gpu/`);
-//! * `jacobi` is a step of an iteration over a field that several ranks have a part of, for `laplace`: no problem of a suite;
-//! * `pieces` are many small pieces sent by copies, a batch, a kernel or packed, and `sending` one block of them: no problem either, but steps of the same device;
-//! * `moving` is memory whose pages go to whoever touches them, `touching` one block of touches and `moving_suite` all of them;
+//! * `jacobi` is a step of an iteration over a field that several ranks have a part of, for `laplace`: no
+//!   problem of a suite;
+//! * `pieces` are many small pieces sent by copies, a batch, a kernel or packed, and `sending` one block of
+//!   them: no problem either, but steps of the same device;
+//! * `moving` is memory whose pages go to whoever touches them, `touching` one block of touches and
+//!   `moving_suite` all of them;
 //! * `rank_place` is where a rank of a suite is;
-//! * `case` is what is measured; `gpu_suite`, with `compute` for one block, and `thread_suite` do it for the engine.
+//! * `case` is what is measured; `gpu_suite`, with `compute` for one block, and `thread_suite` do it for the
+//!   engine.
 //!
-//! Left out: timing, proving, deciding when it is enough (engine), the document (report), what it says (analysis).
+//! Left out: timing, proving, deciding when it is enough (engine), the document (report), what it says
+//! (analysis).
 
 mod case;
 mod compute;

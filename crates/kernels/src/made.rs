@@ -1,6 +1,8 @@
-//! A problem with what is made for it once in a run: its input, for all ranks and passes, and what stands for a result that was found to be right.
+//! A problem with what is made for it once in a run: its input, for all ranks and passes, and what stands for
+//! a result that was found to be right.
 //!
-//! Making an input takes ten times as long as copying it, and every pass needs that of every kernel anew, because host memory goes from kernel to kernel.
+//! Making an input takes ten times as long as copying it, and every pass needs that of every kernel anew,
+//! because host memory goes from kernel to kernel.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,7 +11,8 @@ use engine::{Bound, Failure, Helpers, PlacedMemory, PlacingRules, TimeSpent, clo
 use crate::problem::{Problem, WrongNumber};
 use crate::proven::Proven;
 
-/// Inputs are kept where all of a run's are at most so much; larger ones are made anew whenever they are needed.
+/// Inputs are kept where all of a run's are at most so much; larger ones are made anew whenever they are
+/// needed.
 const MOST_KEPT_BYTES: usize = 4 << 30;
 
 /// How many bytes of these problems' inputs are kept: all of them or none.
@@ -68,7 +71,12 @@ impl Made {
     ///
     /// # Errors
     /// The first number that is wrong.
-    pub(crate) fn check(&self, input: &[u8], output: &mut [u8], helpers: &Helpers) -> Result<(), WrongNumber> {
+    pub(crate) fn check(
+        &self,
+        input: &[u8],
+        output: &mut [u8],
+        helpers: &Helpers,
+    ) -> Result<(), WrongNumber> {
         self.proven.check(&*self.problem, input, output, helpers)
     }
 }
@@ -81,7 +89,8 @@ mod tests {
 
     #[test]
     fn an_input_that_is_kept_is_the_one_that_is_made_anew() -> Result<(), Failure> {
-        let pu = sys::affinity::current_pu().map_err(|e| Failure::system(engine::Stage::Bind, "getcpu", &e, ""))?;
+        let pu = sys::affinity::current_pu()
+            .map_err(|e| Failure::system(engine::Stage::Bind, "getcpu", &e, ""))?;
         let bind = move || {
             let rules = PlacingRules { one_node: true, ..PlacingRules::default() };
             let (bound, mut spent) = (Bound::to(pu)?, TimeSpent::default());
@@ -91,8 +100,8 @@ mod tests {
                 let input = &mut bytemuck::cast_slice_mut(input)[..made.problem.layout().input];
                 made.lay_out(&bound, input, shelf, &rules, &mut spent)?;
             }
-            let [anew, kept, again] =
-                inputs.map(|input| bytemuck::cast_slice::<u64, u8>(&input)[..made.problem.layout().input].to_vec());
+            let [anew, kept, again] = inputs
+                .map(|input| bytemuck::cast_slice::<u64, u8>(&input)[..made.problem.layout().input].to_vec());
             assert!(anew == kept && kept == again);
             Ok(())
         };
@@ -103,8 +112,12 @@ mod tests {
 
     #[test]
     fn inputs_are_kept_up_to_what_a_node_spares() {
-        let class = |class: u8| Kernel::ALL.map(|kernel| kernel.problem(By::Gpu, ProblemSize::Class(class))).to_vec();
-        assert_eq!(kept_bytes(class(4).iter()), class(4).iter().map(|problem| problem.layout().input).sum::<usize>());
+        let class =
+            |class: u8| Kernel::ALL.map(|kernel| kernel.problem(By::Gpu, ProblemSize::Class(class))).to_vec();
+        assert_eq!(
+            kept_bytes(class(4).iter()),
+            class(4).iter().map(|problem| problem.layout().input).sum::<usize>()
+        );
         let large = vec![Kernel::Triad.problem(By::Gpu, ProblemSize::default()); 40];
         assert_eq!(kept_bytes(large.iter()), 0);
     }

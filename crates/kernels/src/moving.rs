@@ -1,4 +1,5 @@
-//! Memory whose pages go to whoever touches them: who touches it and how, what it holds, and what a device is told to do with it. Nothing is touched here.
+//! Memory whose pages go to whoever touches them: who touches it and how, what it holds, and what a device is
+//! told to do with it. Nothing is touched here.
 
 use std::ops::Range;
 
@@ -7,7 +8,8 @@ use stats::touch::Touch;
 
 /// A thread of the device takes so many bytes at a time.
 pub const MOVING_GRAIN: usize = 16;
-/// A block of the kernels has so many threads; so many blocks are launched: as many as any device runs at once, and more.
+/// A block of the kernels has so many threads; so many blocks are launched: as many as any device runs at
+/// once, and more.
 const THREADS: u32 = 256;
 pub(crate) const BLOCKS: usize = 4096;
 /// The device's own area has the sum of each block.
@@ -19,7 +21,8 @@ const ADD: usize = 2;
 /// What a word is more than the one before it.
 const GROWS: u64 = 0x9e37_79b9_7f4a_7c15;
 const WORD: usize = 8;
-/// Pages of this size are moved as one where there are such: what the device tells of its sums lies in none that has words.
+/// Pages of this size are moved as one where there are such: what the device tells of its sums lies in none
+/// that has words.
 const LARGEST_PAGE: usize = 2 << 20;
 
 /// Who touches memory.
@@ -165,8 +168,8 @@ mod tests {
             write(&mut words, key);
             assert_eq!(read(&words), moving.sum(key), "{bytes} bytes");
             let weighted = words.chunks_exact(WORD).zip((1_u64..).step_by(2));
-            let weighted =
-                weighted.fold(0_u64, |sum, (place, weight)| sum.wrapping_add(word(place).wrapping_mul(weight)));
+            let weighted = weighted
+                .fold(0_u64, |sum, (place, weight)| sum.wrapping_add(word(place).wrapping_mul(weight)));
             assert_eq!(weighted, moving.weighted_sum(key), "{bytes} bytes");
         }
     }
@@ -186,7 +189,9 @@ mod tests {
     fn what_the_device_tells_lies_in_no_page_that_has_words() {
         for bytes in [16, 2 << 20, (2 << 20) + 16, 64 << 20] {
             let told = moving(bytes).sums_range();
-            assert!(told.start >= bytes && told.start.is_multiple_of(LARGEST_PAGE) && told.len() == SUMS_BYTES);
+            assert!(
+                told.start >= bytes && told.start.is_multiple_of(LARGEST_PAGE) && told.len() == SUMS_BYTES
+            );
         }
     }
 }

@@ -1,11 +1,12 @@
-//! Memory that moves as a suite: a rank is a thread on a PU, and it and each GPU touch memory that both reach, by turns.
+//! Memory that moves as a suite: a rank is a thread on a PU, and it and each GPU touch memory that both
+//! reach, by turns.
 
 use std::sync::Arc;
 
 use device::{Computer, Device, HostMemory, MemoryHome, MemoryKind, Platform};
 use engine::{
-    Bound, Case, Failure, Latch, ObservedPlacement, PageCheck, PagesPerNode, PlacedMemory, Site, Suite, TimeSpent,
-    Trouble, Work, Worker, clock, no_memory,
+    Bound, Case, Failure, Latch, ObservedPlacement, PageCheck, PagesPerNode, PlacedMemory, Site, Suite,
+    TimeSpent, Trouble, Work, Worker, clock, no_memory,
 };
 use pingpong::{Devices, allocating};
 use placement::TargetId;
@@ -38,11 +39,17 @@ pub struct MovingSuite {
 
 impl MovingSuite {
     /// These cases by these ranks. `huge_pages`: whether system memory may use them.
-    pub fn new(cases: Vec<MovingCase>, places: Vec<RankPlace>, platform: &Arc<dyn Platform>, huge_pages: bool) -> Self {
+    pub fn new(
+        cases: Vec<MovingCase>,
+        places: Vec<RankPlace>,
+        platform: &Arc<dyn Platform>,
+        huge_pages: bool,
+    ) -> Self {
         Self { cases, places, platform: Arc::clone(platform), huge_pages }
     }
 
-    /// The most that is allocated at one time, bytes, which the host must have and the device too: one rank's memory goes before the next one's is made.
+    /// The most that is allocated at one time, bytes, which the host must have and the device too: one rank's
+    /// memory goes before the next one's is made.
     pub fn bytes(&self) -> u64 {
         self.cases.iter().map(|case| case.moving.memory_bytes() as u64).max().unwrap_or(0)
     }

@@ -1,4 +1,5 @@
-//! Numbers as inputs are made of: each from its place alone, so that whoever fills a part of an input fills it as everyone would.
+//! Numbers as inputs are made of: each from its place alone, so that whoever fills a part of an input fills
+//! it as everyone would.
 
 use bytemuck::{Pod, cast_slice_mut};
 use stats::random::mix;

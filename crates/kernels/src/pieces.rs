@@ -1,10 +1,13 @@
-//! Many small pieces between places of pinned host memory and places of a device: where they lie, and what is queued to send them by each way that there is. Nothing is touched here.
+//! Many small pieces between places of pinned host memory and places of a device: where they lie, and what is
+//! queued to send them by each way that there is. Nothing is touched here.
 //!
-//! Pieces lie in slots of a range with twice their room: the piece numbered i in slot i × step modulo the slots, with steps that share no factor with them; or one behind the other. A
-//! range on each side is what is sent, another one what arrives, a third one where pieces are packed.
+//! Pieces lie in slots of a range with twice their room: the piece numbered i in slot i × step modulo the
+//! slots, with steps that share no factor with them; or one behind the other. A range on each side is what is
+//! sent, another one what arrives, a third one where pieces are packed.
 //!
-//! A round sends all pieces and is timed by the host's clock, from the first call to the end of the last copy, packing included: what a program waits. A piece
-//! is one operation of the round, so times and rates are a piece's.
+//! A round sends all pieces and is timed by the host's clock, from the first call to the end of the last
+//! copy, packing included: what a program waits. A piece is one operation of the round, so times and rates
+//! are a piece's.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,7 +16,8 @@ use device::{Argument, Batch, RoundStep};
 
 /// A piece is a multiple of this.
 pub const PIECE_GRAIN: usize = 4096;
-/// A block of the kernel has so many threads; so many blocks are launched at most: more than any device runs at once.
+/// A block of the kernel has so many threads; so many blocks are launched at most: more than any device runs
+/// at once.
 const THREADS: u32 = 256;
 const MOST_BLOCKS: usize = 4096;
 const PIECES_KERNEL: usize = 0;
@@ -81,7 +85,8 @@ impl Pieces {
         [if host { self.step(0.62) } else { 1 }, if device { self.step(0.27) } else { 1 }]
     }
 
-    /// The next odd number from this part of the slots on that shares no factor with them: no two pieces lie in one slot.
+    /// The next odd number from this part of the slots on that shares no factor with them: no two pieces lie
+    /// in one slot.
     fn step(&self, part: f64) -> usize {
         let divisor = |mut a: usize, mut b: usize| {
             while b > 0 {
@@ -96,9 +101,11 @@ impl Pieces {
         step
     }
 
-    /// The place of each piece in what is sent or what arrives, bytes from its beginning: on the host, and on the device.
+    /// The place of each piece in what is sent or what arrives, bytes from its beginning: on the host, and on
+    /// the device.
     pub(crate) fn places(&self) -> Vec<(usize, usize)> {
-        let [host, device] = self.steps().map(|step| move |number: usize| number * step % self.slots() * self.bytes);
+        let [host, device] =
+            self.steps().map(|step| move |number: usize| number * step % self.slots() * self.bytes);
         (0..self.count).map(|number| (host(number), device(number))).collect()
     }
 
@@ -126,7 +133,8 @@ impl Pieces {
         let [_, area] = self.begins();
         let [_, area_step] = self.steps();
         let parts = self.count * (self.bytes / PIECE_GRAIN);
-        let numbers = [self.bytes, self.count, area_step, other_step, self.slots(), usize::from(self.to_device)];
+        let numbers =
+            [self.bytes, self.count, area_step, other_step, self.slots(), usize::from(self.to_device)];
         let numbers = numbers.map(|number| Argument::Number(number as u64));
         RoundStep::Launch {
             kernel: PIECES_KERNEL,
@@ -143,13 +151,21 @@ impl Pieces {
         let one = |place| {
             let (in_host, in_area) = at(place);
             let range = in_host..in_host + self.bytes;
-            if self.to_device { RoundStep::ToDeviceAt(range, in_area) } else { RoundStep::ToHostFrom(range, in_area) }
+            if self.to_device {
+                RoundStep::ToDeviceAt(range, in_area)
+            } else {
+                RoundStep::ToHostFrom(range, in_area)
+            }
         };
         match self.way {
             TransferMethod::Loop => places.iter().map(one).collect(),
             TransferMethod::Batch => {
                 let (to_device, bytes) = (self.to_device, self.bytes);
-                vec![RoundStep::Batch(Arc::new(Batch { to_device, bytes, at: places.iter().map(at).collect() }))]
+                vec![RoundStep::Batch(Arc::new(Batch {
+                    to_device,
+                    bytes,
+                    at: places.iter().map(at).collect(),
+                }))]
             }
             TransferMethod::Kernel => vec![self.launch(Argument::Host(host), host_step)],
             TransferMethod::Packed => {
@@ -184,13 +200,22 @@ mod tests {
         for count in [1, 2, 3, 15, 64, 105, 1000, 16384] {
             for scattered in [Scattered::Both, Scattered::Host, Scattered::Device] {
                 let room = count * PIECE_GRAIN;
-                let pieces =
-                    Pieces { way: TransferMethod::Loop, to_device: true, bytes: PIECE_GRAIN, count, room, scattered };
+                let pieces = Pieces {
+                    way: TransferMethod::Loop,
+                    to_device: true,
+                    bytes: PIECE_GRAIN,
+                    count,
+                    room,
+                    scattered,
+                };
                 let places = pieces.places();
                 for of in [|place: &(usize, usize)| place.0, |place: &(usize, usize)| place.1] {
                     let slots: BTreeSet<usize> = places.iter().map(of).collect();
                     assert_eq!(slots.len(), count, "{count} pieces, {scattered:?}");
-                    assert!(slots.iter().all(|at| at + PIECE_GRAIN <= 2 * room), "{count} pieces, {scattered:?}");
+                    assert!(
+                        slots.iter().all(|at| at + PIECE_GRAIN <= 2 * room),
+                        "{count} pieces, {scattered:?}"
+                    );
                 }
             }
         }

@@ -1,7 +1,8 @@
 //! A problem: input in memory, what a GPU or a CPU makes of it, and whether the result is right.
 //!
-//! Pure: it knows bytes and counts, no device and no clock. The result is checked against another way to it than the one that is timed, with a tolerance that
-//! says what rounding in another order of additions may change.
+//! Pure: it knows bytes and counts, no device and no clock. The result is checked against another way to it
+//! than the one that is timed, with a tolerance that says what rounding in another order of additions may
+//! change.
 //!
 //! Dense matrices are checked by Freivalds' products with two vectors of ±1, Fourier transforms by two sums
 //! of their points with weights of ±1 ± i, sorted keys by
@@ -38,7 +39,8 @@ impl ProblemUnit {
     }
 }
 
-/// Where a problem's parts lie in an area, by offset. Input and result lie in host memory at the same offsets.
+/// Where a problem's parts lie in an area, by offset. Input and result lie in host memory at the same
+/// offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// The input's bytes, from 0 on.
@@ -100,7 +102,10 @@ pub struct WrongNumber {
 impl fmt::Display for WrongNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { offset, expected, got, allowed } = self;
-        write!(f, "wrong result at byte {offset}: {got:e} instead of {expected:e} (they may differ by {allowed:e})")
+        write!(
+            f,
+            "wrong result at byte {offset}: {got:e} instead of {expected:e} (they may differ by {allowed:e})"
+        )
     }
 }
 
@@ -130,7 +135,8 @@ const LEAST_PART_BYTES: usize = 2 << 20;
 /// The most parts of a problem.
 const MOST_PARTS: usize = 16;
 
-/// `whole` in even shares for the parts of a problem that moves so many bytes, the last one smaller where it does not divide. Shares are multiples of `grain`.
+/// `whole` in even shares for the parts of a problem that moves so many bytes, the last one smaller where it
+/// does not divide. Shares are multiples of `grain`.
 pub(crate) fn shares(whole: usize, grain: usize, bytes: usize) -> Vec<Range<usize>> {
     let parts = (bytes / LEAST_PART_BYTES).clamp(1, MOST_PARTS);
     let share = whole.div_ceil(parts).next_multiple_of(grain);
@@ -151,7 +157,8 @@ pub trait Problem: Send + Sync {
     /// Writes a part of the input, which begins at this offset: the same at every call.
     fn fill(&self, at: usize, part: &mut [u8]);
 
-    /// What parts of the input begin at multiples of, where several threads write it; as much as all of it where one has to.
+    /// What parts of the input begin at multiples of, where several threads write it; as much as all of it
+    /// where one has to.
     fn fill_grain(&self) -> usize {
         1 << 20
     }
@@ -162,7 +169,8 @@ pub trait Problem: Send + Sync {
     /// One run on a GPU.
     fn launches(&self) -> Vec<RoundStep>;
 
-    /// The same run by parts whose transfers and launches go on at once; none where the problem does not divide, and one step follows the other.
+    /// The same run by parts whose transfers and launches go on at once; none where the problem does not
+    /// divide, and one step follows the other.
     fn parts(&self) -> Vec<ProblemPart> {
         Vec::new()
     }

@@ -1,5 +1,6 @@
-//! The GPU's kernels: their sources (`gpu/*.cu`, C++ that CUDA and HIP both take) and the PTX that was made of them (`cargo xtask kernels --ptx`), a program for each
-//! source, so that a run loads what it measures and no more.
+//! The GPU's kernels: their sources (`gpu/*.cu`, C++ that CUDA and HIP both take) and the PTX that was made
+//! of them (`cargo xtask kernels --ptx`), a program for each source, so that a run loads what it measures and
+//! no more.
 
 use std::ffi::CStr;
 
@@ -59,12 +60,14 @@ pub(crate) const SORT_COUNT: usize = 1;
 pub(crate) const SORT_BEGIN: usize = 2;
 pub(crate) const SORT_PASS: usize = 3;
 
-/// Dense matrices, single precision first. From compute capability 8.0 on one instruction multiplies small matrices of double precision.
+/// Dense matrices, single precision first. From compute capability 8.0 on one instruction multiplies small
+/// matrices of double precision.
 pub(crate) static GEMM: KernelModule =
     program!("gemm", [70: "gemm.70.ptx", 80: "gemm.80.ptx"], [c"numabench_sgemm", c"numabench_dgemm"]);
 
 /// Fourier transforms, single precision first.
-pub(crate) static FFT: KernelModule = program!("fft", [70: "fft.70.ptx"], [c"numabench_fft", c"numabench_fft_double"]);
+pub(crate) static FFT: KernelModule =
+    program!("fft", [70: "fft.70.ptx"], [c"numabench_fft", c"numabench_fft_double"]);
 
 /// Small pieces, by one kernel.
 pub(crate) static PIECES: KernelModule = program!("pieces", [70: "pieces.70.ptx"], [c"numabench_pieces"]);
@@ -76,7 +79,8 @@ pub(crate) static MOVING: KernelModule = program!(
     [c"numabench_moving_write", c"numabench_moving_read", c"numabench_moving_add"]
 );
 
-/// A vendor's library in the place of a program: its routines have the numbers of the kernels whose work they do.
+/// A vendor's library in the place of a program: its routines have the numbers of the kernels whose work they
+/// do.
 macro_rules! library {
     ($name:literal, $library:ident) => {
         KernelModule {
@@ -96,7 +100,8 @@ pub(crate) static GEMM_LIBRARY: KernelModule = library!("the vendor's library of
 pub(crate) static FFT_LIBRARY: KernelModule = library!("the vendor's library of transforms", Fft);
 
 /// Forces between atoms, single precision first.
-pub(crate) static MD: KernelModule = program!("md", [70: "md.70.ptx"], [c"numabench_md", c"numabench_md_double"]);
+pub(crate) static MD: KernelModule =
+    program!("md", [70: "md.70.ptx"], [c"numabench_md", c"numabench_md_double"]);
 
 /// Jacobi's iteration, single precision first.
 pub(crate) static JACOBI: KernelModule =

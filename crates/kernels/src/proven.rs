@@ -1,6 +1,8 @@
-//! Results that were found to be right, by a number that stands for their bytes: the same result again is right without being looked at number by number.
+//! Results that were found to be right, by a number that stands for their bytes: the same result again is
+//! right without being looked at number by number.
 //!
-//! A kernel adds in the same order in every run, so that all of its results are one; the full check takes as long as hundreds of runs.
+//! A kernel adds in the same order in every run, so that all of its results are one; the full check takes as
+//! long as hundreds of runs.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -38,13 +40,15 @@ impl Proven {
     }
 }
 
-/// A number for all bytes in their order, never 0. Where one word of 64 bits differs so does the number; of other results one in 2^64 has the same.
+/// A number for all bytes in their order, never 0. Where one word of 64 bits differs so does the number; of
+/// other results one in 2^64 has the same.
 fn hash(bytes: &mut [u8], helpers: &Helpers) -> u64 {
     let all = AtomicU64::new(mix(bytes.len() as u64));
     helpers.share(bytes, CHUNK, |at, part| {
         let numbered = (at / CHUNK..).zip(part.chunks(CHUNK));
-        let sum =
-            numbered.map(|(number, chunk)| mix(hash_chunk(chunk) ^ mix(number as u64))).fold(0, u64::wrapping_add);
+        let sum = numbered
+            .map(|(number, chunk)| mix(hash_chunk(chunk) ^ mix(number as u64)))
+            .fold(0, u64::wrapping_add);
         all.fetch_add(sum, Ordering::Relaxed);
     });
     all.into_inner().max(1)
@@ -99,7 +103,10 @@ mod tests {
         };
         assert!(check(&mut output).is_ok() && check(&mut output).is_ok());
         output[7] ^= 0x4100_0000;
-        assert!(check(&mut output).is_err() && check(&mut output).is_err(), "a wrong result is not remembered");
+        assert!(
+            check(&mut output).is_err() && check(&mut output).is_err(),
+            "a wrong result is not remembered"
+        );
         output[7] ^= 0x4100_0000;
         assert!(check(&mut output).is_ok());
     }

@@ -18,7 +18,8 @@ pub struct RankPlace {
     pub node: u32,
 }
 
-/// The place of a rank, and its devices, of which that of its first case is open. `cases` are the rank and the device of each.
+/// The place of a rank, and its devices, of which that of its first case is open. `cases` are the rank and
+/// the device of each.
 ///
 /// # Errors
 /// The rank has no place, or the device cannot be opened.

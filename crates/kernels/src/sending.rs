@@ -1,6 +1,8 @@
-//! One block of small pieces: what is sent is laid out, what arrives made wrong, all of them sent in one round, and every piece compared.
+//! One block of small pieces: what is sent is laid out, what arrives made wrong, all of them sent in one
+//! round, and every piece compared.
 //!
-//! What is sent is a pattern by its place there, so that one and the same serves every size of piece; what changes from block to block is the first word of every page.
+//! What is sent is a pattern by its place there, so that one and the same serves every size of piece; what
+//! changes from block to block is the first word of every page.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -47,7 +49,8 @@ impl<'a> Sending<'a> {
         self.pieces.way == TransferMethod::Packed && self.pieces.steps()[0] != 1
     }
 
-    /// Puts the pattern in the range that is sent, on the side that sends; what has been there only gets other first words of pages.
+    /// Puts the pattern in the range that is sent, on the side that sends; what has been there only gets
+    /// other first words of pages.
     fn lay_pattern(&mut self) -> Result<BytePattern, DeviceError> {
         let (sent, key) = (self.pieces.sent(), self.page_key);
         let known = self.laid.take();
@@ -77,7 +80,8 @@ impl<'a> Sending<'a> {
 
     /// Copies every piece between its place in host memory and the one behind the other.
     fn pack(&mut self, is_sent: bool) -> Result<(), DeviceError> {
-        let ([begin, _], bytes, packed) = (self.pieces.begins(), self.pieces.bytes, self.pieces.packed().start);
+        let ([begin, _], bytes, packed) =
+            (self.pieces.begins(), self.pieces.bytes, self.pieces.packed().start);
         let host = lent(self.computer.host(), self.pieces.memory_bytes())?;
         let (scattered, behind) = host.split_at_mut(packed);
         for ((at, _), piece) in self.places.iter().zip(behind.chunks_exact_mut(bytes)) {

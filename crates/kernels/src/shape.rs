@@ -1,8 +1,11 @@
-//! What shape a size gives each kernel's problem, by classes as SHOC has them or by the bytes of its data, and what sizes a kernel can have.
+//! What shape a size gives each kernel's problem, by classes as SHOC has them or by the bytes of its data,
+//! and what sizes a kernel can have.
 //!
-//! A GPU's class 4 is of sizes at which its kernel runs at its rate (SHOC's own largest leave most of them at the time of a launch on today's GPUs); each class below has half
-//! of the data. A thread of a CPU has less: its arrays are a few times a core's share of the last cache. Bytes are those of input and result together; a kernel takes
-//! the nearest shape that it can have (matrices with edges of whole tiles, cubes of atoms), and refuses what is beyond its smallest and its largest.
+//! A GPU's class 4 is of sizes at which its kernel runs at its rate (SHOC's own largest leave most of them at
+//! the time of a launch on today's GPUs); each class below has half of the data. A thread of a CPU has less:
+//! its arrays are a few times a core's share of the last cache. Bytes are those of input and result together;
+//! a kernel takes the nearest shape that it can have (matrices with edges of whole tiles, cubes of atoms),
+//! and refuses what is beyond its smallest and its largest.
 
 use std::fmt;
 
@@ -37,7 +40,8 @@ impl fmt::Display for ShapeError {
         let [asked, least, most] = [*asked, can[0], can[1]].map(rounded_size);
         write!(
             f,
-            "{kernel} cannot have {asked} of data: it needs {least} to {most}; ask for another --size, or leave {kernel} out of --kernels"
+            "{kernel} cannot have {asked} of data: it needs {least} to {most}; ask for another --size, or \
+             leave {kernel} out of --kernels"
         )
     }
 }
@@ -131,8 +135,11 @@ impl Kernel {
             // A list of 128 neighbours, a position and a force of four numbers each.
             Self::Md => cube(512.0 + 2.0 * 16.0),
             Self::MdDouble => cube(512.0 + 2.0 * 32.0),
-            // One number in a hundred with its column; and for each row where it begins, a number of the vector, and one of the result.
-            Self::Spmv => ((12.0_f64.powi(2) + 4.0 * 0.08 * bytes as f64).sqrt() / 0.16 - 12.0 / 0.16) as usize,
+            // One number in a hundred with its column; and for each row where it begins, a number of the
+            // vector, and one of the result.
+            Self::Spmv => {
+                ((12.0_f64.powi(2) + 4.0 * 0.08 * bytes as f64).sqrt() / 0.16 - 12.0 / 0.16) as usize
+            }
         }
     }
 }
@@ -162,7 +169,8 @@ mod tests {
     #[test]
     fn a_size_in_bytes_is_the_nearest_that_a_kernels_shape_allows() {
         for kernel in Kernel::ALL {
-            // Half a tile of 128 is 11 % of the edge of three squares of doubles in 8 MiB, and so 22 % of the data.
+            // Half a tile of 128 is 11 % of the edge of three squares of doubles in 8 MiB, and so 22 % of the
+            // data.
             for (asked, near) in [(8 << 20, 0.22), (64 << 20, 0.06), (256 << 20, 0.03)] {
                 let has = data(kernel, ProblemSize::Bytes(asked)) as f64;
                 assert!((has / asked as f64 - 1.0).abs() < near, "{kernel}: {has} of {asked}");
@@ -182,7 +190,8 @@ mod tests {
             assert!(has <= 2 * least, "{kernel}: {has} of {least}");
         }
         let said = Kernel::Sgemm.admits(ProblemSize::Bytes(4096)).map_err(|refused| refused.to_string());
-        let expected = "sgemm cannot have 4 KiB of data: it needs 192 KiB to 16 GiB; ask for another --size, or leave sgemm out of --kernels";
+        let expected = "sgemm cannot have 4 KiB of data: it needs 192 KiB to 16 GiB; ask for another --size, \
+            or leave sgemm out of --kernels";
         assert_eq!(said, Err(expected.to_owned()));
         assert!(
             Kernel::Sort.admits(ProblemSize::Bytes(8 << 30)).is_err()

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use engine::{
-    Bound, Case, Failure, ObservedPlacement, PageCheck, PagesPerNode, PlacedMemory, PlacingRules, Site, Suite,
-    TimeSpent, Timing, Trouble, Work, Worker, clock, no_memory,
+    Bound, Case, Failure, ObservedPlacement, PageCheck, PagesPerNode, PlacedMemory, PlacingRules, Site,
+    Suite, TimeSpent, Timing, Trouble, Work, Worker, clock, no_memory,
 };
 
 use crate::case::ThreadCase;
@@ -23,7 +23,8 @@ pub struct ThreadSuite {
 impl ThreadSuite {
     /// These cases, with problems of this size.
     pub fn new(cases: Vec<ThreadCase>, size: ProblemSize, rules: PlacingRules) -> Self {
-        let problems = cases.iter().map(|case| (case.kernel, case.kernel.problem(By::Thread, size))).collect();
+        let problems =
+            cases.iter().map(|case| (case.kernel, case.kernel.problem(By::Thread, size))).collect();
         Self { cases, problems, rules }
     }
 
@@ -37,7 +38,8 @@ impl ThreadSuite {
         self.problems.values().map(|problem| problem.layout().device_bytes()).max().unwrap_or(0)
     }
 
-    /// The most that a node must have at one time, bytes: each rank that ever uses it keeps its last memory until it gets other.
+    /// The most that a node must have at one time, bytes: each rank that ever uses it keeps its last memory
+    /// until it gets other.
     pub fn bytes_on(&self, node: u32) -> u64 {
         let here = self.cases.iter().filter(|case| case.node == node).flat_map(|case| &case.ranks);
         here.collect::<std::collections::BTreeSet<_>>().len() as u64 * self.thread_bytes() as u64
@@ -71,7 +73,13 @@ struct ThreadSite {
 }
 
 impl Site for ThreadSite {
-    fn set_up(&mut self, bound: &Bound, setup: usize, allocation: u32, spent: &mut TimeSpent) -> Result<bool, Trouble> {
+    fn set_up(
+        &mut self,
+        bound: &Bound,
+        setup: usize,
+        allocation: u32,
+        spent: &mut TimeSpent,
+    ) -> Result<bool, Trouble> {
         let ThreadCase { kernel, node, .. } = self.suite.cases[setup];
         self.setup = Some(setup);
         let is_there = |held: &Held| (held.node, held.allocation) == (node, allocation);
@@ -149,7 +157,8 @@ impl Work for Computed<'_> {
     }
 
     fn verify(&mut self) -> Result<u64, Trouble> {
-        let checked = self.problem.check(&self.memory[..self.layout.input], &self.memory[self.layout.result()]);
+        let checked =
+            self.problem.check(&self.memory[..self.layout.input], &self.memory[self.layout.result()]);
         checked.map(|()| self.layout.output as u64).map_err(|wrong| Trouble::Wrong(wrong.to_string()))
     }
 }
@@ -161,7 +170,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_memory_serves_all_kernels_of_its_node_and_allocation_and_no_others() -> Result<(), Box<dyn Error>> {
+    fn one_memory_serves_all_kernels_of_its_node_and_allocation_and_no_others() -> Result<(), Box<dyn Error>>
+    {
         let topology = topo::read()?;
         let pu = topology.allowed.pus.first().ok_or("a PU")?;
         let node = topology.pu(pu).and_then(|pu| pu.nodes.first().copied()).ok_or("the PU is on no node")?;
@@ -175,7 +185,8 @@ mod tests {
 
         let mut set_up = |setup, allocation| {
             let fresh = site.set_up(&bound, setup, allocation, &mut spent);
-            let serves = [(0, 0), (1, 0), (2, 0), (0, 1)].map(|(setup, allocation)| site.serves(setup, allocation));
+            let serves =
+                [(0, 0), (1, 0), (2, 0), (0, 1)].map(|(setup, allocation)| site.serves(setup, allocation));
             (fresh.is_ok_and(|fresh| fresh), serves)
         };
 

@@ -1,11 +1,14 @@
-//! One block of touches of memory that moves: its pages are where they are touched from, or elsewhere, each word has a value of this block's own, and what was touched is checked by who touched
-//! it last, so that the check moves no page.
+//! One block of touches of memory that moves: its pages are where they are touched from, or elsewhere, each
+//! word has a value of this block's own, and what was touched is checked by who touched it last, so that the
+//! check moves no page.
 //!
-//! The host's clock times a touch: from the launch of a kernel that reads or writes all words, or the core's first load, to the end. Pages stay where a touch
-//! brought them, so a block of first touches or of prefetches is one round: before it the other side writes all words anew (64 bits each, of a progression
-//! whose beginning is the block's own), and for untouched memory the memory is given back and allocated again. After it the kernel is asked where every page
-//! lies, before anything else touches a page. The GPU checks by a sum in which each word has its own weight, read in the round itself where the round reads;
-//! the core checks word by word. Rates of touches are compared with no link's bound.
+//! The host's clock times a touch: from the launch of a kernel that reads or writes all words, or the core's
+//! first load, to the end. Pages stay where a touch brought them, so a block of first touches or of
+//! prefetches is one round: before it the other side writes all words anew (64 bits each, of a progression
+//! whose beginning is the block's own), and for untouched memory the memory is given back and allocated
+//! again. After it the kernel is asked where every page lies, before anything else touches a page. The GPU
+//! checks by a sum in which each word has its own weight, read in the round itself where the round reads; the
+//! core checks word by word. Rates of touches are compared with no link's bound.
 
 use std::hint::black_box;
 
@@ -86,9 +89,8 @@ impl<'a> Touching<'a> {
                 self.sum = Some(black_box(moving::read(self.host_bytes()?)));
                 Ok(())
             }
-            (Touch::Prefetch, side) => {
-                self.done(RoundStep::Prefetch { range: 0..self.moving.bytes, to_device: side == Side::Device })
-            }
+            (Touch::Prefetch, side) => self
+                .done(RoundStep::Prefetch { range: 0..self.moving.bytes, to_device: side == Side::Device }),
             (Touch::InTurns, _) => {
                 self.done(self.moving.add())?;
                 moving::add(self.host_bytes()?);
@@ -133,7 +135,12 @@ impl Work for Touching<'_> {
     fn block_detail(&mut self) -> Option<BlockDetail> {
         let own = self.own_node;
         let pages = PagesPerNode::of(self.host_bytes().ok()?, PageCheck::Again, true);
-        let on_own = pages.per_node.iter().filter(|(node, _)| Some(**node) == own).map(|(_, pages)| pages).sum::<u64>();
+        let on_own = pages
+            .per_node
+            .iter()
+            .filter(|(node, _)| Some(**node) == own)
+            .map(|(_, pages)| pages)
+            .sum::<u64>();
         let (away, all) = (pages.unknown + on_own, pages.unknown + pages.per_node.values().sum::<u64>());
         (all > 0).then(|| BlockDetail::Away(away as f64 / all as f64))
     }

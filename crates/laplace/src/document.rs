@@ -111,7 +111,8 @@ fn way(found: &WayFound) -> LaplaceWay {
     }
 }
 
-/// The part of the time that went to halos, over all blocks and ranks; `None` for a rank alone, and where halos overlap.
+/// The part of the time that went to halos, over all blocks and ranks; `None` for a rank alone, and where
+/// halos overlap.
 fn halo_share(found: &WayFound) -> Option<f64> {
     if found.blocks.len() < 2 || found.variant.overlap {
         return None;
@@ -130,7 +131,8 @@ fn one_case(
 ) -> Case {
     let order = if ranks.len() == 1 { case::Order::Alone } else { case::Order::Simultaneous };
     let memory = if way.variant.way.has_gpu() { MemoryKind::Pinned } else { MemoryKind::Pageable };
-    let bytes_of = |rank: usize| bytes_moved(&RowShare::new(options.grid, options.precision, rank, ranks.len()));
+    let bytes_of =
+        |rank: usize| bytes_moved(&RowShare::new(options.grid, options.precision, rank, ranks.len()));
     let bytes = (0..ranks.len()).map(bytes_of).max().unwrap_or(0);
     let moved = Moved { direction: Direction::Kernel, order, bytes, range_bytes: None, ranks: ranks.len() };
     let result = |(at, rank): (usize, &Rank)| {
@@ -182,14 +184,27 @@ fn block(found: &BlockFound, bytes: u64) -> Block {
     }
 }
 
-fn rank_case(timer: &TimerFacts, way: &WayFound, blocks: &[Block], rank: Option<&RankFound>, checked: u64) -> RankCase {
+fn rank_case(
+    timer: &TimerFacts,
+    way: &WayFound,
+    blocks: &[Block],
+    rank: Option<&RankFound>,
+    checked: u64,
+) -> RankCase {
     let last = blocks.len().saturating_sub(1);
     let ended = way.stop.is_some_and(|stop| stop != StopReason::Error);
     let sample = |(at, block): (usize, &Block)| {
         // From the known field on, and at the end: then every cell was compared.
         let verified_bytes = (at == 0 || (at == last && ended)).then_some(checked);
         let block = BlockFigures::of(block)?;
-        Some(Sample { block, timing: Timing::Host, overlap: None, start_skew_ns: None, verified_bytes, told: None })
+        Some(Sample {
+            block,
+            timing: Timing::Host,
+            overlap: None,
+            start_skew_ns: None,
+            verified_bytes,
+            told: None,
+        })
     };
     let misplaced = rank.and_then(|rank| rank.mismatch.clone()).map(Trouble::Misplaced);
     let trouble = way.trouble.as_ref().map(|trouble| match trouble {

@@ -1,7 +1,10 @@
-//! A rank's two fields on its GPU, and iterations there: halos through a window of pinned host memory, or by MPI from device memory.
+//! A rank's two fields on its GPU, and iterations there: halos through a window of pinned host memory, or by
+//! MPI from device memory. Some 410 lines because both ways of halos share the area and its order of queues.
 //!
-//! The area begins with what the window is beside: words in which kernels keep the largest change (a word an iteration, in turn, so that no launch has to clear one), halos, and
-//! room for the rows that are filled or checked. What must come before MPI is queued first, the inner rows behind it; what came is queued behind those.
+//! The area begins with what the window is beside: words in which kernels keep the largest change (a word an
+//! iteration, in turn, so that no launch has to clear one), halos, and room for the rows that are filled or
+//! checked. What must come before MPI is queued first, the inner rows behind it; what came is queued behind
+//! those.
 
 use std::ops::Range;
 
@@ -109,7 +112,16 @@ impl GpuFields {
     }
 
     fn on(computer: Box<dyn Computer>, layout: Layout, share: RowShare) -> Self {
-        Self { computer, layout, share, second: false, word: 0, starts: 0, halo_began_ns: None, iterations: 0 }
+        Self {
+            computer,
+            layout,
+            share,
+            second: false,
+            word: 0,
+            starts: 0,
+            halo_began_ns: None,
+            iterations: 0,
+        }
     }
 
     /// The window, to be looked at.
@@ -137,8 +149,9 @@ impl GpuFields {
             let range = layout.room..layout.room + rows.len() * row_bytes;
             let into = lent(self.computer.host(), range.clone())?;
             rows::fill(solution, &share, rows, wave, bytemuck::cast_slice_mut::<u8, T>(into));
-            let to = [false, true]
-                .map(|second| RoundStep::ToDeviceAt(range.clone(), layout.field_at(second) + row * row_bytes));
+            let to = [false, true].map(|second| {
+                RoundStep::ToDeviceAt(range.clone(), layout.field_at(second) + row * row_bytes)
+            });
             self.computer.round(&to)?;
         }
         self.computer.round(&[RoundStep::ToDevice(0..WORDS * WORD)])?;
@@ -163,8 +176,10 @@ impl GpuFields {
         for row in (1..layout.field.rows + 1).step_by(layout.rows_at_once()) {
             let rows = row..(row + layout.rows_at_once()).min(layout.field.rows + 1);
             let range = layout.room..layout.room + rows.len() * row_bytes;
-            self.computer
-                .round(&[RoundStep::ToHostFrom(range.clone(), layout.field_at(self.second) + row * row_bytes)])?;
+            self.computer.round(&[RoundStep::ToHostFrom(
+                range.clone(),
+                layout.field_at(self.second) + row * row_bytes,
+            )])?;
             let from = lent(self.computer.host(), range)?;
             if let Err(wrong) =
                 rows::check(solution, &share, rows, self.iterations, bytemuck::cast_slice::<u8, T>(from))
@@ -242,7 +257,9 @@ impl GpuFields {
 
     fn kernels(&self, rows: &[Range<usize>]) -> Vec<RoundStep> {
         let fields = [self.second, !self.second].map(|second| self.layout.field_at(second));
-        rows.iter().filter_map(|rows| launch(self.layout.field, fields, rows.clone(), self.word * WORD)).collect()
+        rows.iter()
+            .filter_map(|rows| launch(self.layout.field, fields, rows.clone(), self.word * WORD))
+            .collect()
     }
 
     fn start(&mut self, steps: &[RoundStep]) -> Result<(), DeviceError> {
@@ -274,7 +291,10 @@ impl GpuFields {
         let rows = self.layout.field.rows;
         let [above, below] = if sent { [1, rows] } else { [0, rows + 1] };
         let of = |is: bool, row: usize, side: usize| is.then(|| (row, self.layout.halo_of(side, sent)));
-        of(self.share.above.is_some(), above, 0).into_iter().chain(of(self.share.below.is_some(), below, 1)).collect()
+        of(self.share.above.is_some(), above, 0)
+            .into_iter()
+            .chain(of(self.share.below.is_some(), below, 1))
+            .collect()
     }
 
     /// Copies of halos between the newer field and the window.
@@ -290,7 +310,8 @@ impl GpuFields {
     /// Messages from window to window.
     fn messages(&mut self, halos: &Halos) -> Result<(), LaplaceFault> {
         let window = Reached { start: self.computer.host_address(), len: self.layout.window };
-        // Nothing that is queued reads or writes the halos in it: what is sent has come, and what is received is queued behind.
+        // Nothing that is queued reads or writes the halos in it: what is sent has come, and what is received
+        // is queued behind.
         let ended = halos.exchange(window, |side, _, sent| self.layout.halo_of(side, sent).start, || {});
         // An MPI that knows the GPU may have made another one the thread's.
         self.computer.shared_thread();

@@ -1,8 +1,9 @@
 //! The plane, a rank's share of its rows, and what every cell is after any number of iterations.
 //!
-//! The border has the values of `(j² - i²) / L²`, which the five-point scheme solves without an error. The field begins as that solution and a wave over it. A step
-//! of Jacobi's iteration makes a sine smaller by one factor and changes nothing else, so what every cell should be is known after any number of steps, and not only when the
-//! iteration has converged. With no wave it is the solution itself.
+//! The border has the values of `(j² - i²) / L²`, which the five-point scheme solves without an error. The
+//! field begins as that solution and a wave over it. A step of Jacobi's iteration makes a sine smaller by one
+//! factor and changes nothing else, so what every cell should be is known after any number of steps, and not
+//! only when the iteration has converged. With no wave it is the solution itself.
 
 use std::fmt;
 use std::ops::Range;
@@ -27,7 +28,8 @@ impl FromStr for LaplaceGrid {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("\"{text}\" is no grid: say rows and columns like 8192x8192, each from 1 to {MOST}");
+        let wrong =
+            || format!("\"{text}\" is no grid: say rows and columns like 8192x8192, each from 1 to {MOST}");
         let (rows, columns) = text.split_once(['x', 'X']).ok_or_else(wrong)?;
         let number = |text: &str| text.trim().parse().ok().filter(|number| (1..=MOST).contains(number));
         Ok(Self { rows: number(rows).ok_or_else(wrong)?, columns: number(columns).ok_or_else(wrong)? })
@@ -83,7 +85,8 @@ impl RowShare {
 
 /// How large the wave is before the first iteration.
 const WAVE: f64 = 0.5;
-/// The phase from a cell to the next: so long a wave loses 0.02 % in an iteration, and is there after thousands.
+/// The phase from a cell to the next: so long a wave loses 0.02 % in an iteration, and is there after
+/// thousands.
 const PHASE: f64 = 0.02;
 
 /// What every cell is.
@@ -104,7 +107,8 @@ impl Solution {
         let sines = |cells: usize| {
             let (all, pi) = (cells + 1, std::f64::consts::PI);
             let waves = (PHASE * all as f64 / pi).round().max(1.0) as usize;
-            // Within a quarter of a turn by whole numbers: an angle of hundreds of turns is rounded by more than an iteration may be, cell by cell.
+            // Within a quarter of a turn by whole numbers: an angle of hundreds of turns is rounded by more
+            // than an iteration may be, cell by cell.
             let sine = |at: usize| {
                 let turned = waves * at % (2 * all);
                 let (sign, half) = if turned > all { (-1.0, turned - all) } else { (1.0, turned) };
@@ -158,7 +162,8 @@ mod tests {
     #[test]
     fn every_row_is_some_ranks_and_neighbours_are_those_beside() {
         let grid = LaplaceGrid { rows: 10, columns: 4 };
-        let shares: Vec<RowShare> = (0..3).map(|rank| RowShare::new(grid, Precision::Double, rank, 3)).collect();
+        let shares: Vec<RowShare> =
+            (0..3).map(|rank| RowShare::new(grid, Precision::Double, rank, 3)).collect();
         assert_eq!(shares.iter().map(|share| share.field.rows).sum::<usize>(), 10);
         assert_eq!(shares.iter().map(|share| share.first).collect::<Vec<_>>(), [0, 3, 6]);
         assert_eq!(

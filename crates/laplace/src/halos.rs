@@ -1,4 +1,5 @@
-//! The messages between neighbours: the first row to the rank above, the last to the one below, and theirs into the border.
+//! The messages between neighbours: the first row to the rank above, the last to the one below, and theirs
+//! into the border.
 
 use std::cell::Cell;
 use std::ops::Range;
@@ -8,7 +9,8 @@ use ranks::Exchange;
 use crate::fault::LaplaceFault;
 use crate::grid::RowShare;
 
-/// Memory that messages go from and to, of the host or of the device whose context is current: of fields that are kept until MPI is left.
+/// Memory that messages go from and to, of the host or of the device whose context is current: of fields that
+/// are kept until MPI is left.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reached {
     /// The address of its first byte.
@@ -43,9 +45,10 @@ impl<'m> Halos<'m> {
         (edges, 2..rows.max(2))
     }
 
-    /// Exchanges rows with the neighbours above (side 0) and below (side 1) while `beside` runs; `at` says where the cells of a side's row begin in the memory, of that which
-    /// is sent and of that which is received. `beside` writes none of the rows that are sent and looks at none that are received. Messages that a failure leaves
-    /// under way are the reason why the memory stays until MPI is left.
+    /// Exchanges rows with the neighbours above (side 0) and below (side 1) while `beside` runs; `at` says
+    /// where the cells of a side's row begin in the memory, of that which is sent and of that which is
+    /// received. `beside` writes none of the rows that are sent and looks at none that are received. Messages
+    /// that a failure leaves under way are the reason why the memory stays until MPI is left.
     ///
     /// # Errors
     /// What MPI says.
@@ -66,7 +69,11 @@ impl<'m> Halos<'m> {
         let (rows, bytes) = (self.share.field.rows, self.share.field.row_bytes());
         let place = |side, row, sent| {
             let at = at(side, row, sent);
-            assert!(at.checked_add(bytes).is_some_and(|end| end <= memory.len), "a row at byte {at} of {}", memory.len);
+            assert!(
+                at.checked_add(bytes).is_some_and(|end| end <= memory.len),
+                "a row at byte {at} of {}",
+                memory.len
+            );
             memory.start + at
         };
         let neighbours = [(self.share.above, 0, [0, 1]), (self.share.below, 1, [rows + 1, rows])];

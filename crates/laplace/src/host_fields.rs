@@ -32,7 +32,12 @@ impl HostFields {
     ///
     /// # Errors
     /// The kernel refused.
-    pub(crate) fn new(bound: &Bound, share: RowShare, node: u32, rules: &PlacingRules) -> Result<Self, Failure> {
+    pub(crate) fn new(
+        bound: &Bound,
+        share: RowShare,
+        node: u32,
+        rules: &PlacingRules,
+    ) -> Result<Self, Failure> {
         let memory = PlacedMemory::new(bound, 2 * share.field.bytes(), node, rules)?;
         Ok(Self { memory, share, second: false, iterations: 0 })
     }
@@ -82,19 +87,30 @@ impl HostFields {
     ///
     /// # Errors
     /// What MPI says.
-    pub(crate) fn iterate(&mut self, halos: &Halos, overlap: bool, iterations: u32) -> Result<Spent, LaplaceFault> {
+    pub(crate) fn iterate(
+        &mut self,
+        halos: &Halos,
+        overlap: bool,
+        iterations: u32,
+    ) -> Result<Spent, LaplaceFault> {
         match self.share.field.precision {
             Precision::Single => self.iterate_as::<f32>(halos, overlap, iterations),
             Precision::Double => self.iterate_as::<f64>(halos, overlap, iterations),
         }
     }
 
-    fn iterate_as<T: Cell>(&mut self, halos: &Halos, overlap: bool, iterations: u32) -> Result<Spent, LaplaceFault> {
+    fn iterate_as<T: Cell>(
+        &mut self,
+        halos: &Halos,
+        overlap: bool,
+        iterations: u32,
+    ) -> Result<Spent, LaplaceFault> {
         let field = self.share.field;
         let (edges, inner) = halos.parts();
         let mut spent = Spent::default();
         for _ in 0..iterations {
-            let (one, other) = bytemuck::cast_slice_mut::<u8, T>(self.memory.bytes_mut()).split_at_mut(field.numbers());
+            let (one, other) =
+                bytemuck::cast_slice_mut::<u8, T>(self.memory.bytes_mut()).split_at_mut(field.numbers());
             let (from, to) = if self.second { (&*other, one) } else { (&*one, other) };
             let newer = Reached { start: to.as_mut_ptr().expose_provenance(), len: size_of_val(to) };
             let mut largest = T::of(0.0);
@@ -157,9 +173,15 @@ mod tests {
                     Precision::Double => bytemuck::cast_slice::<u8, f64>(fields.bytes())[at],
                 }
             };
-            for (row, column) in (1..=grid.rows).flat_map(|row| (1..=grid.columns).map(move |column| (row, column))) {
+            for (row, column) in
+                (1..=grid.rows).flat_map(|row| (1..=grid.columns).map(move |column| (row, column)))
+            {
                 let should_be = ((column * column) as f64 - (row * row) as f64) / longest;
-                assert!((cell(row, column) - should_be).abs() < apart, "{row}, {column}: {}", cell(row, column));
+                assert!(
+                    (cell(row, column) - should_be).abs() < apart,
+                    "{row}, {column}: {}",
+                    cell(row, column)
+                );
             }
         }
         Ok(())
@@ -176,7 +198,8 @@ mod tests {
     }
 
     #[test]
-    fn edges_first_and_all_rows_at_once_give_the_same_bits_and_a_wrong_cell_is_named() -> Result<(), LaplaceFault> {
+    fn edges_first_and_all_rows_at_once_give_the_same_bits_and_a_wrong_cell_is_named()
+    -> Result<(), LaplaceFault> {
         for rows in [1, 2, 3, 9] {
             let grid = LaplaceGrid { rows, columns: 21 };
             let solution = Solution::new(grid);

@@ -37,7 +37,8 @@ pub struct LaplaceRanks {
 pub fn ways(options: &LaplaceOptions, ranks: &[RankLocation]) -> Result<Vec<WayVariant>, Fault> {
     let count = ranks.len();
     if options.grid.rows < count {
-        let text = format!("--grid {}: each of the {} needs a row of its own", options.grid, counted(count, "rank"));
+        let text =
+            format!("--grid {}: each of the {} needs a row of its own", options.grid, counted(count, "rank"));
         return Err(Fault::usage(text));
     }
     apart(&ranks.iter().collect::<Vec<_>>(), |one, other| one.node == other.node)?;
@@ -45,14 +46,17 @@ pub fn ways(options: &LaplaceOptions, ranks: &[RankLocation]) -> Result<Vec<WayV
     let asked_for_gpu = options.ways.iter().any(|way| way.has_gpu());
     if let Some(without) = without.filter(|_| asked_for_gpu) {
         let why = without.why_host.as_deref().unwrap_or("none was asked for");
-        let text = format!("rank {} has no GPU, and every rank needs one for this way: {why}", without.session.rank);
+        let text =
+            format!("rank {} has no GPU, and every rank needs one for this way: {why}", without.session.rank);
         return Err(Fault::new(Exit::Absent, text));
     }
     let found = variants(count, without.is_none(), &options.ways, options.overlap);
-    if let Some(left_out) = options.ways.iter().find(|way| !found.iter().any(|variant| variant.way == **way)) {
+    if let Some(left_out) = options.ways.iter().find(|way| !found.iter().any(|variant| variant.way == **way))
+    {
         let text = match count {
             1 => format!(
-                "--ways {}: it needs halos, and a rank alone has none: say cpu or gpu, or start several ranks with mpirun or srun",
+                "--ways {}: it needs halos, and a rank alone has none: say cpu or gpu, or start several \
+                 ranks with mpirun or srun",
                 left_out.name()
             ),
             _ => "--ways gpu is the way of a rank alone: say cpu, staged or gpu-aware".to_owned(),
@@ -60,7 +64,8 @@ pub fn ways(options: &LaplaceOptions, ranks: &[RankLocation]) -> Result<Vec<WayV
         return Err(Fault::usage(text));
     }
     if count == 1 && options.overlap == Some(true) {
-        let text = "--overlap on: a rank alone has no halos that could overlap: start several ranks with mpirun or srun, or leave --overlap out";
+        let text = "--overlap on: a rank alone has no halos that could overlap: start several ranks with \
+            mpirun or srun, or leave --overlap out";
         return Err(Fault::usage(text));
     }
     Ok(found)
@@ -93,7 +98,8 @@ pub fn fits(
     };
     let refuse = |place: String, has: u64, needs: u64| {
         let text = format!(
-            "{place} of {} has {}, and --grid {} needs {} there; ask for a smaller --grid, --precision single, fewer --ways, or more nodes",
+            "{place} of {} has {}, and --grid {} needs {} there; ask for a smaller --grid, --precision \
+             single, fewer --ways, or more nodes",
             here.session.host,
             rounded_size(has),
             options.grid,
@@ -147,7 +153,10 @@ mod tests {
         let one = refused(asked(&[HaloWay::Staged]), &[location(0, GPU)]);
         assert!(one.exit == Exit::Usage && one.to_string().contains("mpirun or srun"), "{one}");
         let beside = refused(asked(&[HaloWay::Cpu, HaloWay::GpuAware]), &[location(0, GPU)]);
-        assert!(beside.to_string().starts_with("--ways gpu-aware: "), "the way that is left out is named: {beside}");
+        assert!(
+            beside.to_string().starts_with("--ways gpu-aware: "),
+            "the way that is left out is named: {beside}"
+        );
         let overlap = refused(LaplaceOptions { overlap: Some(true), ..asked(&[]) }, &[location(0, GPU)]);
         assert!(overlap.to_string().starts_with("--overlap on: "), "{overlap}");
         let several = refused(asked(&[HaloWay::Gpu]), &[location(0, GPU), location(1, GPU)]);
@@ -173,7 +182,10 @@ mod tests {
         );
         assert!(fits(&options, &ranks, 0, &found, &room(128 << 20, 128 << 20)).is_ok());
         let node = fits(&options, &ranks, 0, &found, &room(16 << 20, 1 << 40)).unwrap_err();
-        assert!(node.exit == Exit::Usage && node.to_string().starts_with("NUMA node 0 of here has 16 MiB"), "{node}");
+        assert!(
+            node.exit == Exit::Usage && node.to_string().starts_with("NUMA node 0 of here has 16 MiB"),
+            "{node}"
+        );
         let gpu = fits(&options, &ranks, 0, &found, &room(1 << 40, 16 << 20)).unwrap_err();
         assert!(gpu.to_string().starts_with("GPU 0000:41:00.0 of here has 16 MiB"), "{gpu}");
         Ok(())

@@ -1,4 +1,5 @@
-//! One rank's memory: the fields on its host and on its GPU that the ways of a launch need, and how many bytes they are.
+//! One rank's memory: the fields on its host and on its GPU that the ways of a launch need, and how many
+//! bytes they are.
 
 use device::Device;
 use engine::{Bound, ObservedPlacement, PageCheck, PagesPerNode, PlacingRules};
@@ -12,7 +13,8 @@ use crate::way::{HaloWay, WayVariant};
 
 /// Host memory that a rank needs, bytes, on its NUMA node, and on its device.
 pub fn bytes_needed(share: &RowShare, variants: &[WayVariant]) -> [u64; 2] {
-    let host = if variants.iter().any(|variant| !variant.way.has_gpu()) { 2 * share.field.bytes() } else { 0 };
+    let host =
+        if variants.iter().any(|variant| !variant.way.has_gpu()) { 2 * share.field.bytes() } else { 0 };
     let [device, window] =
         if variants.iter().any(|variant| variant.way.has_gpu()) { bytes_of(share.field) } else { [0, 0] };
     [(host + window) as u64, device as u64]
@@ -27,7 +29,8 @@ pub struct LaplaceMemory {
 }
 
 impl LaplaceMemory {
-    /// Memory for these variants of a share, for the thread that is bound to the first of `place`, a PU, on the second, a NUMA node.
+    /// Memory for these variants of a share, for the thread that is bound to the first of `place`, a PU, on
+    /// the second, a NUMA node.
     ///
     /// # Errors
     /// The kernel or the device refused.
@@ -41,7 +44,9 @@ impl LaplaceMemory {
     ) -> Result<Self, LaplaceFault> {
         let needs = |gpu: bool| variants.iter().any(|variant| variant.way.has_gpu() == gpu);
         let host = needs(false).then(|| HostFields::new(bound, share, place[1], rules)).transpose()?;
-        let gpu = device.filter(|_| needs(true)).map(|device| GpuFields::new(bound, device, share, place[1], rules));
+        let gpu = device
+            .filter(|_| needs(true))
+            .map(|device| GpuFields::new(bound, device, share, place[1], rules));
         Ok(Self { host, gpu: gpu.transpose()?, share, place })
     }
 
@@ -52,7 +57,10 @@ impl LaplaceMemory {
         Self { host: None, gpu: Some(gpu), share, place: [0, 0] }
     }
 
-    pub(crate) fn look(&mut self, how: PageCheck) -> Result<(ObservedPlacement, Option<String>), LaplaceFault> {
+    pub(crate) fn look(
+        &mut self,
+        how: PageCheck,
+    ) -> Result<(ObservedPlacement, Option<String>), LaplaceFault> {
         let mut seen = ObservedPlacement::thread()?;
         if let Some(host) = &self.host {
             seen.pages = PagesPerNode::of(host.bytes(), how, true);

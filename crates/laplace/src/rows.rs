@@ -6,7 +6,8 @@ use kernels::jacobi::{Cell, Precision};
 
 use crate::grid::{RowShare, Solution};
 
-/// What rounding may add in an iteration, in halves of a unit of the last place of 1: three sums, of numbers up to 2.
+/// What rounding may add in an iteration, in halves of a unit of the last place of 1: three sums, of numbers
+/// up to 2.
 const ROUNDED: f64 = 6.0;
 /// What it may have added before the first one.
 const AT_FIRST: f64 = 4.0;
@@ -33,8 +34,15 @@ pub(crate) fn most_iterations(precision: Precision) -> u64 {
     ((MOST_ALLOWED / half_unit(precision) - AT_FIRST) / ROUNDED) as u64
 }
 
-/// Writes rows of the share, the border above as row 0, for a wave of this size; `into` begins with the first of them.
-pub(crate) fn fill<T: Cell>(solution: &Solution, share: &RowShare, rows: Range<usize>, wave: f64, into: &mut [T]) {
+/// Writes rows of the share, the border above as row 0, for a wave of this size; `into` begins with the first
+/// of them.
+pub(crate) fn fill<T: Cell>(
+    solution: &Solution,
+    share: &RowShare,
+    rows: Range<usize>,
+    wave: f64,
+    into: &mut [T],
+) {
     let (pitch, before) = (share.field.pitch(), share.field.at(0, 0) - 1);
     for (row, cells) in rows.zip(into.chunks_mut(pitch)) {
         cells.fill(T::of(0.0));
@@ -43,7 +51,8 @@ pub(crate) fn fill<T: Cell>(solution: &Solution, share: &RowShare, rows: Range<u
     }
 }
 
-/// Whether the inner rows are what they should be after so many iterations; `from` begins with the first of them.
+/// Whether the inner rows are what they should be after so many iterations; `from` begins with the first of
+/// them.
 ///
 /// # Errors
 /// The first cell that is not, in words.
@@ -64,7 +73,8 @@ pub(crate) fn check<T: Cell>(
             // What is no number is not near.
             if is.is_nan() || (is - should_be).abs() > allowed {
                 return Err(format!(
-                    "wrong result after {iterations} iterations: row {}, column {} is {is:e} instead of {should_be:e} (they may differ by {allowed:e})",
+                    "wrong result after {iterations} iterations: row {}, column {} is {is:e} instead of \
+                     {should_be:e} (they may differ by {allowed:e})",
                     share.first + row,
                     column + 1
                 ));

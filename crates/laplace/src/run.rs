@@ -1,4 +1,5 @@
-//! What all ranks do together: each way is proven from the known field on, then blocks of all ways are interleaved, and at the end every cell is held against what it should be.
+//! What all ranks do together: each way is proven from the known field on, then blocks of all ways are
+//! interleaved, and at the end every cell is held against what it should be.
 //!
 //! Ways of one memory go on with one field. After a failure nobody knows how far it got on each rank, so it
 //! is filled anew before another way goes on with it; ways whose last blocks could not be checked for that
@@ -6,7 +7,8 @@
 //! they end and none of their messages is left for the next way. The field is also checked and filled anew
 //! before rounding may have added so much that a wrong row would not be seen.
 //!
-//! Rank 0 says what comes next and hears what it gave. Ways that MPI survives in any case are measured first, all of them; then device memory is sent.
+//! Rank 0 says what comes next and hears what it gave. Ways that MPI survives in any case are measured first,
+//! all of them; then device memory is sent.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -80,8 +82,15 @@ impl LaplaceRun {
         journal: &mut dyn SessionJournal<LaplaceStep, LaplaceResults>,
     ) -> Result<LaplaceResults, LaplaceFault> {
         let solution = Solution::new(self.grid);
-        let mut all =
-            All { run: self, solution, here, comm, journal, fields: Default::default(), unchecked: BTreeSet::new() };
+        let mut all = All {
+            run: self,
+            solution,
+            here,
+            comm,
+            journal,
+            fields: Default::default(),
+            unchecked: BTreeSet::new(),
+        };
         if all.comm.place().rank == 0 { all.lead(interrupted) } else { all.follow() }
     }
 }
@@ -144,13 +153,16 @@ impl All<'_, '_, '_> {
 
     fn performed_with(&mut self, order: LaplaceOrder, halos: &Halos) -> Result<LaplaceAnswer, LaplaceFault> {
         let memory = &mut *self.here.memory;
-        let checked =
-            |memory: &mut LaplaceMemory, variant, right: &dyn Fn(u64) -> LaplaceAnswer, solution: &Solution| {
-                memory.check(variant, solution).map(|checked| checked.map_or_else(LaplaceAnswer::Wrong, right))
-            };
+        let checked = |memory: &mut LaplaceMemory,
+                       variant,
+                       right: &dyn Fn(u64) -> LaplaceAnswer,
+                       solution: &Solution| {
+            memory.check(variant, solution).map(|checked| checked.map_or_else(LaplaceAnswer::Wrong, right))
+        };
         match order {
             LaplaceOrder::Look { first } => {
-                let (seen, mismatch) = memory.look(if first { PageCheck::First } else { PageCheck::Again })?;
+                let (seen, mismatch) =
+                    memory.look(if first { PageCheck::First } else { PageCheck::Again })?;
                 Ok(LaplaceAnswer::Looked(seen, mismatch))
             }
             LaplaceOrder::Prove(variant) => {
@@ -183,7 +195,8 @@ impl All<'_, '_, '_> {
         };
         self.look(&mut found, true)?;
         for risky in [false, true] {
-            let is_next = |way: &WayFound| (way.variant.way == HaloWay::GpuAware) == risky && way.trouble.is_none();
+            let is_next =
+                |way: &WayFound| (way.variant.way == HaloWay::GpuAware) == risky && way.trouble.is_none();
             let ways: Vec<usize> = (0..found.ways.len()).filter(|at| is_next(&found.ways[*at])).collect();
             self.phase(&mut found, &ways, interrupted)?;
         }
@@ -200,7 +213,8 @@ impl All<'_, '_, '_> {
         Ok(())
     }
 
-    /// Proves these ways, then has blocks of all of them in an order drawn anew for each pass, until each has enough, and holds the fields against what they should be.
+    /// Proves these ways, then has blocks of all of them in an order drawn anew for each pass, until each has
+    /// enough, and holds the fields against what they should be.
     fn phase(
         &mut self,
         found: &mut LaplaceResults,
@@ -233,7 +247,9 @@ impl All<'_, '_, '_> {
                 // Every way adds in one order: what differs in a bit is wrong.
                 let first = found.ways.iter().find_map(|way| Some((way.variant, way.proof?.residual)));
                 if let Some((other, first)) = first.filter(|(_, first)| *first != residual) {
-                    let why = format!("wrong result: the residual is {residual:e}, and that of {other} is {first:e}");
+                    let why = format!(
+                        "wrong result: the residual is {residual:e}, and that of {other} is {first:e}"
+                    );
                     found.ways[at].trouble = Some(WayTrouble::Wrong(why));
                     field.is_stale = true;
                     continue;
@@ -328,7 +344,8 @@ fn keep_placement(found: &mut LaplaceResults, first: bool, answers: Vec<LaplaceA
                 rank.mismatch = rank.mismatch.take().or(mismatch);
             }
             LaplaceAnswer::Failed(why) => {
-                let why = format!("rank {at}: its placement could not be checked {when} the iterations: {why}");
+                let why =
+                    format!("rank {at}: its placement could not be checked {when} the iterations: {why}");
                 for way in found.ways.iter_mut().filter(|way| way.trouble.is_none()) {
                     way.trouble = Some(WayTrouble::Failed(why.clone()));
                 }

@@ -1,4 +1,5 @@
-//! The session of one rank: bind, open the GPU, start MPI, allocate, iterate. MPI may end it at any call; its supervisor has heard everything by then.
+//! The session of one rank: bind, open the GPU, start MPI, allocate, iterate. MPI may end it at any call; its
+//! supervisor has heard everything by then.
 
 use std::mem::ManuallyDrop;
 use std::sync::atomic::AtomicBool;
@@ -54,8 +55,9 @@ impl LaplaceSession<'_> {
         let watchdog = session.watchdog(NOT_OPEN)?;
         let device = session.open(self.found, self.plan)?;
         drop(watchdog);
-        // The memory that halos lie in stays until MPI is left. It is not given back then either: the process ends soon and the kernel gives everything back, and a driver that
-        // does not let go of it must not keep the rank here.
+        // The memory that halos lie in stays until MPI is left. It is not given back then either: the process
+        // ends soon and the kernel gives everything back, and a driver that does not let go of it must not
+        // keep the rank here.
         let (mut kept, device) = (ManuallyDrop::new(None), ManuallyDrop::new(device));
         session.with_ranks(None, |mpi, agreement| {
             self.all(&bound, device.as_deref(), mpi, agreement, &mut kept, interrupted)
@@ -75,10 +77,11 @@ impl LaplaceSession<'_> {
         let (mut session, options) = (self.session, self.session.kind);
         let place = agreement.place();
         let location = RankLocation::own(place, self.topology, self.found, self.plan);
-        let (ranks, variants) = agreement.agree(Ok(location), |ranks: Vec<RankLocation>| -> Result<_, Fault> {
-            let found = ways(options, &ranks)?;
-            Ok(vec![(ranks.clone(), found); ranks.len()])
-        })?;
+        let (ranks, variants) =
+            agreement.agree(Ok(location), |ranks: Vec<RankLocation>| -> Result<_, Fault> {
+                let found = ways(options, &ranks)?;
+                Ok(vec![(ranks.clone(), found); ranks.len()])
+            })?;
         let share = RowShare::new(options.grid, options.precision, place.rank, place.size);
         let own = self.own(bound, device, &ranks, (place.rank, share), &variants);
         let part = own.as_ref().map(|(_, part)| part.clone()).map_err(ProcessRefusal::from);
@@ -100,10 +103,16 @@ impl LaplaceSession<'_> {
             platform: local.platform(),
             environment: local.environment(),
         }));
-        let run =
-            LaplaceRun { grid: options.grid, variants, rule: RULE, max_time: options.max_time, seed: options.seed };
+        let run = LaplaceRun {
+            grid: options.grid,
+            variants,
+            rule: RULE,
+            max_time: options.max_time,
+            seed: options.seed,
+        };
         let mut here = LaplaceRank { memory, mpi: mpi.map(|(mpi, _)| mpi.exchange()) };
-        let found = run.run(&mut here, agreement.comm(), interrupted, &mut session).map_err(Fault::no_result)?;
+        let found =
+            run.run(&mut here, agreement.comm(), interrupted, &mut session).map_err(Fault::no_result)?;
         if place.rank == 0 {
             session.tell(&SessionMessage::Found(found));
         }
@@ -127,7 +136,8 @@ impl LaplaceSession<'_> {
         };
         fits(self.session.kind, ranks, rank, variants, &room)?;
         let (place, rules) = ([self.plan.pu, self.plan.memory_node], PlacingRules::on(self.topology, true));
-        let memory = LaplaceMemory::new(bound, device, place, share, variants, &rules).map_err(Fault::no_result)?;
+        let memory =
+            LaplaceMemory::new(bound, device, place, share, variants, &rules).map_err(Fault::no_result)?;
         let machine = topo::environment::probe();
         let (node, hosts) = (ranks[rank].node, hosts(ranks));
         let plan = Plan { ranks: vec![RankPlan { rank, ..self.plan.clone() }], notes: Vec::new() };
@@ -136,8 +146,10 @@ impl LaplaceSession<'_> {
         part.rank.node_rank = self.node_rank as u32;
         // A process knows its own place alone: who shares its device is seen here.
         let here = &ranks[rank];
-        let sharers =
-            ranks.iter().filter(|other| other.node == node && other.gpu.is_some() && other.gpu == here.gpu).count();
+        let sharers = ranks
+            .iter()
+            .filter(|other| other.node == node && other.gpu.is_some() && other.gpu == here.gpu)
+            .count();
         if sharers > 1 {
             part.rank.notes.push(format!("{sharers} ranks share this device"));
         }

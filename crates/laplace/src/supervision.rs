@@ -1,4 +1,5 @@
-//! What supervisors know of Jacobi's iteration: what ranks wait for, what the end of a session means, the document, and the exit code of a run.
+//! What supervisors know of Jacobi's iteration: what ranks wait for, what the end of a session means, the
+//! document, and the exit code of a run.
 
 use std::time::Duration;
 
@@ -52,7 +53,8 @@ impl Supervised for LaplaceOptions {
         found.interrupted
     }
 
-    /// The way that ended the session has no figure, and neither have those that were not begun; what others have stays.
+    /// The way that ended the session has no figure, and neither have those that were not begun; what others
+    /// have stays.
     fn settle(&self, found: &mut LaplaceResults, ending: &SessionOutcome<LaplaceStep>) {
         // A session that a signal ended was not lost.
         let (Some(why), None) = (&ending.why, ending.signal) else { return };
@@ -86,14 +88,16 @@ impl Supervised for LaplaceOptions {
             return (Status::Interrupted, signal, Some("a signal came".to_owned()));
         }
         let why = ending.why.clone();
-        // What is known to end a process when MPI is given device memory is a way's trouble; else the run's own time was up.
+        // What is known to end a process when MPI is given device memory is a way's trouble; else the run's
+        // own time was up.
         if ending.end == SessionEnd::Hung && !ending.doing.is_risky() {
             return (Status::TimedOut, Exit::TimedOut, why);
         }
         if let Some(why) = found.ranks.iter().find_map(|rank| rank.mismatch.clone()) {
             return (Status::Partial, Exit::Finding, Some(why));
         }
-        let has_figure = |way: &&WayFound| way.trouble.is_none() && way.blocks.iter().all(|blocks| !blocks.is_empty());
+        let has_figure =
+            |way: &&WayFound| way.trouble.is_none() && way.blocks.iter().all(|blocks| !blocks.is_empty());
         let figures = found.ways.iter().filter(has_figure).count();
         let failed = || {
             found.ways.iter().find_map(|way| match &way.trouble {
@@ -140,11 +144,17 @@ mod tests {
     #[test]
     fn what_was_measured_before_mpi_died_stays_and_what_it_died_in_has_no_figure() {
         let done = way(HaloWay::Staged, 12, Some(StopReason::Target));
-        let mut found =
-            LaplaceResults { ways: vec![done.clone(), way(HaloWay::GpuAware, 0, None)], ..LaplaceResults::default() };
+        let mut found = LaplaceResults {
+            ways: vec![done.clone(), way(HaloWay::GpuAware, 0, None)],
+            ..LaplaceResults::default()
+        };
         let doing = LaplaceStep::Iterations(found.ways[1].variant);
-        let ending =
-            SessionOutcome { end: SessionEnd::Hung, doing, why: Some("SIGSEGV in it".to_owned()), signal: None };
+        let ending = SessionOutcome {
+            end: SessionEnd::Hung,
+            doing,
+            why: Some("SIGSEGV in it".to_owned()),
+            signal: None,
+        };
         LaplaceOptions::default().settle(&mut found, &ending);
         assert_eq!(found.ways[0], done);
         assert_eq!(found.ways[1].trouble, Some(WayTrouble::Failed("SIGSEGV in it".to_owned())));

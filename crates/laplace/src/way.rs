@@ -43,7 +43,9 @@ impl FromStr for HaloWay {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let named = Self::ALL.into_iter().find(|way| way.name() == text);
-        named.ok_or_else(|| format!("no way is called {text}; there are {}", Self::ALL.map(Self::name).join(", ")))
+        named.ok_or_else(|| {
+            format!("no way is called {text}; there are {}", Self::ALL.map(Self::name).join(", "))
+        })
     }
 }
 
@@ -62,7 +64,8 @@ impl fmt::Display for WayVariant {
     }
 }
 
-/// The variants of so many ranks: those of `asked` (all where that is empty), with overlap and without or as `overlap` says. The one that MPI may not survive is last.
+/// The variants of so many ranks: those of `asked` (all where that is empty), with overlap and without or as
+/// `overlap` says. The one that MPI may not survive is last.
 pub fn variants(ranks: usize, gpu: bool, asked: &[HaloWay], overlap: Option<bool>) -> Vec<WayVariant> {
     let alone = ranks == 1;
     let has = |way: HaloWay| match way {
@@ -72,10 +75,14 @@ pub fn variants(ranks: usize, gpu: bool, asked: &[HaloWay], overlap: Option<bool
     };
     let is_asked = |way: HaloWay| asked.is_empty() || asked.contains(&way);
     let ways = HaloWay::ALL.into_iter().filter(|way| has(*way) && is_asked(*way));
-    let overlaps =
-        move |overlapped: bool| !(alone && overlapped) && (alone || overlap.is_none_or(|only| only == overlapped));
+    let overlaps = move |overlapped: bool| {
+        !(alone && overlapped) && (alone || overlap.is_none_or(|only| only == overlapped))
+    };
     ways.flat_map(|way| {
-        [false, true].into_iter().filter(move |on| overlaps(*on)).map(move |overlap| WayVariant { way, overlap })
+        [false, true]
+            .into_iter()
+            .filter(move |on| overlaps(*on))
+            .map(move |overlap| WayVariant { way, overlap })
     })
     .collect()
 }

@@ -1,7 +1,7 @@
 //! The option of a launcher that binds ranks to given places, read back before it is offered.
 //!
-//! A line that says another thing than it was written for is worse than none: what is written here is read as `check --launch` reads it, and it is
-//! an answer only where each rank comes out in its place.
+//! A line that says another thing than it was written for is worse than none: what is written here is read as
+//! `check --launch` reads it, and it is an answer only where each rank comes out in its place.
 
 use placement::NodePlaces;
 use stats::IdSet;

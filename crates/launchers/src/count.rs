@@ -29,25 +29,30 @@ impl Count {
             (None, None) => lists,
         };
         if count > MOST_RANKS {
-            let wanted = format!("a node has {MOST_RANKS} at most; with several nodes say how many (-N, --nodes)");
+            let wanted =
+                format!("a node has {MOST_RANKS} at most; with several nodes say how many (-N, --nodes)");
             return Err(wrong("the number of ranks", &count.to_string(), wanted));
         }
         Ok(count.max(1))
     }
 
-    /// Hosts that are named fill their slots one after another, and again from the first where there are more ranks.
+    /// Hosts that are named fill their slots one after another, and again from the first where there are more
+    /// ranks.
     fn of_all(&self, all: usize) -> usize {
         let slots: usize = self.slots.iter().sum();
         match (self.nodes, self.slots.first()) {
             (Some(nodes), _) => all.div_ceil(nodes.max(1)),
-            (None, Some(first)) if slots > 0 => (all / slots).saturating_mul(*first) + first.min(&(all % slots)),
+            (None, Some(first)) if slots > 0 => {
+                (all / slots).saturating_mul(*first) + first.min(&(all % slots))
+            }
             _ => all,
         }
     }
 
     /// `16 ranks on 2 nodes` where the ranks that are judged are not all.
     pub fn beyond(&self, here: usize) -> Option<String> {
-        let nodes = self.nodes.or((!self.slots.is_empty()).then_some(self.slots.len())).filter(|nodes| *nodes > 1);
+        let nodes =
+            self.nodes.or((!self.slots.is_empty()).then_some(self.slots.len())).filter(|nodes| *nodes > 1);
         let ranks = self.ranks.filter(|ranks| *ranks > here);
         match (ranks, nodes) {
             (Some(ranks), Some(nodes)) => Some(format!("of {ranks} ranks on {nodes} nodes")),
@@ -65,7 +70,9 @@ mod tests {
     #[test]
     fn the_ranks_of_a_node_are_what_it_is_given_or_an_even_part_or_all() {
         let count = |ranks, nodes, of_a_node, slots: &[usize]| {
-            Count { ranks, nodes, of_a_node, slots: slots.to_vec() }.here(3).map_err(|error| error.to_string())
+            Count { ranks, nodes, of_a_node, slots: slots.to_vec() }
+                .here(3)
+                .map_err(|error| error.to_string())
         };
         for (given, ranks) in [
             (count(None, None, None, &[]), 3),

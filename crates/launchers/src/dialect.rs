@@ -1,7 +1,8 @@
 //! Places in the words of launchers and tools: lines that can be pasted, and why one cannot work here.
 //!
-//! CPU ids are OS ids everywhere, but each tool has its own way to write them, its own idea of a GPU's number, and its own conditions. What
-//! was looked at: Slurm 22.05, Open MPI 4.1.4, MPICH 4.0.2, numactl 2.0.16, util-linux 2.38; of other versions, their documents.
+//! CPU ids are OS ids everywhere, but each tool has its own way to write them, its own idea of a GPU's
+//! number, and its own conditions. What was looked at: Slurm 22.05, Open MPI 4.1.4, MPICH 4.0.2, numactl
+//! 2.0.16, util-linux 2.38; of other versions, their documents.
 //!
 //! * `srun` `--cpu-bind` and `--gpu-bind`, and `--cpu-bind` read back;
 //! * `mpirun` Open MPI's and Hydra's options;
@@ -10,7 +11,8 @@
 //! * `wrapper` a script that does for each rank what `numabench exec` does, where there is no numabench;
 //! * `visibility_variables` the variables that show a runtime one GPU.
 //!
-//! Nothing here changes a process or knows who launched it: what is known of that comes in as a [`Situation`].
+//! Nothing here changes a process or knows who launched it: what is known of that comes in as a
+//! [`Situation`].
 
 mod alone;
 mod command;
@@ -124,7 +126,8 @@ pub struct Situation {
 pub struct Saying {
     /// The dialect.
     pub dialect: Dialect,
-    /// What to paste; without a newline at its end. Empty only where there is nothing to say, and `cannot` says why.
+    /// What to paste; without a newline at its end. Empty only where there is nothing to say, and `cannot`
+    /// says why.
     pub text: String,
     /// Why it cannot work here, and what to do instead.
     pub cannot: Option<String>,
@@ -178,7 +181,10 @@ pub fn say(topology: &Topology, places: &NodePlaces, dialect: Dialect, situation
     let gpus = gpus_of_ranks(places);
     saying.remark(!names_gpus(dialect) && gpus.is_some(), || {
         let gpus = gpus.unwrap_or_default();
-        format!("{dialect} says cores alone, and its ranks 0, 1, … are meant for GPUs {gpus}: --emit wrapper gives each rank its own too")
+        format!(
+            "{dialect} says cores alone, and its ranks 0, 1, … are meant for GPUs {gpus}: --emit wrapper \
+             gives each rank its own too"
+        )
     })
 }
 
@@ -186,14 +192,22 @@ pub fn say(topology: &Topology, places: &NodePlaces, dialect: Dialect, situation
 fn names_gpus(dialect: Dialect) -> bool {
     match dialect {
         Dialect::GpuBind | Dialect::Numactl | Dialect::Taskset | Dialect::Wrapper => true,
-        Dialect::SrunMapCpu | Dialect::SrunMaskCpu | Dialect::OpenMpi | Dialect::Mpich | Dialect::OmpPlaces => false,
+        Dialect::SrunMapCpu
+        | Dialect::SrunMaskCpu
+        | Dialect::OpenMpi
+        | Dialect::Mpich
+        | Dialect::OmpPlaces => false,
     }
 }
 
 /// The GPU of each rank by index, in rank order; `None` where some rank has none.
 fn gpus_of_ranks(places: &NodePlaces) -> Option<String> {
     let index = |place: &placement::Place| {
-        place.target.as_ref().filter(|target| target.id.gpu().is_some()).map(|target| target.index.to_string())
+        place
+            .target
+            .as_ref()
+            .filter(|target| target.id.gpu().is_some())
+            .map(|target| target.index.to_string())
     };
     let all: Vec<String> = places.places.iter().map(index).collect::<Option<_>>()?;
     (!all.is_empty()).then(|| all.join(","))

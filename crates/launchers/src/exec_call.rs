@@ -1,4 +1,5 @@
-//! `numabench exec` in a line: its options, read as its own parser takes them. What they come to for a rank is worked out where the plan of a node is known.
+//! `numabench exec` in a line: its options, read as its own parser takes them. What they come to for a rank
+//! is worked out where the plan of a node is known.
 
 use stats::IdSet;
 
@@ -35,9 +36,13 @@ impl ExecCall {
         match (call.value("print"), call.value("from"), program) {
             (Some(_), ..) => Err(LineError::NotSaid("numabench exec --print starts no program".to_owned())),
             (_, Some(_), _) => Err(LineError::NotSaid(
-                "numabench exec --from takes places that were found before: numabench check inside of the launch shows them".to_owned(),
+                "numabench exec --from takes places that were found before: numabench check inside of the \
+                 launch shows them"
+                    .to_owned(),
             )),
-            (.., []) => Err(LineError::Wrong("numabench exec has no program: write numabench exec -- PROGRAM".to_owned())),
+            (.., []) => Err(LineError::Wrong(
+                "numabench exec has no program: write numabench exec -- PROGRAM".to_owned(),
+            )),
             _ => Ok((call, program)),
         }
     }

@@ -1,7 +1,8 @@
 //! What is particular to one launcher: the columns of the table whose rows are the files in `launcher/`.
 //!
-//! A fact is data as far as it can be, and a function where a launcher has a way of its own. What most launchers have alike stands in [`OF_ANY`], so that a row says
-//! what is its own. Left out: what one launcher alone does in one place, which that place asks for by its name.
+//! A fact is data as far as it can be, and a function where a launcher has a way of its own. What most
+//! launchers have alike stands in [`OF_ANY`], so that a row says what is its own. Left out: what one launcher
+//! alone does in one place, which that place asks for by its name.
 
 use placement::NodePlaces;
 use ranks::{Flavour, Library};
@@ -16,13 +17,16 @@ use crate::layout::{LaunchLine, Options, Tells};
 use crate::process::Known;
 use crate::variables::LauncherVariables;
 
-/// What is known of one launcher. What to change at it, when a PU or a device that was asked for is not this process's, is an ending for the sentences of the planner, which knows the
-/// machine but not who launched what: it goes after "choose one of these, or …". Options are as their manuals spell them: srun(1), mpirun(1) of Open MPI 4.1, Hydra's `mpiexec -bind-to` help,
-/// flux-run(1) `-o cpu-affinity`; only those of `srun` and of the two `mpi*` were tried.
+/// What is known of one launcher. What to change at it, when a PU or a device that was asked for is not this
+/// process's, is an ending for the sentences of the planner, which knows the machine but not who launched
+/// what: it goes after "choose one of these, or …". Options are as their manuals spell them: srun(1),
+/// mpirun(1) of Open MPI 4.1, Hydra's `mpiexec -bind-to` help, flux-run(1) `-o cpu-affinity`; only those of
+/// `srun` and of the two `mpi*` were tried.
 pub struct LauncherFacts {
     /// As a sentence names it.
     pub(crate) name: &'static str,
-    /// What its variables say of the launch that a process belongs to; `None` where the process is not of its launch.
+    /// What its variables say of the launch that a process belongs to; `None` where the process is not of its
+    /// launch.
     pub(crate) sensed: fn(&LauncherVariables<'_>) -> Option<Sensed>,
     /// Where others set its variables too: whether they count.
     pub(crate) counts_inside: Option<CountsInside>,
@@ -60,7 +64,8 @@ pub struct LauncherFacts {
     pub(crate) reads: Reads,
     /// The line that puts each rank in its place, or why it cannot; `None` where it has no words for that.
     pub(crate) writes: Option<Writer>,
-    /// What starts the program through `numabench exec`, which binds each rank itself: the launcher's own binding is switched off.
+    /// What starts the program through `numabench exec`, which binds each rank itself: the launcher's own
+    /// binding is switched off.
     pub through_exec: &'static str,
     /// Whose line starts ranks where it did.
     pub starter: Option<Starter>,
@@ -91,8 +96,8 @@ pub(crate) const OF_ANY: LauncherFacts = LauncherFacts {
     ]),
     frees_from_affinity: "start it without the launcher's binding",
     widens_cpuset: "ask the job for the whole node (Slurm: --exclusive)",
-    shows_devices: "show every process all GPUs (CUDA_VISIBLE_DEVICES, ROCR_VISIBLE_DEVICES: a wrapper may set them), name the one it \
-                    sees, or leave --gpus out",
+    shows_devices: "show every process all GPUs (CUDA_VISIBLE_DEVICES, ROCR_VISIBLE_DEVICES: a wrapper may \
+        set them), name the one it sees, or leave --gpus out",
     belongs_to_one_mpi: true,
     usual_mpi: None,
     mpi_option: |_| None,
@@ -143,7 +148,8 @@ pub struct UsualMpi {
 
 /// An option of a launcher for an MPI.
 pub(crate) struct MpiOption {
-    /// What the launcher offers with it, which it does not help to ask for twice; `None` where that is not known.
+    /// What the launcher offers with it, which it does not help to ask for twice; `None` where that is not
+    /// known.
     pub offers: Option<Interface>,
     /// The launcher with the option.
     pub start: String,
@@ -153,7 +159,8 @@ pub(crate) struct MpiOption {
 pub(crate) enum Reads {
     /// By its own commands.
     Own(&'static [&'static str], LineReader),
-    /// In `mpirun`, as one of those that are called `mpirun` or `mpiexec`; with the commands that are taken for its own where no option says whose they are.
+    /// In `mpirun`, as one of those that are called `mpirun` or `mpiexec`; with the commands that are taken
+    /// for its own where no option says whose they are.
     Mpirun(&'static [&'static str]),
     /// Not: it has no command, or is followed as a program is.
     Nothing,

@@ -1,7 +1,9 @@
-//! One rank's process taken through the words behind the launcher: variables, env, shells and their scripts, numactl, taskset.
+//! One rank's process taken through the words behind the launcher: variables, env, shells and their scripts,
+//! numactl, taskset.
 //!
-//! Each of these changes what the next one inherits, as the kernel has it: the last binding of PUs counts, and so does the last memory policy. What a
-//! word does that is not known makes what it may have changed unknown, with the reason.
+//! Each of these changes what the next one inherits, as the kernel has it: the last binding of PUs counts,
+//! and so does the last memory policy. What a word does that is not known makes what it may have changed
+//! unknown, with the reason.
 
 use std::path::Path;
 
@@ -32,7 +34,9 @@ pub(crate) fn follow<'t>(mut process: Process<'t>, words: &[&str]) -> Result<Vec
     let owned: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
     let behind = match name.as_str() {
         // What shows a binding is the program there: `srun numactl --show`.
-        "taskset" | "numactl" if process.launch.is_none() && sh::is_neutral(&name, &owned) => return Ok(vec![process]),
+        "taskset" | "numactl" if process.launch.is_none() && sh::is_neutral(&name, &owned) => {
+            return Ok(vec![process]);
+        }
         "taskset" => taskset::apply(&mut process, rest)?,
         "numactl" => numactl::apply(&mut process, rest)?,
         "env" => prefix::env(&mut process, rest)?,
@@ -87,7 +91,8 @@ fn file<'t>(
             && prefix::is_called_like_a_wrapper(name, arguments) =>
         {
             process.lose(&format!(
-                "{path} may bind or choose GPUs and cannot be read here: run the check where the file is, or put numabench check into the launch"
+                "{path} may bind or choose GPUs and cannot be read here: run the check where the file is, or \
+                 put numabench check into the launch"
             ));
         }
         _ => {}

@@ -1,8 +1,10 @@
 //! The GPUs of a rank: what the launcher gives it, and what variables of its program show it of that.
 //!
-//! By index in PCI order, which is what Slurm and the runtimes count on nodes whose GPUs are alike. CUDA counts unlike ones from the fastest, unless
-//! `CUDA_DEVICE_ORDER` says otherwise (CUDA C++ Programming Guide, "Environment variables"): there an index is not known. ROCr hides first, and HIP counts
-//! what is left. Level Zero counts GPUs or their tiles, as `ZE_FLAT_DEVICE_HIERARCHY` says (oneAPI Level Zero specification, "Affinity Mask").
+//! By index in PCI order, which is what Slurm and the runtimes count on nodes whose GPUs are alike. CUDA
+//! counts unlike ones from the fastest, unless `CUDA_DEVICE_ORDER` says otherwise (CUDA C++ Programming
+//! Guide, "Environment variables"): there an index is not known. ROCr hides first, and HIP counts what is
+//! left. Level Zero counts GPUs or their tiles, as `ZE_FLAT_DEVICE_HIERARCHY` says (oneAPI Level Zero
+//! specification, "Affinity Mask").
 
 use topo::gpu_class::{AMD, INTEL, NVIDIA};
 use topo::running::UsableGpus;
@@ -20,7 +22,9 @@ pub(crate) fn usable(process: &Process<'_>, given: Option<&Known<Vec<usize>>>) -
     };
     match (given, shown) {
         (Some(Err(why)), None) => unknown(why.clone()),
-        (Some(Err(why)), Some(_)) => unknown(format!("{why}; what the program's variables name depends on it")),
+        (Some(Err(why)), Some(_)) => {
+            unknown(format!("{why}; what the program's variables name depends on it"))
+        }
         (Some(Ok(given)), None) if given.len() < all.len() && is_by_cuda(process, given) => {
             match in_pci_order(process, &all) {
                 Ok(()) => usable_at(process, given, "the line gives it this GPU".to_owned()),
@@ -32,7 +36,8 @@ pub(crate) fn usable(process: &Process<'_>, given: Option<&Known<Vec<usize>>>) -
             usable_at(process, &shown, format!("it is shown {text}"))
         }
         (Some(Ok(_)), Some((_, text))) => unknown(format!(
-            "the launcher gives it GPUs of its own and {text} chooses again: whether that counts from them depends on how the site confines GPUs"
+            "the launcher gives it GPUs of its own and {text} chooses again: whether that counts from them \
+             depends on how the site confines GPUs"
         )),
         (None, Some((shown, text))) => usable_at(process, &shown, format!("it is shown {text}")),
         (None, None) => usable_at(process, &all, "nothing hides one".to_owned()),
@@ -44,12 +49,14 @@ fn is_by_cuda(process: &Process<'_>, given: &[usize]) -> bool {
     given.iter().any(|index| process.topology.gpus.get(*index).is_some_and(|gpu| gpu.vendor_id == NVIDIA))
 }
 
-/// What its variables show, by index, and the variables with their values; `Ok(None)` where none is set. Each runtime counts its vendor's GPUs alone;
-/// where variables of one runtime are set, the program is taken to be of that one.
+/// What its variables show, by index, and the variables with their values; `Ok(None)` where none is set. Each
+/// runtime counts its vendor's GPUs alone; where variables of one runtime are set, the program is taken to be
+/// of that one.
 fn shown(process: &Process<'_>, all: &[usize]) -> Known<Option<(Vec<usize>, String)>> {
     let [cuda, rocr, hip, ze] = GPU_VARIABLES;
     let gpus = &process.topology.gpus;
-    let (amd, others): (Vec<usize>, Vec<usize>) = all.iter().partition(|index| gpus[**index].vendor_id == AMD);
+    let (amd, others): (Vec<usize>, Vec<usize>) =
+        all.iter().partition(|index| gpus[**index].vendor_id == AMD);
     let mut of_amd = None;
     if !amd.is_empty() {
         if let Some(value) = process.exported(rocr)? {
@@ -62,7 +69,8 @@ fn shown(process: &Process<'_>, all: &[usize]) -> Known<Option<(Vec<usize>, Stri
             of_amd = Some((indices(name, &value, &among)?, format!("{name}={value}")));
         }
     }
-    let (intel, others): (Vec<usize>, Vec<usize>) = others.iter().partition(|index| gpus[**index].vendor_id == INTEL);
+    let (intel, others): (Vec<usize>, Vec<usize>) =
+        others.iter().partition(|index| gpus[**index].vendor_id == INTEL);
     if let (Some(value), false) = (process.exported(ze)?, intel.is_empty()) {
         return Ok(Some((of_level_zero(process, &value, &intel)?, format!("{ze}={value}"))));
     }
@@ -96,9 +104,11 @@ fn in_pci_order(process: &Process<'_>, indices: &[usize]) -> Known<()> {
     let order = process.exported("CUDA_DEVICE_ORDER").ok().flatten();
     match are_alike || order.as_deref() == Some("PCI_BUS_ID") {
         true => Ok(()),
-        false => Err("the GPUs of this machine are unlike, and CUDA numbers the fastest first: which one an index names is not known. \
-             Set CUDA_DEVICE_ORDER=PCI_BUS_ID beside CUDA_VISIBLE_DEVICES"
-            .to_owned()),
+        false => Err(
+            "the GPUs of this machine are unlike, and CUDA numbers the fastest first: which one an index \
+             names is not known. Set CUDA_DEVICE_ORDER=PCI_BUS_ID beside CUDA_VISIBLE_DEVICES"
+                .to_owned(),
+        ),
     }
 }
 
@@ -108,16 +118,19 @@ fn of_level_zero(process: &Process<'_>, value: &str, intel: &[usize]) -> Known<V
     let has_tiles = value.split(',').all(|entry| entry.contains('.'));
     if !has_tiles && hierarchy.as_deref() != Some("COMPOSITE") {
         return Err(format!(
-            "ZE_AFFINITY_MASK={value} counts GPUs or their tiles: set ZE_FLAT_DEVICE_HIERARCHY=COMPOSITE, or write GPU.TILE"
+            "ZE_AFFINITY_MASK={value} counts GPUs or their tiles: set ZE_FLAT_DEVICE_HIERARCHY=COMPOSITE, or \
+             write GPU.TILE"
         ));
     }
     let gpu_of = |entry: &str| entry.split('.').next().unwrap_or_default().to_owned();
-    let mut gpus = indices("ZE_AFFINITY_MASK", &value.split(',').map(gpu_of).collect::<Vec<_>>().join(","), intel)?;
+    let mut gpus =
+        indices("ZE_AFFINITY_MASK", &value.split(',').map(gpu_of).collect::<Vec<_>>().join(","), intel)?;
     gpus.dedup();
     Ok(gpus)
 }
 
-/// The GPUs of a list, counted along those that are left; one beyond them stays as it is, so that it is said to be absent.
+/// The GPUs of a list, counted along those that are left; one beyond them stays as it is, so that it is said
+/// to be absent.
 fn indices(name: &str, value: &str, among: &[usize]) -> Known<Vec<usize>> {
     let mut all = Vec::new();
     for entry in value.split(',').map(str::trim).filter(|entry| !entry.is_empty()) {
@@ -145,9 +158,12 @@ fn usable_at(process: &Process<'_>, asked: &[usize], reason: String) -> UsableGp
         match topology.gpus.get(*index) {
             Some(gpu) => devices.push(Visible { pci: Some(gpu.pci), part: None }),
             // Beyond what a variable counts along.
-            None => missing.push(if *index > usize::MAX / 2 { usize::MAX - index } else { *index }.to_string()),
+            None => {
+                missing.push(if *index > usize::MAX / 2 { usize::MAX - index } else { *index }.to_string())
+            }
         }
     }
-    let absent = (!missing.is_empty()).then(|| format!("GPU {} of {}", missing.join(","), topology.gpus.len()));
+    let absent =
+        (!missing.is_empty()).then(|| format!("GPU {} of {}", missing.join(","), topology.gpus.len()));
     UsableGpus { devices: Some(devices), absent, ..unknown(reason) }
 }

@@ -1,7 +1,8 @@
-//! The options of a command, read as its own parser reads them: where they end, which of them take the next word, and which letters stand together.
+//! The options of a command, read as its own parser reads them: where they end, which of them take the next
+//! word, and which letters stand together.
 //!
-//! An option that is not known is an error that names it. It must not be guessed: whether the next word is its value or the program decides what
-//! all the rest of the line is.
+//! An option that is not known is an error that names it. It must not be guessed: whether the next word is
+//! its value or the program decides what all the rest of the line is.
 
 use crate::error::LineError;
 use crate::value::count;
@@ -13,19 +14,23 @@ pub(crate) struct Grammar {
     pub tool: &'static str,
     /// How options are written.
     pub style: Style,
-    /// Letters as getopt(3) has them: `:` behind one that takes a value, `::` behind one that takes a glued one only.
+    /// Letters as getopt(3) has them: `:` behind one that takes a value, `::` behind one that takes a glued
+    /// one only.
     pub letters: &'static str,
-    /// Names with blanks between, and the same behind them: `mem:` takes a value, behind `=` or the next word, `nice::` one behind `=` or none. `mca:+` takes two
-    /// words (`--mca KEY VALUE`, `-genv NAME VALUE`), one where it is `NAME=VALUE`.
+    /// Names with blanks between, and the same behind them: `mem:` takes a value, behind `=` or the next
+    /// word, `nice::` one behind `=` or none. `mca:+` takes two words (`--mca KEY VALUE`, `-genv NAME
+    /// VALUE`), one where it is `NAME=VALUE`.
     pub names: &'static str,
-    /// Whether others may add options of their own: what is not known is passed over where it says its value itself (`--name=value`).
+    /// Whether others may add options of their own: what is not known is passed over where it says its value
+    /// itself (`--name=value`).
     pub is_open: bool,
 }
 
 /// How options are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
-    /// getopt_long(3): `-ab`, `-n8`, `--name`, `--name=value`; a name may be cut short as long as it is one option's.
+    /// getopt_long(3): `-ab`, `-n8`, `--name`, `--name=value`; a name may be cut short as long as it is one
+    /// option's.
     Getopt,
     /// Open MPI's and Hydra's: `-name` is `--name`, and a letter stands alone (`-n8` is read all the same).
     Words,
@@ -126,12 +131,18 @@ impl Grammar {
     fn numbered<'l>(&self, name: &'l str) -> Option<Given<'l>> {
         let (letter, digits) = name.split_at_checked(1)?;
         let (known, takes) = self.letter(letter.chars().next()?)?;
-        let fits = takes == Takes::Value && !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        let fits =
+            takes == Takes::Value && !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
         fits.then_some(Given { name: known, value: Some(digits), second: None })
     }
 
     /// `--name`, `--name=value`; `None` for what is passed over.
-    fn long<'l>(&self, word: &str, text: &'l str, rest: &mut &'l [&'l str]) -> Result<Option<Given<'l>>, LineError> {
+    fn long<'l>(
+        &self,
+        word: &str,
+        text: &'l str,
+        rest: &mut &'l [&'l str],
+    ) -> Result<Option<Given<'l>>, LineError> {
         let (name, glued) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
         let Some((name, takes)) = self.named(name)? else {
             if self.is_open && glued.is_some() {
@@ -142,7 +153,11 @@ impl Grammar {
         let mut given = Given { name, value: glued, second: None };
         match takes {
             Takes::Nothing if glued.is_some() => {
-                return Err(LineError::Wrong(format!("{} of {} takes no value: {word}", given.spelled(), self.tool)));
+                return Err(LineError::Wrong(format!(
+                    "{} of {} takes no value: {word}",
+                    given.spelled(),
+                    self.tool
+                )));
             }
             Takes::Nothing | Takes::Maybe => {}
             Takes::Value | Takes::Two => {

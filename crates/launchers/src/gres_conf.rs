@@ -1,8 +1,10 @@
-//! Slurm's gres.conf: which cores the site says each GPU is near to, read and written.
+//! Slurm's gres.conf: which cores the site says each GPU is near to, read and written. Some 410 lines because
+//! reading, writing and their errors are of one format.
 //!
-//! gres.conf(5): a line is a record of `Key=Value` words, keys in any case; `#` begins a comment; `File=` and `NodeName=` take Slurm's host lists
-//! (`/dev/nvidia[0-3]`, `tux[0-2,7]`); `AutoDetect=` alone counts for all nodes, beside `NodeName=` for those. `Cores=` counts cores as Slurm does:
-//! cores and not hardware threads, packages one after another ("Core L#" of lstopo), which is no OS id: [`core_numbers`] and [`pus_of_cores`]
+//! gres.conf(5): a line is a record of `Key=Value` words, keys in any case; `#` begins a comment; `File=` and
+//! `NodeName=` take Slurm's host lists (`/dev/nvidia[0-3]`, `tux[0-2,7]`); `AutoDetect=` alone counts for all
+//! nodes, beside `NodeName=` for those. `Cores=` counts cores as Slurm does: cores and not hardware threads,
+//! packages one after another ("Core L#" of lstopo), which is no OS id: [`core_numbers`] and [`pus_of_cores`]
 //! change one into the other. slurm.conf is not read: what a line leaves out is `None`.
 
 use std::fmt;
@@ -90,7 +92,8 @@ pub enum GresConfError {
     },
     /// Lines differ between nodes and nothing says which of them this is.
     #[error(
-        "gres.conf has different GPU lines for different nodes ({nodes}) and none for {host}: keep the lines of one node"
+        "gres.conf has different GPU lines for different nodes ({nodes}) and none for {host}: keep the lines \
+         of one node"
     )]
     Node {
         /// The node.
@@ -163,19 +166,23 @@ fn record(text: &str) -> Result<GresLine, String> {
                 let cores: IdSet = value.parse().map_err(|error| format!("{key}=: {error}"))?;
                 line.cores = Some(cores).filter(|cores| !cores.is_empty());
             }
-            "count" => line.count = Some(amount(value).ok_or_else(|| format!("{key}={} is no number", value))?),
+            "count" => {
+                line.count = Some(amount(value).ok_or_else(|| format!("{key}={} is no number", value))?)
+            }
             "flags" => line.flags = text(),
             "links" => line.links = text(),
             "autodetect" => {
                 let known = WORDS.iter().find(|(_, word)| value.eq_ignore_ascii_case(word));
                 let words = WORDS.map(|(_, word)| word).join(", ");
-                line.auto_detect = Some(known.ok_or_else(|| format!("AutoDetect={} is not one of {words}", value))?.0);
+                line.auto_detect =
+                    Some(known.ok_or_else(|| format!("AutoDetect={} is not one of {words}", value))?.0);
             }
             // Bounds on shared GRES, which say nothing of places.
             "ignore" | "linkscount" => {}
             _ => {
                 return Err(format!(
-                    "{} is no parameter of gres.conf: Name, Type, File, MultipleFiles, Cores, Count, Flags, Links, NodeName and AutoDetect are",
+                    "{} is no parameter of gres.conf: Name, Type, File, MultipleFiles, Cores, Count, Flags, \
+                     Links, NodeName and AutoDetect are",
                     key
                 ));
             }
@@ -198,8 +205,8 @@ fn amount(text: &str) -> Option<u64> {
 }
 
 impl GresConf {
-    /// What counts for one node: the lines that name it and those for all. Where none names it (or its name is not known) and the lines of all nodes
-    /// say the same, those.
+    /// What counts for one node: the lines that name it and those for all. Where none names it (or its name
+    /// is not known) and the lines of all nodes say the same, those.
     ///
     /// # Errors
     /// [`GresConfError::Node`]: nodes differ, and none is this one.
@@ -241,9 +248,11 @@ impl GresConf {
         Self { auto_detect, lines: kept }
     }
 
-    /// The GPUs, in the order in which Slurm numbers them where nothing is detected: that of the lines and of their files.
+    /// The GPUs, in the order in which Slurm numbers them where nothing is detected: that of the lines and of
+    /// their files.
     pub fn gpus(&self) -> Vec<GresGpu> {
-        let is_gpu = |line: &&GresLine| line.name.as_deref().is_some_and(|name| name.eq_ignore_ascii_case("gpu"));
+        let is_gpu =
+            |line: &&GresLine| line.name.as_deref().is_some_and(|name| name.eq_ignore_ascii_case("gpu"));
         let mut all = Vec::new();
         for line in self.lines.iter().filter(is_gpu) {
             let one = |file: Option<&String>| GresGpu {
@@ -338,12 +347,15 @@ pub(crate) struct NodeGpus {
 }
 
 impl GresConf {
-    /// What this file says of the GPUs of a machine. A device file's number is taken for the GPU's place in PCI order.
+    /// What this file says of the GPUs of a machine. A device file's number is taken for the GPU's place in
+    /// PCI order.
     ///
     /// # Errors
     /// [`LineError::Wrong`]: it has other GPUs, or cores that the machine does not have.
     pub(crate) fn of_machine(&self, topology: &Topology) -> Result<NodeGpus, LineError> {
-        let own = self.of_node(topology.hostname.as_deref()).map_err(|error| LineError::Wrong(error.to_string()))?;
+        let own = self
+            .of_node(topology.hostname.as_deref())
+            .map_err(|error| LineError::Wrong(error.to_string()))?;
         let (gpus, count) = (own.gpus(), topology.gpus.len());
         let detects = own.auto_detect.is_some_and(|auto_detect| auto_detect != AutoDetect::Off);
         let every = JobMachine::online(topology).pus;

@@ -1,6 +1,8 @@
-//! Slurm's lists of names: `tux[0-2,7]`, `/dev/nvidia[0-3],/dev/nvidia8`, `r[1-2]n[00-15]`, into names and back.
+//! Slurm's lists of names: `tux[0-2,7]`, `/dev/nvidia[0-3],/dev/nvidia8`, `r[1-2]n[00-15]`, into names and
+//! back.
 //!
-//! A range keeps the width that its first number is written with. Brackets may stand in several places of a name, and each of them counts on its own.
+//! A range keeps the width that its first number is written with. Brackets may stand in several places of a
+//! name, and each of them counts on its own.
 
 /// More names than any machine has nodes: a list of a few characters could name millions.
 const MOST: usize = 1 << 16;
@@ -19,7 +21,8 @@ pub(crate) enum HostListError {
     TooMany(String),
 }
 
-/// The hosts of a list, in order; none where it cannot be read, which serves where it only names what is missing.
+/// The hosts of a list, in order; none where it cannot be read, which serves where it only names what is
+/// missing.
 pub fn host_list(text: &str) -> Vec<String> {
     expand(text).unwrap_or_default()
 }
@@ -69,7 +72,8 @@ fn expanded_names(name: &str) -> Result<Vec<String>, HostListError> {
     let mut all = Vec::new();
     for range in inside.split(',') {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
-        let number = |text: &str| text.trim().parse::<u32>().ok().filter(|_| text.bytes().all(|b| b.is_ascii_digit()));
+        let number =
+            |text: &str| text.trim().parse::<u32>().ok().filter(|_| text.bytes().all(|b| b.is_ascii_digit()));
         let bounds = number(first).zip(number(last)).filter(|(first, last)| first <= last);
         let (from, to) = bounds.ok_or_else(|| HostListError::Range(range.to_owned()))?;
         if (to - from) as usize >= MOST || all.len() + ends.len() * ((to - from) as usize + 1) > MOST {
@@ -95,7 +99,9 @@ pub(crate) fn fold(names: &[String]) -> String {
     for name in names {
         let (stem, digits) = name.split_at(name.trim_end_matches(|c: char| c.is_ascii_digit()).len());
         match groups.last_mut() {
-            Some((last, all)) if *last == stem && !digits.is_empty() && !all.iter().any(|digits| digits.is_empty()) => {
+            Some((last, all))
+                if *last == stem && !digits.is_empty() && !all.iter().any(|digits| digits.is_empty()) =>
+            {
                 all.push(digits);
             }
             _ => groups.push((stem, vec![digits])),
@@ -121,7 +127,8 @@ fn ranges(numbers: &[&str]) -> String {
             _ => all.push((digits, digits)),
         }
     }
-    let one =
-        |(first, last): &(&str, &str)| if first == last { (*first).to_owned() } else { format!("{first}-{last}") };
+    let one = |(first, last): &(&str, &str)| {
+        if first == last { (*first).to_owned() } else { format!("{first}-{last}") }
+    };
     all.iter().map(one).collect::<Vec<_>>().join(",")
 }

@@ -1,7 +1,9 @@
-//! Places as hwloc's tools name them: `package:1.core:0-3`, `numanode:0`, `pu:2`, a mask; for `hwloc-bind` and `$(hwloc-calc …)`.
+//! Places as hwloc's tools name them: `package:1.core:0-3`, `numanode:0`, `pu:2`, a mask; for `hwloc-bind`
+//! and `$(hwloc-calc …)`.
 //!
-//! hwloc(7), "HWLOC LOCATION". Numbers are hwloc's logical ones, in the order of [`JobMachine::parts`]; `-p` (physical) is read for PUs and NUMA nodes, whose
-//! OS numbers are plain. Left out: I/O devices, `root`, sets that are taken away (`~`, `x`, `^`), tools' options that print or look at processes.
+//! hwloc(7), "HWLOC LOCATION". Numbers are hwloc's logical ones, in the order of [`JobMachine::parts`]; `-p`
+//! (physical) is read for PUs and NUMA nodes, whose OS numbers are plain. Left out: I/O devices, `root`, sets
+//! that are taken away (`~`, `x`, `^`), tools' options that print or look at processes.
 
 use stats::IdSet;
 use topo::Topology;
@@ -18,8 +20,8 @@ const BIND: Grammar = Grammar {
     tool: "hwloc-bind",
     style: Style::Words,
     letters: "lpqvfeh",
-    names: "logical physical os-index quiet verbose force single strict taskset cpubind membind no-hbm hbm restrict-flags: \
-        disallowed cpuset nodeset mempolicy: restrict: get pid: version help",
+    names: "logical physical os-index quiet verbose force single strict taskset cpubind membind no-hbm hbm \
+        restrict-flags: disallowed cpuset nodeset mempolicy: restrict: get pid: version help",
     is_open: false,
 };
 
@@ -69,7 +71,8 @@ pub(crate) fn bind<'l>(process: &mut Process<'_>, words: &'l [&'l str]) -> Resul
     Ok(rest)
 }
 
-/// What `hwloc-calc` prints: a mask, or with `-I`/`--intersect` a list of the numbers of PUs, cores or NUMA nodes.
+/// What `hwloc-calc` prints: a mask, or with `-I`/`--intersect` a list of the numbers of PUs, cores or NUMA
+/// nodes.
 pub(crate) fn calculated(topology: &Topology, words: &[&str]) -> Option<String> {
     let (mut places, mut listed, mut is_physical, mut is_physical_out) = (Vec::new(), None, false, false);
     let mut is_for_taskset = false;
@@ -80,7 +83,8 @@ pub(crate) fn calculated(topology: &Topology, words: &[&str]) -> Option<String> 
             "--pi" | "--physical-input" => is_physical = true,
             "--po" | "--physical-output" => is_physical_out = true,
             "--taskset" => is_for_taskset = true,
-            "-l" | "--logical" | "--li" | "--lo" | "-q" | "--quiet" | "--logical-input" | "--logical-output" => {}
+            "-l" | "--logical" | "--li" | "--lo" | "-q" | "--quiet" | "--logical-input"
+            | "--logical-output" => {}
             "-I" | "--intersect" => listed = Some(*words.next()?),
             option if option.starts_with('-') => return None,
             place => places.push(place),
@@ -88,13 +92,17 @@ pub(crate) fn calculated(topology: &Topology, words: &[&str]) -> Option<String> 
     }
 
     let pus = united(topology, &places, is_physical)?;
-    let Some(kind) = listed else { return Some(if is_for_taskset { taskset_mask(&pus) } else { mask(&pus) }) };
+    let Some(kind) = listed else {
+        return Some(if is_for_taskset { taskset_mask(&pus) } else { mask(&pus) });
+    };
     let machine = JobMachine::of(topology);
-    let number =
-        |at: usize, part: &IdSet| if is_physical_out { os_index(topology, kind, part) } else { u32::try_from(at).ok() };
+    let number = |at: usize, part: &IdSet| {
+        if is_physical_out { os_index(topology, kind, part) } else { u32::try_from(at).ok() }
+    };
     let touched = machine.parts(counted(&machine, kind)?);
     let touched = touched.iter().enumerate().filter(|(_, part)| !part.and(&pus).is_empty());
-    let numbers: Option<Vec<String>> = touched.map(|(at, part)| Some(number(at, part)?.to_string())).collect();
+    let numbers: Option<Vec<String>> =
+        touched.map(|(at, part)| Some(number(at, part)?.to_string())).collect();
     Some(numbers?.join(",")).filter(|list| !list.is_empty())
 }
 
@@ -129,8 +137,9 @@ fn pus_of(machine: &JobMachine<'_>, place: &str, is_physical: bool) -> Option<Id
             false => numbered(numbers, parts.len())?,
             true => {
                 let wanted: IdSet = numbers.parse().ok()?;
-                let is_wanted =
-                    |part: &IdSet| os_index(machine.topology, kind, part).is_some_and(|os| wanted.contains(os));
+                let is_wanted = |part: &IdSet| {
+                    os_index(machine.topology, kind, part).is_some_and(|os| wanted.contains(os))
+                };
                 parts.iter().enumerate().filter(|(_, part)| is_wanted(part)).map(|(at, _)| at).collect()
             }
         };
@@ -205,7 +214,8 @@ fn taskset_mask(pus: &IdSet) -> String {
 /// The set in groups of 32 bits, up to the last that has one.
 fn groups(pus: &IdSet) -> Vec<u32> {
     let last = pus.iter().last().unwrap_or(0) / 32;
-    let bits = |at: u32| (0..32).filter(|bit| pus.contains(at * 32 + bit)).fold(0_u32, |bits, bit| bits | 1 << bit);
+    let bits =
+        |at: u32| (0..32).filter(|bit| pus.contains(at * 32 + bit)).fold(0_u32, |bits, bit| bits | 1 << bit);
     (0..=last).map(bits).collect()
 }
 
@@ -233,7 +243,11 @@ mod tests {
             ("all", "0-15"),
         ] {
             let places: Vec<&str> = places.split(' ').collect();
-            assert_eq!(united(&machine, &places, false).map(|pus| pus.to_string()).as_deref(), Some(pus), "{places:?}");
+            assert_eq!(
+                united(&machine, &places, false).map(|pus| pus.to_string()).as_deref(),
+                Some(pus),
+                "{places:?}"
+            );
         }
         assert_eq!(united(&machine, &["pu:4"], true).map(|pus| pus.to_string()).as_deref(), Some("4"));
         assert_eq!(united(&machine, &["gpu:0"], false), None);
@@ -242,7 +256,8 @@ mod tests {
     #[test]
     fn what_hwloc_calc_prints_is_a_mask_or_a_list() {
         let machine = machine();
-        let printed = |text: &str| calculated(&machine, &text.split(' ').collect::<Vec<_>>()).unwrap_or_default();
+        let printed =
+            |text: &str| calculated(&machine, &text.split(' ').collect::<Vec<_>>()).unwrap_or_default();
         assert_eq!(printed("core:0"), "0x00000101");
         assert_eq!(printed("--taskset package:1"), "0xf0f0");
         assert_eq!(printed("-I core package:1"), "4,5,6,7");
@@ -305,7 +320,8 @@ mod tests {
         ];
         let (mut told, mut all, mut wrong) = (0, 0, Vec::new());
         for machine in ["lumi-g", "pascal", "interleaved", "power9"] {
-            let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../topo/tests/fixtures/{machine}.xml"));
+            let file =
+                Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../topo/tests/fixtures/{machine}.xml"));
             let topology = topo::from_xml(&file)?;
             for (place, form) in places.iter().flat_map(|place| forms.iter().map(move |form| (place, form))) {
                 let words: Vec<&str> = form.iter().copied().chain(place.split(' ')).collect();
@@ -314,7 +330,10 @@ mod tests {
                 told += 1;
                 let real = really_printed(&file, &words)?;
                 if real.as_ref() != Some(&read) {
-                    wrong.push(format!("{machine}: hwloc-calc {}: {read}, and really {real:?}", words.join(" ")));
+                    wrong.push(format!(
+                        "{machine}: hwloc-calc {}: {read}, and really {real:?}",
+                        words.join(" ")
+                    ));
                 }
             }
         }

@@ -39,7 +39,8 @@ impl Interface {
         }
     }
 
-    /// Whether Cray's is offered. Slurm: src/plugins/mpi/cray_shasta/mpi_cray_shasta.c. Flux: flux-coral2, src/shell/plugins/cray_pals.c.
+    /// Whether Cray's is offered. Slurm: src/plugins/mpi/cray_shasta/mpi_cray_shasta.c. Flux: flux-coral2,
+    /// src/shell/plugins/cray_pals.c.
     pub(crate) fn is_cray(variables: &LauncherVariables<'_>) -> bool {
         variables.is_set("PALS_APINFO") || variables.is_set("PMI_CONTROL_PORT")
     }

@@ -1,14 +1,16 @@
 //! Who launched this process, as one of how many, and what it was given to find the others.
 //!
-//! Read from the environment alone, before anything of MPI is opened: a launch that cannot work is then refused with the option to
-//! change, where MPI itself aborts, or runs N processes that each believe to be alone. What launchers set was looked at (Slurm 22.05,
-//! Open MPI 4.1, MPICH 4.0); of the others it is taken from their sources and documents, cited in the files of `launcher/`.
+//! Read from the environment alone, before anything of MPI is opened: a launch that cannot work is then
+//! refused with the option to change, where MPI itself aborts, or runs N processes that each believe to be
+//! alone. What launchers set was looked at (Slurm 22.05, Open MPI 4.1, MPICH 4.0); of the others it is taken
+//! from their sources and documents, cited in the files of `launcher/`.
 //!
 //! * `sensed` from variables to a [`Launch`], `on_node` its part of where the process stands on its node;
 //! * `refusal` whether a library and a launch go together, and what to change where not.
 //!
-//! Left out: what is known of each launcher (`launcher`), heterogeneous steps of Slurm, and launchers that set no variable at all: a process of theirs looks like one started by
-//! hand. Where processes stand on their nodes is what the launcher says here; a run of several asks its transport
+//! Left out: what is known of each launcher (`launcher`), heterogeneous steps of Slurm, and launchers that
+//! set no variable at all: a process of theirs looks like one started by hand. Where processes stand on their
+//! nodes is what the launcher says here; a run of several asks its transport
 //! ([`WorldPlace`](ranks::WorldPlace)), which cannot be wrong.
 
 mod on_node;
@@ -46,7 +48,8 @@ pub struct Launch {
     pub local_size: Option<usize>,
     /// What its processes were given to find one another.
     pub interface: Interface,
-    /// `srun --pty`: a shell, of which only task 0 has a terminal. A step inside of it inherits the variable: [`Launch::here`] tells them apart.
+    /// `srun --pty`: a shell, of which only task 0 has a terminal. A step inside of it inherits the variable:
+    /// [`Launch::here`] tells them apart.
     pub pseudo_terminal: bool,
     /// `OMPI_MCA_pmix` names Slurm's PMI (`s1`, `s2`): an Open MPI 4 that was built with it.
     pub open_mpi_with_pmi: bool,
@@ -65,15 +68,16 @@ impl Launch {
         open_mpi_with_pmi: false,
     };
 
-    /// The launch of this process. A variable of `srun --pty` that a step of its shell inherited says nothing of that step, whose tasks
-    /// have no terminal.
+    /// The launch of this process. A variable of `srun --pty` that a step of its shell inherited says nothing
+    /// of that step, whose tasks have no terminal.
     pub fn here() -> Self {
         let sensed = Self::sensed(|name| std::env::var(name).ok());
         let has_terminal = std::fs::File::open("/dev/tty").is_ok();
         Self { pseudo_terminal: sensed.pseudo_terminal && has_terminal, ..sensed }
     }
 
-    /// The same with what the user says of this process's place on its node, where the launcher is not known or does not say it.
+    /// The same with what the user says of this process's place on its node, where the launcher is not known
+    /// or does not say it.
     ///
     /// # Errors
     /// [`NoSuchRank`].
@@ -94,16 +98,18 @@ impl Launch {
         Ok(Self { local_rank, local_size, rank, size, ..self })
     }
 
-    /// Whether this is the launch's only process, and so needs no MPI: started by hand, by a batch script, or with `-n 1`.
+    /// Whether this is the launch's only process, and so needs no MPI: started by hand, by a batch script, or
+    /// with `-n 1`.
     pub fn is_alone(&self) -> bool {
         self.size == LaunchSize::Known(1)
     }
 
     /// Whether this process should say what goes wrong with the launch as a whole, so that it is said once.
     ///
-    /// The first one does. One that was not told its number does too, and one of whose launch there is nothing but a number and a size, which anybody can have left in the environment:
-    /// better said N times than never. And where nobody told how many
-    /// there are, the second does as well, because the first may not know that it is not alone.
+    /// The first one does. One that was not told its number does too, and one of whose launch there is
+    /// nothing but a number and a size, which anybody can have left in the environment: better said N times
+    /// than never. And where nobody told how many there are, the second does as well, because the first may
+    /// not know that it is not alone.
     pub fn speaks(&self) -> bool {
         match (self.rank, self.size) {
             _ if self.launcher == Launcher::Pmi && self.interface == Interface::None => true,
@@ -122,16 +128,23 @@ mod tests {
     fn what_the_user_says_of_the_launch_fills_in_what_no_launcher_says() -> Result<(), NoSuchRank> {
         let told = Launch::ALONE.with_numbers_of_user(Some(1), Some(2))?;
         assert_eq!((told.local_rank, told.local_size, told.rank), (Some(1), Some(2), Some(1)));
-        assert!(!told.is_alone() && told.size == LaunchSize::AtLeast(2), "so that it is never one run of several");
+        assert!(
+            !told.is_alone() && told.size == LaunchSize::AtLeast(2),
+            "so that it is never one run of several"
+        );
         assert_eq!(Launch::ALONE.with_numbers_of_user(None, None)?, Launch::ALONE);
-        let of_srun = Launch { launcher: Launcher::Srun, size: LaunchSize::Known(8), rank: Some(5), ..Launch::ALONE };
+        let of_srun =
+            Launch { launcher: Launcher::Srun, size: LaunchSize::Known(8), rank: Some(5), ..Launch::ALONE };
         let told = of_srun.with_numbers_of_user(Some(1), Some(4))?;
         assert_eq!(
             (told.size, told.rank, told.local_rank),
             (LaunchSize::Known(8), Some(5), Some(1)),
             "srun knows the whole"
         );
-        assert_eq!(Launch::ALONE.with_numbers_of_user(Some(2), Some(2)), Err(NoSuchRank { rank: 2, size: 2 }));
+        assert_eq!(
+            Launch::ALONE.with_numbers_of_user(Some(2), Some(2)),
+            Err(NoSuchRank { rank: 2, size: 2 })
+        );
         Ok(())
     }
 }

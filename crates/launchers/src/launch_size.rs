@@ -7,7 +7,8 @@ use std::fmt;
 pub enum LaunchSize {
     /// So many.
     Known(usize),
-    /// The launcher does not tell; what it does tell (this process's rank, the processes of its node) means at least so many.
+    /// The launcher does not tell; what it does tell (this process's rank, the processes of its node) means
+    /// at least so many.
     AtLeast(usize),
 }
 

@@ -1,10 +1,12 @@
 //! Every launcher that numabench knows, in the order in which they are sensed: a file each in `launcher/`.
 //!
-//! Launchers nest, and the inner one counts. `mpirun` and Hydra start their daemons with `srun` where there is Slurm, so their
-//! processes carry the variables of a step whose `SLURM_STEP_NUM_TASKS` is the number of daemons: they come before `srun`. Flux instances are
-//! themselves started with `srun`: so does Flux. Slurm's `cray_shasta` sets the variables of PALS: so `srun` comes before PALS. IBM's Job Step Manager also sets
-//! Open MPI's variables, for Spectrum MPI: so `jsrun` comes before `mpirun`. `torchrun` stands inside any of them: it is started once a node, and its workers are the ranks.
-//! What is known by its interface alone comes last.
+//! Launchers nest, and the inner one counts. `mpirun` and Hydra start their daemons with `srun` where there
+//! is Slurm, so their processes carry the variables of a step whose `SLURM_STEP_NUM_TASKS` is the number of
+//! daemons: they come before `srun`. Flux instances are themselves started with `srun`: so does Flux. Slurm's
+//! `cray_shasta` sets the variables of PALS: so `srun` comes before PALS. IBM's Job Step Manager also sets
+//! Open MPI's variables, for Spectrum MPI: so `jsrun` comes before `mpirun`. `torchrun` stands inside any of
+//! them: it is started once a node, and its workers are the ranks. What is known by its interface alone comes
+//! last.
 
 mod flux;
 pub(crate) mod hydra;
@@ -43,7 +45,8 @@ macro_rules! launchers {
 }
 
 launchers! {
-    /// `torchrun` and its kin: launchers of Python's workers, which set `LOCAL_RANK` and `WORLD_SIZE` and know no MPI.
+    /// `torchrun` and its kin: launchers of Python's workers, which set `LOCAL_RANK` and `WORLD_SIZE` and
+    /// know no MPI.
     Torchrun: torchrun,
     /// IBM's `jsrun`.
     Jsrun: jsrun,
@@ -79,7 +82,8 @@ impl Launcher {
         Self::ALL.iter().flat_map(|launcher| launcher.facts().starters).copied().collect()
     }
 
-    /// The launcher that a command's name stands for, as far as a name tells: `mpirun` and `mpiexec` are several's.
+    /// The launcher that a command's name stands for, as far as a name tells: `mpirun` and `mpiexec` are
+    /// several's.
     pub(crate) fn of_command(command: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|launcher| launcher.facts().reads.commands().contains(&command))
     }
@@ -87,7 +91,8 @@ impl Launcher {
     /// Its variable that tells what a variable of some launcher tells.
     pub(crate) fn own_variable(self, name: &str) -> Option<&'static str> {
         let tells = |launcher: Self| launcher.facts().tells.iter();
-        let (_, told) = Self::ALL.iter().flat_map(|launcher| tells(*launcher)).find(|(known, _)| *known == name)?;
+        let (_, told) =
+            Self::ALL.iter().flat_map(|launcher| tells(*launcher)).find(|(known, _)| *known == name)?;
         let same = tells(self).filter(|(_, own)| own == told).map(|(own, _)| *own);
         same.clone().find(|own| *own == name).or_else(|| same.clone().next())
     }
@@ -97,7 +102,8 @@ impl Launcher {
         let names = |launcher: Self| launcher.facts().tells.iter().map(|(name, _)| *name);
         let own = |name: &&'static str| names(self).any(|known| known == *name);
         // What Slurm's plug-ins for PMI set depends on `--mpi`.
-        let open = |name: &&'static str| self == Self::Srun && (name.starts_with("PMI") || name.starts_with("PALS"));
+        let open =
+            |name: &&'static str| self == Self::Srun && (name.starts_with("PMI") || name.starts_with("PALS"));
         let all = Self::ALL.iter().flat_map(|launcher| names(*launcher)).chain(NOBODYS);
         all.filter(|name| !own(name) && !open(name)).collect()
     }
@@ -124,9 +130,11 @@ mod tests {
     #[test]
     fn every_launcher_has_an_ending_and_none_names_another_launchers_option() {
         for &launcher in Launcher::ALL {
-            for ending in
-                [launcher.facts().frees_from_affinity, launcher.facts().widens_cpuset, launcher.facts().shows_devices]
-            {
+            for ending in [
+                launcher.facts().frees_from_affinity,
+                launcher.facts().widens_cpuset,
+                launcher.facts().shows_devices,
+            ] {
                 assert!(!ending.is_empty() && !ending.ends_with('.'), "{launcher:?}: {ending}");
                 assert!(
                     !format!(" {ending}").replace("jsrun", "").contains("srun ")
@@ -142,9 +150,15 @@ mod tests {
     fn sruns_endings_name_its_options() {
         let srun = Launcher::Srun;
         assert!(srun.facts().frees_from_affinity.contains("--cpu-bind=none"));
-        assert!(["--exclusive", "-c N", "--overlap"].iter().all(|option| srun.facts().widens_cpuset.contains(option)));
         assert!(
-            ["--gpus-per-node=N", "--gpu-bind=none"].iter().all(|option| srun.facts().shows_devices.contains(option))
+            ["--exclusive", "-c N", "--overlap"]
+                .iter()
+                .all(|option| srun.facts().widens_cpuset.contains(option))
+        );
+        assert!(
+            ["--gpus-per-node=N", "--gpu-bind=none"]
+                .iter()
+                .all(|option| srun.facts().shows_devices.contains(option))
         );
         assert!(Launcher::Mpirun.facts().frees_from_affinity.contains("--bind-to"));
     }
@@ -152,7 +166,9 @@ mod tests {
     /// Each of these, which must not be there twice.
     fn unique(names: impl IntoIterator<Item = &'static str>) -> BTreeSet<&'static str> {
         let mut all = BTreeSet::new();
-        names.into_iter().for_each(|name| assert!(!name.is_empty() && all.insert(name), "{name} is two launchers'"));
+        names
+            .into_iter()
+            .for_each(|name| assert!(!name.is_empty() && all.insert(name), "{name} is two launchers'"));
         all
     }
 
@@ -195,7 +211,9 @@ mod tests {
             let facts = launcher.facts();
             let own = |name: &str| number().filter(|_| sets(launcher, name));
             match (facts.sensed)(&LauncherVariables::new(&own)) {
-                Some(Sensed::OneOf(_, rank)) => assert!(sets(launcher, rank), "{launcher:?} does not set {rank}"),
+                Some(Sensed::OneOf(_, rank)) => {
+                    assert!(sets(launcher, rank), "{launcher:?} does not set {rank}")
+                }
                 _ => panic!("{launcher:?} is not sensed by what it sets"),
             }
             let numbers = facts.local_rank.iter().filter(|_| !facts.tells.is_empty());

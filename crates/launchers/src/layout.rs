@@ -1,7 +1,8 @@
 //! What a launcher's options say of each rank of one node, before anything behind the launcher is looked at.
 //!
-//! Where an option leaves something to the site (what Slurm takes for a socket, whether it gives GPUs by number or by nearness), there is one
-//! layout for each way that a site may have it. A verdict that all of them share needs no guess.
+//! Where an option leaves something to the site (what Slurm takes for a socket, whether it gives GPUs by
+//! number or by nearness), there is one layout for each way that a site may have it. A verdict that all of
+//! them share needs no guess.
 
 use std::collections::BTreeMap;
 

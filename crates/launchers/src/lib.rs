@@ -1,22 +1,33 @@
-//! Launchers: which of them started this process, the ranks that a pasted line would start, and the lines that put ranks in given places.
+//! Launchers: which of them started this process, the ranks that a pasted line would start, and the lines
+//! that put ranks in given places.
 //!
-//! `launcher` lists them, with a file each: how it is sensed, what it bound, which lines it takes and which it is given (`facts` says what is known of one).
+//! `launcher` lists them, with a file each: how it is sensed, what it bound, which lines it takes and which
+//! it is given (`facts` says what is known of one).
 //!
-//! A process and its launch: `launch`, told from `variables`; `launch_size`, and the `interface` that its processes find one another with.
+//! A process and its launch: `launch`, told from `variables`; `launch_size`, and the `interface` that its
+//! processes find one another with.
 //!
 //! Reading a line ([`line::read`]):
-//! * `launcher` has each launcher's table of options, and where they put ranks; `mpirun` (`mpi_options`) tells the three apart that share a command's name;
-//! * `numactl`, `taskset`, `hwloc_location`, `prefix` what stands before a program, `sh` a wrapper's script, `exec_call` our own exec, `follow` one rank's `process` through them, `gpus` those that it sees, `unknown` what is
-//!   not known in a value;
-//! * `layout` what a launcher says of each rank, `count` how many there are, `objects` the machine's parts in launchers' order, `rankfile` Open MPI's file;
-//! * `gres_conf` which cores the site says each GPU is near to, `slurm_node` what it takes for a socket and a CPU (`slurm_files` has both), `host_list` its lists of names, `node_gres` the file that a node's topology asks for;
-//! * `grammar` options as each command's own parser takes them, `value` what they are given, `error` why a line cannot be judged.
+//! * `launcher` has each launcher's table of options, and where they put ranks; `mpirun` (`mpi_options`)
+//!   tells the three apart that share a command's name;
+//! * `numactl`, `taskset`, `hwloc_location`, `prefix` what stands before a program, `sh` a wrapper's script,
+//!   `exec_call` our own exec, `follow` one rank's `process` through them, `gpus` those that it sees,
+//!   `unknown` what is not known in a value;
+//! * `layout` what a launcher says of each rank, `count` how many there are, `objects` the machine's parts in
+//!   launchers' order, `rankfile` Open MPI's file;
+//! * `gres_conf` which cores the site says each GPU is near to, `slurm_node` what it takes for a socket and a
+//!   CPU (`slurm_files` has both), `host_list` its lists of names, `node_gres` the file that a node's
+//!   topology asks for;
+//! * `grammar` options as each command's own parser takes them, `value` what they are given, `error` why a
+//!   line cannot be judged.
 //!
 //! Reading what a launcher printed of where its ranks are: `printed_bindings`.
 //!
-//! Writing one: `dialect`, the places of a node in the words of srun, mpirun, numactl and others; `binding` a launcher's own option for them, read back.
+//! Writing one: `dialect`, the places of a node in the words of srun, mpirun, numactl and others; `binding` a
+//! launcher's own option for them, read back.
 //!
-//! Nothing here starts a process, binds one or judges a placement: `placement` plans and judges, `check` and `place` ask.
+//! Nothing here starts a process, binds one or judges a placement: `placement` plans and judges, `check` and
+//! `place` ask.
 
 mod binding;
 mod count;
@@ -62,8 +73,9 @@ mod written_machine;
 
 pub use binding::{BindingRefusal, binding};
 pub use dialect::{
-    BindingError, Command, Dialect, DialectError, LOCAL_RANK_VARIABLES, Saying, Situation, Starter, StarterError,
-    VisibilityVariables, command, omp_places, parse_map_cpu, parse_mask, parse_mask_cpu, say, visible, wrapper,
+    BindingError, Command, Dialect, DialectError, LOCAL_RANK_VARIABLES, Saying, Situation, Starter,
+    StarterError, VisibilityVariables, command, omp_places, parse_map_cpu, parse_mask, parse_mask_cpu, say,
+    visible, wrapper,
 };
 pub use exec_call::ExecCall;
 pub use facts::{LauncherFacts, SharedPus, UsualMpi};

@@ -1,14 +1,16 @@
-//! A launch line as it was pasted, as the ranks it would start: what `check --launch` judges, without a launch.
+//! A launch line as it was pasted, as the ranks it would start: what `check --launch` judges, without a
+//! launch.
 //!
 //! ```text
 //! text ─► words ─► a launcher's options ─► layouts of one node ─► each rank's process, followed to its program ─► ranks
 //! pasted           launcher/               one for each way        process, sh, numactl, taskset
 //! ```
 //!
-//! What a launcher decides by itself is not guessed: there is a reading for each way that it may, or the rank's PUs are unknown with the reason. A
-//! line of which no rank's PUs are known is refused with what to write; what the launcher itself would refuse is refused as a line that is wrong.
+//! What a launcher decides by itself is not guessed: there is a reading for each way that it may, or the
+//! rank's PUs are unknown with the reason. A line of which no rank's PUs are known is refused with what to
+//! write; what the launcher itself would refuse is refused as a line that is wrong.
 //!
-//! Some 410 lines because the way from a text to its ranks is read from top to bottom.
+//! Some 450 lines because the way from a text to its ranks is read from top to bottom.
 
 use std::collections::BTreeMap;
 
@@ -69,14 +71,16 @@ pub struct Launched {
     pub of: Option<String>,
     /// What is to be known beside what is judged.
     pub notes: Vec<String>,
-    /// Whether what stands behind the launcher binds PUs or memory itself, so that the launcher's options change nothing.
+    /// Whether what stands behind the launcher binds PUs or memory itself, so that the launcher's options
+    /// change nothing.
     pub binds_behind: bool,
-    /// Whether the line gives its ranks a smaller part of the node than the job has: a binding beyond it is refused.
+    /// Whether the line gives its ranks a smaller part of the node than the job has: a binding beyond it is
+    /// refused.
     pub has_own_part: bool,
 }
 
-/// Reads the line, with lines before it that set its variables; files that it names (a rankfile, a wrapper) are read too. Several lines that start a process each (`numactl … ./app &`) are the
-/// ranks of one node.
+/// Reads the line, with lines before it that set its variables; files that it names (a rankfile, a wrapper)
+/// are read too. Several lines that start a process each (`numactl … ./app &`) are the ranks of one node.
 ///
 /// # Errors
 /// [`LineError`].
@@ -99,7 +103,8 @@ pub fn read_at(line: &str, topology: &Topology, site: &SlurmFiles) -> Result<Lau
 fn processes(text: &str, topology: &Topology) -> Option<Result<Launched, LineError>> {
     let text = text.replace("\\\n", " ");
     let lines = text.lines().map(|line| line.trim().trim_end_matches('&').trim_end());
-    let lines: Vec<&str> = lines.filter(|line| !line.is_empty() && !line.starts_with('#') && *line != "wait").collect();
+    let lines: Vec<&str> =
+        lines.filter(|line| !line.is_empty() && !line.starts_with('#') && *line != "wait").collect();
     let starts_one = |line: &&str| {
         let words = shell_words::split(line).unwrap_or_default();
         !words.is_empty() && !words.iter().any(|word| Launcher::of_command(base(word)).is_some())
@@ -108,7 +113,10 @@ fn processes(text: &str, topology: &Topology) -> Option<Result<Launched, LineErr
         return None;
     }
     if lines.len() > placement::MOST_RANKS {
-        return Some(Err(LineError::Wrong(format!("a node has {} processes at most", placement::MOST_RANKS))));
+        return Some(Err(LineError::Wrong(format!(
+            "a node has {} processes at most",
+            placement::MOST_RANKS
+        ))));
     }
     let mut ranks = Vec::with_capacity(lines.len());
     let mut notes: Vec<String> = Vec::new();
@@ -139,7 +147,8 @@ fn read_one(line: &str, topology: &Topology, site: &SlurmFiles) -> Result<Launch
     let (name, rest) = (base(words[0]), &words[1..]);
     if !outer.is_free || outer.policy != Ok((PolicyMode::Default, IdSet::default())) {
         let name = Launcher::of_command(name).map_or(name, |launcher| launcher.name());
-        let what = format!("what stands before {name} binds it and not its ranks alone: begin the line with {name}");
+        let what =
+            format!("what stands before {name} binds it and not its ranks alone: begin the line with {name}");
         return Err(LineError::NotSaid(what));
     }
     let variables = outer.values();
@@ -214,14 +223,20 @@ fn launched(outer: &Process<'_>, launcher: Launcher, options: Options<'_>) -> Re
     let mut readings: Vec<Reading> = Vec::new();
     let (mut started_by, mut of, mut binds_behind) = (launcher, None, false);
     let has_own_part = layouts.iter().any(|layout| {
-        layout.assumes.iter().any(|what| what == OWN_PART) || layout.starts.iter().any(|start| start.pool.is_some())
+        layout.assumes.iter().any(|what| what == OWN_PART)
+            || layout.starts.iter().any(|start| start.pool.is_some())
     });
     for Layout { assumes, starts } in layouts {
         let size = starts.len();
         let mut ranks = Vec::with_capacity(size);
         for (number, start) in starts.iter().enumerate() {
             let mut process = process(topology, launcher, &given);
-            tell(&mut process, launcher, Numbers { rank: number, world: start.world.unwrap_or(number), size }, &count);
+            tell(
+                &mut process,
+                launcher,
+                Numbers { rank: number, world: start.world.unwrap_or(number), size },
+                &count,
+            );
             match &start.pus {
                 Some(pus) => process.bind(pus.clone()),
                 None => process.pus = Ok(topology.allowed.pus.clone()),
@@ -239,7 +254,8 @@ fn launched(outer: &Process<'_>, launcher: Launcher, options: Options<'_>) -> Re
             if process.workers.is_some() {
                 // One torchrun a node: its workers are the ranks.
                 if size > 1 {
-                    let what = "each rank starts torchrun, whose workers then meet on the same GPUs: start one torchrun a node";
+                    let what = "each rank starts torchrun, whose workers then meet on the same GPUs: start \
+                        one torchrun a node";
                     return Err(LineError::NotSaid(what.to_owned()));
                 }
                 started_by = Launcher::Torchrun;
@@ -265,7 +281,8 @@ fn launched(outer: &Process<'_>, launcher: Launcher, options: Options<'_>) -> Re
 fn read_of_others(process: &Process<'_>, launcher: Launcher) -> Result<Vec<String>, LineError> {
     let said = |name: &String| match launcher.own_variable(name) {
         Some(own) if own == name => format!(
-            "the shell expands {name} before {} starts any rank, so it is empty: expand it in a script, or in bash -c '…' with single quotes",
+            "the shell expands {name} before {} starts any rank, so it is empty: expand it in a script, or \
+             in bash -c '…' with single quotes",
             launcher.name()
         ),
         Some(own) => format!("{} does not set {name}, so it is empty: its own is {own}", launcher.name()),
@@ -273,7 +290,9 @@ fn read_of_others(process: &Process<'_>, launcher: Launcher) -> Result<Vec<Strin
     };
     let all: Vec<String> = process.foreign.iter().map(said).collect();
     match (process.empty_gpu_variable(), all.first()) {
-        (Some(gpus), Some(why)) => Err(LineError::Wrong(format!("{gpus} is empty, which hides all GPUs: {why}"))),
+        (Some(gpus), Some(why)) => {
+            Err(LineError::Wrong(format!("{gpus} is empty, which hides all GPUs: {why}")))
+        }
         _ => Ok(all),
     }
 }
@@ -349,7 +368,8 @@ fn workers_of(
     Ok(ranks)
 }
 
-/// The program that a process becomes; where it may become several that are placed differently, what they agree on.
+/// The program that a process becomes; where it may become several that are placed differently, what they
+/// agree on.
 fn ended(processes: Vec<Process<'_>>) -> Result<Process<'_>, LineError> {
     let mut all = processes.into_iter();
     let Some(mut first) = all.next() else {
@@ -377,7 +397,9 @@ fn ended(processes: Vec<Process<'_>>) -> Result<Process<'_>, LineError> {
 fn rank(process: &Process<'_>, number: usize, start: Option<&Start>) -> Result<LineRank, LineError> {
     let gpus = gpus::usable(process, start.and_then(|start| start.gpus.as_ref()));
     let pus = if binds_its_threads(process) {
-        Err("OMP_PLACES binds the threads of OpenMP and not the process: whether the program starts them first does not follow from the line".to_owned())
+        Err("OMP_PLACES binds the threads of OpenMP and not the process: whether the program starts them \
+            first does not follow from the line"
+            .to_owned())
     } else {
         process.pus.clone()
     };
@@ -401,10 +423,13 @@ fn rank(process: &Process<'_>, number: usize, start: Option<&Start>) -> Result<L
     })
 }
 
-/// Whether nothing binds the process and OpenMP binds its threads to PUs that the line names (OpenMP API 5.2, 21.1.6; OMP_PROC_BIND=false leaves them).
+/// Whether nothing binds the process and OpenMP binds its threads to PUs that the line names (OpenMP API 5.2,
+/// 21.1.6; OMP_PROC_BIND=false leaves them).
 fn binds_its_threads(process: &Process<'_>) -> bool {
     let exported = |name| process.exported(name).ok().flatten().unwrap_or_default();
-    process.is_free && exported("OMP_PLACES").contains('{') && !exported("OMP_PROC_BIND").eq_ignore_ascii_case("false")
+    process.is_free
+        && exported("OMP_PLACES").contains('{')
+        && !exported("OMP_PROC_BIND").eq_ignore_ascii_case("false")
 }
 
 /// The answer; refused where no rank's PUs are known in any reading.

@@ -1,4 +1,5 @@
-//! What the options of all launchers that are called `mpirun` or `mpiexec` say alike: how many ranks, on which hosts, with which variables.
+//! What the options of all launchers that are called `mpirun` or `mpiexec` say alike: how many ranks, on
+//! which hosts, with which variables.
 
 use std::collections::BTreeMap;
 
@@ -61,7 +62,8 @@ fn hostfile(path: &str) -> Option<Vec<usize>> {
     let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
     let slots = lines.filter(|line| !line.is_empty()).map(|line| {
         let named = line.split_once("slots").map(|(_, slots)| slots.trim_start_matches([' ', '=']));
-        let behind = line.split_whitespace().next().and_then(|host| host.split_once(':')).map(|(_, slots)| slots);
+        let behind =
+            line.split_whitespace().next().and_then(|host| host.split_once(':')).map(|(_, slots)| slots);
         let number = named.or(behind).and_then(|slots| slots.split_whitespace().next());
         number.map_or(Some(1), |number| number.parse().ok())
     });

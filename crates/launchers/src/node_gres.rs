@@ -1,7 +1,9 @@
-//! gres.conf as a node's topology would have it: each GPU's file and the cores near to it, and what Slurm must be told to count as a socket.
+//! gres.conf as a node's topology would have it: each GPU's file and the cores near to it, and what Slurm
+//! must be told to count as a socket.
 //!
-//! `Cores=` takes what is near to the GPU by the topology, cores outside of this process's cpuset too: the file is the node's and not a job's. Where what is near
-//! to GPUs is a part of a package, Slurm's sockets are larger than what belongs together, and slurm.conf can say that an L3 or a NUMA node counts as one
+//! `Cores=` takes what is near to the GPU by the topology, cores outside of this process's cpuset too: the
+//! file is the node's and not a job's. Where what is near to GPUs is a part of a package, Slurm's sockets are
+//! larger than what belongs together, and slurm.conf can say that an L3 or a NUMA node counts as one
 //! (slurm.conf(5), SlurmdParameters).
 
 use stats::IdSet;
@@ -51,10 +53,12 @@ pub fn near_pus(gpu: &Gpu) -> Option<IdSet> {
 /// What Slurm should count as a socket on this node; `None` where packages are what belongs together.
 pub fn socket(topology: &Topology) -> Option<Socket> {
     let near: Vec<IdSet> = topology.gpus.iter().filter_map(near_pus).collect();
-    let is_part =
-        |pus: &IdSet| topology.packages.iter().any(|package| pus.is_subset(&package.pus) && *pus != package.pus);
+    let is_part = |pus: &IdSet| {
+        topology.packages.iter().any(|package| pus.is_subset(&package.pus) && *pus != package.pus)
+    };
     let is_l3 = |pus: &IdSet| topology.l3s.iter().any(|l3| l3.pus == *pus);
-    let is_node = |pus: &IdSet| topology.nodes.iter().any(|node| node.kind == NodeKind::Normal && node.pus == *pus);
+    let is_node =
+        |pus: &IdSet| topology.nodes.iter().any(|node| node.kind == NodeKind::Normal && node.pus == *pus);
     match near.iter().any(is_part) {
         false => None,
         true if near.iter().all(is_node) => Some(Socket::NumaNode),
@@ -71,30 +75,44 @@ pub fn node_gres(survey: &Survey) -> NodeGres {
     let mut lines = Vec::new();
     for gpu in &topology.gpus {
         let Some((file, is_known)) = device_file(survey, gpu) else {
-            remarks
-                .push(format!("GPU {} ({}) is left out: its vendor's device files are not known", gpu.index, gpu.pci));
+            remarks.push(format!(
+                "GPU {} ({}) is left out: its vendor's device files are not known",
+                gpu.index, gpu.pci
+            ));
             continue;
         };
         guessed |= !is_known;
         let cores = near_pus(gpu).map(|pus| core_numbers(topology, &pus));
         if cores.is_none() {
-            remarks.push(format!("GPU {}: nobody says which cores are near, so its line has no Cores=", gpu.index));
+            remarks.push(format!(
+                "GPU {}: nobody says which cores are near, so its line has no Cores=",
+                gpu.index
+            ));
         }
-        lines.push(GresLine { name: Some("gpu".to_owned()), files: vec![file], cores, ..GresLine::default() });
+        lines.push(GresLine {
+            name: Some("gpu".to_owned()),
+            files: vec![file],
+            cores,
+            ..GresLine::default()
+        });
     }
     if guessed {
-        remarks.push("the files are numbered in PCI order: the drivers' own numbers are not shown here".to_owned());
+        remarks.push(
+            "the files are numbered in PCI order: the drivers' own numbers are not shown here".to_owned(),
+        );
     }
     if let Some(socket) = socket(topology) {
         remarks.push(format!(
-            "Slurm counts packages as sockets, and these GPUs belong to parts of them: SlurmdParameters={} in slurm.conf, and run slurmd -C again",
+            "Slurm counts packages as sockets, and these GPUs belong to parts of them: SlurmdParameters={} \
+             in slurm.conf, and run slurmd -C again",
             socket.parameter()
         ));
     }
     NodeGres { conf: GresConf { auto_detect: None, lines }, remarks }
 }
 
-/// The GPU's file, and whether its driver says so; where none does, the one that its place in PCI order would have.
+/// The GPU's file, and whether its driver says so; where none does, the one that its place in PCI order would
+/// have.
 fn device_file(survey: &Survey, gpu: &Gpu) -> Option<(String, bool)> {
     let identity = survey.identities.iter().find(|identity| identity.index == gpu.index);
     if let Some(file) = identity.and_then(|identity| identity.device_files.first()) {

@@ -1,6 +1,7 @@
 //! numactl's options: the PUs (`--physcpubind`, `--cpunodebind`) and the memory policy.
 //!
-//! numactl(8): without an option for PUs it binds to none. What it takes from the machine where it runs (`netdev:`, `pci:`) is not known here.
+//! numactl(8): without an option for PUs it binds to none. What it takes from the machine where it runs
+//! (`netdev:`, `pci:`) is not known here.
 
 use stats::IdSet;
 use topo::Topology;
@@ -18,8 +19,8 @@ const NUMACTL: Grammar = Grammar {
     style: Style::Getopt,
     letters: "abi:w:p:P:c:N:C:m:slHS:f:o:L:tM:dDI:uTVhv",
     names: "all balancing show localalloc hardware strict dump dump-nodes huge touch verify help version \
-        interleave: weighted-interleave: preferred: preferred-many: cpubind: cpunodebind: physcpubind: membind: shm: \
-        file: offset: length: shmmode: shmid:",
+        interleave: weighted-interleave: preferred: preferred-many: cpubind: cpunodebind: physcpubind: \
+        membind: shm: file: offset: length: shmmode: shmid:",
     is_open: false,
 };
 
@@ -85,7 +86,12 @@ pub(crate) fn apply<'l>(process: &mut Process<'_>, words: &'l [&'l str]) -> Resu
 }
 
 /// The PUs of these nodes that may be used.
-fn pus_of(process: &Process<'_>, option: &Given<'_>, nodes: &IdSet, allowed: &IdSet) -> Result<IdSet, LineError> {
+fn pus_of(
+    process: &Process<'_>,
+    option: &Given<'_>,
+    nodes: &IdSet,
+    allowed: &IdSet,
+) -> Result<IdSet, LineError> {
     let home = |kind| matches!(kind, NodeKind::Normal | NodeKind::CpuOnly);
     let of = process.topology.nodes.iter().filter(|node| home(node.kind) && nodes.contains(node.os_index));
     let pus = IdSet::of_all(of.map(|node| &node.pus)).and(allowed);
@@ -108,8 +114,13 @@ fn chosen(option: &Given<'_>, allowed: &IdSet) -> Result<IdSet, LineError> {
             let places = ids(&name, relative)?;
             let (own, most) = (allowed.iter().collect::<Vec<u32>>(), allowed.len());
             let at = |place: u32| own.get(place as usize).copied();
-            let out_of =
-                || wrong(&name, text, format!("{most} are allowed: write places from +0 to +{}", most.max(1) - 1));
+            let out_of = || {
+                wrong(
+                    &name,
+                    text,
+                    format!("{most} are allowed: write places from +0 to +{}", most.max(1) - 1),
+                )
+            };
             places.iter().map(at).collect::<Option<IdSet>>().ok_or_else(out_of)?
         }
     };
@@ -128,8 +139,9 @@ impl Nodes<'_> {
     fn named_by(&self, option: &Given<'_>, same: &mut Option<IdSet>) -> Result<IdSet, LineError> {
         let (name, value) = (format!("numactl {}", option.spelled()), option.value());
         if ["netdev:", "file:", "ip:", "block:", "pci:"].iter().any(|kind| value.contains(kind)) {
-            let what =
-                format!("{name}={value} depends on the machine where numactl runs: write the number of the NUMA node");
+            let what = format!(
+                "{name}={value} depends on the machine where numactl runs: write the number of the NUMA node"
+            );
             return Err(LineError::NotSaid(what));
         }
         let nodes = match (value, same.take()) {
@@ -142,12 +154,15 @@ impl Nodes<'_> {
         }
         // libnuma counts nodes with memory alone (numa_parse_nodestring(3): numa_all_nodes_ptr).
         let is_without = |node: &u32| {
-            self.topology.node(*node).is_some_and(|node| matches!(node.kind, NodeKind::CpuOnly | NodeKind::Empty))
+            self.topology
+                .node(*node)
+                .is_some_and(|node| matches!(node.kind, NodeKind::CpuOnly | NodeKind::Empty))
         };
         if let Some(without) = nodes.iter().find(is_without) {
             let some: IdSet = self.all.iter().filter(|node| !is_without(node)).collect();
-            let what =
-                format!("numactl refuses NUMA node {without}, which has no memory; nodes with memory are {some}");
+            let what = format!(
+                "numactl refuses NUMA node {without}, which has no memory; nodes with memory are {some}"
+            );
             return Err(wrong(&name, value, what));
         }
         *same = Some(nodes.clone());

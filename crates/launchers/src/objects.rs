@@ -1,4 +1,5 @@
-//! The machine's parts in the order in which launchers count them: hwloc's logical order, packages before the NUMA nodes, caches and cores in them.
+//! The machine's parts in the order in which launchers count them: hwloc's logical order, packages before the
+//! NUMA nodes, caches and cores in them.
 
 use std::collections::BTreeMap;
 
@@ -80,7 +81,8 @@ impl<'t> JobMachine<'t> {
             Part::Core => among(&cores),
             Part::Thread => among(&cores).iter().flat_map(singles).collect(),
         };
-        // The smallest PU of what is around a part, looked up by the part's own: machines have hundreds of parts.
+        // The smallest PU of what is around a part, looked up by the part's own: machines have hundreds of
+        // parts.
         let around = [&packages, &nodes, &l3s, &cores].map(|parts| {
             let named = parts.iter().rev().flat_map(|around| around.iter().map(move |pu| (pu, *around)));
             named.collect::<BTreeMap<u32, &IdSet>>()
@@ -101,7 +103,8 @@ impl<'t> JobMachine<'t> {
         self.topology.cores.iter().any(|core| core.pus.and(&self.pus).len() > 1)
     }
 
-    /// Whether a NUMA node is memory alone: launchers that ask hwloc count it too. Nodes of GPU memory hwloc leaves out by itself.
+    /// Whether a NUMA node is memory alone: launchers that ask hwloc count it too. Nodes of GPU memory hwloc
+    /// leaves out by itself.
     pub fn has_nodes_without_cpus(&self) -> bool {
         self.topology.nodes.iter().any(|node| node.kind == NodeKind::MemoryOnly)
     }

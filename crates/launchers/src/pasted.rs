@@ -1,7 +1,9 @@
-//! What was pasted, as the shell that it is pasted into reads it: variables that lines before set, quotes, a pipe behind; up to its one launcher.
+//! What was pasted, as the shell that it is pasted into reads it: variables that lines before set, quotes, a
+//! pipe behind; up to its one launcher.
 //!
-//! Documents set a binding in a variable (`CPU_BIND=…`) and give it to the launcher two lines on. A variable that nothing here sets is not known,
-//! and where a launcher's option needs it the line is not judged, with the name of what is missing.
+//! Documents set a binding in a variable (`CPU_BIND=…`) and give it to the launcher two lines on. A variable
+//! that nothing here sets is not known, and where a launcher's option needs it the line is not judged, with
+//! the name of what is missing.
 
 use crate::error::LineError;
 use crate::follow::follow;
@@ -11,8 +13,8 @@ use crate::sh;
 use crate::unknown::is_unknown;
 
 /// Options whose values say nothing of places: an account or a file's name may be what it likes.
-const ASIDE: &str = "A account D chdir J job-name M clusters e env error export genv jobid mail-type mail-user mem o \
-    output p partition qos reservation t time w wdir x";
+const ASIDE: &str = "A account D chdir J job-name M clusters e env error export genv jobid mail-type \
+    mail-user mem o output p partition qos reservation t time w wdir x";
 
 /// The programs and launchers that the text starts.
 ///
@@ -33,7 +35,8 @@ pub(crate) fn pasted<'t>(text: &str, mut outer: Process<'t>) -> Result<Vec<Proce
     let words = shell_words::split(text).map_err(|_| LineError::Quote(text.to_owned()))?;
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     if outer.clone().assignments(&words).is_empty() {
-        let what = "there is no command in the line: write it as it is run, e.g. 'srun -n8 --cpu-bind=map_cpu:… ./app'";
+        let what = "there is no command in the line: write it as it is run, e.g. 'srun -n8 \
+            --cpu-bind=map_cpu:… ./app'";
         return Err(LineError::Wrong(what.to_owned()));
     }
     follow(outer, &words)
@@ -55,7 +58,8 @@ pub(crate) fn launch_of<'p, 't>(
     }
 }
 
-/// Whether the launcher's options, the words up to `end`, are known as far as they place ranks. An option that could not be read is taken for one that does.
+/// Whether the launcher's options, the words up to `end`, are known as far as they place ranks. An option
+/// that could not be read is taken for one that does.
 ///
 /// # Errors
 /// [`LineError`]: they are not.
@@ -82,13 +86,18 @@ pub(crate) fn known(
     if !open && !is_set_open {
         return Ok(());
     }
-    let missing: Vec<String> =
-        expanded(text).into_iter().filter(|name| outer.variable(name).is_none_or(|value| is_unknown(&value))).collect();
+    let missing: Vec<String> = expanded(text)
+        .into_iter()
+        .filter(|name| outer.variable(name).is_none_or(|value| is_unknown(&value)))
+        .collect();
     Err(LineError::NotSaid(match missing.as_slice() {
         [] => "what $(…) gives is not known: write its value into the line".to_owned(),
         [one] => format!("the line does not say what {one} is: put {one}=VALUE on a line before it"),
         several => {
-            format!("the line does not say what {} are: put NAME=VALUE of each on a line before it", several.join(", "))
+            format!(
+                "the line does not say what {} are: put NAME=VALUE of each on a line before it",
+                several.join(", ")
+            )
         }
     }))
 }

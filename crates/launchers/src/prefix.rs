@@ -1,4 +1,5 @@
-//! What stands before a program and places nothing itself: variables, env, a shell, and tools that start the program they are given.
+//! What stands before a program and places nothing itself: variables, env, a shell, and tools that start the
+//! program they are given.
 
 use crate::error::LineError;
 use crate::grammar::{Grammar, Style, is_among};
@@ -27,26 +28,29 @@ const SHELL: Grammar = Grammar {
 };
 
 /// Tools that run the program behind their own options: what binds is found there.
-const TOOLS: &str = "nohup time nice ionice stdbuf timeout setsid nsys nvprof nv-nsight-cu-cli rocprof-sys-run \
-    rocprof-sys-instrument omnitrace-run omnitrace-instrument iprof unitrace aps gdb-oneapi ncu rocprof rocprofv2 \
-    rocprofv3 omniperf perf strace ltrace valgrind compute-sanitizer cuda-gdb gdb hpcrun map ddt singularity \
-    apptainer podman podman-hpc shifter docker udocker sarus ch-run enroot exec command xvfb-run catchsegv \
-    likwid-perfctr psrecord run vtune advixe-cl";
+const TOOLS: &str = "nohup time nice ionice stdbuf timeout setsid nsys nvprof nv-nsight-cu-cli \
+    rocprof-sys-run rocprof-sys-instrument omnitrace-run omnitrace-instrument iprof unitrace aps gdb-oneapi \
+    ncu rocprof rocprofv2 rocprofv3 omniperf perf strace ltrace valgrind compute-sanitizer cuda-gdb gdb \
+    hpcrun map ddt singularity apptainer podman podman-hpc shifter docker udocker sarus ch-run enroot exec \
+    command xvfb-run catchsegv likwid-perfctr psrecord run vtune advixe-cl";
 
 /// Whether the program runs another one and places nothing itself.
 pub(crate) fn is_tool(name: &str) -> bool {
     is_among(TOOLS, name)
 }
 
-/// What a tool starts, where something in it may bind: the words from numactl, taskset, a shell, torchrun or a launcher on.
+/// What a tool starts, where something in it may bind: the words from numactl, taskset, a shell, torchrun or
+/// a launcher on.
 pub(crate) fn behind<'l, 'w>(tool: &str, words: &'l [&'w str]) -> Option<&'l [&'w str]> {
     if !is_tool(tool) {
         return None;
     }
     let binds = |word: &&str| {
         let name = word.rsplit('/').next().unwrap_or_default();
-        matches!(name, "numactl" | "taskset" | "hwloc-bind" | "sh" | "bash" | "env" | "torchrun" | "numabench")
-            || name.ends_with(".sh")
+        matches!(
+            name,
+            "numactl" | "taskset" | "hwloc-bind" | "sh" | "bash" | "env" | "torchrun" | "numabench"
+        ) || name.ends_with(".sh")
             || Launcher::of_command(name).is_some()
     };
     let at = words.iter().position(binds)?;
@@ -62,8 +66,9 @@ pub(crate) fn is_called_like_a_wrapper(name: &str, arguments: &[&str]) -> bool {
     let lower = name.to_ascii_lowercase();
     let is_script = [".sh", ".bash", ".csh", ".ksh", ".zsh"].iter().any(|end| lower.ends_with(end));
     // `./first ./second` is a program with another to start.
-    let is_program =
-        |word: &&str| word.strip_prefix("./").is_some_and(|name| name == "a.out" || !name.contains(['.', '/']));
+    let is_program = |word: &&str| {
+        word.strip_prefix("./").is_some_and(|name| name == "a.out" || !name.contains(['.', '/']))
+    };
     let starts_another = arguments.first().is_some_and(is_program);
     is_script || WRAPPERS.split_ascii_whitespace().any(|part| lower.contains(part)) || starts_another
 }

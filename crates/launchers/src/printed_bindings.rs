@@ -1,11 +1,15 @@
-//! Where a launcher said that it put its ranks: `--report-bindings` of Open MPI 4 and 5, `--cpu-bind=verbose` of srun and of PALS' mpiexec, HYDRA_TOPO_DEBUG of MPICH,
-//! I_MPI_DEBUG=4 of Intel MPI. What `check --printed` judges on a saved machine.
+//! Where a launcher said that it put its ranks: `--report-bindings` of Open MPI 4 and 5, `--cpu-bind=verbose`
+//! of srun and of PALS' mpiexec, HYDRA_TOPO_DEBUG of MPICH, I_MPI_DEBUG=4 of Intel MPI. What `check
+//! --printed` judges on a saved machine.
 //!
-//! Masks of srun and PALS, Intel MPI's lists and MPICH's bits are PUs as the kernel numbers them. Open MPI numbers the cores that its job has, in hwloc's order, and the PUs
-//! of a core; Open MPI 5 writes the kernel's numbers of PUs (`hwt:12`, from 5.0.9 on `hwt:L12` for the same PU). All forms of Open MPI, MPICH and Intel MPI are from real
-//! launchers on saved machines (`tests/printed_bindings.rs`), srun's and PALS' from public logs.
+//! Masks of srun and PALS, Intel MPI's lists and MPICH's bits are PUs as the kernel numbers them. Open MPI
+//! numbers the cores that its job has, in hwloc's order, and the PUs of a core; Open MPI 5 writes the
+//! kernel's numbers of PUs (`hwt:12`, from 5.0.9 on `hwt:L12` for the same PU). All forms of Open MPI, MPICH
+//! and Intel MPI are from real launchers on saved machines (`tests/printed_bindings.rs`), srun's and PALS'
+//! from public logs.
 //!
-//! A text of several nodes is judged for the node of its first rank. Left out: the launch itself, which is not known from this.
+//! A text of several nodes is judged for the node of its first rank. Left out: the launch itself, which is
+//! not known from this.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -65,7 +69,11 @@ pub fn read(text: &str, topology: &Topology) -> Result<Launched, PrintedError> {
         lines.extend(bound(line, pins));
     }
     let Some(first) = lines.iter().min_by_key(|line| line.world) else {
-        return Err(PrintedError("no line says where a rank is, as --report-bindings (Open MPI), --cpu-bind=verbose (srun, PALS), HYDRA_TOPO_DEBUG=1 (MPICH) or I_MPI_DEBUG=4 (Intel MPI) print it".to_owned()));
+        return Err(PrintedError(
+            "no line says where a rank is, as --report-bindings (Open MPI), --cpu-bind=verbose (srun, PALS), \
+             HYDRA_TOPO_DEBUG=1 (MPICH) or I_MPI_DEBUG=4 (Intel MPI) print it"
+            .to_owned(),
+        ));
     };
     let (launcher, host) = (first.launcher, first.host.clone());
     if lines.iter().any(|line| line.launcher != launcher) {
@@ -85,9 +93,12 @@ pub fn read(text: &str, topology: &Topology) -> Result<Launched, PrintedError> {
     ranks.sort_by_key(|rank| rank.rank);
     let unique: BTreeSet<usize> = ranks.iter().map(|rank| rank.rank).collect();
     if unique.len() != ranks.len() {
-        return Err(PrintedError("two ranks have one number on their node: give the lines of one launch".to_owned()));
+        return Err(PrintedError(
+            "two ranks have one number on their node: give the lines of one launch".to_owned(),
+        ));
     }
-    let of = (nodes > 1).then(|| format!("{}, the first of {nodes} nodes in the text", host.unwrap_or_default()));
+    let of =
+        (nodes > 1).then(|| format!("{}, the first of {nodes} nodes in the text", host.unwrap_or_default()));
     Ok(Launched {
         readings: vec![Reading { assumes: Vec::new(), ranks }],
         launcher,
@@ -100,8 +111,8 @@ pub fn read(text: &str, topology: &Topology) -> Result<Launched, PrintedError> {
 
 /// What is taken to be so without the text saying it.
 fn assumptions(launcher: Launcher) -> Vec<String> {
-    let of_cores =
-        "taken to be so: the job had all PUs that the saved machine allows (Open MPI numbers the cores of its job)";
+    let of_cores = "taken to be so: the job had all PUs that the saved machine allows (Open MPI numbers the \
+        cores of its job)";
     let of_memory = "taken to be so: nothing set a memory policy; no launcher prints it";
     let is_open_mpi = launcher == Launcher::Mpirun;
     is_open_mpi.then_some(of_cores).into_iter().chain([of_memory]).map(str::to_owned).collect()
@@ -123,7 +134,8 @@ fn rank(rank: usize, world: usize, pus: Known<IdSet>, topology: &Topology) -> Li
     }
 }
 
-/// What a line says; `None` for a line of another kind. `pins` is whether Intel MPI's table of pinned CPUs has begun.
+/// What a line says; `None` for a line of another kind. `pins` is whether Intel MPI's table of pinned CPUs
+/// has begun.
 fn bound(line: &str, pins: bool) -> Option<Bound> {
     open_mpi(line)
         .or_else(|| srun(line))
@@ -132,11 +144,13 @@ fn bound(line: &str, pins: bool) -> Option<Bound> {
         .or_else(|| intel_mpi(line).filter(|_| pins))
 }
 
-/// `[host:123] MCW rank 0 bound to socket 0[core 0[hwt 0-1]]: [BB/..][../..]`, or `[host:123] Rank 0 bound to package[0][core:L0-5]`.
+/// `[host:123] MCW rank 0 bound to socket 0[core 0[hwt 0-1]]: [BB/..][../..]`, or `[host:123] Rank 0 bound to
+/// package[0][core:L0-5]`.
 fn open_mpi(line: &str) -> Option<Bound> {
     let (before, after) = line.split_once("ank ")?;
     let is_four = before.ends_with("MCW r");
-    let host = before.rsplit_once('[').and_then(|(_, rest)| rest.split_once(':')).map(|(host, _)| host.to_owned());
+    let host =
+        before.rsplit_once('[').and_then(|(_, rest)| rest.split_once(':')).map(|(host, _)| host.to_owned());
     let (number, rest) = after.split_once(' ')?;
     let pus = if rest.starts_with("is not bound") {
         Place::Unbound
@@ -144,7 +158,9 @@ fn open_mpi(line: &str) -> Option<Bound> {
         let places = rest.strip_prefix("bound to ")?;
         match places.find(": [") {
             Some(map) if is_four => Place::Map(places[map + 2..].to_owned()),
-            _ => numbers(places, "hwt:").map(Place::Pus).or_else(|| numbers(places, "core:").map(Place::Cores))?,
+            _ => numbers(places, "hwt:")
+                .map(Place::Pus)
+                .or_else(|| numbers(places, "core:").map(Place::Cores))?,
         }
     };
     Some(Bound { launcher: Launcher::Mpirun, host, world: number.parse().ok()?, local: None, pus })
@@ -152,12 +168,14 @@ fn open_mpi(line: &str) -> Option<Bound> {
 
 /// All numbers behind a word of Open MPI 5: `[hwt:L0-3]`, `[hwt:0][hwt:12]`.
 fn numbers(text: &str, word: &str) -> Option<IdSet> {
-    let lists = text.split(word).skip(1).map(|rest| rest.split(']').next().unwrap_or_default().replace('L', ""));
+    let lists =
+        text.split(word).skip(1).map(|rest| rest.split(']').next().unwrap_or_default().replace('L', ""));
     let sets: Option<Vec<IdSet>> = lists.map(|list| list.parse().ok()).collect();
     sets.map(IdSet::of_all).filter(|set| !set.is_empty())
 }
 
-/// `cpu-bind=MASK - nid001, task  5  1 [123]: mask 0xff00 set`: the task's number, its number on the node, its process.
+/// `cpu-bind=MASK - nid001, task 5 1 [123]: mask 0xff00 set`: the task's number, its number on the node, its
+/// process.
 fn srun(line: &str) -> Option<Bound> {
     let (_, rest) = line.split_once("cpu-bind").or_else(|| line.split_once("cpu_bind"))?;
     let (host, rest) = rest.split_once(" - ")?.1.split_once(',')?;
@@ -165,11 +183,13 @@ fn srun(line: &str) -> Option<Bound> {
     let mut numbers = task.split_whitespace();
     let (world, local) = (numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?);
     let (mask, outcome) = mask.trim().split_once(' ').unwrap_or((mask.trim(), "set"));
-    let pus = if outcome == "set" { Place::Pus(parse_mask(mask)?) } else { Place::Failed(outcome.to_owned()) };
+    let pus =
+        if outcome == "set" { Place::Pus(parse_mask(mask)?) } else { Place::Failed(outcome.to_owned()) };
     Some(Bound { launcher: Launcher::Srun, host: Some(host.to_owned()), world, local: Some(local), pus })
 }
 
-/// `cpubind:list x4717c0s6b0n0 pid 118589 rank 12 0: mask 0x1c`: the rank's number, and its number on the node.
+/// `cpubind:list x4717c0s6b0n0 pid 118589 rank 12 0: mask 0x1c`: the rank's number, and its number on the
+/// node.
 fn pals(line: &str) -> Option<Bound> {
     let (_, rest) = line.split_once("cpubind:")?;
     let words: Vec<&str> = rest.split_whitespace().collect();
@@ -223,12 +243,15 @@ fn pus(place: &Place, job: &JobMachine<'_>) -> Result<Known<IdSet>, PrintedError
     };
     if !pus.is_subset(&all) {
         let absent = pus.minus(&all);
-        return Err(PrintedError(format!("PUs {absent} are not on the saved machine: the text is of another one")));
+        return Err(PrintedError(format!(
+            "PUs {absent} are not on the saved machine: the text is of another one"
+        )));
     }
     Ok(Ok(pus))
 }
 
-/// MPICH prints as many bits as the job has PUs, so that those of higher numbers are missing where some below are not the job's.
+/// MPICH prints as many bits as the job has PUs, so that those of higher numbers are missing where some below
+/// are not the job's.
 fn bits_of(bits: &str, own: &IdSet) -> Known<IdSet> {
     let shown: IdSet = (0..).zip(bits.bytes()).filter(|(_, bit)| *bit == b'1').map(|(pu, _)| pu).collect();
     let length = u32::try_from(bits.len()).unwrap_or(u32::MAX);
@@ -238,7 +261,8 @@ fn bits_of(bits: &str, own: &IdSet) -> Known<IdSet> {
     }
 }
 
-/// Cores by their order among the job's; where a core is one PU, Open MPI 5 writes the kernel's number of that PU.
+/// Cores by their order among the job's; where a core is one PU, Open MPI 5 writes the kernel's number of
+/// that PU.
 fn pus_of_cores(numbers: &IdSet, job: &JobMachine<'_>) -> Result<IdSet, PrintedError> {
     if !job.has_threads() {
         return Ok(numbers.clone());
@@ -273,7 +297,8 @@ fn pus_of_map(map: &str, job: &JobMachine<'_>) -> Result<IdSet, PrintedError> {
         });
     if !fits {
         return Err(PrintedError(format!(
-            "Open MPI's map {map} is not of the packages, cores and PUs that a job has on the saved machine: it is of another one, or its job had a part of it"
+            "Open MPI's map {map} is not of the packages, cores and PUs that a job has on the saved machine: \
+             it is of another one, or its job had a part of it"
         )));
     }
     let mut pus = IdSet::default();

@@ -1,7 +1,9 @@
-//! One rank's process: what it inherits and may run on, as far as the line says it. `follow` takes it to its program.
+//! One rank's process: what it inherits and may run on, as far as the line says it. `follow` takes it to its
+//! program.
 //!
-//! Each of these changes what the next one inherits, as the kernel has it: the last binding of PUs counts, and so does the last memory policy. What a
-//! word does that is not known makes what it may have changed unknown, with the reason.
+//! Each of these changes what the next one inherits, as the kernel has it: the last binding of PUs counts,
+//! and so does the last memory policy. What a word does that is not known makes what it may have changed
+//! unknown, with the reason.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -64,7 +66,8 @@ pub(crate) struct Process<'t> {
     pub absent: Vec<&'static str>,
     /// Whether `numabench exec` shares out the PUs that it finds itself on: its launcher binds nobody.
     pub shares_own_pus: bool,
-    /// Variables of other launchers that a script expands: its own launcher does not set them, so they are empty.
+    /// Variables of other launchers that a script expands: its own launcher does not set them, so they are
+    /// empty.
     pub foreign: Vec<String>,
     /// Why variables that are not known to be set may have been.
     pub doubt: Option<String>,
@@ -72,7 +75,8 @@ pub(crate) struct Process<'t> {
     pub exec: Option<Box<ExecFound>>,
     /// The workers that its program starts: torchrun's.
     pub workers: Option<Workers>,
-    /// In what was pasted, a launcher's own words; empty where none was met. `None` behind a launcher, where no other may stand.
+    /// In what was pasted, a launcher's own words; empty where none was met. `None` behind a launcher, where
+    /// no other may stand.
     pub launch: Option<Vec<String>>,
     /// How many programs stand in each other.
     pub depth: usize,
@@ -111,14 +115,16 @@ impl<'t> Process<'t> {
     /// Notes that a script expands a variable, in case only another launcher sets it.
     pub fn reads_variable(&mut self, name: &str) {
         let is_foreign = self.absent.contains(&name) && !GPU_VARIABLES.contains(&name);
-        if is_foreign && !self.variables.contains_key(name) && !self.foreign.iter().any(|known| known == name) {
+        if is_foreign && !self.variables.contains_key(name) && !self.foreign.iter().any(|known| known == name)
+        {
             self.foreign.push(name.to_owned());
         }
     }
 
     /// The first variable that shows GPUs and is empty.
     pub fn empty_gpu_variable(&self) -> Option<&'static str> {
-        let is_empty = |name: &&str| self.exported(name).is_ok_and(|value| value.is_some_and(|value| value.is_empty()));
+        let is_empty =
+            |name: &&str| self.exported(name).is_ok_and(|value| value.is_some_and(|value| value.is_empty()));
         GPU_VARIABLES.into_iter().find(is_empty)
     }
 
@@ -149,9 +155,9 @@ impl<'t> Process<'t> {
     /// What a program inherits of a variable that shows it GPUs: `Ok(None)` for nothing.
     pub fn exported(&self, name: &str) -> Known<Option<String>> {
         match self.variables.get(name) {
-            Some(variable) if !variable.exported && !variable.value.is_empty() => {
-                Err(format!("{name} is set and not exported, so whether the program sees it depends on the site"))
-            }
+            Some(variable) if !variable.exported && !variable.value.is_empty() => Err(format!(
+                "{name} is set and not exported, so whether the program sees it depends on the site"
+            )),
             Some(variable) if is_unknown(&variable.value) => {
                 Err(format!("the value of {name} does not follow from the line"))
             }

@@ -1,7 +1,8 @@
 //! Open MPI's rankfile: `rank N=HOST slot=LIST`.
 //!
-//! Slots count the machine's cores, or its hardware threads where those count as CPUs. With `rmaps_rank_file_physical`, which version 4 alone has and `place`
-//! writes, they are OS ids of PUs, and a rank is bound to the cores of those. `SOCKET:CORES` names cores of a socket.
+//! Slots count the machine's cores, or its hardware threads where those count as CPUs. With
+//! `rmaps_rank_file_physical`, which version 4 alone has and `place` writes, they are OS ids of PUs, and a
+//! rank is bound to the cores of those. `SOCKET:CORES` names cores of a socket.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -90,13 +91,17 @@ fn pus(slots: &str, counting: Counting, machine: &JobMachine<'_>) -> Result<Know
     let numbers = ids(NAME, slots)?;
     let by_os = matches!(counting, Counting::Pus | Counting::CoresOfPus);
     if by_os && !numbers.is_subset(&machine.pus) {
-        return Ok(Err(format!("slot={slots} names PUs that this machine does not have, or not for this job")));
+        return Ok(Err(format!(
+            "slot={slots} names PUs that this machine does not have, or not for this job"
+        )));
     }
     Ok(match counting {
         Counting::Pus => Ok(numbers),
         Counting::CoresOfPus => Ok(machine.widened(Part::Core, &numbers)),
         Counting::Cores => among(&machine.parts(Part::Core), slots, slots).map_err(|error| error.to_string()),
-        Counting::Threads => among(&machine.parts(Part::Thread), slots, slots).map_err(|error| error.to_string()),
+        Counting::Threads => {
+            among(&machine.parts(Part::Thread), slots, slots).map_err(|error| error.to_string())
+        }
     })
 }
 
@@ -112,11 +117,14 @@ fn among(parts: &[IdSet], list: &str, slots: &str) -> Result<IdSet, LineError> {
 fn of_sockets(slots: &str, counting: Counting, machine: &JobMachine<'_>) -> Result<Known<IdSet>, LineError> {
     const NAME: &str = "slot of the rankfile";
     let sockets = machine.parts(Part::Package);
-    let cores_of: Vec<Vec<IdSet>> = sockets.iter().map(|socket| machine.parts_in(Part::Core, socket)).collect();
+    let cores_of: Vec<Vec<IdSet>> =
+        sockets.iter().map(|socket| machine.parts_in(Part::Core, socket)).collect();
     // Open MPI 5 counts on from the first socket as if all were as large as the last one.
     let are_alike = cores_of.iter().all(|cores| cores.len() == cores_of[0].len());
     if !are_alike || matches!(counting, Counting::Threads | Counting::Pus) {
-        return Ok(Err(format!("slot={slots} on sockets of unlike sizes, or by hardware threads, is not followed")));
+        return Ok(Err(format!(
+            "slot={slots} on sockets of unlike sizes, or by hardware threads, is not followed"
+        )));
     }
     let mut all = IdSet::default();
     for part in slots.split(';') {

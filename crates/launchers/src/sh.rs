@@ -1,14 +1,18 @@
 //! What a wrapper's script does, without a shell: a subset of sh and bash, read and followed for one rank.
 //!
-//! A wrapper chooses a rank's GPU, cores or memory from the rank's number, in as many ways as a shell has. Matching lines of text cannot tell what it
-//! does; running it could do anything. So it is followed: variables, arithmetic, arrays, `case`, `if`, `[ ]`, loops and functions change values here and
-//! nothing else, and what would be started is handed to the function that follows a program.
+//! A wrapper chooses a rank's GPU, cores or memory from the rank's number, in as many ways as a shell has.
+//! Matching lines of text cannot tell what it does; running it could do anything. So it is followed:
+//! variables, arithmetic, arrays, `case`, `if`, `[ ]`, loops and functions change values here and nothing
+//! else, and what would be started is handed to the function that follows a program.
 //!
-//! * `word`, `parse` from text to commands; `expand` words to text, `pattern`, `arithmetic`, `condition` (`[ ]` and `[[ ]]`) its parts;
+//! * `word`, `parse` from text to commands; `expand` words to text, `pattern`, `arithmetic`, `condition` (`[
+//!   ]` and `[[ ]]`) its parts;
 //! * `run` commands, one after another.
 //!
-//! What is not known here (a file, a program's output, another variable) is [`UNKNOWN`](crate::unknown::UNKNOWN) in a value, and both ways are followed where a condition
-//! depends on it. What the reader has not got is an [`Unread`], which makes the rank's placement unknown and never wrong.
+//! What is not known here (a file, a program's output, another variable) is
+//! [`UNKNOWN`](crate::unknown::UNKNOWN) in a value, and both ways are followed where a condition depends on
+//! it. What the reader has not got is an [`Unread`], which makes the rank's placement unknown and never
+//! wrong.
 
 mod arithmetic;
 mod condition;

@@ -1,8 +1,10 @@
-//! What a site's Slurm takes for a socket and for a CPU of a node: slurm.conf's line of it, or what `scontrol show node` prints.
+//! What a site's Slurm takes for a socket and for a CPU of a node: slurm.conf's line of it, or what `scontrol
+//! show node` prints.
 //!
-//! slurm.conf(5), NODE CONFIGURATION: `Sockets=` (or `Boards=` × `SocketsPerBoard=`), `CoresPerSocket=`, `ThreadsPerCore=`, `CPUs=` (`CPUTot=` of scontrol). A socket
-//! is whatever part of the machine there are as many of: a package, or a NUMA node or an L3 where SlurmdParameters says so. A CPU is a core where `CPUs=` is the
-//! number of cores, else a hardware thread.
+//! slurm.conf(5), NODE CONFIGURATION: `Sockets=` (or `Boards=` × `SocketsPerBoard=`), `CoresPerSocket=`,
+//! `ThreadsPerCore=`, `CPUs=` (`CPUTot=` of scontrol). A socket is whatever part of the machine there are as
+//! many of: a package, or a NUMA node or an L3 where SlurmdParameters says so. A CPU is a core where `CPUs=`
+//! is the number of cores, else a hardware thread.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -46,7 +48,8 @@ struct SlurmNode {
 pub enum SlurmNodesError {
     /// None at all.
     #[error(
-        "no NodeName= with Sockets= and CoresPerSocket=: give slurm.conf, its line of the node, or what `scontrol show node NAME` prints"
+        "no NodeName= with Sockets= and CoresPerSocket=: give slurm.conf, its line of the node, or what \
+         `scontrol show node NAME` prints"
     )]
     None,
     /// A value that is no number, or no list of CPUs.
@@ -86,9 +89,11 @@ impl FromStr for SlurmNodes {
     type Err = SlurmNodesError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let words = text.lines().flat_map(|line| line.split('#').next().unwrap_or_default().split_whitespace());
+        let words =
+            text.lines().flat_map(|line| line.split('#').next().unwrap_or_default().split_whitespace());
         // What a line leaves out is that of the last NodeName=DEFAULT before it (slurm.conf(5)).
-        let (mut default, mut nodes, mut is_default) = (Keys::new(), Vec::<(Vec<String>, Keys)>::new(), false);
+        let (mut default, mut nodes, mut is_default) =
+            (Keys::new(), Vec::<(Vec<String>, Keys)>::new(), false);
         for (key, value) in words.filter_map(|word| word.split_once('=')) {
             let key = key.to_ascii_lowercase();
             if key == "nodename" {
@@ -98,12 +103,14 @@ impl FromStr for SlurmNodes {
                     nodes.push((host_list::expand(value).unwrap_or_default(), default.clone()));
                 }
             } else if KEYS.contains(&key.as_str()) {
-                let keys = if is_default { Some(&mut default) } else { nodes.last_mut().map(|(_, keys)| keys) };
+                let keys =
+                    if is_default { Some(&mut default) } else { nodes.last_mut().map(|(_, keys)| keys) };
                 let count = count(&key, value)?;
                 keys.map(|keys| keys.insert(key, count));
             }
         }
-        let nodes: Vec<SlurmNode> = nodes.into_iter().filter_map(|(names, keys)| of_keys(names, &keys)).collect();
+        let nodes: Vec<SlurmNode> =
+            nodes.into_iter().filter_map(|(names, keys)| of_keys(names, &keys)).collect();
         if nodes.is_empty() {
             Err(SlurmNodesError::None)
         } else {
@@ -114,7 +121,8 @@ impl FromStr for SlurmNodes {
 
 /// Whether slurm.conf gives steps whole nodes: `select/linear` does, `select/cons_tres` and its kin do not.
 fn gives_whole_nodes(text: &str) -> Option<bool> {
-    let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim().to_ascii_lowercase());
+    let lines =
+        text.lines().map(|line| line.split('#').next().unwrap_or_default().trim().to_ascii_lowercase());
     let kind = lines.filter_map(|line| line.strip_prefix("selecttype=").map(str::to_owned)).next_back()?;
     match kind.as_str() {
         "select/linear" => Some(true),
@@ -123,9 +131,11 @@ fn gives_whole_nodes(text: &str) -> Option<bool> {
     }
 }
 
-/// What slurm.conf binds tasks to by default; `None` where it does not say what binds them, or a node or partition has a default of its own.
+/// What slurm.conf binds tasks to by default; `None` where it does not say what binds them, or a node or
+/// partition has a default of its own.
 fn autobind(text: &str) -> Option<Autobind> {
-    let lines = || text.lines().map(|line| line.split('#').next().unwrap_or_default().trim().to_ascii_lowercase());
+    let lines =
+        || text.lines().map(|line| line.split('#').next().unwrap_or_default().trim().to_ascii_lowercase());
     let value = |key: &str| lines().filter_map(|line| line.strip_prefix(key).map(str::to_owned)).next_back();
     let binds = value("taskplugin=")?.contains("task/affinity");
     if !binds || lines().any(|line| line.split_whitespace().any(|word| word.starts_with("cpubind="))) {
@@ -155,7 +165,8 @@ fn count(key: &str, value: &str) -> Result<usize, SlurmNodesError> {
 /// `None` where the line leaves its sockets or cores to slurmd.
 fn of_keys(names: Vec<String>, keys: &Keys) -> Option<SlurmNode> {
     let key = |name: &str| keys.get(name).copied();
-    let per_board = key("socketsperboard").and_then(|sockets| sockets.checked_mul(key("boards").unwrap_or(1)));
+    let per_board =
+        key("socketsperboard").and_then(|sockets| sockets.checked_mul(key("boards").unwrap_or(1)));
     let sockets = key("sockets").or(per_board)?;
     let cores = sockets.checked_mul(key("corespersocket")?)?;
     let threads_per_core = key("threadspercore").unwrap_or(1);
@@ -202,7 +213,8 @@ impl SlurmNodes {
             [node] => *node,
             [] => {
                 return Err(LineError::Wrong(format!(
-                    "--slurm-conf has no node of {cores} cores (Sockets × CoresPerSocket), which the machine that is judged by has"
+                    "--slurm-conf has no node of {cores} cores (Sockets × CoresPerSocket), which the machine \
+                     that is judged by has"
                 )));
             }
             _ => {
@@ -214,7 +226,8 @@ impl SlurmNodes {
         let usable = machine.parts(Part::Core).len();
         if usable > node.cores.saturating_sub(node.kept) {
             return Err(LineError::NotSaid(format!(
-                "Slurm keeps {} of the node from jobs (CoreSpecCount, CpuSpecList), and the machine that is judged by shows all as usable: save it within a job (numabench topo --save)",
+                "Slurm keeps {} of the node from jobs (CoreSpecCount, CpuSpecList), and the machine that is \
+                 judged by shows all as usable: save it within a job (numabench topo --save)",
                 counted(node.kept, "core")
             )));
         }
@@ -224,7 +237,8 @@ impl SlurmNodes {
         let socket = socket.ok_or_else(|| {
             let [packages, nodes, l3s] = parts.map(|part| whole.parts(part).len());
             LineError::Wrong(format!(
-                "--slurm-conf has {} sockets, and the machine that is judged by {packages} packages, {nodes} NUMA nodes and {l3s} L3 caches",
+                "--slurm-conf has {} sockets, and the machine that is judged by {packages} packages, {nodes} \
+                 NUMA nodes and {l3s} L3 caches",
                 node.sockets
             ))
         })?;
@@ -248,10 +262,12 @@ mod tests {
     fn a_socket_and_a_cpu_of_slurm_are_told_by_their_numbers_in_either_form() {
         let threads = Ok(Units { socket: Part::Package, cpu: Part::Thread });
         assert_eq!(units("NodeName=n[1-4] CPUs=16 Sockets=2 CoresPerSocket=4 ThreadsPerCore=2"), threads);
-        let boards = "ClusterName=x\nNodeName=n1 Boards=1 SocketsPerBoard=2 CoresPerSocket=4 ThreadsPerCore=2 # a";
+        let boards =
+            "ClusterName=x\nNodeName=n1 Boards=1 SocketsPerBoard=2 CoresPerSocket=4 ThreadsPerCore=2 # a";
         assert_eq!(units(boards), threads);
-        let printed = "NodeName=n1 Arch=x86_64 CoresPerSocket=4 \n   CPUAlloc=0 CPUEfctv=8 CPUTot=8 CPULoad=0.08\n   \
-                       RealMemory=500000 AllocMem=0 FreeMem=49 Sockets=2 Boards=1\n   ThreadsPerCore=1 TmpDisk=0\n";
+        let printed = "NodeName=n1 Arch=x86_64 CoresPerSocket=4 \n   CPUAlloc=0 CPUEfctv=8 CPUTot=8 \
+            CPULoad=0.08\n   RealMemory=500000 AllocMem=0 FreeMem=49 Sockets=2 Boards=1\n   ThreadsPerCore=1 \
+            TmpDisk=0\n";
         assert_eq!(units(printed), Ok(Units { socket: Part::Package, cpu: Part::Core }));
     }
 
@@ -261,7 +277,10 @@ mod tests {
         let threads = Ok(Units { socket: Part::Package, cpu: Part::Thread });
         let default = "NodeName=DEFAULT Sockets=2 CoresPerSocket=4 \\\n ThreadsPerCore=2\n";
         assert_eq!(units(&format!("{default}NodeName=n[1-9] CPUs=8\n")), cores);
-        assert_eq!(units(&format!("{default}NodeName=DEFAULT CPUs=8\nNodeName=n1\nNodeName=n2 CPUs=8\n")), cores);
+        assert_eq!(
+            units(&format!("{default}NodeName=DEFAULT CPUs=8\nNodeName=n1\nNodeName=n2 CPUs=8\n")),
+            cores
+        );
         assert!(units(default).is_err(), "a default is no node");
         let two = format!("{default}NodeName=big[1-4] CPUs=8\nNodeName=small[1-4]\n");
         let of = |host: &str| {
@@ -279,9 +298,13 @@ mod tests {
             ("ClusterName=x\n", "no NodeName= with Sockets="),
             ("NodeName=n Sockets=x CoresPerSocket=4", "sockets=x is not a number"),
             ("NodeName=n Sockets=2 CoresPerSocket=64", "no node of 8 cores"),
-            ("NodeName=n Sockets=8 CoresPerSocket=1", "8 sockets, and the machine that is judged by 2 packages"),
             (
-                "NodeName=a Sockets=2 CoresPerSocket=4\nNodeName=b Sockets=2 CoresPerSocket=4 ThreadsPerCore=2",
+                "NodeName=n Sockets=8 CoresPerSocket=1",
+                "8 sockets, and the machine that is judged by 2 packages",
+            ),
+            (
+                "NodeName=a Sockets=2 CoresPerSocket=4\n\
+                 NodeName=b Sockets=2 CoresPerSocket=4 ThreadsPerCore=2",
                 "keep the line of one",
             ),
             ("NodeName=n Sockets=2 CoresPerSocket=4 CoreSpecCount=1", "keeps 1 core of"),

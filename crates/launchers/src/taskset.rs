@@ -47,7 +47,9 @@ pub(crate) fn bind(process: &mut Process<'_>, value: &str, is_list: bool) -> Res
         ids("taskset -c", value)?
     } else {
         let mask = parse_mask(&value.replace(',', ""));
-        mask.ok_or_else(|| wrong("taskset", value, "write a hexadecimal mask (0xff), or -c and a list (-c 0-7)"))?
+        mask.ok_or_else(|| {
+            wrong("taskset", value, "write a hexadecimal mask (0xff), or -c and a list (-c 0-7)")
+        })?
     };
     let here = process.topology.allowed.cpuset();
     let left = asked.and(&here);
@@ -55,7 +57,9 @@ pub(crate) fn bind(process: &mut Process<'_>, value: &str, is_list: bool) -> Res
         process.bind(Ok(asked));
     } else {
         let out = asked.minus(&here);
-        process.notes.push(format!("of taskset's PUs the kernel leaves out {out}: this job may not use them"));
+        process
+            .notes
+            .push(format!("of taskset's PUs the kernel leaves out {out}: this job may not use them"));
         process.bind(Ok(left));
     }
     Ok(())

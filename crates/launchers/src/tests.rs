@@ -1,4 +1,5 @@
-//! Lines as people paste them, on the small machine of `exec`'s tests.
+//! Lines as people paste them, on the small machine of `exec`'s tests. Some 440 lines because each line is a
+//! case.
 
 use stats::IdSet;
 
@@ -15,7 +16,8 @@ fn pus(rank: &LineRank) -> String {
 
 fn launched(line: &str) -> Result<Placed, String> {
     let read = read(line, &machine()).map_err(|error| error.to_string())?;
-    let buses = |rank: &LineRank| rank.gpus.devices.iter().flatten().filter_map(|one| Some(one.pci?.bus)).collect();
+    let buses =
+        |rank: &LineRank| rank.gpus.devices.iter().flatten().filter_map(|one| Some(one.pci?.bus)).collect();
     Ok(read.readings[0].ranks.iter().map(|rank| (pus(rank), buses(rank))).collect())
 }
 
@@ -31,9 +33,10 @@ fn sruns_lists_give_each_rank_its_pus_and_gpus() {
         "srun -n2 --cpu-bind=map_cpu:4,0 --gpus-per-task=1 ./a.out --flag",
         "OMP_NUM_THREADS=1 srun -N 1 -n 2 --cpu-bind=verbose,mask_cpu:0x10,0x1 --gpus-per-task 1 ./a.out",
         "srun --ntasks=2 --cpu-bind map_cpu:4,0 --gpu-bind=map_gpu:0,1 a.out",
-        "srun -n2 --gpus-per-node=4 --gpu-bind=none --cpu-bind=map_cpu:4,0 sh -c 'export CUDA_DEVICE_ORDER=PCI_BUS_ID \
-         CUDA_VISIBLE_DEVICES=$SLURM_LOCALID; exec \"$@\"' sh a.out",
-        "srun -n2 --cpu-bind=map_cpu:4,0 sh -c 'n=0; for g in 0 1; do [ $n = $SLURM_LOCALID ] && export CUDA_VISIBLE_DEVICES=$g; n=$((n+1)); done; exec a' sh a",
+        "srun -n2 --gpus-per-node=4 --gpu-bind=none --cpu-bind=map_cpu:4,0 sh -c 'export \
+         CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=$SLURM_LOCALID; exec \"$@\"' sh a.out",
+        "srun -n2 --cpu-bind=map_cpu:4,0 sh -c 'n=0; for g in 0 1; do [ $n = $SLURM_LOCALID ] && export \
+         CUDA_VISIBLE_DEVICES=$g; n=$((n+1)); done; exec a' sh a",
     ] {
         assert_eq!(launched(line), two, "{line}");
     }
@@ -49,13 +52,15 @@ fn other_launchers_and_tools_are_read_by_their_own_words() {
     let both = placed(&[("4-5", &[0, 1, 2, 3]), ("0-1", &[0, 1, 2, 3])]);
     assert_eq!(launched("mpiexec -n 2 -bind-to user:4+5,0+1 ./a.out -n 7"), both);
     assert_eq!(launched("CUDA_VISIBLE_DEVICES=2 taskset -c 4-5 ./a.out"), placed(&[("4-5", &[2])]));
-    let numactl = "env -u HIP_VISIBLE_DEVICES CUDA_VISIBLE_DEVICES=1 numactl --physcpubind=0-1 --membind=1 -- ./a.out";
+    let numactl =
+        "env -u HIP_VISIBLE_DEVICES CUDA_VISIBLE_DEVICES=1 numactl --physcpubind=0-1 --membind=1 -- ./a.out";
     assert_eq!(launched(numactl), placed(&[("0-1", &[1])]));
     assert_eq!(
         launched("srun -n2 --cpu-bind=none taskset --cpu-list 4-5 ./a.out"),
         placed(&[("4-5", &[0, 1, 2, 3]), ("4-5", &[0, 1, 2, 3])])
     );
-    let script = "srun -n1 --cpu-bind=none bash -c 'CUDA_VISIBLE_DEVICES=2 exec taskset --cpu-list 4-5 ./a.out'";
+    let script =
+        "srun -n1 --cpu-bind=none bash -c 'CUDA_VISIBLE_DEVICES=2 exec taskset --cpu-list 4-5 ./a.out'";
     assert_eq!(launched(script), placed(&[("4-5", &[2])]));
     let unbound = launched("mpirun -np 1 --bind-to none --mca btl self ./a.out");
     assert_eq!(unbound, placed(&[("0-15", &[0, 1, 2, 3])]));
@@ -65,8 +70,9 @@ fn other_launchers_and_tools_are_read_by_their_own_words() {
 fn a_wrapper_and_a_rankfile_are_read() -> Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let script = folder.path().join("place.sh");
-    let text = "#!/bin/sh\ncase $SLURM_LOCALID in\n0)\n    pus=4\n    memory=1\n    export CUDA_VISIBLE_DEVICES=1\n    ;;\n1)\n    pus=0\n    memory=0\n    \
-                export CUDA_VISIBLE_DEVICES=2\n    ;;\nesac\nexec taskset -c $pus \"$@\"\n";
+    let text = "#!/bin/sh\ncase $SLURM_LOCALID in\n0)\n    pus=4\n    memory=1\n    export \
+        CUDA_VISIBLE_DEVICES=1\n    ;;\n1)\n    pus=0\n    memory=0\n    export CUDA_VISIBLE_DEVICES=2\n    \
+        ;;\nesac\nexec taskset -c $pus \"$@\"\n";
     std::fs::write(&script, text)?;
     let line = format!("srun -n2 --cpu-bind=none {} ./a.out", script.display());
     assert_eq!(launched(&line), placed(&[("4", &[1]), ("0", &[2])]));
@@ -86,12 +92,18 @@ fn what_is_the_launchers_own_choice_is_not_guessed() {
         ("srun -n2 --cpu-bind=none numabench exec --print -- a.out", "starts no program"),
         ("srun -n2 --cpu-bind=none numabench exec -- numactl -N 0 a.out", "places itself again"),
         ("numactl --membind=netdev:eth0 ./a.out", "write the number of the NUMA node"),
-        ("numactl --interleave=all mpirun -np 8 --bind-to none ./a.out", "begin the line with Open MPI's mpirun"),
+        (
+            "numactl --interleave=all mpirun -np 8 --bind-to none ./a.out",
+            "begin the line with Open MPI's mpirun",
+        ),
         ("mpirun -np 1 --bind-to none ./a : -np 1 ./b", "several programs"),
         ("env -S 'A=1 ./a.out'", "write its words apart"),
     ] {
         let refused = read(line, &machine()).err();
-        assert!(matches!(&refused, Some(LineError::NotSaid(said)) if said.contains(words)), "{line}: {refused:?}");
+        assert!(
+            matches!(&refused, Some(LineError::NotSaid(said)) if said.contains(words)),
+            "{line}: {refused:?}"
+        );
     }
 }
 
@@ -115,7 +127,8 @@ fn a_line_that_cannot_be_followed_is_wrong_and_the_message_names_what_is() {
         ("srun -n", "-n of srun needs a value"),
         (
             "srun -n2 --site-flag --cpu-bind=none ./a.out",
-            "--site-flag is no option of srun that numabench knows: if it takes a value, write --site-flag=VALUE",
+            "--site-flag is no option of srun that numabench knows: if it takes a value, write \
+             --site-flag=VALUE",
         ),
         ("srun -n2 --gpu=1 --cpu-bind=none ./a.out", "--gpus-per-node"),
         ("srun -n2 -y --cpu-bind=none ./a.out", "-y is no option of srun"),
@@ -181,7 +194,11 @@ fn numactl_binds_to_the_pus_of_nodes_and_without_an_option_for_pus_to_none() {
         ("-lC 4 --", "4", "local"),
     ] {
         let (pus, memory) = (pus.to_owned(), memory.to_owned());
-        assert_eq!(alone(&format!("numactl {options} ./a.out -m model.bin -C 9")), Ok((pus, memory)), "{options}");
+        assert_eq!(
+            alone(&format!("numactl {options} ./a.out -m model.bin -C 9")),
+            Ok((pus, memory)),
+            "{options}"
+        );
     }
     let inside = alone("numactl -m 1 taskset -c 5 ./a.out");
     assert_eq!(inside, Ok(("5".to_owned(), "bind 1".to_owned())));
@@ -217,8 +234,10 @@ fn taskset_takes_a_mask_or_a_list_and_the_words_of_the_program_are_its_own() {
 fn options_with_a_word_of_their_own_end_no_launchers_options() {
     let two = placed(&[("4", &[0]), ("0", &[1])]);
     for line in [
-        "srun -n2 --hint nomultithread --mem-bind local --distribution block:cyclic --cpu-bind map_cpu:4,0 --gpus-per-task 1 ./a.out -n 7",
-        "srun -lun2 -C gpu --constraint gpu -x n1 -W0 -K1 -I --environment=pytorch --cpu-bind=map_cpu:0x4,0 --gpus-per-task=a100:1 ./a.out",
+        "srun -n2 --hint nomultithread --mem-bind local --distribution block:cyclic --cpu-bind map_cpu:4,0 \
+         --gpus-per-task 1 ./a.out -n 7",
+        "srun -lun2 -C gpu --constraint gpu -x n1 -W0 -K1 -I --environment=pytorch --cpu-bind=map_cpu:0x4,0 \
+         --gpus-per-task=a100:1 ./a.out",
         "srun --ntasks=2 --cpu-b=map_cpu:4,0x0 --gpus-per-t=1 -- ./a.out",
         "env A=1 srun -n2 --cpu_bind=map_cpu:4,0 --gpus-per-task=1 ./a.out -c 'CUDA_VISIBLE_DEVICES=3 x'",
         "srun -n2 --cpu-bind=map_cpu:4,0 --gpu-bind=mask:0x1,0x2 ./a.out",
@@ -235,7 +254,8 @@ fn options_with_a_word_of_their_own_end_no_launchers_options() {
     ] {
         assert_eq!(launched(line), placed(&[("0", &[1]), ("4", &[1])]), "{line}");
     }
-    let listed = "mpirun -np 2 --output-filename out -x OMP_NUM_THREADS --mca pml ucx -x CUDA_VISIBLE_DEVICES=1 --map-by pe-list=4,0:ordered ./a";
+    let listed = "mpirun -np 2 --output-filename out -x OMP_NUM_THREADS --mca pml ucx -x \
+        CUDA_VISIBLE_DEVICES=1 --map-by pe-list=4,0:ordered ./a";
     assert_eq!(launched(listed), placed(&[("4,12", &[1]), ("0,8", &[1])]));
 }
 
@@ -265,7 +285,8 @@ fn of_several_nodes_the_ranks_of_one_are_judged_in_whatever_order_the_line_says_
 }
 
 #[test]
-fn of_a_rankfile_for_several_hosts_the_ranks_of_the_first_are_judged() -> Result<(), Box<dyn std::error::Error>> {
+fn of_a_rankfile_for_several_hosts_the_ranks_of_the_first_are_judged()
+-> Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("ranks");
     std::fs::write(&file, "rank 0=n7 slot=4\nrank 1=n7 slot=0\nrank 2=n8 slot=4\nrank 3=n8 slot=0\n")?;
@@ -276,7 +297,8 @@ fn of_a_rankfile_for_several_hosts_the_ranks_of_the_first_are_judged() -> Result
         assert_eq!(read(&line, &machine())?.of.as_deref(), Some("of 4 ranks on 2 nodes"));
     }
     std::fs::write(&file, "# nothing\n")?;
-    let none = launched(&format!("mpirun -np 2 --rankfile {} ./a.out", file.display())).err().unwrap_or_default();
+    let none =
+        launched(&format!("mpirun -np 2 --rankfile {} ./a.out", file.display())).err().unwrap_or_default();
     assert!(none.contains("has no line \"rank N=HOST slot=LIST\""), "{none}");
     Ok(())
 }
@@ -286,7 +308,8 @@ fn gpus_beyond_the_machines_are_absent_however_many_are_asked_for() -> Result<()
     let read = read("flux run -n 8 --exclusive -o gpu-affinity=map:99 ./a.out", &machine())?;
     let absent = |rank: usize| read.readings[0].ranks[rank].gpus.absent.clone();
     assert_eq!((absent(0).as_deref(), absent(1).as_deref()), (Some("GPU 99 of 4"), Some("GPU 99 of 4")));
-    let many = crate::line::read("srun -n 8192 --cpu-bind=none --gpus-per-task=99999999999 ./a.out", &machine());
+    let many =
+        crate::line::read("srun -n 8192 --cpu-bind=none --gpus-per-task=99999999999 ./a.out", &machine());
     assert!(many.is_err_and(|error| error.to_string().contains("do not agree")));
     Ok(())
 }
@@ -295,17 +318,20 @@ fn gpus_beyond_the_machines_are_absent_however_many_are_asked_for() -> Result<()
 fn tasks_bound_to_cores_share_none_while_cores_are_free() {
     // Slurm's src/plugins/task/affinity/dist_tasks.c: "Binding to cores, skip remaining of the threads".
     let of = |line: &str| -> Vec<String> {
-        launched(line).map_or_else(|error| vec![error], |placed| placed.into_iter().map(|(pus, _)| pus).collect())
+        launched(line)
+            .map_or_else(|error| vec![error], |placed| placed.into_iter().map(|(pus, _)| pus).collect())
     };
     let cores = "srun -N1 -n4 --threads-per-core=2 --cpu-bind=cores --distribution=block:cyclic ./a.out";
     assert_eq!(of(cores), ["0,8", "4,12", "1,9", "5,13"]);
     assert_eq!(of(&cores.replace("=cores", "=threads")), ["0", "4", "8", "12"]);
     assert_eq!(of(&cores.replace("block:cyclic", "block:block")), ["0,8", "1,9", "2,10", "3,11"]);
-    let threads = "srun -N1 -n4 --threads-per-core=2 --cpu-bind=threads --ntasks-per-core=1 -m block:block ./a.out";
+    let threads =
+        "srun -N1 -n4 --threads-per-core=2 --cpu-bind=threads --ntasks-per-core=1 -m block:block ./a.out";
     assert_eq!(of(threads), ["0", "1", "2", "3"]);
     // Nine tasks on eight cores: the ninth begins again.
     assert_eq!(of("srun -n9 --threads-per-core=2 --cpu-bind=cores -m block:block ./a.out")[8], "0,8");
-    let of_socket = "srun -n3 --threads-per-core=2 --cpu-bind=threads --ntasks-per-socket=1 -m block:block ./a.out";
+    let of_socket =
+        "srun -n3 --threads-per-core=2 --cpu-bind=threads --ntasks-per-socket=1 -m block:block ./a.out";
     assert_eq!(of(of_socket), ["0", "4", "0"]);
 }
 
@@ -314,7 +340,9 @@ fn a_gres_conf_decides_which_gpus_slurm_gives_a_task() -> Result<(), Box<dyn std
     let at = |conf: &str| Ok::<_, GresConfError>(SlurmFiles { gres: Some(conf.parse()?), nodes: None });
     let given = |conf: &str, line: &str| -> Result<Vec<Vec<u8>>, Box<dyn std::error::Error>> {
         let launched = crate::line::read_at(line, &machine(), &at(conf)?)?;
-        let buses = |rank: &LineRank| rank.gpus.devices.iter().flatten().filter_map(|one| Some(one.pci?.bus)).collect();
+        let buses = |rank: &LineRank| {
+            rank.gpus.devices.iter().flatten().filter_map(|one| Some(one.pci?.bus)).collect()
+        };
         assert_eq!(launched.readings.len(), 1, "{line}: {:?}", launched.readings);
         Ok(launched.readings[0].ranks.iter().map(buses).collect())
     };
@@ -331,10 +359,17 @@ fn a_gres_conf_decides_which_gpus_slurm_gives_a_task() -> Result<(), Box<dyn std
     let single = "srun -n4 --cpu-bind=map_cpu:0,4 --ntasks-per-gpu=1 ./a.out";
     assert_eq!(given(true_one, single)?, buses(&[&[2], &[1], &[2], &[1]]), "as 22.05 counts");
     let per_task = "srun -n2 --cpu-bind=map_cpu:0,4 --gpus-per-task=1 ./a.out";
-    assert_eq!(given("Name=gpu File=/dev/nvidia[0-3]\n", per_task)?, buses(&[&[0], &[1]]), "no cores: by number");
+    assert_eq!(
+        given("Name=gpu File=/dev/nvidia[0-3]\n", per_task)?,
+        buses(&[&[0], &[1]]),
+        "no cores: by number"
+    );
     // Slurm's first GPU is the file that stands first.
     let turned = "Name=gpu File=/dev/nvidia3\nName=gpu File=/dev/nvidia[0-2]\n";
-    assert_eq!(given(turned, "srun -n2 --cpu-bind=map_cpu:0,4 --gpu-bind=map:0,1 ./a.out")?, buses(&[&[3], &[0]]));
+    assert_eq!(
+        given(turned, "srun -n2 --cpu-bind=map_cpu:0,4 --gpu-bind=map:0,1 ./a.out")?,
+        buses(&[&[3], &[0]])
+    );
     for (conf, says) in [
         (
             "Name=gpu File=/dev/nvidia[0-7]\n",
@@ -345,7 +380,8 @@ fn a_gres_conf_decides_which_gpus_slurm_gives_a_task() -> Result<(), Box<dyn std
             "gres.conf names Cores=8-63, and the machine that is judged by has 8 cores",
         ),
     ] {
-        let refused = crate::line::read_at(closest, &machine(), &at(conf)?).err().map(|error| error.to_string());
+        let refused =
+            crate::line::read_at(closest, &machine(), &at(conf)?).err().map(|error| error.to_string());
         assert_eq!(refused, Some(format!("--launch: {says}")));
     }
     Ok(())
@@ -356,10 +392,14 @@ fn what_was_pasted_is_expanded_as_the_shell_does_before_the_launcher_sees_it() {
     let two = placed(&[("4", &[0]), ("0", &[1])]);
     for text in [
         "CPU_BIND=\"map_cpu:4,0\"\nsrun -n2 --cpu-bind=${CPU_BIND} --gpus-per-task=1 ./a.out",
-        "export RANKS=1 NODES=1\nmodule load rocm\nsrun -N $NODES -n $((2 * RANKS)) --cpu-bind=map_cpu:4,0 --gpus-per-task=1 -A $PROJECT ./a.out $INPUT > out.$SLURM_JOB_ID",
+        "export RANKS=1 NODES=1\nmodule load rocm\n\
+         srun -N $NODES -n $((2 * RANKS)) --cpu-bind=map_cpu:4,0 --gpus-per-task=1 -A $PROJECT ./a.out \
+         $INPUT > out.$SLURM_JOB_ID",
         "time srun --nodes 1 --tasks-per-node 2 --cpu-bind=map_cpu:4,0 --gpus-per-task=1 ./a.out | sort",
-        "# as documented\nsrun -n2 --cpu-bind=map_cpu:4,0 bash -c \"CUDA_VISIBLE_DEVICES=\\$SLURM_LOCALID ./a.out\" &\nwait",
-        "srun -n2 --cpu-bind=map_cpu:4,0 --gpus-per-task=1 bash -c 'echo $SLURM_PROCID; taskset -cp $$' | sort",
+        "# as documented\nsrun -n2 --cpu-bind=map_cpu:4,0 bash -c \"CUDA_VISIBLE_DEVICES=\\$SLURM_LOCALID \
+         ./a.out\" &\nwait",
+        "srun -n2 --cpu-bind=map_cpu:4,0 --gpus-per-task=1 bash -c 'echo $SLURM_PROCID; taskset -cp $$' | \
+         sort",
         "srun -n2 --cpu-bind=map_cpu:4,0 --gpus-per-task=1 numactl --show",
     ] {
         assert_eq!(launched(text), two, "{text}");
@@ -383,6 +423,9 @@ fn a_variable_that_nothing_sets_is_named_and_one_that_places_nothing_is_passed_o
         assert!(error.contains(said), "{text}: {error}");
     }
     // In double quotes the shell before the launcher expands it, and nobody knows to what.
-    let early = launched("srun -n2 --cpu-bind=map_cpu:4,0 bash -c \"CUDA_VISIBLE_DEVICES=$SLURM_LOCALID ./a.out\"");
-    assert!(early.is_err_and(|error| error.contains("the shell expands SLURM_LOCALID before srun starts any rank")));
+    let early =
+        launched("srun -n2 --cpu-bind=map_cpu:4,0 bash -c \"CUDA_VISIBLE_DEVICES=$SLURM_LOCALID ./a.out\"");
+    assert!(early.is_err_and(|error| error.contains(
+        "the shell expands SLURM_LOCALID before srun starts any rank"
+    )));
 }

@@ -1,4 +1,5 @@
-//! Values of options: numbers, ids, lists with repetitions. What is not one is refused with the option's name and what it takes.
+//! Values of options: numbers, ids, lists with repetitions. What is not one is refused with the option's name
+//! and what it takes.
 
 use placement::MOST_RANKS;
 use stats::IdSet;

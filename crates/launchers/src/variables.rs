@@ -21,7 +21,8 @@ impl<'v> LauncherVariables<'v> {
         self.get(name).is_some()
     }
 
-    /// A variable's value as a number of processes. MPI counts its processes in an `int`: what is more is no number of them.
+    /// A variable's value as a number of processes. MPI counts its processes in an `int`: what is more is no
+    /// number of them.
     pub fn number(&self, name: &str) -> Option<usize> {
         self.get(name)?.parse().ok().filter(|number| *number <= i32::MAX as usize)
     }

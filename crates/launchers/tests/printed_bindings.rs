@@ -1,4 +1,5 @@
-//! What launchers printed of where they put ranks, each text from a real launch on the saved machine (`cargo xtask launch-truth` has the way), with the PUs that the kernel was asked for.
+//! What launchers printed of where they put ranks, each text from a real launch on the saved machine (`cargo
+//! xtask launch-truth` has the way), with the PUs that the kernel was asked for.
 
 use std::error::Error;
 use std::path::Path;
@@ -29,23 +30,35 @@ fn refusal(text: &str, name: &str) -> Result<String, Box<dyn Error>> {
 /// Open MPI 4.1.8 with `--map-by numa:PE=2`, and with `--bind-to hwthread`.
 #[test]
 fn open_mpi_4_draws_the_cores_of_each_package() -> Outcome {
-    let two = "[vm:16172] MCW rank 0 bound to socket 0[core 0[hwt 0-1]], socket 0[core 1[hwt 0-1]]: [BB/BB/../../../..][../../../../../..]\n[vm:16172] MCW rank 1 bound to socket 1[core 6[hwt 0-1]], socket 1[core 7[hwt 0-1]]: [../../../../../..][BB/BB/../../../..]\n[vm:16172] MCW rank 2 bound to socket 0[core 2[hwt 0-1]], socket 0[core 3[hwt 0-1]]: [../../BB/BB/../..][../../../../../..]\n";
+    let two = "[vm:16172] MCW rank 0 bound to socket 0[core 0[hwt 0-1]], socket 0[core 1[hwt 0-1]]: \
+        [BB/BB/../../../..][../../../../../..]\n[vm:16172] MCW rank 1 bound to socket 1[core 6[hwt 0-1]], \
+        socket 1[core 7[hwt 0-1]]: [../../../../../..][BB/BB/../../../..]\n\
+        [vm:16172] MCW rank 2 bound to socket 0[core 2[hwt 0-1]], socket 0[core 3[hwt 0-1]]: \
+        [../../BB/BB/../..][../../../../../..]\n";
     assert_eq!(places(two, "interleaved")?, ["0,2,12,14", "1,3,13,15", "4,6,16,18"]);
-    let thread = "[vm:1] MCW rank 0 bound to socket 0[core 0[hwt 1]]: [.B/../../../../..][../../../../../..]\n[vm:1] MCW rank 1 is not bound (or bound to all available processors)\n";
+    let thread = "[vm:1] MCW rank 0 bound to socket 0[core 0[hwt 1]]: \
+        [.B/../../../../..][../../../../../..]\n[vm:1] MCW rank 1 is not bound (or bound to all available \
+        processors)\n";
     assert_eq!(places(thread, "interleaved")?, ["12", "0-23"]);
     // A job that lacks PUs 0 and 1 has seven cores.
-    let part = "[vm:15712] MCW rank 0 bound to socket 0[core 0[hwt 0-1]]: [BB/../..][../../../..]\n[vm:15712] MCW rank 1 bound to socket 1[core 3[hwt 0-1]]: [../../..][BB/../../..]\n";
+    let part = "[vm:15712] MCW rank 0 bound to socket 0[core 0[hwt 0-1]]: [BB/../..][../../../..]\n\
+        [vm:15712] MCW rank 1 bound to socket 1[core 3[hwt 0-1]]: [../../..][BB/../../..]\n";
     assert_eq!(places(part, "two-packages-gpus")?, ["2-3", "8-9"]);
     // A package of which the job has nothing is drawn empty.
-    assert_eq!(places("[vm:2] MCW rank 0 bound to socket 1[core 0[hwt 0]]: [][B/././.]", "job-share")?, ["8"]);
+    assert_eq!(
+        places("[vm:2] MCW rank 0 bound to socket 1[core 0[hwt 0]]: [][B/././.]", "job-share")?,
+        ["8"]
+    );
     assert!(refusal(part, "interleaved")?.contains("not of the packages, cores and PUs"));
     Ok(())
 }
 
-/// Open MPI 5.0.8 and 5.0.11 with `--bind-to package`, `--bind-to core` and `--bind-to hwthread --use-hwthread-cpus`.
+/// Open MPI 5.0.8 and 5.0.11 with `--bind-to package`, `--bind-to core` and `--bind-to hwthread
+/// --use-hwthread-cpus`.
 #[test]
 fn open_mpi_5_numbers_cores_by_order_and_threads_as_the_kernel_does() -> Outcome {
-    let text = "[vm:1] Rank 0 bound to package[0][core:L0-5]\n[vm:1] Rank 2 bound to package[1][core:L6-11]\n[vm:1] Rank 1 bound to package[0][core:1]\n";
+    let text = "[vm:1] Rank 0 bound to package[0][core:L0-5]\n[vm:1] Rank 2 bound to package[1][core:L6-11]\n\
+        [vm:1] Rank 1 bound to package[0][core:1]\n";
     let all = ["0,2,4,6,8,10,12,14,16,18,20,22", "2,14", "1,3,5,7,9,11,13,15,17,19,21,23"];
     assert_eq!(places(text, "interleaved")?, all);
     assert_eq!(places("[vm:1] Rank 0 bound to package[0][hwt:12]", "interleaved")?, ["12"]);
@@ -72,7 +85,10 @@ fn mpichs_bits_end_with_the_number_of_pus() -> Outcome {
 /// Intel MPI 2021.19 with I_MPI_DEBUG=4.
 #[test]
 fn intel_mpis_table_lists_pus() -> Outcome {
-    let text = "[0] MPI startup(): library kind: release\n[0] MPI startup(): ===== CPU pinning =====\n[0] MPI startup(): Rank    Pid      Node name  Pin cpu\n[0] MPI startup(): 0       16642    vm         {0,2}\n[0] MPI startup(): 1       16643    vm         {1,3,5}\n";
+    let text = "[0] MPI startup(): library kind: release\n[0] MPI startup(): ===== CPU pinning =====\n\
+        [0] MPI startup(): Rank    Pid      Node name  Pin cpu\n\
+        [0] MPI startup(): 0       16642    vm         {0,2}\n\
+        [0] MPI startup(): 1       16643    vm         {1,3,5}\n";
     assert_eq!(places(text, "interleaved")?, ["0,2", "1,3,5"]);
     Ok(())
 }
@@ -80,11 +96,14 @@ fn intel_mpis_table_lists_pus() -> Outcome {
 /// As tasks of two nodes log it, here with the form of public logs.
 #[test]
 fn srun_and_pals_print_masks_and_the_first_node_counts() -> Outcome {
-    let srun = "cpu-bind=MASK - nid002, task  2  0 [77]: mask 0x1 set\ncpu-bind=MASK - nid001, task  1  1 [54]: mask 0xff00000000000000 set\ncpu-bind=MASK - nid001, task  0  0 [53]: mask 0xff000000000000 set\n";
+    let srun = "cpu-bind=MASK - nid002, task  2  0 [77]: mask 0x1 set\n\
+        cpu-bind=MASK - nid001, task  1  1 [54]: mask 0xff00000000000000 set\n\
+        cpu-bind=MASK - nid001, task  0  0 [53]: mask 0xff000000000000 set\n";
     assert_eq!(places(srun, "lumi-g")?, ["48-55", "56-63"]);
     let of = read(srun, &machine("lumi-g")?)?;
     assert_eq!(of.of.as_deref(), Some("nid001, the first of 2 nodes in the text"));
-    let pals = "x1 0: cpubind:list x3109c0 pid 2105784 rank 0 0: mask 0x3\nx1 1: cpubind:list x3109c0 pid 2105785 rank 1 1: mask 0x300\n";
+    let pals = "x1 0: cpubind:list x3109c0 pid 2105784 rank 0 0: mask 0x3\n\
+        x1 1: cpubind:list x3109c0 pid 2105785 rank 1 1: mask 0x300\n";
     assert_eq!(
         (places(pals, "lumi-g")?, read(pals, &machine("lumi-g")?)?.launcher),
         (vec!["0-1".into(), "8-9".into()], Launcher::Pals)

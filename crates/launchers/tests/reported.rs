@@ -1,4 +1,5 @@
-//! Lines of public reports, each the smallest that showed a fault, on the project's own machines: what each version of the launcher does with it.
+//! Lines of public reports, each the smallest that showed a fault, on the project's own machines: what each
+//! version of the launcher does with it.
 
 use std::error::Error;
 use std::path::Path;
@@ -100,8 +101,14 @@ fn masks_that_intel_mpi_refuses_since_2021_18_pin_by_default_and_older_ones_take
         );
     }
     let numa = format!("{condition}: 0-3;4-7");
-    assert_eq!(readings("mpirun -env I_MPI_PIN_DOMAIN numa -n 2", "vm-two-nodes")?, std::slice::from_ref(&numa));
+    assert_eq!(
+        readings("mpirun -env I_MPI_PIN_DOMAIN numa -n 2", "vm-two-nodes")?,
+        std::slice::from_ref(&numa)
+    );
     assert_eq!(readings("mpirun -genv I_MPI_PIN_DOMAIN=numa -n 2", "vm-two-nodes")?, [numa]);
-    assert_eq!(readings("I_MPI_PIN_DOMAIN=[0x2,0x1] mpiexec -n 2", "vm-two-nodes")?, [format!("{condition}: 1;0")]);
+    assert_eq!(
+        readings("I_MPI_PIN_DOMAIN=[0x2,0x1] mpiexec -n 2", "vm-two-nodes")?,
+        [format!("{condition}: 1;0")]
+    );
     Ok(())
 }

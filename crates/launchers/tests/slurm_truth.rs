@@ -1,7 +1,9 @@
-//! Predictions of srun lines, held against what a real Slurm did with them (`truth/slurm.tsv`, made by `cargo xtask slurm-truth`).
+//! Predictions of srun lines, held against what a real Slurm did with them (`truth/slurm.tsv`, made by `cargo
+//! xtask slurm-truth`).
 //!
-//! A prediction is right where one of its readings has every task's CPUs and GPUs as Slurm gave them, or where a line that Slurm refused is refused. One that says
-//! *unknown* is never wrong; it is counted. What is not foreseen is a list of refusals by their own words ([`UNFORESEEN`]): they say that a request cannot be
+//! A prediction is right where one of its readings has every task's CPUs and GPUs as Slurm gave them, or
+//! where a line that Slurm refused is refused. One that says *unknown* is never wrong; it is counted. What is
+//! not foreseen is a list of refusals by their own words ([`UNFORESEEN`]): they say that a request cannot be
 //! met, and nothing of places.
 
 use std::collections::BTreeMap;
@@ -55,7 +57,8 @@ fn site(machine: &str, site: &str, topology: &Topology) -> Result<SlurmFiles, Bo
     let cpus = if site == "cores" { cores } else { cores * threads };
     let parameter = if site == "autobind" { "TaskPluginParam=autobind=threads\n" } else { "" };
     let conf = format!(
-        "TaskPlugin=task/affinity\nSelectType=select/cons_tres\n{parameter}NodeName=n CPUs={cpus} Sockets={sockets} CoresPerSocket={} ThreadsPerCore={threads}\n",
+        "TaskPlugin=task/affinity\nSelectType=select/cons_tres\n\
+         {parameter}NodeName=n CPUs={cpus} Sockets={sockets} CoresPerSocket={} ThreadsPerCore={threads}\n",
         cores / sockets
     );
     let gres = std::fs::read_to_string(here().join(format!("{machine}.gres.conf"))).ok();
@@ -63,7 +66,11 @@ fn site(machine: &str, site: &str, topology: &Topology) -> Result<SlurmFiles, Bo
 }
 
 /// Whether a reading is what Slurm did; `None` where it says of some task that it does not know.
-fn is_right(reading: &Reading, tasks: &[(Option<IdSet>, Option<Vec<usize>>)], topology: &Topology) -> Option<bool> {
+fn is_right(
+    reading: &Reading,
+    tasks: &[(Option<IdSet>, Option<Vec<usize>>)],
+    topology: &Topology,
+) -> Option<bool> {
     let index = |rank: &LineRank| -> Option<Vec<usize>> {
         let devices = rank.gpus.devices.as_ref()?;
         devices.iter().map(|device| topology.gpu_at(device.pci?).map(|gpu| gpu.index as usize)).collect()
@@ -90,7 +97,8 @@ fn is_right(reading: &Reading, tasks: &[(Option<IdSet>, Option<Vec<usize>>)], to
 #[allow(clippy::print_stderr, reason = "the share of judged lines is a figure of the table")]
 fn no_prediction_of_an_srun_line_is_other_than_what_slurm_did() -> Result<(), Box<dyn Error>> {
     let table = std::fs::read_to_string(here().join("slurm.tsv"))?;
-    let version = table.lines().find_map(|line| Some(line.strip_prefix("# What ")?.split_once(" did with")?.0));
+    let version =
+        table.lines().find_map(|line| Some(line.strip_prefix("# What ")?.split_once(" did with")?.0));
     let version = version.ok_or("no version")?;
     let mut machines: BTreeMap<&str, Topology> = BTreeMap::new();
     let (mut certain, mut conditional, mut unknown, mut wrong) = (0, 0, 0, Vec::new());
@@ -150,6 +158,9 @@ fn no_prediction_of_an_srun_line_is_other_than_what_slurm_did() -> Result<(), Bo
         wrong.len()
     );
     assert!(wrong.is_empty(), "{} of {all} are wrong:\n{}", wrong.len(), wrong.join("\n"));
-    assert!((certain + conditional) * 100 >= all * JUDGED, "{certain} and {conditional} of {all} lines are judged");
+    assert!(
+        (certain + conditional) * 100 >= all * JUDGED,
+        "{certain} and {conditional} of {all} lines are judged"
+    );
     Ok(())
 }

@@ -1,8 +1,10 @@
-//! What is said of places, held against what was published, and run: the lines by the tools that they are for, the script by a shell.
+//! What is said of places, held against what was published, and run: the lines by the tools that they are
+//! for, the script by a shell.
 //!
-//! A tool that is not here is said to be missing, on a line that begins with `SKIPPED`. Nothing depends on how many PUs the machine has, but
-//! one PU tells less: ranks are placed in the reverse order of PUs, so that a binding that does nothing is seen. 440 lines because
-//! each tool's words are run by that tool, or by what stands in for it.
+//! A tool that is not here is said to be missing, on a line that begins with `SKIPPED`. Nothing depends on
+//! how many PUs the machine has, but one PU tells less: ranks are placed in the reverse order of PUs, so that
+//! a binding that does nothing is seen. Some 540 lines because each tool's words are run by that tool, or by
+//! what stands in for it.
 
 use std::error::Error;
 use std::os::unix::fs::PermissionsExt;
@@ -10,8 +12,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use launchers::{
-    Dialect, LOCAL_RANK_VARIABLES, Saying, Situation, Starter, command, omp_places, parse_map_cpu, parse_mask_cpu, say,
-    visible,
+    Dialect, LOCAL_RANK_VARIABLES, Saying, Situation, Starter, command, omp_places, parse_map_cpu,
+    parse_mask_cpu, say, visible,
 };
 use placement::{Ask, GpuChoice, NodePlaces, Place, Strategy, Target, recommend};
 use stats::IdSet;
@@ -32,7 +34,8 @@ fn skipped(why: &str) {
     eprintln!("SKIPPED {why}");
 }
 
-/// This machine, and as many ranks as it has cores to give, at most four, the last core first; each on one PU.
+/// This machine, and as many ranks as it has cores to give, at most four, the last core first; each on one
+/// PU.
 fn here() -> Result<(Topology, NodePlaces), Box<dyn Error>> {
     let topology = topo::read()?;
     let ask = |ranks| Ask { ranks, gpus: GpuChoice::None, strategy: Strategy::Compact, ..Ask::default() };
@@ -61,7 +64,8 @@ fn executable(path: &Path, text: &str) -> std::io::Result<()> {
 /// Runs lines as a user pastes them.
 fn pasted(folder: &Path, lines: &str) -> Result<Output, Box<dyn Error>> {
     let mut shell = Command::new("sh");
-    // Open MPI refuses to run as root, which tests in a container often are; what launched the tests is not what launches these.
+    // Open MPI refuses to run as root, which tests in a container often are; what launched the tests is not
+    // what launches these.
     shell.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
     LOCAL_RANK_VARIABLES.iter().for_each(|name| _ = shell.env_remove(name));
     Ok(shell.arg("-c").arg(lines).current_dir(folder).output()?)
@@ -95,7 +99,8 @@ fn open_mpi_4_binds_each_rank_as_its_rankfile_says() -> Outcome {
     let program = reporter(folder.path())?;
     let saying = say(&topology, &places, Dialect::OpenMpi, &Situation::default());
     assert!(saying.remarks.iter().any(|remark| remark.contains("Open MPI 5")), "{saying:?}");
-    let lines = saying.text.replace("mpirun ", &format!("{mpirun} ")).replace("PROGRAM", &program.to_string_lossy());
+    let lines =
+        saying.text.replace("mpirun ", &format!("{mpirun} ")).replace("PROGRAM", &program.to_string_lossy());
     binds_as_planned(&pasted(folder.path(), &lines)?, &places);
     Ok(())
 }
@@ -113,7 +118,8 @@ fn hydra_binds_each_rank_as_its_list_says() -> Outcome {
     let all = places.places.iter().fold(IdSet::default(), |all, place| all.or(&place.pus));
     places.places[0].pus = all;
     let text = say(&topology, &places, Dialect::Mpich, &Situation::default()).text;
-    let line = text.replace("mpiexec ", &format!("{mpiexec} ")).replace("PROGRAM", &program.to_string_lossy());
+    let line =
+        text.replace("mpiexec ", &format!("{mpiexec} ")).replace("PROGRAM", &program.to_string_lossy());
     binds_as_planned(&pasted(folder.path(), &line)?, &places);
     Ok(())
 }
@@ -139,7 +145,8 @@ fn numactl_taskset_and_openmp_take_what_is_said_to_them() -> Outcome {
     let text = say(&topology, &places, Dialect::OmpPlaces, &Situation::default()).text;
     let lines = text.replace("PROGRAM", "sh -c 'echo $OMP_PLACES $OMP_PROC_BIND $OMP_NUM_THREADS'");
     let output = pasted(folder.path(), &lines)?;
-    let want: String = places.places.iter().map(|place| format!("{{{}}} close 1\n", place.first_pu())).collect();
+    let want: String =
+        places.places.iter().map(|place| format!("{{{}}} close 1\n", place.first_pu())).collect();
     assert_eq!(String::from_utf8_lossy(&output.stdout), want, "{output:?}");
     assert_eq!(omp_places(&"49-51,113".parse()?), "{49},{50},{51},{113}");
     Ok(())
@@ -165,8 +172,12 @@ fn the_wrapper_passes_arguments_exit_code_and_process_on_untouched() -> Outcome 
     for launcher in LOCAL_RANK_VARIABLES {
         let mut wrapper = Command::new(&script);
         LOCAL_RANK_VARIABLES.iter().for_each(|name| _ = wrapper.env_remove(name));
-        let wrapper =
-            wrapper.env(launcher, "0").arg(&program).args(odd).stdout(std::process::Stdio::piped()).spawn()?;
+        let wrapper = wrapper
+            .env(launcher, "0")
+            .arg(&program)
+            .args(odd)
+            .stdout(std::process::Stdio::piped())
+            .spawn()?;
         let process = wrapper.id();
         let output = wrapper.wait_with_output()?;
         let want: String = odd.iter().map(|argument| format!("<{argument}>")).collect();
@@ -192,14 +203,21 @@ fn the_wrapper_binds_each_rank_and_shows_it_its_gpu() -> Outcome {
             let shown = visible(&gpus, place.target.as_ref().ok_or("no GPU")?).variables;
             assert!(!shown.is_empty());
             let print: String = shown.iter().map(|(name, _)| format!("; echo \"{name}=${name}\"")).collect();
-            let lines =
-                format!("SLURM_LOCALID={} {} sh -c '{}{print}'", place.rank, script.display(), program.display());
+            let lines = format!(
+                "SLURM_LOCALID={} {} sh -c '{}{print}'",
+                place.rank,
+                script.display(),
+                program.display()
+            );
             let output = pasted(folder.path(), &lines)?;
             let alone = NodePlaces { places: vec![place.clone()], ..places.clone() };
             binds_as_planned(&output, &alone);
             for (name, value) in shown {
                 let want = format!("{name}={value}");
-                assert!(String::from_utf8_lossy(&output.stdout).lines().any(|line| line == want), "{want}: {output:?}");
+                assert!(
+                    String::from_utf8_lossy(&output.stdout).lines().any(|line| line == want),
+                    "{want}: {output:?}"
+                );
             }
         }
     }
@@ -214,13 +232,20 @@ fn a_rank_without_a_place_is_told_so_and_runs_nothing() -> Outcome {
     for (line, code, says) in [
         (format!("{script} echo ran"), 1, "none of JSM_NAMESPACE_LOCAL_RANK, OMPI_COMM_WORLD_LOCAL_RANK, "),
         (format!("SLURM_LOCALID=99 {script} echo ran"), 1, "no place for rank 99 of this node"),
-        (format!("SLURM_LOCALID=0 OMPI_COMM_WORLD_LOCAL_RANK=98 {script} echo ran"), 1, "no place for rank 98"),
+        (
+            format!("SLURM_LOCALID=0 OMPI_COMM_WORLD_LOCAL_RANK=98 {script} echo ran"),
+            1,
+            "no place for rank 98",
+        ),
         (format!("LOCAL_RANK=97 {script} echo ran"), 1, "no place for rank 97"),
         (format!("SLURM_LOCALID=0 {script}"), 2, "usage: "),
     ] {
         let output = pasted(folder.path(), &line)?;
         assert_eq!(output.status.code(), Some(code), "{line}: {output:?}");
-        assert!(output.stdout.is_empty() && String::from_utf8_lossy(&output.stderr).contains(says), "{output:?}");
+        assert!(
+            output.stdout.is_empty() && String::from_utf8_lossy(&output.stderr).contains(says),
+            "{output:?}"
+        );
     }
     Ok(())
 }
@@ -228,17 +253,28 @@ fn a_rank_without_a_place_is_told_so_and_runs_nothing() -> Outcome {
 #[test]
 fn shellcheck_finds_nothing_in_the_wrapper() -> Outcome {
     let folder = tempfile::tempdir()?;
-    for name in
-        ["lumi-g-low-noise", "gh200-quad", "dgx-a100", "vm-one-node", "cpu-only", "hostile-names", "memory-apart"]
-    {
+    for name in [
+        "lumi-g-low-noise",
+        "gh200-quad",
+        "dgx-a100",
+        "vm-one-node",
+        "cpu-only",
+        "hostile-names",
+        "memory-apart",
+    ] {
         let path = folder.path().join(format!("{name}.sh"));
-        executable(&path, &format!("{}\n", saying(&own(name)?, Dialect::Wrapper, &Situation::default())?.text))?;
+        executable(
+            &path,
+            &format!("{}\n", saying(&own(name)?, Dialect::Wrapper, &Situation::default())?.text),
+        )?;
         match Command::new("shellcheck").arg(&path).output() {
             Err(error) => {
                 skipped(&format!("shellcheck of the wrapper: {error}"));
                 return Ok(());
             }
-            Ok(output) => assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stdout)),
+            Ok(output) => {
+                assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stdout))
+            }
         }
     }
     Ok(())
@@ -250,11 +286,20 @@ fn a_gpu_is_shown_by_its_place_among_its_vendors() -> Outcome {
         let topology = own(machine)?;
         let of = |target: &Target| {
             let shown = visible(&topology, target);
-            shown.variables.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
+            shown
+                .variables
+                .iter()
+                .map(|(name, value)| format!("{name}={value}"))
+                .collect::<Vec<_>>()
+                .join(" ")
         };
         Ok(Target::gpus_of(&topology).iter().map(of).collect())
     };
-    assert_eq!(shown("gh200-quad")?[1], "CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=1", "no UUID of one host");
+    assert_eq!(
+        shown("gh200-quad")?[1],
+        "CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=1",
+        "no UUID of one host"
+    );
     assert_eq!(shown("dgx-a100")?[7], "CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=7");
     // NVIDIA's, AMD's, and one of neither: each vendor's runtime counts its own.
     let three = shown("two-packages-gpus")?;
@@ -271,7 +316,10 @@ fn a_gpu_is_shown_by_its_place_among_its_vendors() -> Outcome {
     assert!(visible(&topology, &Target::gpus_of(&topology)[1]).cleared.contains(&"HIP_VISIBLE_DEVICES"));
     let lumi = own("lumi-g")?;
     let script = saying(&lumi, Dialect::Wrapper, &Situation::default())?.text;
-    assert_eq!(script.matches("unset HIP_VISIBLE_DEVICES CUDA_VISIBLE_DEVICES GPU_DEVICE_ORDINAL").count(), 8);
+    assert_eq!(
+        script.matches("unset HIP_VISIBLE_DEVICES CUDA_VISIBLE_DEVICES GPU_DEVICE_ORDINAL").count(),
+        8
+    );
     let hostile = Target { uuid: Some("MIG-1;reboot".to_owned()), ..Target::gpus_of(&topology)[0].clone() };
     assert_eq!(visible(&topology, &hostile).variables[1].1, "0", "what is no UUID never comes into a script");
     Ok(())
@@ -309,7 +357,10 @@ fn numactl_and_taskset_select_the_gpu_too() -> Outcome {
     );
     let numactl = saying(&own("lumi-g")?, Dialect::Numactl, &Situation::default())?.text;
     let last = numactl.lines().last().unwrap_or_default();
-    assert!(last.starts_with("env -u HIP_VISIBLE_DEVICES -u CUDA_VISIBLE_DEVICES -u GPU_DEVICE_ORDINAL "), "{last}");
+    assert!(
+        last.starts_with("env -u HIP_VISIBLE_DEVICES -u CUDA_VISIBLE_DEVICES -u GPU_DEVICE_ORDINAL "),
+        "{last}"
+    );
     assert!(last.contains("ROCR_VISIBLE_DEVICES=7 numactl --physcpubind=40-47 "), "{last}");
     Ok(())
 }
@@ -319,7 +370,10 @@ fn numactl_and_taskset_select_the_gpu_too() -> Outcome {
 fn the_whole_srun_line_shows_each_rank_its_gpu() -> Outcome {
     let folder = tempfile::tempdir()?;
     let program = folder.path().join("program");
-    executable(&program, "#!/bin/sh\necho \"$ROCR_VISIBLE_DEVICES$CUDA_VISIBLE_DEVICES $OMP_NUM_THREADS\"\n")?;
+    executable(
+        &program,
+        "#!/bin/sh\necho \"$ROCR_VISIBLE_DEVICES$CUDA_VISIBLE_DEVICES $OMP_NUM_THREADS\"\n",
+    )?;
     for (name, ranks, gpus, options) in [
         ("lumi-g-low-noise", 8, "0 1 2 3 4 5 6 7", "OMP_NUM_THREADS=7 srun -N1 -n8 --gpus-per-node=8 "),
         ("dgx-a100", 4, "0 2 4 6", "OMP_NUM_THREADS=8 srun -N1 -n4 --gpus-per-node=8 "),
@@ -328,13 +382,17 @@ fn the_whole_srun_line_shows_each_rank_its_gpu() -> Outcome {
         let topology = own(name)?;
         let places = recommend(&topology, &Ask { ranks: Some(ranks), ..Ask::default() })?;
         let line = command(&topology, &places, Starter::Srun, &Situation::default(), "", None).text;
-        assert!(line.starts_with(options) && line.contains(" --gpu-bind=none --cpu-bind=mask_cpu:0x"), "{line}");
+        assert!(
+            line.starts_with(options) && line.contains(" --gpu-bind=none --cpu-bind=mask_cpu:0x"),
+            "{line}"
+        );
         let line = line.replace("PROGRAM", &program.display().to_string());
         // What is behind srun's options is what srun runs for each rank.
         let (_, from_shell) = line.split_once(" sh -c ").ok_or("no shell")?;
         let mut seen = Vec::new();
         for rank in 0..ranks {
-            let output = pasted(folder.path(), &format!("SLURM_LOCALID={rank} OMP_NUM_THREADS=7 sh -c {from_shell}"))?;
+            let output =
+                pasted(folder.path(), &format!("SLURM_LOCALID={rank} OMP_NUM_THREADS=7 sh -c {from_shell}"))?;
             let text = String::from_utf8_lossy(&output.stdout).into_owned();
             seen.push(text.split_whitespace().next().unwrap_or_default().to_owned());
         }
@@ -362,7 +420,11 @@ fn what_cannot_work_on_a_part_of_a_node_is_said_with_what_can() -> Outcome {
         assert!(why.contains("does not own the whole node") && why.contains("--exclusive"), "{why}");
         assert!(why.contains("numabench exec"), "{why}");
         assert_eq!(saying(&lumi, dialect, &whole)?.cannot, None);
-        assert!(saying(&lumi, dialect, &Situation::default())?.remarks[..].iter().any(|r| r.contains("--exclusive")));
+        assert!(
+            saying(&lumi, dialect, &Situation::default())?.remarks[..]
+                .iter()
+                .any(|r| r.contains("--exclusive"))
+        );
     }
     for dialect in [Dialect::Numactl, Dialect::Wrapper, Dialect::Mpich] {
         assert_eq!(saying(&lumi, dialect, &part)?.cannot, None, "{dialect}");
@@ -380,7 +442,10 @@ fn ranks_cut_off_from_each_others_gpus_are_told_what_breaks_and_the_way_out() ->
         assert_eq!(told, 1, "{dialect}: {remarks:?}");
     }
     let unknown = saying(&lumi, Dialect::GpuBind, &Situation::default())?.remarks;
-    assert!(unknown.iter().any(|remark| remark.starts_with("where the site confines devices")), "{unknown:?}");
+    assert!(
+        unknown.iter().any(|remark| remark.starts_with("where the site confines devices")),
+        "{unknown:?}"
+    );
     Ok(())
 }
 
@@ -392,7 +457,9 @@ fn gpu_bind_is_said_as_the_slurm_at_hand_has_it_and_not_without_gpus() -> Outcom
     assert!(of(Some((24, 5)))?.text.ends_with("--gpu-bind=map:4,5,2,3,6,7,0,1"));
     assert!(of(None)?.remarks.iter().any(|remark| remark.contains("map_gpu:")));
     let without = saying(&own("cpu-only")?, Dialect::GpuBind, &Situation::default())?;
-    assert!(without.text.is_empty() && without.cannot.is_some_and(|why| why.contains("not every rank has a GPU")));
+    assert!(
+        without.text.is_empty() && without.cannot.is_some_and(|why| why.contains("not every rank has a GPU"))
+    );
     Ok(())
 }
 
@@ -404,7 +471,8 @@ fn an_srun_line_is_read_as_srun_reads_it() -> Outcome {
     assert_eq!(parse_map_cpu("--cpu-bind=map_cpu:0*2,3")?, sets(&["0", "0", "3"])?);
     assert_eq!(parse_map_cpu("map_cpu:0x31,0x39*2")?, sets(&["49", "57", "57"])?);
     assert_eq!(parse_map_cpu("srun -n2 --cpu-bind=verbose,map_cpu:1,0 ./a.out x,y")?, sets(&["1", "0"])?);
-    // srun(1): "CPU masks are always interpreted as hexadecimal values but can be preceded with an optional '0x'".
+    // srun(1): "CPU masks are always interpreted as hexadecimal values but can be preceded with an optional
+    // '0x'".
     assert_eq!(parse_mask_cpu("mask_cpu:10,0X3*2")?, sets(&["4", "0-1", "0-1"])?);
     let wide = format!("mask_cpu:0x8{}", "0".repeat(72));
     assert_eq!(parse_mask_cpu(&wide)?, sets(&["291"])?, "wider than any integer");
@@ -419,7 +487,11 @@ fn an_srun_line_is_read_as_srun_reads_it() -> Outcome {
         let error = parse_map_cpu(text).err().map(|error| error.to_string()).unwrap_or_default();
         assert!(error.contains(says), "{text}: {error}");
     }
-    assert!(parse_mask_cpu("mask_cpu:xyz").err().is_some_and(|error| error.to_string().contains("hexadecimal mask")));
+    assert!(
+        parse_mask_cpu("mask_cpu:xyz")
+            .err()
+            .is_some_and(|error| error.to_string().contains("hexadecimal mask"))
+    );
     Ok(())
 }
 
@@ -438,7 +510,10 @@ fn every_dialect_is_read_by_the_name_it_prints_and_says_something_of_every_machi
         }
     }
     let refused = "lsf".parse::<Dialect>().err().map(|error| error.to_string()).unwrap_or_default();
-    assert!(refused.contains("\"lsf\"") && refused.contains("srun, srun-map, gpu-bind, openmpi"), "{refused}");
+    assert!(
+        refused.contains("\"lsf\"") && refused.contains("srun, srun-map, gpu-bind, openmpi"),
+        "{refused}"
+    );
     Ok(())
 }
 
@@ -452,7 +527,8 @@ fn words_without_gpus_say_which_gpu_each_rank_is_meant_for() -> Outcome {
         let saying = say(&hgx, &places, dialect, &Situation::default());
         let told = saying.remarks.iter().any(|remark| remark.contains("are meant for GPUs 7,2,5"));
         // `gpu-bind` renumbers ranks in core order, and says so.
-        let in_words = ["CUDA_VISIBLE_DEVICES=7", "--gpu-bind="].iter().any(|words| saying.text.contains(words));
+        let in_words =
+            ["CUDA_VISIBLE_DEVICES=7", "--gpu-bind="].iter().any(|words| saying.text.contains(words));
         assert!(told != in_words, "{dialect}: {saying:?}");
     }
     Ok(())

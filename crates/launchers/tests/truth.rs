@@ -1,8 +1,11 @@
-//! Every prediction held against what real launchers did: the tables of `truth/`, made by `cargo xtask launch-truth`.
+//! Every prediction held against what real launchers did: the tables of `truth/`, made by `cargo xtask
+//! launch-truth`.
 //!
-//! A line is read as `check --launch` reads it. For each version of the table the readings that its version may mean count: where such a reading says where
-//! ranks are, that is where the launcher put them. A rank whose PUs are unknown, and a line that is refused or cannot be judged, is not wrong; how many
-//! of the lines that a version starts are judged is counted, and may not fall. A line that the launcher refused is not to be judged at all.
+//! A line is read as `check --launch` reads it. For each version of the table the readings that its version
+//! may mean count: where such a reading says where ranks are, that is where the launcher put them. A rank
+//! whose PUs are unknown, and a line that is refused or cannot be judged, is not wrong; how many of the lines
+//! that a version starts are judged is counted, and may not fall. A line that the launcher refused is not to
+//! be judged at all.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -68,9 +71,9 @@ fn rows(family: &str) -> Result<Vec<Row>, Box<dyn Error>> {
             for group in groups.split(" | ") {
                 let (label, outcome) = group.split_once(' ').ok_or("no outcome")?;
                 let is_meant = |version: &str| {
-                    label
-                        .split(',')
-                        .any(|part| part == "*" || part == version || version.starts_with(&format!("{part}.")))
+                    label.split(',').any(|part| {
+                        part == "*" || part == version || version.starts_with(&format!("{part}."))
+                    })
                 };
                 for version in versions.iter().filter(|version| is_meant(version)) {
                     truths.push(((*version).to_owned(), Truth::parse(outcome)?));
@@ -139,7 +142,9 @@ fn held(family: &str) -> Result<Held, Box<dyn Error>> {
             let count = counts.entry(version.clone()).or_default();
             count[1] += usize::from(!truth.is_refused);
             // Of a line for several nodes the first one's ranks are read, and the launcher had one node.
-            let Some(launched) = predicted.as_ref().ok().filter(|launched| launched.of.is_none()) else { continue };
+            let Some(launched) = predicted.as_ref().ok().filter(|launched| launched.of.is_none()) else {
+                continue;
+            };
             let meant = launched.readings.iter().filter(|reading| applies(reading, family, version));
             let mut is_judged = false;
             for reading in meant {
@@ -170,7 +175,10 @@ fn held(family: &str) -> Result<Held, Box<dyn Error>> {
 fn hold(family: &str, least: usize) -> Outcome {
     let Held { counts, wrong } = held(family)?;
     for (version, [judged, of]) in &counts {
-        eprintln!("{family} {version}: {judged} of {of} lines that it starts are judged ({} %)", judged * 100 / of);
+        eprintln!(
+            "{family} {version}: {judged} of {of} lines that it starts are judged ({} %)",
+            judged * 100 / of
+        );
     }
     if let Ok(path) = std::env::var("NUMABENCH_TRUTH_FAULTS") {
         std::fs::write(format!("{path}/{family}.txt"), wrong.join("\n"))?;

@@ -1,7 +1,9 @@
-//! What two ranks send each other to be measured: MPI's calls on addresses, which may be a device's, and nothing besides.
+//! What two ranks send each other to be measured: MPI's calls on addresses, which may be a device's, and
+//! nothing besides.
 //!
-//! Blocking calls block, as the program that is measured for would have it: who must not wait for one that is gone runs this in a process of
-//! its own. It uses MPI_COMM_WORLD, so that it mixes with no message of `launch`, and a communicator of each pair for what is collective.
+//! Blocking calls block, as the program that is measured for would have it: who must not wait for one that is
+//! gone runs this in a process of its own. It uses MPI_COMM_WORLD, so that it mixes with no message of
+//! `launch`, and a communicator of each pair for what is collective.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -9,11 +11,11 @@ use std::ffi::{c_int, c_void};
 use std::mem::ManuallyDrop;
 
 use mpi_sys::{
-    MPI_Allreduce, MPI_Alltoall, MPI_Bcast, MPI_Cancel, MPI_Comm, MPI_Comm_create_group, MPI_Comm_group, MPI_Get,
-    MPI_Group, MPI_Group_free, MPI_Group_incl, MPI_Irecv, MPI_Isend, MPI_Put, MPI_Recv, MPI_Request, MPI_Send,
-    MPI_Sendrecv, MPI_Waitall, MPI_Win, MPI_Win_create, MPI_Win_fence, MPI_Win_free, RSMPI_COMM_NULL, RSMPI_COMM_WORLD,
-    RSMPI_FLOAT, RSMPI_GROUP_NULL, RSMPI_INFO_NULL, RSMPI_STATUS_IGNORE, RSMPI_STATUSES_IGNORE, RSMPI_SUM,
-    RSMPI_UINT8_T, RSMPI_WIN_NULL,
+    MPI_Allreduce, MPI_Alltoall, MPI_Bcast, MPI_Cancel, MPI_Comm, MPI_Comm_create_group, MPI_Comm_group,
+    MPI_Get, MPI_Group, MPI_Group_free, MPI_Group_incl, MPI_Irecv, MPI_Isend, MPI_Put, MPI_Recv, MPI_Request,
+    MPI_Send, MPI_Sendrecv, MPI_Waitall, MPI_Win, MPI_Win_create, MPI_Win_fence, MPI_Win_free,
+    RSMPI_COMM_NULL, RSMPI_COMM_WORLD, RSMPI_FLOAT, RSMPI_GROUP_NULL, RSMPI_INFO_NULL, RSMPI_STATUS_IGNORE,
+    RSMPI_STATUSES_IGNORE, RSMPI_SUM, RSMPI_UINT8_T, RSMPI_WIN_NULL,
 };
 use plugin::PairOperation;
 
@@ -24,18 +26,21 @@ use crate::words::{Trouble, check};
 const TAG: c_int = 1;
 
 thread_local! {
-    // What was started; of the one thread that calls MPI. Never dropped: MPI may still know of it when the process ends.
+    // What was started; of the one thread that calls MPI. Never dropped: MPI may still know of it when the
+    // process ends.
     static STARTED: RefCell<ManuallyDrop<Vec<MPI_Request>>> = const { RefCell::new(ManuallyDrop::new(Vec::new())) };
     // Whether a call failed while others were under way: what comes next could meet what is left of them.
     static BROKEN: Cell<bool> = const { Cell::new(false) };
 }
 
-/// A call of nonblocking messages failed: those that are under way are cancelled where MPI can, and where some were, nothing more is sent.
+/// A call of nonblocking messages failed: those that are under way are cancelled where MPI can, and where
+/// some were, nothing more is sent.
 fn give_up(trouble: Trouble) -> Trouble {
     STARTED.with_borrow_mut(|started| {
         started.retain(|request| *request != no_request());
         for request in started.iter_mut() {
-            // SAFETY: a live request of ours. What it answers does not matter: the memory stays until the process ends.
+            // SAFETY: a live request of ours. What it answers does not matter: the memory stays until the
+            // process ends.
             let _ = unsafe { MPI_Cancel(request) };
         }
         BROKEN.set(BROKEN.get() || !started.is_empty());
@@ -71,7 +76,9 @@ pub(crate) unsafe fn send(to: u32, address: usize, bytes: usize) -> Result<(), T
 pub(crate) unsafe fn receive(from: u32, address: usize, bytes: usize) -> Result<(), Trouble> {
     let (from, count) = (number("MPI_Recv", from)?, count("MPI_Recv", bytes)?);
     // SAFETY: the caller's word; the rest are MPI's own constants.
-    let code = unsafe { MPI_Recv(at(address), count, RSMPI_UINT8_T, from, TAG, RSMPI_COMM_WORLD, RSMPI_STATUS_IGNORE) };
+    let code = unsafe {
+        MPI_Recv(at(address), count, RSMPI_UINT8_T, from, TAG, RSMPI_COMM_WORLD, RSMPI_STATUS_IGNORE)
+    };
     check("MPI_Recv", code)
 }
 
@@ -81,25 +88,30 @@ pub(crate) unsafe fn start_send(to: u32, address: usize, bytes: usize) -> Result
     let (to, count) = (number("MPI_Isend", to)?, count("MPI_Isend", bytes)?);
     let mut request = no_request();
     // SAFETY: the caller's word; the request is kept until it is complete.
-    let code = unsafe { MPI_Isend(at(address), count, RSMPI_UINT8_T, to, TAG, RSMPI_COMM_WORLD, &raw mut request) };
+    let code =
+        unsafe { MPI_Isend(at(address), count, RSMPI_UINT8_T, to, TAG, RSMPI_COMM_WORLD, &raw mut request) };
     check("MPI_Isend", code).map_err(give_up)?;
     STARTED.with_borrow_mut(|started| started.push(request));
     Ok(())
 }
 
 /// # Safety
-/// MPI is started, and there is room for so many bytes at the address; nobody looks at them before `wait_all`.
+/// MPI is started, and there is room for so many bytes at the address; nobody looks at them before
+/// `wait_all`.
 pub(crate) unsafe fn start_receive(from: u32, address: usize, bytes: usize) -> Result<(), Trouble> {
     let (from, count) = (number("MPI_Irecv", from)?, count("MPI_Irecv", bytes)?);
     let mut request = no_request();
     // SAFETY: the caller's word; the request is kept until it is complete.
-    let code = unsafe { MPI_Irecv(at(address), count, RSMPI_UINT8_T, from, TAG, RSMPI_COMM_WORLD, &raw mut request) };
+    let code = unsafe {
+        MPI_Irecv(at(address), count, RSMPI_UINT8_T, from, TAG, RSMPI_COMM_WORLD, &raw mut request)
+    };
     check("MPI_Irecv", code).map_err(give_up)?;
     STARTED.with_borrow_mut(|started| started.push(request));
     Ok(())
 }
 
-/// Waits for all that was started. Of what MPI does not say that it has ended (MPI_ERR_IN_STATUS with some pending) it keeps the requests.
+/// Waits for all that was started. Of what MPI does not say that it has ended (MPI_ERR_IN_STATUS with some
+/// pending) it keeps the requests.
 pub(crate) fn wait_all() -> Result<(), Trouble> {
     if BROKEN.get() {
         return Err(Trouble::new(
@@ -109,7 +121,8 @@ pub(crate) fn wait_all() -> Result<(), Trouble> {
     }
     let waited = STARTED.with_borrow_mut(|started| {
         let number = count("MPI_Waitall", started.len())?;
-        // SAFETY: so many requests of ours; MPI writes null requests over those that have ended, and no status.
+        // SAFETY: so many requests of ours; MPI writes null requests over those that have ended, and no
+        // status.
         let code = unsafe { MPI_Waitall(number, started.as_mut_ptr(), RSMPI_STATUSES_IGNORE) };
         check("MPI_Waitall", code)?;
         started.clear();
@@ -142,14 +155,16 @@ impl Pairs {
         bytes: usize,
     ) -> Result<(), Trouble> {
         let operation = PairOperation::ALL.into_iter().find(|known| *known as u32 == operation);
-        let operation = operation.ok_or_else(|| Trouble::new("the MPI plug-in", "there is no such operation"))?;
+        let operation =
+            operation.ok_or_else(|| Trouble::new("the MPI plug-in", "there is no such operation"))?;
         let pair = self.pair(with)?;
         let is_lower = self.rank < with;
         let other = c_int::from(is_lower);
         let (out, into) = (at(out), at(into));
         // SAFETY: reading a constant of the MPI library.
         let byte = unsafe { RSMPI_UINT8_T };
-        // What is given to MPI in each of these: the caller's memory, a communicator of the pair, and MPI's own constants.
+        // What is given to MPI in each of these: the caller's memory, a communicator of the pair, and MPI's
+        // own constants.
         match operation {
             PairOperation::Sendrecv => {
                 let (count, tag) = (count("MPI_Sendrecv", bytes)?, TAG);
@@ -227,7 +242,8 @@ struct Window(MPI_Win);
 impl Window {
     /// Collective over the pair.
     fn over(address: *mut c_void, bytes: usize, pair: MPI_Comm) -> Result<Self, Trouble> {
-        let size = isize::try_from(bytes).map_err(|_| Trouble::new("MPI_Win_create", "more bytes than can be"))?;
+        let size =
+            isize::try_from(bytes).map_err(|_| Trouble::new("MPI_Win_create", "more bytes than can be"))?;
         // SAFETY: reading constants of the MPI library.
         let (mut window, no_info) = unsafe { (RSMPI_WIN_NULL, RSMPI_INFO_NULL) };
         let size = size as mpi_sys::MPI_Aint;

@@ -1,11 +1,12 @@
 //! This process in its launch: starting, its place, messages, and leaving.
 //!
-//! The node is what MPI_COMM_TYPE_SHARED says, as for programs that pick their GPU by it; nodes that are one machine under two names are one (`ranks::machine`).
-//! Nodes are numbered by their lowest rank.
+//! The node is what MPI_COMM_TYPE_SHARED says, as for programs that pick their GPU by it; nodes that are one
+//! machine under two names are one (`ranks::machine`). Nodes are numbered by their lowest rank.
 //!
-//! What waits for all processes waits napping: an MPI's own waiting keeps its processor busy, which on a node with many more ranks than PUs is the time of those
-//! that have not come yet. MPI_Init, MPI_Comm_split_type and MPI_Finalize have no such form.
-//! Messages have a communicator of their own, so that nothing MPI sends for itself mixes with them.
+//! What waits for all processes waits napping: an MPI's own waiting keeps its processor busy, which on a node
+//! with many more ranks than PUs is the time of those that have not come yet. MPI_Init, MPI_Comm_split_type
+//! and MPI_Finalize have no such form. Messages have a communicator of their own, so that nothing MPI sends
+//! for itself mixes with them.
 
 use std::ffi::c_int;
 use std::ptr;
@@ -17,7 +18,8 @@ use mpi_sys::{
     MPI_Comm_set_errhandler, MPI_Comm_size, MPI_Comm_split_type, MPI_Finalize, MPI_Group, MPI_Group_free,
     MPI_Group_translate_ranks, MPI_Iallgather, MPI_Ibarrier, MPI_Init_thread, MPI_Request, RSMPI_COMM_NULL,
     RSMPI_COMM_TYPE_SHARED, RSMPI_COMM_WORLD, RSMPI_ERRORS_RETURN, RSMPI_GROUP_NULL, RSMPI_INFO_NULL,
-    RSMPI_THREAD_FUNNELED, RSMPI_THREAD_MULTIPLE, RSMPI_THREAD_SERIALIZED, RSMPI_THREAD_SINGLE, RSMPI_UINT64_T,
+    RSMPI_THREAD_FUNNELED, RSMPI_THREAD_MULTIPLE, RSMPI_THREAD_SERIALIZED, RSMPI_THREAD_SINGLE,
+    RSMPI_UINT64_T,
 };
 use plugin::RawPlace;
 use ranks::{Naps, machine};
@@ -44,15 +46,18 @@ impl Launch {
     /// Collective: MPI_Init_thread and what tells this process its place.
     pub fn start(wanted: u32) -> Result<Self, Trouble> {
         let mut level = 0;
-        // SAFETY: null arguments are allowed since MPI-2, and there is a level to write to. The caller starts MPI once.
-        let code = unsafe { MPI_Init_thread(ptr::null_mut(), ptr::null_mut(), level_of(wanted), &raw mut level) };
+        // SAFETY: null arguments are allowed since MPI-2, and there is a level to write to. The caller starts
+        // MPI once.
+        let code =
+            unsafe { MPI_Init_thread(ptr::null_mut(), ptr::null_mut(), level_of(wanted), &raw mut level) };
         if code != mpi_sys::MPI_SUCCESS as c_int {
             // MPI before 4.0 ends a process that asks for an error's words without having been started.
             return Err(Trouble::new("MPI_Init_thread", format!("error code {code}")));
         }
         // SAFETY: reading constants of the MPI library.
         let (world, errors_return) = unsafe { (RSMPI_COMM_WORLD, RSMPI_ERRORS_RETURN) };
-        // SAFETY: both handles are MPI's own. Communicators made from this one inherit it (MPI-3.1, section 8.3).
+        // SAFETY: both handles are MPI's own. Communicators made from this one inherit it (MPI-3.1, section
+        // 8.3).
         check("MPI_Comm_set_errhandler", unsafe { MPI_Comm_set_errhandler(world, errors_return) })?;
 
         let comm = duplicate(world)?;
@@ -71,7 +76,8 @@ impl Launch {
     }
 
     pub fn post(&mut self, to: u32, bytes: &[u8]) -> Result<(), Trouble> {
-        let to = c_int::try_from(to).map_err(|_| Trouble::new("MPI_Isend", format!("there is no rank {to}")))?;
+        let to =
+            c_int::try_from(to).map_err(|_| Trouble::new("MPI_Isend", format!("there is no rank {to}")))?;
         self.outbox.send(self.comm, to, bytes)
     }
 
@@ -99,11 +105,12 @@ impl Launch {
         let _ = unsafe { MPI_Abort(RSMPI_COMM_WORLD, code) };
     }
 
-    /// Collective: until everybody's messages have been received and everybody is here, go on receiving; then MPI_Finalize, which by itself would
-    /// wait without end for one who is gone.
+    /// Collective: until everybody's messages have been received and everybody is here, go on receiving; then
+    /// MPI_Finalize, which by itself would wait without end for one who is gone.
     pub fn leave(&mut self) -> Result<(), Trouble> {
-        let late =
-            |what: String| Trouble::new("MPI_Finalize", format!("was not called: {what} after {LEAVE_WITHIN:?}"));
+        let late = |what: String| {
+            Trouble::new("MPI_Finalize", format!("was not called: {what} after {LEAVE_WITHIN:?}"))
+        };
         let deadline = Instant::now() + LEAVE_WITHIN;
         let naps = Naps::among(self.place.node_size as usize);
         while self.outbox.len() > 0 {
@@ -114,7 +121,8 @@ impl Launch {
             thread::sleep(naps.next());
         }
         let mut request = no_request();
-        // SAFETY: a communicator of ours, and a request to write to that lives until it is complete or the process ends.
+        // SAFETY: a communicator of ours, and a request to write to that lives until it is complete or the
+        // process ends.
         check("MPI_Ibarrier", unsafe { MPI_Ibarrier(self.comm, &raw mut request) })?;
         while !is_complete(&mut request)? {
             if Instant::now() > deadline {
@@ -123,10 +131,12 @@ impl Launch {
             self.progress()?;
             thread::sleep(naps.next());
         }
-        // Side by side, and not a nap apart: over UCX a rank that comes later waits in MPICH's MPI_Finalize for one that has gone on without it.
-        // SAFETY: a communicator of ours, on which nothing else is under way.
+        // Side by side, and not a nap apart: over UCX a rank that comes later waits in MPICH's MPI_Finalize
+        // for one that has gone on without it. SAFETY: a communicator of ours, on which nothing else is under
+        // way.
         check("MPI_Barrier", unsafe { MPI_Barrier(self.comm) })?;
-        // SAFETY: nothing is under way any more, and nobody calls MPI after this: a second `leave` fails in it with an error.
+        // SAFETY: nothing is under way any more, and nobody calls MPI after this: a second `leave` fails in
+        // it with an error.
         check("MPI_Finalize", unsafe { MPI_Finalize() })
     }
 
@@ -141,19 +151,22 @@ fn duplicate(world: MPI_Comm) -> Result<MPI_Comm, Trouble> {
     let (_, size) = rank_and_size(world)?;
     let mut comm = null_comm();
     let mut request = no_request();
-    // SAFETY: MPI is started; a handle and a request to write to, which stay where they are until the request is complete.
+    // SAFETY: MPI is started; a handle and a request to write to, which stay where they are until the request
+    // is complete.
     check("MPI_Comm_idup", unsafe { MPI_Comm_idup(world, &raw mut comm, &raw mut request) })?;
     complete(&mut request, count(size))?;
     Ok(comm)
 }
 
-/// Collective: this process's place, without the thread level. Each process says which is the first of its MPI node, and its machine; what nodes there are
-/// follows from all of these alike.
+/// Collective: this process's place, without the thread level. Each process says which is the first of its
+/// MPI node, and its machine; what nodes there are follows from all of these alike.
 fn find_place(comm: MPI_Comm) -> Result<RawPlace, Trouble> {
     let (rank, size) = rank_and_size(comm)?;
     let mut shared = null_comm();
-    // SAFETY: a communicator of ours, and a handle to write to. The key orders a node's processes as in the launch.
-    let code = unsafe { MPI_Comm_split_type(comm, RSMPI_COMM_TYPE_SHARED, rank, RSMPI_INFO_NULL, &raw mut shared) };
+    // SAFETY: a communicator of ours, and a handle to write to. The key orders a node's processes as in the
+    // launch.
+    let code =
+        unsafe { MPI_Comm_split_type(comm, RSMPI_COMM_TYPE_SHARED, rank, RSMPI_INFO_NULL, &raw mut shared) };
     check("MPI_Comm_split_type", code)?;
     let mine = [first_of(shared, comm)?.into(), machine::key()];
     free(shared)?;
@@ -200,8 +213,10 @@ fn everybodys(mine: [u64; 2], comm: MPI_Comm, size: usize) -> Result<Vec<[u64; 2
     let (mine, mut all) = (Box::new(mine), vec![[0_u64; 2]; size]);
     let (from, to) = ((&raw const *mine).cast(), all.as_mut_ptr().cast());
     let mut request = no_request();
-    // SAFETY: two integers to read from, room for two of each member, and a communicator of ours. Both stay where they are until the request is complete.
-    let code = unsafe { MPI_Iallgather(from, 2, RSMPI_UINT64_T, to, 2, RSMPI_UINT64_T, comm, &raw mut request) };
+    // SAFETY: two integers to read from, room for two of each member, and a communicator of ours. Both stay
+    // where they are until the request is complete.
+    let code =
+        unsafe { MPI_Iallgather(from, 2, RSMPI_UINT64_T, to, 2, RSMPI_UINT64_T, comm, &raw mut request) };
     let ended = check("MPI_Iallgather", code).and_then(|()| complete(&mut request, size));
     if let Err(trouble) = ended {
         std::mem::forget((mine, all));

@@ -1,11 +1,11 @@
 //! The MPI plug-in: messages between the processes of a launch, behind the C interface of `plugin::abi`.
 //!
-//! It is a library that is linked with the site's MPI and opened by numabench at run time, so that one binary runs without MPI and under any. It
-//! calls MPI's C functions through rsmpi's raw layer: errors come back as values, and nothing here waits for another process, except in
-//! starting and leaving, as MPI itself does.
+//! It is a library that is linked with the site's MPI and opened by numabench at run time, so that one binary
+//! runs without MPI and under any. It calls MPI's C functions through rsmpi's raw layer: errors come back as
+//! values, and nothing here waits for another process, except in starting and leaving, as MPI itself does.
 //!
-//! This file is the exported table. Each function catches panics, which must not cross the interface, and finds the launch
-//! in its own thread: the one thread that MPI is called from.
+//! This file is the exported table. Each function catches panics, which must not cross the interface, and
+//! finds the launch in its own thread: the one thread that MPI is called from.
 
 mod exchange;
 mod launch;
@@ -76,7 +76,8 @@ fn launched<T>(act: impl FnOnce(&mut Launch) -> Result<T, Trouble>) -> Result<T,
 /// # Safety
 /// `buffer` is valid for writes of `capacity` bytes.
 unsafe fn give(text: &str, buffer: *mut u8, capacity: usize) -> usize {
-    // SAFETY: the text is at least as long as what is copied, the buffer too as the caller promises, and they are apart.
+    // SAFETY: the text is at least as long as what is copied, the buffer too as the caller promises, and they
+    // are apart.
     unsafe { buffer.copy_from_nonoverlapping(text.as_ptr(), text.len().min(capacity)) };
     text.len()
 }
@@ -109,7 +110,8 @@ unsafe extern "C" fn start(place: *mut RawPlace) -> c_int {
 
 unsafe extern "C" fn post(to: u32, bytes: *const u8, length: usize) -> c_int {
     guarded(|| {
-        // SAFETY: the interface asks for `length` readable bytes. (A pointer to none is not null: Rust's slices have no null.)
+        // SAFETY: the interface asks for `length` readable bytes. (A pointer to none is not null: Rust's
+        // slices have no null.)
         let bytes = unsafe { slice::from_raw_parts(bytes, length) };
         launched(|launch| launch.post(to, bytes))?;
         Ok(DONE)
@@ -166,7 +168,8 @@ fn return_code(result: Result<(), Trouble>) -> c_int {
     }
 }
 
-// What is measured calls MPI at once: no launch is looked up and no panic caught, of which there is none to be had (`exchange`).
+// What is measured calls MPI at once: no launch is looked up and no panic caught, of which there is none to
+// be had (`exchange`).
 
 unsafe extern "C" fn send(to: u32, address: usize, bytes: usize) -> c_int {
     // SAFETY: the interface asks for so many bytes at the address.

@@ -1,16 +1,17 @@
 //! Messages by which processes agree, on their way out and in.
 //!
-//! One that goes out is kept until MPI has done with it. One that comes in is received in pieces: its envelope first, which says how long it is, and then its bytes, which for a long
-//! one means asking the sender. That must not be waited for, since the sender may die in between; so each message has a receive of its own under way, and
-//! one that never ends holds up only what the same sender sent after it.
+//! One that goes out is kept until MPI has done with it. One that comes in is received in pieces: its
+//! envelope first, which says how long it is, and then its bytes, which for a long one means asking the
+//! sender. That must not be waited for, since the sender may die in between; so each message has a receive of
+//! its own under way, and one that never ends holds up only what the same sender sent after it.
 
 use std::collections::VecDeque;
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
 
 use mpi_sys::{
-    MPI_Comm, MPI_Get_count, MPI_Improbe, MPI_Imrecv, MPI_Isend, MPI_Request, MPI_Status, MPI_Test, RSMPI_ANY_SOURCE,
-    RSMPI_MESSAGE_NULL, RSMPI_REQUEST_NULL, RSMPI_STATUS_IGNORE, RSMPI_UINT8_T,
+    MPI_Comm, MPI_Get_count, MPI_Improbe, MPI_Imrecv, MPI_Isend, MPI_Request, MPI_Status, MPI_Test,
+    RSMPI_ANY_SOURCE, RSMPI_MESSAGE_NULL, RSMPI_REQUEST_NULL, RSMPI_STATUS_IGNORE, RSMPI_UINT8_T,
 };
 
 use crate::words::{Trouble, check};
@@ -42,14 +43,18 @@ impl Outbox {
         })?;
         let bytes = bytes.to_vec();
         let mut request = no_request();
-        // SAFETY: the bytes stay where they are, unchanged, until the request is complete: `waiting` owns them, and is never dropped.
-        let code = unsafe { MPI_Isend(bytes.as_ptr().cast(), count, RSMPI_UINT8_T, to, TAG, comm, &raw mut request) };
+        // SAFETY: the bytes stay where they are, unchanged, until the request is complete: `waiting` owns
+        // them, and is never dropped.
+        let code = unsafe {
+            MPI_Isend(bytes.as_ptr().cast(), count, RSMPI_UINT8_T, to, TAG, comm, &raw mut request)
+        };
         if let Err(trouble) = check("MPI_Isend", code) {
             std::mem::forget(bytes);
             return Err(trouble);
         }
         let mut outgoing = Outgoing { request, _bytes: bytes };
-        // Short messages are gone at once; only what is not is looked at again. One of which MPI does not say is one that it may still read.
+        // Short messages are gone at once; only what is not is looked at again. One of which MPI does not say
+        // is one that it may still read.
         let complete = is_complete(&mut outgoing.request);
         if !matches!(complete, Ok(true)) {
             self.waiting.push(outgoing);
@@ -138,8 +143,9 @@ fn receive(comm: MPI_Comm) -> Result<Option<Incoming>, Trouble> {
     let mut message = unsafe { RSMPI_MESSAGE_NULL };
     let mut status = MaybeUninit::<MPI_Status>::zeroed();
     // SAFETY: three places to write to, and a communicator of ours.
-    let code =
-        unsafe { MPI_Improbe(RSMPI_ANY_SOURCE, TAG, comm, &raw mut flag, &raw mut message, status.as_mut_ptr()) };
+    let code = unsafe {
+        MPI_Improbe(RSMPI_ANY_SOURCE, TAG, comm, &raw mut flag, &raw mut message, status.as_mut_ptr())
+    };
     check("MPI_Improbe", code)?;
     if flag == 0 {
         return Ok(None);
@@ -153,10 +159,11 @@ fn receive(comm: MPI_Comm) -> Result<Option<Incoming>, Trouble> {
 
     let mut bytes = vec![0_u8; usize::try_from(count).unwrap_or(0)];
     let mut request = no_request();
-    // SAFETY: `count` bytes to write to, which stay where they are until the request is complete: the inbox owns them, hands out only what has
-    // arrived, and is never dropped.
-    let code =
-        unsafe { MPI_Imrecv(bytes.as_mut_ptr().cast(), count, RSMPI_UINT8_T, &raw mut message, &raw mut request) };
+    // SAFETY: `count` bytes to write to, which stay where they are until the request is complete: the inbox
+    // owns them, hands out only what has arrived, and is never dropped.
+    let code = unsafe {
+        MPI_Imrecv(bytes.as_mut_ptr().cast(), count, RSMPI_UINT8_T, &raw mut message, &raw mut request)
+    };
     if let Err(trouble) = check("MPI_Imrecv", code) {
         std::mem::forget(bytes);
         return Err(trouble);

@@ -1,15 +1,17 @@
-//! What MPI says: its result codes as errors with the call's name and its own words, its version, and what it says of its own support of GPUs.
+//! What MPI says: its result codes as errors with the call's name and its own words, its version, and what it
+//! says of its own support of GPUs.
 //!
-//! Of the last none is proof: Open MPI's query compares a component's name, and UCX may copy device memory under an Open MPI that says 0.
-//! The queries are extensions that not every library has, so they are looked for by name. MPICH before 4 ends the process in
-//! MPIX_Query_cuda_support where it was built without GPUs, so its own newer query is asked first, and alone where it is there.
+//! Of the last none is proof: Open MPI's query compares a component's name, and UCX may copy device memory
+//! under an Open MPI that says 0. The queries are extensions that not every library has, so they are looked
+//! for by name. MPICH before 4 ends the process in MPIX_Query_cuda_support where it was built without GPUs,
+//! so its own newer query is asked first, and alone where it is there.
 
 use std::ffi::{CStr, c_char, c_int};
 use std::fmt;
 
 use mpi_sys::{
-    MPI_Comm_get_info, MPI_Error_string, MPI_Get_library_version, MPI_Info_free, MPI_Info_get, RSMPI_COMM_WORLD,
-    RSMPI_INFO_NULL,
+    MPI_Comm_get_info, MPI_Error_string, MPI_Get_library_version, MPI_Info_free, MPI_Info_get,
+    RSMPI_COMM_WORLD, RSMPI_INFO_NULL,
 };
 
 /// A call that failed. Its text is two lines: the call, and what it said.
@@ -31,12 +33,14 @@ impl fmt::Display for Trouble {
     }
 }
 
-/// Turns a call's result into an error. The communicators here return errors; MPI's own default is to end the process.
+/// Turns a call's result into an error. The communicators here return errors; MPI's own default is to end the
+/// process.
 pub(crate) fn check(call: &'static str, code: c_int) -> Result<(), Trouble> {
     if code == mpi_sys::MPI_SUCCESS as c_int {
         return Ok(());
     }
-    // SAFETY: MPI_Error_string writes at most MPI_MAX_ERROR_STRING characters and the length, of any code; an unknown one is an error.
+    // SAFETY: MPI_Error_string writes at most MPI_MAX_ERROR_STRING characters and the length, of any code; an
+    // unknown one is an error.
     let text = string::<{ mpi_sys::MPI_MAX_ERROR_STRING as usize }>(|text, length| unsafe {
         MPI_Error_string(code, text, length)
     });
@@ -45,7 +49,8 @@ pub(crate) fn check(call: &'static str, code: c_int) -> Result<(), Trouble> {
 
 /// MPI's own description of itself. MPI-3.1 (section 8.1.1) lets it be asked before MPI_Init.
 pub(crate) fn library_version() -> String {
-    // SAFETY: MPI_Get_library_version writes at most MPI_MAX_LIBRARY_VERSION_STRING characters and the length.
+    // SAFETY: MPI_Get_library_version writes at most MPI_MAX_LIBRARY_VERSION_STRING characters and the
+    // length.
     string::<{ mpi_sys::MPI_MAX_LIBRARY_VERSION_STRING as usize }>(|text, length| unsafe {
         MPI_Get_library_version(text, length)
     })

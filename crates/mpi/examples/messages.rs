@@ -1,7 +1,8 @@
-//! Messages without the command line: how long one takes between two ranks of a launch, from host memory to host memory.
+//! Messages without the command line: how long one takes between two ranks of a launch, from host memory to
+//! host memory.
 //!
-//! `mpirun -n 2 target/release/examples/messages` prints one line a size: the median of its proven blocks. Each rank starts this program again, as the session that its
-//! supervisor may lose.
+//! `mpirun -n 2 target/release/examples/messages` prints one line a size: the median of its proven blocks.
+//! Each rank starts this program again, as the session that its supervisor may lose.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example prints what it found")]
 

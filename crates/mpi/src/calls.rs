@@ -1,7 +1,9 @@
-//! MPI's calls on the memory of an end: every address that MPI is given is made here, of a part that lies in it.
+//! MPI's calls on the memory of an end: every address that MPI is given is made here, of a part that lies in
+//! it.
 //!
-//! The memory stays until MPI is left, so that what a failure leaves under way meets nothing else. Nobody writes what is sent, or looks at what is received, before the call is over
-//! or all that was started was waited for: an end is one thread, and its copies are queued behind.
+//! The memory stays until MPI is left, so that what a failure leaves under way meets nothing else. Nobody
+//! writes what is sent, or looks at what is received, before the call is over or all that was started was
+//! waited for: an end is one thread, and its copies are queued behind.
 
 use ranks::{Exchange, PairOperation};
 
@@ -33,7 +35,11 @@ impl Halves {
 
     /// The address of a part of the first half.
     fn out(self, at: usize, bytes: usize) -> usize {
-        assert!(at.checked_add(bytes).is_some_and(|end| end <= self.half), "{bytes} bytes at {at} of {}", self.half);
+        assert!(
+            at.checked_add(bytes).is_some_and(|end| end <= self.half),
+            "{bytes} bytes at {at} of {}",
+            self.half
+        );
         self.start + at
     }
 
@@ -91,7 +97,12 @@ impl<'m> Calls<'m> {
     }
 
     /// An operation from the first half to the second.
-    pub(crate) fn operate(&self, operation: PairOperation, halves: Halves, bytes: usize) -> Result<(), ExchangeFault> {
+    pub(crate) fn operate(
+        &self,
+        operation: PairOperation,
+        halves: Halves,
+        bytes: usize,
+    ) -> Result<(), ExchangeFault> {
         let (out, into) = (halves.out(0, bytes), halves.into(0, bytes));
         // SAFETY: as above; the halves are apart.
         Ok(unsafe { self.mpi.operate(operation, self.with, out, into, bytes) }?)

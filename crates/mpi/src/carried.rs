@@ -1,8 +1,10 @@
-//! Which network adapters carried two ranks' messages: what each adapter of a host counted while nothing was sent and while known bytes were, by turns.
+//! Which network adapters carried two ranks' messages: what each adapter of a host counted while nothing was
+//! sent and while known bytes were, by turns.
 //!
-//! The pair is alone: no other rank of the launch sends meanwhile. What others send over the same adapters goes on, so what was counted in a window of messages is lessened by what
-//! the windows at rest before and after it counted in as long a time, and many windows say how well the rest is known. Left out: which adapter is near (`host_adapters`), and what the
-//! windows come to (the document's).
+//! The pair is alone: no other rank of the launch sends meanwhile. What others send over the same adapters
+//! goes on, so what was counted in a window of messages is lessened by what the windows at rest before and
+//! after it counted in as long a time, and many windows say how well the rest is known. Left out: which
+//! adapter is near (`host_adapters`), and what the windows come to (the document's).
 //!
 //! Nor is it told which switches messages passed, and which port of a PCI function sent them.
 
@@ -17,8 +19,8 @@ use crate::endpoint::{MessageEnd, warm_rounds};
 use crate::fault::ExchangeFault;
 use crate::host_adapters::HostAdapters;
 
-/// What one adapter counted for each byte of messages, window by window: 1.0 is as much as the rank sent. Empty where nothing can be said: its counters
-/// cannot be read, or no message goes that way.
+/// What one adapter counted for each byte of messages, window by window: 1.0 is as much as the rank sent.
+/// Empty where nothing can be said: its counters cannot be read, or no message goes that way.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PerByte {
     /// Sent.
@@ -84,7 +86,8 @@ pub(crate) fn carry(
 
 /// Bytes that a rank sends and receives in a window.
 fn bytes(case: MessageCase, rounds: u32, is_lower: bool) -> [f64; 2] {
-    let each_way = f64::from(rounds + warm_rounds(rounds)) * case.messages_a_round() as f64 * case.bytes as f64;
+    let each_way =
+        f64::from(rounds + warm_rounds(rounds)) * case.messages_a_round() as f64 * case.bytes as f64;
     match (case.pattern, is_lower) {
         (MessagePattern::PingPong | MessagePattern::BothWays, _) => [each_way; 2],
         (MessagePattern::OneWay, true) => [each_way, 0.0],
@@ -166,13 +169,19 @@ mod tests {
         for hz in [100, 250, 300, 1000] {
             for lifespan in [1, 4, 10, 25, 100].map(Duration::from_millis) {
                 let found = of_cached_counters(lifespan, hz, window(lifespan));
-                assert!(found.iter().all(|share| (share - 1.0).abs() < 1e-9), "{lifespan:?} at {hz} Hz: {found:?}");
+                assert!(
+                    found.iter().all(|share| (share - 1.0).abs() < 1e-9),
+                    "{lifespan:?} at {hz} Hz: {found:?}"
+                );
             }
             // The windows of counters that are always new are too short for EFA's.
             let found = of_cached_counters(Duration::from_millis(10), hz, WINDOW);
             inverted += usize::from(found.iter().any(|share| (share - 1.0).abs() > 0.5));
         }
-        assert!(inverted > 0, "short windows show wrong shares by no clock: the counters made up here are always new");
+        assert!(
+            inverted > 0,
+            "short windows show wrong shares by no clock: the counters made up here are always new"
+        );
     }
 
     #[test]

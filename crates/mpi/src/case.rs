@@ -108,7 +108,9 @@ const WINDOW_BYTES: usize = 256 << 20;
 pub fn window(pattern: MessagePattern, bytes: usize) -> usize {
     match pattern {
         MessagePattern::PingPong => 1,
-        MessagePattern::OneWay | MessagePattern::BothWays => (WINDOW_BYTES / bytes.max(1)).clamp(2, MOST_IN_WINDOW),
+        MessagePattern::OneWay | MessagePattern::BothWays => {
+            (WINDOW_BYTES / bytes.max(1)).clamp(2, MOST_IN_WINDOW)
+        }
     }
 }
 
@@ -118,7 +120,8 @@ impl MessageCase {
         window(self.pattern, self.bytes)
     }
 
-    /// What the time of a round is divided by, so that it is the time of a message: those that go one after the other.
+    /// What the time of a round is divided by, so that it is the time of a message: those that go one after
+    /// the other.
     pub fn turns_a_round(self) -> f64 {
         match (self.path.is_message(), self.pattern) {
             (true, MessagePattern::PingPong) => 2.0,
@@ -144,11 +147,16 @@ pub fn cases(paths: &[MessagePath], patterns: &[MessagePattern], sizes: &[usize]
             if *pattern != MessagePattern::PingPong && !windowed {
                 continue;
             }
-            cases.extend(sizes.iter().map(|bytes| MessageCase { path: *path, pattern: *pattern, bytes: *bytes }));
+            cases.extend(sizes.iter().map(|bytes| MessageCase {
+                path: *path,
+                pattern: *pattern,
+                bytes: *bytes,
+            }));
         }
         // A bound is asked for whatever the pattern.
         if !path.is_message() && !patterns.contains(&MessagePattern::PingPong) {
-            let of_size = |bytes: &usize| MessageCase { path: *path, pattern: MessagePattern::PingPong, bytes: *bytes };
+            let of_size =
+                |bytes: &usize| MessageCase { path: *path, pattern: MessagePattern::PingPong, bytes: *bytes };
             cases.extend(sizes.iter().map(of_size));
         }
     }
@@ -172,15 +180,19 @@ mod tests {
 
     #[test]
     fn a_window_is_osus_until_its_messages_are_large_and_never_less_than_two() {
-        let windows = [1, 4 << 20, 8 << 20, 64 << 20, 1 << 30].map(|bytes| window(MessagePattern::OneWay, bytes));
+        let windows =
+            [1, 4 << 20, 8 << 20, 64 << 20, 1 << 30].map(|bytes| window(MessagePattern::OneWay, bytes));
         assert_eq!(windows, [64, 64, 32, 4, 2]);
         assert_eq!(window(MessagePattern::PingPong, 8), 1);
     }
 
     #[test]
     fn only_what_mpi_moves_itself_has_windows_and_a_bound_is_there_for_any_pattern() {
-        let made =
-            cases(&[MessagePath::Host, MessagePath::Staged, MessagePath::ToHost], &[MessagePattern::OneWay], &[8]);
+        let made = cases(
+            &[MessagePath::Host, MessagePath::Staged, MessagePath::ToHost],
+            &[MessagePattern::OneWay],
+            &[8],
+        );
         let named: Vec<_> = made.iter().map(|case| (case.path, case.pattern)).collect();
         assert_eq!(
             named,

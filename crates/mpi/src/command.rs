@@ -1,4 +1,5 @@
-//! What the leader tells a rank to do, and what it answers. They go over MPI as messages of the launch, between what is timed.
+//! What the leader tells a rank to do, and what it answers. They go over MPI as messages of the launch,
+//! between what is timed.
 
 use std::time::Duration;
 
@@ -25,9 +26,11 @@ pub(crate) enum MessageOrder {
     Check { with: usize, path: MessagePath, bytes: usize, key: u64 },
     /// An operation on device memory.
     Attempt { with: usize, operation: DeviceOperation, bytes: usize, key: u64 },
-    /// So many messages of device memory from the lower one to the higher one, with the links' counters read before and after.
+    /// So many messages of device memory from the lower one to the higher one, with the links' counters read
+    /// before and after.
     Count { with: usize, bytes: usize, messages: u32 },
-    /// So many rounds of a case, again and again, with rests between them and the counters of this host's network adapters read at each end.
+    /// So many rounds of a case, again and again, with rests between them and the counters of this host's
+    /// network adapters read at each end.
     Carry { with: usize, case: MessageCase, rounds: u32, window: Duration },
     /// Nothing, for others are measured.
     Stay,
@@ -81,7 +84,10 @@ pub(crate) const SILENT: &str = "it did not answer, because the other rank's cal
 pub(crate) fn outcome(answers: &[MessageAnswer; 2]) -> AttemptOutcome {
     let failed = |answer: &&MessageAnswer| matches!(answer, MessageAnswer::Failed(_));
     // The first one is MPI's own word where only the other one did not answer.
-    let word = answers.iter().filter(failed).min_by_key(|answer| **answer == MessageAnswer::Failed(SILENT.to_owned()));
+    let word = answers
+        .iter()
+        .filter(failed)
+        .min_by_key(|answer| **answer == MessageAnswer::Failed(SILENT.to_owned()));
     if let Some(MessageAnswer::Failed(why)) = word {
         return AttemptOutcome::Error(why.clone());
     }
@@ -109,9 +115,11 @@ mod tests {
     fn an_error_in_mpis_own_words_is_worth_more_than_a_rank_that_did_not_answer() {
         let said = || MessageAnswer::Failed("MPI_Put failed: MPI_ERR_WIN".to_owned());
         let silent = || MessageAnswer::Failed(SILENT.to_owned());
-        for answers in
-            [[said(), silent()], [silent(), said()], [said(), MessageAnswer::Checked(8, Some(WrongBytes::Zeros))]]
-        {
+        for answers in [
+            [said(), silent()],
+            [silent(), said()],
+            [said(), MessageAnswer::Checked(8, Some(WrongBytes::Zeros))],
+        ] {
             assert_eq!(outcome(&answers), AttemptOutcome::Error("MPI_Put failed: MPI_ERR_WIN".to_owned()));
         }
     }

@@ -1,5 +1,5 @@
-//! What MPI is given a device's addresses for, one operation at a time: known bytes in, all of what arrives compared. MPI may end the process in any of them, so who
-//! runs this is watched from outside.
+//! What MPI is given a device's addresses for, one operation at a time: known bytes in, all of what arrives
+//! compared. MPI may end the process in any of them, so who runs this is watched from outside.
 
 use device::{BytePattern as Bytes, Mismatch};
 
@@ -55,7 +55,8 @@ impl MessageEnd<'_> {
         match operation {
             DeviceOperation::Send => self.there_and_back(bytes, halves)?,
             DeviceOperation::Isend => {
-                // The send first: one that is refused leaves no receive behind that a later message would meet.
+                // The send first: one that is refused leaves no receive behind that a later message would
+                // meet.
                 self.calls.start_send_at(halves, 0, bytes)?;
                 self.calls.start_receive(halves, bytes)?;
                 self.calls.wait_all()?;
@@ -80,7 +81,8 @@ impl MessageEnd<'_> {
         self.compare(MessagePath::GpuAware, bytes, |arrived| match operation {
             DeviceOperation::Allreduce => first_wrong_float(arrived, 3.0),
             DeviceOperation::Alltoall => {
-                // The lower one gets both first halves, the higher one both second halves; its own is what it sent itself.
+                // The lower one gets both first halves, the higher one both second halves; its own is what it
+                // sent itself.
                 let [lower, higher] = if is_lower { [sent, expected] } else { [expected, sent] };
                 let from = if is_lower { 0 } else { part };
                 [(lower, 0), (higher, part)].into_iter().find_map(|(pattern, at)| {

@@ -1,6 +1,8 @@
-//! One rank's end of its messages: the calls of MPI for each path and pattern, timed, and what arrived held against what was sent.
+//! One rank's end of its messages: the calls of MPI for each path and pattern, timed, and what arrived held
+//! against what was sent.
 //!
-//! Over and above MPI there is nothing in a round but the path's own copies: two ranks that do the same rounds need no other word.
+//! Over and above MPI there is nothing in a round but the path's own copies: two ranks that do the same
+//! rounds need no other word.
 
 use device::{BytePattern as Bytes, Mismatch};
 use engine::clock;
@@ -40,12 +42,15 @@ impl<'m> MessageEnd<'m> {
     /// What failed.
     pub fn rounds(&mut self, case: MessageCase, rounds: u32) -> Result<u64, ExchangeFault> {
         match case.path {
-            MessagePath::Peer | MessagePath::ToHost | MessagePath::ToDevice => return self.copies(case, rounds),
+            MessagePath::Peer | MessagePath::ToHost | MessagePath::ToDevice => {
+                return self.copies(case, rounds);
+            }
             _ => {}
         }
         let halves = Halves::of(self.memory, case.path)?;
         self.meet()?;
-        // Some that do not count: what another case left in the caches is no part of this one, and large messages have few rounds.
+        // Some that do not count: what another case left in the caches is no part of this one, and large
+        // messages have few rounds.
         for _ in 0..warm_rounds(rounds) {
             self.round(case, halves)?;
         }
@@ -80,7 +85,9 @@ impl<'m> MessageEnd<'m> {
                 start = clock::now_ns();
             }
             match case.path {
-                MessagePath::Peer => self.memory.peer.as_mut().ok_or(ExchangeFault::NoDevice)?.round(case.bytes)?,
+                MessagePath::Peer => {
+                    self.memory.peer.as_mut().ok_or(ExchangeFault::NoDevice)?.round(case.bytes)?
+                }
                 MessagePath::ToHost => {
                     let device = self.memory.device()?;
                     device.queue_to_host(0..case.bytes)?;
@@ -161,7 +168,8 @@ impl<'m> MessageEnd<'m> {
         self.calls.word(!self.is_lower)
     }
 
-    /// So many messages of the device's memory from the lower one to the other, and a word that they are there.
+    /// So many messages of the device's memory from the lower one to the other, and a word that they are
+    /// there.
     pub(crate) fn stream(&mut self, bytes: usize, messages: u32) -> Result<(), ExchangeFault> {
         let halves = Halves::of(self.memory, MessagePath::GpuAware)?;
         for _ in 0..messages {
@@ -176,7 +184,8 @@ impl<'m> MessageEnd<'m> {
 
     /// Both are here.
     pub(crate) fn meet(&mut self) -> Result<(), ExchangeFault> {
-        // Nothing is under way; where a call failed while something was, this says so, and no word meets what is left of it.
+        // Nothing is under way; where a call failed while something was, this says so, and no word meets what
+        // is left of it.
         self.calls.wait_all()?;
         self.calls.word(self.is_lower)?;
         self.calls.word(!self.is_lower)?;
@@ -216,7 +225,8 @@ impl<'m> MessageEnd<'m> {
         if self.is_lower { [lower, higher] } else { [higher, lower] }
     }
 
-    /// Puts known bytes where this rank sends from, and other ones where it receives: on the device too, where the path begins and ends there.
+    /// Puts known bytes where this rank sends from, and other ones where it receives: on the device too,
+    /// where the path begins and ends there.
     pub(crate) fn prepare(
         &mut self,
         path: MessagePath,

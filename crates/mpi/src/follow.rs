@@ -49,7 +49,9 @@ impl MessageRank<'_> {
     fn performed(&mut self, order: &MessageOrder) -> Result<MessageAnswer, ExchangeFault> {
         let with = match order {
             MessageOrder::Look { first } => {
-                return self.look(if *first { PageCheck::First } else { PageCheck::Again }).map(MessageAnswer::Placed);
+                return self
+                    .look(if *first { PageCheck::First } else { PageCheck::Again })
+                    .map(MessageAnswer::Placed);
             }
             MessageOrder::Stay | MessageOrder::Leave => return Ok(MessageAnswer::Took(0)),
             MessageOrder::Reach { with } => return Ok(MessageAnswer::Reached(self.reached(*with))),
@@ -62,10 +64,16 @@ impl MessageRank<'_> {
         let (rank, links, adapters) = (self.rank, self.links, self.adapters);
         let mut end = MessageEnd::new(self.mpi, self.memory, rank, with);
         match order {
-            MessageOrder::Rounds { case: MessageCase { path: MessagePath::GpuThread(at), .. }, rounds, .. } => {
-                thread(self.gpu_threads, *at)?.alone(*rounds).map(|copied| MessageAnswer::Took(copied.ns))
-            }
-            MessageOrder::Rounds { case: case @ MessageCase { path: MessagePath::Beside(at), .. }, rounds, .. } => {
+            MessageOrder::Rounds {
+                case: MessageCase { path: MessagePath::GpuThread(at), .. },
+                rounds,
+                ..
+            } => thread(self.gpu_threads, *at)?.alone(*rounds).map(|copied| MessageAnswer::Took(copied.ns)),
+            MessageOrder::Rounds {
+                case: case @ MessageCase { path: MessagePath::Beside(at), .. },
+                rounds,
+                ..
+            } => {
                 let case = MessageCase { path: case.path.of_messages(), ..*case };
                 // Both threads copy before the first message goes, and until the last one has.
                 let beside = || {
@@ -80,9 +88,9 @@ impl MessageRank<'_> {
             MessageOrder::Check { path, bytes, key, .. } => end
                 .check(path.of_messages(), *bytes, *key)
                 .map(|(compared, wrong)| MessageAnswer::Checked(compared, wrong)),
-            MessageOrder::Attempt { operation, bytes, key, .. } => {
-                end.attempt(*operation, *bytes, *key).map(|wrong| MessageAnswer::Checked(*bytes as u64, wrong))
-            }
+            MessageOrder::Attempt { operation, bytes, key, .. } => end
+                .attempt(*operation, *bytes, *key)
+                .map(|wrong| MessageAnswer::Checked(*bytes as u64, wrong)),
             MessageOrder::Count { bytes, messages, .. } => {
                 count(&mut end, links, *bytes, *messages).map(MessageAnswer::Counted)
             }
@@ -98,7 +106,8 @@ impl MessageRank<'_> {
         let mut placed = RankSeen::of(seen, mismatch);
         for thread in self.gpu_threads {
             let there = thread.look(how)?;
-            let wrong = there.mismatch.as_ref().map(|wrong| format!("the thread that copies to the GPU: {wrong}"));
+            let wrong =
+                there.mismatch.as_ref().map(|wrong| format!("the thread that copies to the GPU: {wrong}"));
             placed.mismatch = placed.mismatch.or(wrong);
             placed.gpu_threads.push(there);
         }
@@ -135,8 +144,9 @@ fn count(
 ) -> Result<Option<CountedBytes>, ExchangeFault> {
     let with = end.calls.with();
     let read = || links.map(|links| links.read(with)).unwrap_or_default();
-    let less =
-        |after: [GpuLinkBytes; 2], before: [GpuLinkBytes; 2]| [after[0].since(before[0]), after[1].since(before[1])];
+    let less = |after: [GpuLinkBytes; 2], before: [GpuLinkBytes; 2]| {
+        [after[0].since(before[0]), after[1].since(before[1])]
+    };
     // Once that does not count: its time is how long the links are looked at while nothing is sent.
     let start = clock::now_ns();
     end.stream(bytes, messages)?;
@@ -151,8 +161,12 @@ fn count(
     end.stream(bytes, messages)?;
     let after = read();
     let [source, destination] = less(after, before);
-    let counted =
-        CountedBytes { bytes: bytes as u64 * u64::from(messages), source, destination, idle: less(before, at_rest) };
+    let counted = CountedBytes {
+        bytes: bytes as u64 * u64::from(messages),
+        source,
+        destination,
+        idle: less(before, at_rest),
+    };
     Ok(links.map(|_| counted))
 }
 

@@ -1,7 +1,8 @@
-//! A thread of a rank beside the one that calls MPI: on a PU of its own, it copies to and from the rank's GPU while messages go, as a program does that leaves its GPU
-//! to a thread.
+//! A thread of a rank beside the one that calls MPI: on a PU of its own, it copies to and from the rank's GPU
+//! while messages go, as a program does that leaves its GPU to a thread.
 //!
-//! It opens the GPU itself and has pinned memory on its own node, so that it is a thread that was never elsewhere. It calls no MPI.
+//! It opens the GPU itself and has pinned memory on its own node, so that it is a thread that was never
+//! elsewhere. It calls no MPI.
 
 use device::{DeviceId, Platform};
 use engine::{Bound, Failure, PageCheck, Stage, clock};

@@ -1,7 +1,8 @@
 //! The network adapters of a rank's host: what each is to the rank, and their counters.
 //!
-//! An adapter is near where one of its NUMA nodes is one of the rank's GPU, or of its PU where the rank has no GPU or nobody tells where that is. The adapter's nodes are the topology's
-//! where it knows the PCI function, else the kernel's number.
+//! An adapter is near where one of its NUMA nodes is one of the rank's GPU, or of its PU where the rank has
+//! no GPU or nobody tells where that is. The adapter's nodes are the topology's where it knows the PCI
+//! function, else the kernel's number.
 
 use std::time::Duration;
 
@@ -57,7 +58,8 @@ fn counted(nic: &NicCounters, root: &FsRoot) -> Result<[u64; 2], String> {
     let refresh = nic.refresh();
     if refresh > MOST_REFRESH {
         return Err(format!(
-            "its counters are refreshed every {} ms, too seldom for a window of messages (every {} ms at least is needed)",
+            "its counters are refreshed every {} ms, too seldom for a window of messages (every {} ms at \
+             least is needed)",
             refresh.as_millis(),
             MOST_REFRESH.as_millis()
         ));
@@ -68,7 +70,9 @@ fn counted(nic: &NicCounters, root: &FsRoot) -> Result<[u64; 2], String> {
 fn own_nodes(topology: &Topology, plan: &RankPlan) -> IdSet {
     let gpu = topology.gpus.iter().find(|gpu| plan.target.id == TargetId::Gpu(gpu.pci));
     let of_gpu = gpu.map(|gpu| topology.host_nodes(gpu)).filter(|nodes| !nodes.is_empty());
-    let of_pu = || topology.nodes.iter().filter(|node| node.pus.contains(plan.pu)).map(|node| node.os_index).collect();
+    let of_pu = || {
+        topology.nodes.iter().filter(|node| node.pus.contains(plan.pu)).map(|node| node.os_index).collect()
+    };
     of_gpu.unwrap_or_else(of_pu)
 }
 
@@ -97,9 +101,11 @@ mod tests {
     /// Each adapter, and whether it is near.
     type Near = Vec<(String, Option<bool>)>;
 
-    /// The LUMI-G node of the fixtures: a Slingshot adapter on each node, as cxi devices of a sysfs of the test's own, and interfaces that the topology does not know.
+    /// The LUMI-G node of the fixtures: a Slingshot adapter on each node, as cxi devices of a sysfs of the
+    /// test's own, and interfaces that the topology does not know.
     #[test]
-    fn an_adapter_is_near_by_the_topology_where_that_knows_it_and_else_by_the_kernels_number() -> AttemptOutcome {
+    fn an_adapter_is_near_by_the_topology_where_that_knows_it_and_else_by_the_kernels_number()
+    -> AttemptOutcome {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../topo/tests/fixtures/lumi-g.xml");
         let survey = topo::survey_xml(std::path::Path::new(file))?;
         let folder = tempfile::tempdir()?;
@@ -122,7 +128,10 @@ mod tests {
             let (root, own) = (FsRoot::at(folder.path()), own.parse()?);
             let one = |nic: &NicCounters| of_rank(nic, &survey.nics, &own, &root);
             let found: Vec<MpiAdapter> = nic_counters(&root).iter().map(one).collect();
-            assert!(found.iter().all(|adapter| adapter.not_counted.is_some()), "this sysfs counts nothing: {found:?}");
+            assert!(
+                found.iter().all(|adapter| adapter.not_counted.is_some()),
+                "this sysfs counts nothing: {found:?}"
+            );
             Ok(found.into_iter().map(|adapter| (adapter.name, adapter.is_near)).collect())
         };
         let is_near = |found: &[(String, Option<bool>)], wanted: &str| {
@@ -130,9 +139,11 @@ mod tests {
         };
         for own in ["0", "1", "2", "3"] {
             let found = near(own)?;
-            let cxi = found.iter().filter(|(name, near)| name.starts_with("cxi") && *near == Some(true)).count();
+            let cxi =
+                found.iter().filter(|(name, near)| name.starts_with("cxi") && *near == Some(true)).count();
             assert_eq!(cxi, 1, "each node has one: {found:?}");
-            let there = fast.iter().position(|nic| nic.locality.nodes.to_string() == own).ok_or("a node has none")?;
+            let there =
+                fast.iter().position(|nic| nic.locality.nodes.to_string() == own).ok_or("a node has none")?;
             assert_eq!(is_near(&found, &format!("cxi{there}")), Some(true), "node {own}: {found:?}");
             assert_eq!(is_near(&found, "r0"), Some(own == "0"), "{found:?}");
             assert_eq!(is_near(&found, "r2"), None, "the kernel does not tell: {found:?}");

@@ -1,7 +1,9 @@
-//! Leading: which ranks do what next, in which order, and when it is enough.
+//! Leading: which ranks do what next, in which order, and when it is enough. Some 420 lines because the order
+//! of what is measured is decided in one place.
 //!
-//! What MPI survives in any case is measured first, all of it; then device memory is sent for the first time. So a library that is not GPU-aware costs nothing but
-//! what it cannot do. Blocks of all cases of a phase are interleaved in an order drawn anew for each pass.
+//! What MPI survives in any case is measured first, all of it; then device memory is sent for the first time.
+//! So a library that is not GPU-aware costs nothing but what it cannot do. Blocks of all cases of a phase are
+//! interleaved in an order drawn anew for each pass.
 
 mod blocks;
 
@@ -45,7 +47,8 @@ pub struct MessageLead {
     pub max_time: Duration,
     /// Where each rank has a thread that copies to its device; messages are measured beside it too.
     pub gpu_threads: Vec<GpuThreadAt>,
-    /// Blocks of all pairs are interleaved, because pairs are compared with each other, and no bounds are measured; else one pair follows another.
+    /// Blocks of all pairs are interleaved, because pairs are compared with each other, and no bounds are
+    /// measured; else one pair follows another.
     pub together: bool,
     /// The host of each rank: between two of them network adapters carry the messages, and are counted.
     pub hosts: Vec<String>,
@@ -57,7 +60,8 @@ pub struct MessageLead {
 
 /// How long a block lasts.
 const BLOCK_NS: f64 = 2e6;
-/// How long one may last that would have fewer rounds than `FEW_ROUNDS`: what is around a block weighs less in a longer one.
+/// How long one may last that would have fewer rounds than `FEW_ROUNDS`: what is around a block weighs less
+/// in a longer one.
 const LONG_BLOCK_NS: f64 = 2e7;
 /// See `LONG_BLOCK_NS`.
 const FEW_ROUNDS: f64 = 16.0;
@@ -65,9 +69,11 @@ const FEW_ROUNDS: f64 = 16.0;
 const MOST_ROUNDS: f64 = 20_000.0;
 /// Bytes of the messages that the links count: far below what makes a PCIe counter wrap.
 const COUNTED_BYTES: usize = 1 << 26;
-/// Rounds that take longer are not sent once more for adapters to count them: nine windows of two are to stay far below any limit of an operation.
+/// Rounds that take longer are not sent once more for adapters to count them: nine windows of two are to stay
+/// far below any limit of an operation.
 const LONGEST_ROUND_NS: f64 = 4e8;
-/// How long the other rank's answer is waited for when this one's call failed: it may be waiting for what never comes.
+/// How long the other rank's answer is waited for when this one's call failed: it may be waiting for what
+/// never comes.
 const OTHERS: Duration = Duration::from_secs(2);
 /// How often ranks that have nothing to do are told so: one that hears nothing has lost the leader.
 const STAY_EVERY: Duration = Duration::from_secs(2);
@@ -155,11 +161,13 @@ impl Work<'_, '_, '_> {
                 | MessageOrder::Carry { .. }
         );
         self.tell(&[(lower, order(higher)), (higher, order(lower))]).map(|answers| {
-            // Messages of which one rank's failed are still under way at the other: nothing after them would mean anything.
+            // Messages of which one rank's failed are still under way at the other: nothing after them would
+            // mean anything.
             let failed = answers.iter().filter(|answer| matches!(answer, MessageAnswer::Failed(_))).count();
             self.broken |= messages && failed == 1;
             let mut answers = answers.into_iter();
-            let mut next = || answers.next().unwrap_or_else(|| MessageAnswer::Failed("it was not asked".to_owned()));
+            let mut next =
+                || answers.next().unwrap_or_else(|| MessageAnswer::Failed("it was not asked".to_owned()));
             [next(), next()]
         })
     }
@@ -247,7 +255,8 @@ impl Work<'_, '_, '_> {
                 return Ok(());
             }
             let after = self.look(at, false)?;
-            let wrong: Vec<String> = after.iter().flatten().filter_map(|placed| placed.mismatch.clone()).collect();
+            let wrong: Vec<String> =
+                after.iter().flatten().filter_map(|placed| placed.mismatch.clone()).collect();
             let pair = &mut self.found.pairs[at];
             pair.placed[1] = after;
             if !wrong.is_empty() {
@@ -265,7 +274,8 @@ impl Work<'_, '_, '_> {
         let pair = &mut self.found.pairs[at];
         match reached {
             MessageAnswer::Reached(said) => {
-                // Staged copies are none of the bound that a direct path is held against, but a figure all the same.
+                // Staged copies are none of the bound that a direct path is held against, but a figure all
+                // the same.
                 let copies = said.as_deref().is_none_or(|said| said.starts_with("the driver stages"));
                 pair.peer = said;
                 return Ok(copies.then_some(MessagePath::Peer));
@@ -301,10 +311,15 @@ impl Work<'_, '_, '_> {
         }
         self.measure(&send, &cases(&[MessagePath::GpuAware], &self.lead.patterns, &self.lead.sizes))?;
         self.carry(&send, MessagePath::GpuAware)?;
-        let others = self.lead.operations.iter().copied().filter(|operation| *operation != DeviceOperation::Send);
+        let others =
+            self.lead.operations.iter().copied().filter(|operation| *operation != DeviceOperation::Send);
         for (operation, at) in others.flat_map(|operation| pairs.iter().map(move |at| (operation, *at))) {
             if self.ends() {
-                self.found.pairs[at].attempts.push(Attempt { operation, bytes: 0, outcome: AttemptOutcome::NotTried });
+                self.found.pairs[at].attempts.push(Attempt {
+                    operation,
+                    bytes: 0,
+                    outcome: AttemptOutcome::NotTried,
+                });
                 continue;
             }
             self.attempts(at, operation)?;
@@ -320,14 +335,20 @@ impl Work<'_, '_, '_> {
                 break;
             }
             // As it stands if this process does not come back from it.
-            self.found.pairs[at].attempts.push(Attempt { operation, bytes: *bytes, outcome: AttemptOutcome::NotTried });
+            self.found.pairs[at].attempts.push(Attempt {
+                operation,
+                bytes: *bytes,
+                outcome: AttemptOutcome::NotTried,
+            });
             self.journal.found(&self.found);
             let key = self.next_key();
             let ranks = self.found.pairs[at].ranks;
-            let answers = self.both(ranks, |with| MessageOrder::Attempt { with, operation, bytes: *bytes, key })?;
+            let answers =
+                self.both(ranks, |with| MessageOrder::Attempt { with, operation, bytes: *bytes, key })?;
             let outcome = outcome(&answers);
             works &= outcome == AttemptOutcome::Works;
-            // Where MPI refused at one rank alone the other's call is still under way: nothing after it would mean anything.
+            // Where MPI refused at one rank alone the other's call is still under way: nothing after it would
+            // mean anything.
             let failed = answers.iter().filter(|answer| matches!(answer, MessageAnswer::Failed(_))).count();
             self.broken |= failed == 1;
             if let Some(last) = self.found.pairs[at].attempts.last_mut() {
@@ -340,7 +361,8 @@ impl Work<'_, '_, '_> {
 
     fn count(&mut self, at: usize, bytes: usize) -> Result<(), ExchangeFault> {
         let messages = u32::try_from(COUNTED_BYTES / bytes).unwrap_or(u32::MAX).max(1);
-        let answers = self.both(self.found.pairs[at].ranks, |with| MessageOrder::Count { with, bytes, messages })?;
+        let answers =
+            self.both(self.found.pairs[at].ranks, |with| MessageOrder::Count { with, bytes, messages })?;
         let counted = answers.into_iter().find_map(|answer| match answer {
             MessageAnswer::Counted(Some(counted)) => Some(counted),
             _ => None,
@@ -349,13 +371,15 @@ impl Work<'_, '_, '_> {
         Ok(())
     }
 
-    /// What adapters counted of each case of this path between hosts, the largest messages of a pattern first.
+    /// What adapters counted of each case of this path between hosts, the largest messages of a pattern
+    /// first.
     fn carry(&mut self, pairs: &[usize], path: MessagePath) -> Result<(), ExchangeFault> {
         let began = Instant::now();
         for at in pairs.iter().copied() {
             let ranks = self.found.pairs[at].ranks;
             let [one, other] = ranks.map(|rank| self.lead.hosts.get(rank));
-            let cases = self.found.pairs[at].cases.iter().filter(|found| one != other && found.case.path == path);
+            let cases =
+                self.found.pairs[at].cases.iter().filter(|found| one != other && found.case.path == path);
             let mut cases: Vec<(MessageCase, u32)> =
                 cases.filter_map(|found| Some((found.case, rounds(found, self.lead.window)?))).collect();
             cases.sort_by_key(|(case, _)| (case.pattern, Reverse(case.bytes)));
@@ -380,9 +404,11 @@ impl Work<'_, '_, '_> {
     }
 }
 
-/// How many rounds of a case a window of its messages has; `None` without a figure that counts, and where windows would take too long.
+/// How many rounds of a case a window of its messages has; `None` without a figure that counts, and where
+/// windows would take too long.
 fn rounds(found: &CaseFound, window: Duration) -> Option<u32> {
     let message_ns = median(&found.block_ns).filter(|_| found.trouble.is_none())?;
     let round_ns = message_ns * found.case.turns_a_round();
-    (round_ns <= LONGEST_ROUND_NS).then(|| (window.as_nanos() as f64 / round_ns).clamp(1.0, MOST_ROUNDS) as u32)
+    (round_ns <= LONGEST_ROUND_NS)
+        .then(|| (window.as_nanos() as f64 / round_ns).clamp(1.0, MOST_ROUNDS) as u32)
 }

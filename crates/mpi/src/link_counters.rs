@@ -19,7 +19,8 @@ impl PairCounters {
         Some(Self { own: own?, others, counters: LinkCounters::open()? })
     }
 
-    /// What went through the links of this rank's GPU and of that of rank `with`, since some time in the past; nothing where it cannot be read.
+    /// What went through the links of this rank's GPU and of that of rank `with`, since some time in the
+    /// past; nothing where it cannot be read.
     pub(crate) fn read(&self, with: usize) -> [GpuLinkBytes; 2] {
         let of = |pci: Option<PciAddress>| {
             let bytes = pci.map(|pci| self.counters.read(pci)).unwrap_or_default();

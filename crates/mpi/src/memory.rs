@@ -1,5 +1,5 @@
-//! One rank's memory: a range of the host on its node, and where it has a device, an area there beside pinned host memory. Each has two halves, what is sent and
-//! what is received.
+//! One rank's memory: a range of the host on its node, and where it has a device, an area there beside pinned
+//! host memory. Each has two halves, what is sent and what is received.
 
 use device::{Buffer, Device, MemoryKind, PeerCopier};
 use engine::{Bound, ObservedPlacement, PageCheck, PagesPerNode, PlacedMemory, PlacingRules};
@@ -21,7 +21,8 @@ pub struct MessageMemory {
 }
 
 impl MessageMemory {
-    /// Memory for messages of so many bytes on `node`, for the thread that is bound to `pu`; on the device too, where there is one.
+    /// Memory for messages of so many bytes on `node`, for the thread that is bound to `pu`; on the device
+    /// too, where there is one.
     ///
     /// # Errors
     /// The kernel or the device refused.
@@ -38,7 +39,9 @@ impl MessageMemory {
         let host = place()?;
         let device = match device {
             None => None,
-            Some(device) => Some(device.buffer(device.adopt(MemoryKind::Pinned, Box::new(place()?.into_mapping()))?)?),
+            Some(device) => {
+                Some(device.buffer(device.adopt(MemoryKind::Pinned, Box::new(place()?.into_mapping()))?)?)
+            }
         };
         Ok(Self { host, device, peer: None, half, node, pu })
     }
@@ -80,7 +83,10 @@ impl MessageMemory {
     ///
     /// # Errors
     /// The kernel does not say.
-    pub(crate) fn look(&mut self, how: PageCheck) -> Result<(ObservedPlacement, Option<String>), ExchangeFault> {
+    pub(crate) fn look(
+        &mut self,
+        how: PageCheck,
+    ) -> Result<(ObservedPlacement, Option<String>), ExchangeFault> {
         let mut seen = ObservedPlacement::thread()?;
         seen.pages = PagesPerNode::of(self.host.bytes(), how, true);
         if let Some(device) = &mut self.device {

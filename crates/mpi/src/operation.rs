@@ -26,8 +26,16 @@ pub enum DeviceOperation {
 
 impl DeviceOperation {
     /// All, those first that fewer libraries fail in.
-    pub const ALL: [Self; 8] =
-        [Self::Send, Self::Isend, Self::Sendrecv, Self::Bcast, Self::Put, Self::Get, Self::Alltoall, Self::Allreduce];
+    pub const ALL: [Self; 8] = [
+        Self::Send,
+        Self::Isend,
+        Self::Sendrecv,
+        Self::Bcast,
+        Self::Put,
+        Self::Get,
+        Self::Alltoall,
+        Self::Allreduce,
+    ];
 
     /// As documents and users name it.
     pub fn name(self) -> &'static str {
@@ -121,7 +129,8 @@ mod tests {
         let pattern = Bytes::new(7);
         let mut sent = vec![0; 64];
         pattern.fill(0, &mut sent);
-        let wrong = |arrived: &[u8]| pattern.compare(0, arrived).err().map(|first| WrongBytes::of(arrived, first));
+        let wrong =
+            |arrived: &[u8]| pattern.compare(0, arrived).err().map(|first| WrongBytes::of(arrived, first));
         let mut poison = vec![0; 64];
         pattern.inverted().fill(0, &mut poison);
         let mut late = sent.clone();

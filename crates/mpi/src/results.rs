@@ -58,7 +58,8 @@ pub struct CaseFound {
     pub case: MessageCase,
     /// Of each block, nanoseconds a message.
     pub block_ns: Vec<f64>,
-    /// Of each block of a case beside copies, what those of both ranks moved: bytes a second of one rank, the mean of the two.
+    /// Of each block of a case beside copies, what those of both ranks moved: bytes a second of one rank, the
+    /// mean of the two.
     pub gpu_bytes_per_s: Vec<f64>,
     /// Rounds of a block.
     pub rounds: u32,
@@ -88,7 +89,13 @@ pub struct RankSeen {
 impl RankSeen {
     /// What was seen of a thread and its memory.
     pub(crate) fn of(seen: ObservedPlacement, mismatch: Option<String>) -> Self {
-        Self { pu: seen.pu, affinity: seen.affinity, pages: seen.pages.per_node, mismatch, gpu_threads: Vec::new() }
+        Self {
+            pu: seen.pu,
+            affinity: seen.affinity,
+            pages: seen.pages.per_node,
+            mismatch,
+            gpu_threads: Vec::new(),
+        }
     }
 }
 

@@ -1,10 +1,12 @@
 //! What MPI does with device memory: whether it takes it at all, and which way it goes. Pure.
 //!
-//! That an operation works says nothing of the way: a library may copy device memory through the host and say nothing. Two things tell: what the links counted, and a rate
-//! that the other way cannot reach. What the library says of itself is shown beside them and decides nothing: it was seen to be wrong both ways.
+//! That an operation works says nothing of the way: a library may copy device memory through the host and say
+//! nothing. Two things tell: what the links counted, and a rate that the other way cannot reach. What the
+//! library says of itself is shown beside them and decides nothing: it was seen to be wrong both ways.
 //!
-//! Where two PCIe GPUs have a direct path that is no faster than staging, the rate does not decide. Left out: CUPTI's records of copies (a profiler slows
-//! staging), UCX's log of protocols, the time of the first message.
+//! Where two PCIe GPUs have a direct path that is no faster than staging, the rate does not decide. Left out:
+//! CUPTI's records of copies (a profiler slows staging), UCX's log of protocols, the time of the first
+//! message.
 
 use stats::alpha::CONFIDENCE;
 use stats::interval::{median, median_interval};
@@ -106,10 +108,13 @@ pub fn verdict(pair: &PairFound) -> AwarenessVerdict {
         (true, false) if not_tried.is_empty() => Awareness::Aware,
         _ => Awareness::Unknown,
     };
-    let mut witnesses: Vec<TransportWitness> = behaviour(&pair.attempts, &works, &failing).into_iter().collect();
+    let mut witnesses: Vec<TransportWitness> =
+        behaviour(&pair.attempts, &works, &failing).into_iter().collect();
     let mut ways = Vec::new();
     if works.contains(&DeviceOperation::Send) && !failing.contains(&DeviceOperation::Send) {
-        for (transport, witness) in [by_rate(&pair.cases), by_counters(pair.counted.as_ref())].into_iter().flatten() {
+        for (transport, witness) in
+            [by_rate(&pair.cases), by_counters(pair.counted.as_ref())].into_iter().flatten()
+        {
             ways.push(transport);
             witnesses.push(witness);
         }
@@ -126,10 +131,16 @@ fn names(operations: &[DeviceOperation]) -> String {
     operations.iter().map(|operation| operation.name()).collect::<Vec<_>>().join(", ")
 }
 
-fn behaviour(attempts: &[Attempt], works: &[DeviceOperation], failing: &[DeviceOperation]) -> Option<TransportWitness> {
-    let bad =
-        attempts.iter().find(|attempt| !matches!(attempt.outcome, AttemptOutcome::Works | AttemptOutcome::NotTried));
-    let right: Vec<DeviceOperation> = works.iter().copied().filter(|operation| !failing.contains(operation)).collect();
+fn behaviour(
+    attempts: &[Attempt],
+    works: &[DeviceOperation],
+    failing: &[DeviceOperation],
+) -> Option<TransportWitness> {
+    let bad = attempts
+        .iter()
+        .find(|attempt| !matches!(attempt.outcome, AttemptOutcome::Works | AttemptOutcome::NotTried));
+    let right: Vec<DeviceOperation> =
+        works.iter().copied().filter(|operation| !failing.contains(operation)).collect();
     let said = match (bad, right.is_empty()) {
         (None, true) => return None,
         (None, false) => format!("all bytes right in {}", names(&right)),
@@ -160,7 +171,8 @@ struct Rate {
     high: f64,
 }
 
-/// The rate of a case, where it has one that counts. With too few blocks for an interval its ends are the extremes.
+/// The rate of a case, where it has one that counts. With too few blocks for an interval its ends are the
+/// extremes.
 fn rate(cases: &[CaseFound], case: MessageCase) -> Option<Rate> {
     let found = cases.iter().find(|found| found.case == case && found.trouble.is_none())?;
     median(&found.block_ns)?;
@@ -172,14 +184,17 @@ fn rate(cases: &[CaseFound], case: MessageCase) -> Option<Rate> {
     Some(Rate { low: of(long), high: of(short) })
 }
 
-/// A direct path must be this much faster than what staging can reach to be told by its rate, and a staged one as much slower than the direct path could be.
+/// A direct path must be this much faster than what staging can reach to be told by its rate, and a staged
+/// one as much slower than the direct path could be.
 const CLEARLY: f64 = 1.1;
 /// Smaller messages may go another way than larger ones.
 const LARGE: usize = 4 << 20;
 
-/// No staged path is faster than the slower of the two copies that it is made of; no direct one faster than a peer copy.
+/// No staged path is faster than the slower of the two copies that it is made of; no direct one faster than a
+/// peer copy.
 fn by_rate(cases: &[CaseFound]) -> Option<(Transport, TransportWitness)> {
-    let sizes = cases.iter().filter(|found| found.case.path == MessagePath::GpuAware).map(|found| found.case.bytes);
+    let sizes =
+        cases.iter().filter(|found| found.case.path == MessagePath::GpuAware).map(|found| found.case.bytes);
     let bytes = sizes.filter(|bytes| *bytes >= LARGE).max()?;
     let of = |path, pattern| rate(cases, MessageCase { path, pattern, bytes });
     let by_mpi = [MessagePattern::OneWay, MessagePattern::PingPong]
@@ -195,7 +210,8 @@ fn by_rate(cases: &[CaseFound]) -> Option<(Transport, TransportWitness)> {
     let witness = |says, detail| TransportWitness { name: "rate", says, detail };
     Some(match peer {
         _ if by_mpi.low > bound * CLEARLY => {
-            let detail = format!("{got} at {size}: more than any copy through host memory ({} at most)", gbs(bound));
+            let detail =
+                format!("{got} at {size}: more than any copy through host memory ({} at most)", gbs(bound));
             (Transport::Direct, witness("direct", detail))
         }
         Some(peer) if by_mpi.high * CLEARLY * 2.0 < peer.low && by_mpi.high <= bound * CLEARLY => {
@@ -213,7 +229,8 @@ fn by_rate(cases: &[CaseFound]) -> Option<(Transport, TransportWitness)> {
     })
 }
 
-/// Of the bytes sent, this share at least went over a link that is said to have carried them, and less than the rest over one that did not.
+/// Of the bytes sent, this share at least went over a link that is said to have carried them, and less than
+/// the rest over one that did not.
 const MOST: f64 = 0.9;
 
 fn by_counters(counted: Option<&CountedBytes>) -> Option<(Transport, TransportWitness)> {
@@ -230,7 +247,8 @@ fn by_counters(counted: Option<&CountedBytes>) -> Option<(Transport, TransportWi
     };
     let (idle_nvlink, idle_pcie) = (idle(|bytes| bytes.nvlink), idle(|bytes| bytes.pcie));
     let said = |name: &str, share: Option<f64>, idle: f64| {
-        share.map(|share| format!("{name} {share:.3} of the bytes sent ({idle:.3} in as long a time at rest)"))
+        share
+            .map(|share| format!("{name} {share:.3} of the bytes sent ({idle:.3} in as long a time at rest)"))
     };
     let parts = [said("NVLink", nvlink, idle_nvlink), said("PCIe", pcie, idle_pcie)];
     let detail = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
@@ -250,13 +268,16 @@ fn by_counters(counted: Option<&CountedBytes>) -> Option<(Transport, TransportWi
 pub struct Crossover {
     /// The largest size at which the other one is surely faster; `None` where it nowhere is.
     pub slower_up_to: Option<usize>,
-    /// The size from which this one surely is, and never surely slower again; `None` where it nowhere is. The turn lies between the two.
+    /// The size from which this one surely is, and never surely slower again; `None` where it nowhere is. The
+    /// turn lies between the two.
     pub faster_from: Option<usize>,
 }
 
-/// Where one path becomes faster than another, by the time of a message. Sure is what both ends of the intervals agree on.
+/// Where one path becomes faster than another, by the time of a message. Sure is what both ends of the
+/// intervals agree on.
 pub fn crossover(cases: &[CaseFound], faster: MessagePath, than: MessagePath) -> Crossover {
-    let mut sizes: Vec<usize> = cases.iter().filter(|found| found.case.path == faster).map(|f| f.case.bytes).collect();
+    let mut sizes: Vec<usize> =
+        cases.iter().filter(|found| found.case.path == faster).map(|f| f.case.bytes).collect();
     sizes.sort_unstable();
     sizes.dedup();
     let mut turn = Crossover::default();

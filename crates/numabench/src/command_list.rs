@@ -1,10 +1,12 @@
-//! The commands as `numabench --help` lists them: by the question that they answer, a line each, shorter than a screen is wide.
+//! The commands as `numabench --help` lists them: by the question that they answer, a line each, shorter than
+//! a screen is wide.
 
 /// A command and what it answers.
 type Line = (&'static str, &'static str);
 
 /// Where a newcomer begins.
-const FIRST: &str = "To begin with: topo; then pingpong, for the bandwidth of each GPU; then check,\nfor whether a launch is well placed.";
+const FIRST: &str = "To begin with: topo; then pingpong, for the bandwidth of each GPU; then check,\n\
+    for whether a launch is well placed.";
 
 /// The commands, by question.
 const GROUPS: [(&str, &[Line]); 5] = [
@@ -65,11 +67,13 @@ const GROUPS: [(&str, &[Line]); 5] = [
 /// What clap prints in place of its own list.
 pub fn template() -> String {
     let line = |(name, what): &Line| format!("  {name:<12} {what}\n");
-    let group =
-        |(question, lines): &(&str, &[Line])| format!("{question}:\n{}\n", lines.iter().map(line).collect::<String>());
+    let group = |(question, lines): &(&str, &[Line])| {
+        format!("{question}:\n{}\n", lines.iter().map(line).collect::<String>())
+    };
     let groups: String = GROUPS.iter().map(group).collect();
     format!(
-        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{FIRST}\n\n{groups}Options:\n{{options}}{{after-help}}"
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{FIRST}\n\n{groups}Options:\n\
+         {{options}}{{after-help}}"
     )
 }
 
@@ -81,7 +85,8 @@ mod tests {
 
     #[test]
     fn every_command_stands_in_one_group_in_a_line_that_fits() {
-        let listed: Vec<&str> = GROUPS.iter().flat_map(|(_, lines)| lines.iter().map(|(name, _)| *name)).collect();
+        let listed: Vec<&str> =
+            GROUPS.iter().flat_map(|(_, lines)| lines.iter().map(|(name, _)| *name)).collect();
         let command = crate::examples::command();
         let mut known: BTreeSet<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
         known.insert("help");

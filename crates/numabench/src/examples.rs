@@ -1,6 +1,8 @@
-//! Exit codes and examples at the end of every `--help` and in the manual pages; and the command line's description with them.
+//! Exit codes and examples at the end of every `--help` and in the manual pages; and the command line's
+//! description with them.
 //!
-//! They stand in one file instead of in each command's attributes, so that help, manual and the test that parses every line read the same words. A command without an example fails that test.
+//! They stand in one file instead of in each command's attributes, so that help, manual and the test that
+//! parses every line read the same words. A command without an example fails that test.
 
 use clap::{Command, CommandFactory};
 
@@ -87,12 +89,17 @@ mod tests {
     fn every_example_is_a_command_line_of_this_version() {
         for (path, _) in parts() {
             for (line, _) in command_examples(path) {
-                let typed = line.split(['|', '>']).next().unwrap_or(line).replace("source <(", "").replace(')', "");
+                let typed =
+                    line.split(['|', '>']).next().unwrap_or(line).replace("source <(", "").replace(')', "");
                 let typed = if line.contains('\'') { line.to_owned() } else { typed };
                 let words = shell_words::split(&typed).unwrap_or_else(|error| panic!("{line}: {error}"));
                 let ours = words.iter().skip_while(|word| *word != "numabench");
                 let parsed = crate::command_line::parse(ours);
-                assert!(parsed.is_ok(), "{line}: {}", parsed.err().map(|error| error.to_string()).unwrap_or_default());
+                assert!(
+                    parsed.is_ok(),
+                    "{line}: {}",
+                    parsed.err().map(|error| error.to_string()).unwrap_or_default()
+                );
                 assert!(line.contains(path), "{line} is no example of {path}");
             }
         }

@@ -11,7 +11,8 @@ use crate::{terminal, version};
 
 pub use experiments::fleet::{folder, is_launched};
 
-/// Measures this node by `measure`, which is given the file for the document, and as the first of several shows them all.
+/// Measures this node by `measure`, which is given the file for the document, and as the first of several
+/// shows them all.
 pub fn run(
     folder: &Path,
     color: ColorChoice,

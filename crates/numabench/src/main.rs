@@ -1,8 +1,8 @@
 //! numabench: which CPUs, memory and GPUs belong together, and what it costs when they are not used together.
 //!
-//! This file is the table of contents: arguments in, a command run, one exit code out. What each command does is in
-//! `cmd/<command>.rs`; a kind of measurement with nothing of its own to do there goes to `cmd/measured.rs` as it is. What an exit code means is in
-//! `experiments::exit`.
+//! This file is the table of contents: arguments in, a command run, one exit code out. What each command does
+//! is in `cmd/<command>.rs`; a kind of measurement with nothing of its own to do there goes to
+//! `cmd/measured.rs` as it is. What an exit code means is in `experiments::exit`.
 
 mod args;
 mod cmd;

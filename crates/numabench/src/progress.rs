@@ -1,4 +1,5 @@
-//! A line on standard error that says how far the run is. Drawn between passes only: nothing moves while a sample is timed.
+//! A line on standard error that says how far the run is. Drawn between passes only: nothing moves while a
+//! sample is timed.
 
 use std::cell::RefCell;
 use std::io::IsTerminal;

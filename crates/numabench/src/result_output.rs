@@ -41,7 +41,8 @@ pub enum Extent {
 }
 
 impl Extent {
-    /// As told, else a screenful on a terminal and everything where none is: of a job nothing may be left but its log.
+    /// As told, else a screenful on a terminal and everything where none is: of a job nothing may be left but
+    /// its log.
     pub fn of(full: bool, brief: bool, quiet: bool) -> Self {
         if brief || (!full && !quiet && terminal::is_terminal()) { Self::Screen } else { Self::Full }
     }
@@ -95,7 +96,8 @@ impl<'a> Output<'a> {
     }
 }
 
-/// Where what a command found goes as JSON, opened before it is looked for: a file beside the table, or standard output in its place (`-`).
+/// Where what a command found goes as JSON, opened before it is looked for: a file beside the table, or
+/// standard output in its place (`-`).
 pub struct JsonOutput {
     sink: Option<Sink>,
     is_printed: bool,

@@ -1,8 +1,9 @@
-//! The documents that commands print and that no other crate knows: what `topo --json`, `topo diff --json` and `check --json` say, with a version each, and their
-//! JSON Schemas.
+//! The documents that commands print and that no other crate knows: what `topo --json`, `topo diff --json`
+//! and `check --json` say, with a version each, and their JSON Schemas.
 //!
-//! Their contents are the types that those commands work with, so a field that is renamed there is a new major version here: the schemas are committed in
-//! `crates/numabench/schema`, and a test compares them. Left out: reading them back, which no command does (`topo --input` reads hwloc's XML).
+//! Their contents are the types that those commands work with, so a field that is renamed there is a new
+//! major version here: the schemas are committed in `crates/numabench/schema`, and a test compares them. Left
+//! out: reading them back, which no command does (`topo --input` reads hwloc's XML).
 
 use report::versioned::Version;
 use schemars::JsonSchema;

@@ -1,4 +1,5 @@
-//! What `-h` shows of a command with many options: those that most begin with, each by the first words of its help, so that a screen holds it. `--help` has all.
+//! What `-h` shows of a command with many options: those that most begin with, each by the first words of its
+//! help, so that a screen holds it. `--help` has all.
 
 /// A command with no more options than this shows all of them by `-h` too.
 const FEW_OPTIONS: usize = 12;
@@ -8,7 +9,8 @@ pub fn shows_all(command: &clap::Command) -> bool {
     command.get_opts().count() <= FEW_OPTIONS
 }
 
-/// Options that most begin with: `-h` has these, those without a heading, and of their help the first words. `--help` has all.
+/// Options that most begin with: `-h` has these, those without a heading, and of their help the first words.
+/// `--help` has all.
 const FIRST_OPTIONS: &[&str] = &[
     "gpus",
     "cpus",
@@ -61,7 +63,9 @@ mod tests {
                 let most = if below.has_subcommands() { 48 } else { 40 };
                 assert!(short.lines().count() <= most, "{name}: {} lines\n{short}", short.lines().count());
             }
-            for option in below.get_opts().filter(|option| !option.is_hide_set()).filter_map(clap::Arg::get_long) {
+            for option in
+                below.get_opts().filter(|option| !option.is_hide_set()).filter_map(clap::Arg::get_long)
+            {
                 assert!(long.contains(&format!("--{option}")), "{name}: --{option} is not in --help");
             }
         }

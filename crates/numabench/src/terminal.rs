@@ -1,4 +1,5 @@
-//! Where text goes: results to standard output, everything else to standard error; how wide, and whether coloured.
+//! Where text goes: results to standard output, everything else to standard error; how wide, and whether
+//! coloured.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,7 +26,8 @@ const PROMPT: usize = 2;
 /// The least lines that an answer has room in.
 const LEAST_SCREEN: usize = 22;
 
-/// Writes to standard output. A reader that closed the pipe (`| head -1`) has what it wanted: that is no error.
+/// Writes to standard output. A reader that closed the pipe (`| head -1`) has what it wanted: that is no
+/// error.
 pub fn print(bytes: &[u8]) -> Result<(), Fault> {
     if sys::begun::output_was_closed() {
         let text = "cannot write to standard output: it is closed; name a file (>FILE, --json FILE)";
@@ -43,7 +45,9 @@ pub fn print(bytes: &[u8]) -> Result<(), Fault> {
 /// Prints a document; one that standard output does not take is kept in the temporary folder.
 pub fn print_document(bytes: &[u8]) -> Result<(), Fault> {
     print(bytes).map_err(|fault| match (rescue_bytes(bytes), &fault.error) {
-        (Some(path), Some(why)) => Fault::new(fault.exit, format!("the document is in {}: {why}", path.display())),
+        (Some(path), Some(why)) => {
+            Fault::new(fault.exit, format!("the document is in {}: {why}", path.display()))
+        }
         _ => fault,
     })
 }
@@ -70,14 +74,16 @@ pub fn wrapped_for_errors(text: &str) -> String {
     error_width().map_or_else(|| text.to_owned(), |width| wrapped(text, width))
 }
 
-/// The columns of the terminal that standard error goes to; `None` where it goes to a file or a pipe, whose lines stay whole.
+/// The columns of the terminal that standard error goes to; `None` where it goes to a file or a pipe, whose
+/// lines stay whole.
 fn error_width() -> Option<usize> {
     let errors = io::stderr();
     let size = terminal_size::terminal_size_of(&errors).filter(|_| errors.is_terminal());
     size.map(|(width, _)| usize::from(width.0))
 }
 
-/// The text with its long lines broken between words. Indented lines are rows of a table or lines to paste, and stay as they are.
+/// The text with its long lines broken between words. Indented lines are rows of a table or lines to paste,
+/// and stay as they are.
 pub fn wrapped(text: &str, width: usize) -> String {
     let room = width.saturating_sub(CONTINUED.len()).max(NARROWEST);
     let one = |line: &str| match line.starts_with(CONTINUED) || line.chars().count() <= width {
@@ -87,7 +93,8 @@ pub fn wrapped(text: &str, width: usize) -> String {
     text.split('\n').map(one).collect::<Vec<_>>().join("\n")
 }
 
-/// A message as a terminal may have it: arguments, file names and documents are others' text, which may steer a terminal, or be longer than any screen.
+/// A message as a terminal may have it: arguments, file names and documents are others' text, which may steer
+/// a terminal, or be longer than any screen.
 pub fn shown(text: &str) -> String {
     let shortened = |line| printable::shortened(line, printable::LINE_CHARACTERS);
     printable::lines(text).split('\n').map(shortened).collect::<Vec<_>>().join("\n")
@@ -139,9 +146,11 @@ pub fn width() -> usize {
     terminal.or(columns).unwrap_or(WIDTH).clamp(80, 120)
 }
 
-/// How many lines fit a screen of the terminal, less those of the prompt; as many as where there is none for what goes to a file or a pipe.
+/// How many lines fit a screen of the terminal, less those of the prompt; as many as where there is none for
+/// what goes to a file or a pipe.
 pub fn screen() -> usize {
-    let rows = terminal_size::terminal_size().filter(|_| is_terminal()).map(|(_, height)| usize::from(height.0));
+    let rows =
+        terminal_size::terminal_size().filter(|_| is_terminal()).map(|(_, height)| usize::from(height.0));
     rows.map_or(SCREEN, |rows| rows.saturating_sub(PROMPT).clamp(LEAST_SCREEN, SCREEN))
 }
 
@@ -157,11 +166,13 @@ pub fn color(choice: ColorChoice) -> bool {
 /// Whether the terminal has letters beyond ASCII, by its locale.
 pub fn has_letters() -> bool {
     let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set).unwrap_or_default().to_ascii_lowercase();
+    let locale =
+        ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set).unwrap_or_default().to_ascii_lowercase();
     locale.contains("utf-8") || locale.contains("utf8")
 }
 
-/// Whether a person reads standard output. mpirun of Open MPI gives its ranks a terminal of its own, also where it writes to a file itself.
+/// Whether a person reads standard output. mpirun of Open MPI gives its ranks a terminal of its own, also
+/// where it writes to a file itself.
 pub fn is_terminal() -> bool {
     io::stdout().is_terminal() && std::env::var_os("OMPI_COMM_WORLD_RANK").is_none()
 }
@@ -172,11 +183,17 @@ mod tests {
 
     #[test]
     fn a_long_message_is_broken_between_words_and_what_is_to_be_pasted_is_not() {
-        let text = format!("numabench: error: {}\n  srun {}\n", "six of them ".repeat(8), "--option ".repeat(12));
+        let text =
+            format!("numabench: error: {}\n  srun {}\n", "six of them ".repeat(8), "--option ".repeat(12));
         let wrapped = wrapped(&text, 60);
-        let (message, pasted): (Vec<&str>, Vec<&str>) = wrapped.lines().partition(|line| !line.contains("srun"));
+        let (message, pasted): (Vec<&str>, Vec<&str>) =
+            wrapped.lines().partition(|line| !line.contains("srun"));
         assert!(message.len() == 2 && message.iter().all(|line| line.chars().count() <= 60), "{wrapped}");
-        assert!(message[1].starts_with("  six") || message[1].starts_with("  of") || message[1].starts_with("  them"));
+        assert!(
+            message[1].starts_with("  six")
+                || message[1].starts_with("  of")
+                || message[1].starts_with("  them")
+        );
         assert_eq!(pasted[0].chars().count(), "  srun ".len() + "--option ".len() * 12, "{wrapped}");
     }
 
@@ -185,7 +202,9 @@ mod tests {
         assert_eq!(shown("a\u{1b}[31mb\u{202e}c\nd\te"), "a\u{fffd}[31mb\u{fffd}c\nd\te");
         let long = shown(&format!("invalid value '{}' for '--size'\nsecond", "a".repeat(20_000)));
         assert!(
-            long.chars().count() < 1000 && long.contains("characters …") && long.ends_with("for '--size'\nsecond"),
+            long.chars().count() < 1000
+                && long.contains("characters …")
+                && long.ends_with("for '--size'\nsecond"),
             "{long}"
         );
     }

@@ -1,4 +1,5 @@
-//! Which numabench this is: version, commit and build, for `--version` and for the documents; and, with `--verbose`, what it would run with.
+//! Which numabench this is: version, commit and build, for `--version` and for the documents; and, with
+//! `--verbose`, what it would run with.
 
 use std::ffi::OsString;
 
@@ -22,10 +23,11 @@ pub fn tool() -> Tool {
     Tool { name: "numabench".to_owned(), version: NUMBER.to_owned(), git: commit() }
 }
 
-/// What `--version --verbose` says: the line, hwloc, and every plug-in with the MPI it has and whether that fits.
+/// What `--version --verbose` says: the line, hwloc, and every plug-in with the MPI it has and whether that
+/// fits.
 pub fn verbose() -> String {
-    let hwloc =
-        topo::read().map_or_else(|error| format!("cannot read this machine: {error}"), |seen| seen.hwloc_version);
+    let hwloc = topo::read()
+        .map_or_else(|error| format!("cannot read this machine: {error}"), |seen| seen.hwloc_version);
     let mut text = format!("numabench {LINE}\nhwloc: {hwloc}\n");
     for line in installed_plugins::lines(&["--version", "--verbose"]) {
         text += &format!("{line}\n");

@@ -1,6 +1,6 @@
-//! `tests/hardware/matrix.sh`, which holds `--matrix` against `nvidia-smi topo -m` on machines that have one: that it finds what is
-//! different, and nothing where nothing is. The first output below is a machine's own, of driver 580.159 on two H200 of a virtual
-//! machine; the others are made up in its form.
+//! `tests/hardware/matrix.sh`, which holds `--matrix` against `nvidia-smi topo -m` on machines that have one:
+//! that it finds what is different, and nothing where nothing is. The first output below is a machine's own,
+//! of driver 580.159 on two H200 of a virtual machine; the others are made up in its form.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,8 @@ Legend:
   X    = Self
 ";
 
-/// What nvidia-smi would print of the machine in the fixture `eight-gpus-nvswitch.xml`, with its adapters in another order.
+/// What nvidia-smi would print of the machine in the fixture `eight-gpus-nvswitch.xml`, with its adapters in
+/// another order.
 fn eight_gpus() -> String {
     // mlx5_10, mlx5_0, mlx5_2
     let nics = [
@@ -33,7 +34,8 @@ fn eight_gpus() -> String {
     let between = [[" X ", "SYS", "SYS"], ["SYS", " X ", "PXB"], ["SYS", "PXB", " X "]];
     let labels: Vec<String> =
         (0..8).map(|gpu| format!("GPU{gpu}")).chain((0..3).map(|nic| format!("NIC{nic}"))).collect();
-    let mut text = format!("\t\u{1b}[4m{}\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\u{1b}[0m\n", labels.join("\t"));
+    let mut text =
+        format!("\t\u{1b}[4m{}\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\u{1b}[0m\n", labels.join("\t"));
     for (gpu, nics) in nics.iter().enumerate() {
         let gpus: Vec<&str> = (0..8).map(|other| if other == gpu { " X " } else { "NV18" }).collect();
         let affinity = if gpu < 4 { "0-3\t0\t\tN/A" } else { "4-7\t1\t\tN/A" };
@@ -106,8 +108,11 @@ fn each_cell_that_differs_is_named_with_both_values() -> Done {
         assert!(text.lines().any(|line| line == named), "{named} is not in\n{text}");
     }
     // A row that is missing, on either side.
-    let fewer: String =
-        eight_gpus().lines().filter(|line| !line.starts_with("GPU7")).map(|line| format!("{line}\n")).collect();
+    let fewer: String = eight_gpus()
+        .lines()
+        .filter(|line| !line.starts_with("GPU7"))
+        .map(|line| format!("{line}\n"))
+        .collect();
     assert_eq!(compared(&ours, &fewer)?.0, Some(1));
     assert_eq!(compared(&fewer, &eight_gpus())?.0, Some(1));
     Ok(())
@@ -118,8 +123,8 @@ fn slingshot_adapters_are_numabenchs_alone_and_others_are_a_difference() -> Done
     let theirs = "\tGPU0\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\nGPU0\t X \t0-71\t0\t\tN/A\n";
     let ours = |name: &str| {
         format!(
-            "        GPU0  NIC0  CPU Affinity  NUMA Affinity  GPU NUMA ID\n  GPU0  X     SYS   0-71          0              N/A\n  \
-             NIC0  SYS   X\n\nNICs\n  NIC0:  {name}  0000:c5:00.0\n"
+            "        GPU0  NIC0  CPU Affinity  NUMA Affinity  GPU NUMA ID\n  GPU0  X     SYS   0-71          \
+             0              N/A\n  NIC0  SYS   X\n\nNICs\n  NIC0:  {name}  0000:c5:00.0\n"
         )
     };
     let (code, text) = compared(&ours("hsn0"), theirs)?;
@@ -157,12 +162,17 @@ fn on_machine(list: &str) -> Result<(Option<i32>, String), Box<dyn Error>> {
     std::fs::write(folder.path().join("topo"), eight_gpus())?;
     std::fs::write(folder.path().join("list"), list)?;
     let at = folder.path().display();
-    program("nvidia-smi", format!("#!/bin/sh\ncase $1 in topo) cat {at}/topo ;; *) cat {at}/list ;; esac\n"))?;
+    program(
+        "nvidia-smi",
+        format!("#!/bin/sh\ncase $1 in topo) cat {at}/topo ;; *) cat {at}/list ;; esac\n"),
+    )?;
     let fixture = root().join("crates/topo/tests/fixtures/eight-gpus-nvswitch.xml");
-    let ours = format!("#!/bin/sh\nexec {} \"$@\" --input {}\n", env!("CARGO_BIN_EXE_numabench"), fixture.display());
+    let ours =
+        format!("#!/bin/sh\nexec {} \"$@\" --input {}\n", env!("CARGO_BIN_EXE_numabench"), fixture.display());
     let numabench = program("numabench", ours)?;
     let path = format!("{at}:{}", std::env::var("PATH")?);
-    let output = Command::new(root().join("tests/hardware/matrix.sh")).arg(numabench).env("PATH", path).output()?;
+    let output =
+        Command::new(root().join("tests/hardware/matrix.sh")).arg(numabench).env("PATH", path).output()?;
     let text = [output.stdout, output.stderr].concat();
     Ok((output.status.code(), String::from_utf8_lossy(&text).into_owned()))
 }
@@ -173,7 +183,8 @@ fn on_a_machine_indices_addresses_and_uuids_are_held_against_nvidia_smis_list_to
         let digit = |count: usize| index.to_string().repeat(count);
         format!("{index}, 00000000:{bus}:00.0, GPU-{}-aaaa-bbbb-cccc-{}\n", digit(8), digit(12))
     };
-    let list: String = ["13", "17", "19", "21", "81", "82", "83", "84"].into_iter().enumerate().map(gpu).collect();
+    let list: String =
+        ["13", "17", "19", "21", "81", "82", "83", "84"].into_iter().enumerate().map(gpu).collect();
     let (code, text) = on_machine(&list)?;
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("8 GPUs have nvidia-smi's index, address and UUID"), "{text}");

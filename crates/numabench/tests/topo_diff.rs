@@ -1,4 +1,5 @@
-//! `numabench topo diff A B`: words and exit codes. What counts as a difference is tested where it is decided, in `topo`.
+//! `numabench topo diff A B`: words and exit codes. What counts as a difference is tested where it is
+//! decided, in `topo`.
 
 use std::error::Error;
 use std::fs;
@@ -35,7 +36,8 @@ fn the_same_machine_ends_with_0_and_another_with_5_and_says_what_in_words() -> D
 
     let (code, out, err) = topo(&["diff", &old, &old])?;
     assert_eq!((code, err.as_str()), (Some(0), ""), "{out}");
-    insta::assert_snapshot!(out.replace(&old, "FILE"), @"no difference between FILE (fixture01) and FILE (fixture01)");
+    insta::assert_snapshot!(out.replace(&old, "FILE"), @"no difference between FILE (fixture01) and FILE \
+        (fixture01)");
 
     let (code, out, err) = topo(&["diff", &old, &new])?;
     assert_eq!((code, err.as_str()), (Some(5), ""), "{out}");
@@ -54,10 +56,16 @@ fn the_same_machine_ends_with_0_and_another_with_5_and_says_what_in_words() -> D
 
     let (code, out, _) = topo(&["diff", "--json", &old, &new])?;
     let json: Value = serde_json::from_str(&out)?;
-    assert_eq!((&json["schema"], &json["schema_version"]), (&"numabench.topology-diff".into(), &"1.1".into()));
+    assert_eq!(
+        (&json["schema"], &json["schema_version"]),
+        (&"numabench.topology-diff".into(), &"1.1".into())
+    );
     let json = &json["differences"];
     assert_eq!((code, json.as_array().map(Vec::len)), (Some(5), Some(7)));
-    assert_eq!((&json[4]["what"], &json[4]["words"]), (&"gpu".into(), &"GPU 0000:c3:00.0 (PCI 10de:2330) gone".into()));
+    assert_eq!(
+        (&json[4]["what"], &json[4]["words"]),
+        (&"gpu".into(), &"GPU 0000:c3:00.0 (PCI 10de:2330) gone".into())
+    );
     Ok(())
 }
 

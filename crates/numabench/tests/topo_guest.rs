@@ -1,7 +1,9 @@
-//! `numabench topo` in Linux guests with several NUMA nodes (`tests/lab/numa-guest.sh`), held against numactl there.
+//! `numabench topo` in Linux guests with several NUMA nodes (`tests/lab/numa-guest.sh`), held against numactl
+//! there.
 //!
-//! One boot a shape, since a boot takes seconds: everything is run in it and checked out here. numactl is the reference, for the
-//! nodes as for the policies; where the two say different things on purpose, a comment says which and why.
+//! One boot a shape, since a boot takes seconds: everything is run in it and checked out here. numactl is the
+//! reference, for the nodes as for the policies; where the two say different things on purpose, a comment
+//! says which and why.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -15,7 +17,8 @@ mod lab;
 
 type Done = Result<(), Box<dyn Error>>;
 
-/// Policies and bindings that `numactl OPTIONS COMMAND` gives the command: each sets a policy of its own, or none.
+/// Policies and bindings that `numactl OPTIONS COMMAND` gives the command: each sets a policy of its own, or
+/// none.
 const EVERY: &[&str] = &["", "-i 0,1", "-m 1", "-p 1", "-P 0,1", "-l", "-C 2-3", "-N 1 -m 0"];
 /// Those that read what nodes a shape has, of whose kind the others are.
 const SOME: &[&str] = &["", "-i 0,1", "-N 1 -m 0"];
@@ -42,7 +45,8 @@ fn script(options: &[&str]) -> String {
     )
 }
 
-/// What the parts of the script wrote, in a guest of this shape; `None` where no guest can run, which is said.
+/// What the parts of the script wrote, in a guest of this shape; `None` where no guest can run, which is
+/// said.
 #[allow(clippy::print_stderr, reason = "no test is skipped silently")]
 fn guest(shape: &str, script: &str) -> Result<Option<BTreeMap<String, String>>, Box<dyn Error>> {
     let numactl = Command::new("sh").args(["-c", "command -v numactl"]).output()?;
@@ -59,7 +63,8 @@ fn part<'t>(parts: &'t BTreeMap<String, String>, name: &str) -> Result<&'t str, 
     parts.get(name).map(String::as_str).ok_or_else(|| format!("the guest did not write {name}").into())
 }
 
-/// What follows `key` on its line, wherever the line begins: numactl leaves out a line's end under the policy `local`.
+/// What follows `key` on its line, wherever the line begins: numactl leaves out a line's end under the policy
+/// `local`.
 fn after<'t>(text: &'t str, key: &str) -> Option<&'t str> {
     text.split_once(key)?.1.lines().next().map(str::trim)
 }
@@ -86,8 +91,8 @@ fn matrix(text: &str, title: &str) -> Result<Vec<Vec<u32>>, std::num::ParseIntEr
     rows.map(|row| row.split_whitespace().skip(1).map(str::parse).collect()).collect()
 }
 
-/// Nodes as `numactl -H` and `topo --numa` show them: the same PUs, sizes and distances; free memory within what booting
-/// programs take meanwhile.
+/// Nodes as `numactl -H` and `topo --numa` show them: the same PUs, sizes and distances; free memory within
+/// what booting programs take meanwhile.
 fn same_nodes(numactl: &str, numa: &str) -> Done {
     const MEANWHILE_MIB: u64 = 64;
     let available = after(numactl, "available:").ok_or("no available nodes")?;
@@ -98,13 +103,19 @@ fn same_nodes(numactl: &str, numa: &str) -> Done {
     let mut rows = 0;
     for row in node_rows {
         let cells: Vec<&str> = row.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
-        let [node, made_of, pus, size, free, _] = cells[..] else { return Err(format!("not six cells: {row}").into()) };
-        let theirs = |what: &str| after(numactl, &format!("node {node} {what}:")).ok_or(format!("{node} {what}"));
+        let [node, made_of, pus, size, free, _] = cells[..] else {
+            return Err(format!("not six cells: {row}").into());
+        };
+        let theirs =
+            |what: &str| after(numactl, &format!("node {node} {what}:")).ok_or(format!("{node} {what}"));
         let mib = |text: &str| text.trim_end_matches(" MB").parse::<u64>();
         assert_eq!(listed(pus)?, spaced(theirs("cpus")?)?, "{row}");
         assert_eq!(mib(size)?, mib(theirs("size")?)?, "{row}");
         let (free, theirs_free) = (mib(free)?, mib(theirs("free")?)?);
-        assert!(free.abs_diff(theirs_free) <= MEANWHILE_MIB, "{row} where numactl says {theirs_free} MiB free");
+        assert!(
+            free.abs_diff(theirs_free) <= MEANWHILE_MIB,
+            "{row} where numactl says {theirs_free} MiB free"
+        );
         let wanted = match (pus == "-", size == "0") {
             (false, false) => "CPUs and memory",
             (true, false) => "memory without CPUs",
@@ -145,9 +156,11 @@ fn same_process(numactl: &str, json: &Value) -> Done {
     Ok(())
 }
 
-/// A saved file says what the machine said, also the localities, policy and affinity that hwloc's XML has no place for.
+/// A saved file says what the machine said, also the localities, policy and affinity that hwloc's XML has no
+/// place for.
 fn same_when_saved(saved: &str, loaded: &str) -> Done {
-    let (mut saved, mut loaded): (Value, Value) = (serde_json::from_str(saved)?, serde_json::from_str(loaded)?);
+    let (mut saved, mut loaded): (Value, Value) =
+        (serde_json::from_str(saved)?, serde_json::from_str(loaded)?);
     assert_eq!(loaded["source"].take()["path"], "/tmp/node.xml");
     saved["source"].take();
     // Settings are what `doctor` saw when the file was saved, and no part of the live model.

@@ -1,5 +1,6 @@
-//! `numabench topo --save`: what was saved reads back as the same machine, also by lstopo, and what cannot be written is refused
-//! before anything else is done. In guests with more to save than this machine: `topo_guest`.
+//! `numabench topo --save`: what was saved reads back as the same machine, also by lstopo, and what cannot be
+//! written is refused before anything else is done. In guests with more to save than this machine:
+//! `topo_guest`.
 
 use std::error::Error;
 use std::path::Path;
@@ -11,7 +12,12 @@ type Done = Result<(), Box<dyn Error>>;
 
 fn numabench(args: &[&str]) -> std::io::Result<Output> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_numabench"));
-    command.args(args).env("COLUMNS", "100").env_remove("HWLOC_XMLFILE").env_remove("HWLOC_SYNTHETIC").output()
+    command
+        .args(args)
+        .env("COLUMNS", "100")
+        .env_remove("HWLOC_XMLFILE")
+        .env_remove("HWLOC_SYNTHETIC")
+        .output()
 }
 
 fn json(output: &Output) -> Result<Value, Box<dyn Error>> {
@@ -59,7 +65,8 @@ fn lstopo_reads_what_was_saved_and_its_own_copy_still_says_everything() -> Done 
     let pus = String::from_utf8_lossy(&lstopo.stdout).lines().filter(|line| line.contains("PU L#")).count();
     let in_cgroup = |pu: &&Value| pu["status"] == "allowed" || pu["status"] == "not-in-affinity";
     assert_eq!(Some(pus), saved["pus"].as_array().map(|pus| pus.iter().filter(in_cgroup).count()));
-    let export = Command::new("lstopo-no-graphics").args(["--disallowed", "--input", &path, &copy]).output()?;
+    let export =
+        Command::new("lstopo-no-graphics").args(["--disallowed", "--input", &path, &copy]).output()?;
     assert!(export.status.success(), "{}", String::from_utf8_lossy(&export.stderr));
     let read = json(&numabench(&["topo", "--json", "--input", &copy])?)?;
     for part in ["hostname", "nodes", "allowed", "cores", "process"] {

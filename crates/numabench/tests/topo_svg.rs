@@ -1,5 +1,5 @@
-//! `numabench topo --svg`: the picture is written beside the view, whole or not at all, of this machine and of a saved one. What is
-//! in the picture is tested where it is drawn, in `topo`.
+//! `numabench topo --svg`: the picture is written beside the view, whole or not at all, of this machine and
+//! of a saved one. What is in the picture is tested where it is drawn, in `topo`.
 
 use std::error::Error;
 use std::fs;
@@ -20,7 +20,10 @@ fn topo(args: &[&str]) -> std::io::Result<Output> {
 }
 
 fn fixture() -> String {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../topo/tests/fixtures/two-packages-gpus.xml").display().to_string()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../topo/tests/fixtures/two-packages-gpus.xml")
+        .display()
+        .to_string()
 }
 
 /// A name in a folder of its own.
@@ -34,7 +37,10 @@ fn target(folder: &tempfile::TempDir) -> (PathBuf, String) {
 fn a_dash_is_standard_output_and_that_alone() -> Done {
     let drawn = topo(&["--input", &fixture(), "--svg", "-"])?;
     let picture = String::from_utf8(drawn.stdout)?;
-    assert!(picture.contains("<svg") && picture.ends_with("</svg>\n") && !picture.contains("which cores"), "{picture}");
+    assert!(
+        picture.contains("<svg") && picture.ends_with("</svg>\n") && !picture.contains("which cores"),
+        "{picture}"
+    );
     let saved = String::from_utf8(topo(&["--save", "-"])?.stdout)?;
     assert!(saved.starts_with("<?xml") && saved.trim_end().ends_with("</topology>"), "{saved}");
     assert_eq!(topo(&["--save", "-", "--svg", "-"])?.status.code(), Some(2));

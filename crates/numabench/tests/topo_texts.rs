@@ -1,4 +1,5 @@
-//! A machine that is described by what other tools printed: what each command makes of it, and where it says that it is not enough.
+//! A machine that is described by what other tools printed: what each command makes of it, and where it says
+//! that it is not enough.
 
 use std::error::Error;
 use std::fs;
@@ -7,7 +8,8 @@ use std::process::{Command, Output};
 
 type Done = Result<(), Box<dyn Error>>;
 
-/// What people paste most: the summary of the CPUs and nvidia-smi's matrix, one after the other, with the prompts between.
+/// What people paste most: the summary of the CPUs and nvidia-smi's matrix, one after the other, with the
+/// prompts between.
 const PASTED: &str = "user@node:~$ lscpu
 Architecture:            x86_64
   On-line CPU(s) list:   0-7
@@ -83,7 +85,10 @@ fn the_view_says_first_what_the_texts_do_not() -> Done {
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[0], "(host name not known): ? packages, 2 NUMA nodes, ? cores, 8 PUs, 2 GPUs");
     assert!(lines[1].starts_with("read from what lscpu, nvidia-smi topo -m printed, in "), "{text}");
-    assert!(lines[2].starts_with("not said there: which PUs share a core, which PUs are in a package"), "{text}");
+    assert!(
+        lines[2].starts_with("not said there: which PUs share a core, which PUs are in a package"),
+        "{text}"
+    );
     assert!(text.contains("GPU 1: nvidia-smi topo -m says CPUs 2-3,6-7, NUMA node 1"), "{text}");
     assert!(text.contains("  0  unknown-0    NVIDIA, model ?  0     driver"), "{text}");
     Ok(())
@@ -108,7 +113,10 @@ fn without_cores_nothing_is_placed_and_no_line_is_judged() -> Done {
         let output = texts.run(words, false)?;
         let why = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(6), "{why}");
-        assert!(why.contains("do not say which PUs share a core: give the output of lscpu -e or lstopo too"), "{why}");
+        assert!(
+            why.contains("do not say which PUs share a core: give the output of lscpu -e or lstopo too"),
+            "{why}"
+        );
     }
     Ok(())
 }

@@ -1,9 +1,9 @@
-//! The views of `numabench topo --input FILE`: each option gives the view of its name, of every machine at hand, and the table of
-//! cores for GPUs is the published one on LUMI-G's type of node.
+//! The views of `numabench topo --input FILE`: each option gives the view of its name, of every machine at
+//! hand, and the table of cores for GPUs is the published one on LUMI-G's type of node.
 //!
-//! What a view says of the project's own machines is tested in `topo`; here it is only compared with what the library gives.
-//! A view is one row of [`VIEWS`]. Captures of real machines are not part of the repository: they are read from
-//! `../shared/topologies` beside the checkout, or from `NUMABENCH_TOPOLOGIES`.
+//! What a view says of the project's own machines is tested in `topo`; here it is only compared with what the
+//! library gives. A view is one row of [`VIEWS`]. Captures of real machines are not part of the repository:
+//! they are read from `../shared/topologies` beside the checkout, or from `NUMABENCH_TOPOLOGIES`.
 
 use std::error::Error;
 use std::fs;
@@ -37,10 +37,20 @@ fn json(survey: &Survey, _: usize) -> String {
 /// What `numabench topo` prints; it must end well and complain of nothing.
 fn topo(view: &[&str], path: &Path) -> Result<String, Box<dyn Error>> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_numabench"));
-    let output =
-        command.arg("topo").args(view).arg("--input").arg(path).env("COLUMNS", COLUMNS.to_string()).output()?;
+    let output = command
+        .arg("topo")
+        .args(view)
+        .arg("--input")
+        .arg(path)
+        .env("COLUMNS", COLUMNS.to_string())
+        .output()?;
     let (out, err) = (String::from_utf8(output.stdout)?, String::from_utf8(output.stderr)?);
-    assert!(output.status.success() && err.is_empty(), "{view:?} of {}: {}: {err}", path.display(), output.status);
+    assert!(
+        output.status.success() && err.is_empty(),
+        "{view:?} of {}: {}: {err}",
+        path.display(),
+        output.status
+    );
     assert!(!out.trim().is_empty(), "{view:?} of {} is empty", path.display());
     Ok(out)
 }
@@ -141,7 +151,8 @@ fn the_cores_for_each_gpu_of_a_captured_node_of_lumi_gs_type_are_the_published_o
     let Some(folder) = captures("the cores for LUMI-G's GPUs") else { return Ok(()) };
     let capture = folder.join("mi250x-tioga.xml");
     assert_eq!(cores_and_first(&capture)?, owned(LUMI_G));
-    // A file says itself what may be used: the same capture with LUMI-G's low-noise set, all but PUs 0, 8, ..., 120.
+    // A file says itself what may be used: the same capture with LUMI-G's low-noise set, all but PUs 0, 8,
+    // ..., 120.
     let text = fs::read_to_string(capture)?;
     let (before, rest) = text.split_once(" allowed_cpuset=\"").ok_or("no allowed_cpuset")?;
     let (_, after) = rest.split_once('"').ok_or("no end of allowed_cpuset")?;

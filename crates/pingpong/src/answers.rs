@@ -1,9 +1,10 @@
-//! How long a flag takes from a core to a device and back: the CPU writes a word in pinned host memory, a kernel of the device sees it and writes it to
-//! another one, and the CPU sees that.
+//! How long a flag takes from a core to a device and back: the CPU writes a word in pinned host memory, a
+//! kernel of the device sees it and writes it to another one, and the CPU sees that.
 //!
-//! The memory of a row is one page of its node, pinned once for each allocation. A block has words that no block of the page used before, as long as
-//! there are some: where a line lies in the cache depends on its address. The kernel runs from before the block until after it. Each answer is the
-//! question's own number, so that every round trip is proven by itself; at the end the device has answered the last one.
+//! The memory of a row is one page of its node, pinned once for each allocation. A block has words that no
+//! block of the page used before, as long as there are some: where a line lies in the cache depends on its
+//! address. The kernel runs from before the block until after it. Each answer is the question's own number,
+//! so that every round trip is proven by itself; at the end the device has answered the last one.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,8 +12,8 @@ use std::sync::Arc;
 use device::answerer::QUESTION_BYTES;
 use device::{Answerer, HostMemory, MemoryKind, Platform};
 use engine::{
-    Bound, Failure, Latch, ObservedPlacement, PageCheck, PagesPerNode, PlacingRules, Site, Suite, TimeSpent, Timing,
-    Trouble, Work, Worker, no_memory,
+    Bound, Failure, Latch, ObservedPlacement, PageCheck, PagesPerNode, PlacingRules, Site, Suite, TimeSpent,
+    Timing, Trouble, Work, Worker, no_memory,
 };
 use placement::TargetId;
 use topo::gpu_condition::GpuConditions;
@@ -49,7 +50,12 @@ pub struct AnswerSuite {
 
 impl AnswerSuite {
     /// These cases by these ranks.
-    pub fn new(cases: Vec<AnswerCase>, workers: &[Worker], platform: &Arc<dyn Platform>, rules: &PlacingRules) -> Self {
+    pub fn new(
+        cases: Vec<AnswerCase>,
+        workers: &[Worker],
+        platform: &Arc<dyn Platform>,
+        rules: &PlacingRules,
+    ) -> Self {
         let pus = workers.iter().map(|worker| (worker.rank, worker.pu)).collect();
         // A page of flags is no huge one, and nobody has to help with it.
         let rules = PlacingRules { one_node: rules.one_node, ..PlacingRules::default() };
@@ -111,7 +117,13 @@ impl Site for AnswerSite {
         self.devices.conditions()
     }
 
-    fn set_up(&mut self, bound: &Bound, setup: usize, allocation: u32, spent: &mut TimeSpent) -> Result<bool, Trouble> {
+    fn set_up(
+        &mut self,
+        bound: &Bound,
+        setup: usize,
+        allocation: u32,
+        spent: &mut TimeSpent,
+    ) -> Result<bool, Trouble> {
         let AnswerCase { target, node, .. } = self.suite.cases[setup];
         let is_there = |page: &Page| (page.node, page.allocation) == (node, allocation);
         let fresh = !self.page.as_ref().is_some_and(is_there);
@@ -198,7 +210,8 @@ impl Work for Answers<'_> {
 
     fn verify(&mut self) -> Result<u64, Trouble> {
         self.answering = false;
-        let (answered, asked) = (self.answerer.stop().map_err(measuring)?, self.rounds * u64::from(TRIPS_A_CALL));
+        let (answered, asked) =
+            (self.answerer.stop().map_err(measuring)?, self.rounds * u64::from(TRIPS_A_CALL));
         if answered != asked {
             let why = format!("the device's last answer is {answered} where {asked} questions were asked");
             return Err(Trouble::Invalid(why));

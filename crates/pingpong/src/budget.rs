@@ -1,7 +1,7 @@
 //! Whether the memory a run needs is there, said before anything is allocated.
 //!
-//! It must be known beforehand: memory that is bound strictly and cannot be had is not an error the kernel returns, it is a
-//! process the kernel kills. Pure: sizes in, verdict out.
+//! It must be known beforehand: memory that is bound strictly and cannot be had is not an error the kernel
+//! returns, it is a process the kernel kills. Pure: sizes in, verdict out.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,8 @@ use crate::config::RunConfig;
 /// More memory is needed than there is.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{place} has {has}, and {} {needs} there (each {each} at most: {why}); ask for a smaller --size or fewer ranks",
+    "{place} has {has}, and {} {needs} there (each {each} at most: {why}); ask for a smaller --size or fewer \
+     ranks",
     who(.ranks)
 )]
 pub struct BudgetError {
@@ -49,15 +50,21 @@ pub fn check_budget(
     // Both ends of a rank's copies lie on nodes when the device is one; a GPU has its own memory.
     let mut on_node: BTreeMap<u32, Needs> = BTreeMap::new();
     let mut on_device: BTreeMap<TargetId, Needs> = BTreeMap::new();
-    let areas =
-        if config.bidirectional() && config.memory.iter().any(|kind| *kind != MemoryKind::Pageable) { 2 } else { 1 };
+    let areas = if config.bidirectional() && config.memory.iter().any(|kind| *kind != MemoryKind::Pageable) {
+        2
+    } else {
+        1
+    };
     let ranges =
-        [config.needs_source(), config.needs_destination()].into_iter().filter(|needed| *needed).count() as u64;
+        [config.needs_source(), config.needs_destination()].into_iter().filter(|needed| *needed).count()
+            as u64;
     for rank in &plan.ranks {
         add(on_node.entry(rank.memory_node).or_default(), rank.rank, size.saturating_mul(ranges));
         match rank.target.id {
             TargetId::Node(node) => add(on_node.entry(node).or_default(), rank.rank, size),
-            gpu @ TargetId::Gpu(_) => add(on_device.entry(gpu).or_default(), rank.rank, size.saturating_mul(areas)),
+            gpu @ TargetId::Gpu(_) => {
+                add(on_device.entry(gpu).or_default(), rank.rank, size.saturating_mul(areas))
+            }
         }
     }
     let why = "one range for one direction, two for more, and where the device is a node, its copy of them";
@@ -179,7 +186,8 @@ mod tests {
     fn what_does_not_fit_is_said_with_what_to_do() {
         let (has, needs, each) = ("1 MiB".to_owned(), "2 MiB".to_owned(), "2 MiB".to_owned());
         let error = BudgetError { place: "GPU 0".to_owned(), has, ranks: 1, needs, each, why: "why" };
-        let said = "GPU 0 has 1 MiB, and 1 rank needs 2 MiB there (each 2 MiB at most: why); ask for a smaller --size or fewer ranks";
+        let said = "GPU 0 has 1 MiB, and 1 rank needs 2 MiB there (each 2 MiB at most: why); ask for a \
+            smaller --size or fewer ranks";
         assert_eq!(error.to_string(), said);
         let two = BudgetError { ranks: 2, ..error };
         assert!(two.to_string().contains("ranks need"), "{two}");
@@ -227,8 +235,8 @@ mod tests {
         let check = |bytes| check_budget(&one_way, &ranks, |_| Some(MIB), |_| Some(MIB), Some(&limit(bytes)));
         assert_eq!(check(3 * MIB), Ok(()));
         let said = check(2 * MIB).map_err(|error| error.to_string());
-        let place =
-            "the memory limit of this process (2 MiB, memory.max; 1 MiB in use) has 1 MiB, and 2 ranks need 2 MiB";
+        let place = "the memory limit of this process (2 MiB, memory.max; 1 MiB in use) has 1 MiB, and 2 \
+            ranks need 2 MiB";
         assert!(said.as_ref().is_err_and(|text| text.starts_with(place)), "{said:?}");
         assert!(check(3 * MIB - 1).is_err());
     }

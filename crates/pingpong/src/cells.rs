@@ -1,4 +1,5 @@
-//! Where copies run if not each rank in its own place: a rank's PU stays, its memory's node and its device may change from case to case.
+//! Where copies run if not each rank in its own place: a rank's PU stays, its memory's node and its device
+//! may change from case to case.
 
 use placement::{RankPlan, TargetId};
 

@@ -1,9 +1,10 @@
 //! A chain of lines for a device to follow, and one block of its loads.
 //!
-//! The chain is a cycle: every line once a turn, so that none is in a cache from the turn before as long as the range is larger than the
-//! cache. Lines that follow each other lie within the same 2 MiB: a load then pays for the way to the memory and not for a page walk, as
-//! in a program that uses one buffer after the other. What proves the work: the cycle's order is kept, so where the device must be after so
-//! many loads is known. Where the chain lies is the caller's (`loads`, `peer_loads`).
+//! The chain is a cycle: every line once a turn, so that none is in a cache from the turn before as long as
+//! the range is larger than the cache. Lines that follow each other lie within the same 2 MiB: a load then
+//! pays for the way to the memory and not for a page walk, as in a program that uses one buffer after the
+//! other. What proves the work: the cycle's order is kept, so where the device must be after so many loads is
+//! known. Where the chain lies is the caller's (`loads`, `peer_loads`).
 
 use device::Chaser;
 use engine::{Failure, Stage, Timing, Trouble, Work};
@@ -15,7 +16,8 @@ use crate::fault::measuring;
 pub const LOAD_LINE_BYTES: usize = 128;
 /// Loads of one kernel: a launch is then below a thousandth of them.
 pub const LOADS_A_KERNEL: u32 = 4096;
-/// The most lines of a range: their numbers have 32 bits, because two of them a line are kept beside the range.
+/// The most lines of a range: their numbers have 32 bits, because two of them a line are kept beside the
+/// range.
 pub const MOST_LOAD_LINES: u32 = u32::MAX;
 /// Lines of one window come one after the other, bytes.
 const WINDOW: usize = 2 << 20;
@@ -63,7 +65,10 @@ impl Cycle {
 fn numbered(lines: usize) -> Result<u32, Failure> {
     let most = u64::from(MOST_LOAD_LINES) * LOAD_LINE_BYTES as u64;
     u32::try_from(lines).map_err(|_| {
-        Failure::new(Stage::Allocate, format!("a range of loads has at most {most} bytes; ask for a smaller --range"))
+        Failure::new(
+            Stage::Allocate,
+            format!("a range of loads has at most {most} bytes; ask for a smaller --range"),
+        )
     })
 }
 
@@ -135,7 +140,8 @@ impl Work for LoadWork<'_> {
         let (got, expected) = (self.cycle.number(at), self.began.wrapping_add(self.loads) % lines);
         if got != Some(expected) {
             let got = got.map_or("nowhere".to_owned(), |load| format!("at load {load}"));
-            let why = format!("after {} loads the device is {got} of the cycle, not at {expected}", self.loads);
+            let why =
+                format!("after {} loads the device is {got} of the cycle, not at {expected}", self.loads);
             return Err(Trouble::Invalid(why));
         }
         Ok(self.loads * WORD as u64)

@@ -27,7 +27,8 @@ pub struct RunConfig {
     pub directions: Vec<Direction>,
     /// Orders; `Alone` only for a single rank, where the two are the same.
     pub orders: Vec<Order>,
-    /// How many blocks each rank has alone, where that is a short pass beside the ranks at once; `None`: as many as the rule wants.
+    /// How many blocks each rank has alone, where that is a short pass beside the ranks at once; `None`: as
+    /// many as the rule wants.
     pub alone_blocks: Option<usize>,
     /// The clock.
     pub timing: TimingChoice,

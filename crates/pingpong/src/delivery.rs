@@ -1,15 +1,19 @@
-//! Whether a block's bytes were delivered: what is laid out before it, and what must be found after it, on both sides.
+//! Whether a block's bytes were delivered: what is laid out before it, and what must be found after it, on
+//! both sides.
 //!
-//! Before the block the bytes to send are put where it reads and wrong ones where it writes; after it, outside the timed region, every byte
-//! is compared. Where a round that does not count runs in between it delivers everything, so the first word of every page is sent with a stale
-//! key in that round and gets its own only afterwards: copies that stop when the clock starts are seen too. Each block has keys of its own, so that what an
-//! earlier one left is wrong.
+//! Before the block the bytes to send are put where it reads and wrong ones where it writes; after it,
+//! outside the timed region, every byte is compared. Where a round that does not count runs in between it
+//! delivers everything, so the first word of every page is sent with a stale key in that round and gets its
+//! own only afterwards: copies that stop when the clock starts are seen too. Each block has keys of its own,
+//! so that what an earlier one left is wrong.
 //!
-//! There are two ways to the same proof. A device that can run a kernel fills and compares its own memory, thousands of times as fast as
-//! a core does; what lies on the host comes from there and goes back there by copies that are not timed. Each of these copies ends over wrong bytes, so
-//! that one which does nothing is seen as well; and the host looks at the first word of each page with its own eyes. The bytes to be sent from the host are laid out
-//! once for an allocation, and only the first words of their pages for each block: the device's are wrong in every byte before. Otherwise, and for
-//! small copies, the host fills and compares every byte.
+//! There are two ways to the same proof. A device that can run a kernel fills and compares its own memory,
+//! thousands of times as fast as a core does; what lies on the host comes from there and goes back there by
+//! copies that are not timed. Each of these copies ends over wrong bytes, so that one which does nothing is
+//! seen as well; and the host looks at the first word of each page with its own eyes. The bytes to be sent
+//! from the host are laid out once for an allocation, and only the first words of their pages for each block:
+//! the device's are wrong in every byte before. Otherwise, and for small copies, the host fills and compares
+//! every byte.
 //!
 //! A copy that is done twice leaves the right bytes; it shows in the time.
 
@@ -41,18 +45,20 @@ fn stale(pattern: BytePattern) -> BytePattern {
     pattern.with_page_key(!pattern.key)
 }
 
-/// The key of one block's bytes: a case has one block in a pass. `area` tells apart the two that a bidirectional block moves at once.
+/// The key of one block's bytes: a case has one block in a pass. `area` tells apart the two that a
+/// bidirectional block moves at once.
 fn key(seed: u64, rank: usize, case: usize, pass: u64, area: u64) -> u64 {
     mixed(seed, &[rank as u64, case as u64, pass, area])
 }
 
 fn mixed(seed: u64, parts: &[u64]) -> u64 {
-    parts
-        .iter()
-        .fold(stats::random::mix(seed), |key, part| stats::random::mix(key ^ stats::random::mix(part.wrapping_add(1))))
+    parts.iter().fold(stats::random::mix(seed), |key, part| {
+        stats::random::mix(key ^ stats::random::mix(part.wrapping_add(1)))
+    })
 }
 
-/// What lies in the host memory that copies read: as many bytes of one pattern as a copy needed yet, but for pages' first words.
+/// What lies in the host memory that copies read: as many bytes of one pattern as a copy needed yet, but for
+/// pages' first words.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Source {
     pattern: BytePattern,
@@ -65,7 +71,11 @@ pub(crate) struct Source {
 impl Source {
     /// Nothing of it is there yet.
     pub(crate) fn of(seed: u64, rank: usize, allocation: u32) -> Self {
-        Self { pattern: BytePattern::new(mixed(!seed, &[rank as u64, u64::from(allocation)])), laid: 0, spoiled: 0 }
+        Self {
+            pattern: BytePattern::new(mixed(!seed, &[rank as u64, u64::from(allocation)])),
+            laid: 0,
+            spoiled: 0,
+        }
     }
 
     /// Has the device lay out what is missing of the first `bytes`.
@@ -88,13 +98,27 @@ impl Source {
 }
 
 impl Delivery {
-    /// The bytes of `case`'s block in this pass on this rank, from this source; `patterns`: whether its device can fill and compare.
-    pub(crate) fn new(seed: u64, rank: usize, case: &CopyCase, pass: u64, patterns: bool, source: &Source) -> Self {
+    /// The bytes of `case`'s block in this pass on this rank, from this source; `patterns`: whether its
+    /// device can fill and compare.
+    pub(crate) fn new(
+        seed: u64,
+        rank: usize,
+        case: &CopyCase,
+        pass: u64,
+        patterns: bool,
+        source: &Source,
+    ) -> Self {
         let key = |area| key(seed, rank, case.index, pass, area);
         let by_device = patterns && case.bytes >= BY_DEVICE_FROM_BYTES;
         let lasting = by_device && case.direction != Direction::D2h;
         let sent = if lasting { source.pattern.with_page_key(key(0)) } else { BytePattern::new(key(0)) };
-        Self { direction: case.direction, bytes: case.bytes, by_device, sent, returned: BytePattern::new(key(1)) }
+        Self {
+            direction: case.direction,
+            bytes: case.bytes,
+            by_device,
+            sent,
+            returned: BytePattern::new(key(1)),
+        }
     }
 
     /// What arrives in the destination.
@@ -176,7 +200,8 @@ impl Delivery {
         Ok(())
     }
 
-    /// After the round that does not count and before those that do: the words that were stale get their own key where copies begin.
+    /// After the round that does not count and before those that do: the words that were stale get their own
+    /// key where copies begin.
     pub(crate) fn arm(&self, copier: &mut dyn Copier, piece: &mut [u8]) -> Result<(), Failure> {
         let bytes = self.bytes;
         if self.reads_host() {
@@ -204,7 +229,11 @@ impl Delivery {
         if self.writes_host() {
             let arrived = range(copier.destination(), self.bytes).map_err(verifying)?;
             let pattern = self.arriving();
-            let looked = if self.by_device { pattern.compare_page_words(arrived) } else { pattern.compare(0, arrived) };
+            let looked = if self.by_device {
+                pattern.compare_page_words(arrived)
+            } else {
+                pattern.compare(0, arrived)
+            };
             looked.map_err(Trouble::Corrupt)?;
             if self.by_device {
                 self.send_back(copier)?;
@@ -222,27 +251,39 @@ impl Delivery {
         Ok(compared)
     }
 
-    /// Sends what lies in the destination to the device, over wrong bytes, and compares it there. Bidirectional blocks leave A as it is.
+    /// Sends what lies in the destination to the device, over wrong bytes, and compares it there.
+    /// Bidirectional blocks leave A as it is.
     fn send_back(&self, copier: &mut dyn Copier) -> Result<(), Trouble> {
         let (area, pattern) = (self.from(), self.arriving());
-        let sent = copier.fill(area, pattern.inverted(), self.bytes).and_then(|()| copier.push(area, self.bytes));
+        let sent =
+            copier.fill(area, pattern.inverted(), self.bytes).and_then(|()| copier.push(area, self.bytes));
         sent.map_err(verifying)?;
         self.compare_on_device(copier, area, pattern)
     }
 
-    fn compare_on_device(&self, copier: &mut dyn Copier, area: Area, pattern: BytePattern) -> Result<(), Trouble> {
-        let Some(offset) = copier.compare(area, pattern, self.bytes).map_err(verifying)? else { return Ok(()) };
+    fn compare_on_device(
+        &self,
+        copier: &mut dyn Copier,
+        area: Area,
+        pattern: BytePattern,
+    ) -> Result<(), Trouble> {
+        let Some(offset) = copier.compare(area, pattern, self.bytes).map_err(verifying)? else {
+            return Ok(());
+        };
         let mut word = [0; 8];
         let word = &mut word[..(self.bytes - offset as usize).min(8)];
         copier.fetch(area, offset as usize, word).map_err(verifying)?;
         let expected = pattern.word(offset / 8).to_le_bytes();
         let wrong = word.iter().zip(expected).position(|(got, expected)| *got != expected);
         Err(match wrong {
-            Some(at) => {
-                Trouble::Corrupt(Mismatch { offset: offset + at as u64, expected: expected[at], got: word[at] })
-            }
+            Some(at) => Trouble::Corrupt(Mismatch {
+                offset: offset + at as u64,
+                expected: expected[at],
+                got: word[at],
+            }),
             None => Trouble::Invalid(format!(
-                "the device found byte {offset} wrong, but it reads back right: its memory or its comparison is not to be trusted"
+                "the device found byte {offset} wrong, but it reads back right: its memory or its comparison \
+                 is not to be trusted"
             )),
         })
     }
@@ -259,7 +300,8 @@ impl Delivery {
     }
 }
 
-/// The part of a host range that a block uses. After a wait that failed a copier lends nothing: its driver may still write there.
+/// The part of a host range that a block uses. After a wait that failed a copier lends nothing: its driver
+/// may still write there.
 fn range(lent: &mut [u8], bytes: usize) -> Result<&mut [u8], DeviceError> {
     lent.get_mut(..bytes).ok_or_else(|| DeviceError::Unsupported {
         what: "using host memory again",
@@ -284,13 +326,20 @@ mod tests {
             bytes,
             by,
         };
-        let cases =
-            [case(0, 1 << 20, CopyBy::Engine), case(1, 2 << 20, CopyBy::Engine), case(2, 1 << 20, CopyBy::Kernel)];
+        let cases = [
+            case(0, 1 << 20, CopyBy::Engine),
+            case(1, 2 << 20, CopyBy::Engine),
+            case(2, 1 << 20, CopyBy::Kernel),
+        ];
         let source = Source::of(1, 0, 0);
         let arriving = cases.map(|case| Delivery::new(1, 0, &case, 3, true, &source).arriving());
-        let words: Vec<[u64; 2]> = arriving.iter().map(|pattern| [pattern.word(0), pattern.word(1)]).collect();
+        let words: Vec<[u64; 2]> =
+            arriving.iter().map(|pattern| [pattern.word(0), pattern.word(1)]).collect();
         for (at, one) in words.iter().enumerate() {
-            assert!(words[at + 1..].iter().all(|other| one[0] != other[0] && one[1] != other[1]), "{words:x?}");
+            assert!(
+                words[at + 1..].iter().all(|other| one[0] != other[0] && one[1] != other[1]),
+                "{words:x?}"
+            );
         }
     }
 
@@ -308,6 +357,10 @@ mod tests {
         let sent = |pass, patterns| Delivery::new(1, 0, &case, pass, patterns, &source).sent;
         assert_eq!(sent(3, true).word(1), sent(4, true).word(1));
         assert_ne!(sent(3, true).word(0), sent(4, true).word(0));
-        assert_ne!(sent(3, false).word(1), sent(4, false).word(1), "where the host lays them out all are new");
+        assert_ne!(
+            sent(3, false).word(1),
+            sent(4, false).word(1),
+            "where the host lays them out all are new"
+        );
     }
 }

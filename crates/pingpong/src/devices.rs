@@ -1,4 +1,5 @@
-//! The devices of one rank: each opened when it is first asked for, on the rank's own thread, and once. A GPU is watched from then on.
+//! The devices of one rank: each opened when it is first asked for, on the rank's own thread, and once. A GPU
+//! is watched from then on.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -29,7 +30,8 @@ impl Devices {
     /// # Errors
     /// It cannot be opened.
     pub fn new(platform: &Arc<dyn Platform>, first: Option<TargetId>) -> Result<Self, Failure> {
-        let mut devices = Self { platform: Arc::clone(platform), open: BTreeMap::new(), watched: Vec::new(), first };
+        let mut devices =
+            Self { platform: Arc::clone(platform), open: BTreeMap::new(), watched: Vec::new(), first };
         first.map(|target| devices.open(target).map(|_| ())).transpose()?;
         Ok(devices)
     }
@@ -51,7 +53,8 @@ impl Devices {
                             let watch = || watch(pci, platform.facts().kind);
                             let beside = thread::Builder::new().spawn_scoped(scope, watch);
                             let device = platform.open(DeviceId::Pci(pci));
-                            // Where there can be no thread more (a limit of processes), it is opened after the device.
+                            // Where there can be no thread more (a limit of processes), it is opened after
+                            // the device.
                             (device, beside.map_or_else(|_| Ok(watch()), thread::ScopedJoinHandle::join))
                         });
                         self.watched.extend(watch);

@@ -6,7 +6,9 @@ use engine::{Failure, Stage, Trouble};
 /// The failure that a device's error is at this stage.
 pub fn failure(stage: Stage, error: &DeviceError) -> Failure {
     let (call, code) = match error {
-        DeviceError::Call(call) | DeviceError::Pinning { call, .. } => (Some(call.call.to_owned()), Some(call.code)),
+        DeviceError::Call(call) | DeviceError::Pinning { call, .. } => {
+            (Some(call.call.to_owned()), Some(call.code))
+        }
         _ => (None, None),
     };
     Failure { stage, call, code, message: error.to_string() }

@@ -36,6 +36,9 @@ pub fn allocate(
             })
         });
     }
-    let placed = clock::timed(&mut spent.allocate_ns, || PlacedMemory::new(bound, want.len, want.node, rules))?;
-    clock::timed(&mut spent.pin_ns, || device.adopt(want.kind, Box::new(placed.into_mapping())).map_err(allocating))
+    let placed =
+        clock::timed(&mut spent.allocate_ns, || PlacedMemory::new(bound, want.len, want.node, rules))?;
+    clock::timed(&mut spent.pin_ns, || {
+        device.adopt(want.kind, Box::new(placed.into_mapping())).map_err(allocating)
+    })
 }

@@ -1,18 +1,21 @@
-//! What devices do with host memory: copies, the first kind of work of the engine, with the suite that lists its cases; `loads`, the second, and
-//! `peers`, the third: loads of host memory, copies from device to device; `peer_loads`: loads of another device's memory;
-//! `answers`: a flag's way to a device and back.
+//! What devices do with host memory: copies, the first kind of work of the engine, with the suite that lists
+//! its cases; `loads`, the second, and `peers`, the third: loads of host memory, copies from device to
+//! device; `peer_loads`: loads of another device's memory; `answers`: a flag's way to a device and back.
 //!
 //! ```text
 //! RunConfig -> CopySuite -> CopySite (a rank: devices, host ranges) -> CopyWork (a block) -> engine
 //! ```
 //!
-//! * `config`, `case` what is measured, as users ask for it; `cells` where, if not each rank in its own place;
+//! * `config`, `case` what is measured, as users ask for it; `cells` where, if not each rank in its own
+//!   place;
 //! * `suite` makes the engine's cases of it: which share memory, which come first;
 //! * `site` opens a rank's devices, places and pins its host memory, and hands both to copiers;
-//! * `work` is one block of copies; `delivery` proves that its bytes arrived, on the device where that can run a kernel;
+//! * `work` is one block of copies; `delivery` proves that its bytes arrived, on the device where that can
+//!   run a kernel;
 //! * `budget` says beforehand whether the memory asked for is there.
 //!
-//! Left out: binding, proving, timing, deciding when it is enough (engine), statistics (stats), where ranks go (placement), words for users.
+//! Left out: binding, proving, timing, deciding when it is enough (engine), statistics (stats), where ranks
+//! go (placement), words for users.
 
 #![forbid(unsafe_code)]
 
@@ -42,9 +45,9 @@ pub use chain::{LOAD_LINE_BYTES, LOADS_A_KERNEL, MOST_LOAD_LINES};
 pub use config::{RunConfig, TimingChoice};
 pub use devices::Devices;
 pub use engine::{
-    Amount, DevicePages, Enough, Failure, Followed, Group, Journal, Latch, Mismatch, Neighbours, ObservedPlacement,
-    Order, PagesPerNode, PerCase, PlacingRules, RankCase, RankState, RunEnd, RunState, Sample, SoFar, Stage, TimeSpent,
-    Timing, Trouble, Worker, Workers, clock, dismiss,
+    Amount, DevicePages, Enough, Failure, Followed, Group, Journal, Latch, Mismatch, Neighbours,
+    ObservedPlacement, Order, PagesPerNode, PerCase, PlacingRules, RankCase, RankState, RunEnd, RunState,
+    Sample, SoFar, Stage, TimeSpent, Timing, Trouble, Worker, Workers, clock, dismiss,
 };
 pub use fault::{allocating, failure, measuring, verifying};
 pub use host_range::{Want, allocate};

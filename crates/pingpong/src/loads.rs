@@ -1,20 +1,21 @@
-//! Loads of host memory by a GPU, each waiting for the one before it: what one load takes, from each GPU to the memory of each node.
+//! Loads of host memory by a GPU, each waiting for the one before it: what one load takes, from each GPU to
+//! the memory of each node.
 //!
-//! A rank's range is placed and pinned once for each allocation and node, holds one chain (`chain`) and goes from device to device; it stays
-//! while other ranks are measured. Each device goes on along the chain where it stopped itself, whatever the others did meanwhile: it
-//! meets a line again only after a turn of its own.
+//! A rank's range is placed and pinned once for each allocation and node, holds one chain (`chain`) and goes
+//! from device to device; it stays while other ranks are measured. Each device goes on along the chain where
+//! it stopped itself, whatever the others did meanwhile: it meets a line again only after a turn of its own.
 //!
-//! A round is a kernel of 4,096 loads by one thread, behind a latch, by the device's clock; so quantiles are over kernels and not over single loads. The range
-//! must be larger than the device's L2. Cases are of the first phase: a matrix measures them, by a second thread on the row's PU, before large copies are
-//! queued.
+//! A round is a kernel of 4,096 loads by one thread, behind a latch, by the device's clock; so quantiles are
+//! over kernels and not over single loads. The range must be larger than the device's L2. Cases are of the
+//! first phase: a matrix measures them, by a second thread on the row's PU, before large copies are queued.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use device::{Chaser, HostMemory, MemoryKind, Platform};
 use engine::{
-    Bound, Failure, Latch, ObservedPlacement, PageCheck, PagesPerNode, PlacingRules, Site, Stage, Suite, TimeSpent,
-    Trouble, Work, Worker, clock, no_memory,
+    Bound, Failure, Latch, ObservedPlacement, PageCheck, PagesPerNode, PlacingRules, Site, Stage, Suite,
+    TimeSpent, Trouble, Work, Worker, clock, no_memory,
 };
 use placement::TargetId;
 use topo::gpu_condition::GpuConditions;
@@ -105,7 +106,8 @@ struct LoadSite {
 }
 
 impl LoadSite {
-    /// Takes the memory from the device that has it. What could not be waited for is given up, and the chain with it.
+    /// Takes the memory from the device that has it. What could not be waited for is given up, and the chain
+    /// with it.
     fn put_down(&mut self) {
         let Some((setup, mut chaser)) = self.held.take() else { return };
         let target = self.suite.cases[setup].target;
@@ -156,7 +158,13 @@ impl Site for LoadSite {
         self.devices.conditions()
     }
 
-    fn set_up(&mut self, bound: &Bound, setup: usize, allocation: u32, spent: &mut TimeSpent) -> Result<bool, Trouble> {
+    fn set_up(
+        &mut self,
+        bound: &Bound,
+        setup: usize,
+        allocation: u32,
+        spent: &mut TimeSpent,
+    ) -> Result<bool, Trouble> {
         let is_there = self.range.as_ref().is_some_and(|range| range.allocation == allocation);
         if is_there && self.held.as_ref().is_some_and(|(held, _)| *held == setup) {
             return Ok(false);
@@ -166,7 +174,8 @@ impl Site for LoadSite {
         let can = self.devices.open(case.target)?.capabilities();
         can.memory(MemoryKind::Pinned).and_then(|()| can.loads.clone()).map_err(Trouble::Skipped)?;
         let (range, fresh) = self.need(bound, case, allocation, spent)?;
-        let memory = range.memory.take().ok_or_else(|| Failure::new(Stage::Allocate, "its memory is elsewhere"))?;
+        let memory =
+            range.memory.take().ok_or_else(|| Failure::new(Stage::Allocate, "its memory is elsewhere"))?;
         let at = range.stopped.get(&case.target).copied().unwrap_or(0);
         let device = self.devices.open(case.target)?;
         let made = device.chaser(memory).and_then(|mut chaser| chaser.start_at(at).map(|()| chaser));

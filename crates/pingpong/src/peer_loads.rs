@@ -1,18 +1,20 @@
-//! Loads of one GPU's memory by another, each waiting for the one before it: what one load takes over the way between them.
+//! Loads of one GPU's memory by another, each waiting for the one before it: what one load takes over the way
+//! between them.
 //!
-//! A rank is a GPU, which follows a chain (`chain`) in memory of another one. The chain is laid out once for each allocation on the host, and
-//! written to the owner's memory before each block, so that no two pairs' memory is there at a time. A block's loads are those of the lines that
-//! were written first: what the owner's cache still holds of the writing are the last ones.
+//! A rank is a GPU, which follows a chain (`chain`) in memory of another one. The chain is laid out once for
+//! each allocation on the host, and written to the owner's memory before each block, so that no two pairs'
+//! memory is there at a time. A block's loads are those of the lines that were written first: what the
+//! owner's cache still holds of the writing are the last ones.
 //!
-//! nvbandwidth's test of the same walks 1 MiB again and again, which the owner's L2 answers. A range larger than that cache is answered by the owner's memory,
-//! so the figures differ (docs/measurements/two-gpus.md).
+//! nvbandwidth's test of the same walks 1 MiB again and again, which the owner's L2 answers. A range larger
+//! than that cache is answered by the owner's memory, so the figures differ (docs/measurements/two-gpus.md).
 
 use std::sync::Arc;
 
 use device::{Chaser, Platform};
 use engine::{
-    Bound, Failure, Latch, ObservedPlacement, PageCheck, Site, Suite, TimeSpent, Trouble, Work, Worker, clock,
-    no_memory,
+    Bound, Failure, Latch, ObservedPlacement, PageCheck, Site, Suite, TimeSpent, Trouble, Work, Worker,
+    clock, no_memory,
 };
 use placement::TargetId;
 use topo::gpu_condition::GpuConditions;
@@ -93,7 +95,13 @@ impl Site for PeerLoadSite {
         self.devices.conditions()
     }
 
-    fn set_up(&mut self, _: &Bound, setup: usize, allocation: u32, spent: &mut TimeSpent) -> Result<bool, Trouble> {
+    fn set_up(
+        &mut self,
+        _: &Bound,
+        setup: usize,
+        allocation: u32,
+        spent: &mut TimeSpent,
+    ) -> Result<bool, Trouble> {
         let is_there = self.chain.as_ref().is_some_and(|chain| chain.allocation == allocation);
         if is_there && self.held.as_ref().is_some_and(|(held, _)| *held == setup) {
             return Ok(false);

@@ -1,20 +1,21 @@
 //! Copies from one GPU's memory to another's, or to its own: the third kind of work.
 //!
-//! A rank is a GPU: the thread that drives it makes copies from it or to it, alone, or at once with other ranks' copies. Before a block the
-//! source has the block's own bytes and the destination wrong ones; after it every byte at the destination is compared, on the device where that
-//! can run a kernel. The wrong bytes are laid out once more after the round that does not count, so that copies which stop when the clock starts
-//! are seen.
+//! A rank is a GPU: the thread that drives it makes copies from it or to it, alone, or at once with other
+//! ranks' copies. Before a block the source has the block's own bytes and the destination wrong ones; after
+//! it every byte at the destination is compared, on the device where that can run a kernel. The wrong bytes
+//! are laid out once more after the round that does not count, so that copies which stop when the clock
+//! starts are seen.
 //!
-//! A device that makes copies of several ranks at once is given them one at a time, and the host times them: of queues that are full it may serve
-//! one to its end before the next one's (METHOD, "Several ranks").
+//! A device that makes copies of several ranks at once is given them one at a time, and the host times them:
+//! of queues that are full it may serve one to its end before the next one's (METHOD, "Several ranks").
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use device::{BytePattern, CopyBy, PeerCopier, PeerEnd, Platform};
 use engine::{
-    Bound, Failure, Latch, ObservedPlacement, PageCheck, Site, Suite, TimeSpent, Timing, Trouble, Work, Worker, clock,
-    no_memory,
+    Bound, Failure, Latch, ObservedPlacement, PageCheck, Site, Suite, TimeSpent, Timing, Trouble, Work,
+    Worker, clock, no_memory,
 };
 use placement::TargetId;
 use topo::gpu_condition::GpuConditions;
@@ -54,11 +55,16 @@ pub struct PeerCase {
 }
 
 impl PeerCase {
-    /// The clock of a rank's copies where this end's device does them; `has_latch`: whether it can hold a queue back.
+    /// The clock of a rank's copies where this end's device does them; `has_latch`: whether it can hold a
+    /// queue back.
     fn timing(&self, end: PeerEnd, has_latch: bool) -> Timing {
         let devices: BTreeSet<TargetId> = self.copies.iter().map(|copy| copy.by(end)).collect();
         let each_its_own = devices.len() == self.copies.len();
-        if has_latch && each_its_own && self.bytes >= DEVICE_TIMING_FROM_BYTES { Timing::Device } else { Timing::Host }
+        if has_latch && each_its_own && self.bytes >= DEVICE_TIMING_FROM_BYTES {
+            Timing::Device
+        } else {
+            Timing::Host
+        }
     }
 }
 
@@ -73,8 +79,8 @@ pub struct PeerSuite {
 }
 
 impl PeerSuite {
-    /// These cases by these ranks; `end` says which device does it, `by` what of it. The source of a rank's first copy is the device that it opens
-    /// first, and whose latch it names.
+    /// These cases by these ranks; `end` says which device does it, `by` what of it. The source of a rank's
+    /// first copy is the device that it opens first, and whose latch it names.
     pub fn new(
         cases: Vec<PeerCase>,
         workers: Vec<Worker>,
@@ -122,8 +128,9 @@ struct Keeping {
 }
 
 impl PeerSite {
-    /// Has a device keep its areas for all pairs of this allocation where it has room for those of all ranks: each has one there to
-    /// copy to, and the device's own one more to copy from. Four times the room, as others use the device too.
+    /// Has a device keep its areas for all pairs of this allocation where it has room for those of all ranks:
+    /// each has one there to copy to, and the device's own one more to copy from. Four times the room, as
+    /// others use the device too.
     fn keep_areas(&mut self, target: TargetId) -> Result<(), Trouble> {
         let device = self.devices.open(target)?;
         if self.keeping.devices.insert(target) {
@@ -139,7 +146,9 @@ impl PeerSite {
     fn begin(&mut self, allocation: u32) {
         if self.keeping.allocation != allocation {
             let kept = std::mem::take(&mut self.keeping.devices);
-            kept.iter().filter_map(|target| self.devices.get(*target)).for_each(|device| device.keep_areas(false));
+            kept.iter()
+                .filter_map(|target| self.devices.get(*target))
+                .for_each(|device| device.keep_areas(false));
             self.keeping.allocation = allocation;
         }
     }
@@ -154,7 +163,13 @@ impl Site for PeerSite {
         self.devices.conditions()
     }
 
-    fn set_up(&mut self, _: &Bound, setup: usize, allocation: u32, spent: &mut TimeSpent) -> Result<bool, Trouble> {
+    fn set_up(
+        &mut self,
+        _: &Bound,
+        setup: usize,
+        allocation: u32,
+        spent: &mut TimeSpent,
+    ) -> Result<bool, Trouble> {
         if self.held.as_ref().is_some_and(|(held, there, _)| (*held, *there) == (setup, allocation)) {
             return Ok(false);
         }
@@ -191,7 +206,8 @@ impl Site for PeerSite {
         let PeerSuite { cases, end, .. } = &*self.suite;
         let (rank, bytes) = (self.own.rank as u64, cases[case].bytes);
         let by = self.suite.copy(case, self.own.rank).map(|copy| copy.by(*end));
-        let timing = cases[case].timing(*end, by.is_some_and(|device| self.devices.timing(device) == Timing::Device));
+        let timing =
+            cases[case].timing(*end, by.is_some_and(|device| self.devices.timing(device) == Timing::Device));
         let mix = |key: u64, part: u64| stats::random::mix(key ^ stats::random::mix(part.wrapping_add(1)));
         let key = [rank, case as u64, pass].into_iter().fold(stats::random::mix(self.suite.seed), mix);
         let (.., copier) = self.held.as_mut().ok_or_else(no_memory)?;
@@ -269,7 +285,8 @@ mod tests {
 
     /// Copies from where to where, each by a rank of its own.
     fn case(copies: &[(u32, u32)], bytes: usize) -> PeerCase {
-        let copy = |(rank, (from, to)): (usize, &(u32, u32))| PeerCopy { rank, from: gpu(*from), to: gpu(*to) };
+        let copy =
+            |(rank, (from, to)): (usize, &(u32, u32))| PeerCopy { rank, from: gpu(*from), to: gpu(*to) };
         PeerCase { copies: copies.iter().enumerate().map(copy).collect(), bytes }
     }
 
@@ -278,7 +295,11 @@ mod tests {
         for copies in [&[(0, 1)][..], &[(0, 0)], &[(0, 1), (1, 0)]] {
             for end in [PeerEnd::Source, PeerEnd::Destination] {
                 assert_eq!(case(copies, MIB).timing(end, true), Timing::Device, "{copies:?} by the {end:?}");
-                assert_eq!(case(copies, MIB - 1).timing(end, true), Timing::Host, "{copies:?} by the {end:?}");
+                assert_eq!(
+                    case(copies, MIB - 1).timing(end, true),
+                    Timing::Host,
+                    "{copies:?} by the {end:?}"
+                );
                 assert_eq!(case(copies, MIB).timing(end, false), Timing::Host, "{copies:?} by the {end:?}");
             }
         }
@@ -287,7 +308,8 @@ mod tests {
     #[test]
     fn the_host_times_copies_at_once_that_one_device_makes() {
         let (into_one, out_of_one) = (case(&[(1, 0), (2, 0)], MIB), case(&[(0, 1), (0, 2)], MIB));
-        let timings = |case: &PeerCase| [PeerEnd::Source, PeerEnd::Destination].map(|end| case.timing(end, true));
+        let timings =
+            |case: &PeerCase| [PeerEnd::Source, PeerEnd::Destination].map(|end| case.timing(end, true));
         assert_eq!(timings(&into_one), [Timing::Device, Timing::Host]);
         assert_eq!(timings(&out_of_one), [Timing::Host, Timing::Device]);
     }

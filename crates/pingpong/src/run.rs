@@ -9,7 +9,8 @@ use ranks::Communicator;
 use crate::config::RunConfig;
 use crate::suite::CopySuite;
 
-/// Runs every case of `suite` on the ranks of `workers` and of the processes that [`follow`]; see [`engine::lead`].
+/// Runs every case of `suite` on the ranks of `workers` and of the processes that [`follow`]; see
+/// [`engine::lead`].
 pub fn lead(
     config: &RunConfig,
     workers: Workers,
@@ -19,7 +20,15 @@ pub fn lead(
     journal: &mut dyn Journal,
 ) -> RunState {
     let suite = Arc::clone(suite) as Arc<dyn Suite>;
-    engine::lead(&config.engine(), workers, &suite, comm, interrupted, &mut PerCase::new(config.amount), journal)
+    engine::lead(
+        &config.engine(),
+        workers,
+        &suite,
+        comm,
+        interrupted,
+        &mut PerCase::new(config.amount),
+        journal,
+    )
 }
 
 /// Does this process's part of a run that rank 0 leads; see [`engine::follow`].

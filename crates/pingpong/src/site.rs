@@ -1,14 +1,15 @@
-//! One rank's devices and host memory, kept from block to block and handed to the copier of the cases under way.
+//! One rank's devices and host memory, kept from block to block and handed to the copier of the cases under
+//! way.
 //!
-//! A device is opened once. Host ranges are placed and pinned once for each allocation and node, and go from copier to copier: the next
-//! device gets the very memory that the one before had.
+//! A device is opened once. Host ranges are placed and pinned once for each allocation and node, and go from
+//! copier to copier: the next device gets the very memory that the one before had.
 
 use std::sync::Arc;
 
 use device::{Copier, CopyBy, DeviceFacts, HostPair, MemoryHome, MemoryKind};
 use engine::{
-    Bound, DevicePages, Failure, Latch, ObservedPlacement, Order, PageCheck, PagesPerNode, Site, Stage, Suite,
-    TimeSpent, Trouble, Work, Worker, clock, no_memory,
+    Bound, DevicePages, Failure, Latch, ObservedPlacement, Order, PageCheck, PagesPerNode, Site, Stage,
+    Suite, TimeSpent, Trouble, Work, Worker, clock, no_memory,
 };
 use placement::{RankPlan, TargetId};
 use topo::coherence::Coherence;
@@ -120,7 +121,8 @@ impl Suite for CopySuite {
 
     fn site(self: Arc<Self>, worker: &Worker, bound: &Bound) -> Result<Box<dyn Site>, Failure> {
         let plan = self.plan(worker.rank).cloned();
-        let plan = plan.ok_or_else(|| Failure::new(Stage::Open, format!("rank {} has no place here", worker.rank)))?;
+        let plan =
+            plan.ok_or_else(|| Failure::new(Stage::Open, format!("rank {} has no place here", worker.rank)))?;
         Ok(Box::new(CopySite::open(Arc::clone(&self), plan, bound)?))
     }
 
@@ -138,7 +140,13 @@ impl Site for CopySite {
         self.devices.conditions()
     }
 
-    fn set_up(&mut self, bound: &Bound, setup: usize, allocation: u32, spent: &mut TimeSpent) -> Result<bool, Trouble> {
+    fn set_up(
+        &mut self,
+        bound: &Bound,
+        setup: usize,
+        allocation: u32,
+        spent: &mut TimeSpent,
+    ) -> Result<bool, Trouble> {
         let rank = self.plan.rank;
         let cell = self.suite.cell(rank, setup);
         let cell = cell.ok_or_else(|| Trouble::Skipped(format!("rank {rank} takes no part")))?;
@@ -160,7 +168,8 @@ impl Site for CopySite {
             copier.take_turns();
         }
         if fresh {
-            // Zeros can move faster than data (a page of zeros may be one shared page): every page gets a value.
+            // Zeros can move faster than data (a page of zeros may be one shared page): every page gets a
+            // value.
             let pattern = device::BytePattern::new(self.suite.config.seed);
             pattern.fill_page_words(copier.source());
             pattern.fill_page_words(copier.destination());
@@ -180,7 +189,8 @@ impl Site for CopySite {
     fn look(&mut self, how: PageCheck) -> Result<ObservedPlacement, Failure> {
         let mut seen = ObservedPlacement::thread()?;
         if let Some(held) = &mut self.held {
-            // One range at a time: the copier lends each by `&mut`, because nobody may hold one while it writes the other.
+            // One range at a time: the copier lends each by `&mut`, because nobody may hold one while it
+            // writes the other.
             let movable = held.ranges.kind == MemoryKind::Pageable;
             seen.pages = PagesPerNode::of(held.copier.source(), how, movable);
             seen.pages.merge(PagesPerNode::of(held.copier.destination(), how, movable));
@@ -219,6 +229,13 @@ impl Site for CopySite {
         }
         let delivery = Delivery::new(config.seed, rank, &case, pass, can.patterns.is_ok(), &held.source);
         let Held { copier, source, .. } = held;
-        Ok(Box::new(CopyWork { copier: &mut **copier, case, timing, delivery, source, piece: &mut self.piece }))
+        Ok(Box::new(CopyWork {
+            copier: &mut **copier,
+            case,
+            timing,
+            delivery,
+            source,
+            piece: &mut self.piece,
+        }))
     }
 }

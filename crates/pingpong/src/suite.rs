@@ -1,4 +1,5 @@
-//! The list of copies to measure, as the engine takes it: which cases share memory, which come first, who takes part.
+//! The list of copies to measure, as the engine takes it: which cases share memory, which come first, who
+//! takes part.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -58,7 +59,12 @@ pub fn workers(plans: &[RankPlan]) -> Vec<Worker> {
 
 impl CopySuite {
     /// Every case of `config`, by each of these ranks in its own place.
-    pub fn new(config: &RunConfig, plans: &[RankPlan], platform: &Arc<dyn Platform>, rules: PlacingRules) -> Self {
+    pub fn new(
+        config: &RunConfig,
+        plans: &[RankPlan],
+        platform: &Arc<dyn Platform>,
+        rules: PlacingRules,
+    ) -> Self {
         Self::over(config, plans, &[Cells::Own], platform, rules)
     }
 
@@ -70,12 +76,14 @@ impl CopySuite {
         platform: &Arc<dyn Platform>,
         rules: PlacingRules,
     ) -> Self {
-        let copies =
-            cells.iter().flat_map(|cells| CopyCase::all(config).into_iter().map(move |case| (case, cells.clone())));
+        let copies = cells
+            .iter()
+            .flat_map(|cells| CopyCase::all(config).into_iter().map(move |case| (case, cells.clone())));
         Self::of(config, plans, &copies.collect::<Vec<_>>(), platform, rules)
     }
 
-    /// These copies, each by those who take part in it. Of `config` only what no copy says counts: the clock, verifying, the seed.
+    /// These copies, each by those who take part in it. Of `config` only what no copy says counts: the clock,
+    /// verifying, the seed.
     pub fn of(
         config: &RunConfig,
         plans: &[RankPlan],
@@ -118,7 +126,8 @@ impl CopySuite {
         need.len = need.len.max(case.bytes);
         need.source |= case.direction != Direction::D2h;
         need.destination |= case.direction != Direction::H2d;
-        need.bidirectional |= case.direction == Direction::Bidirectional && case.memory != MemoryKind::Pageable;
+        need.bidirectional |=
+            case.direction == Direction::Bidirectional && case.memory != MemoryKind::Pageable;
         self.cases.push(CopyCase { index: self.cases.len(), ..case });
         self.setup_of.push(at);
     }

@@ -24,6 +24,13 @@ pub struct PlaceCandidate {
 impl PlaceCandidate {
     /// A way that was not measured.
     pub fn new(name: impl Into<String>, what: impl Into<String>, places: NodePlaces) -> Self {
-        Self { name: name.into(), what: what.into(), places, turns: Vec::new(), trouble: None, against_leader: None }
+        Self {
+            name: name.into(),
+            what: what.into(),
+            places,
+            turns: Vec::new(),
+            trouble: None,
+            against_leader: None,
+        }
     }
 }

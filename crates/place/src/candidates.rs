@@ -32,7 +32,12 @@ impl Candidates {
     }
 
     /// Several ways; the recommended one is at `recommended`.
-    pub fn measured(mut ways: Vec<PlaceCandidate>, recommended: usize, measured: Measured, notes: Vec<String>) -> Self {
+    pub fn measured(
+        mut ways: Vec<PlaceCandidate>,
+        recommended: usize,
+        measured: Measured,
+        notes: Vec<String>,
+    ) -> Self {
         ways[..=recommended].rotate_right(1);
         Self { ways, measured: Some(measured), notes }
     }
@@ -60,16 +65,20 @@ pub fn planned(asked: &PlaceRequest, survey: &Survey) -> Result<PlaceCandidate, 
     Ok(PlaceCandidate::new(ask.strategy.name(), what(ask.strategy), places))
 }
 
-/// The machine's GPUs; of this machine those that a program started here would see, by the visible-devices variables.
+/// The machine's GPUs; of this machine those that a program started here would see, by the visible-devices
+/// variables.
 fn available(asked: &PlaceRequest, survey: &Survey) -> Vec<Target> {
     let mut targets = Target::gpus_of(&survey.topology);
     let known = survey.visibility.iter().filter(|_| asked.input.is_empty());
     for (visibility, devices) in known.filter_map(|one| Some((one, one.devices.as_ref()?))) {
         let of_runtime = |target: &Target| match target.id {
-            TargetId::Gpu(pci) => survey.topology.gpu_at(pci).and_then(|gpu| Runtime::of_vendor(gpu.vendor_id)),
+            TargetId::Gpu(pci) => {
+                survey.topology.gpu_at(pci).and_then(|gpu| Runtime::of_vendor(gpu.vendor_id))
+            }
             TargetId::Node(_) => None,
         };
-        let is_seen = |target: &Target| devices.iter().any(|seen| seen.pci.map(TargetId::Gpu) == Some(target.id));
+        let is_seen =
+            |target: &Target| devices.iter().any(|seen| seen.pci.map(TargetId::Gpu) == Some(target.id));
         targets.retain(|target| of_runtime(target) != Some(visibility.runtime) || is_seen(target));
     }
     targets
@@ -88,9 +97,11 @@ pub fn ask(asked: &PlaceRequest, topology: &Topology, gpus: GpuChoice) -> Ask {
     }
 }
 
-/// The cores asked for each rank, or those that its threads need: a core each, or with `--smt` a hardware thread.
+/// The cores asked for each rank, or those that its threads need: a core each, or with `--smt` a hardware
+/// thread.
 pub fn cores_per_rank(asked: &PlaceRequest, topology: &Topology) -> Option<usize> {
-    let usable = topology.cores.iter().map(|core| core.pus.and(&topology.allowed.pus).len()).filter(|pus| *pus > 0);
+    let usable =
+        topology.cores.iter().map(|core| core.pus.and(&topology.allowed.pus).len()).filter(|pus| *pus > 0);
     let each = if asked.smt { usable.min().unwrap_or(1) } else { 1 };
     asked.cores_per_rank.or_else(|| Some(asked.threads?.div_ceil(each)))
 }
@@ -120,8 +131,9 @@ fn what(strategy: Strategy) -> &'static str {
     }
 }
 
-/// The ways worth measuring: close, spread and compact, where the platform does not say where a device is all ranks on each NUMA node, and
-/// the user's own maps. Those that come to the same places are one; the notes say which.
+/// The ways worth measuring: close, spread and compact, where the platform does not say where a device is all
+/// ranks on each NUMA node, and the user's own maps. Those that come to the same places are one; the notes
+/// say which.
 pub fn worth_measuring(
     topology: &Topology,
     ask: &Ask,
@@ -134,9 +146,10 @@ pub fn worth_measuring(
         .iter()
         .find(|other| pus_and_nodes(&other.places) == pus_and_nodes(&way.places))
     {
-        Some(same) => {
-            notes.push(format!("{} gives the same placement as {} here: it is measured once", way.name, same.name))
-        }
+        Some(same) => notes.push(format!(
+            "{} gives the same placement as {} here: it is measured once",
+            way.name, same.name
+        )),
         None => ways.push(way),
     };
     for strategy in [Strategy::Close, Strategy::Spread, Strategy::Compact] {
@@ -153,7 +166,11 @@ pub fn worth_measuring(
                 let ask = Ask { strategy: Strategy::Compact, pus: Some(pus), ..ask.clone() };
                 // A node with too few cores is no way to place them.
                 let Ok(places) = recommend(topology, &ask) else { continue };
-                add(PlaceCandidate::new(format!("node-{node}"), format!("all ranks on NUMA node {node}"), places));
+                add(PlaceCandidate::new(
+                    format!("node-{node}"),
+                    format!("all ranks on NUMA node {node}"),
+                    places,
+                ));
             }
         }
     }

@@ -1,6 +1,8 @@
-//! What turns have given: whether another round of them is of use, how the candidates stand, and which way to take. Pure.
+//! What turns have given: whether another round of them is of use, how the candidates stand, and which way to
+//! take. Pure.
 //!
-//! A turn's rate is one value; a candidate needs six for a verdict. Rounds go on until the values decide or the time is up.
+//! A turn's rate is one value; a candidate needs six for a verdict. Rounds go on until the values decide or
+//! the time is up.
 
 use std::time::Duration;
 
@@ -87,7 +89,10 @@ pub fn over(turned: &[Turned], elapsed: Duration, how: &How) -> Option<Option<St
         return Some(None);
     }
     if elapsed >= how.max_time {
-        return Some(Some(format!("the time for measuring was up (--max-time {:.0}s)", how.max_time.as_secs_f64())));
+        return Some(Some(format!(
+            "the time for measuring was up (--max-time {:.0}s)",
+            how.max_time.as_secs_f64()
+        )));
     }
     if round < TURNS_AT_LEAST {
         return None;
@@ -102,7 +107,8 @@ pub fn over(turned: &[Turned], elapsed: Duration, how: &How) -> Option<Option<St
 /// A difference below this part is not what placements are chosen for: published ones are 13 % and more.
 const SMALL: f64 = 0.05;
 
-/// What the values say at the end: what they could not decide to the per cent is still no difference if it is small for certain.
+/// What the values say at the end: what they could not decide to the per cent is still no difference if it is
+/// small for certain.
 pub fn finding(standing: &Ranking) -> MeasuredFinding {
     match standing.finding {
         RankingVerdict::Undecided if standing.is_within(SMALL) => MeasuredFinding::NoMeasurableDifference,
@@ -211,7 +217,8 @@ mod tests {
         assert!(ends(&[well, out], 11).flatten().is_some(), "one that failed does not end the others' turns");
     }
 
-    /// What becomes of recorded turns, by candidate; a turn without a figure failed. A turn takes a second of 60.
+    /// What becomes of recorded turns, by candidate; a turn without a figure failed. A turn takes a second of
+    /// 60.
     fn replayed(recorded: &[&[Option<f64>]]) -> TurnResults {
         let how = How { max_time: Duration::from_secs(60), ..HOW };
         let mut turned: Vec<Turned> = recorded.iter().map(|_| Turned::default()).collect();
@@ -241,9 +248,12 @@ mod tests {
         (standing, outcome.turned.iter().map(|turned| turned.turns.len()).collect())
     }
 
-    /// Turns of a machine whose far placement is 22 % faster, as noisy as an emulated one: one of six is far out.
-    const NEAR: [Option<f64>; 6] = [Some(0.1392), Some(0.1418), Some(0.1197), Some(0.1401), Some(0.1379), Some(0.1425)];
-    const FAR: [Option<f64>; 6] = [Some(0.1702), Some(0.1391), Some(0.1688), Some(0.1731), Some(0.1659), Some(0.1715)];
+    /// Turns of a machine whose far placement is 22 % faster, as noisy as an emulated one: one of six is far
+    /// out.
+    const NEAR: [Option<f64>; 6] =
+        [Some(0.1392), Some(0.1418), Some(0.1197), Some(0.1401), Some(0.1379), Some(0.1425)];
+    const FAR: [Option<f64>; 6] =
+        [Some(0.1702), Some(0.1391), Some(0.1688), Some(0.1731), Some(0.1659), Some(0.1715)];
     const AS_FAR: [Option<f64>; 6] =
         [Some(0.1699), Some(0.1713), Some(0.1670), Some(0.1402), Some(0.1722), Some(0.1691)];
 
@@ -274,7 +284,10 @@ mod tests {
 
     /// Turns around this rate, in GB/s, a few per mille apart.
     fn around(rate: f64) -> Vec<f64> {
-        [0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5, 1.5].iter().map(|per_mille| rate * (1.0 + per_mille / 1e3)).collect()
+        [0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5, 1.5]
+            .iter()
+            .map(|per_mille| rate * (1.0 + per_mille / 1e3))
+            .collect()
     }
 
     /// What is found of candidates with these turns, which one is recommended, and how it ended.
@@ -328,6 +341,9 @@ mod tests {
 
     #[test]
     fn without_any_figure_there_is_no_result() {
-        assert_eq!(measured(&[Vec::new(), Vec::new()]), (MeasuredFinding::Undecided, 0, PlaceDecision::NoFigure));
+        assert_eq!(
+            measured(&[Vec::new(), Vec::new()]),
+            (MeasuredFinding::Undecided, 0, PlaceDecision::NoFigure)
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! From what was planned, read back or measured to the placement document: every field of it is filled here, and nowhere else.
+//! From what was planned, read back or measured to the placement document: every field of it is filled here,
+//! and nowhere else.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -121,12 +122,23 @@ fn place(survey: &Survey, at: &placement::Place) -> Place {
 
 fn nic(near: NearNic) -> PlacedNic {
     let level = near.level.word().to_owned();
-    PlacedNic { name: near.name, pci_address: near.pci, level, source: near.source, variables: near.variables }
+    PlacedNic {
+        name: near.name,
+        pci_address: near.pci,
+        level,
+        source: near.source,
+        variables: near.variables,
+    }
 }
 
 fn line(topology: &Topology, found: &Candidates, dialect: Dialect, situation: &Situation) -> Line {
     let saying = say(topology, &found.recommended().places, dialect, situation);
-    Line { dialect: dialect.name().to_owned(), text: saying.text, cannot: saying.cannot, remarks: saying.remarks }
+    Line {
+        dialect: dialect.name().to_owned(),
+        text: saying.text,
+        cannot: saying.cannot,
+        remarks: saying.remarks,
+    }
 }
 
 /// The whole line: of the launcher asked for, else of the one that this process or its job is under.
@@ -139,16 +151,25 @@ fn whole_line(
 ) -> Line {
     let starter = command.launcher.unwrap_or_else(|| situation::starter(!asked.input.is_empty()));
     let exec = exec_options(asked, command, topology, found);
-    let said = launchers::command(topology, &found.recommended().places, starter, situation, &exec, asked.threads);
+    let said =
+        launchers::command(topology, &found.recommended().places, starter, situation, &exec, asked.threads);
     Line { dialect: said.starter.name().to_owned(), text: said.text, cannot: None, remarks: said.remarks }
 }
 
 /// The options by which `numabench exec` comes to the same places.
-fn exec_options(asked: &PlaceRequest, command: &Invocation, topology: &Topology, found: &Candidates) -> String {
+fn exec_options(
+    asked: &PlaceRequest,
+    command: &Invocation,
+    topology: &Topology,
+    found: &Candidates,
+) -> String {
     let saved = command.json.as_ref().filter(|_| found.measured.is_some()).or(command.from.as_ref());
     if found.measured.is_some() || command.from.is_some() {
         // What was measured cannot be worked out again.
-        return format!(" --from {}", saved.map_or_else(|| "FILE".to_owned(), |path| path.display().to_string()));
+        return format!(
+            " --from {}",
+            saved.map_or_else(|| "FILE".to_owned(), |path| path.display().to_string())
+        );
     }
     let cores = candidates::cores_per_rank(asked, topology).map(|each| format!(" --cores-per-rank {each}"));
     let smt = asked.smt.then(|| " --smt".to_owned());

@@ -22,7 +22,9 @@ pub enum PlaceError {
     #[error(transparent)]
     NoPlace(#[from] RecommendError),
     /// Ranks without a GPU are to be measured.
-    #[error("ranks without a GPU copy to none, so there is nothing to measure: leave --measure or --gpus none out")]
+    #[error(
+        "ranks without a GPU copy to none, so there is nothing to measure: leave --measure or --gpus none out"
+    )]
     NoGpu,
     /// A way that cannot be measured.
     #[error("{way}: a rank has no memory or no device to copy to")]
@@ -32,7 +34,8 @@ pub enum PlaceError {
     },
     /// Variables are asked for where the words have no place for them.
     #[error(
-        "--nic near: {dialect} has no place for a rank's variables; ask for --emit wrapper, or start the program by numabench exec --nic near"
+        "--nic near: {dialect} has no place for a rank's variables; ask for --emit wrapper, or start the \
+         program by numabench exec --nic near"
     )]
     NoVariables {
         /// The words.

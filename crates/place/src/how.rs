@@ -1,4 +1,5 @@
-//! How candidates are measured: the size and memory of their copies, the seed, the time; and the run that it comes to.
+//! How candidates are measured: the size and memory of their copies, the seed, the time; and the run that it
+//! comes to.
 
 use std::time::Duration;
 

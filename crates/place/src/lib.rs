@@ -1,4 +1,5 @@
-//! Where a node's ranks go: planned, read back, or measured in turns until it is decided, and the document that says it.
+//! Where a node's ranks go: planned, read back, or measured in turns until it is decided, and the document
+//! that says it.
 //!
 //! ```text
 //! PlaceRequest ─► candidates ─► PlaceMeasurement ─► turns ─► decide ─┐
@@ -7,14 +8,16 @@
 //!
 //! * `request` what is to be placed;
 //! * `candidate` one way to place it, `candidates` those that are worth measuring, `own_map` the user's own;
-//! * `decide` what turns have given, whether another is of use, and which way to take: pure, and tried on given turns;
-//! * `how` the size, memory, seed and time of the turns, `turns` runs them on the engine, `measured` from a plan to what was found;
+//! * `decide` what turns have given, whether another is of use, and which way to take: pure, and tried on
+//!   given turns;
+//! * `how` the size, memory, seed and time of the turns, `turns` runs them on the engine, `measured` from a
+//!   plan to what was found;
 //! * `saved` an earlier finding read back, and held against this machine;
 //! * `situation` what is known of the launcher;
 //! * `document` what is kept and shown, `pasted` the places in one launcher's words.
 //!
-//! Only `turns` acts. Places themselves are `placement::recommend`'s. Left out: arguments, which platform drives the devices, the terminal,
-//! signals, exit codes.
+//! Only `turns` acts. Places themselves are `placement::recommend`'s. Left out: arguments, which platform
+//! drives the devices, the terminal, signals, exit codes.
 
 mod candidate;
 mod candidates;

@@ -1,4 +1,5 @@
-//! `place --measure`: the ways worth measuring, planned for a platform's devices, measured in turns, and the one to take.
+//! `place --measure`: the ways worth measuring, planned for a platform's devices, measured in turns, and the
+//! one to take.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -18,7 +19,8 @@ use crate::how::How;
 use crate::request::PlaceRequest;
 use crate::turns;
 
-/// What is to be measured: the ways, each as a plan for the devices of a platform. No device has been touched.
+/// What is to be measured: the ways, each as a plan for the devices of a platform. No device has been
+/// touched.
 pub struct PlaceMeasurement<'m> {
     topology: &'m Topology,
     platform: Arc<dyn Platform>,
@@ -63,9 +65,9 @@ impl<'m> PlaceMeasurement<'m> {
         self.ways.iter().map(|way| way.name.clone()).collect()
     }
 
-    /// Measures, and says which way to take and how it ended. `platform` is what the document says of it; `progress` is told after each round how many turns each
-    /// way has had, and `keep` shown what is there: a run that is killed has lost no more than what came since. Once `interrupted` is set no
-    /// turn begins.
+    /// Measures, and says which way to take and how it ended. `platform` is what the document says of it;
+    /// `progress` is told after each round how many turns each way has had, and `keep` shown what is there: a
+    /// run that is killed has lost no more than what came since. Once `interrupted` is set no turn begins.
     pub fn run(
         self,
         platform: Shown,

@@ -1,5 +1,5 @@
-//! A map of the user's own, NAME=49,57,…: the PU of each rank in rank order, as `--cpu-bind=map_cpu` has it. It is measured beside the
-//! strategies, so that a right, a wrong and a half-right map stand in one table.
+//! A map of the user's own, NAME=49,57,…: the PU of each rank in rank order, as `--cpu-bind=map_cpu` has it.
+//! It is measured beside the strategies, so that a right, a wrong and a half-right map stand in one table.
 
 use std::str::FromStr;
 
@@ -83,7 +83,8 @@ impl FromStr for OwnMap {
 }
 
 impl OwnMap {
-    /// The way that puts rank N on the map's PU N, with these ranks' GPUs; `allowed`: the PUs that ranks may have.
+    /// The way that puts rank N on the map's PU N, with these ranks' GPUs; `allowed`: the PUs that ranks may
+    /// have.
     ///
     /// # Errors
     /// Another number of PUs than of ranks, a PU twice, or one that is not allowed.
@@ -140,7 +141,8 @@ mod tests {
         for name in ["close", "worst", "node-1"] {
             assert_eq!(format!("{name}=1,2").parse::<OwnMap>(), Err(OwnMapError::Strategy(name.to_owned())));
         }
-        let twice = ["a=1", "b=2", "a=3"].map(|text| text.parse()).into_iter().collect::<Result<Vec<OwnMap>, _>>()?;
+        let twice =
+            ["a=1", "b=2", "a=3"].map(|text| text.parse()).into_iter().collect::<Result<Vec<OwnMap>, _>>()?;
         assert_eq!(names_differ(&twice), Err(OwnMapError::Twice("a".to_owned())));
         Ok(())
     }

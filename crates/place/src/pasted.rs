@@ -1,4 +1,5 @@
-//! The recommended places in one launcher's or tool's words, to be pasted: words that cannot work here are refused, not said.
+//! The recommended places in one launcher's or tool's words, to be pasted: words that cannot work here are
+//! refused, not said.
 
 use launchers::{Dialect, Saying, Situation, say, wrapper};
 use placement::{TargetId, nic};
@@ -10,7 +11,8 @@ use crate::error::PlaceError;
 /// The words. `nics`: each rank's program is told of the network adapter near its GPU.
 ///
 /// # Errors
-/// [`PlaceError::NoVariables`] where the dialect has no place for variables, [`PlaceError::NotPossible`] where its words cannot work here.
+/// [`PlaceError::NoVariables`] where the dialect has no place for variables, [`PlaceError::NotPossible`]
+/// where its words cannot work here.
 pub fn pasted(
     survey: &Survey,
     found: &Candidates,
@@ -20,7 +22,9 @@ pub fn pasted(
 ) -> Result<Saying, PlaceError> {
     let places = &found.recommended().places;
     let saying = match dialect {
-        Dialect::Wrapper if nics => wrapper(&survey.topology, places, situation, &nic_variables(survey, found)),
+        Dialect::Wrapper if nics => {
+            wrapper(&survey.topology, places, situation, &nic_variables(survey, found))
+        }
         _ if nics => return Err(PlaceError::NoVariables { dialect }),
         _ => say(&survey.topology, places, dialect, situation),
     };
@@ -35,10 +39,13 @@ pub fn knows_nics(survey: &Survey, found: &Candidates) -> bool {
     nic_variables(survey, found).iter().any(|variables| !variables.is_empty())
 }
 
-/// What each recommended rank's program is told of the network adapter near its GPU: variables as the shell sets them; nothing where none is known.
+/// What each recommended rank's program is told of the network adapter near its GPU: variables as the shell
+/// sets them; nothing where none is known.
 fn nic_variables(survey: &Survey, found: &Candidates) -> Vec<Vec<String>> {
     let of = |place: &placement::Place| match place.target.as_ref().map(|target| target.id) {
-        Some(TargetId::Gpu(pci)) => nic::near(&survey.interconnect, pci).map_or_else(Vec::new, |nic| nic.variables),
+        Some(TargetId::Gpu(pci)) => {
+            nic::near(&survey.interconnect, pci).map_or_else(Vec::new, |nic| nic.variables)
+        }
         _ => Vec::new(),
     };
     found.recommended().places.places.iter().map(of).collect()

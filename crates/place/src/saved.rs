@@ -1,4 +1,5 @@
-//! `--from FILE`, of `place` and `exec`: the places that an earlier `place --json FILE` recommended, held against this machine before they are believed.
+//! `--from FILE`, of `place` and `exec`: the places that an earlier `place --json FILE` recommended, held
+//! against this machine before they are believed.
 
 use std::path::{Path, PathBuf};
 
@@ -63,9 +64,10 @@ impl Saved {
     /// A file that is none of ours.
     pub fn read(path: &Path) -> Result<Self, SavedError> {
         let name = || path.display().to_string();
-        let bytes = topo::read_input(path, MOST_BYTES).map_err(|source| SavedError::File { path: name(), source })?;
-        let document =
-            PlaceDocument::from_json(&bytes).map_err(|source| SavedError::Document { path: name(), source })?;
+        let bytes =
+            topo::read_input(path, MOST_BYTES).map_err(|source| SavedError::File { path: name(), source })?;
+        let document = PlaceDocument::from_json(&bytes)
+            .map_err(|source| SavedError::Document { path: name(), source })?;
         Ok(Self { path: path.to_path_buf(), document })
     }
 

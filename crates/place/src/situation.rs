@@ -1,4 +1,5 @@
-//! What is known of the job step that the lines are for: only what this process is told, and nothing for a saved machine.
+//! What is known of the job step that the lines are for: only what this process is told, and nothing for a
+//! saved machine.
 
 use launchers::{Launch, Situation, Starter};
 use topo::Survey;
@@ -11,8 +12,8 @@ pub fn situation(asked: &PlaceRequest, survey: &Survey) -> Situation {
     Situation { owns_node: step.map(|step| owns_node(&step.cpus)), ..Situation::default() }
 }
 
-/// The launcher that the line to paste is for: the one this process is under, else the one its job belongs to, else one that is installed; srun
-/// for a saved machine.
+/// The launcher that the line to paste is for: the one this process is under, else the one its job belongs
+/// to, else one that is installed; srun for a saved machine.
 pub fn starter(is_saved: bool) -> Starter {
     if is_saved {
         return Starter::Srun;

@@ -1,5 +1,6 @@
-//! Candidates measured in turns, as the cases of one run: a turn is one block of each direction by every rank of a candidate at once, on memory
-//! made for it; turns of all candidates alternate in an order drawn anew each pass, so that what changes on the machine meets them alike.
+//! Candidates measured in turns, as the cases of one run: a turn is one block of each direction by every rank
+//! of a candidate at once, on memory made for it; turns of all candidates alternate in an order drawn anew
+//! each pass, so that what changes on the machine meets them alike.
 //!
 //! After each pass `decide` says whether there is another.
 
@@ -19,8 +20,8 @@ use topo::Topology;
 use crate::decide::{TurnResults, Turned, over, standing};
 use crate::how::How;
 
-/// Measures these plans in turns; all have as many ranks. After each pass `progress` is told how many turns each has had, and `keep` what
-/// they gave. Once `interrupted` is set no turn begins.
+/// Measures these plans in turns; all have as many ranks. After each pass `progress` is told how many turns
+/// each has had, and `keep` what they gave. Once `interrupted` is set no turn begins.
 pub fn measure(
     plans: &[Plan],
     how: &How,
@@ -35,20 +36,34 @@ pub fn measure(
     // Every rank of every candidate is a thread of its own, bound for good.
     let numbered = |(number, plan): (usize, &RankPlan)| RankPlan { rank: number, ..plan.clone() };
     let all: Vec<RankPlan> = plans.iter().flat_map(|plan| &plan.ranks).enumerate().map(numbered).collect();
-    let members: Vec<Vec<usize>> = (0..plans.len()).map(|at| (at * ranks..(at + 1) * ranks).collect()).collect();
+    let members: Vec<Vec<usize>> =
+        (0..plans.len()).map(|at| (at * ranks..(at + 1) * ranks).collect()).collect();
     let cells: Vec<Cells> = members.iter().cloned().map(Cells::Members).collect();
     let rules = PlacingRules::on(topology, config.huge_pages);
     let suite = CopySuite::over(&config, &all, &cells, platform, rules);
     let suite = Arc::new(suite.with_fresh_memory_each_pass());
     let workers = Workers::threads(pingpong::workers(&all), pingpong::clock::measure());
     let copies = suite.copies().to_vec();
-    let mut turns =
-        Turns { how, members, copies, turned: plans.iter().map(|_| Turned::default()).collect(), end: None, keep };
+    let mut turns = Turns {
+        how,
+        members,
+        copies,
+        turned: plans.iter().map(|_| Turned::default()).collect(),
+        end: None,
+        keep,
+    };
     let world = Single::default();
     let mut comm = Communicator::new(&world);
     let engine = Arc::clone(&suite) as Arc<dyn engine::Suite>;
-    let state =
-        engine::lead(&config.engine(), workers, &engine, &mut comm, interrupted, &mut turns, &mut Passes(progress));
+    let state = engine::lead(
+        &config.engine(),
+        workers,
+        &engine,
+        &mut comm,
+        interrupted,
+        &mut turns,
+        &mut Passes(progress),
+    );
     let Turns { mut turned, end, .. } = turns;
     let ended_early = match state.end {
         RunEnd::Interrupted => Some("a signal ended it".to_owned()),
@@ -71,7 +86,8 @@ struct Turns<'a> {
     members: Vec<Vec<usize>>,
     copies: Vec<CopyCase>,
     turned: Vec<Turned>,
-    /// Why there are no further turns, once there are none; with the reason where the values have not decided.
+    /// Why there are no further turns, once there are none; with the reason where the values have not
+    /// decided.
     end: Option<Option<String>>,
     keep: &'a mut dyn FnMut(&[Turned]),
 }
@@ -118,7 +134,8 @@ fn turn(state: &RunState, members: &[usize], copies: &[CopyCase], pass: u64) -> 
                 .iter()
                 .filter(|case| case.direction == direction)
                 .map(|case| &state.results[case.index][*member]);
-            let result = results.find(|result| result.member).ok_or_else(|| format!("rank {rank} takes no part"))?;
+            let result =
+                results.find(|result| result.member).ok_or_else(|| format!("rank {rank} takes no part"))?;
             rate(rank, result, pass)
         };
         ranks().map(of).collect()
@@ -126,16 +143,20 @@ fn turn(state: &RunState, members: &[usize], copies: &[CopyCase], pass: u64) -> 
     Ok(Turn { h2d_bytes_per_s: rates(Direction::H2d)?, d2h_bytes_per_s: rates(Direction::D2h)? })
 }
 
-/// A rank's rate in a pass, whose number is that of its memory; a rank in trouble has none, and without it the others were not measured as asked.
+/// A rank's rate in a pass, whose number is that of its memory; a rank in trouble has none, and without it
+/// the others were not measured as asked.
 fn rate(rank: usize, result: &pingpong::RankCase, pass: u64) -> Result<f64, String> {
-    let Some(sample) = result.samples.last().filter(|sample| u64::from(sample.block.allocation) == pass) else {
-        return Err(result
-            .trouble
-            .as_ref()
-            .map_or_else(|| format!("rank {rank} was not measured"), |trouble| format!("rank {rank}: {trouble}")));
+    let Some(sample) = result.samples.last().filter(|sample| u64::from(sample.block.allocation) == pass)
+    else {
+        return Err(result.trouble.as_ref().map_or_else(
+            || format!("rank {rank} was not measured"),
+            |trouble| format!("rank {rank}: {trouble}"),
+        ));
     };
     match sample.overlap {
-        Some(overlap) if overlap < LEAST_OVERLAP => Err(format!("rank {rank}: {}", too_little_overlap(overlap))),
+        Some(overlap) if overlap < LEAST_OVERLAP => {
+            Err(format!("rank {rank}: {}", too_little_overlap(overlap)))
+        }
         _ => Ok(sample.block.bytes_per_s()),
     }
 }

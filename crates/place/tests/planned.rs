@@ -1,4 +1,5 @@
-//! The crate from outside, as another program would use it: places on a saved machine, their document read back, and what cannot be had.
+//! The crate from outside, as another program would use it: places on a saved machine, their document read
+//! back, and what cannot be had.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -34,7 +35,8 @@ fn document(asked: &PlaceRequest, survey: &Survey, found: &Candidates) -> report
     let tool = Tool { name: "test".to_owned(), version: "0".to_owned(), git: None };
     let started_at = "2026-01-01T00:00:00.000Z".to_owned();
     let elapsed = Duration::from_secs(1);
-    let command = Invocation { tool, argv: Vec::new(), started_at, elapsed, from: None, json: None, launcher: None };
+    let command =
+        Invocation { tool, argv: Vec::new(), started_at, elapsed, from: None, json: None, launcher: None };
     build(asked, command, survey, found, &situation::situation(asked, survey))
 }
 

@@ -1,10 +1,11 @@
 //! Which device each launched process of a node takes.
 //!
-//! The devices are those that the processes see, all together and in PCI order: that is what an index means. Asked for, process i takes the
-//! i-th. Otherwise everyone takes the first that it sees and nobody has; where that leaves one without, those before it move over if they
-//! can (a maximum matching, by augmenting paths). So processes that all see the same take device i, and where a launcher gave each its own
-//! (`--gpus-per-task=1`) each takes that. A launcher that gave two processes the same one device meant them to share it. More processes than NUMA nodes
-//! share the nodes' memory, where that is what is measured.
+//! The devices are those that the processes see, all together and in PCI order: that is what an index means.
+//! Asked for, process i takes the i-th. Otherwise everyone takes the first that it sees and nobody has; where
+//! that leaves one without, those before it move over if they can (a maximum matching, by augmenting paths).
+//! So processes that all see the same take device i, and where a launcher gave each its own
+//! (`--gpus-per-task=1`) each takes that. A launcher that gave two processes the same one device meant them
+//! to share it. More processes than NUMA nodes share the nodes' memory, where that is what is measured.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,8 +27,9 @@ pub(crate) fn assign_gpus(
     all_see_something(members, &devices, asked)?;
     match &asked.gpus {
         Some(selection @ Selection::These(_)) => {
-            let list =
-                selection.resolve(&devices).map_err(|error| absent(topology, &devices, selection, asked, error))?;
+            let list = selection
+                .resolve(&devices)
+                .map_err(|error| absent(topology, &devices, selection, asked, error))?;
             let note = List { option: "--gpus", what: "device", named: list.len(), text: selection }
                 .is_enough_for(members.len())?;
             let taken = list.into_iter().take(members.len()).collect::<Vec<_>>();
@@ -39,8 +41,12 @@ pub(crate) fn assign_gpus(
             let (ranks, there) = (counted(members.len(), "rank"), devices.len());
             let note = if all.is_some() && there > members.len() {
                 let devices = counted(there, "device");
-                Some(format!("--gpus all names {devices} and this node has {ranks}: one device each is taken"))
-            } else if are_nodes(&devices) && taken.iter().enumerate().any(|(at, node)| taken[..at].contains(node)) {
+                Some(format!(
+                    "--gpus all names {devices} and this node has {ranks}: one device each is taken"
+                ))
+            } else if are_nodes(&devices)
+                && taken.iter().enumerate().any(|(at, node)| taken[..at].contains(node))
+            {
                 Some(format!("{ranks} share the memory of {}", counted(there, "NUMA node")))
             } else {
                 None
@@ -69,7 +75,11 @@ fn together(members: &[Member]) -> Vec<Target> {
     devices
 }
 
-fn all_see_something(members: &[Member], devices: &[Target], asked: &NodeRequest) -> Result<(), NodePlanError> {
+fn all_see_something(
+    members: &[Member],
+    devices: &[Target],
+    asked: &NodeRequest,
+) -> Result<(), NodePlanError> {
     if devices.is_empty() {
         return Err(NodePlanError::NoTarget);
     }
@@ -99,14 +109,21 @@ fn absent(
     let machine = Target::gpus_of(topology);
     let missing = |selector: &&Selector| selector.to_string() == *item;
     let there = match selection {
-        Selection::These(selectors) => selectors.iter().find(missing).is_some_and(|s| s.resolve(&machine).is_ok()),
+        Selection::These(selectors) => {
+            selectors.iter().find(missing).is_some_and(|s| s.resolve(&machine).is_ok())
+        }
         Selection::All => false,
     };
     let shown = devices.iter().filter(|device| matches!(device.id, TargetId::Gpu(_))).count();
     if !there || shown == 0 {
         return NodePlanError::Selection(error);
     }
-    NodePlanError::NotShown { error, machine: machine.len(), shown, remedy: asked.remedies.hidden_device.clone() }
+    NodePlanError::NotShown {
+        error,
+        machine: machine.len(),
+        shown,
+        remedy: asked.remedies.hidden_device.clone(),
+    }
 }
 
 fn all_seen(
@@ -115,13 +132,14 @@ fn all_seen(
     devices: &[Target],
     asked: &NodeRequest,
 ) -> Result<(), NodePlanError> {
-    let Some((member, device)) = members.iter().zip(taken).find(|(member, device)| !member.sees(device)) else {
+    let Some((member, device)) = members.iter().zip(taken).find(|(member, device)| !member.sees(device))
+    else {
         return Ok(());
     };
     let seen: Vec<Vec<usize>> = members.iter().map(|member| seen_by(member, devices)).collect();
     let one_each = seen.iter().all(|seen| seen.len() == 1);
-    let own =
-        one_each.then(|| format!(" (--gpus {} names each rank its own)", indices(devices, seen.iter().flatten())));
+    let own = one_each
+        .then(|| format!(" (--gpus {} names each rank its own)", indices(devices, seen.iter().flatten())));
     Err(NodePlanError::Hidden {
         name: member.name.clone(),
         device: device.to_string(),
@@ -136,7 +154,8 @@ fn own_or_free(members: &[Member], devices: &[Target]) -> Result<Vec<Target>, No
     let seen: Vec<Vec<usize>> = members.iter().map(|member| seen_by(member, devices)).collect();
     let same = seen.windows(2).all(|pair| pair[0] == pair[1]);
     let matched = matched(&seen);
-    // The only device that a launcher showed a process is meant for it, also where another was shown the same one.
+    // The only device that a launcher showed a process is meant for it, also where another was shown the same
+    // one.
     let meant = |seen: &[usize]| seen.first().copied().filter(|_| !same && seen.len() == 1);
     let taken: Vec<Option<usize>> =
         matched.iter().zip(&seen).map(|(found, seen)| found.or_else(|| meant(seen))).collect();
@@ -166,7 +185,8 @@ fn are_nodes(devices: &[Target]) -> bool {
     devices.iter().all(|device| matches!(device.id, TargetId::Node(_)))
 }
 
-/// A device for as many members as can have one of their own, by position; each takes the first free one where there is one.
+/// A device for as many members as can have one of their own, by position; each takes the first free one
+/// where there is one.
 fn matched(seen: &[Vec<usize>]) -> Vec<Option<usize>> {
     let mut holders = BTreeMap::new();
     for (member, sees) in seen.iter().enumerate() {
@@ -203,8 +223,9 @@ mod tests {
     /// Processes that see these GPUs of the machine, numbered from 0 as each one's runtime does.
     fn members(seen: &[&[usize]]) -> Vec<Member> {
         let all = Target::gpus_of(&machine());
-        let visible =
-            |gpus: &[usize]| (0..).zip(gpus).map(|(index, gpu)| Target { index, ..all[*gpu].clone() }).collect();
+        let visible = |gpus: &[usize]| {
+            (0..).zip(gpus).map(|(index, gpu)| Target { index, ..all[*gpu].clone() }).collect()
+        };
         let named = |(rank, gpus): (usize, &&[usize])| Member {
             name: format!("rank {rank}"),
             allowed: machine().allowed,
@@ -231,7 +252,8 @@ mod tests {
 
     #[track_caller]
     fn refused(members: &[Member], gpus: Option<&str>, parts: &[&str]) {
-        let text = shared(members, gpus).map_or_else(|error| error.to_string(), |rows| format!("planned: {rows:?}"));
+        let text =
+            shared(members, gpus).map_or_else(|error| error.to_string(), |rows| format!("planned: {rows:?}"));
         parts.iter().for_each(|part| assert!(text.contains(part), "no \"{part}\" in \"{text}\""));
     }
 
@@ -244,7 +266,11 @@ mod tests {
     #[test]
     fn a_process_that_was_given_one_device_takes_that() {
         assert_eq!(shared(&members(&[&[1], &[0]]), None), Ok(vec![1, 0]), "--gpu-bind=map_gpu:1,0");
-        assert_eq!(shared(&members(&[&[0], &[0], &[1], &[1]]), None), Ok(vec![0, 0, 1, 1]), "--gpu-bind=single:2");
+        assert_eq!(
+            shared(&members(&[&[0], &[0], &[1], &[1]]), None),
+            Ok(vec![0, 0, 1, 1]),
+            "--gpu-bind=single:2"
+        );
     }
 
     #[test]
@@ -272,7 +298,11 @@ mod tests {
         refused(
             &members(&some),
             None,
-            &["4 ranks and 3 devices", "rank 2 finds none free (it sees 0 = 0000:01:00.0, 1 =", "--gpus 0,1,0,2"],
+            &[
+                "4 ranks and 3 devices",
+                "rank 2 finds none free (it sees 0 = 0000:01:00.0, 1 =",
+                "--gpus 0,1,0,2",
+            ],
         );
         assert_eq!(shared(&members(&some), Some("0,1,0,2")), Ok(vec![0, 1, 0, 4]));
     }
@@ -300,8 +330,12 @@ mod tests {
         let two = members(&[&[0, 1], &[0, 1]]);
         for (there, device) in [("0,4", "4"), ("01:00.0,05:00.0", "0000:05:00.0")] {
             let refused = shared(&two, Some(there));
-            let Err(NodePlanError::NotShown { error: SelectionError::Absent { asked, .. }, machine, shown, remedy }) =
-                refused
+            let Err(NodePlanError::NotShown {
+                error: SelectionError::Absent { asked, .. },
+                machine,
+                shown,
+                remedy,
+            }) = refused
             else {
                 panic!("{refused:?}")
             };
@@ -309,7 +343,10 @@ mod tests {
         }
         for not_there in ["0,5", "01:00.0,0a:00.0", "GPU-aa,GPU-bb"] {
             let refused = shared(&two, Some(not_there));
-            assert!(matches!(refused, Err(NodePlanError::Selection(SelectionError::Absent { .. }))), "{refused:?}");
+            assert!(
+                matches!(refused, Err(NodePlanError::Selection(SelectionError::Absent { .. }))),
+                "{refused:?}"
+            );
         }
     }
 
@@ -320,7 +357,11 @@ mod tests {
         refused(&[], None, &["there is no device to copy to"]);
         let mut mixed = members(&[&[0], &[]]);
         mixed[1].visible = Target::nodes_of(&machine());
-        refused(&mixed, None, &["rank 0 sees GPUs, and rank 1 none, only host memory: show it", "--backend host"]);
+        refused(
+            &mixed,
+            None,
+            &["rank 0 sees GPUs, and rank 1 none, only host memory: show it", "--backend host"],
+        );
     }
 
     #[test]
@@ -344,7 +385,8 @@ mod tests {
 
     #[test]
     fn parts_of_one_gpu_are_devices_of_their_own() {
-        let part = |uuid: &str| Target { uuid: Some(uuid.to_owned()), ..Target::gpus_of(&machine())[0].clone() };
+        let part =
+            |uuid: &str| Target { uuid: Some(uuid.to_owned()), ..Target::gpus_of(&machine())[0].clone() };
         let mut parts = members(&[&[], &[]]);
         for (member, uuid) in parts.iter_mut().zip(["MIG-b", "MIG-a"]) {
             member.visible = vec![part(uuid)];

@@ -29,8 +29,8 @@ pub enum NodeError {
     },
     /// A node outside the cpuset.
     #[error(
-        "NUMA node {node} is outside {owner}'s cpuset (cpuset.mems, or not part of this job step): nodes with memory \
-         that are allowed are {usable}"
+        "NUMA node {node} is outside {owner}'s cpuset (cpuset.mems, or not part of this job step): nodes \
+         with memory that are allowed are {usable}"
     )]
     NotAllowed {
         /// The node asked for.
@@ -50,7 +50,8 @@ pub enum NodeError {
     },
 }
 
-/// Nodes host memory can be bound to: with memory, allowed; GPU memory too, since a user may ask for it by number.
+/// Nodes host memory can be bound to: with memory, allowed; GPU memory too, since a user may ask for it by
+/// number.
 fn usable(topology: &Topology, owner: Owner<'_>) -> IdSet {
     let may = |node: &&NumaNode| owner.allowed.nodes.contains(node.os_index) && has_memory(node);
     topology.nodes.iter().filter(may).map(|n| n.os_index).collect()

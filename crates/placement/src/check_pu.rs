@@ -29,8 +29,8 @@ pub enum PuError {
     },
     /// Outside the cgroup's cpuset.
     #[error(
-        "PU {pu} is outside {owner}'s cpuset (a reserved core, or not part of this job step); allowed here: {allowed}; choose one of \
-         these, or {remedy}"
+        "PU {pu} is outside {owner}'s cpuset (a reserved core, or not part of this job step); allowed here: \
+         {allowed}; choose one of these, or {remedy}"
     )]
     NotInCgroup {
         /// The PU asked for.
@@ -44,7 +44,8 @@ pub enum PuError {
     },
     /// Outside the affinity.
     #[error(
-        "PU {pu} is outside the affinity {owner} was started with; allowed here: {allowed}; choose one of these, or {remedy}"
+        "PU {pu} is outside the affinity {owner} was started with; allowed here: {allowed}; choose one of \
+         these, or {remedy}"
     )]
     NotInAffinity {
         /// The PU asked for.
@@ -59,7 +60,12 @@ pub enum PuError {
 }
 
 /// Whether a rank of `owner` can be bound to `pu`.
-pub(crate) fn check_pu(topology: &Topology, owner: Owner<'_>, pu: u32, remedies: &Remedies) -> Result<(), PuError> {
+pub(crate) fn check_pu(
+    topology: &Topology,
+    owner: Owner<'_>,
+    pu: u32,
+    remedies: &Remedies,
+) -> Result<(), PuError> {
     let (allowed, name) = (owner.allowed.pus.clone(), owner.name.to_owned());
     match owner.status(topology, pu) {
         Some(PuStatus::Allowed) => Ok(()),
@@ -144,10 +150,12 @@ mod tests {
             let owner = Owner { name: "rank 3", allowed: &whole.allowed };
             assert_eq!(check_pu(&reader, owner, pu, &Remedies::default()), Ok(()));
             let owner = Owner { name: "rank 3", allowed: &reader.allowed };
-            let text =
-                check_pu(&whole, owner, pu, &Remedies::default()).map_or_else(|e| e.to_string(), |()| String::new());
+            let text = check_pu(&whole, owner, pu, &Remedies::default())
+                .map_or_else(|e| e.to_string(), |()| String::new());
             assert!(
-                text.contains(["outside rank 3's cpuset", "the affinity rank 3 was started with"][pu as usize]),
+                text.contains(
+                    ["outside rank 3's cpuset", "the affinity rank 3 was started with"][pu as usize]
+                ),
                 "{text}"
             );
         }

@@ -22,7 +22,8 @@ pub enum ChosenBy {
         /// The domain's PUs.
         cores: IdSet,
     },
-    /// No PU at all is local to the target (a device or memory on a node without CPUs): the first free allowed core.
+    /// No PU at all is local to the target (a device or memory on a node without CPUs): the first free
+    /// allowed core.
     NoLocalPu,
     /// Nobody knows the target's locality: the first free allowed core.
     LocalityUnknown,
@@ -33,9 +34,13 @@ impl ChosenBy {
     pub fn text(&self) -> String {
         match self {
             Self::Asked => "asked for".to_owned(),
-            Self::Domain { cores } => format!("first free allowed core of the device's locality domain ({cores})"),
+            Self::Domain { cores } => {
+                format!("first free allowed core of the device's locality domain ({cores})")
+            }
             Self::DomainShared { cores } => {
-                format!("shared: every allowed core of the device's locality domain ({cores}) already has a rank")
+                format!(
+                    "shared: every allowed core of the device's locality domain ({cores}) already has a rank"
+                )
             }
             Self::DomainNotAllowed { cores } => {
                 format!("none of the device's local PUs ({cores}) is allowed here: a core elsewhere")

@@ -1,16 +1,17 @@
 //! The PU a rank gets when none was asked for: the first allowed core of its target's locality domain.
 //!
-//! A later rank on the same domain gets the next free core; when every core has a rank, the next free hardware thread; when
-//! every hardware thread has one, the one with the fewest. So no PU is given twice while one is free, and no rank leaves the
-//! domain while a PU of it is allowed. Splitting a domain's cores evenly among its GPUs is the recommender's work, not the
-//! ping-pong's.
+//! A later rank on the same domain gets the next free core; when every core has a rank, the next free
+//! hardware thread; when every hardware thread has one, the one with the fewest. So no PU is given twice
+//! while one is free, and no rank leaves the domain while a PU of it is allowed. Splitting a domain's cores
+//! evenly among its GPUs is the recommender's work, not the ping-pong's.
 
 use stats::IdSet;
 use topo::model::{Rung, Topology};
 
 use crate::{ChosenBy, TargetId};
 
-/// The PU for a rank whose process may use `allowed`, given those of the ranks before it; `None` when it may use none at all.
+/// The PU for a rank whose process may use `allowed`, given those of the ranks before it; `None` when it may
+/// use none at all.
 pub(crate) fn default_pu(
     topology: &Topology,
     allowed: &IdSet,
@@ -21,7 +22,10 @@ pub(crate) fn default_pu(
     let usable = |pus: &IdSet| least_taken(topology, &allowed.and(pus), taken);
     if let Some((pu, has_own_core)) = domain.as_ref().and_then(usable) {
         let cores = domain.unwrap_or_default();
-        return Some((pu, if has_own_core { ChosenBy::Domain { cores } } else { ChosenBy::DomainShared { cores } }));
+        return Some((
+            pu,
+            if has_own_core { ChosenBy::Domain { cores } } else { ChosenBy::DomainShared { cores } },
+        ));
     }
     let (pu, _) = least_taken(topology, allowed, taken)?;
     let chosen_by = match domain {
@@ -43,8 +47,8 @@ pub(crate) fn local_pus(topology: &Topology, target: TargetId) -> Option<IdSet> 
     }
 }
 
-/// The PU of `usable` with the fewest ranks on it, then with the fewest on its core, then none of a slow core, then the smallest; and
-/// whether its core is free.
+/// The PU of `usable` with the fewest ranks on it, then with the fewest on its core, then none of a slow
+/// core, then the smallest; and whether its core is free.
 fn least_taken(topology: &Topology, usable: &IdSet, taken: &[u32]) -> Option<(u32, bool)> {
     let ranks = |on: &dyn Fn(u32) -> bool| taken.iter().filter(|pu| on(**pu)).count();
     let on_core = |pu: u32| {
@@ -52,7 +56,9 @@ fn least_taken(topology: &Topology, usable: &IdSet, taken: &[u32]) -> Option<(u3
         let core = topology.core_of(pu);
         ranks(&|other| other == pu || core.is_some_and(|core| core.pus.contains(other)))
     };
-    let pu = usable.iter().min_by_key(|pu| (ranks(&|other| other == *pu), on_core(*pu), topology.is_slow(*pu), *pu))?;
+    let pu = usable
+        .iter()
+        .min_by_key(|pu| (ranks(&|other| other == *pu), on_core(*pu), topology.is_slow(*pu), *pu))?;
     Some((pu, on_core(pu) == 0))
 }
 

@@ -1,6 +1,7 @@
 //! What a refusal says to change, where only the caller knows who started the processes.
 //!
-//! The planner knows the machine and what was asked, not the launcher: which option of `srun` or `mpirun` frees a PU is the caller's to say.
+//! The planner knows the machine and what was asked, not the launcher: which option of `srun` or `mpirun`
+//! frees a PU is the caller's to say.
 
 /// Endings for refusals, each after "choose one of these, or …".
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,18 +2,24 @@
 //!
 //! Three answers, and the middle one must be earned:
 //!
-//! * **misplaced** only for what is certain and could be otherwise here: every PU of a rank is outside its GPU's NUMA domain while it could be
-//!   inside with the same ranks on as many cores each; a launch line gives it PUs that the job may not use; a rank with GPUs of one domain may run both in it and outside (nothing binds it); a GPU that it asks for is not there; ranks have fewer PUs, or fewer
-//!   cores, between them than they are, while others are free; a memory policy names no node that is local to the rank; most of the memory
-//!   of a rank lies on nodes that are not; ranks share a GPU while no rank uses another one;
-//! * **unknown** where what decides cannot be seen: PUs, GPUs or a GPU's locality are not known; a rank sees GPUs of several domains, of which
-//!   its program chooses; it has no GPU and may run on several nodes; nothing in the pool is near its GPU, or other ranks have all that is,
-//!   so that it is far and cannot be nearer (a rank of several GPUs: to none of them);
-//! * **well placed** otherwise. That says that the rank is where the platform calls near, not that it is fastest there: a measurement says that.
+//! * **misplaced** only for what is certain and could be otherwise here: every PU of a rank is outside its
+//!   GPU's NUMA domain while it could be inside with the same ranks on as many cores each; a launch line
+//!   gives it PUs that the job may not use; a rank with GPUs of one domain may run both in it and outside
+//!   (nothing binds it); a GPU that it asks for is not there; ranks have fewer PUs, or fewer cores, between
+//!   them than they are, while others are free; a memory policy names no node that is local to the rank; most
+//!   of the memory of a rank lies on nodes that are not; ranks share a GPU while no rank uses another one;
+//! * **unknown** where what decides cannot be seen: PUs, GPUs or a GPU's locality are not known; a rank sees
+//!   GPUs of several domains, of which its program chooses; it has no GPU and may run on several nodes;
+//!   nothing in the pool is near its GPU, or other ranks have all that is, so that it is far and cannot be
+//!   nearer (a rank of several GPUs: to none of them);
+//! * **well placed** otherwise. That says that the rank is where the platform calls near, not that it is
+//!   fastest there: a measurement says that.
 //!
-//! The rest is remarks, which decide nothing: a GPU that the user may not open, a nearer L3, sets that overlap without need, reserved cores, GPU-to-GPU IPC that a cgroup
-//! cuts. `near` judges a rank's PUs and GPUs, `room` whether it could be nearer beside the other ranks, `memory` its memory, `apart` whether ranks share PUs or cores, `devices` whether they share
-//! GPUs. Left out: what a program does with several GPUs, caches other than L3, and network adapters.
+//! The rest is remarks, which decide nothing: a GPU that the user may not open, a nearer L3, sets that
+//! overlap without need, reserved cores, GPU-to-GPU IPC that a cgroup cuts. `near` judges a rank's PUs and
+//! GPUs, `room` whether it could be nearer beside the other ranks, `memory` its memory, `apart` whether ranks
+//! share PUs or cores, `devices` whether they share GPUs. Left out: what a program does with several GPUs,
+//! caches other than L3, and network adapters.
 
 mod apart;
 mod by_gpu;
@@ -58,7 +64,8 @@ pub struct Observed {
     pub closed: Option<String>,
     /// GPUs that a device cgroup refuses it; `None` where that is not known.
     pub refused: Option<Vec<PciAddress>>,
-    /// PUs that it names and the job may not use: of a launch line that is not run. A rank that runs has what it has.
+    /// PUs that it names and the job may not use: of a launch line that is not run. A rank that runs has what
+    /// it has.
     pub denied: IdSet,
 }
 
@@ -177,7 +184,8 @@ pub struct RankJudgement {
     pub placed: PlacementVerdict,
     /// The NUMA nodes that its PUs belong to.
     pub nodes: IdSet,
-    /// How close its PUs are to its GPUs: the farthest pair; `None` without a GPU, or where one of both is not known.
+    /// How close its PUs are to its GPUs: the farthest pair; `None` without a GPU, or where one of both is
+    /// not known.
     pub closeness: Option<Closeness>,
     /// Why so close.
     pub why: String,
@@ -213,7 +221,12 @@ pub fn judge(topology: &Topology, pool: &JobResources, ranks: &[Observed]) -> Ju
             .chain(on_reserved(rank, &reserved))
             .chain(absent(rank))
             .chain(closed(rank));
-        findings.extend(found.map(|(kind, weight, text)| Finding { kind, weight, ranks: vec![number], text }));
+        findings.extend(found.map(|(kind, weight, text)| Finding {
+            kind,
+            weight,
+            ranks: vec![number],
+            text,
+        }));
         judged.push(own);
     }
     findings = nowhere(findings, &judged);
@@ -231,7 +244,8 @@ pub fn judge(topology: &Topology, pool: &JobResources, ranks: &[Observed]) -> Ju
     Judgement { placed, ranks: judged, findings, ipc }
 }
 
-/// GPUs that nobody knows the place of, said once for each reason: on a virtual machine it is the same for all ranks.
+/// GPUs that nobody knows the place of, said once for each reason: on a virtual machine it is the same for
+/// all ranks.
 fn nowhere(findings: Vec<Finding>, judged: &[RankJudgement]) -> Vec<Finding> {
     let (unknown, mut rest): (Vec<Finding>, Vec<Finding>) =
         findings.into_iter().partition(|finding| finding.kind == FindingKind::LocalityNotKnown);
@@ -269,7 +283,8 @@ fn closed(rank: &Observed) -> Option<Found> {
     Some((FindingKind::GpuClosed, PlacementVerdict::Well, format!("{} cannot open {which}", rank.name)))
 }
 
-/// The PUs of cores that the site keeps from jobs, as far as the cpuset of the process that read the machine shows it.
+/// The PUs of cores that the site keeps from jobs, as far as the cpuset of the process that read the machine
+/// shows it.
 fn reserved(topology: &Topology) -> IdSet {
     let mut unbound = topology.clone();
     unbound.allowed.pus = topology.allowed.cpuset();
@@ -329,7 +344,8 @@ fn gpu_in_words(topology: &Topology, device: &Visible) -> String {
     }
 }
 
-/// `ranks 0-2,5`; `process 12 (a.out) and process 17 (b.out)` where they are not all called by numbers of ranks.
+/// `ranks 0-2,5`; `process 12 (a.out) and process 17 (b.out)` where they are not all called by numbers of
+/// ranks.
 fn names(ranks: &[Observed], which: &[usize]) -> String {
     let names: Vec<&str> = which.iter().map(|rank| ranks[*rank].name.as_str()).collect();
     let number = |name: &&str| name.strip_prefix("rank ")?.parse::<u32>().ok();

@@ -1,15 +1,18 @@
-//! Pure planning: a topology and what was asked for become a [`Plan`], which can be printed without touching a device.
+//! Pure planning: a topology and what was asked for become a [`Plan`], which can be printed without touching
+//! a device.
 //!
 //! * `selector` how a user names devices: indices, PCI addresses, UUIDs, `all`;
 //! * `target` what a rank copies to: a GPU, or the memory of a node where no GPU takes part;
 //! * `request` what was asked for;
 //! * `plan` which device each rank gets where ranks are threads of one process;
-//! * `node_plan` the same where they are launched processes, each with an allowed set and devices of its own (`member`); `assign_gpus` its
-//!   devices, by a `matching`;
+//! * `node_plan` the same where they are launched processes, each with an allowed set and devices of its own
+//!   (`member`); `assign_gpus` its devices, by a `matching`;
 //! * `rank_plan` which PU and memory node each rank gets, and why: the same for both;
-//! * `check_pu`, `check_node` whether a PU or node can be had, said in words; `hints` what to change where not;
+//! * `check_pu`, `check_node` whether a PU or node can be had, said in words; `hints` what to change where
+//!   not;
 //! * `verdict` how close a PU is to a target;
-//! * `recommend` places for the ranks of a whole node, by strategy: what `place` shows, `exec` applies and `check` compares with;
+//! * `recommend` places for the ranks of a whole node, by strategy: what `place` shows, `exec` applies and
+//!   `check` compares with;
 //! * [`nic`] the network adapter near a GPU, and the variables by which libraries are told of it;
 //! * `rows` the NUMA nodes, L3s or cores that a matrix measures from, and why some cannot be;
 //! * [`judge`] whether ranks that were observed are well placed.
@@ -51,7 +54,8 @@ pub use node_plan_error::NodePlanError;
 pub use plan::{PlanError, plan};
 pub use rank_plan::{Plan, RankPlan, RankPlanError};
 pub use recommend::{
-    Ask, GpuChoice, MOST_RANKS, NodePlaces, Place, RecommendError, Strategy, StrategyError, gpus_of_ranks, recommend,
+    Ask, GpuChoice, MOST_RANKS, NodePlaces, Place, RecommendError, Strategy, StrategyError, gpus_of_ranks,
+    recommend,
 };
 pub use request::{Membind, NodeRequest, Request};
 pub use rows::{Row, RowPlace, RowsBy, RowsByError, rows};

@@ -1,4 +1,5 @@
-//! A small machine written by hand, for this crate's tests: every kind of node, PU and locality that a rule treats apart.
+//! A small machine written by hand, for this crate's tests: every kind of node, PU and locality that a rule
+//! treats apart.
 //!
 //! ```text
 //! package 0: cores 0-3 (PUs 0-3, siblings 8-11)    L3 0: cores 0 1   L3 1: cores 2 3    node 0
@@ -9,12 +10,13 @@
 //! GPU 0 at L3 0, GPU 1 at L3 3, GPU 2 at package 1, GPU 3 nobody knows where, GPU 4 on node 2 (no CPU is local)
 //! ```
 //!
-//! Distances are 10 within a node and 32 between 0 and 1; from node 4 they are 40 to node 0, 20 to node 1, 30 to node 2.
+//! Distances are 10 within a node and 32 between 0 and 1; from node 4 they are 40 to node 0, 20 to node 1, 30
+//! to node 2.
 
 use stats::{IdSet, PciAddress};
 use topo::model::{
-    Allowed, Core, Distances, Gpu, GpuName, L3, Locality, NodeKind, NumaNode, Package, Pu, PuStatus, Rung, Topology,
-    TopologySource,
+    Allowed, Core, Distances, Gpu, GpuName, L3, Locality, NodeKind, NumaNode, Package, Pu, PuStatus, Rung,
+    Topology, TopologySource,
 };
 
 use crate::TargetId;
@@ -66,11 +68,18 @@ pub(crate) fn machine() -> Topology {
         nodes: nodes.to_vec(),
         distances: Some(Distances {
             nodes: vec![0, 1, 2, 4],
-            rows: vec![vec![10, 32, 30, 40], vec![32, 10, 30, 20], vec![30, 30, 10, 30], vec![40, 20, 30, 10]],
+            rows: vec![
+                vec![10, 32, 30, 40],
+                vec![32, 10, 30, 20],
+                vec![30, 30, 10, 30],
+                vec![40, 20, 30, 10],
+            ],
         }),
         l3s: ["0-1,8-9", "2-3,10-11", "4-5,12-13", "6-7,14-15"].map(l3).to_vec(),
         cores: cores.into_iter().map(|pus| Core { os_index: None, pus }).collect(),
-        pus: (0..18).map(|os_index| Pu { os_index, status: PuStatus::Allowed, nodes: own(os_index) }).collect(),
+        pus: (0..18)
+            .map(|os_index| Pu { os_index, status: PuStatus::Allowed, nodes: own(os_index) })
+            .collect(),
         allowed: Allowed {
             pus: set("0-17"),
             nodes: set("0-5"),
@@ -116,7 +125,11 @@ pub(crate) fn without(mut topology: Topology, pus: &str, status: PuStatus) -> To
 pub(crate) fn without_nodes(mut topology: Topology, nodes: &str) -> Topology {
     let lost = set(nodes);
     topology.allowed.nodes = topology.allowed.nodes.minus(&lost);
-    topology.nodes.iter_mut().filter(|node| lost.contains(node.os_index)).for_each(|node| node.allowed = false);
+    topology
+        .nodes
+        .iter_mut()
+        .filter(|node| lost.contains(node.os_index))
+        .for_each(|node| node.allowed = false);
     topology
 }
 

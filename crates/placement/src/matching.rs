@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Gives `one` of those who want something a thing, moving others along where they have another choice; whether it could. `tried` are then the things that were
-/// looked at.
+/// Gives `one` of those who want something a thing, moving others along where they have another choice;
+/// whether it could. `tried` are then the things that were looked at.
 pub(crate) fn is_assigned<T: Copy + Ord>(
     one: usize,
     wants: &[Vec<T>],

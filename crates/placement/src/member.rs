@@ -1,7 +1,7 @@
 //! A process that ranks run in: what it may use, what it sees, and what messages call it.
 //!
-//! Its own word for that, not the topology's: the processes of a node may each have a cpuset, an affinity and devices of their own, and
-//! each reads a topology that tells of itself.
+//! Its own word for that, not the topology's: the processes of a node may each have a cpuset, an affinity and
+//! devices of their own, and each reads a topology that tells of itself.
 
 use serde::{Deserialize, Serialize};
 use stats::IdSet;

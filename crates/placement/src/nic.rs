@@ -1,7 +1,9 @@
-//! The network adapter for each rank: the nearest to its GPU by the bridges between them, which is what MPI libraries and NCCL go by too.
+//! The network adapter for each rank: the nearest to its GPU by the bridges between them, which is what MPI
+//! libraries and NCCL go by too.
 //!
-//! GPUs with the same adapters near share them evenly. The variables are each stack's own (UCX's `UCX_NET_DEVICES`, NCCL's and RCCL's
-//! `NCCL_IB_HCA`, libfabric's `FI_CXI_DEVICE_NAME`); `place` says them, and only `exec --nic near` sets them: libraries choose for themselves, and a wrong one costs more than
+//! GPUs with the same adapters near share them evenly. The variables are each stack's own (UCX's
+//! `UCX_NET_DEVICES`, NCCL's and RCCL's `NCCL_IB_HCA`, libfabric's `FI_CXI_DEVICE_NAME`); `place` says them,
+//! and only `exec --nic near` sets them: libraries choose for themselves, and a wrong one costs more than
 //! none. Left out: adapters with several ports, of which the first is named.
 
 use std::collections::BTreeMap;
@@ -35,7 +37,8 @@ pub fn near(interconnect: &Interconnect, gpu: PciAddress) -> Option<NearNic> {
     };
     let own = names(gpu);
     // Which of those that have the same adapters near this GPU is.
-    let gpus = interconnect.devices.iter().filter(|device| device.affinity.is_some()).map(|device| device.pci);
+    let gpus =
+        interconnect.devices.iter().filter(|device| device.affinity.is_some()).map(|device| device.pci);
     let turn = gpus.take_while(|pci| *pci != gpu).filter(|pci| names(*pci) == own).count();
     let adapters = interconnect.near_adapters(gpu);
     let (nic, level, source) = *adapters.get(turn % adapters.len().max(1))?;
@@ -49,7 +52,8 @@ pub fn near(interconnect: &Interconnect, gpu: PciAddress) -> Option<NearNic> {
     })
 }
 
-/// What the program of a rank is told of the adapter near its GPU, and what the user should know: what the environment has is the user's word.
+/// What the program of a rank is told of the adapter near its GPU, and what the user should know: what the
+/// environment has is the user's word.
 pub fn variables_and_note(
     interconnect: &Interconnect,
     gpu: Option<PciAddress>,
@@ -68,9 +72,15 @@ pub fn variables_and_note(
         variables(&nic.name).into_iter().partition(|(name, _)| environment.contains_key(*name));
     let kept: Vec<&str> = set.iter().map(|(name, _)| *name).collect();
     let said = match (&kept[..], &unset[..]) {
-        ([], []) => Some(format!("the adapter near GPU {gpu} is {}, for which no variable is known", nic.name)),
+        ([], []) => {
+            Some(format!("the adapter near GPU {gpu} is {}, for which no variable is known", nic.name))
+        }
         ([], _) => None,
-        _ => Some(format!("{} is left as it was set; the adapter near GPU {gpu} is {}", kept.join(", "), nic.name)),
+        _ => Some(format!(
+            "{} is left as it was set; the adapter near GPU {gpu} is {}",
+            kept.join(", "),
+            nic.name
+        )),
     };
     (unset, said)
 }
@@ -90,12 +100,14 @@ pub fn of_adapters(variables: BTreeMap<String, String>) -> BTreeMap<String, Stri
     variables.into_iter().filter(|(name, _)| NAMING.contains(&name.as_str())).collect()
 }
 
-/// The variables that name other adapters than this one, as `NAME=value`. What excludes (`^`) or leaves the choice to the library names none.
+/// The variables that name other adapters than this one, as `NAME=value`. What excludes (`^`) or leaves the
+/// choice to the library names none.
 pub fn elsewhere(near: &NearNic, set: &BTreeMap<String, String>) -> Vec<String> {
     let wanted = |(variable, value): &(&str, String)| {
         let told = set.get(*variable).filter(|told| !told.trim().is_empty() && !told.starts_with('^'))?;
         // `mlx5_0:1` and `=mlx5_0` name mlx5_0, and NCCL takes `mlx5` for all that begin with it.
-        let plain = |text: &str| text.trim().trim_start_matches('=').split(':').next().unwrap_or_default().to_owned();
+        let plain =
+            |text: &str| text.trim().trim_start_matches('=').split(':').next().unwrap_or_default().to_owned();
         let is_named = |one: &str| plain(one) == plain(value) || one == "all" || one == "any";
         let is_all = *variable == "NCCL_IB_HCA"
             && !told.starts_with('=')
@@ -106,12 +118,15 @@ pub fn elsewhere(near: &NearNic, set: &BTreeMap<String, String>) -> Vec<String> 
     variables(&near.name).iter().filter_map(wanted).collect()
 }
 
-/// How MPI libraries are told to take an adapter, as `NAME=value`: by its name, and over TCP by its interface. Those of a name go before: a fast network is not left for TCP.
+/// How MPI libraries are told to take an adapter, as `NAME=value`: by its name, and over TCP by its
+/// interface. Those of a name go before: a fast network is not left for TCP.
 pub fn choosing(name: &str, interfaces: &[String]) -> Vec<String> {
     let of_interface = |interface: &String| {
-        ["UCX_NET_DEVICES", "OMPI_MCA_btl_tcp_if_include", "FI_TCP_IFACE"].map(|variable| (variable, interface.clone()))
+        ["UCX_NET_DEVICES", "OMPI_MCA_btl_tcp_if_include", "FI_TCP_IFACE"]
+            .map(|variable| (variable, interface.clone()))
     };
-    let mut chosen: Vec<Variable> = variables(name).into_iter().filter(|(name, _)| *name != "NCCL_IB_HCA").collect();
+    let mut chosen: Vec<Variable> =
+        variables(name).into_iter().filter(|(name, _)| *name != "NCCL_IB_HCA").collect();
     if chosen.is_empty() {
         chosen.extend(interfaces.first().map(of_interface).into_iter().flatten());
     }
@@ -120,8 +135,10 @@ pub fn choosing(name: &str, interfaces: &[String]) -> Vec<String> {
 
 /// How each stack is told to take the adapter of this name.
 fn variables(name: &str) -> Vec<Variable> {
-    let slingshot =
-        ["hsn", "hsi", "cxi"].iter().find_map(|prefix| name.strip_prefix(prefix)).filter(|number| !number.is_empty());
+    let slingshot = ["hsn", "hsi", "cxi"]
+        .iter()
+        .find_map(|prefix| name.strip_prefix(prefix))
+        .filter(|number| !number.is_empty());
     match slingshot {
         Some(number) => {
             vec![("FI_CXI_DEVICE_NAME", format!("cxi{number}")), ("MPICH_OFI_NIC_POLICY", "GPU".to_owned())]
@@ -148,14 +165,19 @@ mod tests {
     }
 
     #[test]
-    fn each_gpu_has_the_adapter_beside_it_and_those_with_the_same_ones_share_them() -> Result<(), topo::TopoError> {
+    fn each_gpu_has_the_adapter_beside_it_and_those_with_the_same_ones_share_them()
+    -> Result<(), topo::TopoError> {
         let dgx = nics("dgx-a100")?;
         let switch = |first: usize| (0..2).map(move |nic| format!("mlx5_{} ", first + nic));
         let wanted: Vec<String> = [0, 2, 4, 6].into_iter().flat_map(switch).collect();
         assert!(dgx.iter().zip(&wanted).all(|(nic, wanted)| nic.starts_with(wanted.as_str())), "{dgx:?}");
         let lumi = nics("lumi-g")?;
-        // Of a module's two GPUs the second has the adapter on its own L3; the first reaches it within the NUMA node.
-        assert!(lumi.iter().enumerate().all(|(gpu, nic)| nic.starts_with(&format!("hsn{} ", gpu / 2))), "{lumi:?}");
+        // Of a module's two GPUs the second has the adapter on its own L3; the first reaches it within the
+        // NUMA node.
+        assert!(
+            lumi.iter().enumerate().all(|(gpu, nic)| nic.starts_with(&format!("hsn{} ", gpu / 2))),
+            "{lumi:?}"
+        );
         assert!(nics("vm-two-nodes")?.iter().all(|nic| nic == "-"), "nobody says what is near");
         Ok(())
     }
@@ -193,7 +215,9 @@ mod tests {
         let other = |name: &str, variable: &str, value: &str| {
             elsewhere(&near(name), &BTreeMap::from([(variable.to_owned(), value.to_owned())])).len()
         };
-        for (value, found) in [("mlx5_0:1", 0), ("mlx5_3:1,mlx5_0:1", 0), ("mlx5_3:1", 1), ("all", 0), ("", 0)] {
+        for (value, found) in
+            [("mlx5_0:1", 0), ("mlx5_3:1,mlx5_0:1", 0), ("mlx5_3:1", 1), ("all", 0), ("", 0)]
+        {
             assert_eq!(other("mlx5_0", "UCX_NET_DEVICES", value), found, "{value}");
         }
         for (value, found) in [("mlx5", 0), ("=mlx5_0", 0), ("=mlx5_1", 1), ("mlx5_1:1", 1), ("^mlx5_0", 0)] {
@@ -219,7 +243,10 @@ mod tests {
         assert_eq!(told_it.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["UCX_NET_DEVICES"]);
         let (told_none, of_none) = variables_and_note(&survey.interconnect, None, &BTreeMap::new());
         assert!(told_none.is_empty());
-        insta::assert_snapshot!("notes_on_adapters", [said, of_none].map(Option::unwrap_or_default).join("\n"));
+        insta::assert_snapshot!(
+            "notes_on_adapters",
+            [said, of_none].map(Option::unwrap_or_default).join("\n")
+        );
         Ok(())
     }
 }

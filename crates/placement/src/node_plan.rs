@@ -1,7 +1,9 @@
-//! The plan for the launched processes of a node, each of which may have an allowed set and devices of its own.
+//! The plan for the launched processes of a node, each of which may have an allowed set and devices of its
+//! own.
 //!
-//! Every process of the node makes it from the same list of members and comes to the same answer: of the topology only what does not
-//! depend on who read it is looked at, and what a process may use is its own word. Which device each one takes is in `assign_gpus`.
+//! Every process of the node makes it from the same list of members and comes to the same answer: of the
+//! topology only what does not depend on who read it is looked at, and what a process may use is its own
+//! word. Which device each one takes is in `assign_gpus`.
 
 use topo::model::Topology;
 
@@ -14,7 +16,11 @@ use crate::{Member, NodePlanError, NodeRequest, Plan};
 ///
 /// # Errors
 /// Every way what was asked can fail to fit the node, each naming the member and what would fit.
-pub fn plan_node(topology: &Topology, members: &[Member], asked: &NodeRequest) -> Result<Plan, NodePlanError> {
+pub fn plan_node(
+    topology: &Topology,
+    members: &[Member],
+    asked: &NodeRequest,
+) -> Result<Plan, NodePlanError> {
     let mut notes = Vec::new();
     if let Some(cpus) = &asked.cpus {
         let list = List { option: "--cpus", what: "PU", named: cpus.0.len(), text: cpus };
@@ -38,15 +44,21 @@ mod tests {
 
     use super::*;
     use crate::machine::{machine, set, without, without_nodes};
-    use crate::{ChosenBy, Membind, NodeError, PuError, RankPlanError, Remedies, Request, Selection, Target, plan};
+    use crate::{
+        ChosenBy, Membind, NodeError, PuError, RankPlanError, Remedies, Request, Selection, Target, plan,
+    };
 
     type Outcome = Result<(), Box<dyn std::error::Error>>;
 
-    /// A process with these PUs of the machine, that sees the GPUs of these indices, numbered from 0 as its runtime does.
+    /// A process with these PUs of the machine, that sees the GPUs of these indices, numbered from 0 as its
+    /// runtime does.
     fn member(rank: usize, pus: &str, gpus: &[usize]) -> Member {
         let every = machine().allowed.pus;
-        let bound =
-            without(machine(), &every.minus(&set(pus)).to_string().replace("none", ""), PuStatus::NotInAffinity);
+        let bound = without(
+            machine(),
+            &every.minus(&set(pus)).to_string().replace("none", ""),
+            PuStatus::NotInAffinity,
+        );
         let all = Target::gpus_of(&machine());
         let seen = (0..).zip(gpus).map(|(index, gpu)| Target { index, ..all[*gpu].clone() });
         Member { name: format!("rank {rank}"), allowed: bound.allowed, visible: seen.collect() }
@@ -72,7 +84,10 @@ mod tests {
         assert_eq!(planned(&members, &asked(Some("7,0"), Some("1,0")))?, [(7, 1, 1), (0, 0, 0)]);
         assert_eq!(planned(&members, &asked(Some("7,0"), None))?, [(7, 1, 0), (0, 0, 1)]);
         assert_eq!(planned(&members, &asked(None, Some("1,1")))?, [(6, 1, 1), (7, 1, 1)]);
-        assert_eq!(planned(&members, &asked(None, Some("0000:03:00.0,0000:01:00.0")))?, [(4, 1, 2), (0, 0, 0)]);
+        assert_eq!(
+            planned(&members, &asked(None, Some("0000:03:00.0,0000:01:00.0")))?,
+            [(4, 1, 2), (0, 0, 0)]
+        );
         Ok(())
     }
 
@@ -80,18 +95,29 @@ mod tests {
     fn members_that_are_all_alike_are_planned_as_threads_of_one_process_are() -> Outcome {
         let topology = machine();
         let members = [0, 1, 2, 3].map(|rank| member(rank, "0-17", &[0, 1, 2, 3, 4]));
-        for (cpus, gpus) in
-            [(None, None), (Some("0,0,9,16"), None), (None, Some("2,2,2,0")), (Some("1,2,3,4"), Some("4,4,0,1"))]
-        {
+        for (cpus, gpus) in [
+            (None, None),
+            (Some("0,0,9,16"), None),
+            (None, Some("2,2,2,0")),
+            (Some("1,2,3,4"), Some("4,4,0,1")),
+        ] {
             let asked = asked(cpus, gpus);
             let available = Target::gpus_of(&topology);
             let targets = match &asked.gpus {
                 Some(selection) => selection.resolve(&available)?,
                 None => available[..4].to_vec(),
             };
-            let request =
-                Request { cpus: asked.cpus.clone(), targets: Some(targets), available, membind: Membind::Local };
-            assert_eq!(plan_node(&topology, &members, &asked)?, plan(&topology, &request)?, "{cpus:?} {gpus:?}");
+            let request = Request {
+                cpus: asked.cpus.clone(),
+                targets: Some(targets),
+                available,
+                membind: Membind::Local,
+            };
+            assert_eq!(
+                plan_node(&topology, &members, &asked)?,
+                plan(&topology, &request)?,
+                "{cpus:?} {gpus:?}"
+            );
         }
         Ok(())
     }
@@ -105,7 +131,11 @@ mod tests {
         assert_eq!(plan.ranks[1].chosen_by, ChosenBy::DomainNotAllowed { cores: set("6-7,14-15") });
         let overlapping = [member(0, "0-1", &[0]), member(1, "0-1,8", &[0]), member(2, "0", &[1])];
         let plan = plan_node(&machine(), &overlapping, &asked(None, None))?;
-        assert_eq!(plan.ranks.iter().map(|rank| rank.pu).collect::<Vec<_>>(), [0, 1, 0], "the third has no other");
+        assert_eq!(
+            plan.ranks.iter().map(|rank| rank.pu).collect::<Vec<_>>(),
+            [0, 1, 0],
+            "the third has no other"
+        );
         insta::assert_snapshot!("notes_on_a_shared_pu", plan.notes.join("\n"));
         Ok(())
     }
@@ -117,7 +147,8 @@ mod tests {
             [(asked(Some("4,5"), None), "--cpus", "4,5", 2), (asked(None, Some("0")), "--gpus", "0", 1)]
         {
             let refused = planned(&members, &asked);
-            let Err(NodePlanError::Short { option: of, list: names, named: count, ranks: 3, .. }) = &refused else {
+            let Err(NodePlanError::Short { option: of, list: names, named: count, ranks: 3, .. }) = &refused
+            else {
                 panic!("{refused:?}")
             };
             assert_eq!((*of, &names[..], *count), (option, list, named));
@@ -134,8 +165,12 @@ mod tests {
         let mut swapped = asked(Some("4,0"), None);
         swapped.remedies.not_in_affinity = "use srun --cpu-bind=none".to_owned();
         let refused = planned(&members, &swapped);
-        let Err(NodePlanError::Rank(RankPlanError::Pu(PuError::NotInAffinity { pu: 4, owner, allowed, remedy }))) =
-            &refused
+        let Err(NodePlanError::Rank(RankPlanError::Pu(PuError::NotInAffinity {
+            pu: 4,
+            owner,
+            allowed,
+            remedy,
+        }))) = &refused
         else {
             panic!("{refused:?}")
         };
@@ -199,7 +234,10 @@ mod tests {
         assert_eq!(targets(&plan), targets(&plan_node(&machine(), &members, &asked(None, None))?));
         assert_eq!(plan.notes, [""; 0]);
         let more = [member(0, "0-17", &[0, 1, 2]), member(1, "0-17", &[0, 1, 2])];
-        insta::assert_snapshot!("notes_on_more_devices", plan_node(&machine(), &more, &all)?.notes.join("\n"));
+        insta::assert_snapshot!(
+            "notes_on_more_devices",
+            plan_node(&machine(), &more, &all)?.notes.join("\n")
+        );
         Ok(())
     }
 }

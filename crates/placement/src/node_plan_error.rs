@@ -1,4 +1,5 @@
-//! Why no plan can be made for the processes of a node, and the lists (`--cpus`, `--gpus`) that are held against their number.
+//! Why no plan can be made for the processes of a node, and the lists (`--cpus`, `--gpus`) that are held
+//! against their number.
 
 use stats::units::counted;
 
@@ -9,7 +10,8 @@ use crate::{RankPlanError, SelectionError};
 pub enum NodePlanError {
     /// A list with fewer items than there are processes.
     #[error(
-        "{option} names {} ({list}) and this node has {}: the i-th rank of a node takes the i-th, so name {ranks}",
+        "{option} names {} ({list}) and this node has {}: the i-th rank of a node takes the i-th, so name \
+         {ranks}",
         counted(*named, what), counted(*ranks, "rank")
     )]
     Short {
@@ -39,7 +41,8 @@ pub enum NodePlanError {
     },
     /// GPUs here, host memory there.
     #[error(
-        "{gpus} sees GPUs, and {host} none, only host memory: {remedy}, or measure host memory in every rank (--backend host)"
+        "{gpus} sees GPUs, and {host} none, only host memory: {remedy}, or measure host memory in every rank \
+         (--backend host)"
     )]
     Mixed {
         /// A process that sees GPUs.
@@ -53,7 +56,8 @@ pub enum NodePlanError {
     #[error(transparent)]
     Selection(SelectionError),
     /// A device that this machine has, but no process of this node sees.
-    #[error("{error}; this machine has {}, and this launch sees {shown} of them: {remedy}", counted(*machine, "GPU"))]
+    #[error("{error}; this machine has {}, and this launch sees {shown} of them: \
+        {remedy}", counted(*machine, "GPU"))]
     NotShown {
         /// What there is.
         error: SelectionError,
@@ -80,7 +84,8 @@ pub enum NodePlanError {
     },
     /// Fewer devices than processes.
     #[error(
-        "this node has {} and {}, and {name} finds none free (it sees {sees}): say which ranks share one, e.g. --gpus {example}",
+        "this node has {} and {}, and {name} finds none free (it sees {sees}): say which ranks share one, \
+         e.g. --gpus {example}",
         counted(*ranks, "rank"), counted(*devices, "device")
     )]
     Crowded {
@@ -109,7 +114,8 @@ pub(crate) struct List<'l> {
 }
 
 impl List<'_> {
-    /// Whether it names one for each; a note where it names more. One list serves nodes that have not all the same number of ranks.
+    /// Whether it names one for each; a note where it names more. One list serves nodes that have not all the
+    /// same number of ranks.
     pub(crate) fn is_enough_for(&self, ranks: usize) -> Result<Option<String>, NodePlanError> {
         let Self { option, what, named, text } = *self;
         if named < ranks {

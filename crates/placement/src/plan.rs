@@ -13,7 +13,8 @@ use crate::{Plan, RankPlanError, Remedies, Request, SelectionError, Target};
 pub enum PlanError {
     /// Lists of unequal lengths.
     #[error(
-        "--cpus names {} ({cpu_list}) and --gpus names {}: rank i takes the i-th of each, so give both the same length",
+        "--cpus names {} ({cpu_list}) and --gpus names {}: rank i takes the i-th of each, so give both the \
+         same length",
         counted(*cpus, "PU"), counted(*gpus, "device")
     )]
     Lengths {
@@ -26,7 +27,8 @@ pub enum PlanError {
     },
     /// More PUs than devices to pair them with.
     #[error(
-        "--cpus names {} but there {} only {}: say which device each rank uses with --gpus (one may appear more than once)",
+        "--cpus names {} but there {} only {}: say which device each rank uses with --gpus (one may appear \
+         more than once)",
         counted(*cpus, "PU"), if *devices == 1 { "is" } else { "are" }, counted(*devices, "device")
     )]
     MorePusThanDevices {
@@ -53,8 +55,11 @@ pub enum PlanError {
 pub fn plan(topology: &Topology, request: &Request) -> Result<Plan, PlanError> {
     let owner = Owner::this_process(topology);
     let pu = |rank: usize| request.cpus.as_ref().and_then(|cpus| cpus.0.get(rank)).copied();
-    let requests =
-        targets(request)?.into_iter().enumerate().map(|(rank, target)| RankRequest { owner, pu: pu(rank), target });
+    let requests = targets(request)?.into_iter().enumerate().map(|(rank, target)| RankRequest {
+        owner,
+        pu: pu(rank),
+        target,
+    });
     Ok(plan_ranks(topology, requests.collect(), request.membind, &Remedies::default())?)
 }
 
@@ -66,7 +71,11 @@ fn targets(request: &Request) -> Result<Vec<Target>, PlanError> {
     }
     let targets = match (&request.targets, &request.cpus) {
         (Some(targets), Some(cpus)) if targets.len() != cpus.0.len() => {
-            return Err(PlanError::Lengths { cpus: cpus.0.len(), cpu_list: cpus.clone(), gpus: targets.len() });
+            return Err(PlanError::Lengths {
+                cpus: cpus.0.len(),
+                cpu_list: cpus.clone(),
+                gpus: targets.len(),
+            });
         }
         (Some(targets), _) => targets.clone(),
         (None, Some(cpus)) if cpus.0.len() > available.len() => {
@@ -150,7 +159,10 @@ mod tests {
         for (list, count, gpus) in [("0-2", 3, &[0, 1]), ("5", 1, &[0, 0])] {
             let refused = plan(&topology, &request(&topology, Some(list), Some(gpus)));
             let Err(error @ PlanError::Lengths { .. }) = refused else { panic!("{refused:?}") };
-            assert!(matches!(&error, PlanError::Lengths { cpus, gpus: 2, .. } if *cpus == count), "{error:?}");
+            assert!(
+                matches!(&error, PlanError::Lengths { cpus, gpus: 2, .. } if *cpus == count),
+                "{error:?}"
+            );
             said.push(error.to_string());
         }
         insta::assert_snapshot!("refused_lengths", said.join("\n"));
@@ -162,7 +174,9 @@ mod tests {
         let two = plan(&topology, &request(&topology, Some("3,4"), None))?;
         assert_eq!(two.ranks.iter().map(|rank| rank.target.index).collect::<Vec<_>>(), [0, 1]);
         let refused = plan(&topology, &request(&topology, Some("0-5"), None));
-        let Err(error @ PlanError::MorePusThanDevices { cpus: 6, devices: 5 }) = refused else { panic!("{refused:?}") };
+        let Err(error @ PlanError::MorePusThanDevices { cpus: 6, devices: 5 }) = refused else {
+            panic!("{refused:?}")
+        };
         insta::assert_snapshot!("refused_for_more_pus", error);
         Ok(())
     }
@@ -172,7 +186,11 @@ mod tests {
         let mut topology = machine();
         topology.gpus.clear();
         for cpus in [None, Some("0-1")] {
-            assert_eq!(plan(&topology, &request(&topology, cpus, None)), Err(PlanError::NoTarget), "{cpus:?}");
+            assert_eq!(
+                plan(&topology, &request(&topology, cpus, None)),
+                Err(PlanError::NoTarget),
+                "{cpus:?}"
+            );
         }
     }
 
@@ -212,7 +230,8 @@ mod tests {
 
     #[test]
     fn node_targets_are_those_with_memory_that_is_allowed() {
-        let indices: Vec<u32> = Target::nodes_of(&without_nodes(machine(), "1")).iter().map(|t| t.index).collect();
+        let indices: Vec<u32> =
+            Target::nodes_of(&without_nodes(machine(), "1")).iter().map(|t| t.index).collect();
         assert_eq!(indices, [0, 2, 3]);
     }
 }

@@ -1,7 +1,9 @@
-//! Ranks to requests: which PU and memory node each one gets once its device is known, who chose them, and how close they are.
+//! Ranks to requests: which PU and memory node each one gets once its device is known, who chose them, and
+//! how close they are.
 //!
-//! Ranks that are threads of one process and ranks that are processes differ in one thing here: whether they may use the same PUs and
-//! nodes. So a request carries its own allowed sets, and both kinds are given their places by [`plan_ranks`].
+//! Ranks that are threads of one process and ranks that are processes differ in one thing here: whether they
+//! may use the same PUs and nodes. So a request carries its own allowed sets, and both kinds are given their
+//! places by [`plan_ranks`].
 
 use topo::model::Topology;
 

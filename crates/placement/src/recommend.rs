@@ -1,10 +1,13 @@
-//! Places for the ranks of a node: which PUs, memory node and GPU each one gets, by strategy, and why.
+//! Places for the ranks of a node: which PUs, memory node and GPU each one gets, by strategy, and why. Some
+//! Some 410 lines because what is asked, its errors and the two ways to places are read together.
 //!
-//! [`plan`](crate::plan) puts one PU a rank beside a device that was chosen; this shares a node's cores out among its GPUs and then
-//! among the ranks of each. The way is that of the files: `ask` what is wanted; `pool` the cores there are to give; `domain` the cores near (or far
-//! from) a GPU; `choice` which GPUs ranks drive; `share` each GPU's part of the cores, whoever drives it; `split` a part of cores into parts,
-//! `spread` ranks over nodes; `cost` how far a core is; `assign` the cores given out, `seats` where there are not enough for everyone's part, by
-//! `transport`; `words` what is said of it. Nothing here says which strategy is *faster*: locality is a hypothesis, a measurement decides.
+//! [`plan`](crate::plan) puts one PU a rank beside a device that was chosen; this shares a node's cores out
+//! among its GPUs and then among the ranks of each. The way is that of the files: `ask` what is wanted;
+//! `pool` the cores there are to give; `domain` the cores near (or far from) a GPU; `choice` which GPUs ranks
+//! drive; `share` each GPU's part of the cores, whoever drives it; `split` a part of cores into parts,
+//! `spread` ranks over nodes; `cost` how far a core is; `assign` the cores given out, `seats` where there are
+//! not enough for everyone's part, by `transport`; `words` what is said of it. Nothing here says which
+//! strategy is *faster*: locality is a hypothesis, a measurement decides.
 
 mod ask;
 mod assign;
@@ -53,7 +56,8 @@ pub struct NodePlaces {
     pub strategy: Strategy,
     /// In rank order.
     pub places: Vec<Place>,
-    /// PUs that no rank gets though they are there: the site's reserved cores, and those reserved as asked. `notes` say which are which.
+    /// PUs that no rank gets though they are there: the site's reserved cores, and those reserved as asked.
+    /// `notes` say which are which.
     pub reserved: IdSet,
     /// What the user should know of the places beside their rows.
     pub notes: Vec<String>,
@@ -68,7 +72,8 @@ pub struct Place {
     pub pus: IdSet,
     /// The one to bind it to where a launcher takes only one ([`Place::first_pu`]).
     pub first: u32,
-    /// The node for its memory: the first PU's own; `None` where no node with memory is allowed, or several are as near.
+    /// The node for its memory: the first PU's own; `None` where no node with memory is allowed, or several
+    /// are as near.
     pub memory_node: Option<u32>,
     /// The NUMA nodes its PUs are on.
     pub nodes: IdSet,
@@ -85,18 +90,29 @@ pub struct Place {
 }
 
 impl Place {
-    /// The PU to bind the rank to where a launcher takes only one: one near its GPU as long as it has such a one.
+    /// The PU to bind the rank to where a launcher takes only one: one near its GPU as long as it has such a
+    /// one.
     pub fn first_pu(&self) -> u32 {
         self.first
     }
 
-    /// A place that was chosen before, with what this topology says of it. `pus` has at least one PU; `first` is one of them.
-    pub fn at(topology: &Topology, rank: usize, pus: IdSet, first: u32, target: Option<Target>, why: String) -> Self {
+    /// A place that was chosen before, with what this topology says of it. `pus` has at least one PU; `first`
+    /// is one of them.
+    pub fn at(
+        topology: &Topology,
+        rank: usize,
+        pus: IdSet,
+        first: u32,
+        target: Option<Target>,
+        why: String,
+    ) -> Self {
         let target_id = target.as_ref().map(|target| target.id);
         Self {
             rank,
             first,
-            memory_node: own_node(topology, Owner::this_process(topology), first).ok().and_then(|own| own.only()),
+            memory_node: own_node(topology, Owner::this_process(topology), first)
+                .ok()
+                .and_then(|own| own.only()),
             nodes: nodes_of(topology, &pus),
             l3s: l3s_of(topology, &pus),
             verdict: target_id.and_then(|id| farthest(topology, first, &pus, id)),
@@ -120,7 +136,10 @@ pub enum RecommendError {
         there: IdSet,
     },
     /// No PU to give.
-    #[error("there is no PU to place ranks on: of {pool}, {missing} are not online here, and {reserved} are reserved")]
+    #[error(
+        "there is no PU to place ranks on: of {pool}, {missing} are not online here, and {reserved} are \
+         reserved"
+    )]
     NoPu {
         /// The PUs to plan in.
         pool: IdSet,
@@ -134,7 +153,8 @@ pub enum RecommendError {
     NoRanks,
     /// Ranks without cores.
     #[error(
-        "0 cores a rank are nothing to bind to: ask for 1 or more, or leave the number out to share them out evenly"
+        "0 cores a rank are nothing to bind to: ask for 1 or more, or leave the number out to share them out \
+         evenly"
     )]
     NoCores,
     /// More cores asked for than there are.
@@ -175,7 +195,8 @@ pub fn recommend(topology: &Topology, ask: &Ask) -> Result<NodePlaces, Recommend
     for (rank, (assignment, part)) in assignments.iter().zip(&parts).enumerate() {
         let target = targets.get(rank).cloned();
         let is_host_memory = target.as_ref().is_some_and(|target| matches!(target.id, TargetId::Node(_)));
-        let mut place = Place::at(topology, rank, assignment.pus.clone(), assignment.first, target, String::new());
+        let mut place =
+            Place::at(topology, rank, assignment.pus.clone(), assignment.first, target, String::new());
         let closeness = place.verdict.as_ref().map(|verdict| verdict.closeness);
         place.why = Why { assignment, part, closeness, is_host_memory }.to_string();
         places.push(place);
@@ -226,16 +247,26 @@ fn checked(pool: &Pool<'_>, ask: &Ask, chosen: &[Target]) -> Result<usize, Recom
                     counted(there, "rank")
                 ),
                 most => {
-                    format!("ask for at most {most} each, or for at most {}", counted(there / each.min(there), "rank"))
+                    format!(
+                        "ask for at most {most} each, or for at most {}",
+                        counted(there / each.min(there), "rank")
+                    )
                 }
             };
-            Err(RecommendError::TooManyCores { ranks, each, needed: ranks.saturating_mul(each), there, remedy })
+            Err(RecommendError::TooManyCores {
+                ranks,
+                each,
+                needed: ranks.saturating_mul(each),
+                there,
+                remedy,
+            })
         }
         _ => Ok(ranks),
     }
 }
 
-/// Each rank's GPU: as many ranks on each as on any other, neighbours in rank on one. Fewer ranks than a list names take its first.
+/// Each rank's GPU: as many ranks on each as on any other, neighbours in rank on one. Fewer ranks than a list
+/// names take its first.
 fn targets(pool: &Pool<'_>, chosen: &[Target], ranks: usize, ask: &Ask) -> Vec<Target> {
     match &ask.gpus {
         GpuChoice::These(_) if chosen.is_empty() => Vec::new(),
@@ -247,7 +278,8 @@ fn targets(pool: &Pool<'_>, chosen: &[Target], ranks: usize, ask: &Ask) -> Vec<T
     }
 }
 
-/// The GPU of each of so many ranks of a node, of these that all of them see: what [`GpuChoice::AnyOf`] comes to in a plan of these PUs.
+/// The GPU of each of so many ranks of a node, of these that all of them see: what [`GpuChoice::AnyOf`] comes
+/// to in a plan of these PUs.
 pub fn gpus_of_ranks(topology: &Topology, pus: &IdSet, gpus: &[Target], ranks: usize) -> Vec<Target> {
     let ask = Ask { ranks: Some(ranks), pus: Some(pus.clone()), ..Ask::default() };
     choice(&Pool::of(topology, &ask), gpus, ranks)
@@ -315,7 +347,8 @@ fn by_gpu(pool: &Pool<'_>, targets: &[Target], domain: fn(&Pool<'_>, TargetId) -
 /// Whom ranks are near to: their GPU, else the node of their part.
 type Near = (Option<TargetId>, Option<u32>);
 
-/// What each rank is to get: its part, and of what is wanting the nearest. Ranks without a GPU, or that go by none, are near on their part's node.
+/// What each rank is to get: its part, and of what is wanting the nearest. Ranks without a GPU, or that go by
+/// none, are near on their part's node.
 fn wishes(pool: &Pool<'_>, strategy: Strategy, targets: &[Target], parts: &[Part]) -> Vec<Wish> {
     let mut groups: BTreeMap<Near, (usize, Rc<[Cost]>)> = BTreeMap::new();
     let mut wish = |(rank, part): (usize, &Part)| {
@@ -327,7 +360,9 @@ fn wishes(pool: &Pool<'_>, strategy: Strategy, targets: &[Target], parts: &[Part
         let (group, costs) = groups.entry((target, node)).or_insert_with(|| {
             let of_core = |core: usize| Cost::from(node.is_some() && node != pool.cores[core].node);
             let costs: Vec<Cost> = match target {
-                Some(target) if strategy == Strategy::Worst => costs(pool, target).iter().map(|cost| -cost).collect(),
+                Some(target) if strategy == Strategy::Worst => {
+                    costs(pool, target).iter().map(|cost| -cost).collect()
+                }
                 Some(target) => costs(pool, target),
                 None => (0..pool.cores.len()).map(of_core).collect(),
             };
@@ -338,7 +373,8 @@ fn wishes(pool: &Pool<'_>, strategy: Strategy, targets: &[Target], parts: &[Part
     parts.iter().enumerate().map(&mut wish).collect()
 }
 
-/// What is to be known of the memory of a rank on this PU: that its node is not the PU's own, or that there is none.
+/// What is to be known of the memory of a rank on this PU: that its node is not the PU's own, or that there
+/// is none.
 fn memory_note(topology: &Topology, pu: u32) -> Option<String> {
     match own_node(topology, Owner::this_process(topology), pu) {
         Ok(own) => own.note,

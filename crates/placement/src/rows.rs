@@ -1,7 +1,9 @@
-//! The rows of a matrix: the places on this machine that host memory and the threads that use it can be, each NUMA node, L3 or core.
+//! The rows of a matrix: the places on this machine that host memory and the threads that use it can be, each
+//! NUMA node, L3 or core.
 //!
-//! Every node is a row or has the reason why it cannot be one: nodes without memory, of a GPU's memory, outside the cpuset. Memory without
-//! CPUs (HBM, CXL), and memory whose CPUs this process may not use, is measured from the nearest core that it may use, and says so.
+//! Every node is a row or has the reason why it cannot be one: nodes without memory, of a GPU's memory,
+//! outside the cpuset. Memory without CPUs (HBM, CXL), and memory whose CPUs this process may not use, is
+//! measured from the nearest core that it may use, and says so.
 
 use std::fmt;
 use std::str::FromStr;
@@ -86,7 +88,11 @@ pub fn rows(topology: &Topology, by: RowsBy) -> Vec<Row> {
             .l3s
             .iter()
             .map(|l3| {
-                own_memory(topology, format!("L3 of PUs {}", l3.pus), &cores_in(topology, |pu| l3.pus.contains(pu)))
+                own_memory(
+                    topology,
+                    format!("L3 of PUs {}", l3.pus),
+                    &cores_in(topology, |pu| l3.pus.contains(pu)),
+                )
             })
             .collect(),
         RowsBy::Core => topology
@@ -94,7 +100,11 @@ pub fn rows(topology: &Topology, by: RowsBy) -> Vec<Row> {
             .iter()
             .map(|core| {
                 let first = core.pus.first().unwrap_or(0);
-                own_memory(topology, format!("core of PU {first}"), &cores_in(topology, |pu| core.pus.contains(pu)))
+                own_memory(
+                    topology,
+                    format!("core of PU {first}"),
+                    &cores_in(topology, |pu| core.pus.contains(pu)),
+                )
             })
             .collect(),
     }
@@ -103,7 +113,8 @@ pub fn rows(topology: &Topology, by: RowsBy) -> Vec<Row> {
 /// The first PU that can be used of each core that has one here.
 fn cores_in(topology: &Topology, here: impl Fn(u32) -> bool) -> Vec<u32> {
     let usable = |pu: &u32| here(*pu) && topology.allowed.pus.contains(*pu);
-    let mut pus: Vec<u32> = topology.cores.iter().filter_map(|core| core.pus.iter().find(|pu| usable(pu))).collect();
+    let mut pus: Vec<u32> =
+        topology.cores.iter().filter_map(|core| core.pus.iter().find(|pu| usable(pu))).collect();
     if topology.cores.is_empty() {
         // A machine whose firmware names no cores still has PUs.
         pus = topology.allowed.pus.iter().filter(|pu| usable(pu)).collect();
@@ -127,14 +138,18 @@ fn node_row(topology: &Topology, node: &NumaNode) -> Row {
         NodeKind::GpuMemory => Some("the memory of a GPU, not of the host".to_owned()),
         NodeKind::CpuOnly => Some("it has CPUs and no memory".to_owned()),
         NodeKind::Empty => Some("it has neither memory nor CPUs".to_owned()),
-        NodeKind::Normal | NodeKind::MemoryOnly => {
-            can_hold_memory(topology, id).err().map(|_| "its memory is outside this process's cpuset".to_owned())
-        }
+        NodeKind::Normal | NodeKind::MemoryOnly => can_hold_memory(topology, id)
+            .err()
+            .map(|_| "its memory is outside this process's cpuset".to_owned()),
     };
     if let Some(why) = why_not {
         return Row { name, place: Err(why) };
     }
-    let own = if node.kind == NodeKind::Normal { cores_in(topology, |pu| node.pus.contains(pu)) } else { Vec::new() };
+    let own = if node.kind == NodeKind::Normal {
+        cores_in(topology, |pu| node.pus.contains(pu))
+    } else {
+        Vec::new()
+    };
     if !own.is_empty() {
         return Row { name, place: Ok(RowPlace { pus: own, node: id, note: None }) };
     }
@@ -152,13 +167,16 @@ fn node_row(topology: &Topology, node: &NumaNode) -> Row {
 
 /// The cores that can be used of the node that is nearest to this one, and which that is.
 fn nearest(topology: &Topology, node: &NumaNode) -> Option<(Vec<u32>, String)> {
-    let with_cores = topology.nodes.iter().filter(|other| matches!(other.kind, NodeKind::Normal | NodeKind::CpuOnly));
+    let with_cores =
+        topology.nodes.iter().filter(|other| matches!(other.kind, NodeKind::Normal | NodeKind::CpuOnly));
     let candidates = with_cores.filter_map(|other| {
         let cores = cores_in(topology, |pu| other.pus.contains(pu));
         // From the CPU to the memory, as its loads go.
-        (!cores.is_empty()).then(|| (distance(topology, other.os_index, node.os_index), other.os_index, cores))
+        (!cores.is_empty())
+            .then(|| (distance(topology, other.os_index, node.os_index), other.os_index, cores))
     });
-    let (away, other, cores) = candidates.min_by_key(|(away, other, _)| (away.unwrap_or(u64::MAX), *other))?;
+    let (away, other, cores) =
+        candidates.min_by_key(|(away, other, _)| (away.unwrap_or(u64::MAX), *other))?;
     let whose = match away {
         Some(away) => format!("node {other}, the nearest with CPUs (distance {away})"),
         None => format!("node {other}, the first with CPUs: the firmware gives no distance"),
@@ -206,7 +224,10 @@ mod tests {
         let cores = rows(&without(machine(), "3,11", PuStatus::Offline), RowsBy::Core);
         let none = cores[3].place.as_ref().err().cloned().unwrap_or_default();
         let refused = "socket".parse::<RowsBy>().map_or_else(|error| error.to_string(), |by| by.to_string());
-        insta::assert_snapshot!("notes_on_rows", [note(&machine(), 2), note(&few, 1), none, refused].join("\n"));
+        insta::assert_snapshot!(
+            "notes_on_rows",
+            [note(&machine(), 2), note(&few, 1), none, refused].join("\n")
+        );
     }
 
     #[test]

@@ -1,7 +1,8 @@
-//! How a user names devices: `all`, or a list of indices (`0,1`, `0-3`), PCI addresses and UUIDs, mixed as they like.
+//! How a user names devices: `all`, or a list of indices (`0,1`, `0-3`), PCI addresses and UUIDs, mixed as
+//! they like.
 //!
-//! An index is the position in PCI order (`CUDA_DEVICE_ORDER=PCI_BUS_ID`), not the runtime's own; a device may be named more than
-//! once, which makes several ranks share it.
+//! An index is the position in PCI order (`CUDA_DEVICE_ORDER=PCI_BUS_ID`), not the runtime's own; a device
+//! may be named more than once, which makes several ranks share it.
 
 use std::fmt;
 use std::str::FromStr;
@@ -37,7 +38,8 @@ pub enum Selector {
 pub enum SelectionError {
     /// Not an index, an address, a UUID or `all`.
     #[error(
-        "\"{item}\" names no device: write indices in PCI order (0,1 or 0-3), PCI addresses (0000:c1:00.0), UUIDs (GPU-…) or all"
+        "\"{item}\" names no device: write indices in PCI order (0,1 or 0-3), PCI addresses (0000:c1:00.0), \
+         UUIDs (GPU-…) or all"
     )]
     Malformed {
         /// The item.
@@ -192,7 +194,9 @@ mod tests {
             let Err(SelectionError::Absent { present, .. }) = &error else { panic!("{error:?}") };
             assert_eq!(present, "there are 0 = 0000:c1:00.0 = GPU-aa11, 1 = 0000:c6:00.0 = GPU-aa22");
         }
-        assert!(matches!(indices("GPU-aa"), Err(SelectionError::Ambiguous { asked, .. }) if asked == "GPU-aa"));
+        assert!(
+            matches!(indices("GPU-aa"), Err(SelectionError::Ambiguous { asked, .. }) if asked == "GPU-aa")
+        );
         assert!(matches!(indices("gpu0"), Err(SelectionError::Malformed { item }) if item == "gpu0"));
         let refused = ["2", "GPU-aa", "gpu0"].map(|text| indices(text).expect_err("a refusal").to_string());
         insta::assert_snapshot!("refused_selections", refused.join("\n"));

@@ -52,10 +52,13 @@ impl Target {
         self.id == other.id && uuids.is_none_or(|(one, another)| one == another)
     }
 
-    /// The memory of every node that has some and that this process may use: the targets where no GPU takes part.
+    /// The memory of every node that has some and that this process may use: the targets where no GPU takes
+    /// part.
     pub fn nodes_of(topology: &Topology) -> Vec<Self> {
         let usable = topology.nodes.iter().filter(|node| node.allowed && has_memory(node));
-        usable.map(|node| Self { index: node.os_index, id: TargetId::Node(node.os_index), uuid: None }).collect()
+        usable
+            .map(|node| Self { index: node.os_index, id: TargetId::Node(node.os_index), uuid: None })
+            .collect()
     }
 
     /// A GPU of a topology.

@@ -1,6 +1,8 @@
-//! How close a PU is to a target: L3-local, NUMA-local, same package, remote or unknown, with the reason in words.
+//! How close a PU is to a target: L3-local, NUMA-local, same package, remote or unknown, with the reason in
+//! words.
 //!
-//! A verdict says what the platform states, not what is faster: locality is a hypothesis, the measurement decides.
+//! A verdict says what the platform states, not what is faster: locality is a hypothesis, the measurement
+//! decides.
 
 use stats::IdSet;
 use topo::model::{Gpu, NumaNode, Package, Rung, Topology};
@@ -63,7 +65,9 @@ pub fn verdict(topology: &Topology, pu: u32, target: TargetId) -> ClosenessVerdi
             Some(gpu) => gpu_verdict(topology, pu, gpu),
             None => ClosenessVerdict {
                 closeness: Closeness::Unknown,
-                reason: format!("hwloc shows no PCI device {pci} (PCI discovery may be blocked in a container)"),
+                reason: format!(
+                    "hwloc shows no PCI device {pci} (PCI discovery may be blocked in a container)"
+                ),
             },
         },
     }
@@ -134,7 +138,8 @@ fn gpu_verdict(topology: &Topology, pu: u32, gpu: &Gpu) -> ClosenessVerdict {
     let source = &gpu.locality.reason;
     let local = gpu.locality.pus.or(&gpu.locality.outside_pus);
     let nodes = gpu.locality.nodes.or(&gpu.locality.outside_nodes);
-    let near = if local.is_empty() { "no PU is local to it".to_owned() } else { format!("{local} are local to it") };
+    let near =
+        if local.is_empty() { "no PU is local to it".to_owned() } else { format!("{local} are local to it") };
     let closeness = closeness(topology, pu, TargetId::Gpu(gpu.pci));
     let reason = match closeness {
         Closeness::Unknown => source.clone(),

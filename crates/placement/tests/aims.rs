@@ -1,9 +1,10 @@
-//! What a plan aims at, in this order: one rank a core while cores are free, then equal ranks a PU; near, as many as that allows; an equal
-//! share a GPU. Held on every machine of the project and every capture there is, and on small random machines against a search of all plans. And
-//! `judge` calls none of these plans wrong.
+//! What a plan aims at, in this order: one rank a core while cores are free, then equal ranks a PU; near, as
+//! many as that allows; an equal share a GPU. Held on every machine of the project and every capture there
+//! is, and on small random machines against a search of all plans. And `judge` calls none of these plans
+//! wrong.
 //!
-//! `NUMABENCH_EVERY_COUNT=1` tries every number of ranks up to three times a machine's PUs, not some of them (`=7`: every seventh); `NUMABENCH_SEEDS=100` tries random machines
-//! of a hundred seeds.
+//! `NUMABENCH_EVERY_COUNT=1` tries every number of ranks up to three times a machine's PUs, not some of them
+//! (`=7`: every seventh); `NUMABENCH_SEEDS=100` tries random machines of a hundred seeds.
 
 mod machines;
 mod random;
@@ -55,12 +56,16 @@ impl Machine {
     }
 
     fn planned(&self, ranks: usize) -> Result<NodePlaces, String> {
-        recommend(&self.topology, &Ask { ranks: Some(ranks), ..Ask::default() }).map_err(|error| error.to_string())
+        recommend(&self.topology, &Ask { ranks: Some(ranks), ..Ask::default() })
+            .map_err(|error| error.to_string())
     }
 
     /// Ranks away from their GPU.
     fn away(&self, places: &NodePlaces) -> usize {
-        let away = places.places.iter().filter_map(|place| Some(self.is_away(place.target.as_ref()?.id, place.first)));
+        let away = places
+            .places
+            .iter()
+            .filter_map(|place| Some(self.is_away(place.target.as_ref()?.id, place.first)));
         away.filter(|is_away| *is_away).count()
     }
 }
@@ -83,7 +88,8 @@ fn judged(machine: &Machine, made: &NodePlaces) -> Result<(), String> {
     let ranks: Vec<Observed> = made.places.iter().map(observed).collect();
     // Fewer ranks than GPUs are a choice: what is idle is no fault of those.
     let gpus = made.places.iter().filter_map(|place| visible(place.target.as_ref()?.id)?.pci).collect();
-    let judgement = judge(&machine.topology, &JobResources { pus: machine.topology.allowed.pus.clone(), gpus }, &ranks);
+    let judgement =
+        judge(&machine.topology, &JobResources { pus: machine.topology.allowed.pus.clone(), gpus }, &ranks);
     let wrong = judgement.findings.iter().find(|finding| finding.weight == PlacementVerdict::Misplaced);
     wrong.map_or(Ok(()), |finding| Err(format!("judged wrong: {}", finding.text)))
 }
@@ -98,7 +104,8 @@ fn visible(id: TargetId) -> Option<Visible> {
 /// The aims that can be counted.
 fn counted(machine: &Machine, ranks: usize, made: &NodePlaces) -> Result<(), String> {
     let places = &made.places;
-    let mut on_pu: BTreeMap<u32, usize> = machine.cores.iter().flat_map(IdSet::iter).map(|pu| (pu, 0)).collect();
+    let mut on_pu: BTreeMap<u32, usize> =
+        machine.cores.iter().flat_map(IdSet::iter).map(|pu| (pu, 0)).collect();
     for pu in places.iter().flat_map(|place| place.pus.iter()) {
         *on_pu.get_mut(&pu).ok_or_else(|| format!("PU {pu} cannot be used"))? += 1;
     }
@@ -116,7 +123,8 @@ fn counted(machine: &Machine, ranks: usize, made: &NodePlaces) -> Result<(), Str
     if most - fewest > 1 {
         return Err(format!("{fewest} to {most} ranks a PU"));
     }
-    let mut of_gpu: BTreeMap<TargetId, (usize, usize)> = machine.closeness.keys().map(|gpu| (*gpu, (0, 0))).collect();
+    let mut of_gpu: BTreeMap<TargetId, (usize, usize)> =
+        machine.closeness.keys().map(|gpu| (*gpu, (0, 0))).collect();
     for place in places {
         let Some(target) = &place.target else { continue };
         let (near, away) = of_gpu.entry(target.id).or_default();
@@ -137,8 +145,10 @@ fn counted(machine: &Machine, ranks: usize, made: &NodePlaces) -> Result<(), Str
         }
     }
     for equal in equals.values() {
-        let (near, away) =
-            (spread(&mut equal.iter().map(|counts| counts.0)), spread(&mut equal.iter().map(|counts| counts.1)));
+        let (near, away) = (
+            spread(&mut equal.iter().map(|counts| counts.0)),
+            spread(&mut equal.iter().map(|counts| counts.1)),
+        );
         if near > 1 || away > 1 {
             return Err(format!("equal GPUs treated unlike (near, away): {equal:?}"));
         }
@@ -178,7 +188,8 @@ fn fewer_ranks_than_gpus_drive_those_near_to_the_cores_that_there_are() -> Resul
         ("lumi-g", 4, vec![0, 2, 4, 6]),
     ] {
         let made = own(name)?.planned(ranks)?;
-        let driven: Vec<u32> = made.places.iter().filter_map(|place| Some(place.target.as_ref()?.index)).collect();
+        let driven: Vec<u32> =
+            made.places.iter().filter_map(|place| Some(place.target.as_ref()?.index)).collect();
         assert_eq!(driven, gpus, "{name} -n {ranks}");
     }
     Ok(())
@@ -189,9 +200,13 @@ fn ranks_of_gpus_with_the_same_cores_near_have_as_many_cores_each() -> Result<()
     let hgx = own("hgx-h100")?;
     let every = hgx.topology.pus.iter().map(|pu| pu.os_index).collect();
     let ask = Ask { ranks: Some(9), pus: Some(every), ..Ask::default() };
-    let sizes: Vec<usize> = recommend(&hgx.topology, &ask)?.places.iter().map(|place| place.pus.len()).collect();
+    let sizes: Vec<usize> =
+        recommend(&hgx.topology, &ask)?.places.iter().map(|place| place.pus.len()).collect();
     assert_eq!(sizes.iter().sum::<usize>(), 96);
-    assert!(sizes.iter().all(|size| (9..=12).contains(size)), "five ranks and four on 48 cores each: {sizes:?}");
+    assert!(
+        sizes.iter().all(|size| (9..=12).contains(size)),
+        "five ranks and four on 48 cores each: {sizes:?}"
+    );
     Ok(())
 }
 
@@ -200,7 +215,8 @@ fn sums(machine: &Machine, made: &NodePlaces) -> (Vec<(usize, usize)>, usize, us
     let on_pu = |pu: u32| made.places.iter().filter(|place| place.pus.contains(pu)).count();
     let on_pus: Vec<usize> = machine.cores.iter().flat_map(IdSet::iter).map(on_pu).collect();
     let of_gpu = |gpu: Target| {
-        let its_own = |place: &&placement::Place| place.target.as_ref().is_some_and(|target| target.id == gpu.id);
+        let its_own =
+            |place: &&placement::Place| place.target.as_ref().is_some_and(|target| target.id == gpu.id);
         let away = |place: &&placement::Place| machine.is_away(gpu.id, place.first);
         let (away, near): (Vec<_>, Vec<_>) = made.places.iter().filter(its_own).partition(away);
         (near.len(), away.len())
@@ -247,8 +263,8 @@ fn machines_of_all() -> Result<Vec<(String, Topology)>, Box<dyn Error>> {
 }
 
 #[test]
-fn every_machines_plans_keep_the_aims_and_are_not_judged_wrong_for_up_to_three_ranks_a_pu() -> Result<(), Box<dyn Error>>
-{
+fn every_machines_plans_keep_the_aims_and_are_not_judged_wrong_for_up_to_three_ranks_a_pu()
+-> Result<(), Box<dyn Error>> {
     let machines: Vec<(String, Machine)> =
         machines_of_all()?.into_iter().map(|(name, topology)| (name, Machine::of(topology))).collect();
     let jobs: Vec<(&(String, Machine), usize)> =
@@ -279,7 +295,8 @@ fn every_machines_plans_keep_the_aims_and_are_not_judged_wrong_for_up_to_three_r
     Ok(())
 }
 
-/// The fewest ranks away from their GPU of all plans in which PUs have equal ranks and cores one while they are free, and GPUs an equal share.
+/// The fewest ranks away from their GPU of all plans in which PUs have equal ranks and cores one while they
+/// are free, and GPUs an equal share.
 fn fewest_away(machine: &Machine, ranks: usize) -> usize {
     let gpus: Vec<TargetId> = machine.closeness.keys().copied().collect();
     // Seats in rows: each core's first PU, each core's second, and round again.
@@ -302,7 +319,9 @@ fn fewest_away(machine: &Machine, ranks: usize) -> usize {
     let mut fewest = usize::MAX;
     for chosen in subsets(gpus.len(), ranks % gpus.len()) {
         let drives: Vec<TargetId> = (0..gpus.len())
-            .flat_map(|gpu| std::iter::repeat_n(gpus[gpu], ranks / gpus.len() + usize::from(chosen.contains(&gpu))))
+            .flat_map(|gpu| {
+                std::iter::repeat_n(gpus[gpu], ranks / gpus.len() + usize::from(chosen.contains(&gpu)))
+            })
             .collect();
         for used in subsets(last.len(), of_last) {
             let seats: Vec<u32> = full.iter().copied().chain(used.iter().map(|at| last[*at])).collect();
@@ -335,7 +354,8 @@ fn seeds() -> Result<u64, Box<dyn Error>> {
 }
 
 #[test]
-fn no_plan_of_all_has_fewer_ranks_away_on_small_random_machines_of_several_seeds() -> Result<(), Box<dyn Error>> {
+fn no_plan_of_all_has_fewer_ranks_away_on_small_random_machines_of_several_seeds()
+-> Result<(), Box<dyn Error>> {
     for rng_seed in 1..=seeds()? {
         let config = ProptestConfig {
             cases: 100,
@@ -345,7 +365,8 @@ fn no_plan_of_all_has_fewer_ranks_away_on_small_random_machines_of_several_seeds
         };
         let tried = TestRunner::new(config).run(&(seed(), 1..9_usize), |(seed, ranks)| {
             let topology = build(&seed);
-            let pus: IdSet = topology.allowed.pus.minus(&topology.allowed.offline_pus).iter().take(6).collect();
+            let pus: IdSet =
+                topology.allowed.pus.minus(&topology.allowed.offline_pus).iter().take(6).collect();
             let machine = Machine::of(topology.restricted_to(&pus));
             let is_small = !machine.cores.is_empty() && (1..=5).contains(&machine.closeness.len());
             prop_assume!(is_small && machine.topology.slow.is_none());

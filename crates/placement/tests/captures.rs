@@ -6,8 +6,8 @@ mod rules;
 use std::error::Error;
 
 use placement::{
-    ChosenBy, Closeness, Member, Membind, NodePlanError, NodeRequest, Plan, PlanError, PuError, RankPlanError, Request,
-    Target, plan, plan_node,
+    ChosenBy, Closeness, Member, Membind, NodePlanError, NodeRequest, Plan, PlanError, PuError,
+    RankPlanError, Request, Target, plan, plan_node,
 };
 use stats::IdSet;
 use topo::Topology;
@@ -64,7 +64,8 @@ fn lumi_g_with_ranks_in_core_order_is_seen_to_be_wrong_for_six_gpus_of_eight() -
     let Some(folder) = captures("LUMI-G in core order") else { return Ok(()) };
     let lumi = low_noise(&load(&folder, "mi250x-tioga")?)?;
     let plan = asked(&lumi, Some("1,9,17,25,33,41,49,57"))?;
-    // The node is one package, so what is wrong is on another NUMA node of it; GPUs 2 and 3 hang from L3s 2 and 3.
+    // The node is one package, so what is wrong is on another NUMA node of it; GPUs 2 and 3 hang from L3s 2
+    // and 3.
     let mut want = [Closeness::SamePackage; 8];
     want[2] = Closeness::L3Local;
     want[3] = Closeness::L3Local;
@@ -82,8 +83,10 @@ fn lumi_g_under_srun_takes_what_each_task_was_bound_to_and_shown() -> Outcome {
     let Some(folder) = captures("LUMI-G under srun") else { return Ok(()) };
     let lumi = low_noise(&load(&folder, "mi250x-tioga")?)?;
     let gpus = Target::gpus_of(&lumi);
-    // The documents' masks of seven cores, which are in the order of the GPUs; a task sees its GPU, as number 0.
-    let masks: [u64; 8] = [0xfe << 48, 0xfe << 56, 0xfe << 16, 0xfe << 24, 0xfe, 0xfe << 8, 0xfe << 32, 0xfe << 40];
+    // The documents' masks of seven cores, which are in the order of the GPUs; a task sees its GPU, as number
+    // 0.
+    let masks: [u64; 8] =
+        [0xfe << 48, 0xfe << 56, 0xfe << 16, 0xfe << 24, 0xfe, 0xfe << 8, 0xfe << 32, 0xfe << 40];
     let task = |(rank, mask): (usize, &u64)| Member {
         name: format!("rank {rank}"),
         allowed: lumi.restricted_to(&(0..64).filter(|pu| mask >> pu & 1 == 1).collect()).allowed,
@@ -98,10 +101,15 @@ fn lumi_g_under_srun_takes_what_each_task_was_bound_to_and_shown() -> Outcome {
     let Some(NodePlanError::Hidden { name, device, own, .. }) = &refused else {
         return Err(format!("{refused:?}").into());
     };
-    assert!(name == "rank 0" && device.contains("0000:d1:00.0") && own.contains("0,1,2,3,4,5,6,7"), "{refused:?}");
+    assert!(
+        name == "rank 0" && device.contains("0000:d1:00.0") && own.contains("0,1,2,3,4,5,6,7"),
+        "{refused:?}"
+    );
     let asked = NodeRequest { cpus: Some("57,49,17,25,1,9,33,41".parse()?), ..NodeRequest::default() };
     let refused = plan_node(&lumi, &members, &asked);
-    let Err(NodePlanError::Rank(RankPlanError::Pu(PuError::NotInAffinity { pu: 57, owner, allowed, .. }))) = &refused
+    let Err(NodePlanError::Rank(RankPlanError::Pu(PuError::NotInAffinity {
+        pu: 57, owner, allowed, ..
+    }))) = &refused
     else {
         return Err(format!("{refused:?}").into());
     };
@@ -150,7 +158,8 @@ fn host_memory_never_goes_to_a_gpus_node_unless_that_is_asked_for() -> Outcome {
             assert!(!gpus_nodes.contains(plan.ranks[0].memory_node), "{name}: PU {pu}: {plan:?}");
         }
         let asked_for = gpus_nodes.first().ok_or("no node")?;
-        let request = Request { membind: Membind::Node(asked_for), ..rules::automatic(Target::gpus_of(&topology)) };
+        let request =
+            Request { membind: Membind::Node(asked_for), ..rules::automatic(Target::gpus_of(&topology)) };
         let plan = plan(&topology, &request)?;
         assert!(memory_nodes(&plan).iter().all(|node| *node == asked_for), "{name}");
     }
@@ -176,7 +185,8 @@ fn a_virtual_machine_that_does_not_tell_gets_distinct_cores_and_no_claim() -> Ou
     let plan = asked(&topology, None)?;
     assert_eq!(closeness(&plan), [Closeness::Unknown; 8]);
     assert!(plan.ranks.iter().all(|rank| rank.chosen_by == ChosenBy::LocalityUnknown));
-    let cores: Vec<_> = plan.ranks.iter().map(|rank| topology.core_of(rank.pu).and_then(|c| c.pus.first())).collect();
+    let cores: Vec<_> =
+        plan.ranks.iter().map(|rank| topology.core_of(rank.pu).and_then(|c| c.pus.first())).collect();
     let distinct: std::collections::BTreeSet<_> = cores.iter().collect();
     assert_eq!(distinct.len(), 8, "{cores:?}");
     assert!(plan.ranks.iter().all(|rank| topology.allowed.pus.contains(rank.pu)));
@@ -233,8 +243,16 @@ fn every_pu_and_node_of_every_capture_is_planned_or_refused_for_its_reason() -> 
         };
         for pu in &topology.pus {
             let planned = plan(&topology, &request(Some(pu.os_index), Membind::Local));
-            assert_eq!(planned.is_ok(), topology.allowed.pus.contains(pu.os_index), "PU {}: {planned:?}", pu.os_index);
-            assert!(planned.is_ok() || matches!(planned, Err(PlanError::Rank(RankPlanError::Pu(_)))), "{planned:?}");
+            assert_eq!(
+                planned.is_ok(),
+                topology.allowed.pus.contains(pu.os_index),
+                "PU {}: {planned:?}",
+                pu.os_index
+            );
+            assert!(
+                planned.is_ok() || matches!(planned, Err(PlanError::Rank(RankPlanError::Pu(_)))),
+                "{planned:?}"
+            );
         }
         for node in &topology.nodes {
             let planned = plan(&topology, &request(None, Membind::Node(node.os_index)));

@@ -4,8 +4,8 @@ mod random;
 mod rules;
 
 use placement::{
-    Member, Membind, NodePlanError, NodeRequest, PlanError, RankPlanError, Request, Selection, Target, TargetId, plan,
-    plan_node, verdict,
+    Member, Membind, NodePlanError, NodeRequest, PlanError, RankPlanError, Request, Selection, Target,
+    TargetId, plan, plan_node, verdict,
 };
 use proptest::prelude::*;
 use random::{build, seed};
@@ -24,7 +24,8 @@ fn shares() -> impl Strategy<Value = Vec<Share>> {
 /// Each share's process, bound (the first number) within a cpuset (the second) of its own.
 fn members(machine: &Topology, shares: &[Share]) -> Vec<Member> {
     let every: IdSet = machine.pus.iter().map(|pu| pu.os_index).collect();
-    let bits = |set: &IdSet, bits: u64| -> IdSet { set.iter().filter(|id| bits >> (id % 64) & 1 == 1).collect() };
+    let bits =
+        |set: &IdSet, bits: u64| -> IdSet { set.iter().filter(|id| bits >> (id % 64) & 1 == 1).collect() };
     let offline = &machine.allowed.offline_pus;
     let member = |(rank, (bound, cpuset, nodes, gpus)): (usize, &Share)| {
         let in_cgroup = bits(&every, *cpuset).minus(offline);
@@ -41,7 +42,10 @@ fn members(machine: &Topology, shares: &[Share]) -> Vec<Member> {
                 memory_limits: Vec::new(),
                 pus,
             },
-            visible: Target::gpus_of(machine).into_iter().filter(|gpu| gpus >> (gpu.index % 8) & 1 == 1).collect(),
+            visible: Target::gpus_of(machine)
+                .into_iter()
+                .filter(|gpu| gpus >> (gpu.index % 8) & 1 == 1)
+                .collect(),
         }
     };
     shares.iter().enumerate().map(member).collect()
@@ -61,8 +65,10 @@ fn read_by(machine: &Topology, member: &Member) -> Topology {
     }
     topology.nodes.iter_mut().for_each(|node| node.allowed = nodes.contains(node.os_index));
     for gpu in &mut topology.gpus {
-        let (local, near) =
-            (gpu.locality.pus.or(&gpu.locality.outside_pus), gpu.locality.nodes.or(&gpu.locality.outside_nodes));
+        let (local, near) = (
+            gpu.locality.pus.or(&gpu.locality.outside_pus),
+            gpu.locality.nodes.or(&gpu.locality.outside_nodes),
+        );
         gpu.locality.pus = local.minus(not_in_cgroup_pus);
         gpu.locality.outside_pus = local.and(not_in_cgroup_pus);
         gpu.locality.nodes = near.and(nodes);

@@ -1,8 +1,10 @@
-//! Mappings that centres and vendors publish for their nodes: each comes out of the recommender, from the shape of the machine alone.
+//! Mappings that centres and vendors publish for their nodes: each comes out of the recommender, from the
+//! shape of the machine alone.
 //!
-//! 451 lines because each published node, and each rule that was found on one, is a test of its own.
+//! Some 480 lines because each published node, and each rule that was found on one, is a test of its own.
 //!
-//! Of the project's own machines (`topo/tests/machines` says what each is made after), and of captures where there are some.
+//! Of the project's own machines (`topo/tests/machines` says what each is made after), and of captures where
+//! there are some.
 
 mod machines;
 mod places;
@@ -76,16 +78,20 @@ fn every_core_of_a_package_has_a_rank_before_a_second_hardware_thread_has_one() 
     let dgx = own("dgx-a100")?;
     for (ranks, cores) in [(64, 64), (128, 128), (160, 128)] {
         let places = placed(&dgx, &Ask { ranks: Some(ranks), ..Ask::default() })?;
-        let used =
-            dgx.cores.iter().filter(|core| places.places.iter().any(|place| !place.pus.and(&core.pus).is_empty()));
+        let used = dgx
+            .cores
+            .iter()
+            .filter(|core| places.places.iter().any(|place| !place.pus.and(&core.pus).is_empty()));
         assert_eq!(used.count(), cores, "{ranks} ranks");
-        let remote = |place: &&Place| place.verdict.as_ref().is_some_and(|v| v.closeness == Closeness::Remote);
+        let remote =
+            |place: &&Place| place.verdict.as_ref().is_some_and(|v| v.closeness == Closeness::Remote);
         assert_eq!(places.places.iter().filter(remote).count(), 0, "{ranks} ranks");
         let on_threads = places.notes.iter().any(|note| note.contains("threads"));
         assert_eq!(on_threads, ranks > 128, "{:?}", places.notes);
     }
     let places = placed(&dgx, &Ask { ranks: Some(128), ..Ask::default() })?;
-    let off_node = places.places.iter().find(|place| place.nodes.to_string() == "0").ok_or("no rank on node 0")?;
+    let off_node =
+        places.places.iter().find(|place| place.nodes.to_string() == "0").ok_or("no rank on node 0")?;
     let pus = &off_node.pus;
     let reason = format!("are taken: placed on PU {pus} (same package)");
     assert!(off_node.why.contains(&reason), "{} has no \"{reason}\"", off_node.why);
@@ -113,7 +119,11 @@ fn with_fewer_pus_than_ranks_nobody_is_remote_while_a_pu_near_has_no_more_ranks(
                 }
                 let fewest = on.iter().filter(|(pu, _)| !is_remote(**pu)).map(|(_, ranks)| *ranks).min();
                 let own = on[&place.first_pu()];
-                assert!(fewest.is_none_or(|fewest| fewest > own), "rank {}: {own} there, {fewest:?} near", place.rank);
+                assert!(
+                    fewest.is_none_or(|fewest| fewest > own),
+                    "rank {}: {own} there, {fewest:?} near",
+                    place.rank
+                );
             }
         }
     }
@@ -126,14 +136,19 @@ fn cores_that_stay_idle_are_said_with_the_option_that_uses_them() -> Outcome {
     let places = close(&dgx)?;
     assert_eq!(
         places.notes.first().map(String::as_str),
-        Some("64 of 128 cores stay idle: with more cores each, ranks would reach into other L3s or NUMA nodes"),
+        Some(
+            "64 of 128 cores stay idle: with more cores each, ranks would reach into other L3s or NUMA nodes"
+        ),
         "those of the nodes without a GPU"
     );
     let proposed = |machine: &str, ranks| -> Result<Option<String>, Box<dyn Error>> {
         let places = placed(&own(machine)?, &Ask { ranks: Some(ranks), ..Ask::default() })?;
         Ok(places.notes.into_iter().find(|note| note.contains("idle")))
     };
-    assert_eq!(proposed("lumi-g", 4)?.as_deref(), Some("32 of 64 cores stay idle: --cores-per-rank 16 uses 64"));
+    assert_eq!(
+        proposed("lumi-g", 4)?.as_deref(),
+        Some("32 of 64 cores stay idle: --cores-per-rank 16 uses 64")
+    );
     let three = proposed("lumi-g", 3)?.ok_or("no note")?;
     assert!(three.starts_with("40 ") && !three.contains(" 21"), "{three}");
     let wide = placed(&dgx, &Ask { cores_per_rank: Some(16), ..Ask::default() })?;
@@ -155,7 +170,8 @@ fn each_partition_of_a_gpu_gets_a_rank_beside_its_cores() -> Outcome {
     Ok(())
 }
 
-/// LUMI-G: docs.lumi-supercomputer.eu, "Distribution and binding"; the cores, the masks, and the GPUs for ranks in core order.
+/// LUMI-G: docs.lumi-supercomputer.eu, "Distribution and binding"; the cores, the masks, and the GPUs for
+/// ranks in core order.
 #[test]
 fn lumi_g_gets_the_published_cores_masks_and_gpus() -> Outcome {
     let mut machines = vec![own("lumi-g-low-noise")?];
@@ -167,7 +183,8 @@ fn lumi_g_gets_the_published_cores_masks_and_gpus() -> Outcome {
     for lumi in machines {
         let places = close(&lumi)?;
         assert_eq!(text(&lumi, &places, Dialect::SrunMapCpu), "--cpu-bind=map_cpu:49,57,17,25,1,9,33,41");
-        let masks = "0xfe000000000000,0xfe00000000000000,0xfe0000,0xfe000000,0xfe,0xfe00,0xfe00000000,0xfe0000000000";
+        let masks =
+            "0xfe000000000000,0xfe00000000000000,0xfe0000,0xfe000000,0xfe,0xfe00,0xfe00000000,0xfe0000000000";
         assert_eq!(text(&lumi, &places, Dialect::SrunMaskCpu), format!("--cpu-bind=mask_cpu:{masks}"));
         let inverse = text(&lumi, &places, Dialect::GpuBind);
         assert!(inverse.ends_with(" --gpu-bind=map:4,5,2,3,6,7,0,1"), "{inverse}");
@@ -194,7 +211,11 @@ fn half_of_lumi_gs_gpus_keep_their_cores_however_they_are_asked_for() -> Outcome
     let each_alone = (0..8).map(|gpu| placed(&lumi, &Ask { gpus: gpus(&lumi, &[gpu]), ..Ask::default() }));
     let each_alone: Vec<String> =
         each_alone.map(|places| Ok(pus(&places?).concat())).collect::<Result<_, Box<dyn Error>>>()?;
-    assert_eq!(each_alone, pus(&close(&lumi)?), "a rank that sees one GPU computes what the node's plan gives it");
+    assert_eq!(
+        each_alone,
+        pus(&close(&lumi)?),
+        "a rank that sees one GPU computes what the node's plan gives it"
+    );
     Ok(())
 }
 
@@ -221,7 +242,8 @@ fn lumi_gs_threads_and_more_ranks_than_gpus_split_each_gpus_own_l3() -> Outcome 
     let places = placed(&lumi, &Ask { ranks: Some(16), ..Ask::default() })?;
     let split = ["49-52", "53-55", "57-60", "61-63", "17-20", "21-23", "25-28", "29-31"];
     assert_eq!(pus(&places)[..8], split);
-    let targets: Vec<u32> = places.places.iter().filter_map(|place| Some(place.target.as_ref()?.index)).collect();
+    let targets: Vec<u32> =
+        places.places.iter().filter_map(|place| Some(place.target.as_ref()?.index)).collect();
     assert_eq!(targets, [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7]);
     let of_16 = places.notes.join("\n");
     all_are(&places, Closeness::L3Local);
@@ -279,7 +301,8 @@ fn each_superchip_gets_its_own_cores_and_never_a_gpus_memory() -> Outcome {
     Ok(())
 }
 
-/// One PU a core of four, ten L3s of two cores each for two GPUs a package; the first core of each package is the system's (LLNL).
+/// One PU a core of four, ten L3s of two cores each for two GPUs a package; the first core of each package is
+/// the system's (LLNL).
 #[test]
 fn lassen_splits_each_packages_cores_between_its_two_gpus() -> Outcome {
     let places = close(&own("power9")?)?;
@@ -295,7 +318,8 @@ fn lassen_splits_each_packages_cores_between_its_two_gpus() -> Outcome {
     Ok(())
 }
 
-/// Corona: GPUs in PCI order, four to a package of eight L3s of three cores; and with four GPUs on eight NUMA nodes.
+/// Corona: GPUs in PCI order, four to a package of eight L3s of three cores; and with four GPUs on eight NUMA
+/// nodes.
 #[test]
 fn corona_gets_whole_l3s_and_nodes_without_gpu_stay_empty() -> Outcome {
     let Some(folder) = captures("Corona") else { return Ok(()) };
@@ -318,12 +342,14 @@ fn pascals_gpus_share_the_cores_of_the_one_package_they_are_on() -> Outcome {
     all_are(&places, Closeness::NumaLocal);
     let spread = placed(&own("pascal")?, &Ask { strategy: Strategy::Spread, ..Ask::default() })?;
     assert_eq!(pus(&spread), ["0-17", "18-35"]);
-    let closeness: Vec<_> = spread.places.iter().filter_map(|place| Some(place.verdict.as_ref()?.closeness)).collect();
+    let closeness: Vec<_> =
+        spread.places.iter().filter_map(|place| Some(place.verdict.as_ref()?.closeness)).collect();
     assert_eq!(closeness, [Closeness::NumaLocal, Closeness::Remote]);
     Ok(())
 }
 
-/// Leonardo: every GPU is at node 0, and published runs were faster with ranks over both nodes. Both candidates can be had.
+/// Leonardo: every GPU is at node 0, and published runs were faster with ranks over both nodes. Both
+/// candidates can be had.
 #[test]
 fn leonardos_two_candidates_are_near_the_gpus_and_over_both_nodes() -> Outcome {
     let leonardo = own("leonardo")?;
@@ -407,7 +433,8 @@ fn more_cores_than_there_are_are_refused_with_what_would_fit() -> Outcome {
         };
         assert_eq!(*found, needed, "{error:?}");
     }
-    let said = [refused(8, 8), refused(57, 1)].map(|error| error.map(|error| error.to_string()).unwrap_or_default());
+    let said =
+        [refused(8, 8), refused(57, 1)].map(|error| error.map(|error| error.to_string()).unwrap_or_default());
     insta::assert_snapshot!("more_cores_than_there_are", said.join("\n"));
     let none = Ask { pus: Some("200-207".parse()?), ..Ask::default() };
     assert!(matches!(recommend(&lumi, &none), Err(RecommendError::NoPu { .. })));
@@ -429,17 +456,18 @@ fn every_machine_under_every_share_and_strategy_keeps_the_rules_and_srun_reads_i
             files += 1;
             for share in shares(&whole) {
                 let topology = whole.restricted_to(&share);
-                for (strategy, ranks, smt) in Strategy::ALL
-                    .into_iter()
-                    .flat_map(|strategy| [None, Some(3), Some(40)].map(|ranks| (strategy, ranks, ranks == Some(3))))
-                {
+                for (strategy, ranks, smt) in Strategy::ALL.into_iter().flat_map(|strategy| {
+                    [None, Some(3), Some(40)].map(|ranks| (strategy, ranks, ranks == Some(3)))
+                }) {
                     let ask = Ask { strategy, ranks, smt, ..Ask::default() };
                     let places = places::check(&topology, &ask);
-                    let places = places.map_err(|error| format!("{}, PUs {share}: {error}", path.display()))?;
+                    let places =
+                        places.map_err(|error| format!("{}, PUs {share}: {error}", path.display()))?;
                     let Some(places) = places else { continue };
                     let want: Vec<IdSet> = places.places.iter().map(|place| place.pus.clone()).collect();
                     assert_eq!(parse_mask_cpu(&text(&topology, &places, Dialect::SrunMaskCpu))?, want);
-                    let want: Vec<IdSet> = firsts(&places).iter().map(|pu| [*pu].into_iter().collect()).collect();
+                    let want: Vec<IdSet> =
+                        firsts(&places).iter().map(|pu| [*pu].into_iter().collect()).collect();
                     assert_eq!(parse_map_cpu(&text(&topology, &places, Dialect::SrunMapCpu))?, want);
                     made += 1;
                 }

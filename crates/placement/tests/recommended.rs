@@ -11,8 +11,7 @@ use stats::IdSet;
 /// What may be asked of any machine, GPUs as places in the list of all targets.
 fn asks() -> impl Strategy<Value = (Ask, u8, Vec<usize>)> {
     let pus = prop::option::weighted(0.3, prop::collection::btree_set(0..32_u32, 0..20));
-    let reserve =
-        prop_oneof![3 => Just(IdSet::default()), 1 => prop::collection::btree_set(0..24_u32, 0..6).prop_map(IdSet)];
+    let reserve = prop_oneof![3 => Just(IdSet::default()), 1 => prop::collection::btree_set(0..24_u32, 0..6).prop_map(IdSet)];
     (
         prop::option::of(0..30_usize),
         0..3_u8,
@@ -50,13 +49,15 @@ proptest! {
         prop_assert_eq!(places::check(&topology, &Ask { reserve, ..ask }).map(drop), Ok(()));
     }
 
-    /// A process that sees one GPU, and is asked for one rank, computes what the whole node's plan gives that GPU's rank.
+    /// A process that sees one GPU, and is asked for one rank, computes what the whole node's plan gives that
+    /// GPU's rank.
     #[test]
     fn a_gpus_share_is_the_same_whoever_else_is_there(seed in seed(), smt in any::<bool>()) {
         let topology = build(&seed);
         let ask = Ask { smt, ..Ask::default() };
         let Ok(whole) = placement::recommend(&topology, &ask) else { return Ok(()) };
-        // Fewer cores than ranks: each hardware thread is a place of its own, which one rank alone cannot know.
+        // Fewer cores than ranks: each hardware thread is a place of its own, which one rank alone cannot
+        // know.
         let cores = topology.cores.iter().filter(|core| !core.pus.and(&topology.allowed.pus).is_empty()).count();
         if smt && whole.places.len() > cores {
             return Ok(());
@@ -66,7 +67,8 @@ proptest! {
             let known = topology.gpus.iter().any(|gpu| TargetId::Gpu(gpu.pci) == target.id && !gpu.locality.pus.and(&topology.allowed.pus).is_empty());
             let alone = placement::recommend(&topology, &Ask { ranks: Some(1), gpus: GpuChoice::These(vec![target]), ..ask.clone() });
             let alone = alone.map_err(|error| TestCaseError::fail(error.to_string()))?;
-            // Known only to a plan of the whole node: who is driven out of its own cores, or has none and takes a neighbour's.
+            // Known only to a plan of the whole node: who is driven out of its own cores, or has none and
+            // takes a neighbour's.
             let comes_in = |other: &placement::Place| {
                 ["this job has none", "is unknown", "come from elsewhere", "are taken", "share is left", "another rank's share"].iter().any(|words| other.why.contains(words))
             };

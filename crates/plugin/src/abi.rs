@@ -1,12 +1,15 @@
-//! The C interface between numabench and the MPI plug-in: one exported function, which gives a table of functions.
+//! The C interface between numabench and the MPI plug-in: one exported function, which gives a table of
+//! functions.
 //!
-//! An MPI has no binary interface in common with another one: Open MPI's handles are pointers, MPICH's are integers. So what calls MPI is
-//! built against the site's own, as a library that is opened at run time, and between the two there is only this: integers, bytes, text.
+//! An MPI has no binary interface in common with another one: Open MPI's handles are pointers, MPICH's are
+//! integers. So what calls MPI is built against the site's own, as a library that is opened at run time, and
+//! between the two there is only this: integers, bytes, text.
 //!
-//! Both sides may come from different builds. The symbol's name holds the major version; a table says its version and its own
-//! size, and one that grows at its end stays readable for those who know less of it.
+//! Both sides may come from different builds. The symbol's name holds the major version; a table says its
+//! version and its own size, and one that grows at its end stays readable for those who know less of it.
 //!
-//! All functions of the table are called from one thread, the one that called `start`. `library` and `trouble` may be called before it.
+//! All functions of the table are called from one thread, the one that called `start`. `library` and
+//! `trouble` may be called before it.
 
 use std::ffi::{CStr, c_int, c_uint};
 
@@ -45,8 +48,8 @@ pub struct RawPlace {
     pub node_rank: u32,
     /// Processes on its node.
     pub node_size: u32,
-    /// The thread level MPI gave: 0 single, 1 funneled, 2 serialized, 3 multiple. (MPI's own numbers differ.) Before the start the one that is wanted, plus
-    /// one; 0 is serialized.
+    /// The thread level MPI gave: 0 single, 1 funneled, 2 serialized, 3 multiple. (MPI's own numbers differ.)
+    /// Before the start the one that is wanted, plus one; 0 is serialized.
     pub thread_level: u32,
 }
 
@@ -59,7 +62,8 @@ pub struct FunctionTable {
     /// Bytes of the table in the plug-in's build.
     pub bytes: c_uint,
 
-    /// Writes the MPI library's own version text, UTF-8 without a NUL and cut to `capacity` bytes; returns its full length.
+    /// Writes the MPI library's own version text, UTF-8 without a NUL and cut to `capacity` bytes; returns
+    /// its full length.
     pub library: unsafe extern "C" fn(buffer: *mut u8, capacity: usize) -> usize,
 
     /// Writes what failed last, as `library` does: the call, a newline, and what it said.
@@ -71,7 +75,8 @@ pub struct FunctionTable {
     /// Sends `length` bytes to rank `to` without waiting; they are copied.
     pub post: unsafe extern "C" fn(to: u32, bytes: *const u8, length: usize) -> c_int,
 
-    /// Moves all messages along. [`DONE`]: one is at hand, `from` and `length` say whose and how long, and `take` comes next.
+    /// Moves all messages along. [`DONE`]: one is at hand, `from` and `length` say whose and how long, and
+    /// `take` comes next.
     pub collect: unsafe extern "C" fn(from: *mut u32, length: *mut usize) -> c_int,
 
     /// Writes the message at hand, whose length is `capacity`, to `buffer`, and forgets it.
@@ -80,7 +85,8 @@ pub struct FunctionTable {
     /// MPI_Abort of the whole launch. May return.
     pub abort: unsafe extern "C" fn(code: c_int),
 
-    /// Waits for what was posted to be received and for everybody to come here (for seconds at most, then it fails), and MPI_Finalize.
+    /// Waits for what was posted to be received and for everybody to come here (for seconds at most, then it
+    /// fails), and MPI_Finalize.
     pub leave: unsafe extern "C" fn() -> c_int,
 
     /// MPI_Send of `bytes` bytes at an address, which may be a device's. Blocks.
@@ -99,7 +105,8 @@ pub struct FunctionTable {
     pub wait_all: unsafe extern "C" fn() -> c_int,
 
     /// An [`PairOperation`] of this rank and `with`, which both call. Blocks.
-    pub operate: unsafe extern "C" fn(operation: u32, with: u32, out: usize, into: usize, bytes: usize) -> c_int,
+    pub operate:
+        unsafe extern "C" fn(operation: u32, with: u32, out: usize, into: usize, bytes: usize) -> c_int,
 
     /// Writes what the library says of its own support of GPUs, a line each, as `library` does.
     pub said: unsafe extern "C" fn(buffer: *mut u8, capacity: usize) -> usize,
@@ -125,5 +132,6 @@ pub enum PairOperation {
 
 impl PairOperation {
     /// All, in the order of their numbers.
-    pub const ALL: [Self; 6] = [Self::Sendrecv, Self::Broadcast, Self::Allreduce, Self::Alltoall, Self::Put, Self::Get];
+    pub const ALL: [Self; 6] =
+        [Self::Sendrecv, Self::Broadcast, Self::Allreduce, Self::Alltoall, Self::Put, Self::Get];
 }

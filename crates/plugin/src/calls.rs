@@ -1,8 +1,9 @@
 //! The plug-in's calls: messages by which ranks agree, and what two ranks send each other to be measured.
 //!
-//! Everything here is a call and the reading of its answer; what MPI is asked to do is in the plug-in. Measured calls ([`Exchange`]) take addresses that may be a device's, and block as
-//! an application's do: a rank whose partner is gone may stay in one for ever, and one that is given memory it cannot read may die in it, so who calls them watches from
-//! another process.
+//! Everything here is a call and the reading of its answer; what MPI is asked to do is in the plug-in.
+//! Measured calls ([`Exchange`]) take addresses that may be a device's, and block as an application's do: a
+//! rank whose partner is gone may stay in one for ever, and one that is given memory it cannot read may die
+//! in it, so who calls them watches from another process.
 
 use std::ffi::c_int;
 use std::marker::PhantomData;
@@ -57,7 +58,8 @@ pub trait Exchange {
     /// As [`Exchange::receive`], until [`Exchange::wait_all`].
     unsafe fn start_receive(&self, from: usize, address: usize, bytes: usize) -> Result<(), WorldError>;
 
-    /// MPI_Waitall of all that was started. Once a call has failed while messages were under way this fails too: what comes next could meet what is left of them.
+    /// MPI_Waitall of all that was started. Once a call has failed while messages were under way this fails
+    /// too: what comes next could meet what is left of them.
     ///
     /// # Errors
     /// What MPI says.
@@ -199,7 +201,8 @@ impl Exchange for Calls {
     }
 }
 
-/// Text of the plug-in, from a function that writes it to a buffer of some capacity and returns its full length.
+/// Text of the plug-in, from a function that writes it to a buffer of some capacity and returns its full
+/// length.
 pub(crate) fn text(write: impl Fn(*mut u8, usize) -> usize) -> String {
     // Longer than any MPI's version text (MPICH's names its configure options) or error.
     let mut buffer = vec![0_u8; 16 << 10];

@@ -1,6 +1,8 @@
-//! The MPI plug-in: the C interface that it is built against (`abi`), and its library as numabench opens (`opened`) and calls it (`calls`).
+//! The MPI plug-in: the C interface that it is built against (`abi`), and its library as numabench opens
+//! (`opened`) and calls it (`calls`).
 //!
-//! Here alone numabench speaks to an MPI: what `ranks` makes of it, and the plug-in itself, know the interface. Whether a file may be opened as code is `ranks`' to say, and said before.
+//! Here alone numabench speaks to an MPI: what `ranks` makes of it, and the plug-in itself, know the
+//! interface. Whether a file may be opened as code is `ranks`' to say, and said before.
 
 pub mod abi;
 mod calls;

@@ -1,7 +1,8 @@
-//! How long a barrier takes, between two threads and between two processes: `barrier` measures both on this machine, unbound.
+//! How long a barrier takes, between two threads and between two processes: `barrier` measures both on this
+//! machine, unbound.
 //!
-//! `barrier PAGE ROUNDS` is the second process: it joins as member 1, meets that many barriers, and then does nothing until it is killed.
-//! `tests/dying.rs` uses that too.
+//! `barrier PAGE ROUNDS` is the second process: it joins as member 1, meets that many barriers, and then does
+//! nothing until it is killed. `tests/dying.rs` uses that too.
 
 use std::error::Error;
 use std::io::Write;
@@ -26,14 +27,17 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     let mut threads = Threads::group(2).into_iter();
-    let (Some(first), Some(second)) = (threads.next(), threads.next()) else { return Err("two members".into()) };
+    let (Some(first), Some(second)) = (threads.next(), threads.next()) else {
+        return Err("two members".into());
+    };
     let partner = std::thread::spawn(move || (0..WARM + ROUNDS).try_for_each(|_| second.barrier()));
     report("threads", &first)?;
     partner.join().map_err(|_| "the other thread panicked")??;
 
     let (page, first) = Processes::create(2)?;
     let rounds = (WARM + ROUNDS).to_string();
-    let mut partner = Command::new(std::env::current_exe()?).arg(page).arg(rounds).stdin(Stdio::null()).spawn()?;
+    let mut partner =
+        Command::new(std::env::current_exe()?).arg(page).arg(rounds).stdin(Stdio::null()).spawn()?;
     report("processes", &first)?;
     partner.kill()?;
     partner.wait()?;

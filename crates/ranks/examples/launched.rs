@@ -1,11 +1,13 @@
-//! A program to be launched by MPI: what `tests/mpi.rs` runs under mpirun, and what shows how this crate is used.
+//! A program to be launched by MPI: what `tests/mpi.rs` runs under mpirun, and what shows how this crate is
+//! used.
 //!
 //! ```console
 //! $ NUMABENCH_MPI=target/mpi/mpicc.mpich/libnumabench_mpi.so mpirun.mpich -n 3 target/debug/examples/launched meet
 //! ```
 //!
-//! `messages` runs the suite that every world must pass; `meet` does what a run does, from the plug-in's version to leaving; `killed FOLDER`
-//! ends its last rank by SIGKILL and writes down what becomes of the others; `abort` ends all with code 7; `code N` leaves and ends with N.
+//! `messages` runs the suite that every world must pass; `meet` does what a run does, from the plug-in's
+//! version to leaving; `killed FOLDER` ends its last rank by SIGKILL and writes down what becomes of the
+//! others; `abort` ends all with code 7; `code N` leaves and ends with N.
 
 #[path = "../tests/suite/world.rs"]
 mod suite;
@@ -81,7 +83,9 @@ fn meet(world: &dyn World) -> Result<(), Box<dyn Error>> {
     let text = format!("rank {rank} of {size} is {node_rank} of {node_size} on node {node} of {nodes}");
     if let Some(all) = comm.gather(text.as_bytes(), soon())? {
         for (rank, text) in all.into_iter().enumerate() {
-            say(&text.map_or(format!("rank {rank} did not come"), |text| String::from_utf8_lossy(&text).into_owned()))?;
+            say(&text.map_or(format!("rank {rank} did not come"), |text| {
+                String::from_utf8_lossy(&text).into_owned()
+            }))?;
         }
     }
     // Long enough that no MPI sends it before it is asked for.
@@ -112,8 +116,8 @@ fn meet(world: &dyn World) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The last rank ends by SIGKILL. The others write to FOLDER/rank.N, in milliseconds after its death, when they know of it, which signals
-/// come, and when they themselves were last alive.
+/// The last rank ends by SIGKILL. The others write to FOLDER/rank.N, in milliseconds after its death, when
+/// they know of it, which signals come, and when they themselves were last alive.
 fn killed(world: &dyn World, folder: &Path) -> Result<(), Box<dyn Error>> {
     let flags = SIGNALS.map(|(number, name)| (Arc::new(AtomicBool::new(false)), number, name));
     for (flag, number, _) in &flags {

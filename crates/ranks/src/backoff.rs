@@ -1,11 +1,14 @@
 //! How long a process sleeps between two looks for messages.
 //!
-//! MPI wakes nobody: whoever waits looks again and again, and a look (a wake-up, the kernel's clock, MPI's queues) takes tens of microseconds. With many
-//! ranks on few PUs the looks of those who wait take the time of those whom they wait for: 256 ranks that look every half millisecond need five PUs,
-//! each step of a launch took as long as all of them in turn, and a launch grew with the square of its ranks. So a wait is looked at again after an eighth
-//! of the time that it has lasted, and the processes of a node together look no more often than a few thousand times a second.
+//! MPI wakes nobody: whoever waits looks again and again, and a look (a wake-up, the kernel's clock, MPI's
+//! queues) takes tens of microseconds. With many ranks on few PUs the looks of those who wait take the time
+//! of those whom they wait for: 256 ranks that look every half millisecond need five PUs, each step of a
+//! launch took as long as all of them in turn, and a launch grew with the square of its ranks. So a wait is
+//! looked at again after an eighth of the time that it has lasted, and the processes of a node together look
+//! no more often than a few thousand times a second.
 //!
-//! The first process of a node is the one that others wait for; there is one, and it looks as often as it likes. Nothing of this is in the timed path.
+//! The first process of a node is the one that others wait for; there is one, and it looks as often as it
+//! likes. Nothing of this is in the timed path.
 
 use std::time::{Duration, Instant};
 

@@ -1,11 +1,13 @@
 //! What processes tell each other over a [`World`]: gather, broadcast, scatter, and notes in between.
 //!
-//! Every exchange has a number, counted alike by all, and every message bears its exchange's. So a message that comes before others' first
-//! waits for its turn, and one that comes after its exchange was given up is dropped instead of being taken for the next one's. Notes
-//! have number 0: they belong to no exchange and are kept in the order they came.
+//! Every exchange has a number, counted alike by all, and every message bears its exchange's. So a message
+//! that comes before others' first waits for its turn, and one that comes after its exchange was given up is
+//! dropped instead of being taken for the next one's. Notes have number 0: they belong to no exchange and are
+//! kept in the order they came.
 //!
-//! Waiting is polling with naps ([`Naps`]), never spinning: a rank of this node may be measuring. Rank 0 sends and receives one message
-//! for each rank and looks at it once, so the cost grows linearly with the ranks.
+//! Waiting is polling with naps ([`Naps`]), never spinning: a rank of this node may be measuring. Rank 0
+//! sends and receives one message for each rank and looks at it once, so the cost grows linearly with the
+//! ranks.
 
 use crate::backoff::Naps;
 use crate::deadline::Deadline;
@@ -31,13 +33,15 @@ pub enum ExchangeError {
     },
 }
 
-/// A process's messages, sorted. All processes call the collective functions ([`gather`](Communicator::gather), [`broadcast`](Communicator::broadcast),
+/// A process's messages, sorted. All processes call the collective functions
+/// ([`gather`](Communicator::gather), [`broadcast`](Communicator::broadcast),
 /// [`scatter`](Communicator::scatter)) in the same order, also those whose last one failed.
 pub struct Communicator<'w> {
     world: &'w dyn World,
     // The newest exchange that has begun.
     newest: u32,
-    // Messages by exchange: of those that are open, of some that are not yet, and of late ones until the next begins.
+    // Messages by exchange: of those that are open, of some that are not yet, and of late ones until the next
+    // begins.
     arrived: HashMap<u32, VecDeque<Message>>,
     notes: VecDeque<Message>,
     written_off: Vec<bool>,
@@ -70,7 +74,8 @@ impl<'w> Communicator<'w> {
         self.post(NOTE, to, bytes)
     }
 
-    /// The next note that has come, if one has. Also moves messages along: whoever has posted calls this, or waits in an exchange.
+    /// The next note that has come, if one has. Also moves messages along: whoever has posted calls this, or
+    /// waits in an exchange.
     ///
     /// # Errors
     /// [`WorldError`] if the transport fails.
@@ -79,12 +84,17 @@ impl<'w> Communicator<'w> {
         Ok(self.notes.pop_front())
     }
 
-    /// Collective: brings everybody's bytes to rank 0, by rank; None is one that did not come in time. Rank 0 alone waits; the
-    /// others get None at once. Their message, if it is long, leaves while they wait in a later exchange or ask for notes.
+    /// Collective: brings everybody's bytes to rank 0, by rank; None is one that did not come in time. Rank 0
+    /// alone waits; the others get None at once. Their message, if it is long, leaves while they wait in a
+    /// later exchange or ask for notes.
     ///
     /// # Errors
     /// [`WorldError`] if the transport fails.
-    pub fn gather(&mut self, bytes: &[u8], deadline: Deadline) -> Result<Option<Vec<Option<Vec<u8>>>>, WorldError> {
+    pub fn gather(
+        &mut self,
+        bytes: &[u8],
+        deadline: Deadline,
+    ) -> Result<Option<Vec<Option<Vec<u8>>>>, WorldError> {
         let [exchange] = self.begin();
         if self.place().rank != 0 {
             return self.post(exchange, 0, bytes).map(|()| None);
@@ -123,7 +133,11 @@ impl<'w> Communicator<'w> {
     ///
     /// # Errors
     /// [`ExchangeError`] if it does not come in time, or the transport fails.
-    pub fn scatter(&mut self, of: impl Fn(usize) -> Vec<u8>, deadline: Deadline) -> Result<Vec<u8>, ExchangeError> {
+    pub fn scatter(
+        &mut self,
+        of: impl Fn(usize) -> Vec<u8>,
+        deadline: Deadline,
+    ) -> Result<Vec<u8>, ExchangeError> {
         let [exchange] = self.begin();
         if self.place().rank != 0 {
             return self.await_message(exchange, 0, deadline);
@@ -171,7 +185,8 @@ impl<'w> Communicator<'w> {
         found.flatten().map(|message| message.bytes).ok_or(ExchangeError::Late { from })
     }
 
-    /// Polls until `look` has something, which is asked once at first and then whenever messages have come. None when the deadline has passed.
+    /// Polls until `look` has something, which is asked once at first and then whenever messages have come.
+    /// None when the deadline has passed.
     fn wait<T>(
         &mut self,
         deadline: Deadline,

@@ -1,9 +1,12 @@
 //! Cray MPICH's library between MPI and a GPU (GTL), which must be in the process before MPI is.
 //!
-//! With `MPICH_GPU_SUPPORT_ENABLED=1`, as the job templates of LUMI, Perlmutter and Alps have it, Cray MPICH ends every process in MPI_Init ("GTL library is not linked") unless
-//! `libmpi_gtl_cuda.so` or `libmpi_gtl_hsa.so` is there. A compiler wrapper links it into programs; a plug-in that is opened at run time has it brought in, as
-//! MPI.jl does it. Where it is not to be had the variable is set to 0 for this process: what passes no device memory to MPI runs as well without. MPI reads it by
-//! getenv(3), which another thread's setenv(3) may not meet: so this is done once, before the process has other threads, and not at all where it has some.
+//! With `MPICH_GPU_SUPPORT_ENABLED=1`, as the job templates of LUMI, Perlmutter and Alps have it, Cray MPICH
+//! ends every process in MPI_Init ("GTL library is not linked") unless `libmpi_gtl_cuda.so` or
+//! `libmpi_gtl_hsa.so` is there. A compiler wrapper links it into programs; a plug-in that is opened at run
+//! time has it brought in, as MPI.jl does it. Where it is not to be had the variable is set to 0 for this
+//! process: what passes no device memory to MPI runs as well without. MPI reads it by getenv(3), which
+//! another thread's setenv(3) may not meet: so this is done once, before the process has other threads, and
+//! not at all where it has some.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -36,7 +39,8 @@ pub enum Gtl {
 
 static BROUGHT_IN: OnceLock<Gtl> = OnceLock::new();
 
-/// Brings it in where the environment asks for it. A process that may open an MPI calls this before it starts a thread; from then on this says what was done.
+/// Brings it in where the environment asks for it. A process that may open an MPI calls this before it starts
+/// a thread; from then on this says what was done.
 pub fn bring_in() -> &'static Gtl {
     BROUGHT_IN.get_or_init(|| bring(&std::env::vars_os().collect::<Vec<_>>()))
 }
@@ -56,9 +60,11 @@ fn bring(variables: &[(OsString, OsString)]) -> Gtl {
     Gtl::Absent { tried, is_off: sys::environment::set_alone(ASKS.as_ref(), "0".as_ref()) }
 }
 
-/// Where it may be: the file that is named; where Cray's modules say (`PE_MPICH_GTL_DIR_…` is `-L` and a folder); beside their MPI; where the dynamic linker looks.
+/// Where it may be: the file that is named; where Cray's modules say (`PE_MPICH_GTL_DIR_…` is `-L` and a
+/// folder); beside their MPI; where the dynamic linker looks.
 fn candidates(variables: &[(OsString, OsString)]) -> Vec<PathBuf> {
-    let text = |(name, value): &(OsString, OsString)| Some((name.to_str()?.to_owned(), value.to_str()?.to_owned()));
+    let text =
+        |(name, value): &(OsString, OsString)| Some((name.to_str()?.to_owned(), value.to_str()?.to_owned()));
     let variables: Vec<(String, String)> = variables.iter().filter_map(text).collect();
     let value = |wanted: &str| variables.iter().find(|(name, value)| name == wanted && !value.is_empty());
     if let Some((_, file)) = value(NAMES) {
@@ -70,8 +76,8 @@ fn candidates(variables: &[(OsString, OsString)]) -> Vec<PathBuf> {
     folders.extend(words.filter_map(|word| word.strip_prefix("-L")).map(PathBuf::from));
     folders.extend(value("CRAY_MPICH_ROOTDIR").map(|(_, root)| Path::new(root).join("gtl/lib")));
     // …/mpich/8.1.29/ofi/gnu/12.3 has its GTL in …/mpich/8.1.29/gtl/lib.
-    let beside =
-        value("CRAY_MPICH_DIR").and_then(|(_, folder)| Some(Path::new(folder).ancestors().nth(3)?.join("gtl/lib")));
+    let beside = value("CRAY_MPICH_DIR")
+        .and_then(|(_, folder)| Some(Path::new(folder).ancestors().nth(3)?.join("gtl/lib")));
     folders.extend(beside);
     let in_folders = folders.iter().flat_map(|folder| LIBRARIES.map(|library| folder.join(library)));
     in_folders.filter(|path| path.exists()).chain(LIBRARIES.map(PathBuf::from)).collect()
@@ -104,7 +110,8 @@ mod tests {
     fn the_environment_of_a_process_that_has_other_threads_is_left_as_it_is() {
         let asked = variables(&[(ASKS, "1"), (NAMES, "/nowhere/gtl.so")]);
         // Beside the thread of this test.
-        let brought = std::thread::scope(|scope| scope.spawn(|| bring(&asked)).join()).expect("the other thread");
+        let brought =
+            std::thread::scope(|scope| scope.spawn(|| bring(&asked)).join()).expect("the other thread");
         let Gtl::Absent { tried, is_off } = brought else { panic!("{brought:?}") };
         assert_eq!((tried.len(), is_off, std::env::var_os(ASKS)), (1, false, None));
     }

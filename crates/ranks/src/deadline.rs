@@ -23,7 +23,8 @@ impl<'a> Deadline<'a> {
         Self { deadline: self.deadline, gives_up }
     }
 
-    /// The same with three quarters of the time that is left: for who must still tell others how it ended, while they wait.
+    /// The same with three quarters of the time that is left: for who must still tell others how it ended,
+    /// while they wait.
     #[must_use]
     pub fn most_of_it(self) -> Self {
         let now = Instant::now();

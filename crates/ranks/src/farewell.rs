@@ -1,8 +1,10 @@
 //! How processes leave a launch without MPI_Finalize.
 //!
-//! Over UCX, MPICH's MPI_Finalize closes its connections and then waits in the launcher's barrier, where it moves no message along. A process that comes to the first step while
-//! another is in the second may need that other one to close its connection, and both wait for ever (MPICH 4.0.2 over TCP, two cores that were busy with other work: 14 launches
-//! of 75). So the processes tell each other by messages that all are done, and tell the launcher that they leave ([`crate::pmi`]); MPI is not called again.
+//! Over UCX, MPICH's MPI_Finalize closes its connections and then waits in the launcher's barrier, where it
+//! moves no message along. A process that comes to the first step while another is in the second may need
+//! that other one to close its connection, and both wait for ever (MPICH 4.0.2 over TCP, two cores that were
+//! busy with other work: 14 launches of 75). So the processes tell each other by messages that all are done,
+//! and tell the launcher that they leave ([`crate::pmi`]); MPI is not called again.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -18,7 +20,8 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(1);
 /// How long a process whose last message nobody answers moves it along.
 const LINGERS: Duration = Duration::from_millis(50);
 
-/// Waits until everybody is here, and until what tells them so has come. Collective: the last exchanges of this communicator.
+/// Waits until everybody is here, and until what tells them so has come. Collective: the last exchanges of
+/// this communicator.
 ///
 /// # Errors
 /// [`ExchangeError`]: somebody does not come within seconds, or the transport fails.
@@ -75,7 +78,10 @@ mod tests {
         let soon = Duration::from_millis(20);
         let worlds = LocalWorld::launch(&[2]);
         for (world, missing) in worlds.iter().zip([1, 0]) {
-            assert_eq!(bid_within(&mut Communicator::new(world), soon), Err(ExchangeError::Late { from: missing }));
+            assert_eq!(
+                bid_within(&mut Communicator::new(world), soon),
+                Err(ExchangeError::Late { from: missing })
+            );
         }
         assert_eq!(bid(&mut Communicator::new(&LocalWorld::launch(&[1])[0])), Ok(()));
     }

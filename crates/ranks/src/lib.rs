@@ -1,13 +1,16 @@
 //! Who takes part in a run, and how they wait for one another: nothing else.
 //!
-//! There are two views. [`Ranks`] is the group of one *node*, and in the timed path: a reduction to the maximum (a barrier is one whose value
-//! nobody reads) and a barrier that can be polled. [`Solo`] is a group of one, [`Threads`] are the threads of one process, [`Processes`] are
-//! the processes of a node over shared memory. [`World`] is the whole *launch*, and never in the timed path: messages, which a [`Communicator`] makes
-//! into gather and broadcast. [`Single`] is a launch of one, [`LocalWorld`] one of threads and [`Mpi`] one of MPI, through a
-//! [`Plugin`] that is opened at run time. What two ranks send each other to be measured is an [`Exchange`].
+//! There are two views. [`Ranks`] is the group of one *node*, and in the timed path: a reduction to the
+//! maximum (a barrier is one whose value nobody reads) and a barrier that can be polled. [`Solo`] is a group
+//! of one, [`Threads`] are the threads of one process, [`Processes`] are the processes of a node over shared
+//! memory. [`World`] is the whole *launch*, and never in the timed path: messages, which a [`Communicator`]
+//! makes into gather and broadcast. [`Single`] is a launch of one, [`LocalWorld`] one of threads and [`Mpi`]
+//! one of MPI, through a [`Plugin`] that is opened at run time. What two ranks send each other to be measured
+//! is an [`Exchange`].
 //!
-//! Nobody hangs on someone who is gone. A member that gives up calls [`Ranks::abort`], and every other member's next or present wait
-//! ends with [`Aborted`]; waiting for messages ends with the caller's [`Deadline`].
+//! Nobody hangs on someone who is gone. A member that gives up calls [`Ranks::abort`], and every other
+//! member's next or present wait ends with [`Aborted`]; waiting for messages ends with the caller's
+//! [`Deadline`].
 
 mod backoff;
 mod communicator;
@@ -64,7 +67,8 @@ pub trait Ranks {
     /// How many members there are.
     fn size(&self) -> usize;
 
-    /// Collective: waits for all members, and gives every one the largest of the first values, of the second ones, and so on.
+    /// Collective: waits for all members, and gives every one the largest of the first values, of the second
+    /// ones, and so on.
     ///
     /// # Errors
     /// [`Aborted`] if a member gave up.
@@ -91,8 +95,9 @@ pub trait Ranks {
     /// Says that this member has done its part of the present phase, without waiting.
     fn arrive(&self);
 
-    /// Whether every member has arrived at the present phase. Each member calls [`Ranks::arrive`] once, polls this until
-    /// it is true or a [`Ranks::barrier`] follows, and meets the others in a barrier before the next phase.
+    /// Whether every member has arrived at the present phase. Each member calls [`Ranks::arrive`] once, polls
+    /// this until it is true or a [`Ranks::barrier`] follows, and meets the others in a barrier before the
+    /// next phase.
     fn all_arrived(&self) -> bool;
 
     /// Gives up: every wait of every member ends with [`Aborted`], now and later.

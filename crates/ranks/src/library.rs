@@ -1,9 +1,10 @@
 //! Which MPI a library is, by what its `MPI_Get_library_version` says.
 //!
-//! What matters is how its processes find one another, because that decides which launcher and which `srun --mpi=` it needs:
-//! Open MPI and what is made of it (IBM Spectrum MPI, Fujitsu MPI) speak PMIx; MPICH and what is made of it (Intel MPI, MVAPICH,
-//! HPE HMPT) speak PMI-1 and PMI-2; Cray MPICH brings a PMI of its own. The texts in the tests are those the libraries
-//! print. A library nobody knows is `Other`: nothing is guessed of it.
+//! What matters is how its processes find one another, because that decides which launcher and which `srun
+//! --mpi=` it needs: Open MPI and what is made of it (IBM Spectrum MPI, Fujitsu MPI) speak PMIx; MPICH and
+//! what is made of it (Intel MPI, MVAPICH, HPE HMPT) speak PMI-1 and PMI-2; Cray MPICH brings a PMI of its
+//! own. The texts in the tests are those the libraries print. A library nobody knows is `Other`: nothing is
+//! guessed of it.
 
 use std::fmt;
 
@@ -33,8 +34,8 @@ pub struct Library {
     pub is_over_ucx: bool,
 }
 
-/// How the text begins, or what it holds; the name and family that stands for; and what stands before the version. The first that
-/// fits is taken, so what is made of another library comes before it.
+/// How the text begins, or what it holds; the name and family that stands for; and what stands before the
+/// version. The first that fits is taken, so what is made of another library comes before it.
 const KNOWN: [(&str, &str, Flavour, &str); 11] = [
     ("CRAY MPICH version", "Cray MPICH", Flavour::CrayMpich, "CRAY MPICH version"),
     ("IBM Spectrum MPI", "IBM Spectrum MPI", Flavour::OpenMpi, "Open MPI v"),
@@ -56,7 +57,12 @@ impl Library {
         let Some((_, name, flavour, before)) = KNOWN.iter().find(|(mark, ..)| text.contains(mark)) else {
             let line = text.lines().next().unwrap_or_default().trim();
             let name = if line.is_empty() { "an MPI that does not say its name" } else { line };
-            return Self { flavour: Flavour::Other, name: name.to_owned(), version: String::new(), is_over_ucx: false };
+            return Self {
+                flavour: Flavour::Other,
+                name: name.to_owned(),
+                version: String::new(),
+                is_over_ucx: false,
+            };
         };
         let after = text.split_once(before).map_or("", |(_, after)| after);
         Self {
@@ -78,7 +84,8 @@ impl fmt::Display for Library {
 /// The version that a text begins with. Intel's older ones are `2019 Update 9`.
 fn version(text: &str) -> String {
     let mut words = text.split([' ', '\t', '\n', ',']).filter(|word| !word.is_empty());
-    let first = words.next().filter(|word| word.starts_with(|c: char| c.is_ascii_digit())).unwrap_or_default();
+    let first =
+        words.next().filter(|word| word.starts_with(|c: char| c.is_ascii_digit())).unwrap_or_default();
     match (words.next(), words.next()) {
         (Some("Update"), Some(update)) => format!("{first} Update {update}"),
         _ => first.to_owned(),
@@ -114,7 +121,8 @@ mod tests {
             ),
             ("FUJITSU MPI Library 4.0.0 (4.0.1fj4.0.0)\0", Flavour::OpenMpi, "Fujitsu MPI 4.0.0"),
             (
-                "MPICH Version:\t4.0.2\nMPICH Release date:\tThu Apr  7 12:34:45 CDT 2022\nMPICH ABI:\t14:2:2\nMPICH Device:\tch4:ucx\n",
+                "MPICH Version:\t4.0.2\nMPICH Release date:\tThu Apr  7 12:34:45 CDT 2022\n\
+                 MPICH ABI:\t14:2:2\nMPICH Device:\tch4:ucx\n",
                 Flavour::Mpich,
                 "MPICH 4.0.2",
             ),
@@ -124,7 +132,8 @@ mod tests {
                 "MPICH 4.1a1",
             ),
             (
-                "MPI VERSION    : CRAY MPICH version 8.1.25.17 (ANL base 3.4a2)\nMPI BUILD INFO : Sun Feb 26 16:42 2023 (git hash aecd99f)\n",
+                "MPI VERSION    : CRAY MPICH version 8.1.25.17 (ANL base 3.4a2)\n\
+                 MPI BUILD INFO : Sun Feb 26 16:42 2023 (git hash aecd99f)\n",
                 Flavour::CrayMpich,
                 "Cray MPICH 8.1.25.17",
             ),
@@ -136,7 +145,8 @@ mod tests {
             ("Intel(R) MPI Library 2021.9 for Linux* OS\n", Flavour::Mpich, "Intel MPI 2021.9"),
             ("Intel(R) MPI Library 2019 Update 9 for Linux* OS\n", Flavour::Mpich, "Intel MPI 2019 Update 9"),
             (
-                "MVAPICH2 Version      :\t2.3.5\nMVAPICH2 Release date :\tMon November 30 22:00:00 EST 2020\nMVAPICH2 Device       :\tch3:mrail\n",
+                "MVAPICH2 Version      :\t2.3.5\nMVAPICH2 Release date :\tMon November 30 22:00:00 EST 2020\n\
+                 MVAPICH2 Device       :\tch3:mrail\n",
                 Flavour::Mpich,
                 "MVAPICH 2.3.5",
             ),

@@ -1,10 +1,12 @@
 //! Whether another process of this node is still there, as /proc tells it.
 //!
-//! A process is known by its id and its start time, since ids come back. Waiting for its end (pidfd_open) would be
-//! simpler, but Linux 4.18, which RHEL 8 runs, has it not, and a process can wait only for its children.
+//! A process is known by its id and its start time, since ids come back. Waiting for its end (pidfd_open)
+//! would be simpler, but Linux 4.18, which RHEL 8 runs, has it not, and a process can wait only for its
+//! children.
 //!
-//! A wrong death ends a run, so it is claimed only of a process that was seen alive before. In another pid namespace (a container for
-//! each rank), behind `hidepid`, or with a /proc that is not this process's, a process cannot be looked up: that is said, and is no death.
+//! A wrong death ends a run, so it is claimed only of a process that was seen alive before. In another pid
+//! namespace (a container for each rank), behind `hidepid`, or with a /proc that is not this process's, a
+//! process cannot be looked up: that is said, and is no death.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -57,7 +59,9 @@ impl ProcessIdentity {
         match fs::read_to_string(format!("/proc/{}/stat", self.pid)) {
             Ok(stat) => match parse(&stat) {
                 // Z is a zombie, X (x in old kernels) is dead: proc_pid_stat(5).
-                Some((state, start)) if start == self.start && matches!(state, 'Z' | 'X' | 'x') => Liveness::Gone,
+                Some((state, start)) if start == self.start && matches!(state, 'Z' | 'X' | 'x') => {
+                    Liveness::Gone
+                }
                 Some((_, start)) if start == self.start => Liveness::Alive,
                 Some(_) if seen_before => Liveness::Gone,
                 Some(_) => Liveness::Unknown("/proc shows another start time (a time namespace of its own?)"),
@@ -78,8 +82,8 @@ impl ProcessIdentity {
 
 const ESRCH: i32 = rustix::io::Errno::SRCH.raw_os_error();
 
-/// State and start time of a line of /proc/PID/stat. The second field is the program's name in brackets, which may hold blanks and
-/// brackets of its own: what counts is behind the last one.
+/// State and start time of a line of /proc/PID/stat. The second field is the program's name in brackets,
+/// which may hold blanks and brackets of its own: what counts is behind the last one.
 fn parse(stat: &str) -> Option<(char, u64)> {
     let (_, rest) = stat.rsplit_once(") ")?;
     let mut fields = rest.split(' ');

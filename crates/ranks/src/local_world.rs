@@ -1,7 +1,8 @@
 //! A launch within one process: each of its "processes" is a thread, on whichever "node" it is said to be.
 //!
-//! For tests and simulations of large launches. Messages go through channels and nobody starts anything: what the threads do is their
-//! caller's. A thread that drops its world is as dead as a killed process: messages to it vanish, and nobody is told.
+//! For tests and simulations of large launches. Messages go through channels and nobody starts anything: what
+//! the threads do is their caller's. A thread that drops its world is as dead as a killed process: messages
+//! to it vanish, and nobody is told.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,7 +30,8 @@ impl LocalWorld {
         Self::launch_on(&node_of)
     }
 
-    /// A launch in which rank i is on node `node_of[i]`; the nodes' names do not matter, they are numbered by their lowest rank.
+    /// A launch in which rank i is on node `node_of[i]`; the nodes' names do not matter, they are numbered by
+    /// their lowest rank.
     pub fn launch_on(node_of: &[usize]) -> Vec<Self> {
         let mut members = BTreeMap::<usize, Vec<usize>>::new();
         for (rank, &node) in node_of.iter().enumerate() {
@@ -63,8 +65,9 @@ impl LocalWorld {
     }
 
     fn check(&self, call: &str) -> Result<(), WorldError> {
-        self.aborted()
-            .map_or(Ok(()), |code| Err(Self::refuse(call, format!("the launch was aborted with code {code}"))))
+        self.aborted().map_or(Ok(()), |code| {
+            Err(Self::refuse(call, format!("the launch was aborted with code {code}")))
+        })
     }
 }
 
@@ -76,7 +79,10 @@ impl World for LocalWorld {
     fn post(&self, to: usize, bytes: &[u8]) -> Result<(), WorldError> {
         self.check("post")?;
         let size = self.place.size;
-        let to = self.to.get(to).ok_or_else(|| Self::refuse("post", format!("there is no rank {to} of {size}")))?;
+        let to = self
+            .to
+            .get(to)
+            .ok_or_else(|| Self::refuse("post", format!("there is no rank {to} of {size}")))?;
         // Nobody at the other end: as with a process that died, the sender does not learn of it here.
         let _ = to.send(Message { from: self.place.rank, bytes: bytes.to_vec() });
         Ok(())

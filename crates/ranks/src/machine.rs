@@ -1,15 +1,16 @@
 //! Which machine a process is on, as far as sharing memory goes.
 //!
-//! An MPI tells nodes apart by what its launcher calls them, so one machine named twice (`mpiexec -hosts localhost,127.0.0.1`) is two nodes to it, whose
-//! ranks would all take the same first core. What the kernel says does not depend on names: processes of one boot that have one /dev/shm share memory.
-//! Two daemons of Slurm on one machine are two nodes because that is what they are asked to be.
+//! An MPI tells nodes apart by what its launcher calls them, so one machine named twice (`mpiexec -hosts
+//! localhost,127.0.0.1`) is two nodes to it, whose ranks would all take the same first core. What the kernel
+//! says does not depend on names: processes of one boot that have one /dev/shm share memory. Two daemons of
+//! Slurm on one machine are two nodes because that is what they are asked to be.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::MetadataExt;
 
-/// A number that the processes have in common which share a boot of a kernel, a /dev/shm and a Slurm daemon's name, and others have not; 0 where the
-/// kernel does not tell.
+/// A number that the processes have in common which share a boot of a kernel, a /dev/shm and a Slurm daemon's
+/// name, and others have not; 0 where the kernel does not tell.
 pub fn key() -> u64 {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok();
     let shared_memory = std::fs::metadata("/dev/shm").ok().map(|folder| (folder.dev(), folder.ino()));
@@ -25,8 +26,8 @@ fn key_of(boot: Option<&str>, shared_memory: Option<(u64, u64)>, daemon: Option<
     hasher.finish().max(1)
 }
 
-/// The number of each node's machine, where node i has `keys[i]`: nodes of one key are one machine, numbered in the order they come; a node
-/// without a key is one of its own.
+/// The number of each node's machine, where node i has `keys[i]`: nodes of one key are one machine, numbered
+/// in the order they come; a node without a key is one of its own.
 pub fn machines(keys: &[u64]) -> Vec<u32> {
     let mut known = HashMap::new();
     let mut next = 0..;
@@ -48,9 +49,11 @@ pub struct NodePosition {
     pub node_size: u32,
 }
 
-/// Where each process stands; by rank, `said` is the first rank of its node, as MPI calls nodes, and its machine's [`key`].
+/// Where each process stands; by rank, `said` is the first rank of its node, as MPI calls nodes, and its
+/// machine's [`key`].
 pub fn places(said: &[[u64; 2]]) -> Vec<NodePosition> {
-    let firsts: Vec<u64> = (0..).zip(said).filter(|(rank, [first, _])| rank == first).map(|(rank, _)| rank).collect();
+    let firsts: Vec<u64> =
+        (0..).zip(said).filter(|(rank, [first, _])| rank == first).map(|(rank, _)| rank).collect();
     let keys: Vec<u64> = firsts.iter().map(|first| said[*first as usize][1]).collect();
     let numbers: HashMap<u64, u32> = firsts.into_iter().zip(machines(&keys)).collect();
     let node = |[first, _]: &[u64; 2]| numbers.get(first).copied().unwrap_or_default();
@@ -92,7 +95,10 @@ mod tests {
     #[test]
     fn processes_are_numbered_within_the_machine_that_mpis_nodes_are() {
         let stand = |said: &[[u64; 2]]| {
-            places(said).iter().map(|place| (place.node, place.node_rank, place.node_size)).collect::<Vec<_>>()
+            places(said)
+                .iter()
+                .map(|place| (place.node, place.node_rank, place.node_size))
+                .collect::<Vec<_>>()
         };
         // Two nodes of one process in turn, and one machine under two names.
         assert_eq!(stand(&[[0, 7], [1, 8], [0, 7], [1, 8]]), [(0, 0, 2), (1, 0, 2), (0, 1, 2), (1, 1, 2)]);

@@ -28,7 +28,11 @@ pub struct Mpi {
 }
 
 impl Mpi {
-    pub(crate) fn start(opened: Opened, library: &Library, wanted: Option<ThreadLevel>) -> Result<Self, WorldError> {
+    pub(crate) fn start(
+        opened: Opened,
+        library: &Library,
+        wanted: Option<ThreadLevel>,
+    ) -> Result<Self, WorldError> {
         let thread_level = wanted.map_or(0, |level| level as u32 + 1);
         let (calls, raw) = opened.start(RawPlace { thread_level, ..RawPlace::default() })?;
         let place = WorldPlace {
@@ -46,7 +50,8 @@ impl Mpi {
             _ if wanted == Some(ThreadLevel::Single) => ThreadLevel::Single,
             // A rank's thread lives beside the one that calls MPI, which such an MPI does not allow.
             _ => {
-                let message = "gave MPI_THREAD_SINGLE where MPI_THREAD_FUNNELED is the least that works; use an MPI built with threads";
+                let message = "gave MPI_THREAD_SINGLE where MPI_THREAD_FUNNELED is the least that works; use \
+                    an MPI built with threads";
                 return Err(WorldError { call: "MPI_Init_thread".into(), message: message.into() });
             }
         };
@@ -58,7 +63,8 @@ impl Mpi {
         self.thread_level
     }
 
-    /// Whether MPICH's own device for UCX moves its messages, whose MPI_Finalize may wait for ever ([`crate::farewell`]).
+    /// Whether MPICH's own device for UCX moves its messages, whose MPI_Finalize may wait for ever
+    /// ([`crate::farewell`]).
     pub fn is_over_ucx(&self) -> bool {
         self.is_over_ucx
     }

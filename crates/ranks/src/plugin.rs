@@ -1,7 +1,8 @@
 //! Finding and opening the MPI plug-in.
 //!
-//! It is a file named by `NUMABENCH_MPI`, or lies beside the executable, or in ../lib as an installation has it. It runs as the user, so it is opened
-//! only from where nobody else can have put it (`file_ownership`), whichever of the three named it.
+//! It is a file named by `NUMABENCH_MPI`, or lies beside the executable, or in ../lib as an installation has
+//! it. It runs as the user, so it is opened only from where nobody else can have put it (`file_ownership`),
+//! whichever of the three named it.
 //!
 //! Opening it calls nothing of MPI but its version text; [`Plugin::start`] is what needs a launcher.
 
@@ -45,7 +46,8 @@ impl fmt::Display for Tried {
         match &self.why {
             PluginRejection::Absent => write!(f, "{path}: no such file"),
             PluginRejection::Untrusted(why) => write!(f, "{path}: {why}"),
-            // The linker names the file itself, or the library that the file needs: the path alone would hide which.
+            // The linker names the file itself, or the library that the file needs: the path alone would hide
+            // which.
             PluginRejection::CannotOpen(message) => write!(f, "{path}: {message}"),
             PluginRejection::Foreign(what) => write!(f, "{path}: {what}"),
         }
@@ -72,13 +74,19 @@ impl fmt::Display for PluginError {
         for tried in &self.tried {
             writeln!(f, "  {tried}")?;
         }
-        let remedy = match self.tried.iter().find(|tried| tried.why != PluginRejection::Absent).map(|tried| &tried.why)
+        let remedy = match self
+            .tried
+            .iter()
+            .find(|tried| tried.why != PluginRejection::Absent)
+            .map(|tried| &tried.why)
         {
             None => {
-                "load the MPI your launcher starts and run `cargo xtask mpi-plugin`, or let NUMABENCH_MPI name a plug-in"
+                "load the MPI your launcher starts and run `cargo xtask mpi-plugin`, or let NUMABENCH_MPI \
+                 name a plug-in"
             }
             Some(PluginRejection::Untrusted(_)) => {
-                "copy numabench and the plug-in to a folder of your own (or chmod go-w what is yours), or let NUMABENCH_MPI name a plug-in that is safe"
+                "copy numabench and the plug-in to a folder of your own (or chmod go-w what is yours), or \
+                 let NUMABENCH_MPI name a plug-in that is safe"
             }
             Some(PluginRejection::CannotOpen(_)) => {
                 "load the MPI module it was built with, or build it anew with `cargo xtask mpi-plugin`"
@@ -101,8 +109,9 @@ pub struct Plugin {
 }
 
 impl Plugin {
-    /// Opens the file that `variable` (the value of `NUMABENCH_MPI`) names, and nothing else if it names one; or else the one beside
-    /// `executable` or in ../lib of its folder. Before that what Cray MPICH wants for GPUs is brought in, unless it was ([`cray_gtl::bring_in`]).
+    /// Opens the file that `variable` (the value of `NUMABENCH_MPI`) names, and nothing else if it names one;
+    /// or else the one beside `executable` or in ../lib of its folder. Before that what Cray MPICH wants for
+    /// GPUs is brought in, unless it was ([`cray_gtl::bring_in`]).
     ///
     /// # Errors
     /// [`PluginError`] with every path tried.
@@ -146,9 +155,10 @@ impl Plugin {
         &self.library
     }
 
-    /// Starts MPI in this thread, which from now on makes all calls. Collective over the launch: it returns when all have come, so a launch that
-    /// is not one for this MPI must have been recognised before. Once in a process. `wanted`: the thread level, where it matters; `Single` is
-    /// for measuring alone, where no other thread does anything.
+    /// Starts MPI in this thread, which from now on makes all calls. Collective over the launch: it returns
+    /// when all have come, so a launch that is not one for this MPI must have been recognised before. Once in
+    /// a process. `wanted`: the thread level, where it matters; `Single` is for measuring alone, where no
+    /// other thread does anything.
     ///
     /// # Errors
     /// [`WorldError`] if MPI cannot be started. Some MPIs end the process instead.
@@ -188,18 +198,22 @@ mod tests {
         assert!(error.is_absent());
         assert_eq!(
             error.to_string(),
-            "no MPI plug-in (libnumabench_mpi.so):\n  \
-             /nonexistent/bin/libnumabench_mpi.so: no such file\n  \
+            "no MPI plug-in (libnumabench_mpi.so):\n  /nonexistent/bin/libnumabench_mpi.so: no such file\n  \
              /nonexistent/lib/libnumabench_mpi.so: no such file\n\
-             load the MPI your launcher starts and run `cargo xtask mpi-plugin`, or let NUMABENCH_MPI name a plug-in"
+             load the MPI your launcher starts and run `cargo xtask mpi-plugin`, or let NUMABENCH_MPI name a \
+             plug-in"
         );
     }
 
     #[test]
     fn what_the_linker_refuses_is_told_in_its_words() {
-        let error = Plugin::find(Some(OsStr::new("/proc/self/stat")), Path::new("/x")).expect_err("no library");
+        let error =
+            Plugin::find(Some(OsStr::new("/proc/self/stat")), Path::new("/x")).expect_err("no library");
         assert!(!error.is_absent());
         let text = error.to_string();
-        assert!(text.contains("/proc/self/stat: ") && text.contains("load the MPI module it was built with"), "{text}");
+        assert!(
+            text.contains("/proc/self/stat: ") && text.contains("load the MPI module it was built with"),
+            "{text}"
+        );
     }
 }

@@ -1,7 +1,8 @@
 //! The launcher's PMI, for a process whose MPI ended without a word.
 //!
-//! Hydra kills every process of a node, and ends with that signal's number, as soon as one leaves that has begun to speak PMI-1 and has not said `finalize`
-//! (`pmip_cb.c` of MPICH). Where MPI ran in a child that it ended, the parent holds the same socket and says it in the child's place.
+//! Hydra kills every process of a node, and ends with that signal's number, as soon as one leaves that has
+//! begun to speak PMI-1 and has not said `finalize` (`pmip_cb.c` of MPICH). Where MPI ran in a child that it
+//! ended, the parent holds the same socket and says it in the child's place.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
@@ -13,7 +14,8 @@ use rustix::net::{RecvAncillaryBuffer, RecvFlags, SendAncillaryBuffer, SendFlags
 /// How long the launcher's answer is waited for: it is a process of the same node.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
 
-/// Says `finalize` on the socket that Hydra named in `PMI_FD`. Whether it agreed: then this process may leave with any code, and no other is killed for it.
+/// Says `finalize` on the socket that Hydra named in `PMI_FD`. Whether it agreed: then this process may leave
+/// with any code, and no other is killed for it.
 ///
 /// Nobody else may speak on that socket any more: the process that ran MPI has ended.
 pub fn finalize() -> bool {
@@ -102,7 +104,10 @@ mod tests {
     #[test]
     fn a_launcher_that_agrees_may_be_left() {
         assert_eq!(answered(b"cmd=finalize_ack\n"), (true, "cmd=finalize\n".to_owned()));
-        assert!(answered(b"cmd=get_result rc=0 value=x\ncmd=finalize_ack\n").0, "an answer to the dead comes first");
+        assert!(
+            answered(b"cmd=get_result rc=0 value=x\ncmd=finalize_ack\n").0,
+            "an answer to the dead comes first"
+        );
     }
 
     #[test]

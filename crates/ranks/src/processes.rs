@@ -1,10 +1,11 @@
 //! The processes of one node as ranks, over a page of memory that they share.
 //!
-//! As with threads, waiting is sleeping: in a run where one rank moves at a time, the others must not disturb it. The kernel wakes the
-//! waiters (a futex that all processes see). What they wait for is a [`Round`](crate::round).
+//! As with threads, waiting is sleeping: in a run where one rank moves at a time, the others must not disturb
+//! it. The kernel wakes the waiters (a futex that all processes see). What they wait for is a
+//! [`Round`](crate::round).
 //!
-//! A waiter wakes four times a second to see whether a process of those that it watches is gone, which ends the group. What only another
-//! pid namespace knows is left to the caller's time limit.
+//! A waiter wakes four times a second to see whether a process of those that it watches is gone, which ends
+//! the group. What only another pid namespace knows is left to the caller's time limit.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -44,8 +45,9 @@ pub enum JoinError {
     Twice(usize),
 }
 
-/// One member of the group that the processes of a node are. A clone is the same member: one thread may wait in it while another one watches
-/// over the others and gives up for it; two that wait at once would count twice.
+/// One member of the group that the processes of a node are. A clone is the same member: one thread may wait
+/// in it while another one watches over the others and gives up for it; two that wait at once would count
+/// twice.
 #[derive(Clone, Debug)]
 pub struct Processes {
     member: Arc<Member>,
@@ -66,7 +68,8 @@ struct Member {
 }
 
 impl Processes {
-    /// Makes the page for a group of `size`, and joins it as member 0. The path is what the others need to [`Processes::join`].
+    /// Makes the page for a group of `size`, and joins it as member 0. The path is what the others need to
+    /// [`Processes::join`].
     ///
     /// # Errors
     /// [`JoinError`] if no shared memory can be had.
@@ -96,11 +99,18 @@ impl Processes {
         card.namespace.store(identity.namespace, Ordering::Relaxed);
         card.taken.store(2, Ordering::Release);
         let seen = (0..size).map(|_| AtomicBool::new(false)).collect();
-        let member =
-            Member { number, page, phase: AtomicU64::new(0), identity, seen, path, named: AtomicBool::new(true) };
+        let member = Member {
+            number,
+            page,
+            phase: AtomicU64::new(0),
+            identity,
+            seen,
+            path,
+            named: AtomicBool::new(true),
+        };
         let member = Self { member: Arc::new(member) };
-        // The first look at those who came before: only who has been seen alive can be seen to be gone. Not at all of them, which for all members
-        // together would be the square of their number.
+        // The first look at those who came before: only who has been seen alive can be seen to be gone. Not
+        // at all of them, which for all members together would be the square of their number.
         member.watched();
         Ok(member)
     }
@@ -112,8 +122,8 @@ impl Processes {
             .all(|card| card.taken.load(Ordering::Acquire) == 2)
     }
 
-    /// Removes the page's name; the page stays as long as a member has it. For when all have joined, or nobody else will. Any member may, and
-    /// one that did not does when it is dropped.
+    /// Removes the page's name; the page stays as long as a member has it. For when all have joined, or
+    /// nobody else will. Any member may, and one that did not does when it is dropped.
     pub fn remove_name(&self) {
         self.member.remove_name();
     }
@@ -140,13 +150,15 @@ impl Processes {
         Some(life)
     }
 
-    /// The members whose process is gone. Reads a file of /proc for each member: tens of microseconds each, nothing for a timed path.
+    /// The members whose process is gone. Reads a file of /proc for each member: tens of microseconds each,
+    /// nothing for a timed path.
     pub fn lost(&self) -> Vec<usize> {
         (0..self.size()).filter(|&member| self.liveness(member) == Some(Liveness::Gone)).collect()
     }
 
-    /// The members whose process is gone, found by watching some: each member looks at the few that follow it, in a ring, so that a group's looking does
-    /// not grow with the square of its size. Of members that are gone one at least is seen by somebody, who then looks at all.
+    /// The members whose process is gone, found by watching some: each member looks at the few that follow
+    /// it, in a ring, so that a group's looking does not grow with the square of its size. Of members that
+    /// are gone one at least is seen by somebody, who then looks at all.
     pub fn watched(&self) -> Vec<usize> {
         let (own, size) = (self.member.number, self.size());
         let following = (1..size).map(|step| (own + step) % size).map(|member| self.liveness(member));
@@ -179,7 +191,8 @@ impl Processes {
 
 impl Sleep for Processes {
     fn wake_all(&self) {
-        // Without Flags::PRIVATE: the waiters are in other processes. It cannot fail for an address that is mapped.
+        // Without Flags::PRIVATE: the waiters are in other processes. It cannot fail for an address that is
+        // mapped.
         let _ = futex::wake(self.state(), Flags::empty(), i32::MAX.cast_unsigned());
     }
 

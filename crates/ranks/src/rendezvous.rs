@@ -5,9 +5,10 @@
 //! a node's first rank ── the page's name ──► its others ── joined, or why not ──► the first ── all well, or why not ──► its others
 //! ```
 //!
-//! Each step has one message for each rank, so the cost is linear in the ranks. Whoever must tell others how a wait ended waits a shorter
-//! time than they do: all learn the real reason and not only that time was up. The page's name is removed before anybody
-//! returns, well or not; it stays behind only if a node's members all die within these milliseconds.
+//! Each step has one message for each rank, so the cost is linear in the ranks. Whoever must tell others how
+//! a wait ended waits a shorter time than they do: all learn the real reason and not only that time was up.
+//! The page's name is removed before anybody returns, well or not; it stays behind only if a node's members
+//! all die within these milliseconds.
 
 use std::path::PathBuf;
 
@@ -48,14 +49,16 @@ impl From<ExchangeError> for RendezvousError {
 }
 
 impl Processes {
-    /// Collective over all processes of the launch: makes a group of those of this node, the member's number being its `node_rank`. When it
-    /// returns well, all of this node's have joined; other nodes may have failed.
+    /// Collective over all processes of the launch: makes a group of those of this node, the member's number
+    /// being its `node_rank`. When it returns well, all of this node's have joined; other nodes may have
+    /// failed.
     ///
     /// # Errors
     /// [`RendezvousError`] names who did not come or could not join, the same on all ranks of the node.
     pub fn rendezvous(comm: &mut Communicator, deadline: Deadline) -> Result<Self, RendezvousError> {
         let neighbours = neighbours(comm, deadline);
-        // One exchange for each of the three steps, counted by all alike, also by a rank that has failed already.
+        // One exchange for each of the three steps, counted by all alike, also by a rank that has failed
+        // already.
         let steps = comm.begin();
         let neighbours = neighbours?;
         match neighbours.first() {
@@ -79,7 +82,8 @@ fn neighbours(comm: &mut Communicator, deadline: Deadline) -> Result<Vec<usize>,
 
 type Nodes = (Vec<Vec<usize>>, Vec<usize>);
 
-/// The ranks of each node and the node of each rank, from everybody's node, number on it and count; or what is wrong.
+/// The ranks of each node and the node of each rank, from everybody's node, number on it and count; or what
+/// is wrong.
 fn by_node(launch: WorldPlace, places: &[Option<Vec<u8>>]) -> Result<Nodes, String> {
     let missing: Vec<_> =
         places.iter().enumerate().filter(|(_, place)| place.is_none()).map(|(rank, _)| rank).collect();
@@ -90,8 +94,11 @@ fn by_node(launch: WorldPlace, places: &[Option<Vec<u8>>]) -> Result<Nodes, Stri
     let mut node_of = Vec::with_capacity(launch.size);
     let mut sizes = Vec::with_capacity(launch.size);
     for (rank, place) in places.iter().enumerate() {
-        let Ok([node, node_rank, node_size]) = from_bytes::<[usize; 3]>(place.as_deref().unwrap_or_default()) else {
-            return Err(format!("rank {rank} runs another version of numabench: run the same one on all ranks"));
+        let Ok([node, node_rank, node_size]) = from_bytes::<[usize; 3]>(place.as_deref().unwrap_or_default())
+        else {
+            return Err(format!(
+                "rank {rank} runs another version of numabench: run the same one on all ranks"
+            ));
         };
         let Some(ranks) = nodes.get_mut(node).filter(|ranks| ranks.len() == node_rank) else {
             return Err(format!(
@@ -131,7 +138,9 @@ fn lead(
     let mut missing = Vec::new();
     for &from in others {
         match comm.await_message(joined, from, deadline) {
-            Ok(answer) => troubles.extend(told::<()>(&answer).err().map(|error| format!("rank {from}: {error}"))),
+            Ok(answer) => {
+                troubles.extend(told::<()>(&answer).err().map(|error| format!("rank {from}: {error}")))
+            }
             Err(ExchangeError::Late { from }) => missing.push(from),
             Err(ExchangeError::World(error)) => return Err(error.into()),
         }
@@ -176,7 +185,8 @@ fn look_at_all(group: &Processes) {
 
 /// What another rank told: something, or why there is nothing.
 fn told<T: DeserializeOwned>(answer: &[u8]) -> Result<T, RendezvousError> {
-    let empty = |_| Err("the answer was empty when the ranks met: run the same numabench on all ranks".to_owned());
+    let empty =
+        |_| Err("the answer was empty when the ranks met: run the same numabench on all ranks".to_owned());
     from_bytes::<Result<T, String>>(answer).unwrap_or_else(empty).map_err(RendezvousError::Refused)
 }
 
@@ -213,8 +223,14 @@ mod tests {
         all[2] = None;
         assert_eq!(why(&all), "ranks 1, 2 did not answer in time when the ranks met");
         for (all, said) in [
-            ([[0, 0, 3], [1, 0, 3], [0, 1, 3]], "rank 1 says that it is number 0 of node 1, which fits no other rank"),
-            ([[0, 0, 3], [0, 0, 3], [0, 1, 3]], "rank 1 says that it is number 0 of node 0, which fits no other rank"),
+            (
+                [[0, 0, 3], [1, 0, 3], [0, 1, 3]],
+                "rank 1 says that it is number 0 of node 1, which fits no other rank",
+            ),
+            (
+                [[0, 0, 3], [0, 0, 3], [0, 1, 3]],
+                "rank 1 says that it is number 0 of node 0, which fits no other rank",
+            ),
             ([[0, 0, 3], [0, 1, 4], [0, 2, 3]], "rank 1 says that its node has 4 ranks, but 3 came"),
         ] {
             assert_eq!(why(&places(&all)), said);

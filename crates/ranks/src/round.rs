@@ -1,11 +1,13 @@
-//! A round of the threads or processes of a node, in which each brings a few values and takes the largest of each: the whole state is one 32-bit word, changed by one compare-and-swap:
+//! A round of the threads or processes of a node, in which each brings a few values and takes the largest of
+//! each: the whole state is one 32-bit word, changed by one compare-and-swap:
 //!
 //! ```text
 //! bit 31 somebody gave up │ bits 16..30 number of the round │ bits 0..15 how many wait in it
 //! ```
 //!
-//! so a process that is killed at any instruction leaves nothing half-changed, and whether a round was completed before an abort has
-//! one answer for all. The largest values of this round and the last lie in two places in turn.
+//! so a process that is killed at any instruction leaves nothing half-changed, and whether a round was
+//! completed before an abort has one answer for all. The largest values of this round and the last lie in two
+//! places in turn.
 //!
 //! How a member sleeps and wakes the others is its caller's.
 
@@ -47,7 +49,11 @@ impl Round<'_> {
     ///
     /// # Errors
     /// [`Aborted`] if a member gave up before all had come.
-    pub(crate) fn max_of_each(&self, values: [u64; VALUES], waits: &impl Sleep) -> Result<[u64; VALUES], Aborted> {
+    pub(crate) fn max_of_each(
+        &self,
+        values: [u64; VALUES],
+        waits: &impl Sleep,
+    ) -> Result<[u64; VALUES], Aborted> {
         let mut state = self.state.load(Ordering::Acquire);
         // It cannot move on without this member.
         let round = round_of(state);

@@ -1,8 +1,10 @@
 //! The memory that the processes of one node share: a file in /dev/shm, mapped by each of them.
 //!
-//! The first process makes the file, for its user alone (mode 0600) and under a random name, and writes all of it: a full tmpfs is an
-//! error here and not a SIGBUS later. The others open it by name, and refuse one that is not theirs. Once all have it mapped nobody
-//! needs the name, so it is removed; until then every member removes it when it is dropped. Where all are killed before, the next launch removes it ([`stale_files`]).
+//! The first process makes the file, for its user alone (mode 0600) and under a random name, and writes all
+//! of it: a full tmpfs is an error here and not a SIGBUS later. The others open it by name, and refuse one
+//! that is not theirs. Once all have it mapped nobody needs the name, so it is removed; until then every
+//! member removes it when it is dropped. Where all are killed before, the next launch removes it
+//! ([`stale_files`]).
 //!
 //! Everything in it is atomic words (`sys::shared`). What they mean is said
 //! by `processes`; nothing here waits. A process that dies leaves no lock behind because there is none.
@@ -18,7 +20,8 @@ use sys::shared::Shared;
 
 use crate::{VALUES, stale_files};
 
-/// Where the file may lie, best first. /tmp is on a disk at some sites, which slows its making and nothing else.
+/// Where the file may lie, best first. /tmp is on a disk at some sites, which slows its making and nothing
+/// else.
 const FOLDERS: [&str; 2] = ["/dev/shm", "/tmp"];
 
 const PREFIX: &str = "numabench-page-";
@@ -36,11 +39,13 @@ pub enum PageError {
     #[error("a node's group has 1 to {MOST_MEMBERS} members, not {0}")]
     Size(usize),
     /// Neither folder took the file.
-    #[error("cannot make a file to share memory with the other ranks of this node: {}; free some space there", .0.join(", "))]
+    #[error("cannot make a file to share memory with the other ranks of this node: {}; free some space \
+        there", .0.join(", "))]
     Make(Vec<String>),
     /// The file cannot be opened or mapped.
     #[error(
-        "cannot share the memory at {path}: {source}; the ranks of one node must see the same /dev/shm (or /tmp), so give them one container"
+        "cannot share the memory at {path}: {source}; the ranks of one node must see the same /dev/shm (or \
+         /tmp), so give them one container"
     )]
     Open {
         /// The file.
@@ -58,7 +63,8 @@ pub enum PageError {
     },
 }
 
-/// Where the head's words lie: what is written at once lies on lines of its own. Some processors fetch lines in pairs, hence twice the usual 64 bytes.
+/// Where the head's words lie: what is written at once lies on lines of its own. Some processors fetch lines
+/// in pairs, hence twice the usual 64 bytes.
 const MARK_AT: usize = 0;
 const SIZE_AT: usize = 8;
 const STATE_AT: usize = 128;
@@ -130,12 +136,15 @@ impl Page {
         let refuse = |source| PageError::Open { path: path.into(), source };
         let foreign = |what: String| PageError::Foreign { path: path.into(), what };
         let flags = (OFlags::NOFOLLOW | OFlags::CLOEXEC).bits().cast_signed();
-        let file = OpenOptions::new().read(true).write(true).custom_flags(flags).open(path).map_err(refuse)?;
+        let file =
+            OpenOptions::new().read(true).write(true).custom_flags(flags).open(path).map_err(refuse)?;
         let meta = file.metadata().map_err(refuse)?;
         let me = rustix::process::geteuid().as_raw();
         if !meta.is_file() || meta.uid() != me || meta.mode() & 0o077 != 0 {
             let (uid, mode) = (meta.uid(), meta.mode() & 0o7777);
-            return Err(foreign(format!("user {uid}, mode {mode:o}, where user {me} and mode 600 are expected")));
+            return Err(foreign(format!(
+                "user {uid}, mode {mode:o}, where user {me} and mode 600 are expected"
+            )));
         }
         let bytes = usize::try_from(meta.size()).unwrap_or(0);
         if bytes < bytes_for(1) {
@@ -236,7 +245,10 @@ mod tests {
     #[test]
     fn a_file_that_is_not_a_page_of_ours_is_refused() {
         let missing = Page::open(Path::new("/dev/shm/numabench-none")).expect_err("missing");
-        assert!(matches!(&missing, PageError::Open { path, .. } if path.ends_with("numabench-none")), "{missing:?}");
+        assert!(
+            matches!(&missing, PageError::Open { path, .. } if path.ends_with("numabench-none")),
+            "{missing:?}"
+        );
         assert!(missing.to_string().contains("container"), "{missing}");
 
         let (path, page) = Page::create(2).expect("made");

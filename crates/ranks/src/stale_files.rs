@@ -1,7 +1,9 @@
-//! What processes that were killed have left in a folder that all users share: known by a name and by a lock that nobody holds any more.
+//! What processes that were killed have left in a folder that all users share: known by a name and by a lock
+//! that nobody holds any more.
 //!
-//! A process id would not do: in another container's /proc it is another process. The kernel takes a lock away with the last process that has the file open,
-//! however that ends, and tells every process of the node the same of it.
+//! A process id would not do: in another container's /proc it is another process. The kernel takes a lock
+//! away with the last process that has the file open, however that ends, and tells every process of the node
+//! the same of it.
 
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -13,7 +15,8 @@ use rustix::fs::{FlockOperation, OFlags, flock};
 /// What is younger may have been made and not locked yet.
 const YOUNG: Duration = Duration::from_secs(60);
 
-/// Says that this process lives, for as long as the file (or folder) is open. Where a file system has no locks nothing is removed either.
+/// Says that this process lives, for as long as the file (or folder) is open. Where a file system has no
+/// locks nothing is removed either.
 pub fn hold(file: &File) {
     let _ = flock(file, FlockOperation::NonBlockingLockShared);
 }
@@ -65,7 +68,8 @@ mod tests {
         sweep(folder.path(), "numabench-");
         assert!(at("numabench-left").exists(), "it is young");
         sweep_older(folder.path(), "numabench-", Duration::ZERO);
-        let mut names: Vec<_> = fs::read_dir(folder.path())?.flatten().map(|entry| entry.file_name()).collect();
+        let mut names: Vec<_> =
+            fs::read_dir(folder.path())?.flatten().map(|entry| entry.file_name()).collect();
         names.sort();
         assert_eq!(names, ["another", "numabench-held", "numabench-held-folder", "numabench-link"]);
         drop(holders);

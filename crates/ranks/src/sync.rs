@@ -1,4 +1,5 @@
-//! What the members of a group meet in. `tests/models` compiles the files that use it with another `sync`, which tries their steps in many orders.
+//! What the members of a group meet in. `tests/models` compiles the files that use it with another `sync`,
+//! which tries their steps in many orders.
 
 pub(crate) use std::sync::{Arc, atomic};
 
@@ -9,7 +10,8 @@ use rustix::thread::futex::{self, Flags};
 
 use self::atomic::AtomicU32;
 
-/// How the threads of one process sleep until a word changes. Whoever wakes needs no lock that the others wake to as well.
+/// How the threads of one process sleep until a word changes. Whoever wakes needs no lock that the others
+/// wake to as well.
 #[derive(Debug, Default)]
 pub(crate) struct Futex;
 

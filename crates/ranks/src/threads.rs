@@ -1,8 +1,9 @@
 //! The threads of one process as ranks.
 //!
-//! Waiting is sleeping, not spinning: in a run where one rank moves at a time, the others must not disturb it. The few microseconds a
-//! wake-up takes do not matter, because a common start is a deadline on the clock that is agreed with [`Ranks::max`], not the end of a
-//! barrier. What they wait for is a [`Round`]: no lock, so that a thread whose CPU is taken away holds up nobody that has come.
+//! Waiting is sleeping, not spinning: in a run where one rank moves at a time, the others must not disturb
+//! it. The few microseconds a wake-up takes do not matter, because a common start is a deadline on the clock
+//! that is agreed with [`Ranks::max`], not the end of a barrier. What they wait for is a [`Round`]: no lock,
+//! so that a thread whose CPU is taken away holds up nobody that has come.
 
 use crate::round::{Round, Sleep, WAITING};
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -18,8 +19,9 @@ struct Group {
     arrivals: Arrivals,
 }
 
-/// Counts arrivals over all phases, so that nobody has to reset it: phase p is complete at p × size. It is looked at while others measure, so
-/// it lies on lines of its own; some processors fetch lines in pairs, hence twice the usual 64 bytes.
+/// Counts arrivals over all phases, so that nobody has to reset it: phase p is complete at p × size. It is
+/// looked at while others measure, so it lies on lines of its own; some processors fetch lines in pairs,
+/// hence twice the usual 64 bytes.
 #[derive(Default)]
 #[repr(align(128))]
 struct Arrivals(AtomicU64);

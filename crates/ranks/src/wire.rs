@@ -1,11 +1,13 @@
 //! Values as bytes, between processes of one run.
 //!
-//! They are JSON like documents, of which they may be parts: the schema's tagged enumerations cannot be written in a format without names.
+//! They are JSON like documents, of which they may be parts: the schema's tagged enumerations cannot be
+//! written in a format without names.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Writes a value. The schema's types cannot fail to be written; whatever else does gives nothing, which no reader takes for a value.
+/// Writes a value. The schema's types cannot fail to be written; whatever else does gives nothing, which no
+/// reader takes for a value.
 pub fn to_bytes(value: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(value).unwrap_or_default()
 }

@@ -1,9 +1,10 @@
-//! The processes of one launch, as one of them sees them: who it is, on which node, and messages to the others.
+//! The processes of one launch, as one of them sees them: who it is, on which node, and messages to the
+//! others.
 //!
-//! Messages are all there is, and nobody ever waits in here: posting returns at once and collecting answers "nothing yet". So a
-//! process that died cannot make another one hang; how long to wait is its caller's business. What must be quick
-//! (starting together, knowing that all have their rounds) is between the ranks of one node and goes through
-//! [`Ranks`](crate::Ranks), never through messages.
+//! Messages are all there is, and nobody ever waits in here: posting returns at once and collecting answers
+//! "nothing yet". So a process that died cannot make another one hang; how long to wait is its caller's
+//! business. What must be quick (starting together, knowing that all have their rounds) is between the ranks
+//! of one node and goes through [`Ranks`](crate::Ranks), never through messages.
 
 pub use plugin::WorldError;
 
@@ -43,14 +44,15 @@ pub trait World {
     /// Where this process stands.
     fn place(&self) -> WorldPlace;
 
-    /// Sends a message without waiting for anybody. Messages between the same two processes arrive in the order sent. One to oneself
-    /// arrives too.
+    /// Sends a message without waiting for anybody. Messages between the same two processes arrive in the
+    /// order sent. One to oneself arrives too.
     ///
     /// # Errors
     /// [`WorldError`] if the transport refuses.
     fn post(&self, to: usize, bytes: &[u8]) -> Result<(), WorldError>;
 
-    /// The next message that has arrived, if one has. Also moves along what was posted: whoever posts goes on collecting.
+    /// The next message that has arrived, if one has. Also moves along what was posted: whoever posts goes on
+    /// collecting.
     ///
     /// # Errors
     /// [`WorldError`] if the transport fails.
@@ -59,9 +61,9 @@ pub trait World {
     /// Ends every process of the launch with this code, as far as the transport can. May return.
     fn abort(&self, code: u8);
 
-    /// Leaves in good order. Collective, and so waits for every process: only when all are known to be well. Whatever must be written is
-    /// written before: mpirun of Open MPI kills the others when the first process ends with a code other than 0, also after this.
-    /// Nothing is called after it: MPI answers with an error.
+    /// Leaves in good order. Collective, and so waits for every process: only when all are known to be well.
+    /// Whatever must be written is written before: mpirun of Open MPI kills the others when the first process
+    /// ends with a code other than 0, also after this. Nothing is called after it: MPI answers with an error.
     ///
     /// # Errors
     /// [`WorldError`] if the transport cannot: the launcher may then end with a code of its own.

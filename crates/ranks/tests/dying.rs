@@ -48,7 +48,9 @@ fn a_process_that_is_killed_frees_those_who_wait_for_it_within_a_second_and_is_n
     // A zombie as yet: nobody has waited for it.
     assert_eq!((ended, group.lost(), group.is_aborted()), (Err(Aborted), vec![1], true));
     // A waiter looks four times a second.
-    if witness.saw_at_most(Duration::from_millis(200), "how soon those who wait for a killed process are free") {
+    if witness
+        .saw_at_most(Duration::from_millis(200), "how soon those who wait for a killed process are free")
+    {
         assert!(at - killed < Duration::from_secs(1), "{:?}", at - killed);
     }
     partner.wait().expect("reaped");

@@ -1,4 +1,5 @@
-//! Plug-ins that are not what they should be, written in C: the interface is C's, and what lies at a site may be old.
+//! Plug-ins that are not what they should be, written in C: the interface is C's, and what lies at a site may
+//! be old.
 
 #![allow(clippy::print_stdout, reason = "a test that skips something says so")]
 
@@ -112,8 +113,14 @@ fn a_longer_table_of_the_same_version_is_read_as_far_as_it_is_known() {
     let place = mpi.place();
     assert_eq!((place.rank, place.size, place.node, place.nodes), (1, 4, 0, 2));
     assert_eq!((place.node_rank, place.node_size), (1, 2));
-    assert_eq!(mpi.collect().map(|message| message.map(|l| (l.from, l.bytes))), Ok(Some((3, b"hello".to_vec()))));
-    assert_eq!(mpi.post(2, b"").map_err(|error| error.to_string()), Err("MPI_Somewhat failed: it is broken".into()));
+    assert_eq!(
+        mpi.collect().map(|message| message.map(|l| (l.from, l.bytes))),
+        Ok(Some((3, b"hello".to_vec())))
+    );
+    assert_eq!(
+        mpi.post(2, b"").map_err(|error| error.to_string()),
+        Err("MPI_Somewhat failed: it is broken".into())
+    );
 }
 
 #[test]
@@ -121,7 +128,11 @@ fn an_mpi_that_does_not_start_or_allows_no_threads_is_an_error_that_says_so() {
     let folder = tempfile::tempdir().expect("a folder");
     for (name, defined, what) in [
         ("fails", "STARTED=-1", "MPI_Somewhat failed: it is broken"),
-        ("single", "LEVEL=0", "MPI_Init_thread failed: gave MPI_THREAD_SINGLE where MPI_THREAD_FUNNELED is the least"),
+        (
+            "single",
+            "LEVEL=0",
+            "MPI_Init_thread failed: gave MPI_THREAD_SINGLE where MPI_THREAD_FUNNELED is the least",
+        ),
     ] {
         let Some(file) = plugin(folder.path(), name, &[defined]) else { return };
         let error = open(&file).expect("opened").start(None).expect_err("refused").to_string();

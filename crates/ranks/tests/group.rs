@@ -1,6 +1,8 @@
-//! What every [`Ranks`] promises, held against each of them: alone, threads, and processes over shared memory.
+//! What every [`Ranks`] promises, held against each of them: alone, threads, and processes over shared
+//! memory.
 //!
-//! The processes here are threads that each map the page for themselves, so that all can be seen; `dying.rs` has real ones.
+//! The processes here are threads that each map the page for themselves, so that all can be seen; `dying.rs`
+//! has real ones.
 
 #[path = "suite/punctual.rs"]
 mod punctual;
@@ -56,7 +58,8 @@ fn members_know_their_number_and_the_size() {
 fn every_member_gets_the_largest_value_round_after_round() {
     for size in [1, 2, 4] {
         for (name, group) in groups(size) {
-            // The largest comes from another member each round, and falls over the rounds: what is left of an earlier one would be seen.
+            // The largest comes from another member each round, and falls over the rounds: what is left of an
+            // earlier one would be seen.
             let value = |round: u64, rank: usize| (1000 - round) * 10 + (rank as u64 + round) % size as u64;
             let answers = each(group, |member| {
                 (0..500).map(|round| member.max(value(round, member.rank()))).collect::<Result<Vec<_>, _>>()
@@ -153,7 +156,8 @@ fn who_gives_up_wakes_the_others_at_once() {
 
 #[test]
 fn a_round_that_was_completed_before_an_abort_still_counts() {
-    // Whoever sees round 30 complete may give up at once, while others still sleep in it: all must get its value, and none the next.
+    // Whoever sees round 30 complete may give up at once, while others still sleep in it: all must get its
+    // value, and none the next.
     for _ in 0..30 {
         for (name, group) in groups(3) {
             let ended = each(group, |member| {

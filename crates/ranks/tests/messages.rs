@@ -1,4 +1,5 @@
-//! What every [`World`] promises, and what processes do with messages, over a process alone and launches of threads.
+//! What every [`World`] promises, and what processes do with messages, over a process alone and launches of
+//! threads.
 //!
 //! `mpi.rs` runs the suite over real MPI (`examples/launched.rs`).
 
@@ -11,8 +12,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ranks::{
-    Communicator, Deadline, ExchangeError, LocalWorld, Message, Processes, Ranks, RendezvousError, Single, World,
-    WorldError, WorldPlace,
+    Communicator, Deadline, ExchangeError, LocalWorld, Message, Processes, Ranks, RendezvousError, Single,
+    World, WorldError, WorldPlace,
 };
 use suite::every_message_comes_once_and_in_its_senders_order;
 
@@ -127,7 +128,10 @@ fn waiting_for_a_dead_rank_0_ends_with_its_name() {
     let mut comm = Communicator::new(&second);
     assert_eq!(comm.gather(b"mine", shortly()), Ok(None));
     assert_eq!(comm.broadcast(b"", shortly()), Err(ExchangeError::Late { from: 0 }));
-    assert_eq!(Processes::rendezvous(&mut comm, shortly()).err(), Some(RendezvousError::NoAnswer { from: 0 }));
+    assert_eq!(
+        Processes::rendezvous(&mut comm, shortly()).err(),
+        Some(RendezvousError::NoAnswer { from: 0 })
+    );
 }
 
 #[test]
@@ -169,7 +173,10 @@ fn a_launch_that_is_aborted_ends_every_wait() {
         }
         Communicator::new(&world).gather(b"", soon())
     });
-    assert!(matches!(&answers[0], Err(WorldError { message, .. }) if message.ends_with("with code 9")), "{answers:?}");
+    assert!(
+        matches!(&answers[0], Err(WorldError { message, .. }) if message.ends_with("with code 9")),
+        "{answers:?}"
+    );
 }
 
 #[test]
@@ -187,7 +194,8 @@ fn the_processes_of_each_node_meet_and_leave_no_file_behind() {
         maps.lines().filter(|map| map.contains("/numabench-") && !map.ends_with(" (deleted)")).collect();
     assert_eq!(named, [""; 0]);
     assert!(groups.iter().all(|(group, _)| group.unwatched().is_empty()));
-    let answers: Vec<_> = groups.iter().map(|(group, largest)| (group.rank(), group.size(), *largest)).collect();
+    let answers: Vec<_> =
+        groups.iter().map(|(group, largest)| (group.rank(), group.size(), *largest)).collect();
     assert_eq!(answers, [(0, 2, 102), (0, 3, 105), (1, 2, 102), (1, 3, 105), (0, 1, 104), (2, 3, 105)]);
 }
 
@@ -210,7 +218,8 @@ fn after_a_meeting_that_failed_the_exchanges_go_on() {
         if late {
             thread::sleep(Duration::from_millis(200));
         }
-        let met = Processes::rendezvous(&mut comm, Deadline::until(Instant::now() + Duration::from_millis(100)));
+        let met =
+            Processes::rendezvous(&mut comm, Deadline::until(Instant::now() + Duration::from_millis(100)));
         (met.is_err(), comm.broadcast(b"go on", soon()))
     });
     assert_eq!(answers, [(true, Ok(b"go on".to_vec())), (true, Ok(b"go on".to_vec()))]);
@@ -247,7 +256,8 @@ impl World for Silence {
 fn of_many_ranks_of_a_node_each_looks_seldom_for_messages_while_it_waits() {
     let place = WorldPlace { rank: 1, size: 256, node_rank: 1, node_size: 256, ..WorldPlace::SINGLE };
     let silence = Silence { place, looks: Cell::new(0) };
-    let ended = Communicator::new(&silence).broadcast(b"", Deadline::until(Instant::now() + Duration::from_secs(1)));
+    let ended =
+        Communicator::new(&silence).broadcast(b"", Deadline::until(Instant::now() + Duration::from_secs(1)));
     assert!(ended.is_err());
     // Once a millisecond, 256 of them took the time of several PUs.
     let looks = silence.looks.get();

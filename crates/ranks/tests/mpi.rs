@@ -1,7 +1,8 @@
-//! The MPI plug-in under real launchers: one and the same program, `examples/launched.rs`, with every plug-in that has been built.
+//! The MPI plug-in under real launchers: one and the same program, `examples/launched.rs`, with every plug-in
+//! that has been built.
 //!
-//! `cargo xtask mpi-plugin --each` builds them, and `cargo xtask test` runs it first. Without a plug-in or a launcher a test
-//! says that it is skipped.
+//! `cargo xtask mpi-plugin --each` builds them, and `cargo xtask test` runs it first. Without a plug-in or a
+//! launcher a test says that it is skipped.
 
 #![allow(clippy::print_stdout, reason = "a test that skips something says so")]
 
@@ -36,7 +37,8 @@ impl Mpi {
         for (compiler, launcher, version) in MPIS {
             let plugin = root.join("target/mpi").join(compiler).join(abi::FILE_NAME);
             let Ok(built) = plugin.metadata().and_then(|meta| meta.modified()) else { continue };
-            let newest = newest(&root.join("crates/mpi-plugin")).max(newest(&root.join("crates/ranks/src/abi.rs")));
+            let newest =
+                newest(&root.join("crates/mpi-plugin")).max(newest(&root.join("crates/ranks/src/abi.rs")));
             let what = plugin.display();
             assert!(built >= newest, "{what} is older than its sources: run `cargo xtask mpi-plugin --each`");
             if Command::new(launcher).arg("--version").stdout(Stdio::null()).status().is_err() {
@@ -46,7 +48,10 @@ impl Mpi {
             found.push(Self { launcher, version, plugin });
         }
         if found.is_empty() {
-            println!("skipped: there is no MPI plug-in with its launcher; `cargo xtask mpi-plugin --each` builds them");
+            println!(
+                "skipped: there is no MPI plug-in with its launcher; `cargo xtask mpi-plugin --each` builds \
+                 them"
+            );
         }
         found
     }
@@ -89,7 +94,13 @@ fn every_message_comes_once_and_in_its_senders_order_over_mpi() {
     for mpi in Mpi::all() {
         let output = mpi.run(3, &["messages"]);
         assert!(output.status.success(), "{}: {}", mpi.launcher, text(&output));
-        assert_eq!(text(&output).matches("has all its messages").count(), 3, "{}: {}", mpi.launcher, text(&output));
+        assert_eq!(
+            text(&output).matches("has all its messages").count(),
+            3,
+            "{}: {}",
+            mpi.launcher,
+            text(&output)
+        );
     }
 }
 
@@ -102,7 +113,8 @@ fn one_program_gathers_broadcasts_meets_and_leaves_under_every_mpi() {
         let lines: Vec<_> = said.lines().collect();
         assert!(lines[0].starts_with(mpi.version), "{said}");
         let places = (0..3).map(|rank| format!("rank {rank} of 3 is {rank} of 3 on node 0 of 1"));
-        let met = (0..3).map(|rank| format!("rank {rank} met 3, heard true, largest 99902, lost [], unwatched []"));
+        let met =
+            (0..3).map(|rank| format!("rank {rank} met 3, heard true, largest 99902, lost [], unwatched []"));
         assert_eq!(lines[1..], places.chain(met).collect::<Vec<_>>(), "{}", mpi.launcher);
     }
 }
@@ -145,7 +157,10 @@ fn a_plug_in_says_its_mpi_without_a_launcher_and_alone_it_is_rank_0_of_1() {
         // In a process of its own: two MPIs cannot be opened in one.
         let output = Command::new(example("launched")).arg("meet").env("NUMABENCH_MPI", &mpi.plugin).output();
         let said = text(&output.expect("the example runs"));
-        assert!(said.contains(mpi.version) && said.contains("rank 0 of 1 is 0 of 1 on node 0 of 1"), "{said}");
+        assert!(
+            said.contains(mpi.version) && said.contains("rank 0 of 1 is 0 of 1 on node 0 of 1"),
+            "{said}"
+        );
     }
 }
 
@@ -157,5 +172,8 @@ fn a_library_that_is_no_plug_in_is_refused_by_name() {
         return;
     };
     let error = Plugin::find(Some(libc.as_ref()), Path::new("/x")).expect_err("no plug-in").to_string();
-    assert!(error.contains(libc) && error.contains("numabench_mpi_v1") && error.contains("build it anew"), "{error}");
+    assert!(
+        error.contains(libc) && error.contains("numabench_mpi_v1") && error.contains("build it anew"),
+        "{error}"
+    );
 }

@@ -1,4 +1,5 @@
-//! As many digits as the interval carries: a figure known to 1 % has three, and none has digits that only the arithmetic made.
+//! As many digits as the interval carries: a figure known to 1 % has three, and none has digits that only the
+//! arithmetic made.
 
 use analysis::figure::Unit;
 use report::kernels::WorkUnit;
@@ -16,7 +17,8 @@ const MANY_TIMES: f64 = 11.0;
 /// A rate below this has too many zeros in GB/s.
 const LEAST_IN_GB: f64 = 1e7;
 
-/// The value with the digits that half the width of its interval leaves, three to four in all: the place of the half width's first digit is the last one shown.
+/// The value with the digits that half the width of its interval leaves, three to four in all: the place of
+/// the half width's first digit is the last one shown.
 pub(crate) fn shown(value: f64, half_width: Option<f64>) -> String {
     if !value.is_finite() {
         return "–".to_owned();
@@ -28,7 +30,8 @@ pub(crate) fn shown(value: f64, half_width: Option<f64>) -> String {
     format!("{value:.decimals$}")
 }
 
-/// The place of the first digit of a value (0 of 1 to 9, -1 of tenths), and how many decimals it is shown with.
+/// The place of the first digit of a value (0 of 1 to 9, -1 of tenths), and how many decimals it is shown
+/// with.
 pub(crate) fn place_and_decimals(value: f64, half_width: Option<f64>) -> (i32, usize) {
     let place = |value: f64| value.abs().log10().floor() as i32;
     let first = if value.is_finite() && value != 0.0 { place(value) } else { 0 };
@@ -96,7 +99,8 @@ pub(crate) fn figure(is_time: bool, value: f64, interval: Option<&Interval>) -> 
     if is_time { time(value, interval) } else { rate(value, interval) }
 }
 
-/// A figure that others are compared with and whose interval is not at hand, with its unit: four digits, because a difference of 0.1 % is none.
+/// A figure that others are compared with and whose interval is not at hand, with its unit: four digits,
+/// because a difference of 0.1 % is none.
 pub(crate) fn compared(unit: Unit, value: f64) -> String {
     let half_width = value.abs() / 1e3;
     let around = Interval { low: value - half_width, high: value + half_width, confidence: 0.95 };
@@ -118,7 +122,8 @@ fn work(unit: WorkUnit, per_s: f64, half_width: f64) -> String {
 /// `48 KiB` of a size that is no power of two, and is known roughly.
 pub(crate) fn size(bytes: f64) -> String {
     let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
-    let found = units.into_iter().map(|(unit, name)| (f64::from(unit), name)).find(|(unit, _)| bytes >= *unit);
+    let found =
+        units.into_iter().map(|(unit, name)| (f64::from(unit), name)).find(|(unit, _)| bytes >= *unit);
     let (unit, name) = found.unwrap_or((1.0, "B"));
     let text = shown(bytes / unit, Some(bytes / unit * 0.05));
     format!("{} {name}", text.strip_suffix(".0").unwrap_or(&text))
@@ -184,7 +189,10 @@ mod tests {
         assert_eq!([shown(0.0, None), shown(f64::NAN, None), shown(1234.0, None)], ["0", "–", "1234"]);
         assert_eq!([size(48.046 * 1024.0), size(3.94e6), size(12.0)], ["48 KiB", "3.8 MiB", "12 B"]);
         assert_eq!(compared(Unit::Ns, 12.784_31e9), "12.78 s");
-        assert_eq!([compared(Unit::BytesPerS, 1484.891e9), compared(Unit::More, 0.5)], ["1485 GB/s", "0.5000"]);
+        assert_eq!(
+            [compared(Unit::BytesPerS, 1484.891e9), compared(Unit::More, 0.5)],
+            ["1485 GB/s", "0.5000"]
+        );
         assert_eq!([change(0.969), change(1.2), change(2431.0)], ["−3.1 %", "+20 %", "×2431"]);
     }
 }

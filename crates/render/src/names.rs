@@ -1,4 +1,5 @@
-//! What a person calls the parts of a document: `H2D, 4 MiB, pinned, all GPUs at once` and not `simultaneous/pinned/h2d/4194304`.
+//! What a person calls the parts of a document: `H2D, 4 MiB, pinned, all GPUs at once` and not
+//! `simultaneous/pinned/h2d/4194304`.
 
 use analysis::words::{direction_in, memory};
 use report::Document;
@@ -43,24 +44,34 @@ pub(crate) fn together(document: &Document, order: Order, ranks: usize) -> Optio
     }
 }
 
-/// A rank, by the GPU that is its own: `GPU 3`, `rank 5 (GPU 2)`, `rank 0 (node 1)`; with its host where there are several.
+/// A rank, by the GPU that is its own: `GPU 3`, `rank 5 (GPU 2)`, `rank 0 (node 1)`; with its host where
+/// there are several.
 pub(crate) fn rank(document: &Document, number: u32) -> String {
-    let Some(rank) = document.ranks.iter().find(|rank| rank.rank == number) else { return format!("rank {number}") };
+    let Some(rank) = document.ranks.iter().find(|rank| rank.rank == number) else {
+        return format!("rank {number}");
+    };
     let host = if document.nodes.len() > 1 { format!("{} ", rank.host) } else { String::new() };
     let shared = document.ranks.iter().filter(|other| other.asked.device == rank.asked.device).count() > 1;
     match document.devices.iter().find(|device| device.id == rank.asked.device) {
         Some(device) if device.kind == DeviceKind::Gpu && !shared => format!("{host}GPU {}", device.index),
-        Some(device) if device.kind == DeviceKind::Gpu => format!("{host}rank {number} (GPU {})", device.index),
+        Some(device) if device.kind == DeviceKind::Gpu => {
+            format!("{host}rank {number} (GPU {})", device.index)
+        }
         _ => format!("{host}rank {number} ({})", name_on_node(&rank.asked.device)),
     }
 }
 
 /// The GPU of a slower twin; with its host where there are several.
 pub(crate) fn slower(document: &Document, slower: &SlowerTwin) -> String {
-    let host = document.ranks.iter().find(|rank| rank.rank == slower.rank).filter(|_| document.nodes.len() > 1);
+    let host =
+        document.ranks.iter().find(|rank| rank.rank == slower.rank).filter(|_| document.nodes.len() > 1);
     let host = host.map_or(String::new(), |rank| format!("{} ", rank.host));
     let device = document.devices.iter().find(|device| device.id == slower.device);
-    format!("{host}{} ({})", device.map_or_else(|| "a GPU".to_owned(), self::device), name_on_node(&slower.device))
+    format!(
+        "{host}{} ({})",
+        device.map_or_else(|| "a GPU".to_owned(), self::device),
+        name_on_node(&slower.device)
+    )
 }
 
 /// The case in which a twin is slowest.

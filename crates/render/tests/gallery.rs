@@ -1,5 +1,6 @@
-//! The gallery in `docs/gallery` stays true: its pictures are those that this build makes of the documents beside them, byte for byte, and so are the rows in these
-//! documents. `GALLERY=write cargo test -p numabench-render --test gallery` makes both anew.
+//! The gallery in `docs/gallery` stays true: its pictures are those that this build makes of the documents
+//! beside them, byte for byte, and so are the rows in these documents. `GALLERY=write cargo test -p
+//! numabench-render --test gallery` makes both anew.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,8 @@ use report::result::BlockSample;
 use report::row::Row;
 use report::{Document, PlaceDocument, SavedDocument};
 
-/// The pictures, each of a document, or of a folder of documents, by the beginning of its title in the report of them.
+/// The pictures, each of a document, or of a folder of documents, by the beginning of its title in the report
+/// of them.
 const PICTURES: [(&str, &str, &str); 23] = [
     ("node", "contend.json", "The node"),
     ("contention", "contend.json", "H2D: GB/s of each"),
@@ -98,14 +100,17 @@ fn result_documents(folder: &Path) -> Result<Vec<(PathBuf, Document)>, Box<dyn E
     Ok(found)
 }
 
-/// The lines of the documentation read the rows of these files as they are (`jq`), so they have what this build writes.
+/// The lines of the documentation read the rows of these files as they are (`jq`), so they have what this
+/// build writes.
 #[test]
-fn the_rows_of_the_gallerys_documents_are_those_that_this_build_makes_of_the_rest() -> Result<(), Box<dyn Error>> {
+fn the_rows_of_the_gallerys_documents_are_those_that_this_build_makes_of_the_rest()
+-> Result<(), Box<dyn Error>> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/gallery");
     let documents = result_documents(&folder)?;
     assert!(documents.len() > 20, "{} documents", documents.len());
     for (path, mut document) in documents {
-        (document.schema_version, document.rows) = (Document::VERSION.number(), report::rows::rows(&document));
+        (document.schema_version, document.rows) =
+            (Document::VERSION.number(), report::rows::rows(&document));
         let kept = std::fs::read(&path)?;
         let is_on_one_line = kept.iter().filter(|byte| **byte == b'\n').count() <= 1;
         let mut made = if is_on_one_line { serde_json::to_vec(&document)? } else { json_value(&document)? };
@@ -130,7 +135,8 @@ fn no_two_rows_of_a_document_have_the_same_experiment_case_and_place() -> Result
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/gallery");
     for (path, document) in result_documents(&folder)? {
         let key = |row: &Row| {
-            let place = (row.host.clone(), row.device.clone(), row.other_device.clone(), row.pu, row.memory_node);
+            let place =
+                (row.host.clone(), row.device.clone(), row.other_device.clone(), row.pu, row.memory_node);
             format!("{} {} {place:?}", row.experiment, row.case)
         };
         let mut keys: Vec<String> = document.rows.iter().map(key).collect();

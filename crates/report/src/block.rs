@@ -1,6 +1,8 @@
-//! Less than the whole of a block, for those who read large documents: what a comparison or an export does not look at is passed over as text.
+//! Less than the whole of a block, for those who read large documents: what a comparison or an export does
+//! not look at is passed over as text.
 //!
-//! A million blocks have twelve million numbers, and turning them into floats to the last bit is most of the time that reading takes.
+//! A million blocks have twelve million numbers, and turning them into floats to the last bit is most of the
+//! time that reading takes.
 
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};

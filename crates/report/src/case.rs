@@ -16,8 +16,8 @@ use crate::settings::{Direction, MemoryKind};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Case")]
 pub struct Case<B = BlockSample> {
-    /// Its name, made of its axes and so equal in every run that has it, e.g. `simultaneous/pinned/h2d/134217728`, and `/` and its `group`
-    /// where it has one.
+    /// Its name, made of its axes and so equal in every run that has it, e.g.
+    /// `simultaneous/pinned/h2d/134217728`, and `/` and its `group` where it has one.
     pub id: String,
     /// Whether the ranks ran at once.
     pub order: Order,
@@ -27,7 +27,8 @@ pub struct Case<B = BlockSample> {
     pub bytes: u64,
     /// The kind of host memory.
     pub memory: MemoryKind,
-    /// Who takes part, where that is not every rank in its own place: its row of the matrix, or the GPUs that were at it at once. Null for all.
+    /// Who takes part, where that is not every rank in its own place: its row of the matrix, or the GPUs that
+    /// were at it at once. Null for all.
     #[serde(default)]
     #[schemars(extend("since" = "1.3"))]
     pub group: Option<String>,
@@ -39,15 +40,16 @@ pub struct Case<B = BlockSample> {
     pub timing: Timing,
     /// How it went over all ranks.
     pub status: CaseStatus,
-    /// Why, in words, where it is a matter of the whole case: the overlap was too small, the time was up before it began.
+    /// Why, in words, where it is a matter of the whole case: the overlap was too small, the time was up
+    /// before it began.
     pub reason: Option<String>,
     /// What each rank gave.
     pub ranks: Vec<RankResult<B>>,
-    /// The part of the case in which all ranks of a node were copying, 0..1, the least of all nodes; null when they did not
-    /// run at once.
+    /// The part of the case in which all ranks of a node were copying, 0..1, the least of all nodes; null
+    /// when they did not run at once.
     pub overlap: Option<f64>,
-    /// The largest distance between the starts of two ranks of a node in one block, ns, the most of all nodes; null when they
-    /// did not run at once.
+    /// The largest distance between the starts of two ranks of a node in one block, ns, the most of all
+    /// nodes; null when they did not run at once.
     pub start_skew_ns: Option<f64>,
     /// The rates of all measured ranks together; null when they did not run at once, or none was measured.
     pub aggregate: Option<Aggregate>,
@@ -135,8 +137,8 @@ pub fn axes(id: &str) -> Option<Axes<'_>> {
 }
 
 impl CaseStatus {
-    /// The status that ranks' outcomes give a case: corrupt data on one rank makes the case corrupt; otherwise measured or
-    /// partial if a rank was measured, else the worst of failed, invalid and skipped.
+    /// The status that ranks' outcomes give a case: corrupt data on one rank makes the case corrupt;
+    /// otherwise measured or partial if a rank was measured, else the worst of failed, invalid and skipped.
     pub fn of_ranks(ranks: &[RankResult]) -> Self {
         let has = |wanted: fn(&Outcome) -> bool| ranks.iter().any(|rank| wanted(&rank.outcome));
         let measured = ranks.iter().filter(|rank| rank.summary().is_some()).count();
@@ -163,9 +165,13 @@ mod tests {
 
     #[test]
     fn an_id_is_made_of_the_axes_as_the_document_names_them() {
-        let id = Case::id_for(Order::Simultaneous, MemoryKind::PinnedDriver, Direction::RoundTrip, 134_217_728);
+        let id =
+            Case::id_for(Order::Simultaneous, MemoryKind::PinnedDriver, Direction::RoundTrip, 134_217_728);
         assert_eq!(id, "simultaneous/pinned-driver/roundtrip/134217728");
-        assert_eq!(Case::id_for(Order::Alone, MemoryKind::Pinned, Direction::Bidirectional, 4), "alone/pinned/bidir/4");
+        assert_eq!(
+            Case::id_for(Order::Alone, MemoryKind::Pinned, Direction::Bidirectional, 4),
+            "alone/pinned/bidir/4"
+        );
     }
 
     #[test]
@@ -174,7 +180,9 @@ mod tests {
         assert_eq!(axes("alone/pinned/h2d/4096"), Some((known.0, known.1, known.2, known.3, None)));
         let grouped = axes("alone/pinned/h2d/4096/node 0/sm");
         assert_eq!(grouped, Some((known.0, known.1, known.2, known.3, Some("node 0/sm"))));
-        for other in ["", "alone/pinned/h2d", "alone/pinned/sideways/4", "never/pinned/h2d/4", "alone/pinned/h2d/4 B"] {
+        for other in
+            ["", "alone/pinned/h2d", "alone/pinned/sideways/4", "never/pinned/h2d/4", "alone/pinned/h2d/4 B"]
+        {
             assert_eq!(axes(other), None, "{other}");
         }
     }
@@ -184,9 +192,11 @@ mod tests {
         let skipped = || Outcome::Skipped { reason: String::new() };
         let invalid = || Outcome::Invalid { reason: String::new() };
         let corrupt = || Outcome::Corrupt { reason: String::new() };
-        let failed = || Outcome::Failed { stage: Stage::Open, call: None, code: None, message: String::new() };
-        let status =
-            |outcomes: Vec<Outcome>| CaseStatus::of_ranks(&outcomes.into_iter().map(result).collect::<Vec<_>>());
+        let failed =
+            || Outcome::Failed { stage: Stage::Open, call: None, code: None, message: String::new() };
+        let status = |outcomes: Vec<Outcome>| {
+            CaseStatus::of_ranks(&outcomes.into_iter().map(result).collect::<Vec<_>>())
+        };
         assert_eq!(status(vec![]), CaseStatus::Skipped);
         assert_eq!(status(vec![skipped(), skipped()]), CaseStatus::Skipped);
         assert_eq!(status(vec![skipped(), invalid()]), CaseStatus::Invalid);
@@ -197,8 +207,13 @@ mod tests {
     }
 
     fn result(outcome: Outcome) -> RankResult {
-        let verification =
-            Verification { checked: false, reason: None, blocks_checked: 0, bytes_checked: 0, mismatch: None };
+        let verification = Verification {
+            checked: false,
+            reason: None,
+            blocks_checked: 0,
+            bytes_checked: 0,
+            mismatch: None,
+        };
         RankResult {
             rank: 0,
             outcome,
@@ -212,7 +227,8 @@ mod tests {
     }
 
     fn measured() -> Outcome {
-        let block = stats::sample::Block { elapsed_ns: 1.0, bytes: 1, round_ns: vec![1.0], ..Default::default() };
+        let block =
+            stats::sample::Block { elapsed_ns: 1.0, bytes: 1, round_ns: vec![1.0], ..Default::default() };
         stats::summary::summarize(&[block]).map_or(Outcome::Newer, |summary| Outcome::Measured {
             summary: Box::new(summary),
             percent_of_bound: None,

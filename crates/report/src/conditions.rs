@@ -1,7 +1,7 @@
 //! What a GPU was under while it was measured: held down clocks, other processes, a link of fewer lanes.
 //!
-//! A figure measured on a GPU that was throttled or shared is right, and is not what the GPU can do. Flags mark the results; `analysis::throttling` names the GPU and the
-//! cause in a sentence.
+//! A figure measured on a GPU that was throttled or shared is right, and is not what the GPU can do. Flags
+//! mark the results; `analysis::throttling` names the GPU and the cause in a sentence.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,8 @@ pub struct Conditions {
     pub memory_clock_mhz: Option<ClockRange>,
     /// Packets that went over PCIe once more; null where that is not counted.
     pub replays: Option<u32>,
-    /// The most processes at once that computed on it beside this launch's; null where the driver does not say.
+    /// The most processes at once that computed on it beside this launch's; null where the driver does not
+    /// say.
     pub other_processes: Option<u32>,
     /// The least that its link was at any reading after a pass; null where the kernel shows none.
     pub lowest_link: Option<LowestLink>,
@@ -60,7 +61,8 @@ pub struct LowestLink {
 }
 
 impl Conditions {
-    /// What held the clocks down longest, and for what part of the time; `None` where that is too little for a word.
+    /// What held the clocks down longest, and for what part of the time; `None` where that is too little for
+    /// a word.
     pub fn throttled(&self) -> Option<(Limit, f64)> {
         let longest = self.held_back.iter().max_by_key(|held| held.ns)?;
         let share = longest.ns as f64 / self.elapsed_ns.max(1) as f64;

@@ -1,4 +1,5 @@
-//! Several ranks at once: their rates together, over all and node by node, and what each lost against running alone.
+//! Several ranks at once: their rates together, over all and node by node, and what each lost against running
+//! alone.
 
 use std::collections::BTreeMap;
 
@@ -51,8 +52,8 @@ impl Aggregate {
     }
 }
 
-/// The rates of one node's ranks that ran at once. Each node has its own clock, so that its window, and with it the
-/// overlap, is of its own ranks only.
+/// The rates of one node's ranks that ran at once. Each node has its own clock, so that its window, and with
+/// it the overlap, is of its own ranks only.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NodeAggregate {
     /// The node's `index`.
@@ -63,7 +64,8 @@ pub struct NodeAggregate {
     pub reason: Option<String>,
     /// The part of the case in which all its ranks were copying, 0..1; null when that is not known.
     pub overlap: Option<f64>,
-    /// The largest distance between the starts of two of its ranks in one block, ns; null when that is not known.
+    /// The largest distance between the starts of two of its ranks in one block, ns; null when that is not
+    /// known.
     pub start_skew_ns: Option<f64>,
 }
 
@@ -79,8 +81,9 @@ pub struct Together {
 }
 
 impl NodeAggregate {
-    /// The aggregate of every node that has ranks, in order; `together` says of each node (by its index) how far they ran at
-    /// once. A node of which a rank is missing has none: the others had less company than was asked.
+    /// The aggregate of every node that has ranks, in order; `together` says of each node (by its index) how
+    /// far they ran at once. A node of which a rank is missing has none: the others had less company than was
+    /// asked.
     pub fn of_nodes(ranks: &[Rank], results: &[RankResult], together: impl Fn(u32) -> Together) -> Vec<Self> {
         let of_node = |(node, rates): (u32, Vec<(u32, f64)>)| {
             let Together { overlap, start_skew_ns, invalid } = together(node);
@@ -88,7 +91,8 @@ impl NodeAggregate {
             let few = || format!("{measured} of its {all} ranks were measured");
             let reason = invalid.or_else(|| (measured < all).then(few));
             let aggregate = if reason.is_none() { Aggregate::of_rates(&rates) } else { None };
-            let reason = reason.or_else(|| aggregate.is_none().then(|| "a rate is not a positive number".to_owned()));
+            let reason =
+                reason.or_else(|| aggregate.is_none().then(|| "a rate is not a positive number".to_owned()));
             Self { node, aggregate, reason, overlap, start_skew_ns }
         };
         rates_by_node(ranks, results).into_iter().map(of_node).collect()
@@ -97,8 +101,10 @@ impl NodeAggregate {
 
 /// The rates (rank, bytes/s) of each node's measured ranks; a node without any has an empty list.
 pub fn rates_by_node(ranks: &[Rank], results: &[RankResult]) -> BTreeMap<u32, Vec<(u32, f64)>> {
-    let rates: BTreeMap<u32, f64> =
-        results.iter().filter_map(|result| Some((result.rank, result.summary()?.median_bytes_per_s))).collect();
+    let rates: BTreeMap<u32, f64> = results
+        .iter()
+        .filter_map(|result| Some((result.rank, result.summary()?.median_bytes_per_s)))
+        .collect();
     let mut by_node: BTreeMap<u32, Vec<(u32, f64)>> = BTreeMap::new();
     for rank in ranks {
         by_node.entry(rank.node).or_default().extend(rates.get(&rank.rank).map(|rate| (rank.rank, *rate)));
@@ -125,7 +131,8 @@ pub struct Penalty {
     pub alone_bytes_per_s: f64,
     /// Its rate with the others, the median over blocks.
     pub simultaneous_bytes_per_s: f64,
-    /// Simultaneous against alone, over the blocks' rates: a ratio of 0.9 is a loss of 10 %. Null with too few blocks.
+    /// Simultaneous against alone, over the blocks' rates: a ratio of 0.9 is a loss of 10 %. Null with too
+    /// few blocks.
     pub comparison: Option<TwoSampleComparison>,
 }
 

@@ -10,8 +10,8 @@ use crate::conditions::Conditions;
 /// A device that took part.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Device {
-    /// Its identity, which ranks point to: a PCI address (`0000:c1:00.0`), or `node N` for a NUMA node's memory; with its
-    /// host before it where the run was on several nodes (`nid005123/0000:c1:00.0`).
+    /// Its identity, which ranks point to: a PCI address (`0000:c1:00.0`), or `node N` for a NUMA node's
+    /// memory; with its host before it where the run was on several nodes (`nid005123/0000:c1:00.0`).
     pub id: String,
     /// Its node's `index`.
     #[serde(default)]
@@ -37,16 +37,18 @@ pub struct Device {
     pub numa_node: Known<u32>,
     /// How it is attached to the host.
     pub link: Known<Link>,
-    /// How it shares memory with its CPU, where copies do not go over PCIe; null for a GPU behind PCIe and for a node's memory.
+    /// How it shares memory with its CPU, where copies do not go over PCIe; null for a GPU behind PCIe and
+    /// for a node's memory.
     #[serde(default)]
     #[schemars(extend("since" = "1.4"))]
     pub coherence: Option<Coherence>,
-    /// What copies between host memory and it go over, where that is no PCIe link: `link` then bounds none of them; null for a GPU behind PCIe, and where nothing
-    /// speaks against that.
+    /// What copies between host memory and it go over, where that is no PCIe link: `link` then bounds none of
+    /// them; null for a GPU behind PCIe, and where nothing speaks against that.
     #[serde(default)]
     #[schemars(extend("since" = "1.5"))]
     pub host_link: Option<Known<String>>,
-    /// The NUMA node that its own memory is, where its CPU shares it; null for a GPU behind PCIe and for a node's memory.
+    /// The NUMA node that its own memory is, where its CPU shares it; null for a GPU behind PCIe and for a
+    /// node's memory.
     #[serde(default)]
     #[schemars(extend("since" = "1.4"))]
     pub memory_node: Option<Known<u32>>,
@@ -56,7 +58,8 @@ pub struct Device {
     pub conditions: Option<Known<Conditions>>,
     /// The most that one direction of the link can carry, bytes/s, before packet overhead.
     pub bound_bytes_per_s: Known<f64>,
-    /// What holds queued copies back for device timing; null with a reason where only host timing is possible.
+    /// What holds queued copies back for device timing; null with a reason where only host timing is
+    /// possible.
     pub latch: Known<Latch>,
 }
 
@@ -71,9 +74,11 @@ impl Device {
         let others = conditions.and_then(|conditions| conditions.other_processes).unwrap_or(0);
         match (self.link_state(), throttled) {
             (Err(fault), _) => Err(fault),
-            (_, Some((limit, share))) => {
-                Err(format!("it was throttled for {:.0} % of the time, by {}", share * 100.0, limit.description()))
-            }
+            (_, Some((limit, share))) => Err(format!(
+                "it was throttled for {:.0} % of the time, by {}",
+                share * 100.0,
+                limit.description()
+            )),
             (_, None) if others > 0 => Err("another process computed on it meanwhile".to_owned()),
             (Ok(state), None) => Ok(state),
         }
@@ -106,14 +111,15 @@ impl Device {
     }
 }
 
-/// `its link has 8 of 16 lanes`: what of a link is less than it could be. The generation counts only where it was read under load,
-/// because the links of idle GPUs train down; lanes stay.
+/// `its link has 8 of 16 lanes`: what of a link is less than it could be. The generation counts only where it
+/// was read under load, because the links of idle GPUs train down; lanes stay.
 fn link_fault(link: &Link) -> Option<String> {
     let less = |now: Option<u8>, most: Option<u8>| now.zip(most).filter(|(now, most)| now < most);
     if let Some((now, most)) = less(link.width, link.max_width) {
         return Some(format!("its link has {now} of {most} lanes"));
     }
-    let (now, most) = less(link.generation, link.max_generation).filter(|_| link.read_when == ReadWhen::UnderLoad)?;
+    let (now, most) =
+        less(link.generation, link.max_generation).filter(|_| link.read_when == ReadWhen::UnderLoad)?;
     Some(format!("its link runs at PCIe {now} and could at PCIe {most}"))
 }
 
@@ -190,9 +196,9 @@ pub enum Latch {
     Newer,
 }
 
-/// A device's `id` from its name on its node (a PCI address, or `node N`), the number of that node, and the hosts of all
-/// nodes: the name alone where there is one node, else `HOST/NAME`. Nodes that go by the same host name are told apart
-/// by their numbers, `HOST#NODE/NAME`.
+/// A device's `id` from its name on its node (a PCI address, or `node N`), the number of that node, and the
+/// hosts of all nodes: the name alone where there is one node, else `HOST/NAME`. Nodes that go by the same
+/// host name are told apart by their numbers, `HOST#NODE/NAME`.
 pub fn id(hosts: &[impl AsRef<str>], node: usize, name: impl std::fmt::Display) -> String {
     let Some(host) = hosts.get(node).map(AsRef::as_ref).filter(|_| hosts.len() > 1) else {
         return name.to_string();

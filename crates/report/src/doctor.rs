@@ -1,7 +1,9 @@
-//! The document of `numabench doctor`: one check a setting of a node, each with what was seen, why it matters and how to change it.
+//! The document of `numabench doctor`: one check a setting of a node, each with what was seen, why it matters
+//! and how to change it.
 //!
-//! A document of its own beside the result document, because nothing in it is measured. A check's name is the same in every version, so that the nodes of a
-//! fleet and the days of a node can be compared. The rules of the result document hold here too.
+//! A document of its own beside the result document, because nothing in it is measured. A check's name is the
+//! same in every version, so that the nodes of a fleet and the days of a node can be compared. The rules of
+//! the result document hold here too.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -43,7 +45,8 @@ pub struct Check {
     pub part: Part,
     /// How it is.
     pub state: State,
-    /// Whether it decides the exit code: what was seen costs placement or bandwidth, or what is unknown could. Always false where it is `ok`.
+    /// Whether it decides the exit code: what was seen costs placement or bandwidth, or what is unknown
+    /// could. Always false where it is `ok`.
     pub costs: bool,
     /// What was seen, or why nothing could be.
     pub seen: String,

@@ -2,14 +2,16 @@
 //!
 //! Rules that hold over all of it:
 //! * units are in the field names; rates are bytes per second, fractions are 0..1 (0.01 is one per cent);
-//! * each meaning has one place: ranks point to devices by `id`, rank results point to ranks by number, nothing is copied but into
-//!   `rows`, which are made of the rest;
+//! * each meaning has one place: ranks point to devices by `id`, rank results point to ranks by number,
+//!   nothing is copied but into `rows`, which are made of the rest;
 //! * what could not be known is null with a reason beside it ([`Known`](crate::Known)), never a magic number;
-//! * a minor version may add fields and values of enumerations. A reader must ignore fields it does not know; this
-//!   crate's own enumerations read a value they do not know as `Newer`. Anything else is a new major version. A field
-//!   that came with a minor version says so in the schema (`since`) and is not required there.
+//! * a minor version may add fields and values of enumerations. A reader must ignore fields it does not know;
+//!   this crate's own enumerations read a value they do not know as `Newer`. Anything else is a new major
+//!   version. A field that came with a minor version says so in the schema (`since`) and is not required
+//!   there.
 //!
-//! Left out on purpose: results derived from others by one division (percent penalties, speed-ups), which a reader can make.
+//! Left out on purpose: results derived from others by one division (percent penalties, speed-ups), which a
+//! reader can make.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -146,8 +148,8 @@ pub struct Tool {
 pub enum Status {
     /// Under way, or killed so hard that nothing could be written any more.
     Running,
-    /// Every case planned was measured. The exit code is 0, 5 where a finding was asked to fail the run (`--fail-on`), or 6 where the figures do not
-    /// decide what was asked (`topo --measure`).
+    /// Every case planned was measured. The exit code is 0, 5 where a finding was asked to fail the run
+    /// (`--fail-on`), or 6 where the figures do not decide what was asked (`topo --measure`).
     Complete,
     /// Some cases were measured and some were skipped, failed or are invalid.
     Partial,
@@ -174,11 +176,11 @@ pub struct Platform {
     pub reason: Option<String>,
     /// The version of the driver's API, e.g. `13.0` for CUDA; null where there is no such thing.
     pub api_version: Option<String>,
-    /// The version of the kernel driver, e.g. `580.95.05`; null where there is no such thing or it is not told (then the
-    /// environment's probes say why).
+    /// The version of the kernel driver, e.g. `580.95.05`; null where there is no such thing or it is not
+    /// told (then the environment's probes say why).
     pub driver_version: Option<String>,
-    /// How many devices rank 0's process could have used: those its visibility variables (`CUDA_VISIBLE_DEVICES`) and control
-    /// group leave. `devices` lists those that took part.
+    /// How many devices rank 0's process could have used: those its visibility variables
+    /// (`CUDA_VISIBLE_DEVICES`) and control group leave. `devices` lists those that took part.
     pub visible_devices: u32,
     /// Set when the devices are not real: what the driver itself says of the simulation.
     pub simulated: Option<String>,

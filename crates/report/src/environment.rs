@@ -1,6 +1,7 @@
 //! The machine and its state while the run was under way, each fact with its source.
 //!
-//! The topology is a summary: what a reader needs to judge a placement. `numabench topo --json` has the whole of it.
+//! The topology is a summary: what a reader needs to judge a placement. `numabench topo --json` has the whole
+//! of it.
 
 use std::collections::BTreeMap;
 

@@ -1,9 +1,10 @@
 //! Refuses floats that JSON has no number for, and says where they are.
 //!
-//! serde_json writes NaN and infinities as `null` without a word, and in a document null means "not known, see the
-//! reason". So a value is walked before it is written: this is a serde serializer that writes nothing, only keeps the path
-//! it is on. It is written out in full because serde has no visitor for values that are being serialized. A large document
-//! has some thirty million floats, so the path is kept as names and numbers and becomes text only when it is told.
+//! serde_json writes NaN and infinities as `null` without a word, and in a document null means "not known,
+//! see the reason". So a value is walked before it is written: this is a serde serializer that writes
+//! nothing, only keeps the path it is on. It is written out in full because serde has no visitor for values
+//! that are being serialized. A large document has some thirty million floats, so the path is kept as names
+//! and numbers and becomes text only when it is told.
 
 use std::fmt::Display;
 
@@ -12,7 +13,8 @@ use serde::ser::{self, Serialize};
 /// A float in a value is not finite.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{path} is {value}, which JSON cannot write: a measured value is a finite number, and a missing one is null with a reason"
+    "{path} is {value}, which JSON cannot write: a measured value is a finite number, and a missing one is \
+     null with a reason"
 )]
 pub struct NonFinite {
     /// Where, as a path: `cases[0].ranks[1].outcome.summary.std_ns`.
@@ -46,7 +48,8 @@ enum Step {
 #[derive(Debug)]
 enum Stop {
     Found(NonFinite),
-    /// A value's own serialize refused. The writer that comes after meets the same refusal, and has the words for it.
+    /// A value's own serialize refused. The writer that comes after meets the same refusal, and has the words
+    /// for it.
     Refused,
 }
 
@@ -77,7 +80,10 @@ impl Walk {
             Step::Item(index) => format!("[{index}]"),
         };
         let path: String = self.path.iter().map(step).collect();
-        Err(Stop::Found(NonFinite { path: path.trim_start_matches('.').to_owned(), value: value.to_string() }))
+        Err(Stop::Found(NonFinite {
+            path: path.trim_start_matches('.').to_owned(),
+            value: value.to_string(),
+        }))
     }
 
     fn step<T: Serialize + ?Sized>(&mut self, step: Step, value: &T) -> Result<(), Stop> {
@@ -178,7 +184,13 @@ impl<'a> ser::Serializer for &'a mut Walk {
         Ok(Items { walk: self, index: 0 })
     }
 
-    fn serialize_tuple_variant(self, _: &'static str, _: u32, _: &'static str, _: usize) -> Result<Items<'a>, Stop> {
+    fn serialize_tuple_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Items<'a>, Stop> {
         Ok(Items { walk: self, index: 0 })
     }
 
@@ -190,7 +202,13 @@ impl<'a> ser::Serializer for &'a mut Walk {
         Ok(Items { walk: self, index: 0 })
     }
 
-    fn serialize_struct_variant(self, _: &'static str, _: u32, _: &'static str, _: usize) -> Result<Items<'a>, Stop> {
+    fn serialize_struct_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Items<'a>, Stop> {
         Ok(Items { walk: self, index: 0 })
     }
 }

@@ -1,7 +1,8 @@
 //! The two fields that every document has in every version: which schema, and which version of it.
 //!
-//! Ours come first in what is written here, so a document of half a gigabyte is known by its first line: reading ends where both are found. In
-//! documents that others wrote they may stand anywhere; then everything before them is passed over without being kept.
+//! Ours come first in what is written here, so a document of half a gigabyte is known by its first line:
+//! reading ends where both are found. In documents that others wrote they may stand anywhere; then everything
+//! before them is passed over without being kept.
 
 use std::fmt;
 
@@ -17,7 +18,8 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// The header of a JSON text; of one that is no object it is empty. What comes after the header is not looked at.
+    /// The header of a JSON text; of one that is no object it is empty. What comes after the header is not
+    /// looked at.
     ///
     /// # Errors
     /// It is not JSON as far as it was read.
@@ -69,13 +71,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_header_is_found_wherever_it_stands_and_what_follows_is_not_read() -> Result<(), serde_json::Error> {
+    fn the_header_is_found_wherever_it_stands_and_what_follows_is_not_read() -> Result<(), serde_json::Error>
+    {
         for text in [
             r#"{"schema": "a.b", "schema_version": "1.2", "cases": ["#,
             r#"{"cases": [1, {"schema": "inner"}], "schema_version": "1.2", "schema": "a.b"}"#,
         ] {
             let header = Header::of(text.as_bytes())?;
-            assert_eq!((header.schema, header.schema_version), (Some("a.b".into()), Some("1.2".into())), "{text}");
+            assert_eq!(
+                (header.schema, header.schema_version),
+                (Some("a.b".into()), Some("1.2".into())),
+                "{text}"
+            );
         }
         assert_eq!(schema_of(br#"{"schema": "a.b"}"#), Some("a.b".to_owned()));
         Ok(())

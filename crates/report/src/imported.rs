@@ -1,8 +1,9 @@
 //! The document of `numabench import`: figures that another program measured, read from its own output.
 //!
-//! A document of its own beside the result document, because it cannot say what that one says: nobody saw on which PU the program ran, where its
-//! memory lay, whether bytes arrived, or how its figure came about. It has one figure a case and no blocks. So it is compared with documents of
-//! the same program only, and every rendering says that nothing in it is verified. The rules of the result document hold here too.
+//! A document of its own beside the result document, because it cannot say what that one says: nobody saw on
+//! which PU the program ran, where its memory lay, whether bytes arrived, or how its figure came about. It
+//! has one figure a case and no blocks. So it is compared with documents of the same program only, and every
+//! rendering says that nothing in it is verified. The rules of the result document hold here too.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,7 +11,8 @@ use serde::{Deserialize, Serialize};
 use crate::document::{Status, Tool};
 
 /// What every such document says of itself.
-pub const NOT_VERIFIED: &str = "Not verified by numabench: placement was not seen, bytes were not compared, and there is one figure a case without its repetitions.";
+pub const NOT_VERIFIED: &str = "Not verified by numabench: placement was not seen, bytes were not compared, \
+    and there is one figure a case without its repetitions.";
 
 /// One run of another program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -32,7 +34,8 @@ pub struct ImportedDocument {
     /// When the run was, RFC 3339 in UTC, as far as that is known.
     #[schemars(extend("format" = "date-time"))]
     pub started_at: String,
-    /// Who says so: the command line, or the time at which the first file was last changed. These programs do not write it.
+    /// Who says so: the command line, or the time at which the first file was last changed. These programs do
+    /// not write it.
     pub started_at_source: String,
     /// The host; null where neither the output nor the command line says.
     pub host: Option<String>,

@@ -1,6 +1,7 @@
 //! JSON: the document itself, and any other value (a topology, a plan) in the same manner.
 //!
-//! A document is written as it is walked, never held as text: a thousand ranks' blocks are half a gigabyte of it.
+//! A document is written as it is walked, never held as text: a thousand ranks' blocks are half a gigabyte of
+//! it.
 
 use std::io::{self, BufWriter, Write};
 
@@ -36,8 +37,8 @@ impl From<serde_json::Error> for JsonError {
 /// Large writes, few calls: what is written goes to a file on a cluster's file system.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// Writes a document as indented JSON with a newline at its end; what lies deep (a block, a summary) has a line each. Nothing
-/// is written of a document with a float that is not finite.
+/// Writes a document as indented JSON with a newline at its end; what lies deep (a block, a summary) has a
+/// line each. Nothing is written of a document with a float that is not finite.
 ///
 /// # Errors
 /// [`JsonError`]: a float is not finite, a value was read from a newer document (`Newer`) and its text is lost, or the

@@ -1,6 +1,8 @@
-//! What a document holds of kernels that compute: what one run of each is, its figures in each place, and what a far place costs. They are worked out in `analysis`.
+//! What a document holds of kernels that compute: what one run of each is, its figures in each place, and
+//! what a far place costs. They are worked out in `analysis`.
 //!
-//! The times are the cases' (direction `kernel`); here they stand beside the amount of work, the share of transfers, and what that share predicts.
+//! The times are the cases' (direction `kernel`); here they stand beside the amount of work, the share of
+//! transfers, and what that share predicts.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -74,16 +76,19 @@ pub struct KernelPlace {
     pub column: String,
     /// Its ranks.
     pub ranks: IdSet,
-    /// The time of a round with its transfers, ns; where CPUs compute, that in which all threads together do one run each.
+    /// The time of a round with its transfers, ns; where CPUs compute, that in which all threads together do
+    /// one run each.
     pub median_ns: f64,
     /// The 95 % interval of that median; null with fewer than 6 blocks.
     pub interval_ns: Option<Interval>,
-    /// The time of such a round by the host's clock, started with nothing queued and waited for, the median, ns; null where that clock times the blocks, and `median_ns` is it.
+    /// The time of such a round by the host's clock, started with nothing queued and waited for, the median,
+    /// ns; null where that clock times the blocks, and `median_ns` is it.
     #[serde(default)]
     pub host_ns: Option<f64>,
     /// Work a second with transfers, all iterations and all threads.
     pub per_s: f64,
-    /// The time of a run on data that stays on the device, ns; null where CPUs compute, or where it was not measured.
+    /// The time of a run on data that stays on the device, ns; null where CPUs compute, or where it was not
+    /// measured.
     pub resident_ns: Option<f64>,
     /// The time of such a run by the host's clock, as `host_ns`.
     #[serde(default)]
@@ -105,12 +110,15 @@ pub struct KernelLoss {
     pub far: String,
     /// What both are of: the GPU, or the row of cores.
     pub of: String,
-    /// The time from the far place over that from the near one, and how sure that is; null with too few blocks.
+    /// The time from the far place over that from the near one, and how sure that is; null with too few
+    /// blocks.
     pub comparison: Option<TwoSampleComparison>,
     /// The time from the far place over that from the near one, less 1.
     pub loss: f64,
-    /// The same as the bandwidths measured in this run predict it; null where CPUs compute, or where they were not measured.
+    /// The same as the bandwidths measured in this run predict it; null where CPUs compute, or where they
+    /// were not measured.
     pub predicted_loss: Option<f64>,
-    /// From so many iterations on data that stays on the device the loss is below 1 %; null where there is no loss for certain.
+    /// From so many iterations on data that stays on the device the loss is below 1 %; null where there is no
+    /// loss for certain.
     pub below_one_percent_from_iterations: Option<u64>,
 }

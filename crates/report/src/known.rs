@@ -1,6 +1,7 @@
 //! A value that may not be knowable: the value, or null and why, and in both cases who was asked.
 //!
-//! One shape for all of them, so that no reader has to guess whether a null is "none", "not asked" or "not allowed".
+//! One shape for all of them, so that no reader has to guess whether a null is "none", "not asked" or "not
+//! allowed".
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,8 @@
-//! What a document holds of Jacobi's iteration over the ranks of a launch: the plane, and of each way of halos its figures. They are worked out in `analysis`.
+//! What a document holds of Jacobi's iteration over the ranks of a launch: the plane, and of each way of
+//! halos its figures. They are worked out in `analysis`.
 //!
-//! The times are the cases' (direction `kernel`, `group` the way): here they are those of all ranks together, of which the slowest counts.
+//! The times are the cases' (direction `kernel`, `group` the way): here they are those of all ranks together,
+//! of which the slowest counts.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,13 +25,15 @@ pub struct Laplace {
 /// A way.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LaplaceWay {
-    /// What it is called, which is its cases' `group`: `cpu`, `gpu` (a rank alone), `staged`, `gpu-aware`, each also with `, overlapped`.
+    /// What it is called, which is its cases' `group`: `cpu`, `gpu` (a rank alone), `staged`, `gpu-aware`,
+    /// each also with `, overlapped`.
     pub name: String,
     /// The way.
     pub way: String,
     /// Whether halos go while the inner rows are computed.
     pub overlap: bool,
-    /// The largest change of a cell in the last of the first iterations, over all ranks; null where it did not get that far.
+    /// The largest change of a cell in the last of the first iterations, over all ranks; null where it did
+    /// not get that far.
     pub residual: Option<f64>,
     /// After how many iterations that is.
     pub residual_after_iterations: Option<u64>,
@@ -43,7 +47,8 @@ pub struct LaplaceWay {
     pub cells_per_s: Option<f64>,
     /// Bytes a second that all ranks together read and write: each cell once.
     pub bytes_per_s: Option<f64>,
-    /// The part of an iteration's time that goes to halos, 0..1: with overlap, what is left of it beside computing; null where it was not measured, or a rank is alone.
+    /// The part of an iteration's time that goes to halos, 0..1: with overlap, what is left of it beside
+    /// computing; null where it was not measured, or a rank is alone.
     pub halo_share: Option<f64>,
     /// How its time compares with that of other ways.
     pub speed_ups: Vec<LaplaceSpeedUp>,

@@ -1,16 +1,21 @@
-//! What a run gave, as a document: the types, their schemas, reading and writing. The only crate that knows serde_json.
+//! What a run gave, as a document: the types, their schemas, reading and writing. The only crate that knows
+//! serde_json.
 //!
-//! * `document` and the modules it names (`settings`, `launch`, `environment`, `node`, `device`, `rank`, `case`, `result`,
-//!   `contention`, `outlier_node`) are the result schema v1; `rows` makes its figures' flat table (`row` in documents, `quantity` what a row counts, `round_count` found so, `other_end` the GPU at the other end of a copy); `known` is a value or the reason there is none;
+//! * `document` and the modules it names (`settings`, `launch`, `environment`, `node`, `device`, `rank`,
+//!   `case`, `result`, `contention`, `outlier_node`) are the result schema v1; `rows` makes its figures' flat
+//!   table (`row` in documents, `quantity` what a row counts, `round_count` found so, `other_end` the GPU at
+//!   the other end of a copy); `known` is a value or the reason there is none;
 //! * `block` less than the whole of a block, for readers of large documents;
 //! * `place` is the placement document v1, which `numabench place` writes and reads back;
-//! * `matrix` which rank stands in which row and column; `measured_groups`, `loaded_latency`, `sweep_fit` and `slower_twin` what documents hold of findings (`analysis` finds them);
+//! * `matrix` which rank stands in which row and column; `measured_groups`, `loaded_latency`, `sweep_fit` and
+//!   `slower_twin` what documents hold of findings (`analysis` finds them);
 //! * `trial` the trial document v1, which `numabench trial` writes and takes up again;
 //! * `mpi` the document v1 of `numabench mpi`;
 //! * `imported` the document v1 of `numabench import`: another program's figures;
 //! * `doctor` the document v1 of `numabench doctor`: a node's settings;
 //! * `conditions` what a GPU was under while it was measured;
-//! * `schema` their JSON Schemas, committed and compared; `versioned` the name and version of one, and both before another crate's content;
+//! * `schema` their JSON Schemas, committed and compared; `versioned` the name and version of one, and both
+//!   before another crate's content;
 //! * `read` a document from bytes, refusing what is not one; `json` a document to bytes;
 //! * `sink` a file that always holds a whole document.
 //!

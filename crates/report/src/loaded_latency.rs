@@ -1,5 +1,5 @@
-//! What a document holds of latency against the traffic beside it: the curve of each place, where it climbs and where it is twice the idle latency. They are
-//! worked out in `latency_curves`.
+//! What a document holds of latency against the traffic beside it: the curve of each place, where it climbs
+//! and where it is twice the idle latency. They are worked out in `latency_curves`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,8 +25,8 @@ pub struct LoadedLatency {
     pub points: Vec<LoadedPoint>,
     /// Whether the latency comes to twice the idle one.
     pub twice_idle: TwiceIdle,
-    /// The traffic from which the latency climbs, bytes/s: its point lies farthest below the straight line from idle to all traffic. Null where there is
-    /// no such point for certain.
+    /// The traffic from which the latency climbs, bytes/s: its point lies farthest below the straight line
+    /// from idle to all traffic. Null where there is no such point for certain.
     pub knee_bytes_per_s: Option<f64>,
 }
 

@@ -1,7 +1,9 @@
-//! What a document holds of figures that stand in rows and columns: where host memory and the threads that use it are (rows) against GPUs or memory
-//! nodes (columns). Which rank stands where, which rows could not be measured and why, and where each column is by what the platform declares.
+//! What a document holds of figures that stand in rows and columns: where host memory and the threads that
+//! use it are (rows) against GPUs or memory nodes (columns). Which rank stands where, which rows could not be
+//! measured and why, and where each column is by what the platform declares.
 //!
-//! The figures themselves are the cases': each cell is a rank, or the ranks of several threads. `analysis::matrix_analysis` finds them there.
+//! The figures themselves are the cases': each cell is a rank, or the ranks of several threads.
+//! `analysis::matrix_analysis` finds them there.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,7 +12,8 @@ use stats::IdSet;
 use crate::Known;
 use crate::settings::{CopyEngine, Settings};
 
-/// The `group`, or the end of it behind a `/`, of copies by a kernel in a run that has copies by the copy engines too.
+/// The `group`, or the end of it behind a `/`, of copies by a kernel in a run that has copies by the copy
+/// engines too.
 pub const BY_KERNEL: &str = "sm";
 
 /// How figures stand in rows and columns.
@@ -48,7 +51,8 @@ pub enum Compares {
     Columns,
     /// Each row's ranks with the same in the first row that has them: what more at once costs.
     Load,
-    /// All cells with each other: GPUs against GPUs. A GPU with itself is apart: what it copies within its own memory.
+    /// All cells with each other: GPUs against GPUs. A GPU with itself is apart: what it copies within its
+    /// own memory.
     Pairs,
     /// Cores with each other: each row's core asks, each column's answers.
     Cores,
@@ -59,7 +63,8 @@ pub enum Compares {
     LeaveOneOut,
     /// The GPUs of each row at once.
     Together,
-    /// Each row's loads (the first column) beside each row's traffic (the second); the first row is idle, the last all traffic that is made.
+    /// Each row's loads (the first column) beside each row's traffic (the second); the first row is idle, the
+    /// last all traffic that is made.
     Loaded,
     /// A value that a newer numabench wrote.
     #[serde(other, skip_serializing)]
@@ -100,7 +105,8 @@ pub struct MatrixColumn {
 }
 
 impl Matrix {
-    /// Whether a cell is of one GPU with itself, among pairs of GPUs: their rows and columns are the same GPUs in the same order.
+    /// Whether a cell is of one GPU with itself, among pairs of GPUs: their rows and columns are the same
+    /// GPUs in the same order.
     pub fn is_own(&self, row: usize, column: usize) -> bool {
         self.compares == Compares::Pairs && row == column
     }

@@ -1,4 +1,5 @@
-//! What a document holds of groups that were measured: how they were asked for, what it came to, and how sure that is. They are worked out in `groups`.
+//! What a document holds of groups that were measured: how they were asked for, what it came to, and how sure
+//! that is. They are worked out in `groups`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,7 +17,8 @@ pub struct MeasuredGroups {
     pub groups: Vec<IdSet>,
     /// Those of no group.
     pub rest: IdSet,
-    /// The closest two that are not of one group over the most distant two that are, as a ratio of times or of rates; null without groups.
+    /// The closest two that are not of one group over the most distant two that are, as a ratio of times or
+    /// of rates; null without groups.
     pub margin: Option<f64>,
     /// The p-value of the least sure member, adjusted for all members and questions; null without groups.
     pub p_value: Option<f64>,

@@ -1,7 +1,8 @@
-//! The document of `numabench mpi`: messages between two ranks by each path, and what MPI does with device memory.
+//! The document of `numabench mpi`: messages between two ranks by each path, and what MPI does with device
+//! memory.
 //!
-//! A document of its own beside the result document: its unit is a pair of ranks, and it says of a library what works in it. The rules of the result document hold
-//! here too.
+//! A document of its own beside the result document: its unit is a pair of ranks, and it says of a library
+//! what works in it. The rules of the result document hold here too.
 
 use std::collections::BTreeMap;
 
@@ -64,7 +65,8 @@ pub struct MpiLibrary {
     pub launcher: String,
     /// What it says of its support of GPUs, a line each. No proof.
     pub says: Vec<String>,
-    /// The thread level that it gave: `single`, `funneled`, `serialized` or `multiple`; null where it was not started.
+    /// The thread level that it gave: `single`, `funneled`, `serialized` or `multiple`; null where it was not
+    /// started.
     pub thread_level: Option<String>,
     /// Variables that decide how it sends, as they were set.
     pub variables: BTreeMap<String, String>,
@@ -115,7 +117,8 @@ pub struct MpiRank {
 /// A network adapter of a rank's host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MpiAdapter {
-    /// What the kernel calls it: its RDMA device (`mlx5_0`), Slingshot's (`cxi0`), else its interface (`eth0`).
+    /// What the kernel calls it: its RDMA device (`mlx5_0`), Slingshot's (`cxi0`), else its interface
+    /// (`eth0`).
     pub name: String,
     /// Its interfaces.
     pub interfaces: Vec<String>,
@@ -180,13 +183,15 @@ pub struct MpiCarried {
     pub rank: u32,
     /// The adapter's name.
     pub adapter: String,
-    /// Bytes that it sent for each byte that the rank sent; null where the rank sent none, or its counters cannot be read.
+    /// Bytes that it sent for each byte that the rank sent; null where the rank sent none, or its counters
+    /// cannot be read.
     pub sent: Option<MpiPerByte>,
     /// The same received.
     pub received: Option<MpiPerByte>,
 }
 
-/// Bytes that an adapter counted for each byte of messages, packets' heads with them, less what it counted at rest in as long a time.
+/// Bytes that an adapter counted for each byte of messages, packets' heads with them, less what it counted at
+/// rest in as long a time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MpiPerByte {
     /// The median of several windows.
@@ -206,9 +211,11 @@ pub struct MpiDeviceMemory {
     pub failing: Vec<String>,
     /// Those that were not tried, because MPI did not survive another one.
     pub not_tried: Vec<String>,
-    /// The smallest message from which MPI's own way is faster than a staged copy of ours; null where it nowhere surely is.
+    /// The smallest message from which MPI's own way is faster than a staged copy of ours; null where it
+    /// nowhere surely is.
     pub faster_than_staged_from_bytes: Option<u64>,
-    /// The largest message at which a staged copy of ours is surely faster than MPI's own way; null where it nowhere is. The turn lies between the two.
+    /// The largest message at which a staged copy of ours is surely faster than MPI's own way; null where it
+    /// nowhere is. The turn lies between the two.
     pub slower_than_staged_up_to_bytes: Option<u64>,
     /// What tells.
     pub witnesses: Vec<MpiWitness>,
@@ -243,8 +250,9 @@ pub struct MpiOperation {
 /// A figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MpiCase {
-    /// The way: `host`, `staged`, `pipelined`, `gpu-aware`; the copies that bound them, `peer-copy`, `d2h-copy`, `h2d-copy`; `host-gpu-thread-near` and
-    /// `host-gpu-thread-apart` are `host` while that thread of each rank copies, `gpu-thread-near` and `gpu-thread-apart` its copies there and back alone.
+    /// The way: `host`, `staged`, `pipelined`, `gpu-aware`; the copies that bound them, `peer-copy`,
+    /// `d2h-copy`, `h2d-copy`; `host-gpu-thread-near` and `host-gpu-thread-apart` are `host` while that
+    /// thread of each rank copies, `gpu-thread-near` and `gpu-thread-apart` its copies there and back alone.
     pub path: String,
     /// `ping-pong`, `one-way` or `both-ways`.
     pub pattern: String,
@@ -262,8 +270,8 @@ pub struct MpiCase {
     pub message_interval_ns: Option<Interval>,
     /// Bytes a second at the median, both ways' together where both go at once; null without a block.
     pub bytes_per_s: Option<f64>,
-    /// What those threads copied beside the messages, there and back together: bytes a second of one rank, the mean of the two, the median of the blocks; null where
-    /// none copied.
+    /// What those threads copied beside the messages, there and back together: bytes a second of one rank,
+    /// the mean of the two, the median of the blocks; null where none copied.
     #[schemars(extend("since" = "1.1"))]
     pub gpu_bytes_per_s: Option<f64>,
     /// The same by block.

@@ -1,7 +1,7 @@
 //! A node that took part, and what of it the other nodes should have alike.
 //!
-//! `environment` describes the first node in full; this is what every node is compared by. Which facts differ is worked out by
-//! [`differences`](crate::difference::differences).
+//! `environment` describes the first node in full; this is what every node is compared by. Which facts differ
+//! is worked out by [`differences`](crate::difference::differences).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,8 @@ pub struct Node {
     pub differs: Vec<Difference>,
 }
 
-/// What nodes are compared by. A result that depends on one of these is not the same experiment on a node that has it otherwise.
+/// What nodes are compared by. A result that depends on one of these is not the same experiment on a node
+/// that has it otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NodeFacts {
     /// The kernel, the drivers, the governor, the clock source, …: by the names of `environment.probes`.
@@ -43,8 +44,8 @@ pub struct NodeFacts {
     pub memory_bytes: u64,
     /// All its GPUs, whether or not they took part, in PCI order.
     pub gpus: Vec<NodeGpu>,
-    /// A digest of its topology: the same text on nodes with the same packages, cores, caches, NUMA nodes and PCI devices in the
-    /// same places.
+    /// A digest of its topology: the same text on nodes with the same packages, cores, caches, NUMA nodes and
+    /// PCI devices in the same places.
     pub topology_digest: Known<String>,
 }
 
@@ -58,8 +59,8 @@ pub struct NodeGpu {
 }
 
 impl NodeGpu {
-    /// `PCIe 5 x16`: the link as nodes are compared by it. The generation of a link that was read while idle says nothing (it
-    /// trains down), so that link's most is meant; its width stays.
+    /// `PCIe 5 x16`: the link as nodes are compared by it. The generation of a link that was read while idle
+    /// says nothing (it trains down), so that link's most is meant; its width stays.
     pub fn link_text(&self) -> Option<String> {
         let link = self.link.as_ref()?;
         let loaded = link.generation.filter(|_| link.read_when == ReadWhen::UnderLoad);
@@ -76,6 +77,7 @@ pub struct Difference {
     pub fact: String,
     /// What this node has, in words; the value itself is in `facts`.
     pub this: String,
-    /// What more than half of the nodes have; null when no value is that of so many, and the nodes differ from each other.
+    /// What more than half of the nodes have; null when no value is that of so many, and the nodes differ
+    /// from each other.
     pub most: Option<String>,
 }

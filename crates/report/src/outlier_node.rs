@@ -1,9 +1,9 @@
-//! Nodes, and ranks of nodes, whose rate in a case is far from that of the others: what an administrator looks for who runs
-//! over a partition.
+//! Nodes, and ranks of nodes, whose rate in a case is far from that of the others: what an administrator
+//! looks for who runs over a partition.
 //!
-//! Nodes are compared by the mean rate of their measured ranks, whether these ran at once or alone. One bad link of eight hardly
-//! moves that mean, so ranks are compared too: each with the ranks of the same number on the other nodes, which sit
-//! alike. The rule is [`stats::peer_outlier`]'s.
+//! Nodes are compared by the mean rate of their measured ranks, whether these ran at once or alone. One bad
+//! link of eight hardly moves that mean, so ranks are compared too: each with the ranks of the same number on
+//! the other nodes, which sit alike. The rule is [`stats::peer_outlier`]'s.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,23 +32,26 @@ pub struct OutlierNode {
 }
 
 /// Who says so.
-const SOURCE: &str =
-    "generalized ESD test (Rosner 1983) at 5 % for all cases together, and more than 5 % from the median over nodes";
+const SOURCE: &str = "generalized ESD test (Rosner 1983) at 5 % for all cases together, and more than 5 % \
+    from the median over nodes";
 
-/// The outlier nodes and ranks of a case, nodes first; unknown where fewer than five nodes have a rate. `nodes` are the
-/// case's aggregates: a node that has none did not run as the others did, and is left out. The document has so many `cases`, which share the chance of a false one.
+/// The outlier nodes and ranks of a case, nodes first; unknown where fewer than five nodes have a rate.
+/// `nodes` are the case's aggregates: a node that has none did not run as the others did, and is left out.
+/// The document has so many `cases`, which share the chance of a false one.
 pub fn outlier_nodes(
     ranks: &[Rank],
     results: &[RankResult],
     nodes: &[NodeAggregate],
     cases: usize,
 ) -> Known<Vec<OutlierNode>> {
-    let otherwise: BTreeSet<u32> = nodes.iter().filter(|node| node.aggregate.is_none()).map(|node| node.node).collect();
+    let otherwise: BTreeSet<u32> =
+        nodes.iter().filter(|node| node.aggregate.is_none()).map(|node| node.node).collect();
     let mut rates = rates_by_node(ranks, results);
     rates.retain(|node, _| !otherwise.contains(node));
     let mean = |rates: &[(u32, f64)]| rates.iter().map(|(_, rate)| rate).sum::<f64>() / rates.len() as f64;
     let measured = rates.iter().filter(|(_, rates)| !rates.is_empty());
-    let means: Vec<(u32, Option<u32>, f64)> = measured.map(|(node, rates)| (*node, None, mean(rates))).collect();
+    let means: Vec<(u32, Option<u32>, f64)> =
+        measured.map(|(node, rates)| (*node, None, mean(rates))).collect();
     let place: BTreeMap<u32, u32> = ranks.iter().map(|rank| (rank.rank, rank.node_rank)).collect();
     let mut alike: BTreeMap<u32, Vec<(u32, Option<u32>, f64)>> = BTreeMap::new();
     for (node, rates) in &rates {
@@ -69,8 +72,8 @@ pub fn outlier_nodes(
 
 fn judged(rates: &[(u32, Option<u32>, f64)], sets: usize) -> Result<Vec<OutlierNode>, String> {
     let values: Vec<f64> = rates.iter().map(|(_, _, rate)| *rate).collect();
-    let judged =
-        peer_outliers(&values, sets, a_fifth(values.len())).map_err(|reason| format!("of the nodes {reason}"))?;
+    let judged = peer_outliers(&values, sets, a_fifth(values.len()))
+        .map_err(|reason| format!("of the nodes {reason}"))?;
     let named = |one: &stats::peer_outlier::PeerOutlier| {
         let (node, rank, bytes_per_s) = rates[one.index];
         OutlierNode { node, rank, bytes_per_s, median_bytes_per_s: judged.median, score: one.score }

@@ -1,6 +1,8 @@
-//! What a document holds of small pieces sent in several ways: what was sent, and which way is worth it for which size of piece. It is worked out in `analysis::pieces`.
+//! What a document holds of small pieces sent in several ways: what was sent, and which way is worth it for
+//! which size of piece. It is worked out in `analysis::pieces`.
 //!
-//! The figures are the cases': `bytes` is a piece, its time is the median of a piece's, and `group` is the way.
+//! The figures are the cases': `bytes` is a piece, its time is the median of a piece's, and `group` is the
+//! way.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -81,6 +83,7 @@ pub struct WorthWay {
     pub to_bytes: u64,
     /// The way.
     pub way: Way,
-    /// Its rate over that of a copy of each, at the smallest and the largest piece; null where that was not measured.
+    /// Its rate over that of a copy of each, at the smallest and the largest piece; null where that was not
+    /// measured.
     pub over_loop: Option<(f64, f64)>,
 }

@@ -1,7 +1,9 @@
-//! The placement document: which ranks belong where on a node, and, where it was measured, which of several ways is the fastest.
+//! The placement document: which ranks belong where on a node, and, where it was measured, which of several
+//! ways is the fastest.
 //!
-//! A document of its own beside the result document: it is read back (`place --from`, `exec --from`) to apply what was found, so it
-//! holds every place in full, by OS ids and PCI addresses. The rules of the result document hold here too.
+//! A document of its own beside the result document: it is read back (`place --from`, `exec --from`) to apply
+//! what was found, so it holds every place in full, by OS ids and PCI addresses. The rules of the result
+//! document hold here too.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -34,7 +36,8 @@ pub struct PlaceDocument {
     pub candidates: Vec<Candidate>,
     /// What was measured of them; null where nothing was.
     pub measured: Option<Measured>,
-    /// The one line that starts a program's ranks in the recommended way, as its launcher has it; absent before schema 1.1.
+    /// The one line that starts a program's ranks in the recommended way, as its launcher has it; absent
+    /// before schema 1.1.
     #[serde(default)]
     #[schemars(extend("since" = "1.1"))]
     pub command: Option<Line>,
@@ -62,7 +65,8 @@ pub struct Machine {
 /// One way to place the ranks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Candidate {
-    /// Its name: a strategy (`close`, `spread`, `compact`, `worst`), or `node-N` where all ranks are on one NUMA node.
+    /// Its name: a strategy (`close`, `spread`, `compact`, `worst`), or `node-N` where all ranks are on one
+    /// NUMA node.
     pub name: String,
     /// What it does, in words.
     pub what: String,
@@ -72,7 +76,8 @@ pub struct Candidate {
     pub turns: Vec<Turn>,
     /// How many turns gave no figure, and why the last of them did not; null where all went well.
     pub trouble: Option<String>,
-    /// Its turns' rates over those of the one with the highest median; null for that one itself, and with fewer than 6 turns.
+    /// Its turns' rates over those of the one with the highest median; null for that one itself, and with
+    /// fewer than 6 turns.
     pub against_leader: Option<TwoSampleComparison>,
 }
 
@@ -97,13 +102,15 @@ pub struct Place {
     pub gpu: Option<PlacedGpu>,
     /// The NUMA node whose memory takes the place of a GPU's, where no GPU takes part.
     pub target_node: Option<u32>,
-    /// The network adapter near its GPU; null without one, or where nobody says which is near. Absent before schema 1.1.
+    /// The network adapter near its GPU; null without one, or where nobody says which is near. Absent before
+    /// schema 1.1.
     #[serde(default)]
     #[schemars(extend("since" = "1.1"))]
     pub nic: Option<PlacedNic>,
     /// How close its PUs and its GPU are; null without one.
     pub locality: Option<Locality>,
-    /// The rung of the ladder that the locality is known from: `l3`, `pci-local-cpus`, `driver`, `unknown`; null without a GPU.
+    /// The rung of the ladder that the locality is known from: `l3`, `pci-local-cpus`, `driver`, `unknown`;
+    /// null without a GPU.
     pub rung: Option<String>,
     /// Why it is there.
     pub why: String,
@@ -131,7 +138,8 @@ pub struct PlacedNic {
     pub level: String,
     /// Who says so.
     pub source: String,
-    /// Variables by which communication libraries are told to take it (UCX, NCCL and RCCL, libfabric's CXI provider); none is set here.
+    /// Variables by which communication libraries are told to take it (UCX, NCCL and RCCL, libfabric's CXI
+    /// provider); none is set here.
     pub variables: Vec<String>,
 }
 
@@ -160,8 +168,8 @@ pub struct Measured {
 pub enum MeasuredFinding {
     /// The leader is faster than every other.
     Best,
-    /// No measurable difference between the leader and those of the others that are not slower: the interval lies within 1 %, or holds 1 and
-    /// ends within 5 %.
+    /// No measurable difference between the leader and those of the others that are not slower: the interval
+    /// lies within 1 %, or holds 1 and ends within 5 %.
     NoMeasurableDifference,
     /// Some of the others may be as fast or faster: the values do not decide.
     Undecided,
@@ -191,8 +199,9 @@ pub struct Turn {
 }
 
 impl Turn {
-    /// The node's rate, bytes per second: bytes over the time it takes to move as many bytes to the devices, all ranks at once, as
-    /// back again; what candidates are compared by. `None` where a direction gave nothing.
+    /// The node's rate, bytes per second: bytes over the time it takes to move as many bytes to the devices,
+    /// all ranks at once, as back again; what candidates are compared by. `None` where a direction gave
+    /// nothing.
     pub fn bytes_per_s(&self) -> Option<f64> {
         let sum = |rates: &[f64]| Some(rates.iter().sum::<f64>()).filter(|sum| *sum > 0.0);
         let (h2d, d2h) = (sum(&self.h2d_bytes_per_s)?, sum(&self.d2h_bytes_per_s)?);
@@ -202,8 +211,9 @@ impl Turn {
     /// The same for the rank that is slowest at it. `None` as for the node.
     pub fn slowest_bytes_per_s(&self) -> Option<f64> {
         let both = self.h2d_bytes_per_s.iter().zip(&self.d2h_bytes_per_s);
-        let rates =
-            both.filter(|(h2d, d2h)| **h2d > 0.0 && **d2h > 0.0).map(|(h2d, d2h)| 2.0 / (1.0 / h2d + 1.0 / d2h));
+        let rates = both
+            .filter(|(h2d, d2h)| **h2d > 0.0 && **d2h > 0.0)
+            .map(|(h2d, d2h)| 2.0 / (1.0 / h2d + 1.0 / d2h));
         rates.reduce(f64::min)
     }
 }

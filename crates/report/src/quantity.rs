@@ -1,4 +1,5 @@
-//! What a row of the flat table counts, and its unit: bytes that were moved, the time of one access, or the work of a kernel in that kernel's own unit.
+//! What a row of the flat table counts, and its unit: bytes that were moved, the time of one access, or the
+//! work of a kernel in that kernel's own unit.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,7 +13,8 @@ pub enum Quantity {
     #[default]
     #[serde(rename = "bandwidth")]
     Bandwidth,
-    /// The time of one load, one handover between cores, or one round trip of a flag, ns: no rate says anything of it.
+    /// The time of one load, one handover between cores, or one round trip of a flag, ns: no rate says
+    /// anything of it.
     #[serde(rename = "latency")]
     Latency,
     /// The rate of a kernel that counts floating-point operations.

@@ -1,6 +1,8 @@
-//! A rank and the placement asked of it: one worker that drives one device from one PU with memory of one NUMA node.
+//! A rank and the placement asked of it: one worker that drives one device from one PU with memory of one
+//! NUMA node.
 //!
-//! What was seen of the placement is in each case's result, because it is proven before and after each measurement.
+//! What was seen of the placement is in each case's result, because it is proven before and after each
+//! measurement.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,7 +27,8 @@ pub struct Rank {
     pub process_id: u32,
     /// The thread; null before it was started.
     pub thread_id: Option<u32>,
-    /// How many devices its process could have used: under a launcher each may see its own. Null where nobody looked.
+    /// How many devices its process could have used: under a launcher each may see its own. Null where nobody
+    /// looked.
     #[serde(default)]
     #[schemars(extend("since" = "1.1"))]
     pub visible_devices: Option<u32>,
@@ -43,8 +46,8 @@ pub struct Rank {
     #[serde(default)]
     #[schemars(extend("since" = "1.5"))]
     pub l3_bytes: Option<u64>,
-    /// Where its time went; null before it has measured anything. Where one thread measures several places one after the other (a matrix), the
-    /// time of all of them stands with the first.
+    /// Where its time went; null before it has measured anything. Where one thread measures several places
+    /// one after the other (a matrix), the time of all of them stands with the first.
     #[serde(default)]
     #[schemars(extend("since" = "1.2"))]
     pub time: Option<TimeSpent>,

@@ -1,4 +1,5 @@
-//! A document from bytes. What is no document, or is newer than this program can know, is refused with a clear word.
+//! A document from bytes. What is no document, or is newer than this program can know, is refused with a
+//! clear word.
 
 use serde::de::DeserializeOwned;
 
@@ -41,7 +42,8 @@ pub enum ReadError {
     },
     /// A newer major version.
     #[error(
-        "the document follows schema {found}; this numabench reads {}.x: read it with the numabench that wrote it, or a newer one", .wanted.version.major
+        "the document follows schema {found}; this numabench reads {}.x: read it with the numabench that \
+         wrote it, or a newer one", .wanted.version.major
     )]
     OtherMajor {
         /// What was to be read.
@@ -59,7 +61,8 @@ pub enum ReadError {
     },
     /// A newer minor version with something this program cannot read over.
     #[error(
-        "the document follows schema {version}, newer than the {}.{} known here, and has something unknown to it ({fault}): use a newer numabench", .wanted.version.major, .wanted.version.minor
+        "the document follows schema {version}, newer than the {}.{} known here, and has something unknown \
+         to it ({fault}): use a newer numabench", .wanted.version.major, .wanted.version.minor
     )]
     NewerMinor {
         /// What was to be read.
@@ -132,9 +135,11 @@ impl SavedDocument for ImportedDocument {
     const WRITER: &'static str = "numabench import PROGRAM FILE -o FILE";
 }
 
-/// What is kept of a block. Documents are read by a function for each, so that the code of reading is compiled in this crate, for speed, and once.
+/// What is kept of a block. Documents are read by a function for each, so that the code of reading is
+/// compiled in this crate, for speed, and once.
 pub trait OfBlock: Sized {
-    /// Reads a result document of this major version, of an older or newer minor one too, and keeps this of each block.
+    /// Reads a result document of this major version, of an older or newer minor one too, and keeps this of
+    /// each block.
     ///
     /// # Errors
     /// [`ReadError`].
@@ -174,8 +179,8 @@ impl<B: DeserializeOwned> Document<B> {
         Ok(document)
     }
 
-    /// Fills what 1.0 had no fields for and what follows from it: all of its ranks were on one node, of which it says nothing
-    /// that nodes are compared by, so `nodes` stays empty.
+    /// Fills what 1.0 had no fields for and what follows from it: all of its ranks were on one node, of which
+    /// it says nothing that nodes are compared by, so `nodes` stays empty.
     fn complete_from_1_0(&mut self) {
         for rank in &mut self.ranks {
             rank.node_rank = rank.rank;
@@ -214,14 +219,17 @@ fn read<T: DeserializeOwned>(bytes: &[u8], wanted: Wanted) -> Result<(T, u32), R
     if header.schema.as_ref().and_then(|schema| schema.as_str()) != Some(wanted.version.schema) {
         return Err(ReadError::NotADocument { wanted, found: shown(header.schema) });
     }
-    let Some((major, minor)) = header.schema_version.as_ref().and_then(|v| v.as_str()).and_then(parse_version) else {
+    let Some((major, minor)) =
+        header.schema_version.as_ref().and_then(|v| v.as_str()).and_then(parse_version)
+    else {
         return Err(ReadError::BadVersion { wanted, found: shown(header.schema_version) });
     };
     let version = format!("{major}.{minor}");
     if major != wanted.version.major {
         return Err(ReadError::OtherMajor { wanted, found: version });
     }
-    // Text that is known to be UTF-8 is read faster: the parser does not look at every name and every word again.
+    // Text that is known to be UTF-8 is read faster: the parser does not look at every name and every word
+    // again.
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let text = format!("it is not UTF-8 at byte {}", error.valid_up_to());
         ReadError::NotJson { wanted, fault: serde::de::Error::custom(text) }

@@ -1,7 +1,8 @@
-//! What one case gave on one rank: the placement seen, the raw blocks, and either numbers or the reason there are none.
+//! What one case gave on one rank: the placement seen, the raw blocks, and either numbers or the reason there
+//! are none.
 //!
-//! Numbers live inside [`Outcome::Measured`] only: a result that failed, was skipped or is invalid has no place for them.
-//! Its blocks stay, as evidence.
+//! Numbers live inside [`Outcome::Measured`] only: a result that failed, was skipped or is invalid has no
+//! place for them. Its blocks stay, as evidence.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,12 +31,14 @@ pub struct RankResult<B = BlockSample> {
     pub verification: Verification,
     /// The blocks, in the order they were measured.
     pub blocks: Vec<B>,
-    /// The time by the host's clock of the round before each block, started with nothing queued and waited for, ns: of kernels whose blocks a GPU times. Of small pieces
-    /// that part of a block's last round in which the host was busy: in calls, or packing. Else empty.
+    /// The time by the host's clock of the round before each block, started with nothing queued and waited
+    /// for, ns: of kernels whose blocks a GPU times. Of small pieces that part of a block's last round in
+    /// which the host was busy: in calls, or packing. Else empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("since" = "1.5"))]
     pub host_round_ns: Vec<f64>,
-    /// The part of the pages that lies with the GPU after each block, 0..1: of managed and system memory. Else empty.
+    /// The part of the pages that lies with the GPU after each block, 0..1: of managed and system memory.
+    /// Else empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("since" = "1.5"))]
     pub away: Vec<f64>,
@@ -59,7 +62,8 @@ pub enum Outcome {
     Measured {
         /// The numbers.
         summary: Box<Summary>,
-        /// `summary.median_bytes_per_s` as percent of the device's `bound_bytes_per_s` (twice that for `bidir`); null where it is unknown.
+        /// `summary.median_bytes_per_s` as percent of the device's `bound_bytes_per_s` (twice that for
+        /// `bidir`); null where it is unknown.
         percent_of_bound: Option<f64>,
         /// Why no more blocks were measured.
         stop_reason: StopReason,
@@ -107,8 +111,8 @@ pub struct PlacementSeen {
     pub affinity: Known<IdSet>,
     /// Where the pages of the host buffers lie.
     pub host_pages: Known<Vec<NodePages>>,
-    /// Where the pages of the device's buffers lie: on the host platform, and where the kernel knows it of a GPU that shares memory with its
-    /// CPU (some of the pages are looked up then); unknown for other GPUs.
+    /// Where the pages of the device's buffers lie: on the host platform, and where the kernel knows it of a
+    /// GPU that shares memory with its CPU (some of the pages are looked up then); unknown for other GPUs.
     pub device_pages: Known<Vec<NodePages>>,
 }
 
@@ -164,8 +168,8 @@ pub struct BlockSample {
     pub elapsed_ns: f64,
     /// Rounds counted.
     pub rounds: u64,
-    /// Copies in a round: small copies are timed several at once under device timing. This block's round times are of all
-    /// of them, the summary's of one.
+    /// Copies in a round: small copies are timed several at once under device timing. This block's round
+    /// times are of all of them, the summary's of one.
     pub copies_per_round: u32,
     /// Bytes moved in the counted rounds.
     pub bytes: u64,

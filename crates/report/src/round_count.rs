@@ -1,4 +1,5 @@
-//! What a round of a case counts, found by reading the document: a row's figure and a comparison's are made of it.
+//! What a round of a case counts, found by reading the document: a row's figure and a comparison's are made
+//! of it.
 
 use crate::Document;
 use crate::case::Case;

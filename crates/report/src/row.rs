@@ -1,4 +1,5 @@
-//! A row of the flat table that a document has beside its cases: what one case gave on one rank, with the rank's place. `rows` makes the table.
+//! A row of the flat table that a document has beside its cases: what one case gave on one rank, with the
+//! rank's place. `rows` makes the table.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -39,7 +40,8 @@ pub struct Row {
     pub device_name: Option<String>,
     /// How the PU lies to the device.
     pub locality: Locality,
-    /// How it went. A rank's blocks in a case that is invalid as a whole (ranks that were not at once) are no figures either.
+    /// How it went. A rank's blocks in a case that is invalid as a whole (ranks that were not at once) are no
+    /// figures either.
     pub status: RowStatus,
     /// Why there are no figures, in words; null where there are.
     pub reason: Option<String>,
@@ -53,15 +55,18 @@ pub struct Row {
     pub median_bytes_per_s: Option<f64>,
     /// Total bytes over total time; null where it was not measured.
     pub bytes_per_s: Option<f64>,
-    /// `median_bytes_per_s` as percent of the device's bound (twice that for `bidir`); null where it is unknown.
+    /// `median_bytes_per_s` as percent of the device's bound (twice that for `bidir`); null where it is
+    /// unknown.
     pub percent_of_bound: Option<f64>,
     /// How many blocks were measured; null where it was not measured.
     pub blocks: Option<u64>,
-    /// The measurement that it is of, by the name of its command: of a `suite` the part (`matrix`, `peer`, `contend`, `latency`), else the document's `command`.
+    /// The measurement that it is of, by the name of its command: of a `suite` the part (`matrix`, `peer`,
+    /// `contend`, `latency`), else the document's `command`.
     #[serde(default)]
     #[schemars(extend("since" = "1.6"))]
     pub experiment: String,
-    /// The case's `group`: its row of the matrix, or the GPUs that were at it at once; null where it has none.
+    /// The case's `group`: its row of the matrix, or the GPUs that were at it at once; null where it has
+    /// none.
     #[serde(default)]
     #[schemars(extend("since" = "1.6"))]
     pub group: Option<String>,
@@ -73,7 +78,8 @@ pub struct Row {
     #[serde(default)]
     #[schemars(extend("since" = "1.6"))]
     pub uuid: Option<String>,
-    /// The GPU at the other end of a copy between GPUs (its `id` without a host), the same GPU for copies within its memory; null for all else.
+    /// The GPU at the other end of a copy between GPUs (its `id` without a host), the same GPU for copies
+    /// within its memory; null for all else.
     #[serde(default)]
     #[schemars(extend("since" = "1.6"))]
     pub other_device: Option<String>,
@@ -81,7 +87,8 @@ pub struct Row {
     #[serde(default)]
     #[schemars(extend("since" = "1.6"))]
     pub quantity: Quantity,
-    /// The figure of the median block, in `unit`: a rate, or of a `latency` the time; null where it was not measured.
+    /// The figure of the median block, in `unit`: a rate, or of a `latency` the time; null where it was not
+    /// measured.
     #[serde(default)]
     #[schemars(extend("since" = "1.6"))]
     pub value: Option<f64>,

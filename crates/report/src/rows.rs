@@ -1,7 +1,9 @@
-//! A document's figures once more as a flat table, a row a rank and case: what one `jq` expression, a spreadsheet or a data frame reads.
+//! A document's figures once more as a flat table, a row a rank and case: what one `jq` expression, a
+//! spreadsheet or a data frame reads.
 //!
-//! Everything here is said elsewhere in the document, where it belongs, and is put together by [`rows`]: a reader who wants the evidence
-//! goes there, and one who wants a figure needs no join over cases, ranks and devices. Blocks are left out, they are the evidence.
+//! Everything here is said elsewhere in the document, where it belongs, and is put together by [`rows`]: a
+//! reader who wants the evidence goes there, and one who wants a figure needs no join over cases, ranks and
+//! devices. Blocks are left out, they are the evidence.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -25,7 +27,8 @@ pub fn rows_of<B>(document: &Document<B>) -> Cow<'_, [Row]> {
     if document.rows.is_empty() { Cow::Owned(rows(document)) } else { Cow::Borrowed(&document.rows) }
 }
 
-/// The rows of a document's cases, case by case and rank by rank. A result of a rank that the document does not know has none.
+/// The rows of a document's cases, case by case and rank by rank. A result of a rank that the document does
+/// not know has none.
 pub fn rows<B>(document: &Document<B>) -> Vec<Row> {
     let facts = RowFacts::of(document);
     let of_case = |case| {
@@ -101,7 +104,8 @@ impl<'d> RowFacts<'d> {
         })
     }
 
-    /// The measurement that a rank took part in. The parts of a suite have ranks of their own, and each of these stands in the part's matrices.
+    /// The measurement that a rank took part in. The parts of a suite have ranks of their own, and each of
+    /// these stands in the part's matrices.
     fn experiment(&self, rank: u32) -> &'d str {
         if self.command != "suite" {
             return self.command;
@@ -140,7 +144,8 @@ impl<'r> Measured<'r> {
     }
 }
 
-/// The figure of the median block and the ends of its 95 % interval. The ends of a rate are those of the time the other way round.
+/// The figure of the median block and the ends of its 95 % interval. The ends of a rate are those of the time
+/// the other way round.
 fn values(count: RoundCount, summary: &Summary) -> [Option<f64>; 3] {
     let median = summary.median_ns;
     let value = count.value(median, summary.median_bytes_per_s);

@@ -1,16 +1,21 @@
-//! The JSON Schemas of the result, the placement, the trial, the MPI, the imported and the doctor's document, generated from their types.
+//! The JSON Schemas of the result, the placement, the trial, the MPI, the imported and the doctor's document,
+//! generated from their types.
 //!
-//! They are committed in `crates/report/schema`, so that a change of the interface is a line in a diff and a reader needs no
-//! build. `cargo xtask schema` writes them; a test here and `cargo xtask tidy` compare them with [`all`].
+//! They are committed in `crates/report/schema`, so that a change of the interface is a line in a diff and a
+//! reader needs no build. `cargo xtask schema` writes them; a test here and `cargo xtask tidy` compare them
+//! with [`all`].
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
 use crate::versioned::Version;
-use crate::{DoctorDocument, Document, ImportedDocument, MpiDocument, PlaceDocument, SavedDocument, TrialDocument};
+use crate::{
+    DoctorDocument, Document, ImportedDocument, MpiDocument, PlaceDocument, SavedDocument, TrialDocument,
+};
 
-/// The name of each schema's file, and its text as committed: what [`all`] gives, without the code that makes it.
+/// The name of each schema's file, and its text as committed: what [`all`] gives, without the code that makes
+/// it.
 pub const COMMITTED: [(&str, &str); 6] = [
     ("result-v1.json", include_str!("../schema/result-v1.json")),
     ("place-v1.json", include_str!("../schema/place-v1.json")),
@@ -20,13 +25,17 @@ pub const COMMITTED: [(&str, &str); 6] = [
     ("doctor-v1.json", include_str!("../schema/doctor-v1.json")),
 ];
 
-/// The name of each schema's file, and its text: JSON Schema draft 2020-12, keys in alphabetical order, newline at its end.
+/// The name of each schema's file, and its text: JSON Schema draft 2020-12, keys in alphabetical order,
+/// newline at its end.
 pub fn all() -> [(String, String); 6] {
     [
         file::<Document>(Document::VERSION, "one run of numabench"),
         file::<PlaceDocument>(PlaceDocument::VERSION, "places for the ranks of a node"),
         file::<TrialDocument>(TrialDocument::VERSION, "a program under several placements"),
-        file::<MpiDocument>(MpiDocument::VERSION, "messages between ranks, and what MPI does with device memory"),
+        file::<MpiDocument>(
+            MpiDocument::VERSION,
+            "messages between ranks, and what MPI does with device memory",
+        ),
         file::<ImportedDocument>(ImportedDocument::VERSION, "figures that another program measured"),
         file::<DoctorDocument>(DoctorDocument::VERSION, "the settings of a node"),
     ]
@@ -44,7 +53,9 @@ pub fn file<T: JsonSchema>(version: Version, what: &str) -> (String, String) {
         root.insert("title".into(), format!("{name} {major}: {what}").into());
         // Their values are of the schema, not of the type of these fields.
         let mut named = |field: &str, rule: &str, value: String| {
-            if let Some(field) = root.get_mut("properties").and_then(|fields| fields.get_mut(field)?.as_object_mut()) {
+            if let Some(field) =
+                root.get_mut("properties").and_then(|fields| fields.get_mut(field)?.as_object_mut())
+            {
                 field.entry(rule).or_insert(value.into());
             }
         };
@@ -55,7 +66,8 @@ pub fn file<T: JsonSchema>(version: Version, what: &str) -> (String, String) {
     (format!("{}-v{major}.json", name.trim_start_matches("numabench.")), format!("{:#}\n", sorted(schema)))
 }
 
-/// A field that came with a minor version (`since`) is not required: documents of older minor versions follow this schema too.
+/// A field that came with a minor version (`since`) is not required: documents of older minor versions follow
+/// this schema too.
 fn later_fields_are_not_required(schema: &mut Value) {
     let came_later = |properties: &Value, name: &Value| {
         name.as_str().and_then(|name| properties.get(name)).is_some_and(|field| field.get("since").is_some())
@@ -73,12 +85,13 @@ fn later_fields_are_not_required(schema: &mut Value) {
     }
 }
 
-/// The same value with the keys of all objects in alphabetical order, whichever map serde_json was built with in this
-/// workspace (another crate may switch its `preserve_order` on).
+/// The same value with the keys of all objects in alphabetical order, whichever map serde_json was built with
+/// in this workspace (another crate may switch its `preserve_order` on).
 fn sorted(value: Value) -> Value {
     match value {
         Value::Object(map) => {
-            let mut entries: Vec<(String, Value)> = map.into_iter().map(|(key, value)| (key, sorted(value))).collect();
+            let mut entries: Vec<(String, Value)> =
+                map.into_iter().map(|(key, value)| (key, sorted(value))).collect();
             entries.sort_by(|a, b| a.0.cmp(&b.0));
             Value::Object(entries.into_iter().collect())
         }

@@ -1,4 +1,5 @@
-//! What was asked for, with the defaults filled in: two runs with equal settings on one machine are the same experiment.
+//! What was asked for, with the defaults filled in: two runs with equal settings on one machine are the same
+//! experiment.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,8 +28,8 @@ pub struct Settings {
     pub huge_pages: bool,
     /// The clock asked for; what was used is in each case.
     pub timing: TimingAsked,
-    /// What moves the bytes of copies to and from a GPU. Where both do, it is the copy engines, and cases by a kernel have a `group` that is, or ends
-    /// with, `sm`.
+    /// What moves the bytes of copies to and from a GPU. Where both do, it is the copy engines, and cases by
+    /// a kernel have a `group` that is, or ends with, `sm`.
     #[serde(default)]
     #[schemars(extend("since" = "1.3"))]
     pub engine: CopyEngine,
@@ -42,8 +43,8 @@ pub struct Settings {
     pub verify: bool,
 }
 
-/// Which way bytes move in one round: between host memory and a device, or by the CPU itself (`read`, `write`, `copy`,
-/// `load`, `core-to-core`).
+/// Which way bytes move in one round: between host memory and a device, or by the CPU itself (`read`,
+/// `write`, `copy`, `load`, `core-to-core`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum Direction {
     /// Host to device.
@@ -67,20 +68,22 @@ pub enum Direction {
     /// The CPU copies a range; bytes read and bytes written count, as STREAM counts them.
     #[serde(rename = "copy")]
     Copy,
-    /// The CPU, or a device, loads lines in random order, each address from the line before: a time is that of one load.
+    /// The CPU, or a device, loads lines in random order, each address from the line before: a time is that
+    /// of one load.
     #[serde(rename = "load")]
     Load,
     /// Two cores hand a flag to each other: a time is that of one handover, half of a round trip.
     #[serde(rename = "core-to-core")]
     CoreToCore,
-    /// A core writes a flag, a device sees it and writes another one, and the core sees that: a time is that of one round trip.
+    /// A core writes a flag, a device sees it and writes another one, and the core sees that: a time is that
+    /// of one round trip.
     #[serde(rename = "core-to-gpu")]
     CoreToGpu,
     /// From one device's memory to another's.
     #[serde(rename = "d2d")]
     Peer,
-    /// A kernel computes: on a device, between the copies of its input and its result or on data that stays there (`group` says which), or on CPUs. The bytes are those of input
-    /// and result. Since 1.5.
+    /// A kernel computes: on a device, between the copies of its input and its result or on data that stays
+    /// there (`group` says which), or on CPUs. The bytes are those of input and result. Since 1.5.
     #[serde(rename = "kernel")]
     Kernel,
     /// A value that a newer numabench wrote.
@@ -194,7 +197,8 @@ pub enum Repetition {
         min_blocks: u32,
         /// Blocks at most.
         max_blocks: u32,
-        /// How long the run goes on for intervals that are not narrow after the least blocks; `long` where it is not said.
+        /// How long the run goes on for intervals that are not narrow after the least blocks; `long` where it
+        /// is not said.
         #[serde(default, skip_serializing_if = "Patience::is_long")]
         patience: Patience,
         /// The time limit in seconds (`--max-time`); null for none.

@@ -1,13 +1,17 @@
-//! A file that always holds a whole document: each write replaces the one before in one step.
+//! A file that always holds a whole document: each write replaces the one before in one step. Some 410
+//! lines because half of them are tests, which fill disks and take rights away.
 //!
-//! Opening proves, before anything is measured, that a file can be made beside the target and that there is room for one; the target itself is not
-//! touched until the first write. A write goes to a file without a name (`O_TMPFILE`) in the same folder, is flushed to the disk, and takes the target's
-//! name, so that a run killed at any moment leaves the last whole document. Two cases leave one hidden file beside it, which is removed when the target is opened
-//! next: a file system that knows no files without a name (NFS, Lustre), and a kill in the moment in which a new document that replaces an old one has a name of its
-//! own, because only a rename replaces another file in one step.
+//! Opening proves, before anything is measured, that a file can be made beside the target and that there is
+//! room for one; the target itself is not touched until the first write. A write goes to a file without a
+//! name (`O_TMPFILE`) in the same folder, is flushed to the disk, and takes the target's name, so that a run
+//! killed at any moment leaves the last whole document. Two cases leave one hidden file beside it, which is
+//! removed when the target is opened next: a file system that knows no files without a name (NFS, Lustre),
+//! and a kill in the moment in which a new document that replaces an old one has a name of its own, because
+//! only a rename replaces another file in one step.
 //!
-//! The room for the next document is reserved while the run goes on, where the file system can. A document that its file cannot take all the same goes
-//! beside it or to the temporary folder ([`Sink::keep_or_rescue`]). Standard output is not a sink's business.
+//! The room for the next document is reserved while the run goes on, where the file system can. A document
+//! that its file cannot take all the same goes beside it or to the temporary folder
+//! ([`Sink::keep_or_rescue`]). Standard output is not a sink's business.
 
 mod draft;
 mod error;
@@ -76,9 +80,14 @@ impl Sink {
         // A link is followed once, here: renaming over it would replace the link and leave the file it names.
         let target = end_of_links(target)?;
         let Some(name) = target.file_name().map(ToOwned::to_owned) else {
-            return Err(if target.is_dir() { SinkError::IsAFolder { path } } else { SinkError::NotAFile { path } });
+            return Err(if target.is_dir() {
+                SinkError::IsAFolder { path }
+            } else {
+                SinkError::NotAFile { path }
+            });
         };
-        // The folder alone is looked up further: a link that takes the name from now on is replaced, and not followed.
+        // The folder alone is looked up further: a link that takes the name from now on is replaced, and not
+        // followed.
         let target = match fs::canonicalize(folder_of(&target)) {
             Ok(folder) => folder.join(&name),
             Err(error) if error.kind() == io::ErrorKind::NotFound => target,
@@ -123,7 +132,8 @@ impl Sink {
         self.write_with(|file| self.fill(document, file))
     }
 
-    /// The same for the last time: a document that the file cannot take goes into one beside it, or to the temporary folder.
+    /// The same for the last time: a document that the file cannot take goes into one beside it, or to the
+    /// temporary folder.
     pub fn keep_or_rescue<D: Serialize>(&self, document: &D) -> Kept {
         let Err(why) = self.keep(document) else { return Kept::Here };
         let near = [self.folder.clone(), std::env::temp_dir()];
@@ -141,7 +151,8 @@ impl Sink {
         })
     }
 
-    /// Replaces the file's content by what `fill` writes, unless it fails. The writer it gets is a plain file.
+    /// Replaces the file's content by what `fill` writes, unless it fails. The writer it gets is a plain
+    /// file.
     fn write_with<E: From<SinkError>>(&self, fill: impl FnOnce(&mut File) -> Result<(), E>) -> Result<(), E> {
         let reserved = self.reserved.lock().unwrap_or_else(PoisonError::into_inner).take();
         let mut draft = match reserved {
@@ -151,7 +162,8 @@ impl Sink {
         fill(draft.file())?;
         let bytes = draft.end().map_err(|error| self.error(WRITING, error))?;
         self.put(draft)?;
-        // For the next one, which is larger. Without room for it that one fails and says so; there is nothing to say yet.
+        // For the next one, which is larger. Without room for it that one fails and says so; there is nothing
+        // to say yet.
         if let Ok(next) = self.draft()
             && next.reserve(ROOM.max(bytes.saturating_add(bytes / 4))).is_ok()
         {
@@ -247,7 +259,9 @@ mod tests {
             file.write_all(b"new, but cut of").map_err(|error| sink.error(WRITING, error))?;
             Err(sink.error(WRITING, io::Error::from(io::ErrorKind::StorageFull)))
         });
-        let Err(SinkError::Io { step, error, .. }) = &failed else { return Err(format!("{failed:?}").into()) };
+        let Err(SinkError::Io { step, error, .. }) = &failed else {
+            return Err(format!("{failed:?}").into());
+        };
         assert_eq!((*step, error.kind()), (WRITING, io::ErrorKind::StorageFull));
         assert_eq!(fs::read_to_string(&path)?, "old");
         assert_eq!(names_of(folder.path())?, ["result.json"]);
@@ -325,13 +339,17 @@ mod tests {
         // The file has become a folder: what is beside it can be written.
         fs::remove_file(&path)?;
         fs::create_dir(&path)?;
-        let Kept::Elsewhere { path: beside, why } = sink.keep_or_rescue(&2) else { return Err("lost".into()) };
+        let Kept::Elsewhere { path: beside, why } = sink.keep_or_rescue(&2) else {
+            return Err("lost".into());
+        };
         assert_eq!((beside.parent(), fs::read_to_string(&beside)?.as_str()), (Some(within.as_path()), "2\n"));
         let KeepError::Sink(SinkError::Io { path: named, .. }) = &why else { return Err(why.into()) };
         assert_eq!(*named, path.display().to_string());
         // The folder is gone.
         fs::remove_dir_all(&within)?;
-        let Kept::Elsewhere { path: elsewhere, .. } = sink.keep_or_rescue(&3) else { return Err("lost".into()) };
+        let Kept::Elsewhere { path: elsewhere, .. } = sink.keep_or_rescue(&3) else {
+            return Err("lost".into());
+        };
         let text = fs::read_to_string(&elsewhere)?;
         fs::remove_file(&elsewhere)?;
         assert_eq!((elsewhere.parent(), text.as_str()), (Some(std::env::temp_dir().as_path()), "3\n"));

@@ -1,4 +1,5 @@
-//! What a document holds of a GPU that copies much slower than those of its node that are like it. They are found in `slower_twins`.
+//! What a document holds of a GPU that copies much slower than those of its node that are like it. They are
+//! found in `slower_twins`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

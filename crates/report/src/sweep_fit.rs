@@ -1,5 +1,6 @@
-//! What a document holds of time against size: for a rank, kind of memory and direction the fit t = α + n/β (two of them where one does not do), and the sizes that are
-//! dips. They are worked out in `analysis::sweep_fits`.
+//! What a document holds of time against size: for a rank, kind of memory and direction the fit t = α + n/β
+//! (two of them where one does not do), and the sizes that are dips. They are worked out in
+//! `analysis::sweep_fits`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -37,7 +38,8 @@ pub struct SweepFit {
     #[serde(default)]
     #[schemars(extend("since" = "1.5"))]
     pub lines: Vec<SweepLine>,
-    /// The part by which the size that is furthest off the lines is off; null in a document of an older version.
+    /// The part by which the size that is furthest off the lines is off; null in a document of an older
+    /// version.
     #[serde(default)]
     #[schemars(extend("since" = "1.5"))]
     pub misfit: Option<f64>,

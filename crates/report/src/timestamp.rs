@@ -11,11 +11,13 @@ pub fn rfc3339_utc(moment: SystemTime) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z")
 }
 
-/// Nanoseconds since 1970 of what [`rfc3339_utc`] writes; `None` for anything else, and for what 64 bits do not hold.
+/// Nanoseconds since 1970 of what [`rfc3339_utc`] writes; `None` for anything else, and for what 64 bits do
+/// not hold.
 pub fn unix_ns(text: &str) -> Option<u64> {
     let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
-    let number =
-        |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse::<u64>().ok()).flatten();
+    let number = |text: &str| {
+        text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse::<u64>().ok()).flatten()
+    };
     let mut date = date.splitn(3, '-').map(number);
     let (year, month, day) = (date.next()??, date.next()??, date.next()??);
     let (whole, fraction) = time.split_once('.').unwrap_or((time, "0"));
@@ -30,12 +32,14 @@ pub fn unix_ns(text: &str) -> Option<u64> {
     let shifted = if month > 2 { year } else { year - 1 };
     let (era, year_of_era) = (shifted / 400, shifted % 400);
     let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let days = era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468;
+    let days =
+        era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468;
     (((days * 24 + hour) * 60 + minute) * 60 + second).checked_mul(1_000_000_000)?.checked_add(ns)
 }
 
 /// Year, month and day of a day since 1970-01-01, in the proleptic Gregorian calendar. After Howard Hinnant,
-/// "chrono-Compatible Low-Level Date Algorithms", `civil_from_days`: years are counted from March, so that a leap day ends one.
+/// "chrono-Compatible Low-Level Date Algorithms", `civil_from_days`: years are counted from March, so that a
+/// leap day ends one.
 fn civil(days: u64) -> (u64, u64, u64) {
     let since_march_0000 = days + 719_468;
     let (era, day_of_era) = (since_march_0000 / 146_097, since_march_0000 % 146_097);
@@ -71,7 +75,8 @@ mod tests {
 
     #[test]
     fn what_was_written_is_read_back_and_nothing_else_is() {
-        for seconds in [0, 951_782_399, 951_782_400, 951_868_800, 1_735_689_599, 1_795_208_645, 4_107_542_400] {
+        for seconds in [0, 951_782_399, 951_782_400, 951_868_800, 1_735_689_599, 1_795_208_645, 4_107_542_400]
+        {
             let moment = Duration::from_millis(seconds * 1000 + 678);
             assert_eq!(unix_ns(&rfc3339_utc(UNIX_EPOCH + moment)).map(u128::from), Some(moment.as_nanos()));
         }

@@ -1,8 +1,9 @@
 //! The trial document: a user's program under several placements, run by run, and what that comes to.
 //!
-//! A document of its own beside the result document: its unit is a run of somebody else's program. Every run is in it, also those that failed or were not
-//! where they were to be, with what was seen of their ranks; what follows from the runs (`comparisons`, `verdict`) can be worked out from them
-//! again, which is how a trial that was killed is taken up. The rules of the result document hold here too.
+//! A document of its own beside the result document: its unit is a run of somebody else's program. Every run
+//! is in it, also those that failed or were not where they were to be, with what was seen of their ranks;
+//! what follows from the runs (`comparisons`, `verdict`) can be worked out from them again, which is how a
+//! trial that was killed is taken up. The rules of the result document hold here too.
 
 use std::collections::BTreeMap;
 
@@ -35,13 +36,15 @@ pub struct TrialDocument {
     pub exit_code: Option<u8>,
     /// The name of the machine that it was started on.
     pub hostname: Option<String>,
-    /// The answer, the first line first: which placement, by how much, how sure, and the line for the job script.
+    /// The answer, the first line first: which placement, by how much, how sure, and the line for the job
+    /// script.
     pub verdict: Vec<String>,
     /// How the runs were to be made and judged.
     pub settings: TrialSettings,
     /// The variants, the baseline first.
     pub variants: Vec<TrialVariant>,
-    /// What starting a program that does nothing takes in each variant; empty where the wall time does not decide, or it could not be measured. Since 1.1.
+    /// What starting a program that does nothing takes in each variant; empty where the wall time does not
+    /// decide, or it could not be measured. Since 1.1.
     #[serde(default)]
     pub starts: Vec<TrialStart>,
     /// Each variant but the baseline against it, for each metric.
@@ -99,7 +102,8 @@ pub struct TrialVariant {
     pub what: String,
     /// The line that starts it, for a shell.
     pub line: String,
-    /// The PUs that it was to have, where one process is bound to them; null where the launcher or each rank decides.
+    /// The PUs that it was to have, where one process is bound to them; null where the launcher or each rank
+    /// decides.
     pub pus: Option<IdSet>,
     /// The NUMA nodes that its memory was bound to; null where it was not.
     pub memory_nodes: Option<IdSet>,
@@ -171,7 +175,8 @@ pub struct TrialRun {
     pub looks: Vec<TrialLook>,
 }
 
-/// What the kernel counted of a run: of its first process and all that this one waited for. Ranks that a daemon started (srun) are not among them.
+/// What the kernel counted of a run: of its first process and all that this one waited for. Ranks that a
+/// daemon started (srun) are not among them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Used {
     /// Time in user mode, seconds.
@@ -227,7 +232,8 @@ pub struct TrialRank {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TrialVerdict {
-    /// Better than the baseline: the whole interval lies beyond the equivalence (before 1.1: it leaves out 1).
+    /// Better than the baseline: the whole interval lies beyond the equivalence (before 1.1: it leaves out
+    /// 1).
     Better,
     /// Worse, likewise.
     Worse,
@@ -258,7 +264,8 @@ pub struct TrialComparison {
     pub p_value: Option<f64>,
     /// What it comes to.
     pub verdict: TrialVerdict,
-    /// `better` or `worse` where it is known on which side of the baseline it is, whether that matters or not; null where it is not known. Since 1.1.
+    /// `better` or `worse` where it is known on which side of the baseline it is, whether that matters or
+    /// not; null where it is not known. Since 1.1.
     #[serde(default)]
     pub direction: Option<TrialVerdict>,
     /// Whether a difference is not claimed because it would not stand without what starting costs. Since 1.1.

@@ -1,4 +1,5 @@
-//! The schema that a document follows, by name and version; and documents whose content is another crate's type: the two stand before what is said.
+//! The schema that a document follows, by name and version; and documents whose content is another crate's
+//! type: the two stand before what is said.
 //!
 //! Documents that are read back have these two fields in their own types.
 

@@ -1,7 +1,8 @@
-//! Steps that all processes of a launch take together or not at all: each says how it fared, rank 0 decides, and all hear the same.
+//! Steps that all processes of a launch take together or not at all: each says how it fared, rank 0 decides,
+//! and all hear the same.
 //!
-//! A trouble is told once, by rank 0, with who has it; every process ends with the same exit code. A process that does not answer in
-//! time is itself a trouble.
+//! A trouble is told once, by rank 0, with who has it; every process ends with the same exit code. A process
+//! that does not answer in time is itself a trouble.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -83,8 +84,8 @@ impl<'m, 'w> Agreement<'m, 'w> {
         Deadline::until(Instant::now() + self.limit)
     }
 
-    /// One step: brings `mine` to rank 0, where `decide` makes of all of them what each is answered. If one is refused, or `decide` finds a
-    /// fault, nobody goes on.
+    /// One step: brings `mine` to rank 0, where `decide` makes of all of them what each is answered. If one
+    /// is refused, or `decide` finds a fault, nobody goes on.
     ///
     /// # Errors
     /// [`Stopped`]: in words at rank 0, silent elsewhere.
@@ -105,12 +106,15 @@ impl<'m, 'w> Agreement<'m, 'w> {
         };
         // Who must still tell others how it ended waits a shorter time than they do.
         let deadline = self.deadline();
-        let all = self.comm.gather(&ranks::wire::to_bytes(&mine), deadline.most_of_it()).map_err(|e| broken(&e))?;
+        let all =
+            self.comm.gather(&ranks::wire::to_bytes(&mine), deadline.most_of_it()).map_err(|e| broken(&e))?;
         let decided = all.map(|all| heard(&all, codes).and_then(|all| decide(all).map_err(Into::into)));
         let answer = self.comm.scatter(
             |rank| {
                 let verdict = match &decided {
-                    Some(Ok(answers)) => answers.get(rank).map_or(Verdict::Stop(codes.no_result), Verdict::Go),
+                    Some(Ok(answers)) => {
+                        answers.get(rank).map_or(Verdict::Stop(codes.no_result), Verdict::Go)
+                    }
                     Some(Err(stopped)) => Verdict::Stop(stopped.exit),
                     None => Verdict::Stop(codes.no_result),
                 };
@@ -137,9 +141,12 @@ fn heard<U: DeserializeOwned>(all: &[Option<Vec<u8>>], codes: Codes) -> Result<V
             Some(Ok(Ok(said))) => well.push(said),
             Some(Ok(Err(trouble))) => refused.push((rank, trouble)),
             Some(Err(why)) => {
-                let message = format!("its message cannot be read ({why}): run the same numabench on all ranks");
-                refused
-                    .push((rank, ProcessRefusal { exit: codes.no_result, message, host: "a host unknown".to_owned() }));
+                let message =
+                    format!("its message cannot be read ({why}): run the same numabench on all ranks");
+                refused.push((
+                    rank,
+                    ProcessRefusal { exit: codes.no_result, message, host: "a host unknown".to_owned() },
+                ));
             }
             None => {
                 silent.0.insert(rank);
@@ -147,12 +154,15 @@ fn heard<U: DeserializeOwned>(all: &[Option<Vec<u8>>], codes: Codes) -> Result<V
         }
     }
     if !silent.is_empty() {
-        let message = format!("ranks {silent} of {} did not answer in time: they hang, or never started", all.len());
+        let message =
+            format!("ranks {silent} of {} did not answer in time: they hang, or never started", all.len());
         return Err(Stopped { exit: codes.timed_out, message: Some(message) });
     }
     match refused.first() {
         None => Ok(well),
-        Some((_, first)) => Err(Stopped { exit: first.exit, message: Some(refusal_sentence(&refused, all.len())) }),
+        Some((_, first)) => {
+            Err(Stopped { exit: first.exit, message: Some(refusal_sentence(&refused, all.len())) })
+        }
     }
 }
 
@@ -207,13 +217,19 @@ mod tests {
                         let mut comm = Communicator::new(&world);
                         let codes = Codes { no_result: 1, timed_out: 124 };
                         let mut agreement = Agreement::new(&mut comm, limit, codes);
-                        let doubled =
-                            |said: Vec<usize>| Ok::<_, Stopped>(said.into_iter().map(|value| value * 2).collect());
-                        agreement.agree(say(rank), doubled).map_err(|stopped| (stopped.exit, stopped.to_string()))
+                        let doubled = |said: Vec<usize>| {
+                            Ok::<_, Stopped>(said.into_iter().map(|value| value * 2).collect())
+                        };
+                        agreement
+                            .agree(say(rank), doubled)
+                            .map_err(|stopped| (stopped.exit, stopped.to_string()))
                     })
                 })
                 .collect();
-            members.into_iter().map(|member| member.join().unwrap_or_else(|_| panic!("a member panicked"))).collect()
+            members
+                .into_iter()
+                .map(|member| member.join().unwrap_or_else(|_| panic!("a member panicked")))
+                .collect()
         })
     }
 
@@ -229,13 +245,18 @@ mod tests {
 
     #[test]
     fn one_that_is_ill_ends_it_for_all_with_one_code_and_rank_0_says_why() {
-        let answers =
-            agreement(|rank| if rank == 2 { Err(refused("no such PU", 2)) } else { Ok(0) }, Duration::from_secs(10));
+        let answers = agreement(
+            |rank| if rank == 2 { Err(refused("no such PU", 2)) } else { Ok(0) },
+            Duration::from_secs(10),
+        );
         assert_eq!(answers[0], Err((2, "rank 2 on nid1: no such PU".to_owned())));
         assert!(answers[1..].iter().all(|answer| *answer == Err((2, String::new()))), "{answers:?}");
         let all = agreement(|_| Err(refused("no GPU", 77)), Duration::from_secs(10));
         assert_eq!(all[0], Err((77, "no GPU".to_owned())));
-        let two = agreement(|rank| if rank > 0 { Err(refused("no GPU", 77)) } else { Ok(0) }, Duration::from_secs(10));
+        let two = agreement(
+            |rank| if rank > 0 { Err(refused("no GPU", 77)) } else { Ok(0) },
+            Duration::from_secs(10),
+        );
         assert_eq!(two[0], Err((77, "ranks 1-2: no GPU".to_owned())));
     }
 }

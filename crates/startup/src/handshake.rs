@@ -1,4 +1,5 @@
-//! What a process says of itself first, and what it is told of the others: all that planning the ranks of a node takes.
+//! What a process says of itself first, and what it is told of the others: all that planning the ranks of a
+//! node takes.
 
 use placement::{Member, Target};
 use ranks::WorldPlace;
@@ -93,7 +94,8 @@ impl Handshake {
     }
 }
 
-/// Tells each process of the others, if all are the same program with the same options on the same kind of device.
+/// Tells each process of the others, if all are the same program with the same options on the same kind of
+/// device.
 ///
 /// # Errors
 /// [`Otherwise`]: who is not as rank 0 is, and how.
@@ -105,12 +107,17 @@ pub fn layouts(handshakes: Vec<Handshake>) -> Result<Vec<LaunchLayout>, Otherwis
             Err(Otherwise { rank, host, what, this, that, remedy: remedy.to_owned() })
         };
         if handshake.version != first.version {
-            return otherwise("version", &handshake.version, &first.version, "start the same numabench everywhere");
+            return otherwise(
+                "version",
+                &handshake.version,
+                &first.version,
+                "start the same numabench everywhere",
+            );
         }
         if handshake.arguments != first.arguments {
             let (this, that) = (handshake.arguments.join(" "), first.arguments.join(" "));
-            let remedy =
-                "all ranks take the same options; rank i of a node takes the i-th of --cpus and --gpus by itself";
+            let remedy = "all ranks take the same options; rank i of a node takes the i-th of --cpus and \
+                --gpus by itself";
             return otherwise("the options", &format!("`{this}`"), &format!("`{that}`"), remedy);
         }
         if handshake.platform != first.platform {
@@ -121,14 +128,19 @@ pub fn layouts(handshakes: Vec<Handshake>) -> Result<Vec<LaunchLayout>, Otherwis
     }
     let nodes: Vec<usize> = handshakes.iter().map(|handshake| handshake.node).collect();
     let count = nodes.iter().max().map_or(0, |last| last + 1);
-    let host =
-        |node| handshakes.iter().find(|handshake| handshake.node == node).map(|handshake| handshake.host.clone());
+    let host = |node| {
+        handshakes.iter().find(|handshake| handshake.node == node).map(|handshake| handshake.host.clone())
+    };
     let hosts: Vec<String> = (0..count).map(|node| host(node).unwrap_or_default()).collect();
-    let of_node =
-        |node| handshakes.iter().filter(|other| other.node == node).map(|other| other.neighbour.clone()).collect();
+    let of_node = |node| {
+        handshakes.iter().filter(|other| other.node == node).map(|other| other.neighbour.clone()).collect()
+    };
     let by_node: Vec<Vec<Neighbour>> = (0..count).map(of_node).collect();
-    let layout =
-        |node: &usize| LaunchLayout { neighbours: by_node[*node].clone(), nodes: nodes.clone(), hosts: hosts.clone() };
+    let layout = |node: &usize| LaunchLayout {
+        neighbours: by_node[*node].clone(),
+        nodes: nodes.clone(),
+        hosts: hosts.clone(),
+    };
     Ok(nodes.iter().map(layout).collect())
 }
 
@@ -160,7 +172,11 @@ mod tests {
             host: format!("nid{node}"),
             neighbour: Neighbour {
                 rank,
-                member: Member { name: format!("rank {rank}"), allowed: Allowed::default(), visible: Vec::new() },
+                member: Member {
+                    name: format!("rank {rank}"),
+                    allowed: Allowed::default(),
+                    visible: Vec::new(),
+                },
             },
         }
     }
@@ -169,18 +185,27 @@ mod tests {
     fn each_is_told_of_its_own_node_and_of_where_the_others_are() -> Result<(), Otherwise> {
         // Ranks distributed over nodes in turn, as srun -m cyclic does.
         let told = layouts(vec![handshake(0, 0), handshake(1, 1), handshake(2, 0), handshake(3, 1)])?;
-        assert_eq!(told.iter().map(LaunchLayout::ranks).collect::<Vec<_>>(), [[0, 2], [1, 3], [0, 2], [1, 3]]);
-        assert_eq!((&told[3].nodes, &told[3].hosts), (&vec![0, 1, 0, 1], &vec!["nid0".to_owned(), "nid1".to_owned()]));
+        assert_eq!(
+            told.iter().map(LaunchLayout::ranks).collect::<Vec<_>>(),
+            [[0, 2], [1, 3], [0, 2], [1, 3]]
+        );
+        assert_eq!(
+            (&told[3].nodes, &told[3].hosts),
+            (&vec![0, 1, 0, 1], &vec!["nid0".to_owned(), "nid1".to_owned()])
+        );
         Ok(())
     }
 
     #[test]
     fn whoever_is_otherwise_than_rank_0_is_named_with_both() {
         let refusal = |other: Handshake| {
-            layouts(vec![handshake(0, 0), handshake(1, 0), other]).map_or_else(|f| f.to_string(), |_| String::new())
+            layouts(vec![handshake(0, 0), handshake(1, 0), other])
+                .map_or_else(|f| f.to_string(), |_| String::new())
         };
-        let options =
-            refusal(Handshake { arguments: vec!["pingpong".into(), "--cpus".into(), "3".into()], ..handshake(2, 1) });
+        let options = refusal(Handshake {
+            arguments: vec!["pingpong".into(), "--cpus".into(), "3".into()],
+            ..handshake(2, 1)
+        });
         assert!(options.contains("rank 2 on nid1") && options.contains("`pingpong --cpus 3`"), "{options}");
         let version = refusal(Handshake { version: "2".to_owned(), ..handshake(2, 1) });
         assert!(version.contains("version 2 and rank 0 has 1"), "{version}");

@@ -1,7 +1,8 @@
 //! Which MPI plug-ins are here, which MPI each has, and whether it fits this launch, in lines for people.
 //!
-//! An MPI plug-in is opened to hear which MPI it has, and two MPIs cannot be opened in one process: where there are several, each is asked
-//! by a process of its own, this program with `NUMABENCH_MPI`. No MPI is started, and no GPU is touched.
+//! An MPI plug-in is opened to hear which MPI it has, and two MPIs cannot be opened in one process: where
+//! there are several, each is asked by a process of its own, this program with `NUMABENCH_MPI`. No MPI is
+//! started, and no GPU is touched.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,14 +22,16 @@ pub fn lines(arguments: &[&str]) -> Vec<String> {
     let executable = std::env::current_exe().unwrap_or_default();
     match &files(variable.as_deref(), &executable)[..] {
         [] => vec![format!(
-            "{PLUGIN}none; a launch of several processes by srun or mpirun needs one (`cargo xtask mpi-plugin` builds it), one process needs none"
+            "{PLUGIN}none; a launch of several processes by srun or mpirun needs one (`cargo xtask \
+             mpi-plugin` builds it), one process needs none"
         )],
         [one] => vec![format!("{PLUGIN}{}", opened(one, &launch))],
         several => {
             let each = several.iter().map(|file| format!("{PLUGIN}{}", asked(&executable, arguments, file)));
             let first = order(several, &launch);
-            let first =
-                first.first().map(|first| format!("A launch of several processes tries first: {}", first.display()));
+            let first = first
+                .first()
+                .map(|first| format!("A launch of several processes tries first: {}", first.display()));
             each.chain(first).collect()
         }
     }
@@ -38,7 +41,9 @@ pub fn lines(arguments: &[&str]) -> Vec<String> {
 fn opened(file: &Path, launch: &Launch) -> String {
     match Plugin::find(Some(file.as_os_str()), Path::new("")) {
         Ok(plugin) => format!("{}: {}; {}", file.display(), plugin.library(), fits(&plugin, launch)),
-        Err(error) => error.tried.iter().map(|tried| format!("{tried}: does not fit")).collect::<Vec<_>>().join("; "),
+        Err(error) => {
+            error.tried.iter().map(|tried| format!("{tried}: does not fit")).collect::<Vec<_>>().join("; ")
+        }
     }
 }
 
@@ -58,5 +63,8 @@ fn asked(executable: &Path, arguments: &[&str], file: &PathBuf) -> String {
     let output = command.args(arguments).env(VARIABLE, file).output();
     let said = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
     let line = said.lines().find_map(|line| line.strip_prefix(PLUGIN));
-    line.map_or_else(|| format!("{}: does not fit: opening it ended the process", file.display()), str::to_owned)
+    line.map_or_else(
+        || format!("{}: does not fit: opening it ended the process", file.display()),
+        str::to_owned,
+    )
 }

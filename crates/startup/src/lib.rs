@@ -7,12 +7,14 @@
 //!
 //! * `plugins` which MPI plug-in a launch is given, `installed_plugins` which there are;
 //! * `start` MPI, unless that is certain to make N runs of one;
-//! * `slow_start_notice` what is said of a start that takes long, `start_watchdog` of one that ends the process;
+//! * `slow_start_notice` what is said of a start that takes long, `start_watchdog` of one that ends the
+//!   process;
 //! * `agreement` the steps that all processes take together or not at all;
 //! * `handshake` what each says of itself first, and what it is told of its node's ranks.
 //!
-//! What cannot become one run is refused before it begins: never N runs that look like one. Who takes part and how messages travel is
-//! `ranks`' to know. Left out: what is run, arguments, the terminal; exit codes are numbers that the caller gives a meaning.
+//! What cannot become one run is refused before it begins: never N runs that look like one. Who takes part
+//! and how messages travel is `ranks`' to know. Left out: what is run, arguments, the terminal; exit codes
+//! are numbers that the caller gives a meaning.
 
 mod agreement;
 mod handshake;

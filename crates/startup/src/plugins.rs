@@ -1,19 +1,23 @@
-//! Which MPI plug-in a launch is given: the one that is named, the site's own, or one of those that a release brings.
+//! Which MPI plug-in a launch is given: the one that is named, the site's own, or one of those that a release
+//! brings.
 //!
-//! `ranks::Plugin` opens what `NUMABENCH_MPI` names or what a site has put beside the binary or in ../lib; that stays so. A release that is
-//! unpacked on many systems brings one for each family of MPIs, in folders of their own:
+//! `ranks::Plugin` opens what `NUMABENCH_MPI` names or what a site has put beside the binary or in ../lib;
+//! that stays so. A release that is unpacked on many systems brings one for each family of MPIs, in folders
+//! of their own:
 //!
 //! ```text
 //! bin/numabench   lib/numabench/openmpi/   lib/numabench/mpich/   lib/numabench/mpi-abi/
 //! ```
 //!
-//! They have no path to an MPI in them: each can be opened where the dynamic linker finds its MPI, which is what loading the MPI's module
-//! does. Those of the launcher's family are tried first, and the first that can be opened is taken; whether it and the launch go together
-//! is then `launchers::Launch`'s to say. Left out: looking for an MPI that no module has loaded.
+//! They have no path to an MPI in them: each can be opened where the dynamic linker finds its MPI, which is
+//! what loading the MPI's module does. Those of the launcher's family are tried first, and the first that can
+//! be opened is taken; whether it and the launch go together is then `launchers::Launch`'s to say. Left out:
+//! looking for an MPI that no module has loaded.
 //!
-//! The one for the standard's interface (MPI 5.0) is every MPI's. Only one is ever opened, because an MPI that is open answers for the next one too,
-//! so what it would be is not looked at first. Where the launcher is surely one family's, it goes before the other family's: that one can only be
-//! another MPI of the machine. Where that is a guess it goes last.
+//! The one for the standard's interface (MPI 5.0) is every MPI's. Only one is ever opened, because an MPI
+//! that is open answers for the next one too, so what it would be is not looked at first. Where the launcher
+//! is surely one family's, it goes before the other family's: that one can only be another MPI of the
+//! machine. Where that is a guess it goes last.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -51,7 +55,8 @@ pub fn find(launch: &Launch) -> Result<Plugin, PluginError> {
     Err(PluginError { tried })
 }
 
-/// The plug-ins that are there: what the variable names and nothing else, or the site's own and those of the release.
+/// The plug-ins that are there: what the variable names and nothing else, or the site's own and those of the
+/// release.
 pub fn files(variable: Option<&OsStr>, executable: &Path) -> Vec<PathBuf> {
     if let Some(named) = variable.filter(|value| !value.is_empty()) {
         return vec![named.into()];
@@ -63,11 +68,13 @@ pub fn files(variable: Option<&OsStr>, executable: &Path) -> Vec<PathBuf> {
     folders.map(|folder| folder.join(abi::FILE_NAME)).filter(|file| file.exists()).collect()
 }
 
-/// The files in the order in which this launch tries them: a site's own first, then those of its launcher's family.
+/// The files in the order in which this launch tries them: a site's own first, then those of its launcher's
+/// family.
 pub fn order(files: &[PathBuf], launch: &Launch) -> Vec<PathBuf> {
     let family = |file: &PathBuf| Some(file.parent()?.file_name()?.to_str()?.to_owned());
     let usual = launch.launcher.facts().usual_mpi;
-    let is_open_mpi = usual.map_or(launch.interface == Interface::Pmix, |mpi| mpi.flavour == Flavour::OpenMpi);
+    let is_open_mpi =
+        usual.map_or(launch.interface == Interface::Pmix, |mpi| mpi.flavour == Flavour::OpenMpi);
     let (own, is_sure) = (if is_open_mpi { OPEN_MPI } else { MPICH }, usual.is_some_and(|mpi| mpi.is_only));
     let mut ordered = files.to_vec();
     ordered.sort_by_key(|file| match family(file).as_deref() {
@@ -125,11 +132,15 @@ mod tests {
     }
 
     #[test]
-    fn what_a_site_has_built_goes_before_what_a_release_brings_and_a_named_one_before_all() -> std::io::Result<()> {
+    fn what_a_site_has_built_goes_before_what_a_release_brings_and_a_named_one_before_all()
+    -> std::io::Result<()> {
         let brought = ["lib/numabench/mpich", "lib/numabench/mpi-abi"];
         let (release, executable) = release(&["lib", brought[0], brought[1], "bin"])?;
         let found = files(Some(OsStr::new("")), &executable);
-        assert_eq!(names(release.path(), &order(&found, &Launch::ALONE)), ["bin", "lib", brought[0], brought[1]]);
+        assert_eq!(
+            names(release.path(), &order(&found, &Launch::ALONE)),
+            ["bin", "lib", brought[0], brought[1]]
+        );
         assert_eq!(files(Some(OsStr::new("/x/y.so")), &executable), [Path::new("/x/y.so")]);
         Ok(())
     }

@@ -22,8 +22,9 @@ pub enum StartError {
     Mpi(#[from] WorldError),
 }
 
-/// Finds the plug-in and starts MPI, and says which MPI that is. `starting` is told so before, and what it gives is kept until MPI has started or has
-/// refused to; `say` says what the user should know of the library.
+/// Finds the plug-in and starts MPI, and says which MPI that is. `starting` is told so before, and what it
+/// gives is kept until MPI has started or has refused to; `say` says what the user should know of the
+/// library.
 ///
 /// # Errors
 /// [`StartError`]: there is no plug-in, it does not fit the launch, or MPI does not start.
@@ -45,12 +46,14 @@ pub fn start<G>(
         let then = match is_off {
             true => "set to 0 here, so that MPI is given no device memory",
             false => {
-                "not set to 0 here, because this process has threads already: start it with MPICH_GPU_SUPPORT_ENABLED=0"
+                "not set to 0 here, because this process has threads already: start it with \
+                 MPICH_GPU_SUPPORT_ENABLED=0"
             }
         };
         let text = format!(
-            "warning: MPICH_GPU_SUPPORT_ENABLED is set, and Cray's library for it is not found, without which its MPI ends every process: {then} ({}); \
-             load the site's module for the GPU, or let NUMABENCH_GTL name libmpi_gtl_cuda.so or libmpi_gtl_hsa.so",
+            "warning: MPICH_GPU_SUPPORT_ENABLED is set, and Cray's library for it is not found, without \
+             which its MPI ends every process: {then} ({}); load the site's module for the GPU, or let \
+             NUMABENCH_GTL name libmpi_gtl_cuda.so or libmpi_gtl_hsa.so",
             tried.join("; ")
         );
         say(&text);
@@ -75,7 +78,8 @@ pub fn start<G>(
 pub enum Departure {
     /// By MPI_Finalize.
     Finalized,
-    /// Without it, and the launcher knows: this process may end with any code, at once, so that no exit handler of MPI waits for those who are gone.
+    /// Without it, and the launcher knows: this process may end with any code, at once, so that no exit
+    /// handler of MPI waits for those who are gone.
     Unfinalized,
     /// It did not: the launcher ends with a code of its own, whatever was measured.
     Failed,
@@ -85,8 +89,11 @@ pub enum Departure {
 pub fn leave(mpi: &Mpi, comm: &mut Communicator, launch: &Launch, say: impl Fn(&str)) -> Departure {
     // Hydra alone is known to be content with a word of the process itself.
     let without_finalize = launch.launcher == Launcher::Hydra && mpi.is_over_ucx();
-    let left =
-        if without_finalize { leave_without_finalize(comm) } else { mpi.leave().map_err(|error| error.to_string()) };
+    let left = if without_finalize {
+        leave_without_finalize(comm)
+    } else {
+        mpi.leave().map_err(|error| error.to_string())
+    };
 
     match left {
         Ok(()) if without_finalize => Departure::Unfinalized,
@@ -105,5 +112,7 @@ fn leave_without_finalize(comm: &mut Communicator) -> Result<(), String> {
 }
 
 fn say_failed(error: &dyn fmt::Display, say: impl Fn(&str)) {
-    say(&format!("warning: MPI could not be left in order: {error}; the launcher may end with a code of its own"));
+    say(&format!(
+        "warning: MPI could not be left in order: {error}; the launcher may end with a code of its own"
+    ));
 }

@@ -1,7 +1,9 @@
-//! Says what died where MPI ends this process while it starts: with the wrong launcher's interface, or without its library for the GPU, some do so without a word of either.
+//! Says what died where MPI ends this process while it starts: with the wrong launcher's interface, or
+//! without its library for the GPU, some do so without a word of either.
 //!
-//! Nothing inside of the process would speak after `_exit` or a signal, so a shell does, which waits for a line that comes once MPI has started. Only the
-//! process that speaks for the launch has one. Left out: an MPI that ends another process alone; the launcher says that.
+//! Nothing inside of the process would speak after `_exit` or a signal, so a shell does, which waits for a
+//! line that comes once MPI has started. Only the process that speaks for the launch has one. Left out: an
+//! MPI that ends another process alone; the launcher says that.
 
 use std::io::Write;
 use std::os::unix::process::CommandExt;
@@ -9,7 +11,8 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 
 use launchers::{Launch, Launcher};
 
-/// Without the line it says the words. A launcher that ends the others with SIGTERM does not end it before it has spoken.
+/// Without the line it says the words. A launcher that ends the others with SIGTERM does not end it before it
+/// has spoken.
 const WAIT: &str = r#"trap '' TERM; read -r started || printf '%s\n' "$1" >&2"#;
 
 /// Who waits.
@@ -23,7 +26,8 @@ impl StartWatchdog {
     pub fn set(words: &str, to: Stdio) -> Option<Self> {
         let mut shell = Command::new("sh");
         shell.args(["-c", WAIT, "sh", words]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(to);
-        // Hydra ends what is left of a rank by its process group: of 40 launches that die 26 are named with a group of its own, 12 without.
+        // Hydra ends what is left of a rank by its process group: of 40 launches that die 26 are named with a
+        // group of its own, 12 without.
         let mut shell = shell.process_group(0).spawn().ok()?;
         Some(Self { line: shell.stdin.take(), shell })
     }
@@ -41,9 +45,10 @@ impl StartWatchdog {
 /// What is said of a launch whose MPI ends its processes.
 pub fn sentence(launch: &Launch, library: &str) -> String {
     format!(
-        "numabench: error: this process ended, or was ended, inside of MPI_Init of {library}, before anything was measured; {} offers it {}. What MPI said of it stands above.\n  \
-         {}. With MPICH_GPU_SUPPORT_ENABLED=1 the site's module for the GPU must be loaded.\n  \
-         On one node no MPI is needed: numabench pingpong without a launcher has a thread for each GPU.",
+        "numabench: error: this process ended, or was ended, inside of MPI_Init of {library}, before \
+         anything was measured; {} offers it {}. What MPI said of it stands above.\n  {}. With \
+         MPICH_GPU_SUPPORT_ENABLED=1 the site's module for the GPU must be loaded.\n  On one node no MPI is \
+         needed: numabench pingpong without a launcher has a thread for each GPU.",
         launch.launcher.name(),
         launch.interface.name(),
         remedy(launch.launcher)
@@ -53,7 +58,8 @@ pub fn sentence(launch: &Launch, library: &str) -> String {
 /// What to try where this launcher and the MPI do not go together.
 pub fn remedy(launcher: Launcher) -> &'static str {
     if launcher == Launcher::Srun {
-        return "srun --mpi=list shows what this Slurm offers: Open MPI takes pmix, MPICH and Intel MPI take pmi2 (or what they were built with), Cray MPICH takes cray_shasta";
+        return "srun --mpi=list shows what this Slurm offers: Open MPI takes pmix, MPICH and Intel MPI take \
+            pmi2 (or what they were built with), Cray MPICH takes cray_shasta";
     }
     "start it with the mpirun or mpiexec that belongs to this MPI"
 }
@@ -75,7 +81,10 @@ mod tests {
         drop(gone.line.take());
         gone.shell.wait()?;
         let said = read_to_string(&path)?;
-        assert!(said.contains("inside of MPI_Init of MPICH 4.3.0") && said.contains("srun --mpi=list"), "{said}");
+        assert!(
+            said.contains("inside of MPI_Init of MPICH 4.3.0") && said.contains("srun --mpi=list"),
+            "{said}"
+        );
         if let Some(alive) = set()? {
             alive.dismiss();
         }

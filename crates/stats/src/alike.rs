@@ -1,6 +1,8 @@
-//! Items that are alike put together, in the order of first appearance: what a table lists once, and what a sentence says of several at once.
+//! Items that are alike put together, in the order of first appearance: what a table lists once, and what a
+//! sentence says of several at once.
 //!
-//! Left out: an order of their own, which `BTreeMap` gives, and any speed for thousands of different ones: each item is compared with those before it.
+//! Left out: an order of their own, which `BTreeMap` gives, and any speed for thousands of different ones:
+//! each item is compared with those before it.
 
 /// Each item once.
 pub fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
@@ -14,7 +16,9 @@ pub fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
 }
 
 /// Each key once, with all that came with it.
-pub fn grouped<K: PartialEq, V, C: Default + Extend<V>>(pairs: impl IntoIterator<Item = (K, V)>) -> Vec<(K, C)> {
+pub fn grouped<K: PartialEq, V, C: Default + Extend<V>>(
+    pairs: impl IntoIterator<Item = (K, V)>,
+) -> Vec<(K, C)> {
     let mut groups: Vec<(K, C)> = Vec::new();
     for (key, value) in pairs {
         let known = groups.iter().position(|(known, _)| *known == key);

@@ -1,10 +1,13 @@
-//! Which of several is best, and which others cannot be told from it: a verdict with its intervals, not the largest number.
+//! Which of several is best, and which others cannot be told from it: a verdict with its intervals, not the
+//! largest number.
 //!
-//! The leader is the one with the highest median; every other is compared with it by the ratios of turns of the same pass, so that what the machine does to a
-//! pass cancels. Ratios count as independent ([`crate::level`]): turns have memory of their own, and waiting for what six to twenty of them tell of their
-//! correlation would take a user more turns than it saves wrong words. Being the leader is no finding: with equal ones somebody leads, so all pairs count as tests. The
-//! chance that any rival is wrongly called worse is 5 % over all pairs and over all looks: values that come one after the other are asked again with each,
-//! and would be called different sooner or later.
+//! The leader is the one with the highest median; every other is compared with it by the ratios of turns of
+//! the same pass, so that what the machine does to a pass cancels. Ratios count as independent
+//! ([`crate::level`]): turns have memory of their own, and waiting for what six to twenty of them tell of
+//! their correlation would take a user more turns than it saves wrong words. Being the leader is no finding:
+//! with equal ones somebody leads, so all pairs count as tests. The chance that any rival is wrongly called
+//! worse is 5 % over all pairs and over all looks: values that come one after the other are asked again with
+//! each, and would be called different sooner or later.
 
 use crate::block_interval::BlockValue;
 use crate::compare::{LEAST_VALUES, TwoSampleComparison, TwoSampleVerdict};
@@ -26,8 +29,8 @@ pub struct TurnValue {
 pub struct Ranking {
     /// The one with the highest median.
     pub leader: usize,
-    /// Each candidate against the leader: its values over the leader's; `None` for the leader itself, and where one of the two has
-    /// too few values.
+    /// Each candidate against the leader: its values over the leader's; `None` for the leader itself, and
+    /// where one of the two has too few values.
     pub against_leader: Vec<Option<TwoSampleComparison>>,
     /// What it comes to.
     pub finding: RankingVerdict,
@@ -45,8 +48,8 @@ pub enum RankingVerdict {
 }
 
 impl Ranking {
-    /// Whether no candidate can be told from the leader by more than this part of it: those that are not lower hold 1 in their interval, and
-    /// the interval ends within `part` of 1.
+    /// Whether no candidate can be told from the leader by more than this part of it: those that are not
+    /// lower hold 1 in their interval, and the interval ends within `part` of 1.
     pub fn is_within(&self, part: f64) -> bool {
         let near = |found: &TwoSampleComparison| {
             let interval = found.ratio_interval;
@@ -63,15 +66,16 @@ impl Ranking {
     }
 }
 
-/// Ranks candidates by the values of their turns, in the order of passes, of which this is one of at most so many `looks`. Each turn has memory of its own.
-/// `None` where nobody has any.
+/// Ranks candidates by the values of their turns, in the order of passes, of which this is one of at most so
+/// many `looks`. Each turn has memory of its own. `None` where nobody has any.
 pub fn best(candidates: &[Vec<TurnValue>], looks: usize) -> Option<Ranking> {
     let values = |at: usize| candidates[at].iter().map(|turn| turn.value).collect::<Vec<f64>>();
     let medians = (0..candidates.len()).filter_map(|at| Some((at, median(&values(at))?)));
     // Of equal ones the first: the order given is a preference.
     let (leader, _) = medians.reduce(|best, next| if next.1 > best.1 { next } else { best })?;
 
-    let rival = |at: usize| if at == leader { Vec::new() } else { ratios(&candidates[leader], &candidates[at]) };
+    let rival =
+        |at: usize| if at == leader { Vec::new() } else { ratios(&candidates[leader], &candidates[at]) };
     let ratios: Vec<Vec<BlockValue>> = (0..candidates.len()).map(rival).collect();
     let tests = candidates.len() * candidates.len().saturating_sub(1) / 2 * looks;
     let against = |(at, ratios): (usize, &Vec<BlockValue>)| {
@@ -157,13 +161,19 @@ mod tests {
     fn noise_that_hides_a_difference_is_undecided() {
         let noisy = vec![8.0, 12.0, 9.0, 11.5, 8.5, 12.5, 10.0, 9.5];
         let other = vec![8.5, 11.0, 9.5, 12.0, 8.0, 11.8, 10.4, 9.9];
-        assert_eq!(found(&[noisy, other, times(1.0)]).map(|(_, finding)| finding), Some(RankingVerdict::Undecided));
+        assert_eq!(
+            found(&[noisy, other, times(1.0)]).map(|(_, finding)| finding),
+            Some(RankingVerdict::Undecided)
+        );
     }
 
     #[test]
     fn what_is_not_decided_can_still_be_near_and_too_few_values_are_near_nothing() -> Result<(), String> {
         let wide = |centre: f64| -> Vec<f64> {
-            [-2.0, -1.0, 0.0, 1.0, 2.0, -1.5, 1.5, 0.5].iter().map(|percent| centre * (1.0 + percent / 100.0)).collect()
+            [-2.0, -1.0, 0.0, 1.0, 2.0, -1.5, 1.5, 0.5]
+                .iter()
+                .map(|percent| centre * (1.0 + percent / 100.0))
+                .collect()
         };
         let mut shuffled = wide(10.03);
         for at in [0, 2, 4, 6] {
@@ -200,7 +210,8 @@ mod tests {
         };
         let (fast, mut slow) = (drift(10.0), drift(9.5));
         slow.iter_mut().zip(0..).for_each(|(turn, at)| turn.value *= if at % 2 == 0 { 1.001 } else { 0.999 });
-        let finding = |slow: &[TurnValue]| best(&[fast.clone(), slow.to_vec()], 1).map(|standing| standing.finding);
+        let finding =
+            |slow: &[TurnValue]| best(&[fast.clone(), slow.to_vec()], 1).map(|standing| standing.finding);
         assert_eq!(finding(&slow), Some(RankingVerdict::Best));
         slow.remove(2);
         assert_eq!(finding(&slow), Some(RankingVerdict::Best), "seven passes that both have");
@@ -223,7 +234,8 @@ mod tests {
     const LAST: usize = 20;
     const LOOKS: usize = LAST - FIRST + 1;
 
-    /// How many of `trials` say of any candidate that it is lower than the leader, and how many that the second of two is; `rates` are the true ones.
+    /// How many of `trials` say of any candidate that it is lower than the leader, and how many that the
+    /// second of two is; `rates` are the true ones.
     fn claims(rates: &[f64], disturbed: Disturbed, trials: u64) -> (u64, u64) {
         let (mut any, mut second) = (0, 0);
         for trial in 0..trials {
@@ -240,7 +252,9 @@ mod tests {
                 }
                 let Some(standing) = best(&turns, LOOKS) else { continue };
                 let lower = |at: usize| {
-                    standing.against_leader[at].as_ref().is_some_and(|found| found.verdict == TwoSampleVerdict::Lower)
+                    standing.against_leader[at]
+                        .as_ref()
+                        .is_some_and(|found| found.verdict == TwoSampleVerdict::Lower)
                 };
                 if (0..rates.len()).any(lower) {
                     any += 1;
@@ -253,7 +267,8 @@ mod tests {
     }
 
     #[test]
-    fn of_equals_one_is_said_to_be_slower_in_at_most_five_per_cent_of_runs_however_often_they_are_looked_at() {
+    fn of_equals_one_is_said_to_be_slower_in_at_most_five_per_cent_of_runs_however_often_they_are_looked_at()
+    {
         for (name, disturbed) in noise::DISTURBED {
             for (candidates, trials) in [(2, 400), (4, 200)] {
                 let (any, _) = claims(&vec![50.0; candidates], disturbed, trials);

@@ -1,12 +1,12 @@
-//! Whether durations come in two groups with little between them: two paths, two clocks, or a neighbour that comes and
-//! goes.
+//! Whether durations come in two groups with little between them: two paths, two clocks, or a neighbour that
+//! comes and goes.
 //!
-//! The range from the 5th to the 95th percentile is cut into a lower quarter, a middle half and an upper quarter. Two
-//! modes leave the middle nearly empty while both sides hold a good share. That cannot happen with one mode, whatever
-//! its shape: a density that only rises up to the mode and only falls after it is, between the quarters, nowhere below
-//! what the quarter on that side of the mode has on average, so with 15 % in each quarter the middle, twice as wide,
-//! holds at least 30 %. Dip and kernel tests need a bootstrap to say the same. Two modes that overlap (less than about
-//! twelve standard deviations apart) are left alone.
+//! The range from the 5th to the 95th percentile is cut into a lower quarter, a middle half and an upper
+//! quarter. Two modes leave the middle nearly empty while both sides hold a good share. That cannot happen
+//! with one mode, whatever its shape: a density that only rises up to the mode and only falls after it is,
+//! between the quarters, nowhere below what the quarter on that side of the mode has on average, so with 15 %
+//! in each quarter the middle, twice as wide, holds at least 30 %. Dip and kernel tests need a bootstrap to
+//! say the same. Two modes that overlap (less than about twelve standard deviations apart) are left alone.
 
 use crate::interval::quantile;
 
@@ -19,8 +19,8 @@ const LEAST_SIDE: f64 = 0.20;
 /// The share of values in the middle half that still is "nearly empty".
 const MOST_BETWEEN: f64 = 0.05;
 
-/// Whether the values, in ascending order, fall in two groups more than `least_distance` (same unit) apart from outer
-/// end to outer end.
+/// Whether the values, in ascending order, fall in two groups more than `least_distance` (same unit) apart
+/// from outer end to outer end.
 pub fn is_bimodal(sorted: &[f64], least_distance: f64) -> bool {
     let (Some(low), Some(high)) = (quantile(sorted, 0.05), quantile(sorted, 0.95)) else { return false };
     if sorted.len() < LEAST_VALUES || high - low <= least_distance {
@@ -30,7 +30,9 @@ pub fn is_bimodal(sorted: &[f64], least_distance: f64) -> bool {
     let below = sorted.partition_point(|value| *value < low + quarter);
     let up_to = sorted.partition_point(|value| *value <= high - quarter);
     let share = |count: usize| count as f64 / sorted.len() as f64;
-    share(below) >= LEAST_SIDE && share(sorted.len() - up_to) >= LEAST_SIDE && share(up_to - below) < MOST_BETWEEN
+    share(below) >= LEAST_SIDE
+        && share(sorted.len() - up_to) >= LEAST_SIDE
+        && share(up_to - below) < MOST_BETWEEN
 }
 
 #[cfg(test)]

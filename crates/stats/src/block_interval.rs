@@ -1,19 +1,23 @@
 //! How well a case's median is known: the interval of its blocks, and no narrower than its allocations say.
 //!
-//! Blocks on the same memory share its pages and its moment, so they are alike: where allocations differ, an interval of blocks alone leaves the
-//! true median out too often (in the tests below once in 5 runs instead of once in 20). The unit of the highest level that varies is what counts (Kalibera
-//! and Jones, "Rigorous benchmarking in reasonable time", 2013, sections 6 and 9): Student's interval of the allocations' medians (medians, because
-//! one disturbed block moves the mean of three), taken of their logarithms. A time or a rate is above zero, and so is every interval on that scale; an interval of
-//! times is the interval of their rates, turned round; and what makes one allocation slower than another (pages, links, a clock) multiplies. On the times
-//! themselves three allocations of 1.5, 1.56 and 4.9 µs had an interval from −2.2 µs on. Three medians say little of a fourth, so it may reach beyond
-//! every block that was seen: it is cut to nothing but its domain. With the few allocations of a run it is wide by chance or narrow by chance, so the interval stated
-//! is the smallest that holds both.
+//! Blocks on the same memory share its pages and its moment, so they are alike: where allocations differ, an
+//! interval of blocks alone leaves the true median out too often (in the tests below once in 5 runs instead
+//! of once in 20). The unit of the highest level that varies is what counts (Kalibera and Jones, "Rigorous
+//! benchmarking in reasonable time", 2013, sections 6 and 9): Student's interval of the allocations' medians
+//! (medians, because one disturbed block moves the mean of three), taken of their logarithms. A time or a
+//! rate is above zero, and so is every interval on that scale; an interval of times is the interval of their
+//! rates, turned round; and what makes one allocation slower than another (pages, links, a clock) multiplies.
+//! On the times themselves three allocations of 1.5, 1.56 and 4.9 µs had an interval from −2.2 µs on. Three
+//! medians say little of a fourth, so it may reach beyond every block that was seen: it is cut to nothing but
+//! its domain. With the few allocations of a run it is wide by chance or narrow by chance, so the interval
+//! stated is the smallest that holds both.
 
 use crate::interval::{Interval, mean_and_reach, median, median_interval, student};
 
 /// Two allocations say too little of a third: Student's quantile is 12.7 standard errors.
 const LEAST_ALLOCATIONS: usize = 3;
-/// The median of fewer blocks is moved by one that is disturbed, and the block would be taken for its allocation.
+/// The median of fewer blocks is moved by one that is disturbed, and the block would be taken for its
+/// allocation.
 const LEAST_BLOCKS: usize = 3;
 
 /// The blocks of an allocation after the first ten of a run.
@@ -45,9 +49,10 @@ pub(crate) fn allocations_of(blocks: &[BlockValue]) -> impl Iterator<Item = &[Bl
     blocks.chunk_by(|one, next| one.allocation == next.allocation)
 }
 
-/// The interval of the median of these blocks, in the order measured: the exact order-statistic one of the blocks ([`median_interval`]), widened to
-/// hold Student's interval of the logarithms of the allocations' medians where three allocations or more have three blocks or more. It is above zero where all
-/// values are. `None` where the blocks give none.
+/// The interval of the median of these blocks, in the order measured: the exact order-statistic one of the
+/// blocks ([`median_interval`]), widened to hold Student's interval of the logarithms of the allocations'
+/// medians where three allocations or more have three blocks or more. It is above zero where all values are.
+/// `None` where the blocks give none.
 pub fn block_interval(blocks: &[BlockValue], confidence: f64) -> Option<Interval> {
     let values = values(blocks);
     let of_blocks = median_interval(&values, confidence)?;
@@ -55,14 +60,16 @@ pub fn block_interval(blocks: &[BlockValue], confidence: f64) -> Option<Interval
     Some(Interval { low: of_blocks.low.min(low), high: of_blocks.high.max(high), ..of_blocks })
 }
 
-/// The medians of the allocations that have three blocks or more, in the order measured; none where fewer than three have.
+/// The medians of the allocations that have three blocks or more, in the order measured; none where fewer
+/// than three have.
 fn allocation_medians(blocks: &[BlockValue]) -> Vec<f64> {
     let whole = allocations_of(blocks).filter(|of_one| of_one.len() >= LEAST_BLOCKS);
     let medians: Vec<f64> = whole.filter_map(|of_one| median(&values(of_one))).collect();
     if medians.len() < LEAST_ALLOCATIONS { Vec::new() } else { medians }
 }
 
-/// The ends of Student's interval of the logarithms of the allocations' medians, as values; `None` where one is not above zero: that is no time and no rate.
+/// The ends of Student's interval of the logarithms of the allocations' medians, as values; `None` where one
+/// is not above zero: that is no time and no rate.
 fn of_allocations(blocks: &[BlockValue], confidence: f64) -> Option<(f64, f64)> {
     let medians = allocation_medians(blocks);
     if medians.is_empty() || !medians.iter().all(|median| *median > 0.0) {
@@ -73,15 +80,17 @@ fn of_allocations(blocks: &[BlockValue], confidence: f64) -> Option<(f64, f64)> 
     Some(((mean - reach).exp(), (mean + reach).exp()))
 }
 
-/// Of how many blocks in all the interval is expected to be as narrow as ± `target` of the median, if further blocks vary as these do: the order statistics'
-/// half-width falls with the square root of the blocks, that of the allocations with the square root of their number and with Student's quantile. An allocation is
+/// Of how many blocks in all the interval is expected to be as narrow as ± `target` of the median, if further
+/// blocks vary as these do: the order statistics' half-width falls with the square root of the blocks, that
+/// of the allocations with the square root of their number and with Student's quantile. An allocation is
 /// taken to have five further blocks. None within `most`, or where these blocks give no interval: `None`.
 pub fn blocks_needed(blocks: &[BlockValue], confidence: f64, target: f64, most: usize) -> Option<usize> {
     let values = values(blocks);
     let middle = median(&values)?;
     let of_blocks = median_interval(&values, confidence)?.relative_half_width(middle);
     let allocations = allocation_medians(blocks).len();
-    let of_allocations = of_allocations(blocks, confidence).map(|(low, high)| (high - low) / 2.0 / middle.abs());
+    let of_allocations =
+        of_allocations(blocks, confidence).map(|(low, high)| (high - low) / 2.0 / middle.abs());
     let least = allocations.max(LEAST_ALLOCATIONS) as f64;
     let now = student(least - 1.0, confidence)? / least.sqrt();
     let narrow = |count: &usize| {
@@ -108,7 +117,11 @@ mod tests {
     const ALLOCATIONS: [u32; 10] = [0, 0, 0, 0, 1, 1, 1, 2, 2, 2];
 
     fn blocks(values: [f64; 10]) -> Vec<BlockValue> {
-        values.iter().zip(ALLOCATIONS).map(|(value, allocation)| BlockValue { value: *value, allocation }).collect()
+        values
+            .iter()
+            .zip(ALLOCATIONS)
+            .map(|(value, allocation)| BlockValue { value: *value, allocation })
+            .collect()
     }
 
     fn ends(blocks: &[BlockValue]) -> Option<(f64, f64)> {
@@ -126,7 +139,8 @@ mod tests {
     fn where_allocations_differ_it_is_students_of_their_medians() -> Result<(), String> {
         let values = [100.0, 100.0, 100.0, 100.0, 102.0, 102.0, 102.0, 101.0, 101.0, 101.0];
         let (low, high) = ends(&blocks(values)).ok_or("no interval")?;
-        // python3 -c 'from numpy import *; from scipy.stats import t; m = log([100, 102, 101]); print(exp(t.interval(.95, 2, m.mean(), m.std(ddof=1) / 3 ** .5)))'
+        // python3 -c 'from numpy import *; from scipy.stats import t; m = log([100, 102, 101]);
+        // print(exp(t.interval(.95, 2, m.mean(), m.std(ddof=1) / 3 ** .5)))'
         assert!((low - 98.54285322).abs() < 1e-7 && (high - 103.51164990).abs() < 1e-7, "{low} {high}");
         Ok(())
     }
@@ -137,7 +151,10 @@ mod tests {
         let (low, high) = ends(&blocks(values)).ok_or("no interval")?;
         assert!(low > 0.0 && low < 1490.0 && high > 4900.0, "{low} {high}");
         let (slow, quick) = ends(&blocks(values.map(|ns| 1e9 / ns))).ok_or("no interval")?;
-        assert!((slow * high / 1e9 - 1.0).abs() < 1e-12 && (quick * low / 1e9 - 1.0).abs() < 1e-12, "{slow} {quick}");
+        assert!(
+            (slow * high / 1e9 - 1.0).abs() < 1e-12 && (quick * low / 1e9 - 1.0).abs() < 1e-12,
+            "{slow} {quick}"
+        );
         // What is no time and no rate has the interval of its blocks.
         let with_zero = [0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0];
         assert_eq!(ends(&blocks(with_zero)), Some((0.0, 2.0)));
@@ -151,7 +168,8 @@ mod tests {
         ) {
             let (low, high) = ends(&blocks(values)).unwrap_or((0.0, 0.0));
             let middle = median(&values).unwrap_or(0.0);
-            prop_assert!(low > 0.0 && low <= middle && middle <= high && high.is_finite(), "{low} {middle} {high}");
+            prop_assert!(low > 0.0 && low <= middle && middle <= high && high.is_finite(), "{low} {middle} \
+                {high}");
         }
     }
 
@@ -160,7 +178,9 @@ mod tests {
         let mut values = [100.0, 100.1, 99.9, 100.0, 100.1, 100.0, 99.9, 100.1, 100.0, 99.9];
         let quiet = ends(&blocks(values));
         values[5] = 300.0;
-        let (Some((low, high)), Some((_, before))) = (ends(&blocks(values)), quiet) else { panic!("no interval") };
+        let (Some((low, high)), Some((_, before))) = (ends(&blocks(values)), quiet) else {
+            panic!("no interval")
+        };
         assert!(low > 99.5 && high < before + 0.5, "{low} {high}, {before} before");
     }
 
@@ -179,7 +199,8 @@ mod tests {
         assert_eq!(ends(&blocks(values)[..5]), None, "five blocks give none");
     }
 
-    /// How often the interval of ten blocks holds 100, with noise of 1 % of a block and `between` of an allocation.
+    /// How often the interval of ten blocks holds 100, with noise of 1 % of a block and `between` of an
+    /// allocation.
     fn covered(between: f64, interval: impl Fn(&[BlockValue]) -> Option<Interval>) -> f64 {
         let mut random = SplitMix64::new(31);
         let mut holds = || {

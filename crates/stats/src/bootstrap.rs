@@ -1,9 +1,11 @@
-//! The bootstrap of a median, and of a ratio of medians, without drawing: the interval that ever more resamples approach.
+//! The bootstrap of a median, and of a ratio of medians, without drawing: the interval that ever more
+//! resamples approach.
 //!
-//! A resample's median is an order statistic of the values themselves, so its distribution follows from binomial counts and can be
-//! written down (Maritz and Jarrett, "A note on estimating the variance of the sample median", 1978; Hutson and Ernst, "The exact
-//! bootstrap mean and variance of an L-estimator", 2000). It depends on how many values there are and not on which, so that thousands
-//! of cases with as many blocks share one [`MedianLaw`]. The interval is the percentile one (Efron and Tibshirani 1993, chapter 13); it
+//! A resample's median is an order statistic of the values themselves, so its distribution follows from
+//! binomial counts and can be written down (Maritz and Jarrett, "A note on estimating the variance of the
+//! sample median", 1978; Hutson and Ernst, "The exact bootstrap mean and variance of an L-estimator", 2000).
+//! It depends on how many values there are and not on which, so that thousands of cases with as many blocks
+//! share one [`MedianLaw`]. The interval is the percentile one (Efron and Tibshirani 1993, chapter 13); it
 //! has no seed, and the same values always give the same ends.
 
 use statrs::function::beta::beta_reg;
@@ -11,16 +13,19 @@ use statrs::function::factorial::ln_binomial;
 
 use crate::interval::{Interval, sorted};
 
-/// The least likely medians are left out: all of them together are at most so likely, and what is left stands for the whole.
+/// The least likely medians are left out: all of them together are at most so likely, and what is left stands
+/// for the whole.
 const NEGLIGIBLE: f64 = 1e-6;
 
 /// A middle value further from the other one than this is not looked for.
 const OUT_OF_REACH: f64 = 1e-13;
 
-/// So few ratios of medians are put in order to find an end of an interval among them, instead of walking over all medians once more.
+/// So few ratios of medians are put in order to find an end of an interval among them, instead of walking
+/// over all medians once more.
 const FEW_RATIOS: usize = 128;
 
-/// How likely each median of a resample of `n` values is: by the ranks of the two values that it lies between.
+/// How likely each median of a resample of `n` values is: by the ranks of the two values that it lies
+/// between.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MedianLaw {
     n: usize,
@@ -46,7 +51,8 @@ impl MedianLaw {
                 pairs.push((rank as u32 - 1, rank as u32 - 1, lower));
                 continue;
             }
-            // The lower of the middle two has this rank, the upper one that of `other`; what is left over falls on both being it.
+            // The lower of the middle two has this rank, the upper one that of `other`; what is left over
+            // falls on both being it.
             let mut apart = 0.0;
             for other in rank + 1..=n {
                 let both = apart_by(n, rank, other);
@@ -75,7 +81,8 @@ impl MedianLaw {
         self.n
     }
 
-    /// The medians of resamples of these values, ascending. `None` where there are not as many as the law is for, or one is not finite.
+    /// The medians of resamples of these values, ascending. `None` where there are not as many as the law is
+    /// for, or one is not finite.
     pub fn medians(&self, values: &[f64]) -> Option<Vec<Mass>> {
         if values.len() != self.n || !values.iter().all(|value| value.is_finite()) {
             return None;
@@ -106,8 +113,8 @@ fn below(n: usize, rank: usize) -> f64 {
     }
 }
 
-/// The probability that the middle two of a resample of an even `n` have the ranks `low` < `high`: half of the draws are at most
-/// `low` and one is that, the other half at least `high` and one is that.
+/// The probability that the middle two of a resample of an even `n` have the ranks `low` < `high`: half of
+/// the draws are at most `low` and one is that, the other half at least `high` and one is that.
 fn apart_by(n: usize, low: usize, high: usize) -> f64 {
     let (half, n_f) = (n / 2, n as f64);
     // x^half - (x - 1/n)^half, as exp of logarithms: the powers themselves are too small for a float.
@@ -119,8 +126,8 @@ fn apart_by(n: usize, low: usize, high: usize) -> f64 {
     (ln_binomial(n as u64, half as u64) + step(low) + step(n - high + 1)).exp()
 }
 
-/// The percentile interval of the ratio of the medians of resamples: those of the second over those of the first, all positive. `None`
-/// without medians.
+/// The percentile interval of the ratio of the medians of resamples: those of the second over those of the
+/// first, all positive. `None` without medians.
 pub fn ratio_interval(first: &[Mass], second: &[Mass], confidence: f64) -> Option<Interval> {
     let tail = (1.0 - confidence) / 2.0;
     let low = quantile(first, second, tail)?;
@@ -143,7 +150,8 @@ pub fn median_interval(medians: &[Mass], confidence: f64) -> Option<Interval> {
     Some(Interval { low: at(tail)?, high: at(1.0 - tail)?, confidence })
 }
 
-/// The smallest ratio that is reached with at least this probability: the range in which it lies is halved until few ratios are left, which are put in order.
+/// The smallest ratio that is reached with at least this probability: the range in which it lies is halved
+/// until few ratios are left, which are put in order.
 fn quantile(first: &[Mass], second: &[Mass], q: f64) -> Option<f64> {
     let mut below = second.first()?.value / first.last()?.value;
     let mut at_least = second.last()?.value / first.first()?.value;
@@ -211,8 +219,10 @@ fn ratios_between(first: &[Mass], second: &[Mass], below: f64, at_least: f64) ->
     for mass in first {
         from = up_to(from, below * mass.value);
         to = up_to(to, at_least * mass.value);
-        let ratio =
-            |other: &Mass| Mass { value: other.value / mass.value, probability: other.probability * mass.probability };
+        let ratio = |other: &Mass| Mass {
+            value: other.value / mass.value,
+            probability: other.probability * mass.probability,
+        };
         found.extend(second[from..to.max(from)].iter().map(ratio));
     }
     found
@@ -242,7 +252,10 @@ mod tests {
             assert_eq!(medians.len(), groups.len(), "{n}");
             for (mass, group) in medians.iter().zip(groups) {
                 let want = group.len() as f64 / counted.len() as f64;
-                assert!((mass.probability - want).abs() < 1e-12 && mass.value == group[0], "{n}: {mass:?}, not {want}");
+                assert!(
+                    (mass.probability - want).abs() < 1e-12 && mass.value == group[0],
+                    "{n}: {mass:?}, not {want}"
+                );
             }
         }
     }
@@ -257,7 +270,8 @@ mod tests {
 
     #[test]
     fn the_interval_is_what_ever_more_resamples_approach() -> Result<(), String> {
-        // scipy.stats.bootstrap((A, B), median(b) / median(a), n_resamples=100000, method="percentile"), any seed.
+        // scipy.stats.bootstrap((A, B), median(b) / median(a), n_resamples=100000, method="percentile"), any
+        // seed.
         let a = [10.1, 10.4, 9.8, 10.0, 10.3, 9.9, 10.2];
         let b = [10.6, 10.9, 10.25, 10.7, 11.0, 10.5];
         let of = |values: &[f64]| MedianLaw::of(values.len()).medians(values).ok_or("no medians");
@@ -275,7 +289,8 @@ mod tests {
         for (n, spread) in [(7, 0.2), (20, 0.01), (100, 0.004), (100, 1e-14), (101, 0.0)] {
             let law = MedianLaw::of(n);
             let mut medians = |center: f64| {
-                let values: Vec<f64> = (0..n).map(|_| center * (1.0 + spread * noise::normal(&mut random))).collect();
+                let values: Vec<f64> =
+                    (0..n).map(|_| center * (1.0 + spread * noise::normal(&mut random))).collect();
                 law.medians(&values).ok_or("no medians")
             };
             let (first, second) = (medians(100.0)?, medians(97.0)?);
@@ -316,7 +331,8 @@ mod tests {
                     interval.is_some_and(|interval| interval.contains(0.97))
                 })
                 .count();
-            // The percentile interval of a median is known to be somewhat wide for few values (Efron 1993, section 14).
+            // The percentile interval of a median is known to be somewhat wide for few values (Efron 1993,
+            // section 14).
             assert!((935..=995).contains(&held), "n = {n}: {held} of 1000");
         }
     }

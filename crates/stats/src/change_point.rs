@@ -1,16 +1,22 @@
-//! Where a series of values changed its level: over weeks of runs, on which day a figure fell, and that it stayed there.
+//! Where a series of values changed its level: over weeks of runs, on which day a figure fell, and that it
+//! stayed there. Some 410 lines because a third of them are tests, each a kind of series.
 //!
-//! Runs of a node are alike from one to the next (their neighbours, the temperature, the allocation of the day), so a series wanders where nothing changed, and a test
-//! that takes runs for independent names a change in one of five such series (Serinaldi and Kilsby, "The importance of prewhitening in change point analysis under
-//! persistence", 2016). Here each cut is tested by the difference of the mean logarithms on its two sides, over the spread within them, and both the error of
-//! the means and the spread are those of an autoregressive series (the variance of its means is closed; the degrees of freedom are Satterthwaite's, by the trace of
-//! the squared covariance). How strongly it is correlated, a series of thirty values tells, and the upper end of what it tells is taken; fewer do not, and are taken for
-//! correlated by [`TAKEN`]. A level test, unlike one by ranks, has no floor: a fall to half shows with three values.
+//! Runs of a node are alike from one to the next (their neighbours, the temperature, the allocation of the
+//! day), so a series wanders where nothing changed, and a test that takes runs for independent names a change
+//! in one of five such series (Serinaldi and Kilsby, "The importance of prewhitening in change point analysis
+//! under persistence", 2016). Here each cut is tested by the difference of the mean logarithms on its two
+//! sides, over the spread within them, and both the error of the means and the spread are those of an
+//! autoregressive series (the variance of its means is closed; the degrees of freedom are Satterthwaite's, by
+//! the trace of the squared covariance). How strongly it is correlated, a series of thirty values tells, and
+//! the upper end of what it tells is taken; fewer do not, and are taken for correlated by [`TAKEN`]. A level
+//! test, unlike one by ranks, has no floor: a fall to half shows with three values.
 //!
-//! Cuts are looked for in the whole series and in shorter intervals of it (Kovács, Li, Bühlmann and Munk, "Seeded binary segmentation", 2023), because a second change
-//! hides the first one; the series is cut at the surest, and both parts are searched again. Every test has its part of the level (Bonferroni). One or two bad days are no
-//! level: values far from the running median of five are drawn near to it first (Hampel 1974). A slow drift has no day: a cut counts only where two levels leave less of the
-//! scatter than a line does.
+//! Cuts are looked for in the whole series and in shorter intervals of it (Kovács, Li, Bühlmann and Munk,
+//! "Seeded binary segmentation", 2023), because a second change hides the first one; the series is cut at the
+//! surest, and both parts are searched again. Every test has its part of the level (Bonferroni). One or two
+//! bad days are no level: values far from the running median of five are drawn near to it first (Hampel
+//! 1974). A slow drift has no day: a cut counts only where two levels leave less of the scatter than a line
+//! does.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -24,16 +30,20 @@ pub const LEAST_SIDE: usize = 3;
 /// The fewest values of a series that is searched.
 pub const LEAST_VALUES: usize = 10;
 
-/// Fewer values than this on a side must all lie beyond those on the other: three values of skewed noise are soon far from its mean, and hardly ever the three largest.
+/// Fewer values than this on a side must all lie beyond those on the other: three values of skewed noise are
+/// soon far from its mean, and hardly ever the three largest.
 const FEW: usize = 6;
 
-/// Fewer values than this on a side do not show two modes for certain: one that is in the other mode may be taken for a bad day.
+/// Fewer values than this on a side do not show two modes for certain: one that is in the other mode may be
+/// taken for a bad day.
 const SHOWS_MODES: usize = 10;
 
-/// The shortest interval that is searched by itself: shorter ones of skewed noise are quiet by chance too often.
+/// The shortest interval that is searched by itself: shorter ones of skewed noise are quiet by chance too
+/// often.
 const SHORTEST: usize = 20;
 
-/// The correlation from value to value that short series are taken to have: 0.78 was seen of host copies on a virtual machine with neighbours.
+/// The correlation from value to value that short series are taken to have: 0.78 was seen of host copies on a
+/// virtual machine with neighbours.
 const TAKEN: f64 = 0.8;
 
 /// A correlation above this is a drift.
@@ -55,7 +65,8 @@ pub struct Change {
     pub p_value: f64,
 }
 
-/// The changes of a series in order, with a chance of at most about `level` of any where there is none. Values that are not all positive and finite are an empty series.
+/// The changes of a series in order, with a chance of at most about `level` of any where there is none.
+/// Values that are not all positive and finite are an empty series.
 pub fn changes(values: &[f64], level: f64) -> Vec<Change> {
     if values.len() < LEAST_VALUES || !values.iter().all(|value| value.is_finite() && *value > 0.0) {
         return Vec::new();
@@ -67,7 +78,8 @@ pub fn changes(values: &[f64], level: f64) -> Vec<Change> {
     let ends_of = |cuts: &[(usize, f64)]| -> Vec<usize> {
         std::iter::once(0).chain(cuts.iter().map(|(at, _)| *at)).chain([values.len()]).collect()
     };
-    // A cut that was found in a short interval is placed again between its neighbours. Its test is done: only its place is another one.
+    // A cut that was found in a short interval is placed again between its neighbours. Its test is done: only
+    // its place is another one.
     for index in 0..cuts.len() {
         let ends = ends_of(&cuts);
         if let Some(cut) = surest(&logs[ends[index]..ends[index + 2]], TAKEN) {
@@ -83,7 +95,8 @@ pub fn changes(values: &[f64], level: f64) -> Vec<Change> {
     cuts.iter().enumerate().filter_map(change).collect()
 }
 
-/// How widely the values of a series scatter around the levels that these changes leave, as a logarithm; `None` of a series that was not searched.
+/// How widely the values of a series scatter around the levels that these changes leave, as a logarithm;
+/// `None` of a series that was not searched.
 pub fn spread(values: &[f64], changes: &[Change]) -> Option<f64> {
     if values.len() < LEAST_VALUES || !values.iter().all(|value| value.is_finite() && *value > 0.0) {
         return None;
@@ -99,8 +112,9 @@ pub fn spread(values: &[f64], changes: &[Change]) -> Option<f64> {
     Some((squares / expected).sqrt())
 }
 
-/// Whether a change between levels of so many values stands beside other series that scatter so. Three values of two modes that happen to be in one of them are a change by all
-/// that their own series shows, and only others show the modes; from ten values a side on the series itself does.
+/// Whether a change between levels of so many values stands beside other series that scatter so. Three values
+/// of two modes that happen to be in one of them are a change by all that their own series shows, and only
+/// others show the modes; from ten values a side on the series itself does.
 pub fn stands_beside(change: &Change, [before, after]: [usize; 2], spread: f64, level: f64) -> bool {
     if before.min(after) >= SHOWS_MODES {
         return true;
@@ -118,7 +132,8 @@ fn search(logs: &[f64], offset: usize, level: f64, cuts: &mut Vec<(usize, f64)>)
     search(&logs[at..], offset + at, level, cuts);
 }
 
-/// The surest cut of a series and its p-value for all cuts that were tried: the whole series has half of the level, all intervals of it the other half.
+/// The surest cut of a series and its p-value for all cuts that were tried: the whole series has half of the
+/// level, all intervals of it the other half.
 fn most_likely(logs: &[f64]) -> Option<(usize, f64)> {
     let shorter = intervals(logs.len());
     let of_shorter: usize = shorter.iter().map(|(from, to)| tests(to - from)).sum();
@@ -127,7 +142,11 @@ fn most_likely(logs: &[f64]) -> Option<(usize, f64)> {
     let shorter = shorter.into_iter().filter_map(|(from, to)| {
         cut(&logs[from..to]).map(|(at, p_value)| (from + at, p_value * parts * of_shorter as f64))
     });
-    whole.into_iter().chain(shorter).min_by(|a, b| a.1.total_cmp(&b.1)).map(|(at, p_value)| (at, p_value.min(1.0)))
+    whole
+        .into_iter()
+        .chain(shorter)
+        .min_by(|a, b| a.1.total_cmp(&b.1))
+        .map(|(at, p_value)| (at, p_value.min(1.0)))
 }
 
 /// How many tests the cuts of so many values are: neighbouring cuts share all values but one.
@@ -135,7 +154,8 @@ fn tests(values: usize) -> usize {
     values / LEAST_SIDE
 }
 
-/// The intervals that are searched beside the whole: each time shorter by the root of two, and half over the one before.
+/// The intervals that are searched beside the whole: each time shorter by the root of two, and half over the
+/// one before.
 fn intervals(values: usize) -> Vec<(usize, usize)> {
     let mut all = Vec::new();
     let mut length = values as f64 / std::f64::consts::SQRT_2;
@@ -177,7 +197,8 @@ fn is_rather_a_line(logs: &[f64], at: usize) -> bool {
     of_line <= of_levels
 }
 
-/// The correlation from value to value around the levels on both sides of a cut: what these values tell, and three errors of that on top.
+/// The correlation from value to value around the levels on both sides of a cut: what these values tell, and
+/// three errors of that on top.
 fn correlation(logs: &[f64], at: usize) -> f64 {
     let count = logs.len() as f64;
     let (mut products, mut squares) = (0.0, 0.0);
@@ -187,7 +208,8 @@ fn correlation(logs: &[f64], at: usize) -> f64 {
         squares += of_side;
     }
     let seen = if squares > 0.0 { products / squares } else { 0.0 };
-    // What two fitted means take away (Kendall, "Note on bias in the estimation of autocorrelation", 1954), twice.
+    // What two fitted means take away (Kendall, "Note on bias in the estimation of autocorrelation", 1954),
+    // twice.
     let told = seen + 2.0 * (1.0 + 3.0 * seen.max(0.0)) / count + 3.0 / count.sqrt();
     // In steps, so that a correlation just above another one is not another one.
     ((told.clamp(0.0, AT_MOST) * 20.0).ceil() / 20.0).min(AT_MOST)
@@ -204,7 +226,8 @@ struct Cut {
 fn surest(logs: &[f64], correlation: f64) -> Option<Cut> {
     let count = logs.len();
     let law = Wandering::of(count, correlation);
-    let (all, all_squares) = logs.iter().fold((0.0, 0.0), |(sum, squares), log| (sum + log, squares + log * log));
+    let (all, all_squares) =
+        logs.iter().fold((0.0, 0.0), |(sum, squares), log| (sum + log, squares + log * log));
     let (mut sum, mut squares) = (0.0, 0.0);
     let mut surest: Option<Cut> = None;
     for at in 1..=count.saturating_sub(LEAST_SIDE) {
@@ -214,13 +237,18 @@ fn surest(logs: &[f64], correlation: f64) -> Option<Cut> {
         }
         let (before, after) = (at as f64, (count - at) as f64);
         let difference = (all - sum) / after - sum / before;
-        let within = (squares - sum * sum / before + all_squares - squares - (all - sum).powi(2) / after).max(0.0);
+        let within =
+            (squares - sum * sum / before + all_squares - squares - (all - sum).powi(2) / after).max(0.0);
         let expected = law.squares[at] + law.squares[count - at];
         let error = (within / expected * (law.of_mean[at] + law.of_mean[count - at])).sqrt();
         // What rounding leaves of equal values is no spread, and no difference either.
         let t = if difference.abs() < 1e-9 { 0.0 } else { difference.abs() / error.max(1e-12) };
         let few = at.min(count - at) < FEW;
-        let t = if few && t > surest.as_ref().map_or(0.0, |surest| surest.t) && !apart(logs, at) { 0.0 } else { t };
+        let t = if few && t > surest.as_ref().map_or(0.0, |surest| surest.t) && !apart(logs, at) {
+            0.0
+        } else {
+            t
+        };
         if surest.as_ref().is_none_or(|surest| t > surest.t) {
             let freedom = expected.powi(2) / (law.traces[at] + law.traces[count - at]);
             surest = Some(Cut { at, t, freedom });
@@ -231,20 +259,23 @@ fn surest(logs: &[f64], correlation: f64) -> Option<Cut> {
 
 /// Whether all values on one side of a cut are above all on the other.
 fn apart(logs: &[f64], at: usize) -> bool {
-    let ends =
-        |side: &[f64]| side.iter().fold((f64::MAX, f64::MIN), |(low, high), log| (low.min(*log), high.max(*log)));
+    let ends = |side: &[f64]| {
+        side.iter().fold((f64::MAX, f64::MIN), |(low, high), log| (low.min(*log), high.max(*log)))
+    };
     let (before, after) = (ends(&logs[..at]), ends(&logs[at..]));
     before.1 < after.0 || after.1 < before.0
 }
 
-/// The series without days that are far from those around them: none is more than five deviations from the running median of five.
+/// The series without days that are far from those around them: none is more than five deviations from the
+/// running median of five.
 fn without_bad_days(logs: &[f64]) -> Vec<f64> {
     const FAR: f64 = 5.0;
     /// More than one in so many is no bad day but the noise of this series: two modes, say.
     const BAD_OF: usize = 8;
     /// A normal law's deviation over its median distance.
     const OF_MEDIAN_DISTANCE: f64 = 1.4826;
-    let around = |at: usize| median(&logs[at.saturating_sub(2)..(at + 3).min(logs.len())]).unwrap_or(logs[at]);
+    let around =
+        |at: usize| median(&logs[at.saturating_sub(2)..(at + 3).min(logs.len())]).unwrap_or(logs[at]);
     let medians: Vec<f64> = (0..logs.len()).map(around).collect();
     let distances: Vec<f64> = logs.iter().zip(&medians).map(|(log, median)| (log - median).abs()).collect();
     let far = FAR * OF_MEDIAN_DISTANCE * median(&distances).unwrap_or_default();
@@ -273,9 +304,11 @@ mod tests {
     fn two_modes_are_no_changes_of_level() {
         let mut random = SplitMix64::new(8);
         for count in [13, 33, 90] {
-            let mut day = || if random.below(2) == 0 { 1.0 } else { 1.1 } * (0.001 * noise::normal(&mut random)).exp();
-            let claims =
-                (0..400).filter(|_| !changes(&(0..count).map(|_| day()).collect::<Vec<_>>(), 0.01).is_empty()).count();
+            let mut day =
+                || if random.below(2) == 0 { 1.0 } else { 1.1 } * (0.001 * noise::normal(&mut random)).exp();
+            let claims = (0..400)
+                .filter(|_| !changes(&(0..count).map(|_| day()).collect::<Vec<_>>(), 0.01).is_empty())
+                .count();
             assert!(claims <= 10, "{count} values: {claims} of 400");
         }
     }
@@ -295,8 +328,9 @@ mod tests {
         let mut random = SplitMix64::new(5);
         for (count, series) in [(10, 3000), (13, 3000), (30, 2000), (60, 1000), (200, 300)] {
             for level in [0.01, 0.001] {
-                let claims =
-                    (0..series).filter(|_| !changes(&wandering(&mut random, count, 0.8), level).is_empty()).count();
+                let claims = (0..series)
+                    .filter(|_| !changes(&wandering(&mut random, count, 0.8), level).is_empty())
+                    .count();
                 let most = series as f64 * level;
                 assert!(
                     claims as f64 <= most + 3.0 * most.sqrt() + 1.0,
@@ -316,9 +350,9 @@ mod tests {
                     values[before..].iter_mut().for_each(|value| *value *= 0.5);
                     // As one of twenty series.
                     let found = changes(&values, 0.05 / 20.0);
-                    found
-                        .first()
-                        .is_some_and(|change| change.at == before && (change.after / change.before - 0.5).abs() < 0.1)
+                    found.first().is_some_and(|change| {
+                        change.at == before && (change.after / change.before - 0.5).abs() < 0.1
+                    })
                 });
                 let found = found.count();
                 assert!(found >= 190, "{before} values before, correlated by {rho}: {found} of 200");
@@ -337,7 +371,9 @@ mod tests {
             // By ranks alone a value of the new level that happens to be near the old one can move the cut.
             assert!(days.len() == 2 && days[0].abs_diff(30) <= 4 && days[1].abs_diff(55) <= 4, "{days:?}");
             on_the_day += usize::from(days[0].abs_diff(30) <= 1) + usize::from(days[1].abs_diff(55) <= 1);
-            assert!((found[0].before / 55.0 - 1.0).abs() < 0.01 && (found[0].after / 52.0 - 1.0).abs() < 0.01);
+            assert!(
+                (found[0].before / 55.0 - 1.0).abs() < 0.01 && (found[0].after / 52.0 - 1.0).abs() < 0.01
+            );
         }
         assert!(on_the_day >= 190, "{on_the_day} of 200 within a day");
     }

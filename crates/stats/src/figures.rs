@@ -1,7 +1,8 @@
 //! A block in figures: what is kept of it where rounds are too many to keep.
 //!
-//! A rank keeps its own rounds and summarises them itself; what it sends on, and what a document holds of each block, is this. On a
-//! thousand ranks the rounds would be gigabytes, their figures are a hundred bytes a block.
+//! A rank keeps its own rounds and summarises them itself; what it sends on, and what a document holds of
+//! each block, is this. On a thousand ranks the rounds would be gigabytes, their figures are a hundred bytes
+//! a block.
 
 use crate::block_interval::BlockValue;
 use crate::interval::{quantile, sorted};
@@ -91,8 +92,14 @@ mod tests {
             allocation: 2,
         };
         let figures = BlockFigures::of(&block).unwrap_or_else(|| panic!("the block has no figures"));
-        assert_eq!((figures.ns_per_round(), figures.bytes_per_s()), (block.ns_per_round(), block.bytes_per_s()));
-        assert_eq!((figures.min_round_ns, figures.median_round_ns, figures.max_round_ns), (2_000.0, 4_000.0, 6_000.0));
+        assert_eq!(
+            (figures.ns_per_round(), figures.bytes_per_s()),
+            (block.ns_per_round(), block.bytes_per_s())
+        );
+        assert_eq!(
+            (figures.min_round_ns, figures.median_round_ns, figures.max_round_ns),
+            (2_000.0, 4_000.0, 6_000.0)
+        );
         assert_eq!((figures.rounds, figures.copies_per_round, figures.allocation), (3, 4, 2));
     }
 

@@ -1,14 +1,18 @@
-//! Which items belong together, by a figure of every two of them: GPUs by what one gets beside another, cores by how long a handover takes.
+//! Which items belong together, by a figure of every two of them: GPUs by what one gets beside another, cores
+//! by how long a handover takes.
 //!
-//! A partition counts if every pair within a group is closer than every pair that is not, and by a margin: then a threshold exists that tells
-//! the groups apart, and which one is chosen does not matter. (Single linkage cut at its widest gap, held to whole cliques: Gower and Ross 1969.)
+//! A partition counts if every pair within a group is closer than every pair that is not, and by a margin:
+//! then a threshold exists that tells the groups apart, and which one is chosen does not matter. (Single
+//! linkage cut at its widest gap, held to whole cliques: Gower and Ross 1969.)
 //!
-//! Every claim rests on how well the figure of each two is known (`level`). *Groups*: every pair within is closer than every pair that is not, by one-sided tests that
-//! are corrected for every two pairs there are, because chance chose the partition. *No groups*: in no figures that the simultaneous intervals of all pairs allow is there a
-//! partition that counts. *Alike*: of every two pairs neither is surely not within the margin of the other (two one-sided tests: Schuirmann 1987). Where none of
-//! these holds it is undecided. An item's figures are divided by its own with nobody beside it, so that a faster GPU is no group.
+//! Every claim rests on how well the figure of each two is known (`level`). *Groups*: every pair within is
+//! closer than every pair that is not, by one-sided tests that are corrected for every two pairs there are,
+//! because chance chose the partition. *No groups*: in no figures that the simultaneous intervals of all
+//! pairs allow is there a partition that counts. *Alike*: of every two pairs neither is surely not within the
+//! margin of the other (two one-sided tests: Schuirmann 1987). Where none of these holds it is undecided. An
+//! item's figures are divided by its own with nobody beside it, so that a faster GPU is no group.
 //!
-//! 440 lines because its tests simulate each claim on the same machines.
+//! Some 470 lines because its tests simulate each claim on the same machines.
 
 use crate::alpha::ALPHA;
 use crate::block_interval::BlockValue;
@@ -23,16 +27,19 @@ pub const LEAST_ITEMS: usize = 3;
 /// The figures of items in pairs; lower is closer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PairFigures {
-    /// `blocks[i][j]`: the blocks of item i beside item j; not read where they are the same, and one of the two is empty where each two have one figure.
+    /// `blocks[i][j]`: the blocks of item i beside item j; not read where they are the same, and one of the
+    /// two is empty where each two have one figure.
     pub blocks: Vec<Vec<Vec<BlockValue>>>,
-    /// What the figures of each item are divided by before items are compared: those it has with nobody beside it. Empty: by nothing.
+    /// What the figures of each item are divided by before items are compared: those it has with nobody
+    /// beside it. Empty: by nothing.
     pub alone: Vec<Vec<BlockValue>>,
 }
 
 /// What makes a group.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GroupingRule {
-    /// The closest pair that is not within a group has at least so many times the figure of the most distant one that is.
+    /// The closest pair that is not within a group has at least so many times the figure of the most distant
+    /// one that is.
     pub margin: f64,
     /// How many such questions are asked of the same items: they share the chance of a false alarm.
     pub questions: usize,
@@ -40,7 +47,17 @@ pub struct GroupingRule {
 
 /// What it came to.
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "Finding")]
@@ -70,11 +87,13 @@ pub struct Grouping {
     pub rest: Vec<usize>,
     /// The closest pair that is not within a group over the most distant one that is.
     pub margin: Option<f64>,
-    /// The p-value of the least sure of all pairs within against pairs that are not, adjusted for every two pairs and question.
+    /// The p-value of the least sure of all pairs within against pairs that are not, adjusted for every two
+    /// pairs and question.
     pub p_value: Option<f64>,
 }
 
-/// Groups the items; `None` with fewer than three, or where a pair has too few blocks or one that is no positive number.
+/// Groups the items; `None` with fewer than three, or where a pair has too few blocks or one that is no
+/// positive number.
 pub fn group(pairs: &PairFigures, rule: &GroupingRule) -> Option<Grouping> {
     let items = pairs.blocks.len();
     let figures = Figures::of(pairs)?;
@@ -177,15 +196,18 @@ impl Figures {
         self.alone.as_ref().map_or(level, |alone| level.over(alone[item].times(power)))
     }
 
-    /// How sure the least sure of all pairs within is to be closer than all pairs that are not, other allocations being `unseen`.
+    /// How sure the least sure of all pairs within is to be closer than all pairs that are not, other
+    /// allocations being `unseen`.
     fn judge(&self, unseen: &Self, groups: &[Vec<usize>], rule: &GroupingRule) -> f64 {
         let is_within =
             |(two, _): &(Two, Level)| groups.iter().any(|group| two.iter().all(|item| group.contains(item)));
         let (within, across): (Vec<usize>, Vec<usize>) =
             (0..self.pairs.len()).partition(|at| is_within(&self.pairs[*at]));
         let ratio = |of: &Self, over: usize, one: usize| of.ratio(&of.pairs[over], &of.pairs[one]);
-        let both = |over: usize, one: usize| ratio(self, over, one).plus(ratio(unseen, over, one)).p_above(0.0);
-        let least = across.iter().flat_map(|over| within.iter().map(|one| both(*over, *one))).fold(0.0, f64::max);
+        let both =
+            |over: usize, one: usize| ratio(self, over, one).plus(ratio(unseen, over, one)).p_above(0.0);
+        let least =
+            across.iter().flat_map(|over| within.iter().map(|one| both(*over, *one))).fold(0.0, f64::max);
         let pairs = self.pairs.len();
         (least * (pairs * (pairs - 1) / 2 * rule.questions) as f64).min(1.0)
     }
@@ -204,8 +226,9 @@ impl Figures {
 
     /// Whether the intervals of all pairs allow figures that make groups.
     ///
-    /// Of figures that do, the most distant pair of those within a group is at some height; pairs whose interval ends less than the margin above it are within a group,
-    /// and pairs whose interval begins above it are not. Heights at which an interval begins are enough.
+    /// Of figures that do, the most distant pair of those within a group is at some height; pairs whose
+    /// interval ends less than the margin above it are within a group, and pairs whose interval begins above
+    /// it are not. Heights at which an interval begins are enough.
     fn may_have_groups(&self, rule: &GroupingRule) -> bool {
         let confidence = 1.0 - ALPHA / (self.pairs.len() * rule.questions) as f64;
         let bounds = |(two, _): &(Two, Level)| {
@@ -287,7 +310,8 @@ mod tests {
         truth: impl Fn(usize, usize) -> f64,
     ) -> PairFigures {
         let mut noisy = |value: f64| -> Vec<BlockValue> {
-            let values: Vec<f64> = (0..blocks).map(|_| value * (scatter * noise::normal(random)).exp()).collect();
+            let values: Vec<f64> =
+                (0..blocks).map(|_| value * (scatter * noise::normal(random)).exp()).collect();
             BlockValue::on_one_allocation(&values)
         };
         let alone = (0..items).map(|_| noisy(1.0)).collect();
@@ -295,7 +319,8 @@ mod tests {
         PairFigures { blocks: (0..items).map(|i| (0..items).map(|j| of(i, j)).collect()).collect(), alone }
     }
 
-    /// What part of the rate alone each of eight GPUs keeps beside each other one: the reference, GPUs 0-3 behind one limit and 4-7 behind another.
+    /// What part of the rate alone each of eight GPUs keeps beside each other one: the reference, GPUs 0-3
+    /// behind one limit and 4-7 behind another.
     fn kept_in_pairs(i: usize, j: usize) -> f64 {
         match (i < 4, j < 4) {
             (true, true) => 37.0 / 55.0,
@@ -340,7 +365,9 @@ mod tests {
                 blocks.iter_mut().for_each(|block| block.value = rate(item));
             }
             for blocks in pairs.blocks.iter_mut().flatten().chain(&mut pairs.alone) {
-                blocks.iter_mut().for_each(|block| block.value *= 1.0 + 0.05 * noise::exponential(&mut random));
+                blocks
+                    .iter_mut()
+                    .for_each(|block| block.value *= 1.0 + 0.05 * noise::exponential(&mut random));
             }
             group(&pairs, &GPUS).is_some_and(|found| found.finding == GroupingFinding::Groups)
         });
@@ -357,7 +384,9 @@ mod tests {
             });
             let by_all_but_one = share_of(RUNS, || {
                 let found = group(&measured(&mut random, 8, blocks, scatter, time_without), &GPUS);
-                found.is_some_and(|found| found.groups == [[0, 1, 2, 3], [4, 5, 6, 7]] && found.rest.is_empty())
+                found.is_some_and(|found| {
+                    found.groups == [[0, 1, 2, 3], [4, 5, 6, 7]] && found.rest.is_empty()
+                })
             });
             assert!(in_pairs >= 0.95 && by_all_but_one >= 0.9, "{scatter}: {in_pairs}, {by_all_but_one}");
         }
@@ -371,7 +400,8 @@ mod tests {
         // Core i is i steps along a line: neighbours are close, and no two sets are apart.
         let mesh = |i: usize, j: usize| 40.0 + 3.0 * i.abs_diff(j) as f64;
         let with = |pairs: PairFigures| PairFigures { alone: Vec::new(), ..pairs };
-        let found = group(&with(measured(&mut random, 12, 10, 0.05, caches)), &cores).unwrap_or_else(|| unreachable!());
+        let found = group(&with(measured(&mut random, 12, 10, 0.05, caches)), &cores)
+            .unwrap_or_else(|| unreachable!());
         assert_eq!(found.groups, [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]]);
         assert!(
             found.margin.is_some_and(|margin| margin > 3.0) && found.p_value.is_some_and(|p| p < 1e-3),
@@ -402,7 +432,9 @@ mod tests {
             let truth = |i: usize, j: usize| if i < 4 && j < 4 { group_of_four } else { 1.0 };
             let denied = share_of(RUNS, || {
                 let found = group(&measured(&mut random, 8, 10, scatter, truth), &GPUS);
-                found.is_some_and(|found| matches!(found.finding, GroupingFinding::NoGroups | GroupingFinding::Alike))
+                found.is_some_and(|found| {
+                    matches!(found.finding, GroupingFinding::NoGroups | GroupingFinding::Alike)
+                })
             });
             assert!(denied <= ALPHA, "{group_of_four}, {scatter}: {denied}");
         }

@@ -1,16 +1,18 @@
 //! OS ids of PUs and NUMA nodes, in the list syntax of taskset and numactl: `0-3,8`, `0-31:2`.
 //!
-//! Two types, because users mean two things: a [`IdList`] keeps the order typed (rank i takes the i-th), an [`IdSet`] is what
-//! a machine has. Both print in the same syntax, so that what is printed can be pasted.
+//! Two types, because users mean two things: a [`IdList`] keeps the order typed (rank i takes the i-th), an
+//! [`IdSet`] is what a machine has. Both print in the same syntax, so that what is printed can be pasted.
 
 use std::borrow::Borrow;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
-/// The largest id that is accepted: far above any machine, and small enough that a range cannot exhaust memory.
+/// The largest id that is accepted: far above any machine, and small enough that a range cannot exhaust
+/// memory.
 pub const MAX_ID: u32 = 1 << 16;
-/// As many as there are: a list of a hundred characters could else name a million, and one that fills a command line a gigabyte of them.
+/// As many as there are: a list of a hundred characters could else name a million, and one that fills a
+/// command line a gigabyte of them.
 const MOST_IDS: usize = MAX_ID as usize + 1;
 
 /// A list of OS ids in the order typed; an id may appear more than once.
@@ -25,11 +27,14 @@ pub struct IdSet(pub BTreeSet<u32>);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IdListError {
     /// Nothing between two commas, or an empty text.
-    #[error("the list \"{0}\" has an empty item: write ids and ranges with commas between, e.g. 0-3,8 or 0-31:2")]
+    #[error(
+        "the list \"{0}\" has an empty item: write ids and ranges with commas between, e.g. 0-3,8 or 0-31:2"
+    )]
     Empty(String),
     /// An item that is neither `N`, `N-M` nor `N-M:STEP`.
     #[error(
-        "\"{item}\" in the list \"{list}\" is not an id or a range: write N, N-M or N-M:STEP, e.g. 49, 0-3 or 0-31:2"
+        "\"{item}\" in the list \"{list}\" is not an id or a range: write N, N-M or N-M:STEP, e.g. 49, 0-3 \
+         or 0-31:2"
     )]
     Item {
         /// The item that failed.
@@ -252,7 +257,9 @@ mod tests {
 
     #[test]
     fn malformed_lists_name_the_item() {
-        let error = |text: &str| text.parse::<IdList>().map_or_else(|e| e.to_string(), |ids| format!("parsed: {ids}"));
+        let error = |text: &str| {
+            text.parse::<IdList>().map_or_else(|e| e.to_string(), |ids| format!("parsed: {ids}"))
+        };
         assert!(error("3-1").contains("\"3-1\" runs backwards"), "{}", error("3-1"));
         let refused = |text: &str| text.parse::<IdList>().expect_err("no list");
         assert_eq!(refused("1,,2"), IdListError::Empty("1,,2".to_owned()));
@@ -271,7 +278,8 @@ mod tests {
         for (error, said) in [
             (
                 IdListError::Empty("1,,2".to_owned()),
-                "the list \"1,,2\" has an empty item: write ids and ranges with commas between, e.g. 0-3,8 or 0-31:2",
+                "the list \"1,,2\" has an empty item: write ids and ranges with commas between, e.g. 0-3,8 \
+                 or 0-31:2",
             ),
             (
                 IdListError::ZeroStep("0-9:0".to_owned()),

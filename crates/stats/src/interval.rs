@@ -1,10 +1,11 @@
 //! Medians, quantiles, and how well a median is known: its exact order-statistic confidence interval.
 //!
-//! The interval assumes nothing of the distribution (timings are skewed and have several modes), only that the values
-//! are independent, which is why it is fed blocks and not rounds. Source: Hoefler and Belli, "Scientific Benchmarking
-//! of Parallel Computing Systems", SC15, rules 5 and 6; Le Boudec, "Performance Evaluation of Computer and
-//! Communication Systems", 2010, section 2.2. The ranks here come from the binomial distribution
-//! itself, not from its normal approximation, so the coverage is exact at small counts too.
+//! The interval assumes nothing of the distribution (timings are skewed and have several modes), only that
+//! the values are independent, which is why it is fed blocks and not rounds. Source: Hoefler and Belli,
+//! "Scientific Benchmarking of Parallel Computing Systems", SC15, rules 5 and 6; Le Boudec, "Performance
+//! Evaluation of Computer and Communication Systems", 2010, section 2.2. The ranks here come from the
+//! binomial distribution itself, not from its normal approximation, so the coverage is exact at small counts
+//! too.
 
 use statrs::distribution::{Binomial, DiscreteCDF};
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
@@ -16,7 +17,8 @@ pub struct Interval {
     pub low: f64,
     /// Upper end.
     pub high: f64,
-    /// The coverage: for a median the one reached, at least what was asked for; for a bootstrap the nominal one.
+    /// The coverage: for a median the one reached, at least what was asked for; for a bootstrap the nominal
+    /// one.
     pub confidence: f64,
 }
 
@@ -42,8 +44,8 @@ pub fn deviations(probability: f64) -> f64 {
     Normal::standard().inverse_cdf(0.5 + probability / 2.0)
 }
 
-/// The q-quantile of values in ascending order, R's type 7 (also numpy's default): linear between the two nearest ranks
-/// of (n − 1)·q. `None` without values or for a `q` outside 0..=1.
+/// The q-quantile of values in ascending order, R's type 7 (also numpy's default): linear between the two
+/// nearest ranks of (n − 1)·q. `None` without values or for a `q` outside 0..=1.
 pub fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
     if !(0.0..=1.0).contains(&q) {
@@ -68,11 +70,11 @@ pub fn median(values: &[f64]) -> Option<f64> {
     quantile(&sorted(values), 0.5)
 }
 
-/// The median's confidence interval from values in any order: the j-th smallest to the j-th largest, with the largest j
-/// whose coverage 1 − 2·P(Binomial(n, ½) < j) is still at least `confidence`.
+/// The median's confidence interval from values in any order: the j-th smallest to the j-th largest, with the
+/// largest j whose coverage 1 − 2·P(Binomial(n, ½) < j) is still at least `confidence`.
 ///
-/// `None` if a value is not finite, if `confidence` is not between 0 and 1, or if there are too few values for any j:
-/// 95 % needs 6, 99 % needs 8.
+/// `None` if a value is not finite, if `confidence` is not between 0 and 1, or if there are too few values
+/// for any j: 95 % needs 6, 99 % needs 8.
 pub fn median_interval(values: &[f64], confidence: f64) -> Option<Interval> {
     let is_between = confidence > 0.0 && confidence < 1.0;
     if !is_between || !values.iter().all(|value| value.is_finite()) {
@@ -107,7 +109,8 @@ pub(crate) fn mean_and_squares(values: &[f64]) -> (f64, f64) {
     (mean, values.iter().map(|value| (value - mean).powi(2)).sum())
 }
 
-/// How many of its standard errors, known from so many independent differences, Student's interval of a mean reaches to either side.
+/// How many of its standard errors, known from so many independent differences, Student's interval of a mean
+/// reaches to either side.
 pub(crate) fn student(freedom: f64, confidence: f64) -> Option<f64> {
     Some(StudentsT::new(0.0, 1.0, freedom).ok()?.inverse_cdf(0.5 + confidence / 2.0))
 }
@@ -118,8 +121,8 @@ pub(crate) fn mean_and_reach(values: &[f64], confidence: f64) -> Option<(f64, f6
     Some((mean, student(count - 1.0, confidence)? * (squares / (count - 1.0) / count).sqrt()))
 }
 
-/// A copy in ascending order (by total order: a NaN, which no caller should have, comes last and spoils what is
-/// computed from it).
+/// A copy in ascending order (by total order: a NaN, which no caller should have, comes last and spoils what
+/// is computed from it).
 pub(crate) fn sorted(values: &[f64]) -> Vec<f64> {
     let mut values = values.to_vec();
     values.sort_unstable_by(f64::total_cmp);
@@ -161,8 +164,8 @@ mod tests {
 
     #[test]
     fn ranks_and_coverages_are_those_of_the_binomial_distribution() {
-        // python3 -c 'from scipy.stats import binom; print([(n, j, 1 - 2 * binom.cdf(j - 1, n, .5)) for n, j in
-        // [(6, 1), (8, 1), (9, 2), (10, 2), (20, 6), (50, 18)]])'; with j + 1 each coverage is below 0.95.
+        // python3 -c 'from scipy.stats import binom; print([(n, j, 1 - 2 * binom.cdf(j - 1, n, .5)) for n, j
+        // in [(6, 1), (8, 1), (9, 2), (10, 2), (20, 6), (50, 18)]])'; with j + 1 each coverage is below 0.95.
         for (n, j, coverage) in [
             (6, 1, 0.96875),
             (8, 1, 0.9921875),
@@ -174,7 +177,11 @@ mod tests {
             // The values are their own ranks, backwards.
             let values: Vec<f64> = (1..=n).rev().map(f64::from).collect();
             let interval = median_interval(&values, 0.95);
-            assert_eq!(interval.map(|i| (i.low, i.high)), Some((f64::from(j), f64::from(n + 1 - j))), "n = {n}");
+            assert_eq!(
+                interval.map(|i| (i.low, i.high)),
+                Some((f64::from(j), f64::from(n + 1 - j))),
+                "n = {n}"
+            );
             assert!(close(interval.map(|i| i.confidence), coverage), "n = {n}: {interval:?}");
         }
     }

@@ -1,4 +1,5 @@
-//! The latch behind which a device is timed: a device says which it has, a measurement whether it may queue, a document which it was.
+//! The latch behind which a device is timed: a device says which it has, a measurement whether it may queue,
+//! a document which it was.
 
 use serde::{Deserialize, Serialize};
 

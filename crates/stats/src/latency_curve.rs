@@ -1,8 +1,9 @@
-//! A curve of latency against the traffic beside it, from idle to all that can be made: where it begins to climb, and at which traffic the latency is twice
-//! the idle one.
+//! A curve of latency against the traffic beside it, from idle to all that can be made: where it begins to
+//! climb, and at which traffic the latency is twice the idle one.
 //!
-//! Only what is certain is said: a latency is above a multiple of the idle one where the low end of its interval is above that multiple of the high end
-//! of the idle one's. Points whose medians are known without an interval decide nothing.
+//! Only what is certain is said: a latency is above a multiple of the idle one where the low end of its
+//! interval is above that multiple of the high end of the idle one's. Points whose medians are known without
+//! an interval decide nothing.
 
 use crate::interval::Interval;
 
@@ -46,7 +47,8 @@ fn times(idle: &CurvePoint, point: &CurvePoint) -> Option<[f64; 2]> {
     Some([point.low / idle.high, point.high / idle.low])
 }
 
-/// At which traffic the latency is twice that of the first point, which is idle; points in the order of the traffic that was asked for.
+/// At which traffic the latency is twice that of the first point, which is idle; points in the order of the
+/// traffic that was asked for.
 pub fn twice_idle(points: &[CurvePoint]) -> Twice {
     let Some((idle, rest)) = points.split_first() else { return Twice::Undecided };
     let bounds: Option<Vec<[f64; 2]>> = rest.iter().map(|point| times(idle, point)).collect();
@@ -65,9 +67,11 @@ pub fn twice_idle(points: &[CurvePoint]) -> Twice {
     if bounds.iter().all(|[_, high]| *high < TWICE) { Twice::NotReached } else { Twice::Undecided }
 }
 
-/// The point from which the latency climbs: the one farthest below the straight line from the first to the last (Satopää and others, "Finding a
-/// kneedle in a haystack", ICDCS workshops 2011, without its smoothing). `None` where the latency does not surely rise by a quarter, or where no point
-/// surely lies below that line by a tenth of the rise: with the high end of its interval, below the line between the low ends of the first and the last.
+/// The point from which the latency climbs: the one farthest below the straight line from the first to the
+/// last (Satopää and others, "Finding a kneedle in a haystack", ICDCS workshops 2011, without its smoothing).
+/// `None` where the latency does not surely rise by a quarter, or where no point surely lies below that line
+/// by a tenth of the rise: with the high end of its interval, below the line between the low ends of the
+/// first and the last.
 pub fn knee(points: &[CurvePoint]) -> Option<CurvePoint> {
     let (idle, rest) = points.split_first()?;
     let (full, between) = rest.split_last()?;
@@ -76,7 +80,9 @@ pub fn knee(points: &[CurvePoint]) -> Option<CurvePoint> {
         return None;
     }
     let line = |point: &CurvePoint| (point.bytes_per_s - idle.bytes_per_s) / rate;
-    let below = |point: &CurvePoint, latency: f64, idle: f64, full: f64| line(point) - (latency - idle) / (full - idle);
+    let below = |point: &CurvePoint, latency: f64, idle: f64, full: f64| {
+        line(point) - (latency - idle) / (full - idle)
+    };
     let seen = |point: &CurvePoint| below(point, point.latency_ns, idle.latency_ns, full.latency_ns);
     let farthest = between.iter().max_by(|a, b| seen(a).total_cmp(&seen(b))).copied()?;
     // A point that lies below the line is nearer to it the lower either end of the line is.
@@ -108,7 +114,9 @@ mod tests {
 
     #[test]
     fn twice_the_idle_latency_is_between_the_points_around_it() {
-        let Twice::Reached { bytes_per_s, between } = twice_idle(&points(&STEEP)) else { panic!("it is reached") };
+        let Twice::Reached { bytes_per_s, between } = twice_idle(&points(&STEEP)) else {
+            panic!("it is reached")
+        };
         assert_eq!(between, [150e9, 160e9]);
         // A seventh of the way from 180 to 320 ns.
         assert!((bytes_per_s - (150.0 + 10.0 / 7.0) * 1e9).abs() < 1e6, "{bytes_per_s}");
@@ -118,7 +126,11 @@ mod tests {
     fn twice_is_not_claimed_where_it_is_not_reached_or_not_sure() {
         assert_eq!(twice_idle(&points(&STEEP[..5])), Twice::NotReached);
         let nearly = [(0.0, 100.0), (40.0, 140.0), (50.0, 201.0)];
-        assert_eq!(twice_idle(&points(&nearly)), Twice::Undecided, "above by its median, not by its interval");
+        assert_eq!(
+            twice_idle(&points(&nearly)),
+            Twice::Undecided,
+            "above by its median, not by its interval"
+        );
         let mut without = points(&STEEP);
         without[0].interval_ns = None;
         assert_eq!(twice_idle(&without), Twice::Undecided);

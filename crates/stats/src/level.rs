@@ -1,8 +1,9 @@
-//! How high the blocks of a case lie, how well that is known, and by how much two cases differ: means of logarithms, and Student's t of as many independent blocks
-//! as theirs are worth (`scatter`).
+//! How high the blocks of a case lie, how well that is known, and by how much two cases differ: means of
+//! logarithms, and Student's t of as many independent blocks as theirs are worth (`scatter`).
 //!
-//! Welch's t ("The generalization of 'Student's' problem", 1947), for unequal spread. Means and not medians: of ten blocks in two modes eight or more lie in one of
-//! them in one case of nine, and a median or a trimmed mean then is sure of what is chance. A mean is not. Nor is a rank test: where one side scatters more, ten
+//! Welch's t ("The generalization of 'Student's' problem", 1947), for unequal spread. Means and not medians:
+//! of ten blocks in two modes eight or more lie in one of them in one case of nine, and a median or a trimmed
+//! mean then is sure of what is chance. A mean is not. Nor is a rank test: where one side scatters more, ten
 //! blocks on one side of the others are no rarity. Left out: correction for many comparisons (`holm`).
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
@@ -17,8 +18,8 @@ const LEAST_FREEDOM: f64 = 1.0;
 /// Fewer blocks do not show how they scatter.
 const LEAST_BLOCKS: usize = 3;
 
-/// The deviation, as a part, that another allocation of memory is taken to make where a case has blocks on one only, which does not show it: as much as `compare`
-/// takes single runs to differ by.
+/// The deviation, as a part, that another allocation of memory is taken to make where a case has blocks on
+/// one only, which does not show it: as much as `compare` takes single runs to differ by.
 const OF_ANOTHER_ALLOCATION: f64 = 0.01;
 
 /// How high blocks lie, as a logarithm; a sum of such.
@@ -33,7 +34,8 @@ pub struct Level {
 }
 
 impl Level {
-    /// The level of blocks in the order measured; `None` of fewer than three, and where one is not positive and finite.
+    /// The level of blocks in the order measured; `None` of fewer than three, and where one is not positive
+    /// and finite.
     pub fn of(blocks: &[BlockValue], scatter: &Scatter) -> Option<Self> {
         let is_good = |block: &BlockValue| block.value.is_finite() && block.value > 0.0;
         if blocks.len() < LEAST_BLOCKS || !blocks.iter().all(is_good) {
@@ -48,10 +50,11 @@ impl Level {
         Some(Self { mean, squared_error, freedom: (worth - 1.0).max(LEAST_FREEDOM) })
     }
 
-    /// What another allocation would move the level of these blocks by: nothing that is not in their own error where they have several, and a known error where they
-    /// have one.
+    /// What another allocation would move the level of these blocks by: nothing that is not in their own
+    /// error where they have several, and a known error where they have one.
     pub fn of_another_allocation(blocks: &[BlockValue]) -> Self {
-        let squared_error = if allocations_of(blocks).count() > 1 { 0.0 } else { OF_ANOTHER_ALLOCATION.powi(2) };
+        let squared_error =
+            if allocations_of(blocks).count() > 1 { 0.0 } else { OF_ANOTHER_ALLOCATION.powi(2) };
         Self { mean: 0.0, squared_error, freedom: f64::INFINITY }
     }
 
@@ -100,8 +103,9 @@ impl Level {
         Some(Interval { low: (self.mean - reach).exp(), high: (self.mean + reach).exp(), confidence })
     }
 
-    /// Whether it is surely within a factor: neither more than `factor` nor less than one over it, each side at 1 − `confidence` (two one-sided
-    /// tests: Schuirmann 1987). The claim of several needs no correction where it is said only of all of them (Berger 1982).
+    /// Whether it is surely within a factor: neither more than `factor` nor less than one over it, each side
+    /// at 1 − `confidence` (two one-sided tests: Schuirmann 1987). The claim of several needs no correction
+    /// where it is said only of all of them (Berger 1982).
     pub fn is_within(&self, factor: f64, confidence: f64) -> bool {
         self.p_within(factor) <= 1.0 - confidence
     }
@@ -158,7 +162,8 @@ mod tests {
         let a = [10.1, 10.4, 9.8, 10.0, 10.3, 9.9, 10.2];
         let b = [10.6, 10.9, 10.25, 10.7, 11.0, 10.5];
         let ratio = independent(&b).over(independent(&a));
-        // r = scipy.stats.ttest_ind(numpy.log(B), numpy.log(A), equal_var=False); r.pvalue, r.confidence_interval(.95)
+        // r = scipy.stats.ttest_ind(numpy.log(B), numpy.log(A), equal_var=False); r.pvalue,
+        // r.confidence_interval(.95)
         assert!((ratio.p_value() - 0.002372053136123282).abs() < 1e-9, "{}", ratio.p_value());
         let interval = ratio.interval(0.95).unwrap_or_else(|| unreachable!());
         assert!((interval.low.ln() - 0.024168567330452775).abs() < 1e-7, "{interval:?}");
@@ -179,14 +184,16 @@ mod tests {
         let on = |allocation: u32, value: f64| BlockValue { value, allocation };
         let values = [on(0, 1.0), on(0, 1.01), on(1, 1.1), on(1, 1.11), on(2, 0.9), on(2, 0.91)];
         let none = Scatter::of([]);
-        let [with, without] = [&values[..], &blocks(&values.map(|block| block.value))].map(|all| Level::of(all, &none));
+        let [with, without] =
+            [&values[..], &blocks(&values.map(|block| block.value))].map(|all| Level::of(all, &none));
         let error = |level: Option<Level>| level.map_or(0.0, |level| level.squared_error);
         assert!(error(with) > 2.0 * error(without), "{with:?} {without:?}");
     }
 
     #[test]
     fn within_a_factor_is_said_only_where_both_sides_are_sure() {
-        let near = independent(&[1.0, 1.001, 0.999, 1.0, 1.001]).over(independent(&[1.0, 0.999, 1.001, 1.0, 1.0]));
+        let near =
+            independent(&[1.0, 1.001, 0.999, 1.0, 1.001]).over(independent(&[1.0, 0.999, 1.001, 1.0, 1.0]));
         assert!(near.is_within(1.01, 0.95));
         let wide = independent(&[1.0, 1.1, 0.9, 1.0]).over(independent(&[1.0, 0.9, 1.1, 1.0]));
         assert!(!wide.is_within(1.01, 0.95));

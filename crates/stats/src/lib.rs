@@ -6,17 +6,25 @@
 //! * `printable` text of others made fit to print;
 //! * `alike` items put together by what they have in common, in the order of first appearance;
 //! * `sample` what one block of measured rounds is;
-//! * `summary`, `interval`, `block_interval`, `outlier`, `flag` (with `trend` and `bimodal`) what a case's blocks say;
+//! * `summary`, `interval`, `block_interval`, `outlier`, `flag` (with `trend` and `bimodal`) what a case's
+//!   blocks say;
 //! * `alpha` how sure a statement must be;
 //! * `stop` when a case has enough blocks;
-//! * `compare` how two cases differ; `holm` and `family` the same for many cases at once; `moderated` (with `log_mean`, `spread_prior`, `run_correlation`, `run_modes`) the same for runs of two sides; `bootstrap` the interval of a ratio of medians; `signed_rank` the same for pairs; `best` which of several is better than the others; `peer_outlier` which
-//!   of several nodes is unlike the others;
-//! * `scatter` and `level` what blocks that hang together are worth, how high a case lies and by how much two differ: every verdict over the cases of one run asks these;
-//! * `wandering` what a series that hangs together from value to value is worth, `neighbours` how much several do;
+//! * `compare` how two cases differ; `holm` and `family` the same for many cases at once; `moderated` (with
+//!   `log_mean`, `spread_prior`, `run_correlation`, `run_modes`) the same for runs of two sides; `bootstrap`
+//!   the interval of a ratio of medians; `signed_rank` the same for pairs; `best` which of several is better
+//!   than the others; `peer_outlier` which of several nodes is unlike the others;
+//! * `scatter` and `level` what blocks that hang together are worth, how high a case lies and by how much two
+//!   differ: every verdict over the cases of one run asks these;
+//! * `wandering` what a series that hangs together from value to value is worth, `neighbours` how much
+//!   several do;
 //! * `grouping` which of several items belong together, by a figure of every two;
-//! * `line_fit` time against size: latency, rate, dips; `latency_curve` latency against traffic: where it climbs, where it is twice the idle one;
-//! * `change_point` when a series changed its level, `series_shape` what kind it is where it did not; `tolerance` how low the next value may be;
-//! * `latch` how queued rounds are held back on a device; `clock_limit` what holds a GPU's clocks down; `touch` how memory is touched whose pages move;
+//! * `line_fit` time against size: latency, rate, dips; `latency_curve` latency against traffic: where it
+//!   climbs, where it is twice the idle one;
+//! * `change_point` when a series changed its level, `series_shape` what kind it is where it did not;
+//!   `tolerance` how low the next value may be;
+//! * `latch` how queued rounds are held back on a device; `clock_limit` what holds a GPU's clocks down;
+//!   `touch` how memory is touched whose pages move;
 //! * `stage` at which stage of a rank's work something failed; `time_spent` where its time went;
 //! * `mismatch` the first byte that is not as it was sent;
 //! * `random` the seeded generator behind everything that draws.

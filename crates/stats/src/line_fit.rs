@@ -1,18 +1,23 @@
-//! The time of a copy against its size: t = α + n/β, what a copy costs whatever its size, and the rate that large ones come to.
+//! The time of a copy against its size: t = α + n/β, what a copy costs whatever its size, and the rate that
+//! large ones come to.
 //!
-//! Hockney's model ("The communication challenge for MPP", 1994). Times span six decades, so each is weighted by one over its square: the fit
-//! has the least relative error, and small sizes count as much as large ones.
+//! Hockney's model ("The communication challenge for MPP", 1994). Times span six decades, so each is weighted
+//! by one over its square: the fit has the least relative error, and small sizes count as much as large ones.
 //!
-//! *Intervals* know two things, and the wider one counts. All sizes of a pass share an allocation and a moment, so each allocation gives a fit of its own, and Student's
-//! t of these says how far fits differ (passes, where there are fewer than three allocations; Davison and Hinkley, "Bootstrap methods", 1997, 3.8; Kalibera and Jones
-//! 2013). And sizes lie off the line: by the usual error of a regression, which figures that are rounded, or a model that is wrong, widen.
+//! *Intervals* know two things, and the wider one counts. All sizes of a pass share an allocation and a
+//! moment, so each allocation gives a fit of its own, and Student's t of these says how far fits differ
+//! (passes, where there are fewer than three allocations; Davison and Hinkley, "Bootstrap methods", 1997,
+//! 3.8; Kalibera and Jones 2013). And sizes lie off the line: by the usual error of a regression, which
+//! figures that are rounded, or a model that is wrong, widen.
 //!
-//! *Two lines* are fitted where one does not do, as where a driver changes its way of copying: the break with the least error, if it explains more than chance would
-//! of any break (F test, Bonferroni over breaks), if no size is over 5 % off the two, and if no break elsewhere does nearly as well: a break that moves from run to run
-//! is none. A size is a *dip* by its contrast with its two neighbours: the model's rate is concave in the logarithms, so a rate surely
-//! below the line between them is below what any α and β allow. Left out: correction over the fits and sizes of a document, which is the caller's.
+//! *Two lines* are fitted where one does not do, as where a driver changes its way of copying: the break with
+//! the least error, if it explains more than chance would of any break (F test, Bonferroni over breaks), if
+//! no size is over 5 % off the two, and if no break elsewhere does nearly as well: a break that moves from
+//! run to run is none. A size is a *dip* by its contrast with its two neighbours: the model's rate is concave
+//! in the logarithms, so a rate surely below the line between them is below what any α and β allow. Left out:
+//! correction over the fits and sizes of a document, which is the caller's.
 //!
-//! 410 lines because its tests simulate each claim on the same machines.
+//! Some 480 lines because its tests simulate each claim on the same machines.
 
 use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 
@@ -31,14 +36,17 @@ const LEAST_OF_PART: usize = 3;
 const LEAST_CLUSTERS: usize = 3;
 /// One line does where no size is further off it than this part.
 const CLOSE: f64 = 0.01;
-/// Two lines stand only where no size is further off them than this part: a curve of another shape has a best break too.
+/// Two lines stand only where no size is further off them than this part: a curve of another shape has a best
+/// break too.
 const DESCRIBED: f64 = 0.05;
-/// Nor where a break that is not beside the best one leaves squares of less than so many times as much. Of 8 sweeps of one H100, whose small copies follow no line, the best break
-/// was at 32 KiB in six and at 1 and 2 KiB in two, in which others were within 8 %.
+/// Nor where a break that is not beside the best one leaves squares of less than so many times as much. Of 8
+/// sweeps of one H100, whose small copies follow no line, the best break was at 32 KiB in six and at 1 and 2
+/// KiB in two, in which others were within 8 %.
 const AS_GOOD: f64 = 1.25;
 /// How many differences the other sizes' deviation counts for beside a size's own.
 const OF_OTHERS: f64 = 4.0;
-/// The part of the level that the test for two lines has: the deviations by which it weighs sizes are estimates, which makes it wrong more often than it says.
+/// The part of the level that the test for two lines has: the deviations by which it weighs sizes are
+/// estimates, which makes it wrong more often than it says.
 const OF_LEVEL: f64 = 0.1;
 
 /// The times of one size.
@@ -91,8 +99,8 @@ pub struct Contrast {
     pub p_beside: Option<f64>,
 }
 
-/// The fit through these points, by size, one of so many that are made; `None` with fewer than [`LEAST_SIZES`] sizes, fewer than three blocks of one, or a value that is
-/// not a positive number.
+/// The fit through these points, by size, one of so many that are made; `None` with fewer than
+/// [`LEAST_SIZES`] sizes, fewer than three blocks of one, or a value that is not a positive number.
 pub fn line_fit(points: &[SizeTimes], fits: usize) -> Option<LineFit> {
     let is_time = |block: &BlockValue| block.value.is_finite() && block.value > 0.0;
     let whole = |point: &SizeTimes| {
@@ -127,16 +135,19 @@ fn median_of(blocks: &[BlockValue]) -> Option<f64> {
     median(&values(blocks))
 }
 
-/// The times of all sizes, one for each allocation that all of them have, or for each pass where these are too few. Allocations go by their order in a size:
-/// small sizes may be measured in a phase of their own.
+/// The times of all sizes, one for each allocation that all of them have, or for each pass where these are
+/// too few. Allocations go by their order in a size: small sizes may be measured in a phase of their own.
 fn clusters(points: &[SizeTimes]) -> Option<Vec<Vec<Time>>> {
     let by_allocation: Vec<Vec<Option<f64>>> =
         points.iter().map(|point| allocations_of(&point.blocks).map(median_of).collect()).collect();
-    let by_pass = || points.iter().map(|point| point.blocks.iter().map(|block| Some(block.value)).collect()).collect();
+    let by_pass =
+        || points.iter().map(|point| point.blocks.iter().map(|block| Some(block.value)).collect()).collect();
     let count = |all: &[Vec<Option<f64>>]| all.iter().map(Vec::len).min().unwrap_or(0);
-    let values: Vec<Vec<Option<f64>>> = if count(&by_allocation) >= LEAST_CLUSTERS { by_allocation } else { by_pass() };
-    let cluster =
-        |at: usize| points.iter().zip(&values).map(|(point, values)| Some((point.bytes, values[at]?))).collect();
+    let values: Vec<Vec<Option<f64>>> =
+        if count(&by_allocation) >= LEAST_CLUSTERS { by_allocation } else { by_pass() };
+    let cluster = |at: usize| {
+        points.iter().zip(&values).map(|(point, values)| Some((point.bytes, values[at]?))).collect()
+    };
     (0..count(&values)).map(cluster).collect()
 }
 
@@ -157,7 +168,8 @@ impl Weighted {
         Self::with(times, &vec![1.0; times.len()])
     }
 
-    /// Each relative error times its weight; `None` where the sizes give no slope, or not one that is positive.
+    /// Each relative error times its weight; `None` where the sizes give no slope, or not one that is
+    /// positive.
     fn with(times: &[Time], weights: &[f64]) -> Option<Self> {
         // Sums are of ratios, n/t and 1/t, so that gibibytes beside bytes lose no digits.
         let (mut ww, mut wn, mut nn, mut w, mut n) = (0.0, 0.0, 0.0, 0.0, 0.0);
@@ -206,15 +218,17 @@ fn line(times: &[Time], clusters: &[&[Time]]) -> Option<Line> {
     })
 }
 
-/// The smallest interval that holds what the sizes say of a value, and Student's of the fits of clusters, around their mean and around the value: the fit through all
-/// medians weighs allocations by their blocks, and the clusters do not.
+/// The smallest interval that holds what the sizes say of a value, and Student's of the fits of clusters,
+/// around their mean and around the value: the fit through all medians weighs allocations by their blocks,
+/// and the clusters do not.
 fn around(value: f64, of_sizes: f64, fits: &[f64]) -> Option<[f64; 2]> {
     let (mean, reach) = mean_and_reach(fits, CONFIDENCE).filter(|_| fits.len() >= LEAST_CLUSTERS)?;
     let wider = of_sizes.max(reach);
     Some([(value - wider).min(mean - reach), (value + wider).max(mean + reach)])
 }
 
-/// One over the deviation of each size's blocks, each taken together with a middling one that counts for [`OF_OTHERS`] differences: three blocks tell little of theirs.
+/// One over the deviation of each size's blocks, each taken together with a middling one that counts for
+/// [`OF_OTHERS`] differences: three blocks tell little of theirs.
 fn weights(points: &[SizeTimes]) -> Vec<f64> {
     let variance = |point: &SizeTimes| {
         let logs: Vec<f64> = point.blocks.iter().map(|block| block.value.ln()).collect();
@@ -246,13 +260,16 @@ fn broken(times: &[Time], weights: &[f64], tests: usize) -> Option<usize> {
     }
     let breaks = LEAST_OF_PART..(times.len() + 1).saturating_sub(LEAST_OF_PART);
     let one = Weighted::with(times, weights)?;
-    let part = |range: std::ops::Range<usize>| Some(Weighted::with(&times[range.clone()], &weights[range])?.squares);
+    let part =
+        |range: std::ops::Range<usize>| Some(Weighted::with(&times[range.clone()], &weights[range])?.squares);
     let squares = |at: usize| Some((at, part(0..at)? + part(at..times.len())?));
     let count = breaks.len();
     let fits: Vec<(usize, f64)> = breaks.filter_map(squares).collect();
     let (at, two) = fits.iter().copied().min_by(|a, b| a.1.total_cmp(&b.1))?;
     let is_elsewhere = |(other, squares): &(usize, f64)| other.abs_diff(at) > 1 && *squares < two * AS_GOOD;
-    if fits.iter().any(is_elsewhere) || furthest_off(&times[..at])?.max(furthest_off(&times[at..])?) > DESCRIBED {
+    if fits.iter().any(is_elsewhere)
+        || furthest_off(&times[..at])?.max(furthest_off(&times[at..])?) > DESCRIBED
+    {
         return None;
     }
     let freedom = times.len() as f64 - 4.0;
@@ -288,8 +305,8 @@ fn contrasts(points: &[SizeTimes]) -> Option<Vec<Contrast>> {
         let [before, own, after] = [at - 1, at, at + 1].map(|at| points[at].bytes.ln());
         let part = (own - before) / (after - before);
         let expected = levels[at - 1].times(1.0 - part).plus(levels[at + 1].times(part));
-        // Rates are bytes over time; the logarithms of the bytes cancel, because the size lies between its neighbours by the same part.
-        // Another allocation is another one of each of the three.
+        // Rates are bytes over time; the logarithms of the bytes cancel, because the size lies between its
+        // neighbours by the same part. Another allocation is another one of each of the three.
         let unseen = [(at - 1, 1.0 - part), (at, 1.0), (at + 1, part)]
             .map(|(at, of_it)| Level::of_another_allocation(&points[at].blocks).times(of_it));
         let found = unseen.into_iter().fold(levels[at].over(expected), Level::plus);
@@ -298,7 +315,8 @@ fn contrasts(points: &[SizeTimes]) -> Option<Vec<Contrast>> {
     let found: Vec<(f64, Level)> = (1..points.len() - 1).map(contrast).collect();
     let mut errors: Vec<f64> = found.iter().map(|(_, found)| found.squared_error()).collect();
     errors.sort_unstable_by(|a, b| b.total_cmp(a));
-    let widest = if errors.len() > NOISIER { Some(errors[1].sqrt()).filter(|error| *error > 0.0) } else { None };
+    let widest =
+        if errors.len() > NOISIER { Some(errors[1].sqrt()).filter(|error| *error > 0.0) } else { None };
     let contrast = |(bytes, found): (f64, Level)| {
         let beside = |error: f64| if found.mean < 0.0 { normal_p(found.mean / error) / 2.0 } else { 1.0 };
         Contrast { bytes, ratio: found.mean.exp(), p_value: found.p_below(0.0), p_beside: widest.map(beside) }
@@ -306,7 +324,8 @@ fn contrasts(points: &[SizeTimes]) -> Option<Vec<Contrast>> {
     Some(found.into_iter().map(contrast).collect())
 }
 
-/// How likely each of these sizes is so low where none is lower: adjusted for all of them, each by itself or beside the others.
+/// How likely each of these sizes is so low where none is lower: adjusted for all of them, each by itself or
+/// beside the others.
 pub fn sure_dips(contrasts: &[&Contrast]) -> Vec<f64> {
     let own: Vec<f64> = contrasts.iter().map(|contrast| contrast.p_value).collect();
     by_itself_or_beside(&own, |at| contrasts[at].p_beside)
@@ -321,8 +340,14 @@ mod tests {
     /// The allocations of a run's first ten blocks.
     const ALLOCATIONS: [u32; 10] = [0, 0, 0, 0, 1, 1, 1, 2, 2, 2];
 
-    /// Ten blocks of each size, 4 B to 1 GiB, that take so many nanoseconds, with this part of noise of each block and of each allocation, which all sizes share.
-    fn measured(random: &mut SplitMix64, ns: impl Fn(f64) -> f64, of_block: f64, of_allocation: f64) -> Vec<SizeTimes> {
+    /// Ten blocks of each size, 4 B to 1 GiB, that take so many nanoseconds, with this part of noise of each
+    /// block and of each allocation, which all sizes share.
+    fn measured(
+        random: &mut SplitMix64,
+        ns: impl Fn(f64) -> f64,
+        of_block: f64,
+        of_allocation: f64,
+    ) -> Vec<SizeTimes> {
         let luck = [0; 3].map(|_| of_allocation * noise::normal(random));
         let mut block = |ns: f64, allocation: u32| {
             let value = ns * (1.0 + of_block * noise::normal(random) + luck[allocation as usize]);
@@ -367,7 +392,8 @@ mod tests {
         for _ in 0..100 {
             let fit = line_fit(&measured(&mut random, two_ways, 0.01, 0.005), 1).expect("a fit");
             let [first, last] = fit.lines[..] else { continue };
-            let holds = first.latency_interval_ns.contains(6_700.0) && last.interval_bytes_per_s.contains(55e9);
+            let holds =
+                first.latency_interval_ns.contains(6_700.0) && last.interval_bytes_per_s.contains(55e9);
             held += usize::from(holds && last.from_bytes == 65_536.0);
             let one = line_fit(&measured(&mut random, straight, 0.05, 0.005), 1).expect("a fit");
             broken += usize::from(one.lines.len() > 1);
@@ -399,7 +425,8 @@ mod tests {
         let [line] = fit.lines[..] else { panic!("{fit:?}") };
         assert!((line.latency_ns - 10.0).abs() < 1e-6 && (line.bytes_per_s - 2e9).abs() < 1.0, "{line:?}");
         let rounded = |bytes: f64| (10.0 + bytes / 2.0).round() + 3.0;
-        let rounded = line_fit(&measured(&mut random, |bytes| (rounded(bytes) / 7.0).round() * 7.0, 0.0, 0.0), 1);
+        let rounded =
+            line_fit(&measured(&mut random, |bytes| (rounded(bytes) / 7.0).round() * 7.0, 0.0, 0.0), 1);
         let line = rounded.expect("a fit").lines[0];
         assert!(line.latency_interval_ns.high - line.latency_interval_ns.low > 0.1, "{line:?}");
     }
@@ -415,13 +442,15 @@ mod tests {
             sure.map(|(one, _)| one.bytes).collect()
         };
         assert_eq!(sure(&measured(&mut random, slow, 0.01, 0.005)), [131_072.0]);
-        let alarms = (0..200).filter(|_| !sure(&measured(&mut random, straight, 0.05, 0.005)).is_empty()).count();
+        let alarms =
+            (0..200).filter(|_| !sure(&measured(&mut random, straight, 0.05, 0.005)).is_empty()).count();
         assert!(alarms <= 10, "{alarms} of 200");
     }
 
     #[test]
     fn recorded_copies_of_an_h200_come_to_its_latency_and_rate() {
-        // Registered memory on PCIe 5 x16: half of a round trip of 4 B and of 64 KiB by the host's clock, one H2D copy of 128 and of 512 MiB by the device's.
+        // Registered memory on PCIe 5 x16: half of a round trip of 4 B and of 64 KiB by the host's clock, one
+        // H2D copy of 128 and of 512 MiB by the device's.
         let recorded =
             [(4.0, 7_065.0), (65_536.0, 9_145.0), (134_217_728.0, 2_436_410.0), (536_870_912.0, 9_680_327.0)];
         let point = |(bytes, ns)| SizeTimes { bytes, blocks: BlockValue::on_one_allocation(&[ns; 6]) };

@@ -1,8 +1,9 @@
 //! The mean logarithm of a few runs, and how widely runs scatter around it.
 //!
-//! Runs differ by factors, so their logarithms are averaged. From eight values on an eighth of them is trimmed at each
-//! end (Yuen, "The two-sample trimmed t for unequal population variances", 1974), so that one disturbed run hides no
-//! change. Runs as the unit: Kalibera and Jones, "Rigorous benchmarking in reasonable time", 2013.
+//! Runs differ by factors, so their logarithms are averaged. From eight values on an eighth of them is
+//! trimmed at each end (Yuen, "The two-sample trimmed t for unequal population variances", 1974), so that one
+//! disturbed run hides no change. Runs as the unit: Kalibera and Jones, "Rigorous benchmarking in reasonable
+//! time", 2013.
 
 use crate::interval::{mean, mean_and_squares, sorted};
 use crate::spread_prior::Spread;
@@ -23,8 +24,8 @@ pub struct LogMean {
 }
 
 impl LogMean {
-    /// The mean of these logarithms. `None` without any. Nothing is trimmed where the values are compared with a
-    /// `single` one: that one may be such a value as would be trimmed.
+    /// The mean of these logarithms. `None` without any. Nothing is trimmed where the values are compared
+    /// with a `single` one: that one may be such a value as would be trimmed.
     pub fn of(logs: &[f64], single: bool) -> Option<Self> {
         if logs.is_empty() {
             return None;
@@ -43,8 +44,8 @@ impl LogMean {
         Some(Self { count, mean: mean(kept), spread })
     }
 
-    /// The same where each value is correlated with the one before: the spread as the error of the mean says it is
-    /// larger, and known from fewer distances.
+    /// The same where each value is correlated with the one before: the spread as the error of the mean says
+    /// it is larger, and known from fewer distances.
     pub fn wandering(self, law: &Wandering) -> Self {
         let (count, freedom) = (self.count as f64, self.count as f64 - 1.0);
         let wider = |spread: Spread| Spread {

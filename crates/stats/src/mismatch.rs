@@ -1,4 +1,5 @@
-//! The first byte that is not as it was sent: what a comparison of memory comes to, for devices, measurements and documents alike.
+//! The first byte that is not as it was sent: what a comparison of memory comes to, for devices, measurements
+//! and documents alike.
 
 use serde::{Deserialize, Serialize};
 

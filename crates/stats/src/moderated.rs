@@ -1,13 +1,13 @@
-//! Two sides of a few runs, for many cases at once: which cases changed, with a chance of at most 5 % of even one false
-//! claim.
+//! Two sides of a few runs, for many cases at once: which cases changed, with a chance of at most 5 % of even
+//! one false claim.
 //!
-//! Each case is tested by Welch's t of its mean logarithms ("The generalization of Student's problem", 1947), with the
-//! moderated variances of `spread_prior` and Satterthwaite's degrees of freedom; Holm's correction covers all cases. A
-//! finding needs two more things that no t shows: enough runs in all, and few enough cases with jumps as large within a
-//! side, so that two modes of runs are no likely reason (`run_modes`).
+//! Each case is tested by Welch's t of its mean logarithms ("The generalization of Student's problem", 1947),
+//! with the moderated variances of `spread_prior` and Satterthwaite's degrees of freedom; Holm's correction
+//! covers all cases. A finding needs two more things that no t shows: enough runs in all, and few enough
+//! cases with jumps as large within a side, so that two modes of runs are no likely reason (`run_modes`).
 //!
-//! Runs of one side that follow each other hang together where the machine wanders; how much is taken from all cases
-//! (`run_correlation`). Sides that took turns share what the machine did, and need none of that.
+//! Runs of one side that follow each other hang together where the machine wanders; how much is taken from
+//! all cases (`run_correlation`). Sides that took turns share what the machine did, and need none of that.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -22,8 +22,8 @@ use crate::wandering::Wandering;
 /// A single value is held against so many others at least.
 const LEAST_OTHERS: usize = 3;
 
-/// How much larger a change must be to be found on new runs for what their own spread is seen as: over the number of
-/// runs. By calibration.
+/// How much larger a change must be to be found on new runs for what their own spread is seen as: over the
+/// number of runs. By calibration.
 const NEW_RUNS: f64 = 6.0;
 
 /// One case: its runs on both sides.
@@ -36,14 +36,16 @@ pub struct CaseRuns {
 }
 
 impl CaseRuns {
-    /// Of the figures of both sides, in the order measured. `None` with fewer than two a side, or one against three, or
-    /// one that is not positive and finite.
+    /// Of the figures of both sides, in the order measured. `None` with fewer than two a side, or one against
+    /// three, or one that is not positive and finite.
     pub fn of(base: &[f64], new: &[f64], blocks: Option<f64>) -> Option<Self> {
         let is_figure = |value: &f64| value.is_finite() && *value > 0.0;
         let (fewer, more) = (base.len().min(new.len()), base.len().max(new.len()));
         let is_enough = fewer >= 2 || (fewer == 1 && more >= LEAST_OTHERS);
-        (is_enough && base.iter().chain(new).all(is_figure))
-            .then(|| Self { logs: [base, new].map(|side| side.iter().map(|value| value.ln()).collect()), blocks })
+        (is_enough && base.iter().chain(new).all(is_figure)).then(|| Self {
+            logs: [base, new].map(|side| side.iter().map(|value| value.ln()).collect()),
+            blocks,
+        })
     }
 
     fn sides(&self) -> [&[f64]; 2] {
@@ -66,8 +68,8 @@ pub struct ModeratedTest {
     pub p_adjusted: f64,
     /// The chance that modes of runs, and no change, made a difference of this size in some case.
     pub by_modes: f64,
-    /// The difference from which a change on such runs is found in 19 of 20 comparisons; `None` where so few runs find
-    /// none.
+    /// The difference from which a change on such runs is found in 19 of 20 comparisons; `None` where so few
+    /// runs find none.
     pub found_from: Option<f64>,
 }
 
@@ -100,9 +102,10 @@ pub fn moderated(cases: &[CaseRuns], in_turns: bool) -> Vec<ModeratedTest> {
         test.p_adjusted = p_adjusted;
         test.by_modes = (sorted * (1 + as_large(others(), test.difference)) as f64).min(1.0);
 
-        // What is seen of a change is less than it by so much in one comparison of twenty, and new runs show another
-        // spread. Jumps of other cases that could be the change hide smaller ones.
-        let least = least_found(others(), sorted).map(|least| least.max(test.distance(ALPHA / cases.len() as f64)));
+        // What is seen of a change is less than it by so much in one comparison of twenty, and new runs show
+        // another spread. Jumps of other cases that could be the change hide smaller ones.
+        let least =
+            least_found(others(), sorted).map(|least| least.max(test.distance(ALPHA / cases.len() as f64)));
         let seen_less = test.distance(2.0 * ALPHA);
         test.found_from = least.map(|least| (least + seen_less) * (1.0 + NEW_RUNS / (base + new) as f64));
     }
@@ -127,8 +130,8 @@ fn means(cases: &[CaseRuns], in_turns: bool) -> Vec<[LogMean; 2]> {
 
 /// Welch's t with moderated variances, before the cases are taken together.
 fn test(sides: &[LogMean; 2], prior: &SpreadPrior) -> ModeratedTest {
-    // A single value has the spread of the other side: Crawford and Howell's test of a single case (1998), in which the
-    // pooled variance counts once.
+    // A single value has the spread of the other side: Crawford and Howell's test of a single case (1998), in
+    // which the pooled variance counts once.
     let spread = |side: usize| match sides[side].spread {
         Some(own) => prior.moderated(side, Some(own)),
         None => prior.moderated(1 - side, sides[1 - side].spread),
@@ -151,7 +154,15 @@ fn test(sides: &[LogMean; 2], prior: &SpreadPrior) -> ModeratedTest {
         (true, _) => law(freedom).map_or(1.0, |law| (2.0 * law.sf((difference / error).abs())).min(1.0)),
         (false, differs) => f64::from(u8::from(!differs)),
     };
-    ModeratedTest { difference, error, freedom, p_value, p_adjusted: p_value, by_modes: 1.0, found_from: None }
+    ModeratedTest {
+        difference,
+        error,
+        freedom,
+        p_value,
+        p_adjusted: p_value,
+        by_modes: 1.0,
+        found_from: None,
+    }
 }
 
 fn law(freedom: f64) -> Option<StudentsT> {
@@ -181,7 +192,9 @@ mod tests {
         let a = [10.0, 10.1, 9.9, 10.05, 9.95];
         let (got, back) = (alone(&a, &[9.0]).ok_or("none")?, alone(&[9.0], &a).ok_or("none")?);
         assert!((got.p_value - 0.000_262_245_833_151_680_33).abs() < 1e-9, "{got:?}");
-        assert!((got.p_value - back.p_value).abs() < 1e-12 && (got.difference + back.difference).abs() < 1e-12);
+        assert!(
+            (got.p_value - back.p_value).abs() < 1e-12 && (got.difference + back.difference).abs() < 1e-12
+        );
         let like = alone(&a, &[10.08]).ok_or("none")?;
         assert!(like.p_value > 0.3 && like.reach() > like.difference, "{like:?}");
         Ok(())
@@ -189,8 +202,8 @@ mod tests {
 
     #[test]
     fn one_value_is_held_to_all_of_ten_and_not_to_those_that_lie_together() -> Result<(), String> {
-        // Of ten runs one is far off, and so may the single one be: Crawford and Howell's t is 1.016, its p by
-        // integration of Student's density with nine degrees of freedom.
+        // Of ten runs one is far off, and so may the single one be: Crawford and Howell's t is 1.016, its p
+        // by integration of Student's density with nine degrees of freedom.
         let a = [10.0, 10.1, 9.9, 10.05, 9.95, 10.02, 9.98, 10.0, 10.03, 6.0];
         let got = alone(&a, &[8.0]).ok_or("none")?;
         assert!((got.p_value - 0.336_135_021_18).abs() < 1e-9, "{got:?}");
@@ -229,7 +242,8 @@ mod tests {
         assert_eq!(CaseRuns::of(&[1.0], &[2.0, 3.0], None), None);
         assert_eq!(CaseRuns::of(&[], &[2.0, 3.0, 4.0], None), None);
         assert_eq!(CaseRuns::of(&[1.0, 0.0], &[2.0, 3.0], None), None);
-        let equal = alone(&[100.0, 100.0], &[100.0, 100.0]).map(|got| (got.p_value, got.difference, got.reach()));
+        let equal =
+            alone(&[100.0, 100.0], &[100.0, 100.0]).map(|got| (got.p_value, got.difference, got.reach()));
         assert_eq!(equal, Some((1.0, 0.0, 0.0)));
     }
 }

@@ -1,9 +1,11 @@
 //! Errors that few blocks tell little of, made surer by those of other cases of the kind: the moderated t.
 //!
-//! Of a kind's cases each error is known from a few differences, and together they show how much errors differ from case to case. Each is taken together with the common one,
-//! which counts for as many differences as the cases are alike, and a t of it has that many degrees of freedom more (Smyth, "Linear models and empirical Bayes methods for
-//! assessing differential expression in microarray experiments", 2004, section 6.2). Where cases differ a lot the common one counts for little. Left out: what is the same for
-//! all of them, such as how much their blocks hang together (`scatter`).
+//! Of a kind's cases each error is known from a few differences, and together they show how much errors
+//! differ from case to case. Each is taken together with the common one, which counts for as many differences
+//! as the cases are alike, and a t of it has that many degrees of freedom more (Smyth, "Linear models and
+//! empirical Bayes methods for assessing differential expression in microarray experiments", 2004, section
+//! 6.2). Where cases differ a lot the common one counts for little. Left out: what is the same for all of
+//! them, such as how much their blocks hang together (`scatter`).
 
 use statrs::function::gamma::digamma;
 
@@ -12,7 +14,8 @@ use crate::interval::{mean, mean_and_squares};
 use crate::level::Level;
 use crate::trigamma::{inverse_trigamma, trigamma};
 
-/// The common error never counts for more differences than this: that cases scatter alike is itself known from a few.
+/// The common error never counts for more differences than this: that cases scatter alike is itself known
+/// from a few.
 const MOST_FREEDOM: f64 = 20.0;
 
 /// A level, and what it was told from.
@@ -22,7 +25,8 @@ pub struct OfKind<'a> {
     pub level: Level,
     /// Its blocks.
     pub blocks: &'a [BlockValue],
-    /// Whether it tells something that those before it do not: of three cases two ratios say what the third is.
+    /// Whether it tells something that those before it do not: of three cases two ratios say what the third
+    /// is.
     pub tells: bool,
 }
 
@@ -80,7 +84,8 @@ impl Common {
     }
 }
 
-/// The mean squared correlation of every two series, less what chance makes of as many differences as they are worth: so much of what two sample variances tell is the same.
+/// The mean squared correlation of every two series, less what chance makes of as many differences as they
+/// are worth: so much of what two sample variances tell is the same.
 fn shared_part(kind: &[OfKind]) -> f64 {
     let blocks = kind.iter().map(|one| one.blocks.len()).min().unwrap_or(0);
     let series: Vec<Vec<f64>> = kind.iter().filter_map(|one| unit_series(&one.blocks[..blocks])).collect();
@@ -109,7 +114,10 @@ mod tests {
     use crate::scatter::Scatter;
 
     /// Cases of eight blocks each, the logarithms as `draw` makes them of a case and a block.
-    fn cases(count: usize, mut draw: impl FnMut(usize, usize, &mut SplitMix64) -> f64) -> Vec<Vec<BlockValue>> {
+    fn cases(
+        count: usize,
+        mut draw: impl FnMut(usize, usize, &mut SplitMix64) -> f64,
+    ) -> Vec<Vec<BlockValue>> {
         let mut random = SplitMix64::new(81);
         let mut case = |at: usize| {
             let values: Vec<f64> = (0..8).map(|block| draw(at, block, &mut random).exp()).collect();
@@ -120,7 +128,10 @@ mod tests {
 
     fn of_kind(cases: &[Vec<BlockValue>]) -> Vec<OfKind<'_>> {
         let level = |blocks: &[BlockValue]| Level::of(blocks, &Scatter::default());
-        cases.iter().filter_map(|blocks| Some(OfKind { level: level(blocks)?, blocks, tells: true })).collect()
+        cases
+            .iter()
+            .filter_map(|blocks| Some(OfKind { level: level(blocks)?, blocks, tells: true }))
+            .collect()
     }
 
     #[test]

@@ -1,12 +1,15 @@
-//! How much neighbours in several short series are alike: the correlation of a process of the first order that makes likely what is seen.
+//! How much neighbours in several short series are alike: the correlation of a process of the first order
+//! that makes likely what is seen.
 //!
-//! The mean of a short series takes a part of the correlation away (of ten values at 0.8 one sees 0.46), and one series tells next to nothing; the series of many cases do.
+//! The mean of a short series takes a part of the correlation away (of ten values at 0.8 one sees 0.46), and
+//! one series tells next to nothing; the series of many cases do.
 
 use std::collections::BTreeMap;
 
 use crate::interval::mean_and_squares;
 
-/// The strongest correlation from block to block that is looked for: of a stronger one a run of blocks shows nothing.
+/// The strongest correlation from block to block that is looked for: of a stronger one a run of blocks shows
+/// nothing.
 const STRONGEST: f64 = 0.98;
 
 /// What neighbours in several series show.
@@ -29,14 +32,15 @@ impl Neighbours {
         }
     }
 
-    /// The correlation of which such products are expected, so many standard errors too high; `None` where nothing is seen of one. The errors are those of short series without
-    /// correlation: of one (n − 2) / (n √(n − 1)) (Moran, "Some theorems on time series II", 1948).
+    /// The correlation of which such products are expected, so many standard errors too high; `None` where
+    /// nothing is seen of one. The errors are those of short series without correlation: of one (n − 2) / (n
+    /// √(n − 1)) (Moran, "Some theorems on time series II", 1948).
     pub fn likely(&self, allowance: f64) -> Option<f64> {
         self.seen_as(allowance * self.error_without_correlation())
     }
 
-    /// The same with the errors that the series themselves show where these are larger, as they are of strong correlation (the error of a ratio of two sums: Cochran,
-    /// "Sampling Techniques", 1977, 6.4).
+    /// The same with the errors that the series themselves show where these are larger, as they are of strong
+    /// correlation (the error of a ratio of two sums: Cochran, "Sampling Techniques", 1977, 6.4).
     pub fn at_most(&self, allowance: f64) -> Option<f64> {
         let ratio = self.ratio()?;
         let count = self.sums.len() as f64;
@@ -78,7 +82,8 @@ impl Neighbours {
         Some(low)
     }
 
-    /// The products of neighbours over the squares, both around each series' own mean, that are expected where neighbours are correlated so.
+    /// The products of neighbours over the squares, both around each series' own mean, that are expected
+    /// where neighbours are correlated so.
     fn expected(&self, correlation: f64) -> f64 {
         let (mut products, mut squares) = (0.0, 0.0);
         for (count, series) in &self.series {
@@ -86,7 +91,9 @@ impl Neighbours {
             let of_mean = inflation(*count, correlation) / n;
             // The covariance of each block with the mean of all.
             let with_mean: Vec<f64> = (0..*count)
-                .map(|at| (0..*count).map(|other| correlation.powi(at.abs_diff(other) as i32)).sum::<f64>() / n)
+                .map(|at| {
+                    (0..*count).map(|other| correlation.powi(at.abs_diff(other) as i32)).sum::<f64>() / n
+                })
                 .collect();
             let product = |two: &[f64]| correlation - two[0] - two[1] + of_mean;
             products += series * with_mean.windows(2).map(product).sum::<f64>();

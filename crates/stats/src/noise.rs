@@ -55,8 +55,8 @@ pub(crate) fn blocks(rounds: Vec<Vec<f64>>) -> Vec<Block> {
 /// Draws by how much (log) a figure is off; what is kept from draw to draw is the machine's.
 pub(crate) type Disturbed = fn(&mut SplitMix64, &mut f64) -> f64;
 
-/// How figures of a machine scatter: evenly by 2 %, evenly with one in ten hit by ten times as much, on a speed that wanders, and in two modes that are
-/// a tenth apart.
+/// How figures of a machine scatter: evenly by 2 %, evenly with one in ten hit by ten times as much, on a
+/// speed that wanders, and in two modes that are a tenth apart.
 pub(crate) const DISTURBED: [(&str, Disturbed); 4] = [
     ("normal", |random, _| 0.02 * normal(random)),
     (

@@ -1,14 +1,14 @@
 //! Values far from the rest: counted, never dropped. A slow round happened; a reader decides what it means.
 //!
-//! "Far out" is Tukey's word and rule ("Exploratory Data Analysis", 1977): beyond three interquartile ranges from the
-//! nearer quartile. The common 1.5 calls 7 in 1000 normal values outliers, which in thousands of rounds is noise; 3
-//! calls 2 in a million.
+//! "Far out" is Tukey's word and rule ("Exploratory Data Analysis", 1977): beyond three interquartile ranges
+//! from the nearer quartile. The common 1.5 calls 7 in 1000 normal values outliers, which in thousands of
+//! rounds is noise; 3 calls 2 in a million.
 
 use crate::interval::quantile;
 
-/// No value closer to its quartile than this share of the median is far out. Where a coarse timer gives most rounds the
-/// same reading the interquartile range is 0, and each tick beside it would count; 1 % is what the stop rule resolves
-/// anyway.
+/// No value closer to its quartile than this share of the median is far out. Where a coarse timer gives most
+/// rounds the same reading the interquartile range is 0, and each tick beside it would count; 1 % is what the
+/// stop rule resolves anyway.
 const LEAST_DISTANCE: f64 = 0.01;
 
 /// Below and above which a value is far out, from values in ascending order; `None` without values.
@@ -21,7 +21,8 @@ pub fn fences(sorted: &[f64]) -> Option<(f64, f64)> {
 /// How many of the values (in ascending order) are far out.
 pub fn count_far_out(sorted: &[f64]) -> u64 {
     fences(sorted).map_or(0, |(low, high)| {
-        let inside = sorted.partition_point(|value| *value <= high) - sorted.partition_point(|value| *value < low);
+        let inside =
+            sorted.partition_point(|value| *value <= high) - sorted.partition_point(|value| *value < low);
         (sorted.len() - inside) as u64
     })
 }
@@ -43,7 +44,9 @@ mod tests {
 
     #[test]
     fn both_sides_are_counted_and_the_fence_itself_is_inside() {
-        let values = sorted(&[-9.0, -9.1, 1.0, 2.0, 3.0, 3.0, 3.0, 4.0, 5.0, 6.0, 7.0, 7.0, 7.0, 8.0, 9.0, 19.0, 19.1]);
+        let values = sorted(&[
+            -9.0, -9.1, 1.0, 2.0, 3.0, 3.0, 3.0, 4.0, 5.0, 6.0, 7.0, 7.0, 7.0, 8.0, 9.0, 19.0, 19.1,
+        ]);
         assert_eq!(fences(&values), Some((-9.0, 19.0)));
         assert_eq!(count_far_out(&values), 2);
         assert_eq!(count_far_out(&[]), 0);

@@ -1,8 +1,8 @@
 //! A PCI address: the one name of a device that every tool, driver and launcher agrees on.
 //!
-//! Indices (CUDA, HIP, SMI, hwloc) are only ways to say it, and they disagree; see DESIGN's "devices by PCI address". It
-//! lives in `stats` because the device contract, the topology and the placement all need it and none may depend on
-//! another for it.
+//! Indices (CUDA, HIP, SMI, hwloc) are only ways to say it, and they disagree; see DESIGN's "devices by PCI
+//! address". It lives in `stats` because the device contract, the topology and the placement all need it and
+//! none may depend on another for it.
 
 use std::fmt;
 use std::str::FromStr;
@@ -24,7 +24,8 @@ impl PciAddress {
     /// The domain of addresses that nobody said: no kernel gives it to a device.
     const UNKNOWN: u32 = u32::MAX;
 
-    /// Stands for the address of a device that is described without one, such as a row of `nvidia-smi topo -m`; `number` tells such devices apart.
+    /// Stands for the address of a device that is described without one, such as a row of `nvidia-smi topo
+    /// -m`; `number` tells such devices apart.
     pub const fn unknown(number: u8) -> Self {
         Self { domain: Self::UNKNOWN, bus: number, device: 0, function: 0 }
     }
@@ -37,7 +38,10 @@ impl PciAddress {
 
 /// The text is not a PCI address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("\"{0}\" is not a PCI address: write it as [domain:]bus:device[.function] in hexadecimal, e.g. 0000:c1:00.0")]
+#[error(
+    "\"{0}\" is not a PCI address: write it as [domain:]bus:device[.function] in hexadecimal, e.g. \
+     0000:c1:00.0"
+)]
 pub struct PciAddressError(pub String);
 
 /// What the sign for an unknown address begins with; a number follows.
@@ -55,7 +59,8 @@ impl fmt::Display for PciAddress {
 impl FromStr for PciAddress {
     type Err = PciAddressError;
 
-    /// Accepts what lspci (`c1:00.0`), sysfs (`0000:c1:00.0`), NVML (`00000000:C1:00.0`) and CUDA (`0000:c1:00`) print.
+    /// Accepts what lspci (`c1:00.0`), sysfs (`0000:c1:00.0`), NVML (`00000000:C1:00.0`) and CUDA
+    /// (`0000:c1:00`) print.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let error = || PciAddressError(text.to_owned());
         if let Some(number) = text.strip_prefix(UNKNOWN_PREFIX) {
@@ -69,7 +74,9 @@ impl FromStr for PciAddress {
             _ => return Err(error()),
         };
         let hex = |digits: &str, longest: usize| {
-            let clean = !digits.is_empty() && digits.len() <= longest && digits.bytes().all(|b| b.is_ascii_hexdigit());
+            let clean = !digits.is_empty()
+                && digits.len() <= longest
+                && digits.bytes().all(|b| b.is_ascii_hexdigit());
             if clean { u32::from_str_radix(digits, 16).ok() } else { None }
         };
         let address = Self {
@@ -139,7 +146,9 @@ mod tests {
 
     #[test]
     fn what_is_no_address_is_refused() {
-        for text in ["", "0", "c1", "c1:", "c1:20.0", "c1:00.8", "g1:00.0", "c1:00.0.0", "+1:00.0", "123:00.0"] {
+        for text in
+            ["", "0", "c1", "c1:", "c1:20.0", "c1:00.8", "g1:00.0", "c1:00.0.0", "+1:00.0", "123:00.0"]
+        {
             assert!(text.parse::<PciAddress>().is_err(), "{text}");
         }
     }

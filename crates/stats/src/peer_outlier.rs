@@ -1,10 +1,16 @@
-//! Which of several things that should be alike is not: a node whose rate is far from those of the other nodes.
+//! Which of several things that should be alike is not: a node whose rate is far from those of the other
+//! nodes.
 //!
-//! The rule is the generalized extreme studentized deviate test (Rosner, "Percentage points for a generalized ESD many-outlier procedure", Technometrics 25, 1983): the value
-//! furthest from the mean is taken away again and again, up to as many as may be outliers, and as many are outliers as the last one that was too far says, for as many values as there
-//! were; of logarithms, because rates that scatter widely have a long tail above. One outlier does not hide another one so, and of values that are alike and scatter normally one is named in at most one case of twenty, whatever their spread and number; the modified z-score
-//! beyond 3.5 (Iglewicz and Hoaglin 1993), which is told with each, alone would name one in ten. Significant is not yet worth an administrator's walk, so a value must be more than
-//! 5 % away as well. Where more are far away than may be outliers, things have two levels, and none of them is an outlier. Unlike `outlier`, which counts rounds far out in thousands, this names single values of a few.
+//! The rule is the generalized extreme studentized deviate test (Rosner, "Percentage points for a generalized
+//! ESD many-outlier procedure", Technometrics 25, 1983): the value furthest from the mean is taken away again
+//! and again, up to as many as may be outliers, and as many are outliers as the last one that was too far
+//! says, for as many values as there were; of logarithms, because rates that scatter widely have a long tail
+//! above. One outlier does not hide another one so, and of values that are alike and scatter normally one is
+//! named in at most one case of twenty, whatever their spread and number; the modified z-score beyond 3.5
+//! (Iglewicz and Hoaglin 1993), which is told with each, alone would name one in ten. Significant is not yet
+//! worth an administrator's walk, so a value must be more than 5 % away as well. Where more are far away than
+//! may be outliers, things have two levels, and none of them is an outlier. Unlike `outlier`, which counts
+//! rounds far out in thousands, this names single values of a few.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -17,11 +23,13 @@ pub const LEAST_VALUES: usize = 5;
 /// The distance from the median, as a share of it, from which on a value is an outlier.
 pub const LEAST_DISTANCE: f64 = 0.05;
 
-/// The spread is taken for at least this share of the median, so that values that are all equal but one have a finite score.
-/// The stop rule resolves no less anyway, and with it the least distance decides alone where there is hardly any spread.
+/// The spread is taken for at least this share of the median, so that values that are all equal but one have
+/// a finite score. The stop rule resolves no less anyway, and with it the least distance decides alone where
+/// there is hardly any spread.
 const LEAST_SPREAD: f64 = 0.01;
 
-/// The part of the level that the furthest value has; the further ones share the rest, because each of few that is taken away is another chance.
+/// The part of the level that the furthest value has; the further ones share the rest, because each of few
+/// that is taken away is another chance.
 const OF_FURTHEST: f64 = 0.8;
 
 /// MAD over the standard deviation in a normal distribution.
@@ -56,8 +64,9 @@ pub enum NotJudged {
     NotPositive,
 }
 
-/// Which of the values (rates or times, one of each thing) are outliers, where so many such sets are judged in one document, which share the chance of a false one. At most `most` of
-/// them are outliers, and never half.
+/// Which of the values (rates or times, one of each thing) are outliers, where so many such sets are judged
+/// in one document, which share the chance of a false one. At most `most` of them are outliers, and never
+/// half.
 ///
 /// # Errors
 /// [`NotJudged`]: there are fewer than [`LEAST_VALUES`], or one is not a positive number.
@@ -97,7 +106,9 @@ fn furthest(values: &[f64], most: usize, level: f64) -> Vec<usize> {
         let mean = left.iter().map(|at| values[*at]).sum::<f64>() / count;
         let squares = left.iter().map(|at| (values[*at] - mean).powi(2)).sum::<f64>();
         let far = |at: &usize| (values[*at] - mean).abs();
-        let Some(place) = (0..left.len()).max_by(|a, b| far(&left[*a]).total_cmp(&far(&left[*b]))) else { break };
+        let Some(place) = (0..left.len()).max_by(|a, b| far(&left[*a]).total_cmp(&far(&left[*b]))) else {
+            break;
+        };
         let Ok(law) = StudentsT::new(0.0, 1.0, count - 2.0) else { break };
         let part = if taken.is_empty() { OF_FURTHEST } else { (1.0 - OF_FURTHEST) / (steps as f64 - 1.0) };
         let t = -law.inverse_cdf(part * level / (2.0 * count));
@@ -167,7 +178,8 @@ mod tests {
         };
         assert_eq!(outliers(&levels(20)), [0; 0]);
         assert_eq!(outliers(&levels(6)), [0, 1, 2, 3, 4, 5]);
-        let of_links = peer_outliers(&levels(20), 1, fewer_than_half(60)).map_or(0, |judged| judged.outliers.len());
+        let of_links =
+            peer_outliers(&levels(20), 1, fewer_than_half(60)).map_or(0, |judged| judged.outliers.len());
         assert_eq!(of_links, 20, "where one cause moves a third");
     }
 
@@ -180,13 +192,15 @@ mod tests {
         }
     }
 
-    /// The share of runs over `nodes` like nodes with this relative noise in which at least one is called an outlier.
+    /// The share of runs over `nodes` like nodes with this relative noise in which at least one is called an
+    /// outlier.
     fn false_alarms(nodes: usize, noise: f64) -> f64 {
         let mut random = SplitMix64::new(nodes as u64);
         let runs = 2000;
         let alarms = (0..runs)
             .filter(|_| {
-                let rates: Vec<f64> = (0..nodes).map(|_| 50.0 * (1.0 + noise * noise::normal(&mut random))).collect();
+                let rates: Vec<f64> =
+                    (0..nodes).map(|_| 50.0 * (1.0 + noise * noise::normal(&mut random))).collect();
                 !outliers(&rates).is_empty()
             })
             .count();

@@ -1,15 +1,18 @@
 //! Text of others made fit to print: names in a file, and what the kernel and drivers say, may hold anything.
 //!
-//! A terminal obeys control characters (C1's CSI is legal in XML and starts a sequence as ESC does), a newline forges a line of a
-//! table, and marks of writing direction make a line read otherwise than it is (CVE-2021-42574). Each is replaced by U+FFFD, as
-//! bytes that are no text are, so that it is seen that something was there. Done where text comes in, so that no view and no
-//! output can forget it. Other characters stay, however wide: names are not only English.
+//! A terminal obeys control characters (C1's CSI is legal in XML and starts a sequence as ESC does), a
+//! newline forges a line of a table, and marks of writing direction make a line read otherwise than it is
+//! (CVE-2021-42574). Each is replaced by U+FFFD, as bytes that are no text are, so that it is seen that
+//! something was there. Done where text comes in, so that no view and no output can forget it. Other
+//! characters stay, however wide: names are not only English.
 //!
-//! Nor is text of others shown whole where it is longer than any screen: an argument, a variable's value or a document's field may have megabytes.
+//! Nor is text of others shown whole where it is longer than any screen: an argument, a variable's value or a
+//! document's field may have megabytes.
 
 use std::borrow::Cow;
 
-/// The most characters of a name: Linux's own (hosts, CPU models, interfaces) and the PCI id list's have fewer.
+/// The most characters of a name: Linux's own (hosts, CPU models, interfaces) and the PCI id list's have
+/// fewer.
 const NAME_CHARACTERS: usize = 120;
 
 /// The most characters of a line that is read; one that is to be pasted is never shortened.
@@ -43,12 +46,13 @@ pub fn line(text: &str) -> String {
     lines(&text.replace(['\n', '\r', '\t'], " "))
 }
 
-/// How a command to GitHub's runner begins, and how its older ones do (actions/runner, `ActionCommand.cs`): the former at the begin of a line behind any space, the latter
-/// anywhere in it.
+/// How a command to GitHub's runner begins, and how its older ones do (actions/runner, `ActionCommand.cs`):
+/// the former at the begin of a line behind any space, the latter anywhere in it.
 const COMMAND: &str = "::";
 const OLD_COMMAND: &str = "##[";
 
-/// A line that the runner of a CI job takes for text: a document's or a driver's words could else set its outputs, hide its messages or end its groups.
+/// A line that the runner of a CI job takes for text: a document's or a driver's words could else set its
+/// outputs, hide its messages or end its groups.
 fn without_commands(line: &str) -> Cow<'_, str> {
     let text = line.trim_start();
     let begins = text.starts_with(COMMAND);
@@ -56,12 +60,16 @@ fn without_commands(line: &str) -> Cow<'_, str> {
         return Cow::Borrowed(line);
     }
     let indent = &line[..line.len() - text.len()];
-    let text =
-        if begins { format!("{}:{}", char::REPLACEMENT_CHARACTER, &text[COMMAND.len()..]) } else { text.to_owned() };
+    let text = if begins {
+        format!("{}:{}", char::REPLACEMENT_CHARACTER, &text[COMMAND.len()..])
+    } else {
+        text.to_owned()
+    };
     Cow::Owned(format!("{indent}{}", text.replace(OLD_COMMAND, "##\u{fffd}")))
 }
 
-/// The text, or a quarter of `longest` characters of its begin and of its end, with the number of those left out between them.
+/// The text, or a quarter of `longest` characters of its begin and of its end, with the number of those left
+/// out between them.
 pub fn shortened(text: &str, longest: usize) -> Cow<'_, str> {
     let characters = text.chars().count();
     // A text has as many bytes as characters or more: most need no counting.
@@ -79,14 +87,15 @@ pub fn shown(c: char) -> char {
     if c.is_control() || turns_or_hides(c) { char::REPLACEMENT_CHARACTER } else { c }
 }
 
-/// Line separators, marks and isolates of writing direction, characters of no width, tags (Unicode's Bidi_Control and
-/// Default_Ignorable_Code_Point, as far as they are not letters or selectors of a glyph).
+/// Line separators, marks and isolates of writing direction, characters of no width, tags (Unicode's
+/// Bidi_Control and Default_Ignorable_Code_Point, as far as they are not letters or selectors of a glyph).
 fn turns_or_hides(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
         | '\u{feff}' | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// The text in lines of this width, as many words in each as fit; a longer word has a line to itself, and a longer list is broken behind its commas.
+/// The text in lines of this width, as many words in each as fit; a longer word has a line to itself, and a
+/// longer list is broken behind its commas.
 pub fn broken(text: &str, room: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for (word, glued) in text.split_whitespace().flat_map(|word| pieces(word, room)) {
@@ -117,7 +126,9 @@ mod tests {
 
     #[test]
     fn an_ordinary_name_stays_as_it_is() {
-        for text in ["NVIDIA H100 80GB HBM3", "Intel(R) Xeon(R) CPU E5-2695 v4 @ 2.10GHz", "计算节点", "nœud-é"] {
+        for text in
+            ["NVIDIA H100 80GB HBM3", "Intel(R) Xeon(R) CPU E5-2695 v4 @ 2.10GHz", "计算节点", "nœud-é"]
+        {
             assert_eq!(name(text), text);
             assert_eq!(lines(text), text);
         }
@@ -156,7 +167,10 @@ mod tests {
         assert_eq!(shortened(&whole, LINE_CHARACTERS), whole);
         let long = format!("invalid value '{}' for '--size'", "a".repeat(20_000));
         let short = shortened(&long, LINE_CHARACTERS);
-        assert!(short.chars().count() < LINE_CHARACTERS && short.starts_with("invalid value 'aaa"), "{short}");
+        assert!(
+            short.chars().count() < LINE_CHARACTERS && short.starts_with("invalid value 'aaa"),
+            "{short}"
+        );
         assert!(short.contains(" [… 19279 characters …] ") && short.ends_with("a' for '--size'"), "{short}");
     }
 

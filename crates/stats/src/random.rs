@@ -1,7 +1,7 @@
 //! A small seeded generator: the same seed gives the same draws on every machine and in every version.
 //!
-//! SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014): nine lines,
-//! passes BigCrush, and every seed is a good one. Not for secrets.
+//! SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014): nine
+//! lines, passes BigCrush, and every seed is a good one. Not for secrets.
 
 /// The state of a SplitMix64 generator.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,8 +26,8 @@ impl SplitMix64 {
         mix(self.0)
     }
 
-    /// A number in `0..bound`; 0 for a bound of 0. By multiplication (Lemire, 2019) without his rejection step: the
-    /// bias is below bound / 2^64.
+    /// A number in `0..bound`; 0 for a bound of 0. By multiplication (Lemire, 2019) without his rejection
+    /// step: the bias is below bound / 2^64.
     pub fn below(&mut self, bound: usize) -> usize {
         ((u128::from(self.next_u64()) * bound as u128) >> 64) as usize
     }
@@ -42,7 +42,8 @@ impl SplitMix64 {
         (-2.0 * self.uniform().ln()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()
     }
 
-    /// A draw of the chi-squared distribution with one degree of freedom or more (Marsaglia and Tsang, "A simple method for generating gamma variables", 2000).
+    /// A draw of the chi-squared distribution with one degree of freedom or more (Marsaglia and Tsang, "A
+    /// simple method for generating gamma variables", 2000).
     pub fn chi_squared(&mut self, freedom: f64) -> f64 {
         if freedom < 2.0 {
             return self.normal().powi(2);
@@ -72,7 +73,8 @@ mod tests {
 
     #[test]
     fn the_draws_are_those_of_the_reference_implementation() {
-        // The first five of Vigna's splitmix64.c (https://prng.di.unimi.it/splitmix64.c) with the state set to 1234567.
+        // The first five of Vigna's splitmix64.c (https://prng.di.unimi.it/splitmix64.c) with the state set
+        // to 1234567.
         let mut random = SplitMix64::new(1_234_567);
         let draws: Vec<u64> = (0..5).map(|_| random.next_u64()).collect();
         assert_eq!(

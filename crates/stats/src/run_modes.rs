@@ -1,23 +1,27 @@
-//! Runs in two modes: a host whose runs each fall into one of two levels, by where memory came to lie or how a boot went.
+//! Runs in two modes: a host whose runs each fall into one of two levels, by where memory came to lie or how
+//! a boot went.
 //!
-//! If the runs of the base all fall into one mode and the new ones into the other, the figures look like a change and
-//! are none. With two modes and a probability p of the first, so many against so many runs are sorted so in
-//! pⁿ(1 − p)ᵐ + (1 − p)ⁿpᵐ of all comparisons; the largest of that over p is what a finding from so many runs risks for one
-//! case with modes. Six runs in all are the fewest that keep it below 5 %: three against three come to 1/32.
+//! If the runs of the base all fall into one mode and the new ones into the other, the figures look like a
+//! change and are none. With two modes and a probability p of the first, so many against so many runs are
+//! sorted so in pⁿ(1 − p)ᵐ + (1 − p)ⁿpᵐ of all comparisons; the largest of that over p is what a finding from
+//! so many runs risks for one case with modes. Six runs in all are the fewest that keep it below 5 %: three
+//! against three come to 1/32.
 //!
-//! Two modes of *other* cases show: nearly all of them have both modes on one side. Each case that shows a jump as large
-//! as the difference in question may be sorted by chance as well, so that the risk counts once for each (Bonferroni).
+//! Two modes of *other* cases show: nearly all of them have both modes on one side. Each case that shows a
+//! jump as large as the difference in question may be sorted by chance as well, so that the risk counts once
+//! for each (Bonferroni).
 
 use crate::alpha::ALPHA;
 
 /// A jump within a side that is this part of a difference could be the difference.
 const AS_LARGE: f64 = 0.9;
 
-/// A jump of so many deviations of the blocks within a run is more than noise: noisy runs have noisy blocks, and modes of
-/// whole runs do not show in blocks.
+/// A jump of so many deviations of the blocks within a run is more than noise: noisy runs have noisy blocks,
+/// and modes of whole runs do not show in blocks.
 const BEYOND_BLOCKS: f64 = 4.0;
 
-/// The chance that runs in two modes are sorted by side, for the probability of the modes that makes it largest.
+/// The chance that runs in two modes are sorted by side, for the probability of the modes that makes it
+/// largest.
 pub fn sorted_by_chance(base: usize, new: usize) -> f64 {
     let chance = |part: f64| {
         let both = |n: usize, m: usize| part.powi(n as i32) * (1.0 - part).powi(m as i32);
@@ -26,11 +30,13 @@ pub fn sorted_by_chance(base: usize, new: usize) -> f64 {
     (1..200).map(|step| chance(f64::from(step) / 200.0)).fold(0.0, f64::max)
 }
 
-/// The widest jump within a side of a case: the distance of its outermost values, as a logarithm. 0 where the `blocks` of
-/// single runs scatter so much that the jump is no more than noise; unknown blocks explain nothing.
+/// The widest jump within a side of a case: the distance of its outermost values, as a logarithm. 0 where the
+/// `blocks` of single runs scatter so much that the jump is no more than noise; unknown blocks explain
+/// nothing.
 pub fn unexplained_jump(sides: [&[f64]; 2], blocks: Option<f64>) -> f64 {
     let range = |side: &[f64]| {
-        let (low, high) = side.iter().fold((f64::MAX, f64::MIN), |(low, high), log| (low.min(*log), high.max(*log)));
+        let (low, high) =
+            side.iter().fold((f64::MAX, f64::MIN), |(low, high), log| (low.min(*log), high.max(*log)));
         (high - low).max(0.0)
     };
     let widest = sides.into_iter().map(range).fold(0.0, f64::max);
@@ -42,8 +48,8 @@ pub fn as_large(jumps: impl Iterator<Item = f64>, difference: f64) -> usize {
     jumps.filter(|jump| *jump >= AS_LARGE * difference.abs()).count()
 }
 
-/// The difference from which on jumps of other cases do not hide a change from so many runs; `None` where so few find
-/// none.
+/// The difference from which on jumps of other cases do not hide a change from so many runs; `None` where so
+/// few find none.
 pub fn least_found(jumps: impl Iterator<Item = f64>, sorted_by_chance: f64) -> Option<f64> {
     if sorted_by_chance >= ALPHA {
         return None;
@@ -61,7 +67,10 @@ mod tests {
 
     #[test]
     fn six_runs_in_all_are_the_fewest_that_two_modes_seldom_sort() {
-        assert!((sorted_by_chance(3, 3) - 1.0 / 32.0).abs() < 1e-12 && (sorted_by_chance(2, 2) - 0.125).abs() < 1e-12);
+        assert!(
+            (sorted_by_chance(3, 3) - 1.0 / 32.0).abs() < 1e-12
+                && (sorted_by_chance(2, 2) - 0.125).abs() < 1e-12
+        );
         for (base, new, is_enough) in [
             (1, 1, false),
             (2, 2, false),
@@ -89,14 +98,24 @@ mod tests {
 
     #[test]
     fn a_change_is_found_above_the_jumps_that_could_hide_it() {
-        // Three against three risk 1/32: no other jump may be as large. Four against four risk 1/128: five may.
+        // Three against three risk 1/32: no other jump may be as large. Four against four risk 1/128: five
+        // may.
         let jumps = [0.09, 0.18, 0.27, 0.36, 0.45, 0.54, 0.63];
         for (base, new, least) in [(2, 2, None), (3, 3, Some(0.7)), (4, 4, Some(0.2)), (5, 5, Some(0.0))] {
             let found = least_found(jumps.into_iter(), sorted_by_chance(base, new));
-            assert_eq!(found.map(|found| (found * 1e6).round()), least.map(|least: f64| least * 1e6), "{base}, {new}");
+            assert_eq!(
+                found.map(|found| (found * 1e6).round()),
+                least.map(|least: f64| least * 1e6),
+                "{base}, {new}"
+            );
             let Some(found) = found else { continue };
-            let risk = |difference| (1 + as_large(jumps.into_iter(), difference)) as f64 * sorted_by_chance(base, new);
-            assert!(risk(found + 1e-9) < ALPHA && (found == 0.0 || risk(found - 1e-9) >= ALPHA), "{base}, {new}");
+            let risk = |difference| {
+                (1 + as_large(jumps.into_iter(), difference)) as f64 * sorted_by_chance(base, new)
+            };
+            assert!(
+                risk(found + 1e-9) < ALPHA && (found == 0.0 || risk(found - 1e-9) >= ALPHA),
+                "{base}, {new}"
+            );
         }
     }
 }

@@ -1,7 +1,8 @@
 //! What was measured, before anything is concluded from it: one block of rounds.
 //!
-//! The block is the unit of inference: rounds of one block share an allocation, a warm-up and a moment, and are
-//! autocorrelated; blocks are taken in random order and stand for repetitions. Every round is kept all the same.
+//! The block is the unit of inference: rounds of one block share an allocation, a warm-up and a moment, and
+//! are autocorrelated; blocks are taken in random order and stand for repetitions. Every round is kept all
+//! the same.
 
 use crate::block_interval::BlockValue;
 
@@ -16,9 +17,11 @@ pub struct Block {
     pub elapsed_ns: f64,
     /// Bytes moved in the counted rounds; a round trip moves its size twice.
     pub bytes: u64,
-    /// The duration of each counted round, in the order they ran: of one copy round where several are timed together.
+    /// The duration of each counted round, in the order they ran: of one copy round where several are timed
+    /// together.
     pub round_ns: Vec<f64>,
-    /// How many copy rounds each entry of `round_ns` is the mean of; 0 counts as 1. Short queued copies share a mark.
+    /// How many copy rounds each entry of `round_ns` is the mean of; 0 counts as 1. Short queued copies share
+    /// a mark.
     pub copies_per_round: u32,
     /// The number of the allocation whose memory it used: blocks with another number had fresh memory.
     pub allocation: u32,
@@ -63,7 +66,8 @@ mod tests {
 
     #[test]
     fn a_block_gives_the_mean_round_and_the_rate() {
-        let block = Block { bytes: 8_000, elapsed_ns: 4_000.0, round_ns: vec![1_500.0, 2_500.0], ..Block::default() };
+        let block =
+            Block { bytes: 8_000, elapsed_ns: 4_000.0, round_ns: vec![1_500.0, 2_500.0], ..Block::default() };
         assert_eq!((block.rounds(), block.ns_per_round()), (2, 2_000.0));
         assert_eq!(block.bytes_per_s(), 2e9);
         assert!(block.is_measured());
@@ -71,8 +75,12 @@ mod tests {
 
     #[test]
     fn copies_that_share_a_mark_are_counted_one_by_one() {
-        let block =
-            Block { elapsed_ns: 8_000.0, round_ns: vec![1_000.0, 1_000.0], copies_per_round: 4, ..Block::default() };
+        let block = Block {
+            elapsed_ns: 8_000.0,
+            round_ns: vec![1_000.0, 1_000.0],
+            copies_per_round: 4,
+            ..Block::default()
+        };
         assert_eq!(block.ns_per_round(), 1_000.0);
     }
 

@@ -1,32 +1,40 @@
-//! How the blocks of a run scatter: how much those of one case hang together, and so how many independent ones they are worth (Kish's design effect of a mean,
-//! "Survey Sampling", 1965, 5.4).
+//! How the blocks of a run scatter: how much those of one case hang together, and so how many independent
+//! ones they are worth (Kish's design effect of a mean, "Survey Sampling", 1965, 5.4).
 //!
-//! Blocks on one allocation of memory share its pages, and blocks that follow each other share the state of the machine, so ten blocks may say as much as two. One
-//! case has too few blocks to tell. The cases of a run that are compared with each other have enough, and each is taken over a deviation first, so that a noisy
+//! Blocks on one allocation of memory share its pages, and blocks that follow each other share the state of
+//! the machine, so ten blocks may say as much as two. One case has too few blocks to tell. The cases of a run
+//! that are compared with each other have enough, and each is taken over a deviation first, so that a noisy
 //! case counts as one. Two kinds are looked for, and the stronger one counts:
 //!
-//! * *from block to block*, as a process of the first order, in a whole case or within its allocations, whichever shows less: the luck of allocations makes neighbours alike
-//!   in the whole case only. The mean of a short series takes a part of the correlation away (of ten blocks at 0.8 one sees 0.46); the correlation is the one that
-//!   makes likely what is seen;
-//! * *within an allocation*: the part of the variance that lies between allocations (one-way analysis of variance).
+//! * *from block to block*, as a process of the first order, in a whole case or within its allocations,
+//!   whichever shows less: the luck of allocations makes neighbours alike in the whole case only. The mean of
+//!   a short series takes a part of the correlation away (of ten blocks at 0.8 one sees 0.46); the
+//!   correlation is the one that makes likely what is seen;
+//! * *within an allocation*: the part of the variance that lies between allocations (one-way analysis of
+//!   variance).
 //!
-//! Both are estimates, and each is taken some standard errors too high: one of a single case, up to two and a half of many, because what many cases show together has no
-//! other reserve, and the few blocks of one case have that of Student's t. Left out: what all cases of a pass share, which is for the caller to take out (ratios of the
-//! same pass), and luck of allocations that only some cases have, of which three allocations a case show too little.
+//! Both are estimates, and each is taken some standard errors too high: one of a single case, up to two and a
+//! half of many, because what many cases show together has no other reserve, and the few blocks of one case
+//! have that of Student's t. Left out: what all cases of a pass share, which is for the caller to take out
+//! (ratios of the same pass), and luck of allocations that only some cases have, of which three allocations a
+//! case show too little.
 
 use crate::block_interval::{BlockValue, allocations_of, values};
 use crate::interval::{mean_and_squares, median, sorted};
 use crate::neighbours::{Neighbours, inflation};
 
-/// How many standard errors the estimates of one case are taken too high, by how many more those of twice as many cases, and at most by how many. Chosen by
-/// `cargo xtask calibrate places`: with one error the estimates of sixteen cases claim a difference in one document of eight where blocks are correlated by 0.8.
+/// How many standard errors the estimates of one case are taken too high, by how many more those of twice as
+/// many cases, and at most by how many. Chosen by `cargo xtask calibrate places`: with one error the
+/// estimates of sixteen cases claim a difference in one document of eight where blocks are correlated by 0.8.
 const ALLOWANCE: f64 = 1.0;
 const OF_A_DOUBLING: f64 = 0.5;
 const MOST_ALLOWANCE: f64 = 2.5;
-/// With fewer cases than this a stronger correlation than [`STRONGEST_OF_FEW`] is not believed: half the rate would be no finding.
+/// With fewer cases than this a stronger correlation than [`STRONGEST_OF_FEW`] is not believed: half the rate
+/// would be no finding.
 const FEW: f64 = 4.0;
 const STRONGEST_OF_FEW: f64 = 0.9;
-/// A case is never taken for quieter than this part of a middling one's variance: ten blocks that happen to lie in the same of two modes are not quiet.
+/// A case is never taken for quieter than this part of a middling one's variance: ten blocks that happen to
+/// lie in the same of two modes are not quiet.
 const QUIETEST: f64 = 0.25;
 /// Fewer blocks do not show how they hang together.
 const LEAST_BLOCKS: usize = 3;
@@ -45,12 +53,14 @@ pub struct Scatter {
 }
 
 impl Scatter {
-    /// That of these cases, the blocks of each in the order measured. What too few blocks do not show is taken for independent.
+    /// That of these cases, the blocks of each in the order measured. What too few blocks do not show is
+    /// taken for independent.
     pub fn of<'a>(cases: impl IntoIterator<Item = &'a [BlockValue]>) -> Self {
         Self::of_kinds(&[cases.into_iter().collect()]).pop().unwrap_or_default()
     }
 
-    /// That of each kind of case: how much blocks vary its own cases show, and how much they hang together all of them.
+    /// That of each kind of case: how much blocks vary its own cases show, and how much they hang together
+    /// all of them.
     pub fn of_kinds(kinds: &[Vec<&[BlockValue]>]) -> Vec<Self> {
         let mut together = Together::default();
         let least_variances: Vec<f64> = kinds.iter().map(|cases| together.add_kind(cases)).collect();
@@ -78,13 +88,15 @@ impl Scatter {
     pub(crate) fn variance(&self, logs: &[f64], worth: f64) -> f64 {
         let count = logs.len() as f64;
         let (_, squares) = mean_and_squares(logs);
-        // Blocks that hang together lie nearer to their own mean: the squares are this many times the variance.
+        // Blocks that hang together lie nearer to their own mean: the squares are this many times the
+        // variance.
         let times = (count - count / worth).max(1.0 - 1.0 / count);
         (squares / times).max(self.least_variance)
     }
 }
 
-/// The step of figures that come in steps, as a part of them: the least difference, where some are equal and some are not.
+/// The step of figures that come in steps, as a part of them: the least difference, where some are equal and
+/// some are not.
 fn step(blocks: &[BlockValue]) -> Option<f64> {
     let values = sorted(&values(blocks));
     let steps = || values.windows(2).map(|two| two[1] / two[0] - 1.0);
@@ -105,7 +117,8 @@ impl Together {
     /// Takes in the cases of a kind; the least variance of one of them.
     fn add_kind(&mut self, cases: &[&[BlockValue]]) -> f64 {
         let deviations: Vec<Deviations> = cases.iter().filter_map(|blocks| Deviations::of(blocks)).collect();
-        let middling = median(&deviations.iter().map(|case| case.variance).collect::<Vec<_>>()).unwrap_or(0.0);
+        let middling =
+            median(&deviations.iter().map(|case| case.variance).collect::<Vec<_>>()).unwrap_or(0.0);
         for case in &deviations {
             self.add(case, middling);
         }
@@ -115,7 +128,8 @@ impl Together {
     }
 
     fn add(&mut self, case: &Deviations, middling: f64) {
-        // A noisy case counts as a middling one, and a quiet one by what it is: over its own deviation a short series shows less correlation than there is.
+        // A noisy case counts as a middling one, and a quiet one by what it is: over its own deviation a
+        // short series shows less correlation than there is.
         let scale = (case.variance + middling).sqrt();
         let scores: Vec<f64> = case.logs.iter().map(|log| log / scale).collect();
         self.whole.add(&scores);
@@ -142,7 +156,8 @@ impl<'a> Deviations<'a> {
         let logs: Vec<f64> = blocks.iter().map(|block| block.value.ln()).collect();
         let (mean, squares) = mean_and_squares(&logs);
         let variance = squares / (logs.len() as f64 - 1.0);
-        let shows = logs.len() >= LEAST_BLOCKS && variance.is_finite() && variance.sqrt() > mean.abs() * ROUNDING;
+        let shows =
+            logs.len() >= LEAST_BLOCKS && variance.is_finite() && variance.sqrt() > mean.abs() * ROUNDING;
         shows.then(|| Self { blocks, logs: logs.iter().map(|log| log - mean).collect(), variance })
     }
 }
@@ -193,7 +208,8 @@ mod tests {
     use crate::noise;
     use crate::random::SplitMix64;
 
-    /// So many cases of ten blocks on three allocations, each block as far off as `draw` says of its allocation and of the block before.
+    /// So many cases of ten blocks on three allocations, each block as far off as `draw` says of its
+    /// allocation and of the block before.
     fn cases(count: usize, mut draw: impl FnMut(&mut SplitMix64, f64, f64) -> f64) -> Vec<Vec<BlockValue>> {
         let mut random = SplitMix64::new(60);
         let mut case = || {
@@ -215,14 +231,16 @@ mod tests {
     #[test]
     fn ten_independent_blocks_are_worth_ten_and_of_few_cases_a_little_less() {
         let independent = |count| worth(&cases(count, |random, _, _| noise::normal(random)));
-        // Two and a half errors of so many cases are a correlation of 0.03 from block to block, or within an allocation.
+        // Two and a half errors of so many cases are a correlation of 0.03 from block to block, or within an
+        // allocation.
         assert!(independent(400) > 8.8, "{}", independent(400));
         assert!((4.0..9.5).contains(&independent(4)), "{}", independent(4));
     }
 
     #[test]
     fn ten_blocks_correlated_by_four_fifths_are_worth_less_than_three() {
-        // 10 / (1 + 2 × Σ (1 − k/10) 0.8^k) = 1.84; of ratios of short series the mean lies a little nearer to none.
+        // 10 / (1 + 2 × Σ (1 − k/10) 0.8^k) = 1.84; of ratios of short series the mean lies a little nearer
+        // to none.
         let got = worth(&cases(400, |random, _, before| 0.8 * before + 0.6 * noise::normal(random)));
         assert!((1.6..2.8).contains(&got), "{got}");
     }

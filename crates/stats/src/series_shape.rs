@@ -1,8 +1,9 @@
-//! What kind of series a history is where no step was found: two levels that alternate, a drift, or values that wander.
+//! What kind of series a history is where no step was found: two levels that alternate, a drift, or values
+//! that wander.
 //!
-//! "No step change" alone is read as "nothing moves". These three move without a day on which a level changed for good,
-//! and each asks for something else: two levels for the cause that switches, a drift for its end, a series that wanders
-//! for runs that take turns.
+//! "No step change" alone is read as "nothing moves". These three move without a day on which a level changed
+//! for good, and each asks for something else: two levels for the cause that switches, a drift for its end, a
+//! series that wanders for runs that take turns.
 
 use crate::interval::{mean_and_squares, median, sorted};
 use crate::neighbours::Neighbours;
@@ -11,8 +12,8 @@ use crate::trend::{mann_kendall_p, sen_slope};
 /// Each of two levels holds so many values at least.
 const LEAST_AT_A_LEVEL: usize = 3;
 
-/// Two levels are so many deviations of the values around them apart: values of one level split at their widest gap
-/// come to about 3.
+/// Two levels are so many deviations of the values around them apart: values of one level split at their
+/// widest gap come to about 3.
 const LEVELS_APART: f64 = 8.0;
 
 /// Levels alternate if the series goes from one to the other so often: once is a step, twice a bad day.
@@ -53,8 +54,8 @@ pub enum SeriesShape {
     },
 }
 
-/// The kind of a series in which no step was found; `None` where it is steady, or moves by less than the part that
-/// `matters`. Values that are not all positive and finite have none.
+/// The kind of a series in which no step was found; `None` where it is steady, or moves by less than the part
+/// that `matters`. Values that are not all positive and finite have none.
 pub fn series_shape(values: &[f64], matters: f64) -> Option<SeriesShape> {
     if !values.iter().all(|value| value.is_finite() && *value > 0.0) {
         return None;
@@ -112,14 +113,20 @@ mod tests {
     }
 
     /// How many of a hundred such series are of the kind asked.
-    fn count(noise: f64, runs: usize, of: impl Fn(usize) -> f64, is: impl Fn(&Option<SeriesShape>) -> bool) -> usize {
+    fn count(
+        noise: f64,
+        runs: usize,
+        of: impl Fn(usize) -> f64,
+        is: impl Fn(&Option<SeriesShape>) -> bool,
+    ) -> usize {
         let mut random = SplitMix64::new(4);
         (0..100).filter(|_| is(&series_shape(&series(&mut random, runs, noise, &of), 0.03))).count()
     }
 
     #[test]
     fn two_levels_a_drift_and_nothing_are_told_apart() {
-        let is_alternating = |shape: &Option<SeriesShape>| matches!(shape, Some(SeriesShape::Alternating { .. }));
+        let is_alternating =
+            |shape: &Option<SeriesShape>| matches!(shape, Some(SeriesShape::Alternating { .. }));
         let is_drifting = |shape: &Option<SeriesShape>| matches!(shape, Some(SeriesShape::Drifting { .. }));
         for runs in [13, 30, 90] {
             let nights = |at: usize| if at.is_multiple_of(3) { -0.05 } else { 0.0 };
@@ -138,7 +145,8 @@ mod tests {
     fn levels_are_told_with_their_counts() {
         let mut random = SplitMix64::new(5);
         let values = series(&mut random, 20, 0.001, |at| if at % 2 == 0 { 0.1 } else { 0.0 });
-        let Some(SeriesShape::Alternating { low, high, at_low, switches }) = series_shape(&values, 0.03) else {
+        let Some(SeriesShape::Alternating { low, high, at_low, switches }) = series_shape(&values, 0.03)
+        else {
             panic!("{:?}", series_shape(&values, 0.03));
         };
         assert!((low / 100.0 - 1.0).abs() < 0.002 && (high / 110.5 - 1.0).abs() < 0.002, "{low} {high}");
@@ -158,7 +166,8 @@ mod tests {
             let values: Vec<f64> = (0..60).map(|_| next()).collect();
             series_shape(&values, 0.03).is_some()
         };
-        let (strongly, not) = ((0..100).filter(|_| wanders(0.9)).count(), (0..100).filter(|_| wanders(0.0)).count());
+        let (strongly, not) =
+            ((0..100).filter(|_| wanders(0.9)).count(), (0..100).filter(|_| wanders(0.0)).count());
         assert!(strongly >= 90 && not <= 3, "{strongly} {not}");
     }
 

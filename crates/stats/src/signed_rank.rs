@@ -1,10 +1,12 @@
 //! Wilcoxon's signed-rank test of paired differences, exact, and the interval that it leaves.
 //!
-//! Where two ways to run a program take turns in an order drawn by lot, and make no difference, each paired difference is as likely to be positive as
-//! negative, whatever the noise looks like: the test needs nothing else (Wilcoxon, "Individual comparisons by ranking methods", 1945). The
-//! p-value counts every combination of signs, ties by their middle ranks and zeros as Pratt has it ("Remarks on zeros and ties in the Wilcoxon
-//! signed rank procedures", 1959). The interval holds the shifts that the test does not refuse: two of the Walsh averages (Hollander, Wolfe and Chicken,
-//! "Nonparametric Statistical Methods", 2014, section 3.3); it covers what it says for differences that lie symmetrically.
+//! Where two ways to run a program take turns in an order drawn by lot, and make no difference, each paired
+//! difference is as likely to be positive as negative, whatever the noise looks like: the test needs nothing
+//! else (Wilcoxon, "Individual comparisons by ranking methods", 1945). The p-value counts every combination
+//! of signs, ties by their middle ranks and zeros as Pratt has it ("Remarks on zeros and ties in the Wilcoxon
+//! signed rank procedures", 1959). The interval holds the shifts that the test does not refuse: two of the
+//! Walsh averages (Hollander, Wolfe and Chicken, "Nonparametric Statistical Methods", 2014, section 3.3); it
+//! covers what it says for differences that lie symmetrically.
 
 use crate::interval::{Interval, sorted};
 
@@ -14,8 +16,12 @@ pub fn signed_rank_p(differences: &[f64]) -> Option<f64> {
         return None;
     }
     let ranked = doubled_ranks(differences);
-    let signed: Vec<(usize, bool)> =
-        ranked.iter().zip(differences).filter(|(_, d)| **d != 0.0).map(|(rank, d)| (*rank, *d > 0.0)).collect();
+    let signed: Vec<(usize, bool)> = ranked
+        .iter()
+        .zip(differences)
+        .filter(|(_, d)| **d != 0.0)
+        .map(|(rank, d)| (*rank, *d > 0.0))
+        .collect();
     if signed.is_empty() {
         return Some(1.0);
     }
@@ -27,8 +33,8 @@ pub fn signed_rank_p(differences: &[f64]) -> Option<f64> {
     Some((2.0 * below).min(1.0))
 }
 
-/// The interval of the differences' centre: the shifts that the test does not refuse at 1 − `confidence`. `None` where there are too few
-/// for it (95 % needs 6), or one is not finite.
+/// The interval of the differences' centre: the shifts that the test does not refuse at 1 − `confidence`.
+/// `None` where there are too few for it (95 % needs 6), or one is not finite.
 pub fn signed_rank_interval(differences: &[f64], confidence: f64) -> Option<Interval> {
     let n = differences.len();
     if n == 0 || !differences.iter().all(|difference| difference.is_finite()) {
@@ -48,7 +54,8 @@ pub fn signed_rank_interval(differences: &[f64], confidence: f64) -> Option<Inte
         .map(|(one, other)| (differences[one] + differences[other]) / 2.0)
         .collect();
     let walsh = sorted(&walsh);
-    // Each value of the statistic that is refused at the lower end takes one average with it, and so at the upper end.
+    // Each value of the statistic that is refused at the lower end takes one average with it, and so at the
+    // upper end.
     let (low, high) = (refused.checked_sub(1)?, walsh.len() - refused);
     (low <= high).then(|| Interval { low: walsh[low], high: walsh[high], confidence })
 }
@@ -64,7 +71,8 @@ fn doubled_ranks(differences: &[f64]) -> Vec<usize> {
     sizes.iter().map(rank).collect()
 }
 
-/// How likely each sum of positive ranks is where every sign is a fair coin: one rank after the other is added or not.
+/// How likely each sum of positive ranks is where every sign is a fair coin: one rank after the other is
+/// added or not.
 fn chances(ranks: &[usize]) -> Vec<f64> {
     let mut chances = vec![0.0; ranks.iter().sum::<usize>() + 1];
     chances[0] = 1.0;
@@ -96,8 +104,9 @@ mod tests {
         let sum: usize = coins.iter().sum();
         let tail = seen.min(sum - seen);
         let combinations = 0..1_usize << coins.len();
-        let positive =
-            |signs: usize| -> usize { (0..coins.len()).filter(|at| signs >> at & 1 == 1).map(|at| coins[at]).sum() };
+        let positive = |signs: usize| -> usize {
+            (0..coins.len()).filter(|at| signs >> at & 1 == 1).map(|at| coins[at]).sum()
+        };
         let count = combinations.clone().filter(|signs| positive(*signs) <= tail).count();
         let want = 2.0 * count as f64 / combinations.count() as f64;
         assert!(signed_rank_p(&differences).is_some_and(|p| (p - want).abs() < 1e-12), "not {want}");
@@ -114,7 +123,8 @@ mod tests {
 
     #[test]
     fn the_figures_are_those_of_tables() {
-        // Hollander, Wolfe and Chicken, example 3.1 (Hamilton depression scale): T+ = 5 of 9, two-sided p = 2 × 0.020.
+        // Hollander, Wolfe and Chicken, example 3.1 (Hamilton depression scale): T+ = 5 of 9, two-sided p = 2
+        // × 0.020.
         let depression = [-0.952, 0.147, -1.022, -0.430, -0.620, -0.590, -0.490, 0.080, -0.010];
         assert!(signed_rank_p(&depression).is_some_and(|p| (p - 0.0390625).abs() < 1e-12));
         // Their example 3.4: the 96.1 % interval of these is −0.786 to −0.010.

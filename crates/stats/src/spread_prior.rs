@@ -1,21 +1,23 @@
-//! What the spreads of many cases tell of each: the moderated variance of Smyth ("Linear models and empirical Bayes
-//! methods for assessing differential expression in microarray experiments", 2004), as in limma.
+//! What the spreads of many cases tell of each: the moderated variance of Smyth ("Linear models and empirical
+//! Bayes methods for assessing differential expression in microarray experiments", 2004), as in limma.
 //!
-//! Three runs tell their own spread badly, and a test of them alone finds nothing among many cases. The variances of
-//! all cases of a comparison are taken to come from one law, a scaled inverse chi-squared one, whose centre and degrees
-//! of freedom are fitted to the logarithms of the variances seen. A case's variance is then the mean of its own and the
-//! law's centre, each with its degrees of freedom. Alike cases lend each other much, unlike ones little.
+//! Three runs tell their own spread badly, and a test of them alone finds nothing among many cases. The
+//! variances of all cases of a comparison are taken to come from one law, a scaled inverse chi-squared one,
+//! whose centre and degrees of freedom are fitted to the logarithms of the variances seen. A case's variance
+//! is then the mean of its own and the law's centre, each with its degrees of freedom. Alike cases lend each
+//! other much, unlike ones little.
 //!
-//! Each side has a centre of its own, since a side may be noisier as a whole; both share the degrees of freedom. How much
-//! the cases differ is taken one standard error too high, so that a handful of cases which look alike by chance do not
-//! vouch for each other.
+//! Each side has a centre of its own, since a side may be noisier as a whole; both share the degrees of
+//! freedom. How much the cases differ is taken one standard error too high, so that a handful of cases which
+//! look alike by chance do not vouch for each other.
 
 use statrs::function::gamma::digamma;
 
 use crate::interval::{mean, median};
 use crate::trigamma::{inverse_trigamma, trigamma};
 
-/// A variance below this part of the middling one counts as that part: the logarithm of a variance of 0 has no end.
+/// A variance below this part of the middling one counts as that part: the logarithm of a variance of 0 has
+/// no end.
 const LEAST_PART: f64 = 1e-5;
 
 /// Fewer differences of spreads than those of four cases with two sides do not tell how alike cases are.
@@ -44,7 +46,8 @@ impl SpreadPrior {
     pub fn of(seen: [&[Spread]; 2]) -> Self {
         let none = Self { freedom: 0.0, variance: [0.0; 2] };
         let all = || seen.iter().copied().flatten();
-        let variances: Vec<f64> = all().map(|spread| spread.variance).filter(|variance| *variance > 0.0).collect();
+        let variances: Vec<f64> =
+            all().map(|spread| spread.variance).filter(|variance| *variance > 0.0).collect();
         let Some(middling) = median(&variances) else { return none };
 
         // The logarithm of a variance less what its degrees of freedom take away from it on average.
@@ -53,7 +56,8 @@ impl SpreadPrior {
             variance.ln() - digamma(spread.freedom / 2.0) + (spread.freedom / 2.0).ln()
         };
         let logs = seen.map(|side| side.iter().map(log).collect::<Vec<f64>>());
-        let centres = [0, 1].map(|side| mean(if logs[side].is_empty() { &logs[1 - side] } else { &logs[side] }));
+        let centres =
+            [0, 1].map(|side| mean(if logs[side].is_empty() { &logs[1 - side] } else { &logs[side] }));
         let sides = logs.iter().filter(|side| !side.is_empty()).count();
         let differences = (logs[0].len() + logs[1].len()) as f64 - sides as f64;
         if differences < LEAST_DIFFERENCES {
@@ -85,7 +89,8 @@ impl SpreadPrior {
     }
 }
 
-/// The fourth derivative of the logarithm of the gamma function: what the logarithm's fourth moment has beyond that of a normal law.
+/// The fourth derivative of the logarithm of the gamma function: what the logarithm's fourth moment has
+/// beyond that of a normal law.
 fn pentagamma(x: f64) -> f64 {
     let (mut sum, mut x) = (0.0, x);
     while x < 8.0 {
@@ -137,14 +142,20 @@ mod tests {
         let (alike, unlike, few) = (middling(40, 0.0), middling(40, 1.0), middling(4, 0.0));
         assert!(alike > 6.0 && unlike < 2.0 && few < alike, "{alike} {unlike} {few}");
         let law = prior(&mut random, 400, 0.0);
-        assert!((law.variance[0] / 1e-4 - 1.0).abs() < 0.2 && (law.variance[1] / 1e-4 - 1.0).abs() < 0.2, "{law:?}");
+        assert!(
+            (law.variance[0] / 1e-4 - 1.0).abs() < 0.2 && (law.variance[1] / 1e-4 - 1.0).abs() < 0.2,
+            "{law:?}"
+        );
     }
 
     #[test]
     fn one_case_has_nobody_to_borrow_from() {
         let own = Spread { variance: 4.0, freedom: 2.0 };
         let law = SpreadPrior::of([&[own], &[own]]);
-        assert_eq!((law.freedom, law.moderated(0, Some(own)), law.moderated(0, None)), (0.0, Some(own), None));
+        assert_eq!(
+            (law.freedom, law.moderated(0, Some(own)), law.moderated(0, None)),
+            (0.0, Some(own), None)
+        );
         assert_eq!(SpreadPrior::of([&[], &[]]).freedom, 0.0);
         let still = Spread { variance: 0.0, freedom: 2.0 };
         assert_eq!(SpreadPrior::of([&[still; 4], &[still; 4]]).freedom, 0.0, "nothing scatters");

@@ -1,12 +1,13 @@
 //! When a case has enough blocks.
 //!
-//! The rule looks again after every block, and looking often finds a narrow interval by luck: on simulated normal
-//! blocks of 2 % noise a rule that stops at the first narrow interval covers the true median 93 % of the time instead
-//! of 95 %. So an interval must be narrow both with the newest block and without it, which brings the coverage back
-//! (the tests hold it there) for one block more.
+//! The rule looks again after every block, and looking often finds a narrow interval by luck: on simulated
+//! normal blocks of 2 % noise a rule that stops at the first narrow interval covers the true median 93 % of
+//! the time instead of 95 %. So an interval must be narrow both with the newest block and without it, which
+//! brings the coverage back (the tests hold it there) for one block more.
 //!
-//! That is the coverage over all runs. Of runs at 3 % noise about one in seven reaches ± 1 % within 50 blocks, those whose
-//! blocks happened to lie close; their intervals cover about 87 %. No rule that stops by width is free of this.
+//! That is the coverage over all runs. Of runs at 3 % noise about one in seven reaches ± 1 % within 50
+//! blocks, those whose blocks happened to lie close; their intervals cover about 87 %. No rule that stops by
+//! width is free of this.
 
 use std::time::Duration;
 
@@ -14,13 +15,15 @@ use crate::alpha::CONFIDENCE;
 use crate::block_interval::{BlockValue, block_interval, blocks_needed, values};
 use crate::interval::median;
 
-/// A plateau is judged from this many blocks on: half of them must still give an interval worth comparing with.
+/// A plateau is judged from this many blocks on: half of them must still give an interval worth comparing
+/// with.
 const PLATEAU_FROM: usize = 20;
 
 /// How many blocks a case gets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StopRule {
-    /// At least so many blocks. Below 7 the interval cannot be judged (95 % needs 6 blocks, and it is judged twice).
+    /// At least so many blocks. Below 7 the interval cannot be judged (95 % needs 6 blocks, and it is judged
+    /// twice).
     pub min_blocks: usize,
     /// At most so many.
     pub max_blocks: usize,
@@ -32,11 +35,21 @@ pub struct StopRule {
 
 /// How long a run goes on for intervals that are not narrow after the least blocks of every case.
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Patience {
-    /// A second, or a quarter of the time that the least blocks took where that is more: for the cases that are expected to get there soonest.
+    /// A second, or a quarter of the time that the least blocks took where that is more: for the cases that
+    /// are expected to get there soonest.
     Short,
     /// As long as the other limits allow.
     #[default]
@@ -54,7 +67,8 @@ impl Patience {
         *self == Self::Long
     }
 
-    /// How long the run goes on after the least blocks of every case, which took this long; `None`: there is no limit.
+    /// How long the run goes on after the least blocks of every case, which took this long; `None`: there is
+    /// no limit.
     pub fn after(self, least: Duration) -> Option<Duration> {
         match self {
             Self::Short => Some(SECOND.max(least / 4)),
@@ -72,7 +86,17 @@ impl Default for StopRule {
 
 /// Why no further block was measured.
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum StopReason {
@@ -96,13 +120,14 @@ pub enum StopReason {
     Error,
 }
 
-/// Whether the blocks measured so far are enough, and why; `None`: measure another. `blocks` are in the order measured.
+/// Whether the blocks measured so far are enough, and why; `None`: measure another. `blocks` are in the order
+/// measured.
 ///
 /// * [`StopReason::Target`]: the half-width is at most the target, with the newest block and without it;
 /// * [`StopReason::MaxBlocks`]: there are `max_blocks`;
-/// * [`StopReason::Plateau`]: there are 20 blocks or more, and the interval is no narrower than it was at half as many.
-///   Independent blocks would have made it narrower by √2; these drift, switch modes, or are unlucky, and more time is not
-///   what they need. Not where the precision was asked for.
+/// * [`StopReason::Plateau`]: there are 20 blocks or more, and the interval is no narrower than it was at
+///   half as many. Independent blocks would have made it narrower by √2; these drift, switch modes, or are
+///   unlucky, and more time is not what they need. Not where the precision was asked for.
 ///
 /// What is worth waiting for ([`StopReason::Costly`]) is known of all cases of a run together, and not here.
 pub fn decide(blocks: &[BlockValue], rule: &StopRule) -> Option<StopReason> {
@@ -111,7 +136,8 @@ pub fn decide(blocks: &[BlockValue], rule: &StopRule) -> Option<StopReason> {
         let half_width = block_interval(blocks, CONFIDENCE)?.relative_half_width(median(&values(blocks))?);
         half_width.is_finite().then_some(half_width)
     };
-    let is_narrow = |blocks: &[BlockValue]| half_width(blocks).is_some_and(|width| width <= rule.target_half_width);
+    let is_narrow =
+        |blocks: &[BlockValue]| half_width(blocks).is_some_and(|width| width <= rule.target_half_width);
     if n >= rule.min_blocks && n > 0 && is_narrow(blocks) && is_narrow(&blocks[..n - 1]) {
         Some(StopReason::Target)
     } else if n >= rule.max_blocks {
@@ -154,7 +180,8 @@ mod tests {
         }
     }
 
-    /// The allocation of a run's blocks: three in the first ten, then one for every five (the engine's schedule).
+    /// The allocation of a run's blocks: three in the first ten, then one for every five (the engine's
+    /// schedule).
     fn allocation(block: usize) -> u32 {
         [0, 0, 0, 0, 1, 1, 1, 2, 2, 2].get(block).copied().unwrap_or(block as u32 / 5 + 1)
     }
@@ -165,20 +192,23 @@ mod tests {
         values.iter().enumerate().map(block).collect()
     }
 
-    /// Runs the rule on blocks from `draw(index)` until it stops, and sees how often the last interval holds a median
-    /// of 100.
+    /// Runs the rule on blocks from `draw(index)` until it stops, and sees how often the last interval holds
+    /// a median of 100.
     fn run(runs: usize, mut draw: impl FnMut(usize) -> f64) -> Runs {
         let mut covered = 0;
         let stops = (0..runs)
             .map(|_| {
                 let mut values = Vec::new();
                 let reason = loop {
-                    values.push(BlockValue { value: draw(values.len()), allocation: allocation(values.len()) });
+                    values
+                        .push(BlockValue { value: draw(values.len()), allocation: allocation(values.len()) });
                     if let Some(reason) = decide(&values, &RULE) {
                         break reason;
                     }
                 };
-                covered += usize::from(block_interval(&values, 0.95).is_some_and(|interval| interval.contains(100.0)));
+                covered += usize::from(
+                    block_interval(&values, 0.95).is_some_and(|interval| interval.contains(100.0)),
+                );
                 (reason, values.len())
             })
             .collect();
@@ -219,7 +249,11 @@ mod tests {
     fn drifting_blocks_stop_by_plateau_soon() {
         let mut random = SplitMix64::new(23);
         let runs = run(200, |block| 100.0 + 2.0 * block as f64 + 0.1 * noise::normal(&mut random));
-        assert!(runs.stops.iter().all(|stop| stop.0 == StopReason::Plateau && stop.1 <= 26), "{:?}", runs.stops);
+        assert!(
+            runs.stops.iter().all(|stop| stop.0 == StopReason::Plateau && stop.1 <= 26),
+            "{:?}",
+            runs.stops
+        );
     }
 
     #[test]
@@ -275,12 +309,17 @@ mod tests {
                     break reason;
                 }
             };
-            taken.push(
-                if reason == StopReason::Target { values.len() - RULE.min_blocks } else { RULE.max_blocks } as f64
-            );
+            taken.push(if reason == StopReason::Target {
+                values.len() - RULE.min_blocks
+            } else {
+                RULE.max_blocks
+            } as f64);
         }
         let (expected, taken) = (median(&expected).unwrap_or(0.0), median(&taken).unwrap_or(0.0));
-        assert!(taken > 3.0 && (0.5..1.5).contains(&(expected / taken)), "{expected} expected, {taken} taken");
+        assert!(
+            taken > 3.0 && (0.5..1.5).contains(&(expected / taken)),
+            "{expected} expected, {taken} taken"
+        );
     }
 
     #[test]
@@ -303,7 +342,8 @@ mod tests {
     fn a_narrow_interval_by_luck_of_the_newest_block_is_not_enough() {
         let mut values = vec![90.0, 110.0, 90.0, 110.0, 100.0, 100.0, 100.0, 100.0, 100.0];
         assert_eq!(decide(&blocks(&values), &RULE), None);
-        // Ten blocks leave one out on each side, as nine do: two are out there, so no block makes this narrow.
+        // Ten blocks leave one out on each side, as nine do: two are out there, so no block makes this
+        // narrow.
         values.push(100.0);
         assert_eq!(decide(&blocks(&values), &RULE), None);
         // Twelve leave two out: narrow now, for the first time.
@@ -326,6 +366,10 @@ mod tests {
             "no interval, no claim of the target"
         );
         assert_eq!(decide(&blocks(&[f64::NAN; 50]), &RULE), Some(StopReason::MaxBlocks));
-        assert_eq!(decide(&blocks(&[0.0; 50]), &RULE), Some(StopReason::MaxBlocks), "a share of zero is no share");
+        assert_eq!(
+            decide(&blocks(&[0.0; 50]), &RULE),
+            Some(StopReason::MaxBlocks),
+            "a share of zero is no share"
+        );
     }
 }

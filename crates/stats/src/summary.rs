@@ -1,7 +1,8 @@
 //! What a case's blocks say, in numbers.
 //!
-//! The median and its interval are over blocks, the unit of inference; mean, deviation and percentiles describe the
-//! rounds. Rates are total bytes over total time, never a mean of rates (Hoefler and Belli, SC15, rule 3).
+//! The median and its interval are over blocks, the unit of inference; mean, deviation and percentiles
+//! describe the rounds. Rates are total bytes over total time, never a mean of rates (Hoefler and Belli,
+//! SC15, rule 3).
 
 use crate::alpha::CONFIDENCE;
 use crate::block_interval::{BlockValue, block_interval, values};
@@ -22,8 +23,10 @@ pub struct Summary {
     pub elapsed_ns: f64,
     /// The median over blocks of a block's mean round.
     pub median_ns: f64,
-    /// The 95 % confidence interval of that median: the exact order-statistic one of the blocks, widened to hold Student's interval of the
-    /// logarithms of the allocations' medians where there are three allocations or more, so above zero; it may reach beyond all blocks; null with fewer than 6 blocks, which give none.
+    /// The 95 % confidence interval of that median: the exact order-statistic one of the blocks, widened to
+    /// hold Student's interval of the logarithms of the allocations' medians where there are three
+    /// allocations or more, so above zero; it may reach beyond all blocks; null with fewer than 6 blocks,
+    /// which give none.
     pub median_interval_ns: Option<Interval>,
     /// The mean round.
     pub mean_ns: f64,
@@ -97,7 +100,8 @@ mod tests {
 
     #[test]
     fn rounds_are_described_as_numpy_does() -> Result<(), String> {
-        // python3 -c 'import numpy as n; print(n.mean(X), n.std(X, ddof=1), [n.quantile(X, q) for q in (.05, .95, .99)])'
+        // python3 -c 'import numpy as n; print(n.mean(X), n.std(X, ddof=1), [n.quantile(X, q) for q in (.05,
+        // .95, .99)])'
         let rounds = vec![5.31, 5.29, 5.35, 5.30, 5.33, 5.28, 5.60, 5.32, 5.34, 5.27, 5.36];
         let summary = summarize(&noise::blocks(vec![rounds])).ok_or("no summary")?;
         let close = |got: f64, want: f64| assert!((got - want).abs() < 1e-12, "{got}, not {want}");
@@ -126,7 +130,8 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_is_the_median_of_the_blocks_rates_also_where_their_rounds_move_unequal_bytes() -> Result<(), String> {
+    fn the_rate_is_the_median_of_the_blocks_rates_also_where_their_rounds_move_unequal_bytes()
+    -> Result<(), String> {
         // Both ways at once: what the faster way moved in the window of both differs from block to block.
         let mut blocks = noise::blocks(vec![vec![10.0, 10.0]; 7]);
         for (block, bytes) in blocks.iter_mut().zip([8, 9, 10, 11, 12, 13, 90]) {
@@ -184,7 +189,8 @@ mod tests {
         fn the_numbers_are_in_order(
             rounds in prop::collection::vec(prop::collection::vec(1.0_f64..1e9, 1..20), 1..20)
         ) {
-            let Some(s) = summarize(&noise::blocks(rounds)) else { return Err(TestCaseError::fail("no summary")) };
+            let Some(s) = summarize(&noise::blocks(rounds)) else { return Err(TestCaseError::fail("no \
+                summary")) };
             let ascending = [s.min_ns, s.p5_ns, s.p95_ns, s.p99_ns, s.max_ns];
             prop_assert!(ascending.is_sorted(), "{ascending:?}");
             prop_assert!(s.min_ns <= s.median_ns * (1.0 + 1e-12) && s.median_ns <= s.max_ns * (1.0 + 1e-12));

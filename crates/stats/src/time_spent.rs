@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Where a rank's time went, by the node's clock. What is missing from the run's whole time is the rank's waiting for other ranks, and what
-/// was done before and after the ranks lived.
+/// Where a rank's time went, by the node's clock. What is missing from the run's whole time is the rank's
+/// waiting for other ranks, and what was done before and after the ranks lived.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TimeSpent {
     /// Binding, and opening the device.

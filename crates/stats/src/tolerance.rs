@@ -1,18 +1,21 @@
-//! How low the next value may be of what comes in groups: the one-sided tolerance limit of a one-way random model; and how
-//! large a share may be of which few were seen.
+//! How low the next value may be of what comes in groups: the one-sided tolerance limit of a one-way random
+//! model; and how large a share may be of which few were seen.
 //!
-//! A limit that a share of all future values keeps with some confidence is mean − k·s; k pays for how little is known of both. Values of one group (GPUs of one node)
-//! share what the group is like, so that groups are the unit: 24 values of three groups tell of the spread between groups what three values do. The limit is Krishnamoorthy
-//! and Mathew's generalized one ("One-sided tolerance limits in balanced and unbalanced one-way random models based on generalized confidence intervals", Technometrics 46,
-//! 2004): of all that the mean and the spreads may be, by their laws given what was seen, the limit is the one that is low enough with the confidence asked. Their laws are
-//! drawn with a fixed seed, so the same values have the same limit.
+//! A limit that a share of all future values keeps with some confidence is mean − k·s; k pays for how little
+//! is known of both. Values of one group (GPUs of one node) share what the group is like, so that groups are
+//! the unit: 24 values of three groups tell of the spread between groups what three values do. The limit is
+//! Krishnamoorthy and Mathew's generalized one ("One-sided tolerance limits in balanced and unbalanced
+//! one-way random models based on generalized confidence intervals", Technometrics 46, 2004): of all that the
+//! mean and the spreads may be, by their laws given what was seen, the limit is the one that is low enough
+//! with the confidence asked. Their laws are drawn with a fixed seed, so the same values have the same limit.
 
 use statrs::distribution::{Beta, ContinuousCDF, Normal};
 
 use crate::interval::{mean_and_squares, quantile, sorted};
 use crate::random::SplitMix64;
 
-/// How often the laws of the spreads are drawn: the limit then moves by some 1 % of its distance from the mean from seed to seed.
+/// How often the laws of the spreads are drawn: the limit then moves by some 1 % of its distance from the
+/// mean from seed to seed.
 const DRAWS: usize = 20_000;
 
 /// Values in groups, taken apart by spread.
@@ -31,13 +34,15 @@ pub struct GroupedValues {
 }
 
 impl GroupedValues {
-    /// The values of each group. `None` with fewer than two groups, an empty one, or a value that is not finite.
+    /// The values of each group. `None` with fewer than two groups, an empty one, or a value that is not
+    /// finite.
     pub fn of(groups: &[Vec<f64>]) -> Option<Self> {
         let usable = groups.len() >= 2 && groups.iter().all(|group| !group.is_empty());
         if !usable || !groups.iter().flatten().all(|value| value.is_finite()) {
             return None;
         }
-        let (means, squares): (Vec<f64>, Vec<f64>) = groups.iter().map(|group| mean_and_squares(group)).unzip();
+        let (means, squares): (Vec<f64>, Vec<f64>) =
+            groups.iter().map(|group| mean_and_squares(group)).unzip();
         let ((mean, between), count) = (mean_and_squares(&means), groups.len() as f64);
         Some(Self {
             mean,
@@ -48,8 +53,10 @@ impl GroupedValues {
         })
     }
 
-    /// The value above which this share of single new values lies, with this confidence. A new value has the spread of groups and of values in them, and beside it that
-    /// of a measurement, of which a sum of squares and its degrees of freedom are known (none: 0 and 0). `None` where a share or a confidence is not between 0 and 1.
+    /// The value above which this share of single new values lies, with this confidence. A new value has the
+    /// spread of groups and of values in them, and beside it that of a measurement, of which a sum of squares
+    /// and its degrees of freedom are known (none: 0 and 0). `None` where a share or a confidence is not
+    /// between 0 and 1.
     pub fn lower_limit(&self, measurement: (f64, f64), share: f64, confidence: f64) -> Option<f64> {
         let is_part = |part: f64| part > 0.0 && part < 1.0;
         if !is_part(share) || !is_part(confidence) {
@@ -73,7 +80,8 @@ impl GroupedValues {
     }
 }
 
-/// The largest share that `found` of `of` trials may be of all, with this confidence (Clopper and Pearson, "The use of confidence or fiducial limits", 1934).
+/// The largest share that `found` of `of` trials may be of all, with this confidence (Clopper and Pearson,
+/// "The use of confidence or fiducial limits", 1934).
 pub fn largest_share(found: u32, of: u32, confidence: f64) -> f64 {
     let distribution = Beta::new(f64::from(found) + 1.0, f64::from(of.saturating_sub(found)));
     distribution.map_or(1.0, |share| share.inverse_cdf(confidence))
@@ -106,8 +114,10 @@ mod tests {
         ] {
             // A mean of 0 and a sample deviation of 1.
             let side = ((f64::from(n) - 1.0) / f64::from(n)).sqrt();
-            let groups: Vec<Vec<f64>> = (0..n).map(|at| vec![if at % 2 == 0 { side } else { -side }]).collect();
-            let limit = GroupedValues::of(&groups).and_then(|groups| groups.lower_limit((0.0, 0.0), share, 0.95));
+            let groups: Vec<Vec<f64>> =
+                (0..n).map(|at| vec![if at % 2 == 0 { side } else { -side }]).collect();
+            let limit =
+                GroupedValues::of(&groups).and_then(|groups| groups.lower_limit((0.0, 0.0), share, 0.95));
             assert!(
                 limit.is_some_and(|limit| (-limit / exact - 1.0).abs() < 0.02),
                 "{n} {share}: {limit:?}, not {exact}"
@@ -125,8 +135,8 @@ mod tests {
                     (0..8).map(|_| level + 0.003 * random.normal()).collect::<Vec<f64>>()
                 };
                 let groups: Vec<Vec<f64>> = (0..count).map(|_| group()).collect();
-                let limit =
-                    GroupedValues::of(&groups).and_then(|groups| groups.lower_limit((0.0, 0.0), 0.999_999, 0.95));
+                let limit = GroupedValues::of(&groups)
+                    .and_then(|groups| groups.lower_limit((0.0, 0.0), 0.999_999, 0.95));
                 let truth = -4.753_424 * (of_groups * of_groups + 0.003_f64 * 0.003).sqrt();
                 limit.is_some_and(|limit| limit <= truth)
             };
@@ -142,7 +152,11 @@ mod tests {
         assert_eq!(GroupedValues::of(&[vec![1.0], Vec::new()]), None);
         assert_eq!(GroupedValues::of(&[vec![1.0], vec![f64::NAN]]), None);
         assert_eq!(
-            GroupedValues::of(&[vec![1.0], vec![2.0]]).and_then(|groups| groups.lower_limit((0.0, 0.0), 1.0, 0.95)),
+            GroupedValues::of(&[vec![1.0], vec![2.0]]).and_then(|groups| groups.lower_limit(
+                (0.0, 0.0),
+                1.0,
+                0.95
+            )),
             None
         );
     }

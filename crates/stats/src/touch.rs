@@ -1,6 +1,7 @@
 //! How memory is touched whose pages go to whoever touches them.
 //!
-//! In documents the figures are the cases': `direction` is `h2d` where the GPU touches it, `d2h` where the rank's core does, `roundtrip` where both do in turns; `group` is how.
+//! In documents the figures are the cases': `direction` is `h2d` where the GPU touches it, `d2h` where the
+//! rank's core does, `roundtrip` where both do in turns; `group` is how.
 
 /// How memory is touched, and by whom it was before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

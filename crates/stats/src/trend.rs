@@ -1,15 +1,15 @@
 //! Whether values rise or fall over time: the Mann-Kendall test, and Sen's slope for how much.
 //!
-//! Both are rank methods (Mann, "Nonparametric tests against trend", 1945; Kendall, "Rank Correlation Methods", 1975;
-//! Sen, "Estimates of the regression coefficient based on Kendall's tau", 1968): one slow block neither makes nor hides
-//! a trend.
+//! Both are rank methods (Mann, "Nonparametric tests against trend", 1945; Kendall, "Rank Correlation
+//! Methods", 1975; Sen, "Estimates of the regression coefficient based on Kendall's tau", 1968): one slow
+//! block neither makes nor hides a trend.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use crate::interval::median;
 
-/// The two-sided p-value of the Mann-Kendall test, with the tie and continuity corrections of the normal approximation,
-/// which is good from 8 values on. `None` for fewer, or where a value is not a number.
+/// The two-sided p-value of the Mann-Kendall test, with the tie and continuity corrections of the normal
+/// approximation, which is good from 8 values on. `None` for fewer, or where a value is not a number.
 pub fn mann_kendall_p(values: &[f64]) -> Option<f64> {
     let n = values.len();
     if n < 8 || values.iter().any(|value| value.is_nan()) {

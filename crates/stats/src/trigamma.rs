@@ -1,7 +1,9 @@
-//! The trigamma function and its inverse: how much the logarithm of a variance scatters that is known from a few differences. statrs has the digamma function only.
+//! The trigamma function and its inverse: how much the logarithm of a variance scatters that is known from a
+//! few differences. statrs has the digamma function only.
 
-/// The second derivative of the logarithm of the gamma function, of a positive number: the variance of the logarithm of a chi-squared value with twice as many degrees
-/// of freedom. By recurrence to 8, and the asymptotic series from there on (Abramowitz and Stegun 6.4.12).
+/// The second derivative of the logarithm of the gamma function, of a positive number: the variance of the
+/// logarithm of a chi-squared value with twice as many degrees of freedom. By recurrence to 8, and the
+/// asymptotic series from there on (Abramowitz and Stegun 6.4.12).
 pub(crate) fn trigamma(of: f64) -> f64 {
     let (mut x, mut sum) = (of, 0.0);
     while x < 8.0 {

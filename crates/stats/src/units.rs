@@ -1,7 +1,7 @@
 //! Sizes, rates, durations and numbers of things: as users type them and as outputs show them.
 //!
-//! One meaning each: sizes are binary (KiB, MiB, GiB), rates are decimal (GB/s = 1e9 bytes/s), as the field writes
-//! them. What is read two ways (`128MB`) is refused with both readings, not guessed.
+//! One meaning each: sizes are binary (KiB, MiB, GiB), rates are decimal (GB/s = 1e9 bytes/s), as the field
+//! writes them. What is read two ways (`128MB`) is refused with both readings, not guessed.
 
 mod carried;
 mod counted;

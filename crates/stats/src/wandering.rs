@@ -1,7 +1,9 @@
-//! A series that wanders: what follows for its mean and its spread where each value is correlated with the one before (an autoregressive series of the first order).
+//! A series that wanders: what follows for its mean and its spread where each value is correlated with the
+//! one before (an autoregressive series of the first order).
 //!
-//! Values that hang together lie near to each other and their mean is known less well than it looks. Both effects are closed sums over the covariance ρ^|i − j|;
-//! the degrees of freedom of the sum of squares are Satterthwaite's. Left out: how large the correlation is (`neighbours`, `change_point`).
+//! Values that hang together lie near to each other and their mean is known less well than it looks. Both
+//! effects are closed sums over the covariance ρ^|i − j|; the degrees of freedom of the sum of squares are
+//! Satterthwaite's. Left out: how large the correlation is (`neighbours`, `change_point`).
 
 /// What follows from a correlation for values of variance 1, by how many there are.
 pub struct Wandering {
@@ -23,16 +25,18 @@ impl Wandering {
     pub fn of(most: usize, rho: f64) -> Self {
         let mut law = Self { of_mean: vec![1.0], squares: vec![0.0], traces: vec![0.0] };
         // Sums over k = 1..n−1 of rho^k, k·rho^k, rho^2k and k·rho^2k.
-        let (mut power, mut first, mut weighted, mut doubled, mut doubled_weighted) = (1.0, 0.0, 0.0, 0.0, 0.0);
+        let (mut power, mut first, mut weighted, mut doubled, mut doubled_weighted) =
+            (1.0, 0.0, 0.0, 0.0, 0.0);
         for n in 1..=most {
             let count = n as f64;
             let all = count + 2.0 * (count * first - weighted);
             let frobenius = count + 2.0 * (count * doubled - doubled_weighted);
-            // A row of the covariance sums to 1 + 2c − c·(rho^i + rho^(n−1−i)) with c = rho / (1 − rho): these are the squares of that.
+            // A row of the covariance sums to 1 + 2c − c·(rho^i + rho^(n−1−i)) with c = rho / (1 − rho):
+            // these are the squares of that.
             let (tail, powers, squared) = (rho / (1.0 - rho), 1.0 + first, 1.0 + doubled);
             let (whole, last) = (1.0 + 2.0 * tail, power);
-            let rows =
-                count * whole * whole - 4.0 * whole * tail * powers + 2.0 * tail * tail * (squared + count * last);
+            let rows = count * whole * whole - 4.0 * whole * tail * powers
+                + 2.0 * tail * tail * (squared + count * last);
             law.of_mean.push(all / (count * count));
             law.squares.push(count - all / count);
             law.traces.push((frobenius - 2.0 / count * rows + (all / count).powi(2)).max(0.0));
@@ -60,7 +64,10 @@ mod tests {
             let traces: f64 =
                 (0..n).flat_map(|i| (0..n).map(move |j| (i, j))).map(|(i, j)| centred(i, j).powi(2)).sum();
             assert!((law.of_mean[n] - all).abs() < 1e-12, "{n} {rho}");
-            assert!((law.squares[n] - squares).abs() < 1e-9 && (law.traces[n] - traces).abs() < 1e-9, "{n} {rho}");
+            assert!(
+                (law.squares[n] - squares).abs() < 1e-9 && (law.traces[n] - traces).abs() < 1e-9,
+                "{n} {rho}"
+            );
         }
     }
 }

@@ -1,4 +1,5 @@
-//! SVG elements as text. What a mark stands for is its `<title>`, which browsers show under the pointer and screen readers say.
+//! SVG elements as text. What a mark stands for is its `<title>`, which browsers show under the pointer and
+//! screen readers say.
 
 use std::fmt::Write;
 
@@ -40,7 +41,8 @@ pub struct Stroke<'c> {
 }
 
 /// A line across the picture that helps to read it.
-pub const GUIDE: Stroke<'static> = Stroke { colour: "currentColor", width: 1.0, opacity: 0.18, dashed: false };
+pub const GUIDE: Stroke<'static> =
+    Stroke { colour: "currentColor", width: 1.0, opacity: 0.18, dashed: false };
 /// A line that means something and is no series.
 pub const MARK: Stroke<'static> = Stroke { colour: "currentColor", width: 1.4, opacity: 0.8, dashed: true };
 
@@ -52,7 +54,8 @@ impl<'c> Stroke<'c> {
 
     fn attributes(&self) -> String {
         let dashes = if self.dashed { " stroke-dasharray=\"6 4\"" } else { "" };
-        let opacity = if self.opacity < 1.0 { format!(" stroke-opacity=\"{}\"", self.opacity) } else { String::new() };
+        let opacity =
+            if self.opacity < 1.0 { format!(" stroke-opacity=\"{}\"", self.opacity) } else { String::new() };
         format!("fill=\"none\" stroke=\"{}\" stroke-width=\"{}\"{opacity}{dashes}", self.colour, self.width)
     }
 }
@@ -79,12 +82,20 @@ impl Picture {
     }
 
     /// Text of a font of its own: its size, px, and whether it is bold.
-    pub fn text_in(&mut self, (x, y): (f64, f64), anchor: Anchor, (size, bold): (f64, bool), colour: &str, text: &str) {
+    pub fn text_in(
+        &mut self,
+        (x, y): (f64, f64),
+        anchor: Anchor,
+        (size, bold): (f64, bool),
+        colour: &str,
+        text: &str,
+    ) {
         let weight = if bold { " font-weight=\"bold\"" } else { "" };
         self.text_of(&format!(" font-size=\"{size}\"{weight} fill=\"{colour}\""), x, y, anchor, text);
     }
 
-    /// Begins a group of elements with what stands under the pointer over all of them; lines of it stay lines.
+    /// Begins a group of elements with what stands under the pointer over all of them; lines of it stay
+    /// lines.
     pub fn begin_group(&mut self, value: &str) {
         self.body.push_str("<g>");
         if !value.is_empty() {
@@ -105,7 +116,11 @@ impl Picture {
             Anchor::Middle => " text-anchor=\"middle\"",
             Anchor::End => " text-anchor=\"end\"",
         };
-        let _ = writeln!(self.body, "<text x=\"{x:.1}\" y=\"{y:.1}\"{anchor}{attributes}>{}</text>", escaped(text));
+        let _ = writeln!(
+            self.body,
+            "<text x=\"{x:.1}\" y=\"{y:.1}\"{anchor}{attributes}>{}</text>",
+            escaped(text)
+        );
     }
 
     /// A straight line.
@@ -124,8 +139,11 @@ impl Picture {
     /// The area between points.
     pub fn area(&mut self, points: &[(f64, f64)], colour: &str, opacity: f64) {
         if points.len() > 2 {
-            let _ =
-                writeln!(self.body, "<path d=\"{}Z\" fill=\"{colour}\" fill-opacity=\"{opacity}\"/>", through(points));
+            let _ = writeln!(
+                self.body,
+                "<path d=\"{}Z\" fill=\"{colour}\" fill-opacity=\"{opacity}\"/>",
+                through(points)
+            );
         }
     }
 
@@ -175,7 +193,8 @@ impl Picture {
         if entries.is_empty() { y } else { top + 18.0 }
     }
 
-    /// As a file of its own that is readable on black and on white: elements without a colour take the reader's.
+    /// As a file of its own that is readable on black and on white: elements without a colour take the
+    /// reader's.
     pub fn file(&self, title: &str) -> String {
         let style = "<style>svg{color:#1a1a1a;background:#fff}@media(prefers-color-scheme:dark){svg{color:#e8e8e8;background:#16181b}}</style>";
         self.file_with(title, style)
@@ -184,8 +203,10 @@ impl Picture {
     /// As a file of its own with these definitions; its elements have their colours themselves.
     pub fn file_with(&self, title: &str, definitions: &str) -> String {
         format!(
-            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0} {1:.0}\" width=\"{0:.0}\" height=\"{1:.0}\" \
-             role=\"img\" fill=\"currentColor\" font-size=\"{TEXT}\" font-family=\"sans-serif\">\n<title>{2}</title>\n{definitions}\n{3}</svg>\n",
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
+             <svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0} {1:.0}\" width=\"{0:.0}\" \
+             height=\"{1:.0}\" role=\"img\" fill=\"currentColor\" font-size=\"{TEXT}\" \
+             font-family=\"sans-serif\">\n<title>{2}</title>\n{definitions}\n{3}</svg>\n",
             self.width,
             self.height,
             escaped(title),
@@ -214,7 +235,9 @@ mod tests {
         let text = picture.file("a & b");
         assert!(text.contains("r=\"3\" fill=\"#000\"><title>H2D &lt;24&gt; GB/s</title></circle>"), "{text}");
         assert!(
-            text.contains("&lt;script&gt;") && text.contains("<title>a &amp; b</title>") && !text.contains("<script")
+            text.contains("&lt;script&gt;")
+                && text.contains("<title>a &amp; b</title>")
+                && !text.contains("<script")
         );
     }
 

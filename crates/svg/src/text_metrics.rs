@@ -1,16 +1,16 @@
-//! How wide a text is before anybody draws it: the reader's machine chooses the font. The estimate is that of DejaVu Sans, among the widest fonts that
-//! `sans-serif` stands for: what fits with it fits with the others.
+//! How wide a text is before anybody draws it: the reader's machine chooses the font. The estimate is that of
+//! DejaVu Sans, among the widest fonts that `sans-serif` stands for: what fits with it fits with the others.
 
 /// The size of text, px.
 pub const TEXT: f64 = 12.0;
 
 /// Advance widths of U+0020 to U+007E in DejaVu Sans 2.37, thousandths of the font's size.
 const ADVANCES: [u16; 95] = [
-    318, 401, 460, 838, 636, 950, 780, 275, 390, 390, 500, 838, 318, 361, 318, 337, 636, 636, 636, 636, 636, 636, 636,
-    636, 636, 636, 337, 337, 838, 838, 838, 531, 1000, 684, 686, 698, 770, 632, 575, 775, 752, 295, 295, 656, 557, 863,
-    748, 787, 603, 787, 695, 635, 611, 732, 684, 989, 685, 611, 685, 390, 337, 390, 838, 500, 500, 613, 635, 550, 635,
-    615, 352, 635, 634, 278, 278, 579, 278, 974, 634, 612, 635, 635, 411, 521, 392, 634, 592, 818, 592, 592, 525, 636,
-    337, 636, 838,
+    318, 401, 460, 838, 636, 950, 780, 275, 390, 390, 500, 838, 318, 361, 318, 337, 636, 636, 636, 636, 636,
+    636, 636, 636, 636, 636, 337, 337, 838, 838, 838, 531, 1000, 684, 686, 698, 770, 632, 575, 775, 752, 295,
+    295, 656, 557, 863, 748, 787, 603, 787, 695, 635, 611, 732, 684, 989, 685, 611, 685, 390, 337, 390, 838,
+    500, 500, 613, 635, 550, 635, 615, 352, 635, 634, 278, 278, 579, 278, 974, 634, 612, 635, 635, 411, 521,
+    392, 634, 592, 818, 592, 592, 525, 636, 337, 636, 838,
 ];
 
 /// The width of a text of the usual size, px.
@@ -18,7 +18,8 @@ pub fn width(text: &str) -> f64 {
     text.chars().map(em).sum::<f64>() * TEXT
 }
 
-/// How far a letter goes, thousandths of the font's size. Of what the table lacks an em, which is what the widest alphabets and CJK take.
+/// How far a letter goes, thousandths of the font's size. Of what the table lacks an em, which is what the
+/// widest alphabets and CJK take.
 pub fn advance(letter: char) -> u16 {
     let place = (letter as usize).checked_sub(0x20);
     place.and_then(|place| ADVANCES.get(place)).copied().unwrap_or(1000)
@@ -55,7 +56,8 @@ pub fn cut(text: &str, room: f64) -> String {
     format!("{}…", kept.trim_end_matches([' ', ',']))
 }
 
-/// The text where it fits, else its beginning and its end around an ellipsis: of a case's name the end says which GPU it is of.
+/// The text where it fits, else its beginning and its end around an ellipsis: of a case's name the end says
+/// which GPU it is of.
 pub fn cut_middle(text: &str, room: f64) -> String {
     if width(text) <= room {
         return text.to_owned();

@@ -1,8 +1,10 @@
-//! What this process began with, before Rust's runtime changed it: whether standard output was closed (`>&-`), and whether SIGPIPE was ignored.
+//! What this process began with, before Rust's runtime changed it: whether standard output was closed
+//! (`>&-`), and whether SIGPIPE was ignored.
 //!
-//! The runtime opens /dev/null in place of a closed file before `main`, so that nothing else is written to by mistake, and from then on every write succeeds: a result that
-//! nobody can have would count as printed. And it ignores SIGPIPE, which a program that this process becomes is to find as its launcher left it. So it is looked before, by an
-//! initialiser of the program, which only asks the kernel and keeps two bits.
+//! The runtime opens /dev/null in place of a closed file before `main`, so that nothing else is written to by
+//! mistake, and from then on every write succeeds: a result that nobody can have would count as printed. And
+//! it ignores SIGPIPE, which a program that this process becomes is to find as its launcher left it. So it is
+//! looked before, by an initialiser of the program, which only asks the kernel and keeps two bits.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -14,7 +16,8 @@ static OUTPUT_WAS_CLOSED: AtomicBool = AtomicBool::new(false);
 static SIGPIPE_WAS_IGNORED: AtomicBool = AtomicBool::new(false);
 
 #[used]
-// SAFETY: the section holds pointers to functions without arguments that the loader calls once before `main`; this one makes two system calls, and allocates nothing.
+// SAFETY: the section holds pointers to functions without arguments that the loader calls once before `main`;
+// this one makes two system calls, and allocates nothing.
 #[unsafe(link_section = ".init_array")]
 static BEFORE_THE_RUNTIME: extern "C" fn() = look;
 

@@ -1,5 +1,5 @@
-//! A child of this process: one that is forked to do one thing and ends (fork(2), _exit(2)), and how one ended and what it used (wait4(2), for which neither the standard library nor
-//! rustix has a call).
+//! A child of this process: one that is forked to do one thing and ends (fork(2), _exit(2)), and how one
+//! ended and what it used (wait4(2), for which neither the standard library nor rustix has a call).
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;
@@ -11,15 +11,18 @@ use rustix::process::Pid;
 /// What a child's act that panicked leaves as exit code.
 pub const PANICKED: i32 = 2;
 
-/// Starts one that does `act` and ends with the code that it returns, without this process's exit handlers and destructors. `parents` is what this process keeps for itself:
-/// the child lets go of it first, as of the other end of a pipe, and it comes back here.
+/// Starts one that does `act` and ends with the code that it returns, without this process's exit handlers
+/// and destructors. `parents` is what this process keeps for itself: the child lets go of it first, as of the
+/// other end of a pipe, and it comes back here.
 ///
-/// Locks that other threads hold at this moment are never released in the child: glibc takes care of its allocator's, of all others the caller.
+/// Locks that other threads hold at this moment are never released in the child: glibc takes care of its
+/// allocator's, of all others the caller.
 ///
 /// # Errors
 /// There can be no process more.
 pub fn start<K>(parents: K, act: impl FnOnce() -> i32) -> io::Result<(K, Pid)> {
-    // SAFETY: fork has no preconditions. The child runs `act` and nothing of its caller: it leaves by `_exit`.
+    // SAFETY: fork has no preconditions. The child runs `act` and nothing of its caller: it leaves by
+    // `_exit`.
     let child = unsafe { libc::fork() };
     if child == 0 {
         let code = catch_unwind(AssertUnwindSafe(|| {

@@ -1,6 +1,7 @@
 //! A variable of this process's environment, changed where nobody else can read it meanwhile.
 //!
-//! getenv(3) of a C library gives a pointer into what setenv(3) may move, so a change is sound only while there is one thread.
+//! getenv(3) of a C library gives a pointer into what setenv(3) may move, so a change is sound only while
+//! there is one thread.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -9,7 +10,8 @@ use std::fs;
 pub fn set_alone(name: &OsStr, value: &OsStr) -> bool {
     let is_alone = fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() == 1);
     if is_alone {
-        // SAFETY: no other thread reads the environment, because there is none, and none but this one could start one.
+        // SAFETY: no other thread reads the environment, because there is none, and none but this one could
+        // start one.
         unsafe { std::env::set_var(name, value) };
     }
     is_alone

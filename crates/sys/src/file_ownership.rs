@@ -1,7 +1,8 @@
 //! Whether a file may be opened as code: whose it is, and who else could have put it there.
 //!
-//! A library that is opened runs as the user. So the file and every folder above it must belong to the user, to root, or to whoever owns the
-//! running executable (whose code runs already), and nobody else may be able to change them:
+//! A library that is opened runs as the user. So the file and every folder above it must belong to the user,
+//! to root, or to whoever owns the running executable (whose code runs already), and nobody else may be able
+//! to change them:
 //!
 //! | | file, and the folder it lies in | folders above |
 //! |---|---|---|
@@ -9,9 +10,10 @@
 //! | a group may write | refused, unless it is the owner's own | root's are believed: a project's folder at many sites |
 //! | others may write, sticky (`/tmp`) | nobody can put another file in this one's place | likewise |
 //!
-//! A group is its owner's own when it has the owner's number, as `useradd` makes them, or is root's. An access control list shows in the group's bits.
-//! Left out: a file that its owner or root changes between this look and its opening; who could do that needs no library. A library that is named to the dynamic linker, as drivers
-//! are, is held to less (`linker_path`).
+//! A group is its owner's own when it has the owner's number, as `useradd` makes them, or is root's. An
+//! access control list shows in the group's bits. Left out: a file that its owner or root changes between
+//! this look and its opening; who could do that needs no library. A library that is named to the dynamic
+//! linker, as drivers are, is held to less (`linker_path`).
 
 use std::fmt;
 use std::fs::{self, Metadata};
@@ -53,12 +55,14 @@ impl fmt::Display for Untrusted {
         match self {
             Self::Foreign { path, user } => write!(
                 to,
-                "not opened, because {} belongs to user {user}: numabench opens code only from files and folders of yours, of root or of its own owner",
+                "not opened, because {} belongs to user {user}: numabench opens code only from files and \
+                 folders of yours, of root or of its own owner",
                 path.display()
             ),
             Self::Writable { path, mode } => write!(
                 to,
-                "not opened, because others may write to {} (mode {:o}): numabench opens code only from where no other user can write",
+                "not opened, because others may write to {} (mode {:o}): numabench opens code only from \
+                 where no other user can write",
                 path.display(),
                 mode & 0o7777
             ),
@@ -110,7 +114,8 @@ fn above(folder: &Path, owners: &[u32]) -> Result<(), Untrusted> {
     Ok(())
 }
 
-/// Whether everybody may write to the file at `path`, or put another one in its place or in that of a folder above it.
+/// Whether everybody may write to the file at `path`, or put another one in its place or in that of a folder
+/// above it.
 ///
 /// # Errors
 /// [`Untrusted`]: to what everybody may write.
@@ -186,11 +191,13 @@ mod tests {
         for (refusal, said) in [
             (
                 Untrusted::Foreign { path: path(), user: 7 },
-                "not opened, because /x belongs to user 7: numabench opens code only from files and folders of yours, of root or of its own owner",
+                "not opened, because /x belongs to user 7: numabench opens code only from files and folders \
+                 of yours, of root or of its own owner",
             ),
             (
                 Untrusted::Writable { path: path(), mode: 0o100_666 },
-                "not opened, because others may write to /x (mode 666): numabench opens code only from where no other user can write",
+                "not opened, because others may write to /x (mode 666): numabench opens code only from where \
+                 no other user can write",
             ),
             (
                 Untrusted::Unseen { path: path(), why: "why".to_owned() },

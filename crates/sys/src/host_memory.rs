@@ -1,7 +1,7 @@
 //! Host memory as a copier takes it: one stable, exclusively owned range of bytes.
 //!
-//! Who makes it (and proves where its pages lie) is `pingpong`; who pins it is the device. Wrapping keeps the order of
-//! undoing right: a pinned memory owns the memory it pinned, unregisters first and unmaps after.
+//! Who makes it (and proves where its pages lie) is `pingpong`; who pins it is the device. Wrapping keeps the
+//! order of undoing right: a pinned memory owns the memory it pinned, unregisters first and unmaps after.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::fmt;
@@ -19,7 +19,8 @@ pub enum MemoryKind {
     PinnedDriver,
     /// Ordinary memory; the driver stages it.
     Pageable,
-    /// Allocated by the driver, which moves its pages to whoever touches them (cuMemAllocManaged / hipMallocManaged).
+    /// Allocated by the driver, which moves its pages to whoever touches them (cuMemAllocManaged /
+    /// hipMallocManaged).
     Managed,
     /// Ordinary memory that a device reads and writes by itself, where system and device can (HMM, ATS).
     System,
@@ -27,7 +28,8 @@ pub enum MemoryKind {
 
 impl MemoryKind {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Pinned, Self::PinnedDriver, Self::Pageable, Self::Managed, Self::System];
+    pub const ALL: [Self; 5] =
+        [Self::Pinned, Self::PinnedDriver, Self::Pageable, Self::Managed, Self::System];
 
     /// As users type it and as documents name it.
     pub fn name(self) -> &'static str {
@@ -56,10 +58,11 @@ impl fmt::Display for MemoryKind {
 ///
 /// # Safety
 ///
-/// The range returned by [`HostMemory::bytes`] must be the same (address and length) for the whole life of the value, also
-/// when the value is moved, must be valid for reads and writes, and must be reached by nobody else: a driver reads and
-/// writes it asynchronously while the copier that owns it is at work. [`HostMemory::kind`] must be true: a driver's
-/// queued copies of memory that is not pinned would not be held by a latch.
+/// The range returned by [`HostMemory::bytes`] must be the same (address and length) for the whole life of
+/// the value, also when the value is moved, must be valid for reads and writes, and must be reached by nobody
+/// else: a driver reads and writes it asynchronously while the copier that owns it is at work.
+/// [`HostMemory::kind`] must be true: a driver's queued copies of memory that is not pinned would not be held
+/// by a latch.
 pub unsafe trait HostMemory: Send {
     /// The whole range.
     fn bytes(&self) -> &[u8];
@@ -75,8 +78,8 @@ pub unsafe trait HostMemory: Send {
 
 const PAGE: usize = 4096;
 
-/// Plain heap memory that shares no page with anything else: for tests and conformance checks, where the placement does
-/// not matter.
+/// Plain heap memory that shares no page with anything else: for tests and conformance checks, where the
+/// placement does not matter.
 pub struct HeapMemory {
     block: NonNull<u8>,
     layout: Layout,
@@ -90,22 +93,24 @@ impl HeapMemory {
         Self::try_new(len).unwrap_or_else(|| handle_alloc_error(Layout::new::<[u8; PAGE]>()))
     }
 
-    /// `len` zero bytes on pages of their own, or `None` if the system does not lend as many. Pages are touched when they
-    /// are written first, so that an absurd length costs address space only.
+    /// `len` zero bytes on pages of their own, or `None` if the system does not lend as many. Pages are
+    /// touched when they are written first, so that an absurd length costs address space only.
     pub fn try_new(len: usize) -> Option<Self> {
-        // A page more on both sides: the allocator's own alignment stays small, because it zeroes a larger one by hand.
+        // A page more on both sides: the allocator's own alignment stays small, because it zeroes a larger
+        // one by hand.
         let padded = len.checked_next_multiple_of(PAGE)?.checked_add(2 * PAGE)?;
         let layout = Layout::from_size_align(padded, align_of::<u128>()).ok()?;
         // SAFETY: the layout's size is not zero.
         let block = NonNull::new(unsafe { alloc_zeroed(layout) })?;
-        // SAFETY: the first page boundary in the block lies at most one page after its start, which is inside it.
+        // SAFETY: the first page boundary in the block lies at most one page after its start, which is inside
+        // it.
         let start = unsafe { block.add(block.align_offset(PAGE)) };
         Some(Self { block, layout, start, len })
     }
 }
 
-// SAFETY: the block is owned by this value alone and stays where it is until drop; its first `len` bytes from `start` on are
-// inside it and zeroed.
+// SAFETY: the block is owned by this value alone and stays where it is until drop; its first `len` bytes from
+// `start` on are inside it and zeroed.
 unsafe impl HostMemory for HeapMemory {
     fn bytes(&self) -> &[u8] {
         // SAFETY: see the impl; the borrow of `self` keeps the block alive and unwritten.
@@ -165,7 +170,8 @@ impl Lender {
     }
 }
 
-// SAFETY: the memory is a `HeapMemory`'s, which stays where it is until drop, and of which this is the owner while it is lent.
+// SAFETY: the memory is a `HeapMemory`'s, which stays where it is until drop, and of which this is the owner
+// while it is lent.
 unsafe impl HostMemory for Lent {
     fn bytes(&self) -> &[u8] {
         self.memory.as_ref().map_or(&[], HeapMemory::bytes)

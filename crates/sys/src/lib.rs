@@ -1,7 +1,10 @@
-//! What is asked of the kernel and of NVML that no other crate asks safely: one file a noun, each call once, behind a safe function.
+//! What is asked of the kernel and of NVML that no other crate asks safely: one file a noun, each call once,
+//! behind a safe function.
 //!
-//! What rustix has is asked of rustix, where it is needed. Raw system calls rather than hwloc or libnuma for the rest, because each has a trap that must not be hidden: hwloc's
-//! area binding is only a preference without STRICT, libc's `cpu_set_t` ends at PU 1023, and libnuma exits the process on some errors. Nothing here decides anything.
+//! What rustix has is asked of rustix, where it is needed. Raw system calls rather than hwloc or libnuma for
+//! the rest, because each has a trap that must not be hidden: hwloc's area binding is only a preference
+//! without STRICT, libc's `cpu_set_t` ends at PU 1023, and libnuma exits the process on some errors. Nothing
+//! here decides anything.
 
 pub mod affinity;
 pub mod begun;

@@ -1,11 +1,15 @@
-//! Where the dynamic linker would find a library that is named to it: the folders of `LD_LIBRARY_PATH`, before those of the system.
+//! Where the dynamic linker would find a library that is named to it: the folders of `LD_LIBRARY_PATH`,
+//! before those of the system.
 //!
-//! The linker opens a driver by its name as it does for every program, and numabench's own libraries before `main`: whoever sets `LD_LIBRARY_PATH` decides which code runs. What no user
-//! means is refused: a library in a folder to which everybody may write, and one that an empty or relative entry finds, which is in whatever folder the command was started in. Folders of
-//! other users are believed, unlike those of a path (`file_ownership`): sites have drivers' libraries in folders of an account of their own, and containers bring them in with a
-//! number that is nobody's.
+//! The linker opens a driver by its name as it does for every program, and numabench's own libraries before
+//! `main`: whoever sets `LD_LIBRARY_PATH` decides which code runs. What no user means is refused: a library
+//! in a folder to which everybody may write, and one that an empty or relative entry finds, which is in
+//! whatever folder the command was started in. Folders of other users are believed, unlike those of a path
+//! (`file_ownership`): sites have drivers' libraries in folders of an account of their own, and containers
+//! bring them in with a number that is nobody's.
 //!
-//! Left out: what the library itself needs, which the linker finds by itself, and a file that is put there between this look and the opening.
+//! Left out: what the library itself needs, which the linker finds by itself, and a file that is put there
+//! between this look and the opening.
 
 use std::env;
 use std::ffi::OsStr;
@@ -34,15 +38,18 @@ impl fmt::Display for Refused {
         match self {
             Self::Relative { entry, name } => write!(
                 to,
-                "{name} is not opened, because the entry \"{entry}\" of LD_LIBRARY_PATH finds it in the folder that the command was started in: name whole paths there, \
-                 and leave no entry empty"
+                "{name} is not opened, because the entry \"{entry}\" of LD_LIBRARY_PATH finds it in the \
+                 folder that the command was started in: name whole paths there, and leave no entry empty"
             ),
-            Self::Untrusted(why) => write!(to, "{why}; take that folder out of LD_LIBRARY_PATH, or chmod o-w it"),
+            Self::Untrusted(why) => {
+                write!(to, "{why}; take that folder out of LD_LIBRARY_PATH, or chmod o-w it")
+            }
         }
     }
 }
 
-/// Whether the linker may be given this name of a library: a name that it does not find in `LD_LIBRARY_PATH` may.
+/// Whether the linker may be given this name of a library: a name that it does not find in `LD_LIBRARY_PATH`
+/// may.
 ///
 /// # Errors
 /// [`Refused`]: what the linker would open, and why it must not.
@@ -71,7 +78,8 @@ fn found_in(folders: &OsStr, name: &str) -> Result<(), Refused> {
     Ok(())
 }
 
-/// The library in a folder, or in one of those for newer processors below it, which come first (ld.so(8), `glibc-hwcaps`).
+/// The library in a folder, or in one of those for newer processors below it, which come first (ld.so(8),
+/// `glibc-hwcaps`).
 fn library_in(folder: &Path, name: &str) -> Option<PathBuf> {
     let below = folder.join("glibc-hwcaps").read_dir().into_iter().flatten().flatten();
     let folders = below.map(|entry| entry.path()).chain([folder.to_path_buf()]);
@@ -129,7 +137,8 @@ mod tests {
     }
 
     #[test]
-    fn a_library_of_a_closed_folder_is_opened_and_so_is_one_that_the_list_does_not_have() -> std::io::Result<()> {
+    fn a_library_of_a_closed_folder_is_opened_and_so_is_one_that_the_list_does_not_have()
+    -> std::io::Result<()> {
         let closed = folder(0o755)?;
         let path = closed.path().display().to_string();
         assert_eq!(refusal(&path), "");

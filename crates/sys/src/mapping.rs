@@ -10,7 +10,8 @@ use std::sync::atomic::AtomicU64;
 use crate::policy::{MASK_BITS, MASK_NODES, MPOL_BIND};
 use crate::{checked, mask};
 
-/// Huge pages are 2 MiB (x86-64, and arm64 with 4 KiB pages), and the kernel uses one only where a whole one fits.
+/// Huge pages are 2 MiB (x86-64, and arm64 with 4 KiB pages), and the kernel uses one only where a whole one
+/// fits.
 pub const HUGE_PAGE_BYTES: usize = 2 << 20;
 /// linux/mempolicy.h: pages that are there and lie elsewhere are an error.
 const MPOL_MF_STRICT: libc::c_long = 1;
@@ -41,8 +42,8 @@ unsafe impl Sync for Mapping {}
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: these are the mapping's own address and length, and `&mut self` in drop means nobody uses it. A failure would leak the range,
-        // which nothing can mend here.
+        // SAFETY: these are the mapping's own address and length, and `&mut self` in drop means nobody uses
+        // it. A failure would leak the range, which nothing can mend here.
         unsafe { libc::munmap(self.map.as_ptr().cast(), self.map_len) };
     }
 }
@@ -55,7 +56,8 @@ impl Mapping {
     pub fn new(len: usize, reserve: Reserve) -> io::Result<Self> {
         let map_len = mapped(len).ok_or_else(|| io::Error::from_raw_os_error(libc::ENOMEM))?;
         let reserve = if reserve == Reserve::Never { libc::MAP_NORESERVE } else { 0 };
-        let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | reserve);
+        let (access, kind) =
+            (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | reserve);
         // SAFETY: a new mapping at an address of the kernel's choice touches no memory in use.
         let address = unsafe { libc::mmap(ptr::null_mut(), map_len, access, kind, -1, 0) };
         if address == libc::MAP_FAILED {
@@ -63,7 +65,8 @@ impl Mapping {
         }
         let map = NonNull::new(address.cast::<u8>()).ok_or(io::ErrorKind::OutOfMemory)?;
         let skip = map.as_ptr().align_offset(HUGE_PAGE_BYTES);
-        // SAFETY: the mapping is longer than `len` by one huge page, so a start less than one huge page in leaves `len` bytes.
+        // SAFETY: the mapping is longer than `len` by one huge page, so a start less than one huge page in
+        // leaves `len` bytes.
         let start = unsafe { map.add(skip) };
         Ok(Self { map, map_len, start, len })
     }
@@ -86,16 +89,18 @@ impl Mapping {
     pub fn bind(&self, node: u32) -> io::Result<()> {
         let nodes = mask::bit_mask(std::iter::once(node), MASK_NODES)?;
         let (address, mask, bits) = (self.map.as_ptr(), nodes.as_ptr(), MASK_BITS);
-        // SAFETY: the policy of a range changes where its pages are made, never what they hold; the kernel reads the mask only, which has as many bits as are said.
-        let answer =
-            unsafe { libc::syscall(libc::SYS_mbind, address, self.map_len, MPOL_BIND, mask, bits, MPOL_MF_STRICT) };
+        // SAFETY: the policy of a range changes where its pages are made, never what they hold; the kernel
+        // reads the mask only, which has as many bits as are said.
+        let answer = unsafe {
+            libc::syscall(libc::SYS_mbind, address, self.map_len, MPOL_BIND, mask, bits, MPOL_MF_STRICT)
+        };
         checked(answer).map(drop)
     }
 
     /// The whole range.
     pub fn bytes(&self) -> &[u8] {
-        // SAFETY: `start` and `len` lie inside the live mapping, whose pages are zero or were written before; only this value hands out
-        // references to it, following the borrow of itself.
+        // SAFETY: `start` and `len` lie inside the live mapping, whose pages are zero or were written before;
+        // only this value hands out references to it, following the borrow of itself.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 
@@ -132,9 +137,13 @@ impl Words {
     /// There is no such word.
     #[inline]
     pub fn at(&self, byte: usize) -> &AtomicU64 {
-        assert!(byte.is_multiple_of(8) && byte < self.0.len && self.0.len - byte >= 8, "no word at byte {byte}");
+        assert!(
+            byte.is_multiple_of(8) && byte < self.0.len && self.0.len - byte >= 8,
+            "no word at byte {byte}"
+        );
         let word = self.0.start.as_ptr().wrapping_add(byte).cast();
-        // SAFETY: the word lies inside the range, as was just asserted, whose start is aligned to a page; while `self` is shared it is reached as an atomic only.
+        // SAFETY: the word lies inside the range, as was just asserted, whose start is aligned to a page;
+        // while `self` is shared it is reached as an atomic only.
         unsafe { AtomicU64::from_ptr(word) }
     }
 
@@ -145,7 +154,8 @@ impl Words {
     }
 }
 
-/// The length of a mapping that has so many bytes from a huge-page boundary on; `None` where no address space has it.
+/// The length of a mapping that has so many bytes from a huge-page boundary on; `None` where no address space
+/// has it.
 fn mapped(len: usize) -> Option<usize> {
     len.checked_next_multiple_of(rustix::param::page_size())?
         .checked_add(HUGE_PAGE_BYTES)
@@ -162,7 +172,10 @@ mod tests {
     fn a_mapping_is_zero_begins_at_a_huge_page_and_is_writable_to_its_last_byte() -> io::Result<()> {
         for (len, reserve) in [(1, Reserve::Now), (4096, Reserve::Never), ((2 << 20) + 3, Reserve::Now)] {
             let mut mapping = Mapping::new(len, reserve)?;
-            assert_eq!((mapping.bytes().len(), mapping.bytes().as_ptr().align_offset(HUGE_PAGE_BYTES)), (len, 0));
+            assert_eq!(
+                (mapping.bytes().len(), mapping.bytes().as_ptr().align_offset(HUGE_PAGE_BYTES)),
+                (len, 0)
+            );
             assert!(mapping.bytes().iter().all(|byte| *byte == 0));
             mapping.bytes_mut().fill(7);
             assert!(mapping.bytes().iter().all(|byte| *byte == 7));
@@ -187,8 +200,10 @@ mod tests {
         assert_eq!((words.at(8).load(Ordering::Relaxed), words.len(), words.addresses().len()), (5, 20, 20));
         for byte in [4, 16, 24] {
             assert!(
-                std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| words.at(byte).load(Ordering::Relaxed)))
-                    .is_err()
+                std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| words
+                    .at(byte)
+                    .load(Ordering::Relaxed)))
+                .is_err()
             );
         }
         Ok(())

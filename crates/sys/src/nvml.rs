@@ -1,11 +1,15 @@
-//! Questions to NVML that nvml-wrapper 0.13 has no call for, or one that does not answer: through the functions and handles that it keeps.
+//! Questions to NVML that nvml-wrapper 0.13 has no call for, or one that does not answer: through the
+//! functions and handles that it keeps.
 //!
-//! Each function comes from the library that made the handle, and the borrow of `device` or `nvml` keeps both during the call. One that this driver has not is an absent answer.
+//! Each function comes from the library that made the handle, and the borrow of `device` or `nvml` keeps both
+//! during the call. One that this driver has not is an absent answer.
 
 use std::mem::zeroed;
 
 use nvml_wrapper::{Device, Nvml};
-use nvml_wrapper_sys::bindings::{nvmlConfComputeSystemState_t, nvmlDevice_t, nvmlFieldValue_t, nvmlGpuFabricInfo_t};
+use nvml_wrapper_sys::bindings::{
+    nvmlConfComputeSystemState_t, nvmlDevice_t, nvmlFieldValue_t, nvmlGpuFabricInfo_t,
+};
 
 /// The library's own name for the device.
 fn handle(device: &Device<'_>) -> nvmlDevice_t {
@@ -13,7 +17,8 @@ fn handle(device: &Device<'_>) -> nvmlDevice_t {
     unsafe { device.handle() }
 }
 
-/// The values of these fields in these scopes; `None` for one that the device does not have. nvml-wrapper's own call asks for scope 0 alone.
+/// The values of these fields in these scopes; `None` for one that the device does not have. nvml-wrapper's
+/// own call asks for scope 0 alone.
 pub fn values<const N: usize>(device: &Device<'_>, fields: [(u32, u32); N]) -> [Option<u64>; N] {
     let Ok(ask) = device.nvml().lib().nvmlDeviceGetFieldValues.as_ref() else { return [None; N] };
     // SAFETY: a structure of integers and a union of numbers, for which zeros are values.
@@ -35,12 +40,13 @@ pub fn values<const N: usize>(device: &Device<'_>, fields: [(u32, u32); N]) -> [
     })
 }
 
-/// The kind of device at the other end of a link; `None` where the driver does not say. nvml-wrapper's own call for it writes the answer into a temporary and always says
-/// "unknown".
+/// The kind of device at the other end of a link; `None` where the driver does not say. nvml-wrapper's own
+/// call for it writes the answer into a temporary and always says "unknown".
 pub fn remote_kind(device: &Device<'_>, link: u32) -> Option<u32> {
     let ask = device.nvml().lib().nvmlDeviceGetNvLinkRemoteDeviceType.as_ref().ok()?;
     let mut kind = u32::MAX;
-    // SAFETY: see the top; `kind` is an unsigned int that outlives the call. A link that is none is an error code.
+    // SAFETY: see the top; `kind` is an unsigned int that outlives the call. A link that is none is an error
+    // code.
     let code = unsafe { ask(handle(device), link, &raw mut kind) };
     (code == 0).then_some(kind)
 }
@@ -50,8 +56,9 @@ pub fn remapped_rows(device: &Device<'_>) -> Option<(bool, bool)> {
     let ask = device.nvml().lib().nvmlDeviceGetRemappedRows.as_ref().ok()?;
     let (mut corrected, mut uncorrected, mut pending, mut failed) = (0, 0, 0, 0);
     // SAFETY: see the top; it writes four unsigned ints that outlive the call.
-    let code =
-        unsafe { ask(handle(device), &raw mut corrected, &raw mut uncorrected, &raw mut pending, &raw mut failed) };
+    let code = unsafe {
+        ask(handle(device), &raw mut corrected, &raw mut uncorrected, &raw mut pending, &raw mut failed)
+    };
     (code == 0).then_some((pending != 0, failed != 0))
 }
 

@@ -1,4 +1,5 @@
-//! Where the kernel takes memory from, and where pages lie: set_mempolicy(2), move_pages(2), get_mempolicy(2).
+//! Where the kernel takes memory from, and where pages lie: set_mempolicy(2), move_pages(2),
+//! get_mempolicy(2).
 
 use std::io;
 use std::ptr;
@@ -10,7 +11,8 @@ use crate::{checked, mask};
 
 /// Room for node ids in a node mask: the kernel's MAX_NUMNODES is at most 1024.
 pub(crate) const MASK_NODES: usize = 1024;
-/// As many bits are said to be there: the kernel reads one bit less than it is told (get_nodes in mm/mempolicy.c).
+/// As many bits are said to be there: the kernel reads one bit less than it is told (get_nodes in
+/// mm/mempolicy.c).
 pub(crate) const MASK_BITS: usize = MASK_NODES + 1;
 /// linux/mempolicy.h.
 pub(crate) const MPOL_BIND: libc::c_long = 2;
@@ -34,7 +36,14 @@ pub fn get() -> io::Result<ThreadPolicy> {
     let (no_address, no_flags) = (ptr::null::<u8>(), 0);
     // SAFETY: the kernel writes one integer and the mask, both live; the mask has as many bits as are said.
     let answer = unsafe {
-        libc::syscall(libc::SYS_get_mempolicy, &raw mut mode, nodes.as_mut_ptr(), MASK_BITS, no_address, no_flags)
+        libc::syscall(
+            libc::SYS_get_mempolicy,
+            &raw mut mode,
+            nodes.as_mut_ptr(),
+            MASK_BITS,
+            no_address,
+            no_flags,
+        )
     };
     checked(answer).map(|_| ThreadPolicy { mode, nodes })
 }
@@ -45,10 +54,12 @@ pub fn get() -> io::Result<ThreadPolicy> {
 /// Its nodes are not allowed any more, or the call is forbidden.
 pub fn restore(policy: &ThreadPolicy) -> io::Result<()> {
     // SAFETY: the kernel only reads the mask, which is live and has as many bits as are said.
-    checked(unsafe { libc::syscall(libc::SYS_set_mempolicy, policy.mode, policy.nodes.as_ptr(), MASK_BITS) }).map(drop)
+    checked(unsafe { libc::syscall(libc::SYS_set_mempolicy, policy.mode, policy.nodes.as_ptr(), MASK_BITS) })
+        .map(drop)
 }
 
-/// Binds what the calling thread allocates from now on to these nodes, from there or not at all, or (`None`) lifts that again. execve keeps it.
+/// Binds what the calling thread allocates from now on to these nodes, from there or not at all, or (`None`)
+/// lifts that again. execve keeps it.
 ///
 /// # Errors
 /// The nodes are not there or not allowed, or the call is forbidden.
@@ -58,7 +69,8 @@ pub fn set(nodes: Option<&IdSet>) -> io::Result<()> {
         Some(_) => (MPOL_BIND, words.as_ptr(), MASK_BITS),
         None => (MPOL_DEFAULT, ptr::null(), 0),
     };
-    // SAFETY: the kernel only reads the mask, which is live and has as many bits as are said; none is read with the default policy.
+    // SAFETY: the kernel only reads the mask, which is live and has as many bits as are said; none is read
+    // with the default policy.
     checked(unsafe { libc::syscall(libc::SYS_set_mempolicy, mode, words, bits) }).map(drop)
 }
 
@@ -67,8 +79,8 @@ pub fn set(nodes: Option<&IdSet>) -> io::Result<()> {
 pub enum PageLookup {
     /// Of many pages at once.
     MovePages,
-    /// Page by page. Docker's and Podman's default filters forbid move_pages(2) whatever capabilities a container has, and allow this call (Docker's with
-    /// CAP_SYS_NICE).
+    /// Page by page. Docker's and Podman's default filters forbid move_pages(2) whatever capabilities a
+    /// container has, and allow this call (Docker's with CAP_SYS_NICE).
     GetMempolicy,
 }
 
@@ -78,7 +90,8 @@ impl PageLookup {
         static HERE: OnceLock<PageLookup> = OnceLock::new();
         *HERE.get_or_init(|| {
             let own = 0_u8;
-            let refused = moved(&[&raw const own]).is_err_and(|error| error.raw_os_error() == Some(libc::EPERM));
+            let refused =
+                moved(&[&raw const own]).is_err_and(|error| error.raw_os_error() == Some(libc::EPERM));
             if refused && node_of(&raw const own).is_ok() { Self::GetMempolicy } else { Self::MovePages }
         })
     }
@@ -92,14 +105,17 @@ impl PageLookup {
     }
 }
 
-/// Where pages lie: for each address, the node (≥ 0) or a negative errno. The pages must have been touched: get_mempolicy(2) reads one that was not.
+/// Where pages lie: for each address, the node (≥ 0) or a negative errno. The pages must have been touched:
+/// get_mempolicy(2) reads one that was not.
 ///
 /// # Errors
 /// The calls are forbidden.
 pub fn page_nodes(pages: &[*const u8]) -> io::Result<Vec<i32>> {
     match PageLookup::here() {
         PageLookup::MovePages => moved(pages),
-        PageLookup::GetMempolicy => Ok(pages.iter().map(|page| node_of(*page).unwrap_or_else(negative)).collect()),
+        PageLookup::GetMempolicy => {
+            Ok(pages.iter().map(|page| node_of(*page).unwrap_or_else(negative)).collect())
+        }
     }
 }
 
@@ -109,10 +125,18 @@ fn negative(error: io::Error) -> i32 {
 
 fn moved(pages: &[*const u8]) -> io::Result<Vec<i32>> {
     let mut status = vec![0_i32; pages.len()];
-    // SAFETY: without a target node the call moves nothing: it reads `pages` and writes `status`, both live and of the
-    // length given; the addresses themselves are only looked up in the page table.
+    // SAFETY: without a target node the call moves nothing: it reads `pages` and writes `status`, both live
+    // and of the length given; the addresses themselves are only looked up in the page table.
     let answer = unsafe {
-        libc::syscall(libc::SYS_move_pages, 0, pages.len(), pages.as_ptr(), ptr::null::<i32>(), status.as_mut_ptr(), 0)
+        libc::syscall(
+            libc::SYS_move_pages,
+            0,
+            pages.len(),
+            pages.as_ptr(),
+            ptr::null::<i32>(),
+            status.as_mut_ptr(),
+            0,
+        )
     };
     checked(answer).map(|_| status)
 }
@@ -120,9 +144,11 @@ fn moved(pages: &[*const u8]) -> io::Result<Vec<i32>> {
 fn node_of(page: *const u8) -> io::Result<i32> {
     let mut node = -1_i32;
     let no_mask = ptr::null_mut::<libc::c_ulong>();
-    // SAFETY: the kernel writes one integer, to `node`; it looks the address up in the page table, as a read of it would, and answers EFAULT where there is none.
-    let answer =
-        unsafe { libc::syscall(libc::SYS_get_mempolicy, &raw mut node, no_mask, 0, page, MPOL_F_NODE | MPOL_F_ADDR) };
+    // SAFETY: the kernel writes one integer, to `node`; it looks the address up in the page table, as a read
+    // of it would, and answers EFAULT where there is none.
+    let answer = unsafe {
+        libc::syscall(libc::SYS_get_mempolicy, &raw mut node, no_mask, 0, page, MPOL_F_NODE | MPOL_F_ADDR)
+    };
     checked(answer).map(|_| node)
 }
 
@@ -133,10 +159,12 @@ mod tests {
     #[test]
     #[allow(clippy::print_stdout, reason = "a test says what it leaves out")]
     fn the_kernel_reads_the_bit_of_the_last_node() -> io::Result<()> {
-        // No policy takes no node (set_mempolicy(2)): a bit that the kernel reads is an error, and one that it does not read is none.
+        // No policy takes no node (set_mempolicy(2)): a bit that the kernel reads is an error, and one that
+        // it does not read is none.
         let default = |nodes: &[u64]| {
             // SAFETY: the kernel only reads the mask, and the policy stays what it is.
-            let answer = unsafe { libc::syscall(libc::SYS_set_mempolicy, MPOL_DEFAULT, nodes.as_ptr(), MASK_BITS) };
+            let answer =
+                unsafe { libc::syscall(libc::SYS_set_mempolicy, MPOL_DEFAULT, nodes.as_ptr(), MASK_BITS) };
             checked(answer)
         };
         let none = mask::bit_mask(std::iter::empty(), MASK_NODES)?;
@@ -148,7 +176,10 @@ mod tests {
             other => other?,
         };
         for node in [0, 1022, MASK_NODES as u32 - 1] {
-            assert!(default(&mask::bit_mask(std::iter::once(node), MASK_NODES)?).is_err(), "node {node} is ignored");
+            assert!(
+                default(&mask::bit_mask(std::iter::once(node), MASK_NODES)?).is_err(),
+                "node {node} is ignored"
+            );
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! Becoming another program: execvpe(3).
 //!
-//! Not [`std::os::unix::process::CommandExt::exec`], which empties the signal mask: a program started through numabench is to find its signals as its launcher left them.
+//! Not [`std::os::unix::process::CommandExt::exec`], which empties the signal mask: a program started through
+//! numabench is to find its signals as its launcher left them.
 
 use std::collections::BTreeMap;
 use std::ffi::{CString, OsString, c_char};
@@ -12,7 +13,8 @@ use rustix::process::Signal;
 
 use crate::{begun, signals};
 
-/// Becomes the program, with this environment; looked for in PATH as a shell does. Comes back only with the error.
+/// Becomes the program, with this environment; looked for in PATH as a shell does. Comes back only with the
+/// error.
 pub fn become_program(program: &[OsString], environment: BTreeMap<OsString, OsString>) -> io::Error {
     let text = |text: OsString| CString::new(text.into_vec());
     let variable = |(mut name, value): (OsString, OsString)| {
@@ -32,7 +34,8 @@ pub fn become_program(program: &[OsString], environment: BTreeMap<OsString, OsSt
     let (argv, envp) = (pointers(&arguments), pointers(&environment));
     let pipe = if begun::sigpipe_was_ignored() { signals::ignore } else { signals::default };
     pipe(&[Signal::PIPE]);
-    // SAFETY: both lists end with a null pointer, and they and the texts that they point to are live until the call is over.
+    // SAFETY: both lists end with a null pointer, and they and the texts that they point to are live until
+    // the call is over.
     unsafe { libc::execvpe(file.as_ptr(), argv.as_ptr(), envp.as_ptr()) };
     io::Error::last_os_error()
 }

@@ -1,4 +1,5 @@
-//! Memory of a file that several processes map: lent as atomic words alone, so that a shared reference is all that anybody ever holds.
+//! Memory of a file that several processes map: lent as atomic words alone, so that a shared reference is all
+//! that anybody ever holds.
 
 use std::fs::File;
 use std::io;
@@ -20,14 +21,15 @@ unsafe impl Send for Shared {}
 unsafe impl Sync for Shared {}
 
 impl Shared {
-    /// Maps the first `bytes` bytes. A file that is shorter, or is made so later, ends the process when a word beyond its end is reached: nobody but the mapping's own processes may
-    /// be able to write to it.
+    /// Maps the first `bytes` bytes. A file that is shorter, or is made so later, ends the process when a
+    /// word beyond its end is reached: nobody but the mapping's own processes may be able to write to it.
     ///
     /// # Errors
     /// The kernel refused.
     pub fn map(file: &File, bytes: usize) -> io::Result<Self> {
         let access = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: a new mapping at an address of the kernel's choice touches no memory of ours; it outlives the descriptor.
+        // SAFETY: a new mapping at an address of the kernel's choice touches no memory of ours; it outlives
+        // the descriptor.
         let start = unsafe { mmap(ptr::null_mut(), bytes, access, MapFlags::SHARED, file, 0) }?;
         let start = NonNull::new(start.cast()).ok_or_else(|| io::Error::other("mmap gave address 0"))?;
         Ok(Self { start, bytes })
@@ -57,7 +59,8 @@ impl Shared {
     /// There is no such word, or it is not aligned.
     #[inline]
     pub fn word(&self, byte: usize) -> &AtomicU64 {
-        // SAFETY: the word lies in the mapping, which begins on a page and lives as long as `self`, aligned as was just asserted; it is reached as an atomic only.
+        // SAFETY: the word lies in the mapping, which begins on a page and lives as long as `self`, aligned
+        // as was just asserted; it is reached as an atomic only.
         unsafe { AtomicU64::from_ptr(self.at(byte)) }
     }
 
@@ -67,7 +70,8 @@ impl Shared {
     /// As [`Shared::word`].
     #[inline]
     pub fn half_word(&self, byte: usize) -> &AtomicU32 {
-        // SAFETY: as in `word`. Who uses a place as a 32-bit word uses it as nothing else: an access of both sizes at once is ordered by no model.
+        // SAFETY: as in `word`. Who uses a place as a 32-bit word uses it as nothing else: an access of both
+        // sizes at once is ordered by no model.
         unsafe { AtomicU32::from_ptr(self.at(byte)) }
     }
 }

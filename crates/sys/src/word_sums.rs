@@ -1,17 +1,18 @@
 //! The sum of the words of a range of memory, by the widest loads that this CPU has.
 //!
-//! A core has room for a limited number of instructions while it waits for memory, so the width of a load decides how many lines it
-//! fetches at once. Read by 32 cores of a Xeon, memory gave 143 GB/s with loads of 16 bytes, which every x86-64 CPU has, 156 with loads
-//! of 32 bytes, and 163 with loads of 64 (`bench/stream.c`, compiled for each, in turns; `docs/measurements/host-memory.md`). The binary
-//! is built for every CPU, so the width is chosen when it runs. The loads are written out: of a plain loop the compiler made gathers, which
-//! read less than loads of 16 bytes do.
+//! A core has room for a limited number of instructions while it waits for memory, so the width of a load
+//! decides how many lines it fetches at once. Read by 32 cores of a Xeon, memory gave 143 GB/s with loads of
+//! 16 bytes, which every x86-64 CPU has, 156 with loads of 32 bytes, and 163 with loads of 64
+//! (`bench/stream.c`, compiled for each, in turns; `docs/measurements/host-memory.md`). The binary is built
+//! for every CPU, so the width is chosen when it runs. The loads are written out: of a plain loop the
+//! compiler made gathers, which read less than loads of 16 bytes do.
 //!
 //! Left out: other architectures, whose baseline has their widest common loads (NEON on aarch64).
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{
-    __m256i, _mm256_add_epi64, _mm256_extract_epi64, _mm256_loadu_si256, _mm256_setzero_si256, _mm512_add_epi64,
-    _mm512_loadu_si512, _mm512_reduce_add_epi64, _mm512_setzero_si512,
+    __m256i, _mm256_add_epi64, _mm256_extract_epi64, _mm256_loadu_si256, _mm256_setzero_si256,
+    _mm512_add_epi64, _mm512_loadu_si512, _mm512_reduce_add_epi64, _mm512_setzero_si512,
 };
 
 /// The bytes of a word.
@@ -69,8 +70,8 @@ fn by_loads_of_32_bytes(range: &[u8]) -> u64 {
     sums.into_iter().map(i64::cast_unsigned).fold(by_common_loads(rest), u64::wrapping_add)
 }
 
-/// Written so that the compiler makes vector loads of it, as wide as every CPU of the architecture has them. With wider features it makes
-/// gathers of it, which are slower.
+/// Written so that the compiler makes vector loads of it, as wide as every CPU of the architecture has them.
+/// With wider features it makes gathers of it, which are slower.
 fn by_common_loads(range: &[u8]) -> u64 {
     let mut sums = [0_u64; LINE / WORD];
     let (lines, rest) = range.as_chunks::<LINE>();
@@ -90,13 +91,23 @@ mod tests {
 
     #[test]
     fn every_width_adds_up_the_same_words() {
-        let bytes: Vec<u8> = (0..100_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
-        for range in
-            [&bytes[..], &bytes[1..], &bytes[..4096], &bytes[3..67], &bytes[..63], &bytes[..8], &bytes[..7], &[]]
-        {
-            let words =
-                range.chunks_exact(WORD).map(|word| word.iter().rev().fold(0, |all, byte| all << 8 | u64::from(*byte)));
-            let expected = words.map(|word: u64| u64::from_ne_bytes(word.to_le_bytes())).fold(0, u64::wrapping_add);
+        let bytes: Vec<u8> =
+            (0..100_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+        for range in [
+            &bytes[..],
+            &bytes[1..],
+            &bytes[..4096],
+            &bytes[3..67],
+            &bytes[..63],
+            &bytes[..8],
+            &bytes[..7],
+            &[],
+        ] {
+            let words = range
+                .chunks_exact(WORD)
+                .map(|word| word.iter().rev().fold(0, |all, byte| all << 8 | u64::from(*byte)));
+            let expected =
+                words.map(|word: u64| u64::from_ne_bytes(word.to_le_bytes())).fold(0, u64::wrapping_add);
             assert_eq!(sum_of_words(range), expected, "{} bytes", range.len());
             assert_eq!(by_common_loads(range), expected, "{} bytes", range.len());
             #[cfg(target_arch = "x86_64")]

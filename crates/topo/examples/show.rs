@@ -1,5 +1,5 @@
-//! Prints this machine, or each hwloc XML file given, as `numabench topo` does: for trying the crate without the binary, as
-//! in a guest. `-w N` sets the width, `-e` prints the environment too.
+//! Prints this machine, or each hwloc XML file given, as `numabench topo` does: for trying the crate without
+//! the binary, as in a guest. `-w N` sets the width, `-e` prints the environment too.
 
 #![allow(clippy::print_stderr)]
 
@@ -46,7 +46,8 @@ fn environment() {
     let environment = topo::environment::probe();
     for probe in environment.probes {
         let value = probe.value.map_or_else(|| "-".to_owned(), |value| format!("{value:?}"));
-        let _ = writeln!(std::io::stdout(), "{}: {value} ({})", probe.name, probe.reason.unwrap_or(probe.source));
+        let _ =
+            writeln!(std::io::stdout(), "{}: {value} ({})", probe.name, probe.reason.unwrap_or(probe.source));
     }
     for (name, value) in environment.variables {
         let _ = writeln!(std::io::stdout(), "{name}={value}");

@@ -1,14 +1,17 @@
-//! The affinity of a process above this one: what a launcher has to share out, before it binds each of those it starts.
+//! The affinity of a process above this one: what a launcher has to share out, before it binds each of those
+//! it starts.
 //!
-//! Launchers bind their processes one by one and stay unbound themselves (mpirun's and PRRTE's daemons, Hydra's proxy, PALS' daemon,
-//! Flux's shell), so the launcher's own affinity is what its processes may have together. `/proc/PID/stat` and `status` of the user's own
-//! processes can be read everywhere but under another PID namespace, where the walk ends and says so.
+//! Launchers bind their processes one by one and stay unbound themselves (mpirun's and PRRTE's daemons,
+//! Hydra's proxy, PALS' daemon, Flux's shell), so the launcher's own affinity is what its processes may have
+//! together. `/proc/PID/stat` and `status` of the user's own processes can be read everywhere but under
+//! another PID namespace, where the walk ends and says so.
 
 use stats::IdSet;
 
 use crate::fs_root::{FsRoot, value_of};
 
-/// More generations than any launcher puts between itself and a program, and few enough to be read in no time.
+/// More generations than any launcher puts between itself and a program, and few enough to be read in no
+/// time.
 const GENERATIONS: usize = 32;
 
 /// A process above this one.
@@ -74,7 +77,10 @@ mod tests {
             let folder = root.path().join("proc").join(folder);
             std::fs::create_dir_all(&folder)?;
             std::fs::write(folder.join("stat"), format!("{pid} ({name}) S {parent} 1 1 0\n"))?;
-            std::fs::write(folder.join("status"), format!("Name:\t{name}\nCpus_allowed_list:\t{affinity}\n"))?;
+            std::fs::write(
+                folder.join("status"),
+                format!("Name:\t{name}\nCpus_allowed_list:\t{affinity}\n"),
+            )?;
         }
         Ok(root)
     }
@@ -95,7 +101,8 @@ mod tests {
     }
 
     #[test]
-    fn a_name_with_an_ending_counts_and_this_process_itself_does_not() -> Result<(), Box<dyn std::error::Error>> {
+    fn a_name_with_an_ending_counts_and_this_process_itself_does_not()
+    -> Result<(), Box<dyn std::error::Error>> {
         let root = root_with(&[("mpirun.openmpi", 10, 0, "0-3"), ("mpirun", 11, 10, "1")])?;
         assert_eq!(in_root(&FsRoot::at(root.path()), &["mpirun"])?.pid, 10);
         Ok(())

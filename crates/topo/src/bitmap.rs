@@ -1,6 +1,7 @@
 //! hwloc's bitmaps as id sets.
 //!
-//! A bitmap may be infinite (hwloc's "everything"): its infinite tail names no id in particular and is left out.
+//! A bitmap may be infinite (hwloc's "everything"): its infinite tail names no id in particular and is left
+//! out.
 
 use std::ops::Deref;
 

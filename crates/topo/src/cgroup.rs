@@ -1,9 +1,11 @@
 //! The cgroup of a process, of either version: the cpuset and the memory limit that its job was given.
 //!
-//! `/proc/self/cgroup` (or another process's, whose path is shown as this one would write it) names the group, `/proc/self/mountinfo` where its hierarchy can be seen and which part of it: together they
-//! hold in a container too, where the path is the host's and the mount is not, and where version 1 and 2 stand side by side. hwloc
-//! takes the path as it is, finds nothing there, and then a cpuset looks like the affinity. Files: cgroup-v2.rst and
-//! cgroup-v1/cpusets.rst in the kernel's Documentation/admin-guide. Left out: limits on CPU time, and on huge pages.
+//! `/proc/self/cgroup` (or another process's, whose path is shown as this one would write it) names the
+//! group, `/proc/self/mountinfo` where its hierarchy can be seen and which part of it: together they hold in
+//! a container too, where the path is the host's and the mount is not, and where version 1 and 2 stand side
+//! by side. hwloc takes the path as it is, finds nothing there, and then a cpuset looks like the affinity.
+//! Files: cgroup-v2.rst and cgroup-v1/cpusets.rst in the kernel's Documentation/admin-guide. Left out: limits
+//! on CPU time, and on huge pages.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,7 +20,8 @@ const CPUS: [&str; 4] = ["cpuset.cpus.effective", "cpuset.effective_cpus", "cpus
 const MEMS: [&str; 4] = ["cpuset.mems.effective", "cpuset.effective_mems", "cpuset.mems", "mems"];
 const MEMORY: [&str; 3] = ["memory.max", "memory.high", "memory.limit_in_bytes"];
 
-/// From here on version 1's number means no limit (it is the largest that the kernel can hold, in whole pages).
+/// From here on version 1's number means no limit (it is the largest that the kernel can hold, in whole
+/// pages).
 const NO_LIMIT: u64 = 1 << 60;
 
 /// What the cgroup of a process gives it.
@@ -68,13 +71,21 @@ pub(crate) fn mems(root: &FsRoot) -> Result<(IdSet, String), String> {
     cpuset(root, THIS, &MEMS)
 }
 
-/// The set of the nearest group that has one: a group of version 2 without the controller takes that of the one above it.
+/// The set of the nearest group that has one: a group of version 2 without the controller takes that of the
+/// one above it.
 fn cpuset(root: &FsRoot, folder: &str, files: &[&str]) -> Result<(IdSet, String), String> {
     let groups = groups(root, folder, "cpuset")?;
-    let read = |file: String| Some((root.text(&file).ok()?.parse::<IdSet>().ok().filter(|set| !set.is_empty())?, file));
+    let read = |file: String| {
+        Some((root.text(&file).ok()?.parse::<IdSet>().ok().filter(|set| !set.is_empty())?, file))
+    };
     let all = groups.iter().flat_map(|group| files.iter().map(move |file| format!("{group}/{file}")));
-    let none =
-        || format!("no {} in {} and above it: no cpuset controller", files[0], groups.first().map_or("", |at| at));
+    let none = || {
+        format!(
+            "no {} in {} and above it: no cpuset controller",
+            files[0],
+            groups.first().map_or("", |at| at)
+        )
+    };
     all.into_iter().find_map(read).ok_or_else(none)
 }
 
@@ -99,12 +110,15 @@ fn file(folder: &str) -> String {
 fn groups(root: &FsRoot, folder: &str, controller: &str) -> Result<Vec<String>, String> {
     let named_in = file(folder);
     let text = root.text(&named_in)?;
-    let (version, path) = own(&text, controller).ok_or_else(|| format!("{named_in} names no group of {controller}"))?;
+    let (version, path) =
+        own(&text, controller).ok_or_else(|| format!("{named_in} names no group of {controller}"))?;
     let mounts = root.lines_holding(MOUNTS, " - cgroup").unwrap_or_else(|_| USUAL_MOUNTS.to_owned());
     let mounts: Vec<Mount<'_>> =
         mounts.lines().filter_map(mount).filter(|mount| mount.has(version, controller)).collect();
-    // Later places are those of other roots (a container's, a chroot's), which may be closed to this process. The last mount at a place hides those before it.
-    let seen: Vec<(&Mount<'_>, &str)> = mounts.iter().filter_map(|mount| Some((mount, mount.below(path)?))).collect();
+    // Later places are those of other roots (a container's, a chroot's), which may be closed to this process.
+    // The last mount at a place hides those before it.
+    let seen: Vec<(&Mount<'_>, &str)> =
+        mounts.iter().filter_map(|mount| Some((mount, mount.below(path)?))).collect();
     let Some((mount, below)) = seen.iter().rfind(|(mount, _)| mount.at == seen[0].0.at) else {
         return Err(format!("the group {path} of {controller} is not under what is mounted here"));
     };
@@ -114,7 +128,11 @@ fn groups(root: &FsRoot, folder: &str, controller: &str) -> Result<Vec<String>, 
     {
         groups.push(above.to_owned());
     }
-    if root.exists(&groups[0]) { Ok(groups) } else { Err(format!("{}: the group cannot be seen from here", groups[0])) }
+    if root.exists(&groups[0]) {
+        Ok(groups)
+    } else {
+        Err(format!("{}: the group cannot be seen from here", groups[0]))
+    }
 }
 
 /// Where systemd and its followers mount the two versions, for a machine whose list of mounts cannot be read.
@@ -150,7 +168,8 @@ struct Mount<'t> {
     options: &'t str,
 }
 
-/// A line such as `34 31 0:31 / /sys/fs/cgroup/cpuset rw,relatime shared:9 - cgroup cgroup rw,cpuset` (proc_pid_mountinfo(5)).
+/// A line such as `34 31 0:31 / /sys/fs/cgroup/cpuset rw,relatime shared:9 - cgroup cgroup rw,cpuset`
+/// (proc_pid_mountinfo(5)).
 fn mount(line: &str) -> Option<Mount<'_>> {
     let (place, kind) = line.split_once(" - ")?;
     let mut place = place.split(' ').skip(3);
@@ -216,7 +235,8 @@ mod tests {
     const UNIFIED: &str = "30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n";
 
     #[test]
-    fn version_2s_set_is_that_of_the_nearest_group_with_the_controller_and_the_least_limit_counts() -> Outcome {
+    fn version_2s_set_is_that_of_the_nearest_group_with_the_controller_and_the_least_limit_counts() -> Outcome
+    {
         let found = cgroup_from(&[
             ("proc/self/cgroup", "0::/slurm/job_7/step_0/task_0\n"),
             ("proc/self/mountinfo", &format!("23 1 8:1 / / rw - ext4 /dev/sda rw\n{UNIFIED}")),

@@ -1,7 +1,7 @@
 //! Whether a model holds together: a file may be well formed for hwloc and still contradict itself.
 //!
-//! Only what the queries rely on is checked: ids name one thing and are what their sets say, parts lie within what they are parts of, and sizes and
-//! rates are such as a machine can have.
+//! Only what the queries rely on is checked: ids name one thing and are what their sets say, parts lie within
+//! what they are parts of, and sizes and rates are such as a machine can have.
 
 use std::collections::BTreeSet;
 
@@ -29,7 +29,8 @@ pub(crate) fn check_ids(hwloc: &Hwloc) -> Result<(), TopoError> {
         for object in hwloc.objects_with_type(kind) {
             let set = if kind == ObjectType::PU { pus_of(object) } else { nodes_of(object) };
             // An offline PU has no set, and some files leave sets out.
-            if let Some(id) = os_index(object).filter(|id| !set.is_empty() && set != IdSet::from_iter([*id])) {
+            if let Some(id) = os_index(object).filter(|id| !set.is_empty() && set != IdSet::from_iter([*id]))
+            {
                 let what = format!("{name} {id} has the {set_name} {set}");
                 return Err(TopoError::Inconsistent { what });
             }
@@ -62,7 +63,10 @@ impl Topology {
         let rate = |gpu: &crate::model::Gpu| gpu.link.as_ref().and_then(|link| link.bytes_per_s).unwrap_or(0);
         if let Some(gpu) = self.gpus.iter().find(|gpu| rate(gpu) > FASTEST_LINK) {
             let rate = written(rate(gpu) as f64);
-            return contradiction(format!("the PCIe link of GPU {} carries {rate}, more than there are", gpu.pci));
+            return contradiction(format!(
+                "the PCIe link of GPU {} carries {rate}, more than there are",
+                gpu.pci
+            ));
         }
         let mut addresses = BTreeSet::new();
         if let Some(gpu) = self.gpus.iter().find(|gpu| !addresses.insert(gpu.pci)) {
@@ -78,7 +82,10 @@ impl Topology {
         let parts = [("the cores have", in_cores), ("the allowed set has", self.allowed.pus.clone())];
         for (who, part) in parts {
             if !part.is_subset(&pus) {
-                return contradiction(format!("{who} PUs {} that the machine does not have", part.minus(&pus)));
+                return contradiction(format!(
+                    "{who} PUs {} that the machine does not have",
+                    part.minus(&pus)
+                ));
             }
         }
         Ok(())
@@ -104,7 +111,8 @@ mod tests {
 
     #[test]
     fn each_contradiction_is_named() -> Result<(), Box<dyn std::error::Error>> {
-        let [mut twice, mut shared, mut foreign, mut boundless] = [machine()?, machine()?, machine()?, machine()?];
+        let [mut twice, mut shared, mut foreign, mut boundless] =
+            [machine()?, machine()?, machine()?, machine()?];
         twice.nodes[1].os_index = 0;
         shared.cores[1].pus = shared.cores[0].pus.clone();
         foreign.allowed.pus = [99].into_iter().collect();

@@ -1,13 +1,15 @@
 //! Does something in a forked process and brings back what it found, so that a crash there ends nothing here.
 //!
-//! hwloc 2.9's XML reader trusts its file: of tiny files with a few random bytes changed or lines lost, 1 to 4 % end it with
-//! SIGSEGV or a failed assertion. Checking every rule of the format beforehand would be a second reader. So the child reads
-//! and converts, and only plain values come back, through a pipe: what a damaged file did to the child's memory stays there,
-//! and the file is read once. JSON carries them: the model's shape (flattened, tagged) needs a format that describes itself, and
-//! a reader of JSON is in the binary already, where one of another format would be 300 KB more.
+//! hwloc 2.9's XML reader trusts its file: of tiny files with a few random bytes changed or lines lost, 1 to
+//! 4 % end it with SIGSEGV or a failed assertion. Checking every rule of the format beforehand would be a
+//! second reader. So the child reads and converts, and only plain values come back, through a pipe: what a
+//! damaged file did to the child's memory stays there, and the file is read once. JSON carries them: the
+//! model's shape (flattened, tagged) needs a format that describes itself, and a reader of JSON is in the
+//! binary already, where one of another format would be 300 KB more.
 //!
-//! The child runs with its own small limits and without output. Fork in a process with threads copies the locks that they hold:
-//! glibc takes care of its allocator's, and of hwloc's the caller, who must be alone in it (`load::alone`).
+//! The child runs with its own small limits and without output. Fork in a process with threads copies the
+//! locks that they hold: glibc takes care of its allocator's, and of hwloc's the caller, who must be alone in
+//! it (`load::alone`).
 
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
@@ -25,7 +27,8 @@ use crate::load::Alone;
 const CPU_SECONDS: u64 = 20;
 /// Seconds on the wall for the child.
 const WALL_SECONDS: u32 = 60;
-/// Memory that the child may have, bytes: a damaged number of one PU makes a bitmap of half a GiB. The largest capture takes 12 MiB.
+/// Memory that the child may have, bytes: a damaged number of one PU makes a bitmap of half a GiB. The
+/// largest capture takes 12 MiB.
 const DATA_BYTES: u64 = 1 << 30;
 /// The most that is taken from the child, bytes; a machine of 300 PUs is told in some 30 KiB.
 const ANSWER_BYTES: u64 = 256 << 20;
@@ -46,7 +49,10 @@ pub(crate) enum Ending<T> {
 ///
 /// # Errors
 /// The child could not be started or waited for.
-pub(crate) fn run<T: Serialize + DeserializeOwned>(_: &Alone, act: impl FnOnce() -> T) -> io::Result<Ending<T>> {
+pub(crate) fn run<T: Serialize + DeserializeOwned>(
+    _: &Alone,
+    act: impl FnOnce() -> T,
+) -> io::Result<Ending<T>> {
     let (reader, writer) = io::pipe()?;
     // The child allocates and calls hwloc: `Alone` keeps this process's other threads out of that.
     let (reader, child) = sys::child::start(reader, || {
@@ -56,7 +62,9 @@ pub(crate) fn run<T: Serialize + DeserializeOwned>(_: &Alone, act: impl FnOnce()
     let answer = hear(reader);
     let how = wait(child)?;
     Ok(match how {
-        None => answer?.map_or_else(|| Ending::Crashed("an answer without sense".to_owned()), Ending::Returned),
+        None => {
+            answer?.map_or_else(|| Ending::Crashed("an answer without sense".to_owned()), Ending::Returned)
+        }
         Some(how) => Ending::Crashed(how),
     })
 }
@@ -83,7 +91,8 @@ fn confine() {
     limit(Resource::Core, 0);
     limit(Resource::Cpu, CPU_SECONDS);
     limit(Resource::Data, DATA_BYTES);
-    // A handler of the parent's (a crash reporter's, a fuzzer's) must neither swallow the end nor take it for the parent's.
+    // A handler of the parent's (a crash reporter's, a fuzzer's) must neither swallow the end nor take it for
+    // the parent's.
     sys::signals::default(&[
         Signal::ALARM,
         Signal::SEGV,
@@ -136,7 +145,10 @@ mod tests {
 
     #[test]
     fn what_the_child_found_comes_back_also_when_it_is_more_than_a_pipe_holds() -> io::Result<()> {
-        assert_eq!(run(&alone(), || Ok::<_, u8>("found".to_owned()))?, Ending::Returned(Ok("found".to_owned())));
+        assert_eq!(
+            run(&alone(), || Ok::<_, u8>("found".to_owned()))?,
+            Ending::Returned(Ok("found".to_owned()))
+        );
         assert_eq!(run(&alone(), || Err::<u8, _>(3_u64))?, Ending::Returned(Err(3)));
         let much: Vec<u32> = (0..500_000).collect();
         assert_eq!(run(&alone(), || much.clone())?, Ending::Returned(much));
@@ -161,7 +173,8 @@ mod tests {
 
     #[test]
     fn what_a_child_cannot_tell_is_an_error_of_the_system_and_no_crash_of_what_it_read() {
-        // JSON has no such keys, as a pipe may have no room: the child has found something, and not a byte of it comes.
+        // JSON has no such keys, as a pipe may have no room: the child has found something, and not a byte of
+        // it comes.
         let untold = run(&alone(), || std::collections::BTreeMap::from([(vec![1_u8], 2_u8)]));
         insta::assert_snapshot!(untold.unwrap_err(), @"what it found could not be written to its pipe");
     }

@@ -1,12 +1,15 @@
-//! GPUs that share memory with their CPU, or reach it over a link that is not PCIe: Grace Hopper and Grace Blackwell, and AMD's APU MI300A.
+//! GPUs that share memory with their CPU, or reach it over a link that is not PCIe: Grace Hopper and Grace
+//! Blackwell, and AMD's APU MI300A.
 //!
-//! The PCIe link that the kernel shows of such a GPU bounds no copy. Grace's GPU memory is NUMA nodes (NUMA mode) or no node at all (CDMM,
-//! "coherent driver-based memory management"); which one, the nodes say, and in a file of lstopo's, where hwloc hides such nodes, nobody.
+//! The PCIe link that the kernel shows of such a GPU bounds no copy. Grace's GPU memory is NUMA nodes (NUMA
+//! mode) or no node at all (CDMM, "coherent driver-based memory management"); which one, the nodes say, and
+//! in a file of lstopo's, where hwloc hides such nodes, nobody.
 
 use crate::gpu_class::{AMD, NVIDIA};
 use crate::model::{Gpu, NodeKind, Rung, Topology, TopologySource};
 
-/// PCI device ids of NVIDIA superchips (GH200 in three memory sizes, GB200): their memory is NUMA nodes on Linux.
+/// PCI device ids of NVIDIA superchips (GH200 in three memory sizes, GB200): their memory is NUMA nodes on
+/// Linux.
 pub(crate) const SUPERCHIPS: [u16; 4] = [0x2342, 0x2345, 0x2348, 0x2941];
 /// PCI device id of the MI300A.
 const APU: u16 = 0x74a0;
@@ -39,10 +42,12 @@ impl Coherence {
         }
     }
 
-    /// What this link carries in one direction by its maker's word, bytes/s; `None` where no copy goes over a link.
+    /// What this link carries in one direction by its maker's word, bytes/s; `None` where no copy goes over a
+    /// link.
     pub fn published_bytes_per_s(self) -> Option<u64> {
         match self {
-            // NVIDIA Grace Hopper Superchip Architecture: 900 GB/s in both directions together; GB200 and GB300 have the same.
+            // NVIDIA Grace Hopper Superchip Architecture: 900 GB/s in both directions together; GB200 and
+            // GB300 have the same.
             Self::C2c => Some(450_000_000_000),
             // The HBM's 5.3 TB/s is no bound of a copy, which reads and writes the same memory.
             Self::Hbm => None,
@@ -53,7 +58,9 @@ impl Coherence {
     pub fn no_pcie_bound(self) -> &'static str {
         match self {
             Self::C2c => "copies go over NVLink-C2C, not over the PCIe link",
-            Self::Hbm => "CPU and GPU share one memory: H2D and D2H copy from HBM to HBM, not over the PCIe link",
+            Self::Hbm => {
+                "CPU and GPU share one memory: H2D and D2H copy from HBM to HBM, not over the PCIe link"
+            }
         }
     }
 }
@@ -82,21 +89,26 @@ impl Topology {
                 "its memory is not a NUMA node (CDMM mode)".to_owned()
             }
             (Coherence::C2c, None) => {
-                "this file shows no NUMA node of its memory: the machine is in CDMM mode, or the file leaves such nodes out"
+                "this file shows no NUMA node of its memory: the machine is in CDMM mode, or the file leaves \
+                 such nodes out"
                     .to_owned()
             }
         })
     }
 
-    /// The NUMA node that a GPU's own memory is, where the host sees it as one: in NUMA mode its own, of an APU that of the package.
+    /// The NUMA node that a GPU's own memory is, where the host sees it as one: in NUMA mode its own, of an
+    /// APU that of the package.
     pub fn memory_node(&self, gpu: &Gpu) -> Option<u32> {
         match gpu.coherence()? {
-            Coherence::C2c => self.nodes.iter().map(|node| node.os_index).find(|node| self.is_memory_of(*node, gpu)),
+            Coherence::C2c => {
+                self.nodes.iter().map(|node| node.os_index).find(|node| self.is_memory_of(*node, gpu))
+            }
             Coherence::Hbm => self.host_nodes(gpu).first().filter(|_| gpu.locality.rung != Rung::Unknown),
         }
     }
 
     fn is_memory_of(&self, node: u32, gpu: &Gpu) -> bool {
-        self.node(node).is_some_and(|node| node.kind == NodeKind::GpuMemory) && gpu.locality.nodes.contains(node)
+        self.node(node).is_some_and(|node| node.kind == NodeKind::GpuMemory)
+            && gpu.locality.nodes.contains(node)
     }
 }

@@ -1,7 +1,8 @@
 //! hwloc's objects as the model, in the ids of the operating system.
 //!
-//! The same way for a machine and a file; a machine brings its file-system root too, and with it what the kernel says beyond
-//! hwloc: affinity, free memory, nodes that hwloc leaves out, each device's `numa_node`. hwloc's logical indices stay here.
+//! The same way for a machine and a file; a machine brings its file-system root too, and with it what the
+//! kernel says beyond hwloc: affinity, free memory, nodes that hwloc leaves out, each device's `numa_node`.
+//! hwloc's logical indices stay here.
 
 use std::collections::BTreeSet;
 
@@ -79,11 +80,27 @@ pub(crate) fn survey(
     let identities = identity::identities(hwloc, &topology, &nvml, &visibility, root);
     let process = root.map(process);
     let settings = root.map(settings::kept).unwrap_or_default();
-    Ok(Survey { topology, huge_pages, nics, process, step: None, interconnect, identities, visibility, settings })
+    Ok(Survey {
+        topology,
+        huge_pages,
+        nics,
+        process,
+        step: None,
+        interconnect,
+        identities,
+        visibility,
+        settings,
+    })
 }
 
-/// The model of what hwloc loaded. `root` is this machine's, or what a saved file holds of one; `None` for a file of lstopo's.
-pub(crate) fn model(hwloc: &Hwloc, source: TopologySource, hwloc_version: String, root: Option<&FsRoot>) -> Topology {
+/// The model of what hwloc loaded. `root` is this machine's, or what a saved file holds of one; `None` for a
+/// file of lstopo's.
+pub(crate) fn model(
+    hwloc: &Hwloc,
+    source: TopologySource,
+    hwloc_version: String,
+    root: Option<&FsRoot>,
+) -> Topology {
     let found = devices::gpus(hwloc, root);
     let mut raw_nodes = nodes::raw(hwloc);
     let mut distances = distances(hwloc);
@@ -97,9 +114,15 @@ pub(crate) fn model(hwloc: &Hwloc, source: TopologySource, hwloc_version: String
     let mut nodes = nodes::classify(raw_nodes, &of_packages, &evidence);
 
     let pus = ids(hwloc.cpuset());
-    let status = root.and_then(|root| root.lines("/proc/self/status", &STATUS_LINES).ok()).unwrap_or_default();
-    let mut allowed =
-        allowed(hwloc, &pus, &nodes, &status, root.and_then(|root| cgroup::cpus(root).ok()).map(|(set, _)| set));
+    let status =
+        root.and_then(|root| root.lines("/proc/self/status", &STATUS_LINES).ok()).unwrap_or_default();
+    let mut allowed = allowed(
+        hwloc,
+        &pus,
+        &nodes,
+        &status,
+        root.and_then(|root| cgroup::cpus(root).ok()).map(|(set, _)| set),
+    );
     allowed.memory_limits = root.map(|root| memory_limits(root, &status)).unwrap_or_default();
     for node in &mut nodes {
         node.allowed = allowed.nodes.contains(node.os_index);
@@ -136,7 +159,8 @@ fn surroundings<'t>(hwloc: &Hwloc, topology: &'t Topology, root: Option<&FsRoot>
 }
 
 fn hostname(hwloc: &Hwloc, root: Option<&FsRoot>) -> Option<String> {
-    let kernels = root.and_then(|root| root.text("/proc/sys/kernel/hostname").ok()).map(|name| printable::name(&name));
+    let kernels =
+        root.and_then(|root| root.text("/proc/sys/kernel/hostname").ok()).map(|name| printable::name(&name));
     let name = kernels.or_else(|| info(hwloc.root_object(), "HostName"));
     name.filter(|name| name != "(none)") // the kernel's word where nobody set one
 }
@@ -187,7 +211,8 @@ fn cores(hwloc: &Hwloc) -> Vec<Core> {
     cores
 }
 
-/// The firmware's latency matrix, by ascending OS index. Other matrices (bandwidths, NVLink) are not distances.
+/// The firmware's latency matrix, by ascending OS index. Other matrices (bandwidths, NVLink) are not
+/// distances.
 fn distances(hwloc: &Hwloc) -> Option<Distances> {
     let named = hwloc.distances_with_name("NUMALatency").unwrap_or_default();
     let latencies = || hwloc.distances_with_type(Some(DistancesKind::MEANS_LATENCY), ObjectType::NUMANode);
@@ -200,21 +225,31 @@ fn distances(hwloc: &Hwloc) -> Option<Distances> {
     }
     order.sort_unstable();
     let values = matrix.distances();
-    let row = |from: usize| order.iter().map(|(_, to)| values.get(from * order.len() + to).copied()).collect();
+    let row =
+        |from: usize| order.iter().map(|(_, to)| values.get(from * order.len() + to).copied()).collect();
     let rows: Option<Vec<Vec<u64>>> = order.iter().map(|(_, from)| row(*from)).collect();
     Some(Distances { nodes: order.iter().map(|(node, _)| *node).collect(), rows: rows? })
 }
 
-/// Affinity ∩ cgroup cpuset ∩ online. hwloc knows the cgroup's cpuset where its path can be followed as it is; taskset's mask it
-/// does not know, nor the memory nodes of a cgroup whose files are not mounted: both are in `status`, the text of
-/// `/proc/self/status` (empty for a file). `cpuset` is what our own look at the cgroup found.
-fn allowed(hwloc: &Hwloc, online: &IdSet, nodes: &[NumaNode], status: &str, cpuset: Option<IdSet>) -> Allowed {
+/// Affinity ∩ cgroup cpuset ∩ online. hwloc knows the cgroup's cpuset where its path can be followed as it
+/// is; taskset's mask it does not know, nor the memory nodes of a cgroup whose files are not mounted: both
+/// are in `status`, the text of `/proc/self/status` (empty for a file). `cpuset` is what our own look at the
+/// cgroup found.
+fn allowed(
+    hwloc: &Hwloc,
+    online: &IdSet,
+    nodes: &[NumaNode],
+    status: &str,
+    cpuset: Option<IdSet>,
+) -> Allowed {
     let list = |key| value_of(status, key).and_then(|list| list.parse::<IdSet>().ok());
     let affinity = list("Cpus_allowed_list");
     let mut in_cgroup = ids(hwloc.allowed_cpuset()).and(online);
     if let Some(cpuset) = cpuset {
-        // The kernel's word counts more: a PU that it lets this process run on is in the cpuset, whatever was found.
-        in_cgroup = in_cgroup.and(&affinity.as_ref().map_or_else(|| cpuset.clone(), |affinity| cpuset.or(affinity)));
+        // The kernel's word counts more: a PU that it lets this process run on is in the cpuset, whatever was
+        // found.
+        in_cgroup =
+            in_cgroup.and(&affinity.as_ref().map_or_else(|| cpuset.clone(), |affinity| cpuset.or(affinity)));
     }
     let pus = match affinity {
         Some(affinity) => in_cgroup.and(&affinity),

@@ -1,8 +1,8 @@
 //! The machine's GPUs: found among hwloc's PCI devices, named, and listed in PCI order.
 //!
-//! Virtual functions (SR-IOV) of this machine's own GPUs are left out where the kernel shows their physical function: they
-//! belong to guests, and the order that users count in has only the functions they can use. In a guest such a function
-//! is a GPU like any other, and a file cannot tell.
+//! Virtual functions (SR-IOV) of this machine's own GPUs are left out where the kernel shows their physical
+//! function: they belong to guests, and the order that users count in has only the functions they can use. In
+//! a guest such a function is a GPU like any other, and a file cannot tell.
 
 use hwlocality::Topology as Hwloc;
 use hwlocality::object::TopologyObject;
@@ -52,7 +52,8 @@ fn without_doubtful_uuids(found: &mut [Found]) {
     let digits = |uuid: &str| -> String { uuid.trim_start_matches("GPU-").replace('-', "") };
     let known: Vec<String> = found.iter().filter_map(|gpu| gpu.uuid.clone()).collect();
     let doubtful = |uuid: &String| {
-        digits(uuid).trim_start_matches('0').is_empty() || known.iter().filter(|other| *other == uuid).count() > 1
+        digits(uuid).trim_start_matches('0').is_empty()
+            || known.iter().filter(|other| *other == uuid).count() > 1
     };
     for gpu in found.iter_mut().filter(|gpu| gpu.uuid.as_ref().is_some_and(doubtful)) {
         gpu.uuid = None;
@@ -100,7 +101,12 @@ pub(crate) fn device_at(hwloc: &Hwloc, pci: PciAddress) -> Option<&TopologyObjec
 
 /// Where a PCI device is.
 pub(crate) fn address(pci: &PCIDeviceAttributes) -> PciAddress {
-    PciAddress { domain: pci.domain().into(), bus: pci.bus_id(), device: pci.bus_device(), function: pci.function() }
+    PciAddress {
+        domain: pci.domain().into(),
+        bus: pci.bus_id(),
+        device: pci.bus_device(),
+        function: pci.function(),
+    }
 }
 
 /// Whether this is a node of the kernel's display subsystem in /dev/dri, whose numbers no GPU runtime uses.
@@ -129,8 +135,11 @@ pub(crate) fn virtual_machine(hwloc: &Hwloc, root: Option<&FsRoot>) -> Option<St
     if flagged {
         return Some("the CPU reports a hypervisor".to_owned());
     }
-    let vendor =
-        hwloc.pci_devices().filter_map(pci_of).map(PCIDeviceAttributes::vendor_id).find(|id| is_hypervisors(*id))?;
+    let vendor = hwloc
+        .pci_devices()
+        .filter_map(pci_of)
+        .map(PCIDeviceAttributes::vendor_id)
+        .find(|id| is_hypervisors(*id))?;
     Some(format!("it has devices of the hypervisor vendor {vendor:04x}"))
 }
 

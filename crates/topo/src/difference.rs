@@ -1,9 +1,9 @@
 //! What changed between two machines, or between two days of one, in words: `numabench topo diff`.
 //!
-//! Things are matched by what names them: nodes by OS index, GPUs by PCI address, PUs and cores by OS ids. Left out, because they
-//! change without anything being different: free memory, the path and host a description came from, hwloc's version, a GPU's
-//! PCIe generation now (idle links train down; the width and what the link can do are compared), and memory sizes by less
-//! than [`MEMORY_STEP_PERCENT`].
+//! Things are matched by what names them: nodes by OS index, GPUs by PCI address, PUs and cores by OS ids.
+//! Left out, because they change without anything being different: free memory, the path and host a
+//! description came from, hwloc's version, a GPU's PCIe generation now (idle links train down; the width and
+//! what the link can do are compared), and memory sizes by less than [`MEMORY_STEP_PERCENT`].
 
 mod hidden;
 
@@ -19,8 +19,8 @@ use crate::settings::Setting;
 use crate::survey::Survey;
 pub(crate) use hidden::hidden;
 
-/// A node's memory must differ by this much to count, percent: another kernel reserves a little more or less, a DIMM that is gone
-/// is at least one of the 24 or 32 that a socket has.
+/// A node's memory must differ by this much to count, percent: another kernel reserves a little more or less,
+/// a DIMM that is gone is at least one of the 24 or 32 that a socket has.
 pub const MEMORY_STEP_PERCENT: u64 = 2;
 
 /// How many distances are named one by one: a firmware setting can change all of them.
@@ -77,8 +77,9 @@ pub fn differences(before: &Survey, after: &Survey) -> Vec<Difference> {
         (DifferenceSubject::Allowed, allowed(old, new)),
         (DifferenceSubject::Setting, settings(&before.settings, &after.settings)),
     ];
-    let of_subject =
-        |(what, all): (DifferenceSubject, Vec<String>)| all.into_iter().map(move |words| Difference { what, words });
+    let of_subject = |(what, all): (DifferenceSubject, Vec<String>)| {
+        all.into_iter().map(move |words| Difference { what, words })
+    };
     found.into_iter().flat_map(of_subject).collect()
 }
 
@@ -96,7 +97,8 @@ fn matched<T, K: PartialEq>(
     different: impl Fn(&T, &T) -> Vec<String>,
 ) -> Vec<String> {
     let named_as = |one: &T, other: &&T| key(one) == key(other);
-    let gone = old.iter().filter(|one| !new.iter().any(|other| named_as(one, &other))).map(|one| said(one, "gone"));
+    let gone =
+        old.iter().filter(|one| !new.iter().any(|other| named_as(one, &other))).map(|one| said(one, "gone"));
     let rest = new.iter().flat_map(|one| match old.iter().find(|was| named_as(one, was)) {
         None => vec![said(one, "new")],
         Some(was) => different(was, one),
@@ -120,7 +122,8 @@ fn packages(old: &Topology, new: &Topology) -> Vec<String> {
     old.packages.iter().zip(&new.packages).filter_map(different).collect()
 }
 
-/// Cores that are there in both, with other threads, are SMT; PUs of no such core came or went with their cores.
+/// Cores that are there in both, with other threads, are SMT; PUs of no such core came or went with their
+/// cores.
 fn cores(old: &Topology, new: &Topology) -> Vec<String> {
     let (was, is) = (old.online_pus(), new.online_pus());
     let of = |topology: &Topology, pus: &IdSet| -> usize {
@@ -181,7 +184,12 @@ fn kind(kind: NodeKind) -> &'static str {
 fn nodes(old: &Topology, new: &Topology) -> Vec<String> {
     let both = old.online_pus().and(&new.online_pus());
     let said = |node: &NumaNode, change: &str| {
-        format!("NUMA node {} {change} ({}, {})", node.os_index, kind(node.kind), rounded_size(node.total_bytes))
+        format!(
+            "NUMA node {} {change} ({}, {})",
+            node.os_index,
+            kind(node.kind),
+            rounded_size(node.total_bytes)
+        )
     };
     matched(&old.nodes, &new.nodes, |node| node.os_index, said, |was, is| same_node(was, is, &both))
 }
@@ -211,7 +219,9 @@ fn distances(old: &Topology, new: &Topology) -> Vec<String> {
         (Some(was), Some(is)) if was.nodes == is.nodes => {
             let mut changes = Vec::new();
             for (from, (was, is_row)) in is.nodes.iter().zip(was.rows.iter().zip(&is.rows)) {
-                for (to, (before, now)) in is.nodes.iter().zip(was.iter().zip(is_row)).filter(|(_, (a, b))| a != b) {
+                for (to, (before, now)) in
+                    is.nodes.iter().zip(was.iter().zip(is_row)).filter(|(_, (a, b))| a != b)
+                {
                     changes.push(format!("distance from NUMA node {from} to {to}: {now}, was {before}"));
                 }
             }
@@ -230,7 +240,8 @@ fn distances(old: &Topology, new: &Topology) -> Vec<String> {
 fn called(gpu: &Gpu) -> String {
     let name = gpu.name.value.clone();
     let name = name.unwrap_or_else(|| format!("PCI {:04x}:{:04x}", gpu.vendor_id, gpu.device_id));
-    let part = gpu.partition.map_or_else(String::new, |part| format!(", partition {} of {}", part.number, part.of));
+    let part =
+        gpu.partition.map_or_else(String::new, |part| format!(", partition {} of {}", part.number, part.of));
     format!("GPU {} ({name}{part})", gpu.pci)
 }
 
@@ -305,7 +316,9 @@ fn allowed(old: &Topology, new: &Topology) -> Vec<String> {
         ("allowed NUMA nodes", old.allowed.nodes.and(&nodes), new.allowed.nodes.and(&nodes)),
     ];
     let different = |(noun, was, is): (&str, IdSet, IdSet)| {
-        let ways = [(was.minus(&is), "gone"), (is.minus(&was), "new")].into_iter().filter(|(set, _)| !set.is_empty());
+        let ways = [(was.minus(&is), "gone"), (is.minus(&was), "new")]
+            .into_iter()
+            .filter(|(set, _)| !set.is_empty());
         ways.map(|(set, change)| format!("{noun} {set} {change}")).collect::<Vec<_>>()
     };
     sets.into_iter().flat_map(different).collect()

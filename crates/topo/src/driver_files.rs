@@ -1,8 +1,8 @@
 //! What GPU drivers say in files, without their runtimes: name, UUID, the node of a GPU's memory.
 //!
-//! NVIDIA: `/proc/driver/nvidia/gpus/<address>/`. AMD: `product_name` and `unique_id` of the PCI device in sysfs
-//! (Documentation/gpu/amdgpu, "GPU Product Information"); ROCm spells the UUID `GPU-<unique_id>`. Files that are missing or
-//! not yet filled give nothing.
+//! NVIDIA: `/proc/driver/nvidia/gpus/<address>/`. AMD: `product_name` and `unique_id` of the PCI device in
+//! sysfs (Documentation/gpu/amdgpu, "GPU Product Information"); ROCm spells the UUID `GPU-<unique_id>`. Files
+//! that are missing or not yet filled give nothing.
 
 use stats::PciAddress;
 
@@ -32,10 +32,14 @@ pub(crate) fn driver_identity(root: &FsRoot, pci: PciAddress) -> DriverIdentity 
             uuid: value("GPU UUID").map(printable::name),
         };
     }
-    let file =
-        |name: &str| root.text(&format!("/sys/bus/pci/devices/{pci}/{name}")).ok().filter(|text| !text.is_empty());
+    let file = |name: &str| {
+        root.text(&format!("/sys/bus/pci/devices/{pci}/{name}")).ok().filter(|text| !text.is_empty())
+    };
     let name = |text: String| printable::name(&text);
-    DriverIdentity { name: file("product_name").map(name), uuid: file("unique_id").map(|id| name(amd_uuid(&id))) }
+    DriverIdentity {
+        name: file("product_name").map(name),
+        uuid: file("unique_id").map(|id| name(amd_uuid(&id))),
+    }
 }
 
 /// An AMD GPU's UUID as ROCm takes it in ROCR_VISIBLE_DEVICES, from its unique id.
@@ -75,7 +79,8 @@ mod tests {
         let root = root_with(&[
             (
                 "proc/driver/nvidia/gpus/0009:01:00.0/information",
-                "Model: \t\t NVIDIA GH200 120GB\nIRQ:   \t\t 64\nGPU UUID: \t GPU-5bde48c9-5bde-5bde-5bde-5bde48c95bde\nDevice Minor: \t 3\n",
+                "Model: \t\t NVIDIA GH200 120GB\nIRQ:   \t\t 64\n\
+                 GPU UUID: \t GPU-5bde48c9-5bde-5bde-5bde-5bde48c95bde\nDevice Minor: \t 3\n",
             ),
             ("proc/driver/nvidia/gpus/0009:01:00.0/numa_status", "Node:    4\nStatus:  online\n"),
         ])?;

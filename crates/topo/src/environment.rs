@@ -1,8 +1,9 @@
 //! What else of the machine a measurement depends on: kernel, limits, governor, drivers, cgroup, launcher.
 //!
-//! Each probe is a value with its source, or no value with the reason; nothing is left out because it was not there.
-//! Everything is read from files, so the probes work before any driver is opened, and tests bring their own root. Not here:
-//! what a GPU driver's library says (clocks, ECC, persistence), which the backend reports.
+//! Each probe is a value with its source, or no value with the reason; nothing is left out because it was not
+//! there. Everything is read from files, so the probes work before any driver is opened, and tests bring
+//! their own root. Not here: what a GPU driver's library says (clocks, ECC, persistence), which the backend
+//! reports.
 
 use std::collections::BTreeMap;
 
@@ -62,7 +63,11 @@ pub fn probe_under(root: &FsRoot, variable: impl Fn(&str) -> Option<String>) -> 
         file_text(root, "host.name", "/proc/sys/kernel/hostname"),
         cpu_model(root),
         governor(root),
-        file_text(root, "kernel.clocksource", "/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        file_text(
+            root,
+            "kernel.clocksource",
+            "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+        ),
         huge_pages(root),
         number(root, "kernel.numa_balancing", "/proc/sys/kernel/numa_balancing"),
         memlock(root, "limits.memlock_soft_bytes", 0),
@@ -108,7 +113,9 @@ fn number(root: &FsRoot, name: &str, path: &str) -> Probe {
 }
 
 fn os_name(root: &FsRoot) -> Probe {
-    words(root, "os.name", "/etc/os-release", |text| Some(value_of(text, "PRETTY_NAME")?.trim_matches(['"', '\''])))
+    words(root, "os.name", "/etc/os-release", |text| {
+        Some(value_of(text, "PRETTY_NAME")?.trim_matches(['"', '\'']))
+    })
 }
 
 fn cpu_model(root: &FsRoot) -> Probe {
@@ -128,7 +135,8 @@ fn governor(root: &FsRoot) -> Probe {
         }
     }
     let several = counts.len() > 1;
-    let one = |(governor, count): (String, usize)| if several { format!("{governor} ({count})") } else { governor };
+    let one =
+        |(governor, count): (String, usize)| if several { format!("{governor} ({count})") } else { governor };
     let text: Vec<String> = counts.into_iter().map(one).collect();
     let value = match &text[..] {
         [] => Err("the kernel shows no frequency control (usual in a virtual machine)".to_owned()),
@@ -201,10 +209,12 @@ const GUEST_FIRMWARE: [&str; 17] = [
     "Google Compute Engine",
 ];
 
-/// The same by the firmware's names for the machine (DMI); `None` where it has none. Clouds name their bare-metal machines so too.
+/// The same by the firmware's names for the machine (DMI); `None` where it has none. Clouds name their
+/// bare-metal machines so too.
 fn by_firmware(root: &FsRoot, name: &str) -> Option<Probe> {
     const DMI: &str = "/sys/class/dmi/id";
-    let [vendor, product] = ["sys_vendor", "product_name"].map(|file| root.text(&format!("{DMI}/{file}")).ok());
+    let [vendor, product] =
+        ["sys_vendor", "product_name"].map(|file| root.text(&format!("{DMI}/{file}")).ok());
     let is_metal = product.as_deref().is_some_and(|product| product.contains("metal"));
     let texts: Vec<String> = vendor.into_iter().chain(product).collect();
     let is_guests = |text: &&String| GUEST_FIRMWARE.iter().any(|known| text.starts_with(known));
@@ -218,7 +228,8 @@ fn by_firmware(root: &FsRoot, name: &str) -> Option<Probe> {
     Some(probed(name, DMI, Ok(ProbeValue::Text(value))))
 }
 
-/// `NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.65.06  Sun …`: the first word made of numbers and points.
+/// `NVRM version: NVIDIA UNIX x86_64 Kernel Module 580.65.06 Sun …`: the first word made of numbers and
+/// points.
 fn nvidia(root: &FsRoot) -> Probe {
     let version = |word: &&str| word.contains('.') && word.split('.').all(|part| part.parse::<u32>().is_ok());
     words(root, "driver.nvidia", "/proc/driver/nvidia/version", |text| {
@@ -259,7 +270,8 @@ mod tests {
             ("sys/fs/cgroup/slurm/job_1/cpuset.cpus.effective", "1-7,9-15\n"),
             (
                 "proc/driver/nvidia/version",
-                "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  Release Build\nGCC version: gcc 12.2.0\n",
+                "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  Release Build\n\
+                 GCC version: gcc 12.2.0\n",
             ),
         ] {
             let path = root.path().join(path);
@@ -346,6 +358,8 @@ mod tests {
     #[test]
     fn this_machine_says_its_kernel() {
         let environment = probe();
-        assert!(environment.probes.iter().any(|probe| probe.name == "kernel.release" && probe.value.is_some()));
+        assert!(
+            environment.probes.iter().any(|probe| probe.name == "kernel.release" && probe.value.is_some())
+        );
     }
 }

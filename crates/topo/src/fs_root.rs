@@ -1,8 +1,10 @@
-//! The root that `/proc`, `/sys` and `/etc` are read under: this machine's, a test's, or what a saved file holds of them.
+//! The root that `/proc`, `/sys` and `/etc` are read under: this machine's, a test's, or what a saved file
+//! holds of them.
 //!
-//! Files there are small and come from the kernel, but a mount may be missing (containers) or forbidden; the caller gets the
-//! reason in words, because an absent value must say why. What was read is kept, so that `--save` can write it beside hwloc's
-//! topology and `--input` gives the same result by the same code. So readers ask for lines where files are long.
+//! Files there are small and come from the kernel, but a mount may be missing (containers) or forbidden; the
+//! caller gets the reason in words, because an absent value must say why. What was read is kept, so that
+//! `--save` can write it beside hwloc's topology and `--input` gives the same result by the same code. So
+//! readers ask for lines where files are long.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -19,7 +21,8 @@ pub(crate) const THIS: &str = "/proc/self";
 #[derive(Clone, Debug)]
 pub struct FsRoot {
     at: At,
-    /// What was found, by absolute path: the text of files, the targets of links, nothing for what only exists.
+    /// What was found, by absolute path: the text of files, the targets of links, nothing for what only
+    /// exists.
     seen: RefCell<BTreeMap<String, String>>,
 }
 
@@ -103,7 +106,8 @@ impl FsRoot {
         })
     }
 
-    /// The bytes of a file that is no text, such as a device's configuration space. They are not kept: no saved file has them.
+    /// The bytes of a file that is no text, such as a device's configuration space. They are not kept: no
+    /// saved file has them.
     ///
     /// # Errors
     /// As [`FsRoot::text`].
@@ -121,7 +125,10 @@ impl FsRoot {
             At::Saved => {
                 let seen = self.seen.borrow();
                 let inside = |known: &String| known.strip_prefix(path)?.strip_prefix('/').map(str::to_owned);
-                seen.keys().filter_map(inside).filter_map(|rest| Some(rest.split('/').next()?.to_owned())).collect()
+                seen.keys()
+                    .filter_map(inside)
+                    .filter_map(|rest| Some(rest.split('/').next()?.to_owned()))
+                    .collect()
             }
         };
         names.sort();
@@ -168,7 +175,8 @@ impl FsRoot {
         })
     }
 
-    /// What `ask` answers on this machine, which is kept as `name`; or what was kept. For what is known from elsewhere than files.
+    /// What `ask` answers on this machine, which is kept as `name`; or what was kept. For what is known from
+    /// elsewhere than files.
     pub(crate) fn kept_or(&self, name: &str, ask: impl FnOnce() -> Option<String>) -> Option<String> {
         if let At::Saved = self.at {
             return self.seen.borrow().get(name).cloned();

@@ -1,8 +1,9 @@
 //! Which PCI devices are GPUs.
 //!
-//! PCI base class 03 (display controller) or 12 (processing accelerator), without the display controllers that cannot
-//! compute: the VGA of a server's management controller, and what hypervisors emulate; and without FPGA cards, which take class 12 too. Those are listed, so that an unknown
-//! vendor's GPU is shown rather than lost. Network and storage functions have other classes, however many they are.
+//! PCI base class 03 (display controller) or 12 (processing accelerator), without the display controllers
+//! that cannot compute: the VGA of a server's management controller, and what hypervisors emulate; and
+//! without FPGA cards, which take class 12 too. Those are listed, so that an unknown vendor's GPU is shown
+//! rather than lost. Network and storage functions have other classes, however many they are.
 
 /// PCI vendor id of NVIDIA.
 pub const NVIDIA: u16 = 0x10de;
@@ -35,8 +36,12 @@ const NOT_A_GPU_VENDOR: [(u16, &str); 14] = [
 ];
 
 /// Single devices of a GPU vendor that only draw: AMD/ATI chips on server boards.
-const NOT_A_GPU_DEVICE: [(u16, u16, &str); 4] =
-    [(0x1002, 0x515e, "ES1000"), (0x1002, 0x5969, "ES1000"), (0x1002, 0x4752, "Rage XL"), (0x1002, 0x4758, "Rage XL")];
+const NOT_A_GPU_DEVICE: [(u16, u16, &str); 4] = [
+    (0x1002, 0x515e, "ES1000"),
+    (0x1002, 0x5969, "ES1000"),
+    (0x1002, 0x4752, "Rage XL"),
+    (0x1002, 0x4758, "Rage XL"),
+];
 
 /// Vendors whose processing accelerators are FPGA cards.
 const FPGA_VENDOR: [(u16, &str); 3] = [(0x10ee, "Xilinx"), (0x1172, "Altera"), (0x1b59, "Achronix")];
@@ -54,7 +59,8 @@ const FPGA_DEVICE: [(u16, u16); 9] = [
     (0x8086, 0xbcce),
 ];
 
-/// Vendors whose devices exist only in virtual machines. Amazon's and Google's own are also found in bare-metal instances.
+/// Vendors whose devices exist only in virtual machines. Amazon's and Google's own are also found in
+/// bare-metal instances.
 const HYPERVISOR_VENDOR: [u16; 6] = [0x1af4, 0x1b36, 0x15ad, 0x1414, 0x80ee, 0x5853];
 
 /// Whether a PCI device with these ids is a GPU.
@@ -80,18 +86,26 @@ mod tests {
 
     #[test]
     fn display_and_accelerator_classes_are_gpus() {
-        for (class, vendor, device) in
-            [(0x0302, 0x10de, 0x2335), (0x0380, 0x1002, 0x7408), (0x0300, 0x1002, 0x66a1), (0x1200, 0x1002, 0x74a1)]
-        {
+        for (class, vendor, device) in [
+            (0x0302, 0x10de, 0x2335),
+            (0x0380, 0x1002, 0x7408),
+            (0x0300, 0x1002, 0x66a1),
+            (0x1200, 0x1002, 0x74a1),
+        ] {
             assert!(is_gpu(class, vendor, device), "{class:04x} {vendor:04x}:{device:04x}");
         }
     }
 
     #[test]
     fn management_controllers_and_emulated_displays_are_not() {
-        for (vendor, device) in
-            [(0x1a03, 0x2000), (0x102b, 0x0522), (0x1002, 0x515e), (0x1234, 0x1111), (0x1013, 0x00b8), (0x1b36, 0x0100)]
-        {
+        for (vendor, device) in [
+            (0x1a03, 0x2000),
+            (0x102b, 0x0522),
+            (0x1002, 0x515e),
+            (0x1234, 0x1111),
+            (0x1013, 0x00b8),
+            (0x1b36, 0x0100),
+        ] {
             assert!(!is_gpu(0x0300, vendor, device), "{vendor:04x}:{device:04x}");
         }
     }

@@ -1,7 +1,9 @@
-//! What a GPU is under while something is measured on it: its link, what holds its clocks down, who else computes on it.
+//! What a GPU is under while something is measured on it: its link, what holds its clocks down, who else
+//! computes on it.
 //!
-//! [`GpuWatch`] reads it from time to time and [`GpuConditions`] is what was seen since the first reading, so that what happened between two
-//! readings is not missed where the driver counts it. The link is sysfs's; the rest is NVML's, or on AMD GPUs `gpu_metrics`' and amdkfd's.
+//! [`GpuWatch`] reads it from time to time and [`GpuConditions`] is what was seen since the first reading, so
+//! that what happened between two readings is not missed where the driver counts it. The link is sysfs's; the
+//! rest is NVML's, or on AMD GPUs `gpu_metrics`' and amdkfd's.
 
 use std::time::{Duration, Instant};
 
@@ -44,7 +46,8 @@ pub struct CountedConditions {
     pub readings: u32,
     /// For how long each limit held the clocks down meanwhile, ns; those that this GPU counts.
     pub held_ns: Vec<(Limit, u64)>,
-    /// The lowest and the highest clock of the multiprocessors that was read, MHz; of several dies the slowest's.
+    /// The lowest and the highest clock of the multiprocessors that was read, MHz; of several dies the
+    /// slowest's.
     pub sm_mhz: Option<(u32, u32)>,
     /// The same of its memory.
     pub memory_mhz: Option<(u32, u32)>,
@@ -60,7 +63,8 @@ pub struct GpuWatch {
     counter: Option<Counter>,
     first: Counted,
     began: Instant,
-    /// When the driver was read last, and how long that took; the first reading, which wakes things up, is not counted.
+    /// When the driver was read last, and how long that took; the first reading, which wakes things up, is
+    /// not counted.
     last: (Instant, Duration),
     seen: GpuConditions,
 }
@@ -88,7 +92,8 @@ impl Counter {
 }
 
 impl GpuWatch {
-    /// Opens what there is to read of the GPU at this address, of this vendor (PCI id), and reads it for the first time.
+    /// Opens what there is to read of the GPU at this address, of this vendor (PCI id), and reads it for the
+    /// first time.
     pub fn open(pci: PciAddress, vendor: u16) -> Self {
         Self::under(FsRoot::default(), pci, vendor)
     }
@@ -145,7 +150,8 @@ impl CountedConditions {
         self.held_ns = (0..).zip(Limit::ALL).filter_map(|(at, limit)| Some((limit, held(at)?))).collect();
         self.sm_mhz = widened(self.sm_mhz, now.sm_mhz);
         self.memory_mhz = widened(self.memory_mhz, now.memory_mhz);
-        self.replays = now.replays.zip(first.replays).map(|(now, first)| now.saturating_sub(first)).or(self.replays);
+        self.replays =
+            now.replays.zip(first.replays).map(|(now, first)| now.saturating_sub(first)).or(self.replays);
         self.processes = self.processes.max(now.processes);
     }
 }
@@ -174,21 +180,27 @@ mod tests {
         let mut counted = begun("NVML".to_owned(), first);
         counted.add(first, reading(1_200, 1200, 2), Duration::from_nanos(500));
         counted.add(first, reading(1_300, 1500, 1), Duration::from_nanos(900));
-        assert_eq!(counted.held_ns, [(Limit::Power, 300), (Limit::Thermal, 0)], "what is not counted is left out");
+        assert_eq!(
+            counted.held_ns,
+            [(Limit::Power, 300), (Limit::Thermal, 0)],
+            "what is not counted is left out"
+        );
         assert_eq!((counted.sm_mhz, counted.memory_mhz), (Some((1200, 1980)), None));
         assert_eq!((counted.elapsed_ns, counted.readings), (900, 3));
         assert_eq!((counted.replays, counted.processes), (Some(0), Some(2)));
     }
 
     #[test]
-    fn an_amd_gpu_is_read_from_its_own_files_with_the_processes_that_have_queues_on_it() -> std::io::Result<()> {
+    fn an_amd_gpu_is_read_from_its_own_files_with_the_processes_that_have_queues_on_it() -> std::io::Result<()>
+    {
         let folder = tempfile::tempdir()?;
         let write = |path: &str, bytes: &[u8]| {
             let path = folder.path().join(path);
             std::fs::create_dir_all(path.parent().unwrap_or(folder.path()))?;
             std::fs::write(path, bytes)
         };
-        // Layout 1.6, as an idle MI300X has it: nothing was held down in 1000 cycles of the firmware, its dies run at 132 MHz.
+        // Layout 1.6, as an idle MI300X has it: nothing was held down in 1000 cycles of the firmware, its
+        // dies run at 132 MHz.
         let metrics = |cycles: u32, power: u32, mhz: u8| {
             let mut table = vec![0xff; 1664];
             table[..4].copy_from_slice(&[0x80, 0x06, 1, 6]);
@@ -201,13 +213,19 @@ mod tests {
         let pci = PciAddress { domain: 0, bus: 0xc1, device: 0, function: 0 };
         let file = "sys/bus/pci/devices/0000:c1:00.0/gpu_metrics";
         write(file, &metrics(1_000, 0, 132))?;
-        write("sys/class/kfd/kfd/topology/nodes/1/properties", b"simd_count 304\nlocation_id 49408\ndomain 0\n")?;
+        write(
+            "sys/class/kfd/kfd/topology/nodes/1/properties",
+            b"simd_count 304\nlocation_id 49408\ndomain 0\n",
+        )?;
         write("sys/class/kfd/kfd/topology/nodes/1/gpu_id", b"51234\n")?;
         for pid in [7, 8] {
             write(&format!("sys/class/kfd/kfd/proc/{pid}/queues/0/gpuid"), b"51234\n")?;
         }
         // Another GPU and who uses that.
-        write("sys/class/kfd/kfd/topology/nodes/2/properties", b"simd_count 304\nlocation_id 50688\ndomain 0\n")?;
+        write(
+            "sys/class/kfd/kfd/topology/nodes/2/properties",
+            b"simd_count 304\nlocation_id 50688\ndomain 0\n",
+        )?;
         write("sys/class/kfd/kfd/topology/nodes/2/gpu_id", b"7\n")?;
         write("sys/class/kfd/kfd/proc/9/queues/0/gpuid", b"7\n")?;
         let mut watch = GpuWatch::under(FsRoot::at(folder.path()), pci, gpu_class::AMD);

@@ -1,7 +1,9 @@
-//! What NVIDIA's driver says of its GPUs' settings and memory: modes, limits, errors that wait for a restart, who uses them.
+//! What NVIDIA's driver says of its GPUs' settings and memory: modes, limits, errors that wait for a restart,
+//! who uses them.
 //!
-//! NVML is opened once and closed again; no CUDA context is made and no setting is changed. A value that the GPU, the driver or the user's rights do
-//! not give is `None`. Left out: clocks and temperatures, which `gpu_condition` watches during a measurement.
+//! NVML is opened once and closed again; no CUDA context is made and no setting is changed. A value that the
+//! GPU, the driver or the user's rights do not give is `None`. Left out: clocks and temperatures, which
+//! `gpu_condition` watches during a measurement.
 
 use stats::PciAddress;
 
@@ -43,7 +45,8 @@ pub struct OneGpu {
     pub memory_bytes: Option<u64>,
     /// Where it is in joining the NVLink fabric; `None` without one.
     pub fabric: Option<FabricState>,
-    /// The processes that compute on it, in the ids of the first PID namespace; `None` where the driver gives no list.
+    /// The processes that compute on it, in the ids of the first PID namespace; `None` where the driver gives
+    /// no list.
     pub processes: Option<Vec<u32>>,
 }
 

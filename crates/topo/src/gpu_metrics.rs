@@ -1,9 +1,12 @@
-//! What AMD's kernel driver counts and reads of a GPU at work: how long its clocks were held down and by what, the clocks, PCIe replays.
+//! What AMD's kernel driver counts and reads of a GPU at work: how long its clocks were held down and by
+//! what, the clocks, PCIe replays.
 //!
-//! `gpu_metrics` beside the device in sysfs is a table of the GPU's firmware, readable without privilege; amd-smi reads it too. Its header says
-//! how long it is and which layout it has (the kernel's `kgd_pp_interface.h`, in native order, what is not known all ones). Since layout 1.6
-//! (MI300) it counts the firmware's cycles and, for each throttler, those in which it held clocks down: counters, so that two readings miss
-//! nothing that lay between them. Older layouts (MI200: 1.3) have the state at this moment only, which is not taken for what lay between.
+//! `gpu_metrics` beside the device in sysfs is a table of the GPU's firmware, readable without privilege;
+//! amd-smi reads it too. Its header says how long it is and which layout it has (the kernel's
+//! `kgd_pp_interface.h`, in native order, what is not known all ones). Since layout 1.6 (MI300) it counts the
+//! firmware's cycles and, for each throttler, those in which it held clocks down: counters, so that two
+//! readings miss nothing that lay between them. Older layouts (MI200: 1.3) have the state at this moment
+//! only, which is not taken for what lay between.
 //!
 //! The partitions of a GPU share the table of its first function. Processes are amdkfd's.
 
@@ -29,7 +32,8 @@ const LAYOUTS: [Layout; 6] = [
     Layout { minor: 8, bytes: 3360, cycles: Some(40), replays: Some(112), sm: 296, sms: 8, memory: 336 },
 ];
 
-/// Throttlers that are counted, as they follow the cycles: PROCHOT, PPT, and the temperatures of socket, regulators and HBM.
+/// Throttlers that are counted, as they follow the cycles: PROCHOT, PPT, and the temperatures of socket,
+/// regulators and HBM.
 const THROTTLERS: usize = 5;
 
 /// Where the members of one layout begin, bytes from its start.
@@ -102,21 +106,28 @@ impl GpuMetrics {
         let clocks = (0..self.layout.sms).filter_map(|which| known(&table, self.layout.sm + 2 * which, 2));
         let pci = self.pci;
         let users = |uses: Vec<GpuUse>| {
-            uses.iter().filter(|one| one.pci == pci).map(|one| one.pid).collect::<BTreeSet<u32>>().len() as u32
+            uses.iter().filter(|one| one.pci == pci).map(|one| one.pid).collect::<BTreeSet<u32>>().len()
+                as u32
         };
         Counted {
             held_ns: self.held(at, &table),
             // Its dies have clocks of their own, and copies by kernels are as fast as the slowest.
             sm_mhz: clocks.min().map(|mhz| mhz as u32),
             memory_mhz: known(&table, self.layout.memory, 2).map(|mhz| mhz as u32),
-            replays: self.layout.replays.and_then(|at| known(&table, at, 8)).and_then(|count| count.try_into().ok()),
+            replays: self
+                .layout
+                .replays
+                .and_then(|at| known(&table, at, 8))
+                .and_then(|count| count.try_into().ok()),
             processes: kfd::uses(&self.root).ok().map(users),
         }
     }
 
     /// The parts of its cycles for which clocks were held down since the first reading, as times.
     fn held(&mut self, at: Instant, table: &[u8]) -> [Option<u64>; 5] {
-        let Some(now) = self.layout.cycles.and_then(|start| residencies(table, start)) else { return [None; 5] };
+        let Some(now) = self.layout.cycles.and_then(|start| residencies(table, start)) else {
+            return [None; 5];
+        };
         let (began, first) = *self.first.get_or_insert((at, now));
         let cycles = u64::from(now.cycles.wrapping_sub(first.cycles));
         let elapsed = (at - began).as_nanos();
@@ -150,7 +161,8 @@ fn known(table: &[u8], at: usize, bytes: usize) -> Option<u64> {
     number(table, at, bytes).filter(|value| *value != u64::MAX >> (64 - 8 * bytes))
 }
 
-/// The number of so many bytes (at most 8) at an offset, in this machine's order, which is little endian wherever amdgpu runs.
+/// The number of so many bytes (at most 8) at an offset, in this machine's order, which is little endian
+/// wherever amdgpu runs.
 fn number(table: &[u8], at: usize, bytes: usize) -> Option<u64> {
     Some(table.get(at..at + bytes)?.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
 }
@@ -182,7 +194,10 @@ mod tests {
         Ok(root)
     }
 
-    fn opened(pci: PciAddress, table: &[u8]) -> std::io::Result<(tempfile::TempDir, Result<GpuMetrics, String>)> {
+    fn opened(
+        pci: PciAddress,
+        table: &[u8],
+    ) -> std::io::Result<(tempfile::TempDir, Result<GpuMetrics, String>)> {
         let root = machine(pci, table)?;
         let metrics = GpuMetrics::open(&FsRoot::at(root.path()), pci);
         Ok((root, metrics))
@@ -195,7 +210,8 @@ mod tests {
 
     #[test]
     fn each_layout_is_read_where_its_members_are() -> std::io::Result<()> {
-        // Offsets are those of a C compiler for the kernel's structures: clocks of the dies, of memory, replays.
+        // Offsets are those of a C compiler for the kernel's structures: clocks of the dies, of memory,
+        // replays.
         for (minor, bytes, sm, memory, replays) in [
             (3, 120, 54, 58, None),
             (4, 288, 240, 280, Some(88)),
@@ -226,14 +242,20 @@ mod tests {
             let mut metrics = metrics.map_err(std::io::Error::other)?;
             let began = Instant::now();
             let first = metrics.held(began, &at([u32::MAX - 99, 5, 10, 20, 30, u32::MAX]));
-            assert_eq!(first, [Some(0), Some(0), None, Some(0), None], "nothing was held before the first reading");
-            let later = metrics.held(began + Duration::from_nanos(8_000), &at([700, 5, 210, 20, 430, u32::MAX]));
+            assert_eq!(
+                first,
+                [Some(0), Some(0), None, Some(0), None],
+                "nothing was held before the first reading"
+            );
+            let later =
+                metrics.held(began + Duration::from_nanos(8_000), &at([700, 5, 210, 20, 430, u32::MAX]));
             assert_eq!(
                 later,
                 [Some(2_000), Some(4_000), None, Some(0), None],
                 "200 and 400 of 800 cycles in 1.{minor}"
             );
-            let stuck = metrics.held(began + Duration::from_nanos(1), &at([u32::MAX - 99, 5, 10, 20, 30, u32::MAX]));
+            let stuck =
+                metrics.held(began + Duration::from_nanos(1), &at([u32::MAX - 99, 5, 10, 20, 30, u32::MAX]));
             assert_eq!(stuck, [None; 5], "firmware that does not count says nothing");
             let anew = metrics.held(began + Duration::from_nanos(1), &at([50, 1, 2, 3, 4, u32::MAX]));
             assert_eq!(anew, [None; 5], "firmware that was started anew counts from 0 again");
@@ -245,7 +267,8 @@ mod tests {
     fn a_partition_has_the_table_of_its_gpu() -> std::io::Result<()> {
         let root = machine(PCI, &table(6, 1664, &[(304, &[0x84, 0x03])]))?;
         let partition = PciAddress { function: 3, ..PCI };
-        let mut metrics = GpuMetrics::open(&FsRoot::at(root.path()), partition).map_err(std::io::Error::other)?;
+        let mut metrics =
+            GpuMetrics::open(&FsRoot::at(root.path()), partition).map_err(std::io::Error::other)?;
         assert_eq!(metrics.read().memory_mhz, Some(900));
         Ok(())
     }

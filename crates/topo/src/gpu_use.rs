@@ -1,4 +1,5 @@
-//! A process on a GPU, as a driver's list has it. A file of its own, because those who read the lists and who asks for them need it.
+//! A process on a GPU, as a driver's list has it. A file of its own, because those who read the lists and who
+//! asks for them need it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,8 +1,10 @@
-//! Which processes use which GPUs, by the drivers' own lists: those of `nvidia-smi` and of `rocm-smi --showpidgpus`.
+//! Which processes use which GPUs, by the drivers' own lists: those of `nvidia-smi` and of `rocm-smi
+//! --showpidgpus`.
 //!
-//! What a process may open and what its variables leave says which GPUs it *can* use; on which one it has a context (NVML) or queues
-//! (amdkfd), only the driver knows. The lists have the process ids of the kernel's first PID namespace, so inside of a container with one of its own nobody is
-//! found in them, which proves nothing. Nothing is started on a GPU. Left out: graphics, and how busy a GPU is.
+//! What a process may open and what its variables leave says which GPUs it *can* use; on which one it has a
+//! context (NVML) or queues (amdkfd), only the driver knows. The lists have the process ids of the kernel's
+//! first PID namespace, so inside of a container with one of its own nobody is found in them, which proves
+//! nothing. Nothing is started on a GPU. Left out: graphics, and how busy a GPU is.
 
 use crate::fs_root::FsRoot;
 use crate::gpu_class::{AMD, NVIDIA};
@@ -58,8 +60,8 @@ impl GpuUsers {
         pids
     }
 
-    /// What this process uses; `None` where no driver gave a list, or where this machine's /proc does not know the processes of the lists, so that
-    /// its ids are another namespace's.
+    /// What this process uses; `None` where no driver gave a list, or where this machine's /proc does not
+    /// know the processes of the lists, so that its ids are another namespace's.
     pub(crate) fn uses_of(&self, pid: u32, is_here: impl Fn(u32) -> bool) -> Option<Vec<GpuUse>> {
         let own: Vec<GpuUse> = self.uses.iter().filter(|one| one.pid == pid).cloned().collect();
         let told = !self.asked.is_empty() && self.pids().into_iter().all(is_here);

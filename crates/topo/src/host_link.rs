@@ -1,7 +1,9 @@
-//! What connects a GPU to its CPU where that is no PCIe link, told from the platform: the CPU's model beside the GPU's kind.
+//! What connects a GPU to its CPU where that is no PCIe link, told from the platform: the CPU's model beside
+//! the GPU's kind.
 //!
-//! The kernel shows a PCIe link of these GPUs too, over which they are configured and no copy goes, so that its rate would be a wrong bound. GPUs that share memory with
-//! their CPU are `coherence`'s; the others have memory of their own behind a link that is not PCIe:
+//! The kernel shows a PCIe link of these GPUs too, over which they are configured and no copy goes, so that
+//! its rate would be a wrong bound. GPUs that share memory with their CPU are `coherence`'s; the others have
+//! memory of their own behind a link that is not PCIe:
 //!
 //! | platform | link | a direction | by |
 //! |---|---|---|---|
@@ -10,7 +12,8 @@
 //! | V100 SXM2, POWER9 (AC922), six GPUs (Summit) | NVLink 2, 2 links | 50 GB/s | OLCF's Summit user guide |
 //! | P100 SXM2, POWER8 (S822LC) | NVLink 1, 2 links | 40 GB/s | IBM's S822LC redpaper (REDP-5405) |
 //!
-//! Left out: what no platform of these names. A GPU whose CPU is not known keeps the link that the kernel shows.
+//! Left out: what no platform of these names. A GPU whose CPU is not known keeps the link that the kernel
+//! shows.
 
 use stats::units::{counted, rate};
 
@@ -34,7 +37,8 @@ const NVLINK_2: u64 = 25_000_000_000;
 pub struct HostLink {
     /// What it is called.
     pub name: &'static str,
-    /// What it carries in one direction, bytes/s; `None` where no copy goes over a link, or where nobody says.
+    /// What it carries in one direction, bytes/s; `None` where no copy goes over a link, or where nobody
+    /// says.
     pub bytes_per_s: Option<u64>,
     /// Who says what it carries, and how it is known that it is there; without a figure, why there is none.
     pub source: String,
@@ -127,7 +131,8 @@ impl Topology {
                 (
                     None,
                     format!(
-                        "a V100 has 2 links to its POWER9 in a node of six GPUs and 3 in one of four; {seen} can be seen here"
+                        "a V100 has 2 links to its POWER9 in a node of six GPUs and 3 in one of four; {seen} \
+                         can be seen here"
                     ),
                 )
             }
@@ -163,7 +168,11 @@ mod tests {
             (named("AMD Instinct MI250X"), named("NVIDIA GH200 120GB")),
             (Some("Infinity Fabric"), Some("NVLink-C2C"))
         );
-        assert_eq!((named("Tesla V100-SXM2-32GB"), named("AMD Instinct MI210")), (None, None), "no such platform");
+        assert_eq!(
+            (named("Tesla V100-SXM2-32GB"), named("AMD Instinct MI210")),
+            (None, None),
+            "no such platform"
+        );
         let sierra = fixture("power9.xml")?;
         assert_eq!(links(&sierra), [Some(("NVLink 2", Some(75_000_000_000))); 4]);
         let mut summit = sierra.clone();

@@ -1,8 +1,10 @@
-//! Huge pages that NUMA nodes keep in reserve (hugetlb): what `cudaHostAlloc`-like allocations and HPC runtimes take from.
+//! Huge pages that NUMA nodes keep in reserve (hugetlb): what `cudaHostAlloc`-like allocations and HPC
+//! runtimes take from.
 //!
-//! From the kernel's `nodeN/hugepages/hugepages-<KiB>kB/` on this machine (Documentation/admin-guide/mm/hugetlbpage.rst); from
-//! hwloc's page counts in a file that lstopo wrote, which does not say how many are free. Transparent huge pages are another
-//! thing, without reserve: see the environment's probes.
+//! From the kernel's `nodeN/hugepages/hugepages-<KiB>kB/` on this machine
+//! (Documentation/admin-guide/mm/hugetlbpage.rst); from hwloc's page counts in a file that lstopo wrote,
+//! which does not say how many are free. Transparent huge pages are another thing, without reserve: see the
+//! environment's probes.
 
 use hwlocality::Topology as Hwloc;
 use hwlocality::object::attributes::ObjectAttributes;
@@ -52,7 +54,8 @@ fn of_kernel(root: &FsRoot, node: u32) -> Vec<HugePages> {
 fn of_hwloc(hwloc: &Hwloc) -> Vec<HugePages> {
     let mut all = Vec::new();
     for object in hwloc.objects_with_type(ObjectType::NUMANode) {
-        let (Some(node), Some(ObjectAttributes::NUMANode(memory))) = (os_index(object), object.attributes()) else {
+        let (Some(node), Some(ObjectAttributes::NUMANode(memory))) = (os_index(object), object.attributes())
+        else {
             continue;
         };
         let smallest = memory.page_types().iter().map(|pages| pages.size()).min();
@@ -70,8 +73,11 @@ mod tests {
     #[test]
     fn a_nodes_reserve_is_read_by_size_from_the_disk_and_from_what_was_saved() -> std::io::Result<()> {
         let disk = tempfile::tempdir()?;
-        for (size, total, free) in [("2048kB", "512\n", "400\n"), ("1048576kB", "0\n", "0\n"), ("odd", "1\n", "1\n")] {
-            let directory = disk.path().join(format!("sys/devices/system/node/node3/hugepages/hugepages-{size}"));
+        for (size, total, free) in
+            [("2048kB", "512\n", "400\n"), ("1048576kB", "0\n", "0\n"), ("odd", "1\n", "1\n")]
+        {
+            let directory =
+                disk.path().join(format!("sys/devices/system/node/node3/hugepages/hugepages-{size}"));
             std::fs::create_dir_all(&directory)?;
             std::fs::write(directory.join("nr_hugepages"), total)?;
             std::fs::write(directory.join("free_hugepages"), free)?;

@@ -1,4 +1,5 @@
-//! What one of hwloc's objects says: its infos, its names as text, its sets and its number in the operating system's count.
+//! What one of hwloc's objects says: its infos, its names as text, its sets and its number in the operating
+//! system's count.
 
 use std::ffi::CStr;
 

@@ -1,8 +1,10 @@
-//! What each GPU is called by whom: PCI address, UUID, the runtime's index, the management library's, device files, OS devices.
+//! What each GPU is called by whom: PCI address, UUID, the runtime's index, the management library's, device
+//! files, OS devices.
 //!
-//! The runtime's index is predicted (`visibility`); no runtime is started for it. A device file is the one that the driver's own
-//! number names (`Device Minor` of `/proc/driver/nvidia/gpus/*/information`, the DRM nodes of the PCI device), and whether it is
-//! here: a container or a job has often fewer of them than the machine.
+//! The runtime's index is predicted (`visibility`); no runtime is started for it. A device file is the one
+//! that the driver's own number names (`Device Minor` of `/proc/driver/nvidia/gpus/*/information`, the DRM
+//! nodes of the PCI device), and whether it is here: a container or a job has often fewer of them than the
+//! machine.
 
 use hwlocality::Topology as Hwloc;
 use hwlocality::object::types::ObjectType;
@@ -30,8 +32,8 @@ pub struct Identity {
     pub uuid: Option<String>,
     /// The runtime that drives it; null for a vendor that numabench knows none of.
     pub runtime: Option<Runtime>,
-    /// The indices that the runtime would give it, predicted: none where it is hidden, several where it is divided; null where
-    /// that is not known (`visibility` says why).
+    /// The indices that the runtime would give it, predicted: none where it is hidden, several where it is
+    /// divided; null where that is not known (`visibility` says why).
     pub runtime_indices: Option<Vec<u32>>,
     /// Its index in nvidia-smi or rocm-smi; null where nobody says.
     pub smi_index: Option<u32>,
@@ -121,8 +123,12 @@ fn smi_index(os_devices: &[String], runtime: Option<Runtime>, nvml: &Nvml) -> (O
     let (prefix, not_asked) = match (runtime, nvml) {
         (Some(Runtime::Cuda), Nvml::Absent(why)) => ("nvml", why.clone()),
         (Some(Runtime::Cuda), Nvml::Said(_)) => ("nvml", "NVML does not list this GPU".to_owned()),
-        (Some(Runtime::Cuda), Nvml::NotAsked) => ("nvml", "NVML was not asked, and no file says it".to_owned()),
-        (Some(Runtime::Hip), _) => ("rsmi", "rocm-smi's library is not asked, and no file says it".to_owned()),
+        (Some(Runtime::Cuda), Nvml::NotAsked) => {
+            ("nvml", "NVML was not asked, and no file says it".to_owned())
+        }
+        (Some(Runtime::Hip), _) => {
+            ("rsmi", "rocm-smi's library is not asked, and no file says it".to_owned())
+        }
         (None, _) => return (None, "no management library of this vendor is known here".to_owned()),
     };
     let number = os_devices.iter().find_map(|name| name.strip_prefix(prefix)?.parse().ok());
@@ -131,7 +137,8 @@ fn smi_index(os_devices: &[String], runtime: Option<Runtime>, nvml: &Nvml) -> (O
 
 fn device_files(minor: Option<u32>, os_devices: &[String], root: Option<&FsRoot>) -> Vec<DeviceFile> {
     let nvidia = minor.map(|minor| format!("/dev/nvidia{minor}"));
-    let render = os_devices.iter().filter(|name| name.starts_with("renderD")).map(|name| format!("/dev/dri/{name}"));
+    let render =
+        os_devices.iter().filter(|name| name.starts_with("renderD")).map(|name| format!("/dev/dri/{name}"));
     let present = |path: String| DeviceFile { present: root.is_some_and(|root| root.exists(&path)), path };
     nvidia.into_iter().chain(render).map(present).collect()
 }

@@ -1,7 +1,8 @@
 //! Reads a file that the user named, whole, and never more or longer than can be meant.
 //!
-//! A pipe that nobody writes to, a terminal or `/dev/zero` named by mistake would be read for ever, so a path must name a regular file; `-` is
-//! standard input, for what another program writes (`zcat node.xml.gz | … -`). Opening does not wait either: that of a pipe would.
+//! A pipe that nobody writes to, a terminal or `/dev/zero` named by mistake would be read for ever, so a path
+//! must name a regular file; `-` is standard input, for what another program writes (`zcat node.xml.gz | …
+//! -`). Opening does not wait either: that of a pipe would.
 
 use std::fs::OpenOptions;
 use std::io::{self, Read};
@@ -16,7 +17,8 @@ pub enum InputError {
     System(#[from] io::Error),
     /// Something that has no end of its own.
     #[error(
-        "it is {what}, not a regular file; to read what another program writes, give - and pipe it to standard input"
+        "it is {what}, not a regular file; to read what another program writes, give - and pipe it to \
+         standard input"
     )]
     NoFile {
         /// What it is.
@@ -97,9 +99,10 @@ mod tests {
             let error = refused(path);
             assert!(matches!(&error, Some(InputError::NoFile { what }) if *what == wanted), "{error:?}");
         }
-        for (path, wanted) in
-            [(folder.path().to_owned(), ErrorKind::IsADirectory), (folder.path().join("none"), ErrorKind::NotFound)]
-        {
+        for (path, wanted) in [
+            (folder.path().to_owned(), ErrorKind::IsADirectory),
+            (folder.path().join("none"), ErrorKind::NotFound),
+        ] {
             let error = refused(&path);
             assert!(matches!(&error, Some(InputError::System(error)) if error.kind() == wanted), "{error:?}");
         }

@@ -1,8 +1,10 @@
-//! How far the devices of a machine are from each other: what `nvidia-smi topo -m` and `rocm-smi --showtopo` show, in one model.
+//! How far the devices of a machine are from each other: what `nvidia-smi topo -m` and `rocm-smi --showtopo`
+//! show, in one model.
 //!
-//! Each fact comes from who knows it best: what lies between two NVIDIA GPUs from NVML where it was asked, else from the PCI bridges
-//! (`pci_path`); NVLinks from NVML, else from hwloc's matrix in a file; xGMI from the kernel driver's nodes, else from hwloc's
-//! matrix. What nobody says is null with the reason, never a guess. Left out: distances of NUMA nodes, which the topology has.
+//! Each fact comes from who knows it best: what lies between two NVIDIA GPUs from NVML where it was asked,
+//! else from the PCI bridges (`pci_path`); NVLinks from NVML, else from hwloc's matrix in a file; xGMI from
+//! the kernel driver's nodes, else from hwloc's matrix. What nobody says is null with the reason, never a
+//! guess. Left out: distances of NUMA nodes, which the topology has.
 
 mod adapters;
 mod bridges;
@@ -33,7 +35,8 @@ use crate::pci_path::{PciLevel, PciPath, between};
 pub struct Interconnect {
     /// GPUs in PCI order, then network adapters.
     pub devices: Vec<Endpoint>,
-    /// Every two devices, in that order: the first with all after it, the second with all after it, and so on.
+    /// Every two devices, in that order: the first with all after it, the second with all after it, and so
+    /// on.
     pub pairs: Vec<Pair>,
     /// Who says where NVLinks are; null without an NVIDIA GPU.
     pub nvlink: Option<InterconnectSource>,
@@ -109,7 +112,8 @@ pub enum Fabric {
     Nvlink {
         /// How many are bonded; null where only their bandwidth is known.
         links: Option<u32>,
-        /// The line rate of all together in one direction, bytes/s; hwloc's matrices have it without what the protocol takes.
+        /// The line rate of all together in one direction, bytes/s; hwloc's matrices have it without what the
+        /// protocol takes.
         bytes_per_s: Option<u64>,
     },
     /// xGMI (Infinity Fabric).
@@ -144,16 +148,21 @@ impl InterconnectSource {
 }
 
 impl Interconnect {
-    /// The adapters nearest to a GPU, with what lies between: those at the best level that is within one NUMA node; none where that is not
-    /// known.
+    /// The adapters nearest to a GPU, with what lies between: those at the best level that is within one NUMA
+    /// node; none where that is not known.
     pub fn near_adapters(&self, gpu: PciAddress) -> Vec<(&Endpoint, PciLevel, &str)> {
-        let Some(own) = self.devices.iter().position(|device| device.pci == gpu && device.affinity.is_some()) else {
+        let Some(own) = self.devices.iter().position(|device| device.pci == gpu && device.affinity.is_some())
+        else {
             return Vec::new();
         };
         let adapters = (0..self.devices.len()).filter(|at| self.devices[*at].affinity.is_none());
         let with_level = |at: usize| {
             let pair = self.between(own, at)?;
-            Some((&self.devices[at], pair.pci.filter(|level| *level < PciLevel::Sys)?, pair.pci_source.as_str()))
+            Some((
+                &self.devices[at],
+                pair.pci.filter(|level| *level < PciLevel::Sys)?,
+                pair.pci_source.as_str(),
+            ))
         };
         let all: Vec<(&Endpoint, PciLevel, &str)> = adapters.filter_map(with_level).collect();
         let best = all.iter().map(|(_, level, _)| *level).min();
@@ -270,7 +279,13 @@ fn same_node(topology: &Topology, one: &Locality, other: &Locality) -> Option<bo
     Some(!one.all_nodes().and(&other.all_nodes()).is_empty())
 }
 
-fn placed_gpu(hwloc: &Hwloc, topology: &Topology, gpu: &Gpu, drivers: &Drivers<'_>, root: Option<&FsRoot>) -> Placed {
+fn placed_gpu(
+    hwloc: &Hwloc,
+    topology: &Topology,
+    gpu: &Gpu,
+    drivers: &Drivers<'_>,
+    root: Option<&FsRoot>,
+) -> Placed {
     let device = device_at(hwloc, on_bus(gpu.pci, gpu.partition));
     let endpoint = Endpoint {
         label: format!("GPU{}", gpu.index),

@@ -1,7 +1,8 @@
 //! The launcher's, job's and runtime's environment variables that change where things run: an allow-list.
 //!
-//! Never the whole environment: it holds tokens and paths that nobody wants in a published result. For the same reason
-//! no job name, user name or file path is listed, and families (`PMI_*`) are spelled out: some of their members are secrets.
+//! Never the whole environment: it holds tokens and paths that nobody wants in a published result. For the
+//! same reason no job name, user name or file path is listed, and families (`PMI_*`) are spelled out: some of
+//! their members are secrets.
 
 use std::collections::BTreeMap;
 

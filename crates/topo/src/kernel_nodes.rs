@@ -1,8 +1,9 @@
-//! What the kernel says of NUMA nodes beyond hwloc, on this machine: free memory, each node's own CPUs, and the nodes that
-//! hwloc leaves out.
+//! What the kernel says of NUMA nodes beyond hwloc, on this machine: free memory, each node's own CPUs, and
+//! the nodes that hwloc leaves out.
 //!
-//! hwloc leaves out the memory of NVIDIA GPUs unless HWLOC_KEEP_NVIDIA_GPU_NUMA_NODES is set; a user who sees 36 nodes in
-//! `numactl -H` must find 36 here, each named as what it is. Files: Documentation/ABI/stable/sysfs-devices-node.
+//! hwloc leaves out the memory of NVIDIA GPUs unless HWLOC_KEEP_NVIDIA_GPU_NUMA_NODES is set; a user who sees
+//! 36 nodes in `numactl -H` must find 36 here, each named as what it is. Files:
+//! Documentation/ABI/stable/sysfs-devices-node.
 
 use stats::IdSet;
 
@@ -54,7 +55,8 @@ fn online(root: &FsRoot) -> Option<IdSet> {
     root.text("/sys/devices/system/node/online").ok()?.parse().ok()
 }
 
-/// A node that hwloc has not got. Whether this process may allocate there is for the caller to cut down by `Mems_allowed`.
+/// A node that hwloc has not got. Whether this process may allocate there is for the caller to cut down by
+/// `Mems_allowed`.
 fn left_out(os_index: u32) -> RawNode {
     RawNode { os_index, allowed: true, ..RawNode::default() }
 }
@@ -102,7 +104,8 @@ mod tests {
             let directory = format!("sys/devices/system/node/node{node}");
             write(root.path(), &format!("{directory}/cpulist"), &format!("{cpus}\n"))?;
             write(root.path(), &format!("{directory}/distance"), &format!("{row}\n"))?;
-            let meminfo = format!("Node {node} MemTotal:       {kib} kB\nNode {node} MemFree:         500 kB\n");
+            let meminfo =
+                format!("Node {node} MemTotal:       {kib} kB\nNode {node} MemFree:         500 kB\n");
             write(root.path(), &format!("{directory}/meminfo"), &meminfo)?;
         }
         let mut nodes = vec![left_out(0)];

@@ -1,9 +1,11 @@
-//! The compute nodes of AMD's kernel driver: the order in which ROCm counts GPUs, and the xGMI links between them.
+//! The compute nodes of AMD's kernel driver: the order in which ROCm counts GPUs, and the xGMI links between
+//! them.
 //!
-//! `/sys/class/kfd/kfd/topology/nodes/N` is what ROCr itself reads (libhsakmt's topology.c): a node with SIMDs is a GPU, and ROCr's
-//! index counts along the nodes. `io_links/M/properties` has the links to other nodes; type 11 is xGMI, and its weight is 15 a hop
-//! (`KFD_CRAT_XGMI_WEIGHT` in the kernel's amdkfd/kfd_crat.c), or 13 inside one socket. Several nodes may have one PCI address:
-//! the partitions of a GPU, which are given functions of their own (`partition`).
+//! `/sys/class/kfd/kfd/topology/nodes/N` is what ROCr itself reads (libhsakmt's topology.c): a node with
+//! SIMDs is a GPU, and ROCr's index counts along the nodes. `io_links/M/properties` has the links to other
+//! nodes; type 11 is xGMI, and its weight is 15 a hop (`KFD_CRAT_XGMI_WEIGHT` in the kernel's
+//! amdkfd/kfd_crat.c), or 13 inside one socket. Several nodes may have one PCI address: the partitions of a
+//! GPU, which are given functions of their own (`partition`).
 
 mod users;
 
@@ -74,7 +76,8 @@ fn gpu(root: &FsRoot, node: u32) -> Option<KfdGpu> {
     };
     let uuid = property("unique_id").filter(|id| *id != 0).map(|id| format!("GPU-{id:016x}"));
     let links = format!("{NODES}/{node}/io_links");
-    let links = root.numbers(&links).into_iter().filter_map(|number| link(root, &format!("{links}/{number}")));
+    let links =
+        root.numbers(&links).into_iter().filter_map(|number| link(root, &format!("{links}/{number}")));
     Some(KfdGpu { node, pci, uuid, links: links.collect() })
 }
 
@@ -82,7 +85,8 @@ fn link(root: &FsRoot, folder: &str) -> Option<KfdLink> {
     let text = root.text(&format!("{folder}/properties")).ok()?;
     let property = |name| property(&text, name);
     // The kernel's "mbs" are megabytes a second: 50000 for a link that is sold as 50 GB/s.
-    let bytes_per_s = |name| property(name).filter(|mbytes| *mbytes > 0).map(|mbytes| mbytes.saturating_mul(1_000_000));
+    let bytes_per_s =
+        |name| property(name).filter(|mbytes| *mbytes > 0).map(|mbytes| mbytes.saturating_mul(1_000_000));
     let hops = |weight: u64| match weight {
         WEIGHT_INSIDE_A_SOCKET => Some(1),
         weight if weight > 0 && weight % WEIGHT_OF_A_HOP == 0 => u32::try_from(weight / WEIGHT_OF_A_HOP).ok(),
@@ -123,7 +127,8 @@ mod tests {
             ("10/properties", "simd_count 440\nlocation_id 49408\ndomain 0\nunique_id 0\n"),
             (
                 "2/properties",
-                "simd_count 440\nsimd_count_x 1\nlocation_id 50688\ndomain 1\nunique_id 16740318455539648881\n",
+                "simd_count 440\nsimd_count_x 1\nlocation_id 50688\ndomain 1\n\
+                 unique_id 16740318455539648881\n",
             ),
             ("2/io_links/0/properties", "type 2\nnode_to 0\nweight 20\nmax_bandwidth 32000\n"),
             (
@@ -133,10 +138,14 @@ mod tests {
             ("2/io_links/2/properties", "type 11\nnode_to 0\nweight 13\nmin_bandwidth 0\nmax_bandwidth 0\n"),
         ])?;
         let gpus = gpus(&FsRoot::at(root.path()));
-        let shown: Vec<_> = gpus.iter().map(|gpu| (gpu.node, gpu.pci.to_string(), gpu.uuid.as_deref())).collect();
+        let shown: Vec<_> =
+            gpus.iter().map(|gpu| (gpu.node, gpu.pci.to_string(), gpu.uuid.as_deref())).collect();
         assert_eq!(
             shown,
-            [(2, "0001:c6:00.0".to_owned(), Some("GPU-e8518ef0f95b4971")), (10, "0000:c1:00.0".to_owned(), None)]
+            [
+                (2, "0001:c6:00.0".to_owned(), Some("GPU-e8518ef0f95b4971")),
+                (10, "0000:c1:00.0".to_owned(), None)
+            ]
         );
         let between_gpus = KfdLink {
             to_node: 10,
@@ -162,7 +171,8 @@ mod tests {
     #[test]
     fn nodes_of_one_address_are_partitions_in_their_order() {
         let addresses = ["0000:02:00.0", "0000:02:00.0", "0001:02:00.0", "0001:02:00.1"];
-        let mut gpus: Vec<KfdGpu> = (4..).zip(addresses).filter_map(|(node, pci)| gpu_of_node(node, pci)).collect();
+        let mut gpus: Vec<KfdGpu> =
+            (4..).zip(addresses).filter_map(|(node, pci)| gpu_of_node(node, pci)).collect();
         tell_apart(&mut gpus);
         let told: Vec<String> = gpus.iter().map(|gpu| gpu.pci.to_string()).collect();
         assert_eq!(told, ["0000:02:00.0", "0000:02:00.1", "0001:02:00.0", "0001:02:00.1"]);

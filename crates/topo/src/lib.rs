@@ -1,30 +1,39 @@
-//! Reads a machine through hwloc and the kernel's files, and never changes it: no binding, no GPU runtime, no memory.
+//! Reads a machine through hwloc and the kernel's files, and never changes it: no binding, no GPU runtime, no
+//! memory.
 //!
-//! * [`read()`] this machine, [`from_xml()`] a saved hwloc XML file; both give a [`model::Topology`]; [`survey_files()`] a saved file or texts that
-//!   other tools printed;
-//! * [`survey()`] and [`survey_xml()`] the same with what only `numabench topo` shows, a [`Survey`]; [`survey_with_nvml()`] with what
-//!   NVIDIA's management library knows besides; [`survey_and_xml()`] to save it;
+//! * [`read()`] this machine, [`from_xml()`] a saved hwloc XML file; both give a [`model::Topology`];
+//!   [`survey_files()`] a saved file or texts that other tools printed;
+//! * [`survey()`] and [`survey_xml()`] the same with what only `numabench topo` shows, a [`Survey`];
+//!   [`survey_with_nvml()`] with what NVIDIA's management library knows besides; [`survey_and_xml()`] to save
+//!   it;
 //! * [`model`] what a machine is, in the ids users write; its queries are in `query`;
-//! * [`link`] a GPU's PCIe link, to be read again under load; [`gpu_condition`] what a GPU is under while it is measured, [`gpu_health`] what its
-//!   driver says of its settings and its memory;
+//! * [`link`] a GPU's PCIe link, to be read again under load; [`gpu_condition`] what a GPU is under while it
+//!   is measured, [`gpu_health`] what its driver says of its settings and its memory;
 //! * [`nic_counters`] what each network adapter has sent and received;
 //! * [`environment`] what else of the machine a measurement depends on;
-//! * [`process`] what this process is bound to, and the [`Cgroup`] it is in; [`running`] what is seen of it or of another one;
-//! * [`interconnect`] how far devices are from each other, [`identity`] what they are called, [`visibility`] which a program sees;
-//! * [`step`] what of the machine is this process's job step's; [`ancestor`] what a launcher above this process may use;
+//! * [`process`] what this process is bound to, and the [`Cgroup`] it is in; [`running`] what is seen of it
+//!   or of another one;
+//! * [`interconnect`] how far devices are from each other, [`identity`] what they are called, [`visibility`]
+//!   which a program sees;
+//! * [`step`] what of the machine is this process's job step's; [`ancestor`] what a launcher above this
+//!   process may use;
 //! * [`start()`] what a program that is started here has, a [`Start`];
-//! * [`settings`] what `doctor` says of a machine, as a saved file carries it; [`difference`] what changed between two;
+//! * [`settings`] what `doctor` says of a machine, as a saved file carries it; [`difference`] what changed
+//!   between two;
 //! * [`nccl`] a machine's devices as a topology file of NCCL;
 //! * [`text`] the plain-text views of `numabench topo`, [`mod@svg`] its picture.
 //!
-//! Inside, one file per step: `load` (hwloc's settings), `convert` (hwloc's objects to the model), `nodes` (what a NUMA node
-//! is made of), `devices` and `gpu_class` (which PCI devices are GPUs), `nics`, `huge_pages`, `locality` (what is local to them, and how that is
-//! known), `nvml_locality` (that by NVIDIA's driver), `driver_files`, `kernel_nodes` and `wide_domain` (what hwloc leaves out), `pci_path`, `nvml` and `kfd` (what is between
-//! devices), `counted` and `gpu_metrics` (what drivers count of a GPU at work), `xml` and `child` (files, which may
-//! be damaged), `printed` (texts of other tools), `save`, `nest` (what is in what, for the views that draw it).
+//! Inside, one file per step: `load` (hwloc's settings), `convert` (hwloc's objects to the model), `nodes`
+//! (what a NUMA node is made of), `devices` and `gpu_class` (which PCI devices are GPUs), `nics`,
+//! `huge_pages`, `locality` (what is local to them, and how that is known), `nvml_locality` (that by NVIDIA's
+//! driver), `driver_files`, `kernel_nodes` and `wide_domain` (what hwloc leaves out), `pci_path`, `nvml` and
+//! `kfd` (what is between devices), `counted` and `gpu_metrics` (what drivers count of a GPU at work), `xml`
+//! and `child` (files, which may be damaged), `printed` (texts of other tools), `save`, `nest` (what is in
+//! what, for the views that draw it).
 //!
-//! Why not hwloc's own GPU components: they start CUDA, ROCm or OpenCL, which takes seconds, fails without permissions, and may
-//! start threads before anything is bound. PCI and the drivers' files in `/proc` and `/sys` say what is needed.
+//! Why not hwloc's own GPU components: they start CUDA, ROCm or OpenCL, which takes seconds, fails without
+//! permissions, and may start threads before anything is bound. PCI and the drivers' files in `/proc` and
+//! `/sys` say what is needed.
 
 #![forbid(unsafe_code)]
 

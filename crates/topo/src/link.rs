@@ -1,13 +1,17 @@
-//! A device's PCIe link, as the kernel reads it from the PCI capability: generation and lanes, now and at most.
+//! A device's PCIe link, as the kernel reads it from the PCI capability: generation and lanes, now and at
+//! most.
 //!
-//! Idle GPUs train their link down, so "now" is worth something only while the link is loaded: the caller reads it again then.
-//! AMD Instinct and Radeon GPUs sit behind a switch inside the package, whose inner link always claims its maximum; the
-//! link to the host is that of the switch's upstream port (the kernel's amdgpu driver skips the same ports). So the
-//! narrowest link from the GPU up to the last AMD bridge is reported, and for everyone else the GPU's own.
+//! Idle GPUs train their link down, so "now" is worth something only while the link is loaded: the caller
+//! reads it again then. AMD Instinct and Radeon GPUs sit behind a switch inside the package, whose inner link
+//! always claims its maximum; the link to the host is that of the switch's upstream port (the kernel's amdgpu
+//! driver skips the same ports). So the narrowest link from the GPU up to the last AMD bridge is reported,
+//! and for everyone else the GPU's own.
 //!
-//! A file of lstopo's holds one number of all this, hwloc's `pci_link_speed`: what the link carried when the file was written.
+//! A file of lstopo's holds one number of all this, hwloc's `pci_link_speed`: what the link carried when the
+//! file was written.
 //!
-//! Files: `current_link_speed`, `current_link_width`, `max_link_speed`, `max_link_width` (Documentation/ABI/testing/sysfs-bus-pci).
+//! Files: `current_link_speed`, `current_link_width`, `max_link_speed`, `max_link_width`
+//! (Documentation/ABI/testing/sysfs-bus-pci).
 
 use hwlocality::object::TopologyObject;
 use hwlocality::object::attributes::{ObjectAttributes, UpstreamAttributes};

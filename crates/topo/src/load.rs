@@ -1,12 +1,13 @@
 //! How hwloc is asked: which components may run, what is kept.
 //!
-//! * Disallowed objects are included: what a job may not use is to be named, and hwloc would drop a NUMA node whose CPUs it
-//!   does not show.
+//! * Disallowed objects are included: what a job may not use is to be named, and hwloc would drop a NUMA node
+//!   whose CPUs it does not show.
 //! * No component that starts a GPU runtime, for a machine and for a file alike.
-//! * Not `x86`: it re-binds the calling thread to every PU in turn, which is a change, costs tens of milliseconds on a
-//!   large node, and adds nothing where Linux describes cores. Where Linux does not (some containers), it is the only
-//!   source, and [`this_machine`] takes it.
-//! * I/O: PCI devices that hwloc calls important, and their OS devices. Instruction caches are left out, as is the default.
+//! * Not `x86`: it re-binds the calling thread to every PU in turn, which is a change, costs tens of
+//!   milliseconds on a large node, and adds nothing where Linux describes cores. Where Linux does not (some
+//!   containers), it is the only source, and [`this_machine`] takes it.
+//! * I/O: PCI devices that hwloc calls important, and their OS devices. Instruction caches are left out, as
+//!   is the default.
 
 use std::fmt::Display;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -24,9 +25,10 @@ const GPU_COMPONENTS: [&str; 6] = ["opencl", "gl", "cuda", "nvml", "rsmi", "leve
 /// Environment variables by which a user makes hwloc read something else than the machine.
 const REDIRECTIONS: [&str; 4] = ["HWLOC_XMLFILE", "HWLOC_SYNTHETIC", "HWLOC_FSROOT", "HWLOC_CPUID_PATH"];
 
-/// That no other thread of this process is in hwloc through this crate. Who reads a machine or a file holds it until the hwloc
-/// topology is dropped, because a file is read in a forked process (`child`), and a lock of hwloc's, of its XML library's
-/// or of this module's that another thread holds at that moment would stay locked there for ever.
+/// That no other thread of this process is in hwloc through this crate. Who reads a machine or a file holds
+/// it until the hwloc topology is dropped, because a file is read in a forked process (`child`), and a lock
+/// of hwloc's, of its XML library's or of this module's that another thread holds at that moment would stay
+/// locked there for ever.
 pub(crate) struct Alone(#[expect(dead_code, reason = "held, not looked at")] MutexGuard<'static, ()>);
 
 /// Waits until no other thread of this process is in hwloc.
@@ -72,7 +74,8 @@ impl std::ops::Deref for Synthetic {
     }
 }
 
-/// The version of the hwloc library in use. The interface's number lags behind (2.9 says 2.8), so a topology of one PU is asked.
+/// The version of the hwloc library in use. The interface's number lags behind (2.9 says 2.8), so a topology
+/// of one PU is asked.
 pub(crate) fn hwloc_version() -> String {
     static VERSION: OnceLock<String> = OnceLock::new();
     let of_one_pu = || {
@@ -95,12 +98,15 @@ fn settings() -> Result<TopologyBuilder, TopoError> {
     without(builder, &GPU_COMPONENTS)
 }
 
-/// Drops those of the components that this hwloc has: it refuses a name that it does not know, and a refusal consumes the
-/// builder, so each name is tried on another one first. (`builder` keeps the components loaded meanwhile.)
+/// Drops those of the components that this hwloc has: it refuses a name that it does not know, and a refusal
+/// consumes the builder, so each name is tried on another one first. (`builder` keeps the components loaded
+/// meanwhile.)
 fn without(mut builder: TopologyBuilder, components: &[&str]) -> Result<TopologyBuilder, TopoError> {
     for component in components {
         if TopologyBuilder::new().without_component(component).is_ok() {
-            builder = builder.without_component(component).map_err(|error| failed("dropping a component", error))?;
+            builder = builder
+                .without_component(component)
+                .map_err(|error| failed("dropping a component", error))?;
         }
     }
     Ok(builder)
@@ -110,10 +116,12 @@ fn failed(step: &'static str, error: impl Display) -> TopoError {
     TopoError::Hwloc { hwloc: hwloc_version(), step, reason: in_words(&error) }
 }
 
-/// The error of hwloc's interface without the names of its types: `hwloc_topology_load failed (Invalid argument)`.
+/// The error of hwloc's interface without the names of its types: `hwloc_topology_load failed (Invalid
+/// argument)`.
 fn in_words(error: &impl Display) -> String {
     let text = error.to_string();
-    let Some((call, rest)) = text.split_once(" with errno ").or_else(|| text.split_once(" with result ")) else {
+    let Some((call, rest)) = text.split_once(" with errno ").or_else(|| text.split_once(" with result "))
+    else {
         return text;
     };
     let described = rest.split_once('"').and_then(|(_, rest)| rest.split_once('"')).map(|(words, _)| words);

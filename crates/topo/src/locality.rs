@@ -1,9 +1,11 @@
-//! Which PUs and NUMA nodes are local to a device, and how that is known: PLACEMENT's ladder, decided in one place.
+//! Which PUs and NUMA nodes are local to a device, and how that is known: PLACEMENT's ladder, decided in one
+//! place.
 //!
-//! hwloc hangs each device from an object of the machine: from an L3 where it knows the board, from what covers the
-//! kernel's PCI local CPUs otherwise, and from the whole machine where nobody said. "The whole machine" is an answer only
-//! where there is one NUMA node to be near to, and even then not in a virtual machine, which often shows one node in front of
-//! several. The kernel's `numa_node` of -1 means the same: not told. It is never node 0.
+//! hwloc hangs each device from an object of the machine: from an L3 where it knows the board, from what
+//! covers the kernel's PCI local CPUs otherwise, and from the whole machine where nobody said. "The whole
+//! machine" is an answer only where there is one NUMA node to be near to, and even then not in a virtual
+//! machine, which often shows one node in front of several. The kernel's `numa_node` of -1 means the same:
+//! not told. It is never node 0.
 
 use stats::IdSet;
 
@@ -33,7 +35,8 @@ pub(crate) struct Surroundings<'t> {
     pub(crate) virtual_machine: Option<String>,
 }
 
-/// Judges one device. `kernels_node` is sysfs `numa_node` (`None` in a file), `memory_node` the node of its own memory.
+/// Judges one device. `kernels_node` is sysfs `numa_node` (`None` in a file), `memory_node` the node of its
+/// own memory.
 pub(crate) fn locality(
     attachment: &Attachment,
     kernels_node: Option<i64>,
@@ -80,14 +83,22 @@ fn judge(at: &Attachment, kernels_node: Option<i64>, around: &Surroundings) -> J
     let narrower = !at.nodes.is_empty() && !places.is_subset(&at.nodes);
     let part = at.object != "Machine" && (!every.is_subset(&at.complete_pus) || narrower);
     let whole = every.minus(&machine.allowed.offline_pus).is_subset(&at.pus) && !part;
-    let place =
-        at.os_index.filter(|_| at.object != "Machine").map_or(at.object.clone(), |id| format!("{} {id}", at.object));
+    let place = at
+        .os_index
+        .filter(|_| at.object != "Machine")
+        .map_or(at.object.clone(), |id| format!("{} {id}", at.object));
 
     if whole {
-        // A node without CPUs has no local CPUs to attach by: the kernel's number is all there is, and it is enough.
+        // A node without CPUs has no local CPUs to attach by: the kernel's number is all there is, and it is
+        // enough.
         let named = kernels_node.and_then(|node| machine.node(u32::try_from(node).ok()?));
         if let Some(node) = named.filter(|_| !is_one_place(machine)) {
-            return (Rung::PciLocalCpus, numbered(node), node.own_pus(), [node.os_index].into_iter().collect());
+            return (
+                Rung::PciLocalCpus,
+                numbered(node),
+                node.own_pus(),
+                [node.os_index].into_iter().collect(),
+            );
         }
         return match whole_machine(at, kernels_node, around) {
             Ok(reason) => (Rung::PciLocalCpus, reason, at.pus.clone(), at.nodes.clone()),
@@ -95,7 +106,9 @@ fn judge(at: &Attachment, kernels_node: Option<i64>, around: &Surroundings) -> J
         };
     }
     if at.pus.is_empty() && at.nodes.is_empty() {
-        return unknown(format!("hwloc attaches it to {place}, which has no PU and no NUMA node that this view shows"));
+        return unknown(format!(
+            "hwloc attaches it to {place}, which has no PU and no NUMA node that this view shows"
+        ));
     }
     let narrower_than = |node: &NumaNode| at.pus.is_subset(&node.pus) && at.pus.len() < node.pus.len();
     let below_node = machine.nodes.iter().any(|node| node.kind.has_cpus() && narrower_than(node));
@@ -114,7 +127,11 @@ fn judge(at: &Attachment, kernels_node: Option<i64>, around: &Surroundings) -> J
 }
 
 /// What follows where every PU is as near as any other: an answer, or why there is none.
-fn whole_machine(at: &Attachment, kernels_node: Option<i64>, around: &Surroundings) -> Result<String, String> {
+fn whole_machine(
+    at: &Attachment,
+    kernels_node: Option<i64>,
+    around: &Surroundings,
+) -> Result<String, String> {
     let machine = around.topology;
     if !is_one_place(machine) {
         let (nodes, packages) = (machine.places().count(), machine.packages.len());
@@ -125,9 +142,11 @@ fn whole_machine(at: &Attachment, kernels_node: Option<i64>, around: &Surroundin
         };
         return Err(format!("{said}, and this machine has {}", places(nodes, packages)));
     }
-    let told = matches!(kernels_node, Some(node) if node >= 0) || (kernels_node.is_none() && at.object != "Machine");
+    let told =
+        matches!(kernels_node, Some(node) if node >= 0) || (kernels_node.is_none() && at.object != "Machine");
     if around.hidden_nodes && !told {
-        return Err("it is attached to the whole machine, of which this view shows one NUMA node of several".to_owned());
+        return Err("it is attached to the whole machine, of which this view shows one NUMA node of several"
+            .to_owned());
     }
     match &around.virtual_machine {
         Some(proof) if !told => Err(format!(
@@ -178,7 +197,13 @@ mod tests {
     fn at(object: &str, pus: &str, nodes: &str) -> Attachment {
         let set = |text: &str| -> IdSet { text.parse().unwrap_or_default() };
         let pus = set(pus);
-        Attachment { object: object.to_owned(), os_index: Some(0), complete_pus: pus.clone(), pus, nodes: set(nodes) }
+        Attachment {
+            object: object.to_owned(),
+            os_index: Some(0),
+            complete_pus: pus.clone(),
+            pus,
+            nodes: set(nodes),
+        }
     }
 
     fn around(topology: &Topology) -> Surroundings<'_> {
@@ -225,10 +250,16 @@ mod tests {
         let device = at("Machine", "0-3", "0");
         for kernels_node in [None, Some(-1), Some(0)] {
             let found = locality(&device, kernels_node, None, &around(&machine));
-            assert_eq!((found.rung, found.nodes.to_string().as_str()), (Rung::PciLocalCpus, "0"), "{kernels_node:?}");
+            assert_eq!(
+                (found.rung, found.nodes.to_string().as_str()),
+                (Rung::PciLocalCpus, "0"),
+                "{kernels_node:?}"
+            );
         }
         let guest = Surroundings { virtual_machine: Some("a proof".to_owned()), ..around(&machine) };
-        for (kernels_node, rung) in [(None, Rung::Unknown), (Some(-1), Rung::Unknown), (Some(0), Rung::PciLocalCpus)] {
+        for (kernels_node, rung) in
+            [(None, Rung::Unknown), (Some(-1), Rung::Unknown), (Some(0), Rung::PciLocalCpus)]
+        {
             assert_eq!(locality(&device, kernels_node, None, &guest).rung, rung, "{kernels_node:?}");
         }
         let part = Surroundings { hidden_nodes: true, ..around(&machine) };
@@ -243,9 +274,19 @@ mod tests {
         (hidden.os_index, hidden.kind, hidden.pus) = (1, NodeKind::MemoryOnly, IdSet::default());
         machine.nodes.push(hidden);
         let found = locality(&at("Group", "0-3", "0"), None, None, &around(&machine));
-        assert_eq!((found.rung, found.nodes.to_string().as_str()), (Rung::PciLocalCpus, "0"), "{}", found.reason);
+        assert_eq!(
+            (found.rung, found.nodes.to_string().as_str()),
+            (Rung::PciLocalCpus, "0"),
+            "{}",
+            found.reason
+        );
         let other = locality(&at("Group", "", "1"), None, None, &around(&machine));
-        assert_eq!((other.rung, other.nodes.to_string().as_str()), (Rung::PciLocalCpus, "1"), "{}", other.reason);
+        assert_eq!(
+            (other.rung, other.nodes.to_string().as_str()),
+            (Rung::PciLocalCpus, "1"),
+            "{}",
+            other.reason
+        );
         assert_eq!(locality(&at("Machine", "0-3", "0-1"), None, None, &around(&machine)).rung, Rung::Unknown);
         Ok(())
     }
@@ -258,7 +299,12 @@ mod tests {
         machine.nodes.push(fast);
         for object in ["Machine", "Package"] {
             let found = locality(&at(object, "0-3", "0-1"), None, None, &around(&machine));
-            assert_eq!((found.rung, found.pus.to_string().as_str()), (Rung::PciLocalCpus, "0-3"), "{}", found.reason);
+            assert_eq!(
+                (found.rung, found.pus.to_string().as_str()),
+                (Rung::PciLocalCpus, "0-3"),
+                "{}",
+                found.reason
+            );
         }
         Ok(())
     }
@@ -304,7 +350,12 @@ mod tests {
         let mut machine = machine("pack:2 [numa] core:2 pu:1")?;
         machine.allowed.offline_pus = "0-1".parse()?;
         let found = locality(&at("Package", "2-3", "1"), None, None, &around(&machine));
-        assert_eq!((found.rung, found.pus.to_string().as_str()), (Rung::PciLocalCpus, "2-3"), "{}", found.reason);
+        assert_eq!(
+            (found.rung, found.pus.to_string().as_str()),
+            (Rung::PciLocalCpus, "2-3"),
+            "{}",
+            found.reason
+        );
         let found = locality(&at("Machine", "2-3", "1"), None, None, &around(&machine));
         assert_eq!(found.rung, Rung::Unknown);
         Ok(())

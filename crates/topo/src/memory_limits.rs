@@ -53,7 +53,9 @@ fn held(root: &FsRoot, group: &str) -> Option<u64> {
     let text = root.text(&format!("{group}/memory.stat")).ok()?;
     let value = |key: &str| {
         let mut words = text.lines().map(|line| line.split_whitespace());
-        words.find_map(|mut words| (words.next() == Some(key)).then(|| words.next()?.parse::<u64>().ok()).flatten())
+        words.find_map(|mut words| {
+            (words.next() == Some(key)).then(|| words.next()?.parse::<u64>().ok()).flatten()
+        })
     };
     let sums = HELD.iter().filter_map(|keys| {
         value(keys[0])?;
@@ -124,7 +126,10 @@ mod tests {
                 ("proc/self/mountinfo", "35 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"),
                 ("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n"),
                 ("sys/fs/cgroup/memory/pbs/1/memory.limit_in_bytes", "1073741824\n"),
-                ("sys/fs/cgroup/memory/pbs/1/memory.stat", "rss 1\ntotal_cache 7\ntotal_rss 1024\ntotal_shmem 0\n"),
+                (
+                    "sys/fs/cgroup/memory/pbs/1/memory.stat",
+                    "rss 1\ntotal_cache 7\ntotal_rss 1024\ntotal_shmem 0\n",
+                ),
             ],
             "",
         )?;

@@ -1,7 +1,8 @@
 //! What a machine is, as numabench sees it: plain values, made once by reading hwloc and never changed after.
 //!
-//! Everything is named by the ids users and kernels use: OS indices of PUs and NUMA nodes, PCI addresses of devices. An
-//! hwloc logical index never appears. What is not known is `None` or a variant that says why; nothing is guessed.
+//! Everything is named by the ids users and kernels use: OS indices of PUs and NUMA nodes, PCI addresses of
+//! devices. An hwloc logical index never appears. What is not known is `None` or a variant that says why;
+//! nothing is guessed.
 //!
 //! The JSON of `numabench topo --json` is this model, so a renamed field here is a changed output.
 
@@ -94,7 +95,8 @@ impl TopologySource {
         needed.map_or(Ok(()), |part| Err(UnsaidError(part)))
     }
 
-    /// What a view says first of a machine that was read from texts: what they leave open; `None` where nothing is.
+    /// What a view says first of a machine that was read from texts: what they leave open; `None` where
+    /// nothing is.
     pub fn unsaid_words(&self) -> Option<String> {
         sentence(self.unsaid())
     }
@@ -287,8 +289,8 @@ pub struct Gpu {
     pub name: GpuName,
     /// UUID, where a driver's files say it.
     pub uuid: Option<String>,
-    /// What GPU runtimes call it (`cuda0`, `nvml0`, `rsmi0`, `opencl0d1`, …), where a file says; reading a machine starts no
-    /// runtime and finds none.
+    /// What GPU runtimes call it (`cuda0`, `nvml0`, `rsmi0`, `opencl0d1`, …), where a file says; reading a
+    /// machine starts no runtime and finds none.
     pub os_devices: Vec<String>,
     /// Which PUs and nodes are local to it, and how that is known.
     pub locality: Locality,
@@ -315,7 +317,8 @@ pub struct Locality {
     pub rung: Rung,
     /// Why, in words: what hwloc attached it to, or what says that it is unknown.
     pub reason: String,
-    /// The type of the hwloc object the device hangs from (`L3Cache`, `NUMANode`, `Group`, `Package`, `Machine`).
+    /// The type of the hwloc object the device hangs from (`L3Cache`, `NUMANode`, `Group`, `Package`,
+    /// `Machine`).
     pub attached_to: String,
     /// Local PUs within the cpuset (what hwloc shows by default), whatever the affinity; empty when unknown.
     pub pus: IdSet,
@@ -354,8 +357,8 @@ pub struct Link {
     pub max_generation: Option<u8>,
     /// Lanes at most.
     pub max_width: Option<u8>,
-    /// Bytes/s that it carries in one direction now, line rate less line coding; only where that is all that is known (a file of
-    /// lstopo's).
+    /// Bytes/s that it carries in one direction now, line rate less line coding; only where that is all that
+    /// is known (a file of lstopo's).
     pub bytes_per_s: Option<u64>,
     /// Who says so, e.g. `sysfs`.
     pub source: String,

@@ -1,12 +1,17 @@
-//! A machine's devices as a topology file of NCCL (`NCCL_TOPO_FILE`), for a virtual machine that hides which devices share a PCIe switch and a NUMA node.
+//! A machine's devices as a topology file of NCCL (`NCCL_TOPO_FILE`), for a virtual machine that hides which
+//! devices share a PCIe switch and a NUMA node.
 //!
-//! What such a file is for, in the words of NCCL's maintainers (NVIDIA/nccl issue 1843): a PCI tree that is functionally equivalent to the host's, with switches whose bus ids do
-//! not exist in the guest; all else NCCL finds by itself. So what there is here is a `cpu` for each NUMA node, a made-up switch for devices that share one, the devices by
-//! their addresses, and the links of both where they are known, since a guest's own ports show none that is true. NCCL reads the file by `src/graph/xml.cc`: a device of the file keeps its place there, and attributes that are missing are read from the machine
-//! that NCCL runs on. The cloud providers' files (Azure's for NDv4 and NDv5, Amazon's for p4d) have the same form.
+//! What such a file is for, in the words of NCCL's maintainers (NVIDIA/nccl issue 1843): a PCI tree that is
+//! functionally equivalent to the host's, with switches whose bus ids do not exist in the guest; all else
+//! NCCL finds by itself. So what there is here is a `cpu` for each NUMA node, a made-up switch for devices
+//! that share one, the devices by their addresses, and the links of both where they are known, since a
+//! guest's own ports show none that is true. NCCL reads the file by `src/graph/xml.cc`: a device of the file
+//! keeps its place there, and attributes that are missing are read from the machine that NCCL runs on. The
+//! cloud providers' files (Azure's for NDv4 and NDv5, Amazon's for p4d) have the same form.
 //!
-//! Left out on purpose: what NCCL reads on the machine itself (a CPU's vendor and PUs, NVLinks, devices' numbers), and every device of which it is not known what is near: it is
-//! named, and NCCL then goes by what the machine shows of it.
+//! Left out on purpose: what NCCL reads on the machine itself (a CPU's vendor and PUs, NVLinks, devices'
+//! numbers), and every device of which it is not known what is near: it is named, and NCCL then goes by what
+//! the machine shows of it.
 
 mod links;
 mod tree;
@@ -27,7 +32,8 @@ use crate::survey::Survey;
 pub struct NcclRequest {
     /// GPUs that were measured to share their way to the host, a list a group, beside what the machine shows.
     pub groups: Vec<Vec<PciAddress>>,
-    /// Each device's address in the guest that the file is for; where there is any, other devices are left out.
+    /// Each device's address in the guest that the file is for; where there is any, other devices are left
+    /// out.
     pub guest: BTreeMap<PciAddress, PciAddress>,
 }
 
@@ -36,7 +42,8 @@ pub struct NcclRequest {
 pub struct NcclTopology {
     /// The file.
     pub xml: String,
-    /// What a reader of it must know: devices that are left out, each with the reason, and what was taken for known.
+    /// What a reader of it must know: devices that are left out, each with the reason, and what was taken for
+    /// known.
     pub remarks: Vec<String>,
 }
 
@@ -47,10 +54,15 @@ pub enum NcclError {
     #[error("a topology file of NCCL is about NVIDIA GPUs, and this machine shows none")]
     NoGpu,
     /// The guest's addresses name a device that the machine does not have.
-    #[error("{0} is no GPU or network adapter of this machine: --guest takes HOST=GUEST, the machine's address first")]
+    #[error(
+        "{0} is no GPU or network adapter of this machine: --guest takes HOST=GUEST, the machine's address \
+         first"
+    )]
     NoSuchDevice(PciAddress),
     /// The measured groups are of other GPUs.
-    #[error("the measured groups have GPU {0}, which this machine does not have: they are of another machine")]
+    #[error(
+        "the measured groups have GPU {0}, which this machine does not have: they are of another machine"
+    )]
     NotTheMachine(PciAddress),
     /// Two devices would be at one address.
     #[error("two devices would be at {0} in the guest")]
@@ -60,8 +72,9 @@ pub enum NcclError {
     NoFreeAddress,
     /// The file would put every device under one CPU, where NCCL puts it anyway.
     #[error(
-        "a file would tell NCCL nothing new: no two devices are known to share a PCIe switch, and all are near to one NUMA node. \
-         In a virtual machine give the host's file (--input HOST.xml), or groups that topo --measure found (--with GROUPS.json)"
+        "a file would tell NCCL nothing new: no two devices are known to share a PCIe switch, and all are \
+         near to one NUMA node. In a virtual machine give the host's file (--input HOST.xml), or groups that \
+         topo --measure found (--with GROUPS.json)"
     )]
     NothingNew,
     /// Of no device it is known what is near.
@@ -108,7 +121,8 @@ pub fn nccl_topology(survey: &Survey, request: &NcclRequest) -> Result<NcclTopol
         return Err(NcclError::NothingNew);
     }
     remarks.extend(tree.remark());
-    let taken = survey.interconnect.devices.iter().map(|device| device.pci).chain(request.guest.values().copied());
+    let taken =
+        survey.interconnect.devices.iter().map(|device| device.pci).chain(request.guest.values().copied());
     let xml = write::xml(survey, &tree, &taken.collect(), &remarks)?;
     Ok(NcclTopology { xml, remarks })
 }
@@ -136,7 +150,10 @@ fn devices(survey: &Survey, request: &NcclRequest, remarks: &mut Vec<String>) ->
         if !device.pci.is_known() {
             remarks.push(format!("{} is left out: its PCI address is not said", device.label));
         } else if !request.guest.is_empty() && !request.guest.contains_key(&device.pci) {
-            remarks.push(format!("{} ({}) is left out: it has no address in the guest", device.label, device.pci));
+            remarks.push(format!(
+                "{} ({}) is left out: it has no address in the guest",
+                device.label, device.pci
+            ));
         } else if devices.iter().all(|other| other.pci != device.pci) {
             devices.push(device);
         }
@@ -199,7 +216,8 @@ fn single_node(survey: &Survey, nodes: Option<&IdSet>, locality: &Locality) -> R
     }
 }
 
-/// What a device's link carries in this slot: the slower one of what the device can and what the port above it can.
+/// What a device's link carries in this slot: the slower one of what the device can and what the port above
+/// it can.
 fn slower(link: &Link, slot: Option<&Link>) -> Link {
     let at_most = |link: &Link| Link {
         generation: link.max_generation.or(link.generation),

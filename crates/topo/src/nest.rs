@@ -1,7 +1,8 @@
-//! What is in what: packages, NUMA nodes, L3s and cores nested by their PUs, as the tree and the picture show them.
+//! What is in what: packages, NUMA nodes, L3s and cores nested by their PUs, as the tree and the picture show
+//! them.
 //!
-//! An L3 that spans several nodes holds them. Devices, and nodes without CPUs, are hung into the places by who shows them: each view has its own
-//! rule for what is near several places or none.
+//! An L3 that spans several nodes holds them. Devices, and nodes without CPUs, are hung into the places by
+//! who shows them: each view has its own rule for what is near several places or none.
 
 use stats::IdSet;
 
@@ -39,7 +40,8 @@ impl<'t> Place<'t> {
             .map(|node| (PlaceKind::Node(node), &node.pus));
         let l3s = topology.l3s.iter().map(|l3| (PlaceKind::L3(l3), &l3.pus));
         let mut places: Vec<_> = packages.chain(nodes).chain(l3s).collect();
-        // The largest first, so that each finds what it lies in already there; equals stay in the order above, one in the other.
+        // The largest first, so that each finds what it lies in already there; equals stay in the order
+        // above, one in the other.
         places.sort_by_key(|(_, pus)| (std::cmp::Reverse(pus.len()), pus.first()));
 
         let mut machine = Self::new(PlaceKind::Machine, topology.online_pus());

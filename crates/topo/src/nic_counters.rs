@@ -1,6 +1,8 @@
-//! What each network adapter of a host has sent and received since its driver was loaded, by the kernel's own counters.
+//! What each network adapter of a host has sent and received since its driver was loaded, by the kernel's own
+//! counters. Some 410 lines because half of them are tests, on trees of each kind of adapter.
 //!
-//! * InfiniBand, RoCE, Omni-Path: `port_xmit_data` and `port_rcv_data` of each port, in units of four bytes (Documentation/ABI/stable/sysfs-class-infiniband);
+//! * InfiniBand, RoCE, Omni-Path: `port_xmit_data` and `port_rcv_data` of each port, in units of four bytes
+//!   (Documentation/ABI/stable/sysfs-class-infiniband);
 //! * EFA, whose ports have no such counters: `hw_counters/tx_bytes` and `rx_bytes`, which the kernel reads
 //!   anew once they are older than `hw_counters/lifespan`
 //!   (Documentation/ABI/stable/sysfs-class-infiniband);
@@ -9,9 +11,11 @@
 //!   adapter once a second (`stats-block-usecs` of
 //!   ethtool --show-coalesce, 1,000,000 unless it was changed).
 //!
-//! One adapter is one PCI function, as a [`Nic`](crate::Nic) is. An InfiniBand port and Slingshot's telemetry count the packets of their interfaces (`ib0`, `hsn0`) too, a RoCE
-//! port counts RDMA alone: only there both are added. Left out: interfaces above other ones (bonds, bridges, VLANs), whose packets the lower ones count, loopback, and virtual
-//! interfaces that are down. Nothing is kept between two readings: what a counter rose by is the caller's to say.
+//! One adapter is one PCI function, as a [`Nic`](crate::Nic) is. An InfiniBand port and Slingshot's telemetry
+//! count the packets of their interfaces (`ib0`, `hsn0`) too, a RoCE port counts RDMA alone: only there both
+//! are added. Left out: interfaces above other ones (bonds, bridges, VLANs), whose packets the lower ones
+//! count, loopback, and virtual interfaces that are down. Nothing is kept between two readings: what a
+//! counter rose by is the caller's to say.
 
 use std::time::Duration;
 
@@ -23,7 +27,8 @@ use crate::fs_root::FsRoot;
 /// A network adapter, and where its counters stand.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NicCounters {
-    /// What the kernel calls it: its RDMA device (`mlx5_0`), Slingshot's (`cxi0`), else its interface (`eth0`).
+    /// What the kernel calls it: its RDMA device (`mlx5_0`), Slingshot's (`cxi0`), else its interface
+    /// (`eth0`).
     pub name: String,
     /// Its interfaces, which TCP goes by.
     pub interfaces: Vec<String>,
@@ -33,7 +38,8 @@ pub struct NicCounters {
     pub node: Option<u32>,
     /// Whether it has a link; `None` where the kernel does not tell.
     pub is_up: Option<bool>,
-    /// What its link carries one way, bytes/s, by the kernel: of several ports all of them; `None` where it does not tell.
+    /// What its link carries one way, bytes/s, by the kernel: of several ports all of them; `None` where it
+    /// does not tell.
     pub bytes_per_s: Option<u64>,
     counters: Vec<Counter>,
     /// Whether they count what goes over its interfaces too.
@@ -114,7 +120,8 @@ impl NicCounters {
 fn rdma(root: &FsRoot, name: String) -> NicCounters {
     let device = format!("/sys/class/infiniband/{name}");
     let mut nic = nic(root, &device, name);
-    let ports = root.names(&format!("{device}/ports")).into_iter().map(|port| format!("{device}/ports/{port}"));
+    let ports =
+        root.names(&format!("{device}/ports")).into_iter().map(|port| format!("{device}/ports/{port}"));
     for port in ports {
         let says = |file: &str| root.text(&format!("{port}/{file}")).ok();
         // `4: ACTIVE`
@@ -145,7 +152,8 @@ fn rdma(root: &FsRoot, name: String) -> NicCounters {
 fn slingshot(root: &FsRoot, name: String) -> NicCounters {
     let device = format!("/sys/class/cxi/{name}");
     let mut nic = nic(root, &device, name);
-    let [sent, received] = ["tx", "rx"].map(|way| format!("{device}/device/telemetry/hni_sts_{way}_ok_octets"));
+    let [sent, received] =
+        ["tx", "rx"].map(|way| format!("{device}/device/telemetry/hni_sts_{way}_ok_octets"));
     nic.counters.push(Counter { sent, received, unit: 1, refresh: Duration::ZERO });
     nic.has_all = true;
     nic
@@ -171,7 +179,8 @@ fn ethernet(root: &FsRoot, name: String) -> Option<NicCounters> {
     }
     // Megabits; -1 where there is no link. What a virtual one says bounds nothing.
     let megabits = root.text(&format!("{device}/speed")).ok().and_then(|text| text.parse::<u64>().ok());
-    nic.bytes_per_s = megabits.filter(|megabits| *megabits > 0 && !is_virtual).map(|megabits| megabits * 125_000);
+    nic.bytes_per_s =
+        megabits.filter(|megabits| *megabits > 0 && !is_virtual).map(|megabits| megabits * 125_000);
     let [sent, received] = ["tx", "rx"].map(|way| format!("{device}/statistics/{way}_bytes"));
     let driver = root.target(&format!("{device}/device/driver")).unwrap_or_default();
     let refresh = if driver.ends_with("/bnxt_en") { BNXT } else { Duration::ZERO };
@@ -259,7 +268,8 @@ mod tests {
             let one = |nic: NicCounters| {
                 let node = nic.node.map_or("-".to_owned(), |node| node.to_string());
                 let up = nic.is_up.map_or("-", |up| if up { "up" } else { "down" });
-                let counts = nic.read(&root).map_or("unreadable".to_owned(), |[sent, got]| format!("{sent} {got}"));
+                let counts =
+                    nic.read(&root).map_or("unreadable".to_owned(), |[sent, got]| format!("{sent} {got}"));
                 format!("{} {node} {up} {counts}", nic.name)
             };
             nic_counters(&root).into_iter().map(one).collect()
@@ -277,7 +287,8 @@ mod tests {
     }
 
     #[test]
-    fn a_links_rate_is_the_ports_or_the_interfaces_and_unknown_without_a_link_or_of_a_virtual_one() -> Outcome {
+    fn a_links_rate_is_the_ports_or_the_interfaces_and_unknown_without_a_link_or_of_a_virtual_one() -> Outcome
+    {
         let host = Host::new()?;
         host.function("0000:81:00.0", "1", &["infiniband/mlx5_0", "net/ib0"])?;
         host.port("mlx5_0", "InfiniBand", ["0", "0"])?.interface("ib0", "up", ["0", "0"])?;
@@ -289,8 +300,14 @@ mod tests {
             nic_counters(&host.root()).into_iter().map(|nic| (nic.name, nic.bytes_per_s)).collect();
         let rate = |name: &str| rates.iter().find(|(known, _)| known == name).and_then(|(_, rate)| *rate);
         assert_eq!(rate("mlx5_0"), Some(12_500_000_000), "{rates:?}");
-        assert_eq!([rate("eth0"), rate("cxi2"), rate("eth1")], [Some(3_125_000_000), Some(3_125_000_000), None]);
-        assert!(rates.contains(&("veth0".to_owned(), None)), "what a virtual one says bounds nothing: {rates:?}");
+        assert_eq!(
+            [rate("eth0"), rate("cxi2"), rate("eth1")],
+            [Some(3_125_000_000), Some(3_125_000_000), None]
+        );
+        assert!(
+            rates.contains(&("veth0".to_owned(), None)),
+            "what a virtual one says bounds nothing: {rates:?}"
+        );
         Ok(())
     }
 
@@ -323,7 +340,8 @@ mod tests {
         host.file("sys/class/infiniband/siw0/ports/1/state", "1: DOWN")?;
         assert_eq!(host.shown(), ["rdmap0s6 - - 11 12", "siw0 - down unreadable"]);
         let without = nic_counters(&host.root())[1].read(&host.root());
-        insta::assert_snapshot!(without.err().ok_or("it has counters")?, @"the kernel shows no counter of it");
+        insta::assert_snapshot!(without.err().ok_or("it has counters")?, @"the kernel shows no counter of \
+            it");
         Ok(())
     }
 
@@ -344,7 +362,10 @@ mod tests {
         let driven_by = |driver: &str| -> Result<u128, Box<dyn std::error::Error>> {
             let host = Host::new()?;
             host.function("0000:41:00.0", "1", &["net/eth0"])?.interface("eth0", "up", ["1", "2"])?;
-            host.link("sys/devices/pci0000:00/0000:41:00.0/driver", &format!("sys/bus/pci/drivers/{driver}"))?;
+            host.link(
+                "sys/devices/pci0000:00/0000:41:00.0/driver",
+                &format!("sys/bus/pci/drivers/{driver}"),
+            )?;
             host.file(&format!("sys/bus/pci/drivers/{driver}/module"), "")?;
             Ok(refresh(&host))
         };
@@ -357,7 +378,10 @@ mod tests {
         let host = Host::new()?;
         host.port("mlx4_0", "InfiniBand", ["4294967295", "5"])?;
         let found = nic_counters(&host.root())[0].read(&host.root());
-        assert!(found.as_ref().is_err_and(|why| why.contains("port_xmit_data: stands at the end")), "{found:?}");
+        assert!(
+            found.as_ref().is_err_and(|why| why.contains("port_xmit_data: stands at the end")),
+            "{found:?}"
+        );
         Ok(())
     }
 

@@ -1,7 +1,8 @@
 //! Network adapters, with what is local to them: data that leaves a node leaves faster from the right one.
 //!
-//! PCI base class 02 (network controller), and 0c06, which InfiniBand adapters had before 0207 was theirs. Virtual functions of
-//! this machine's own adapters are left out as GPUs' are (`devices`). Left out too: what runs over them (addresses, rates).
+//! PCI base class 02 (network controller), and 0c06, which InfiniBand adapters had before 0207 was theirs.
+//! Virtual functions of this machine's own adapters are left out as GPUs' are (`devices`). Left out too: what
+//! runs over them (addresses, rates).
 
 use hwlocality::Topology as Hwloc;
 use hwlocality::object::TopologyObject;
@@ -67,7 +68,8 @@ impl NicKind {
 
 /// The network adapters among hwloc's PCI devices, in PCI order.
 pub(crate) fn nics(hwloc: &Hwloc, surroundings: &Surroundings<'_>, root: Option<&FsRoot>) -> Vec<Nic> {
-    let mut nics: Vec<Nic> = hwloc.pci_devices().filter_map(|object| nic(object, surroundings, root)).collect();
+    let mut nics: Vec<Nic> =
+        hwloc.pci_devices().filter_map(|object| nic(object, surroundings, root)).collect();
     nics.sort_by_key(|nic| nic.pci);
     nics
 }
@@ -87,7 +89,12 @@ fn nic(object: &TopologyObject, surroundings: &Surroundings<'_>, root: Option<&F
         kind,
         name: info(object, "PCIDevice"),
         os_devices: os_devices.filter_map(|device| device.name().map(text)).collect(),
-        locality: locality(&attachment(object)?, root.and_then(|root| kernels_node(root, pci)), None, surroundings),
+        locality: locality(
+            &attachment(object)?,
+            root.and_then(|root| kernels_node(root, pci)),
+            None,
+            surroundings,
+        ),
         link: root.map_or_else(|| link::in_file(object), |root| link::under(root, pci)),
     })
 }

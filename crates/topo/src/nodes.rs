@@ -1,12 +1,13 @@
 //! What each NUMA node is made of.
 //!
-//! hwloc gives every node a cpuset, also a node without CPUs: that of the place it is attached to. So a node's cpuset does not
-//! say whether it has CPUs. On Linux a CPU belongs to one node; where the kernel can be asked its list is taken, and in a
-//! file each PU is given to the smallest node around it, the lowest OS index among equals (firmware numbers the nodes with
-//! CPUs first). A node that gets none has none.
+//! hwloc gives every node a cpuset, also a node without CPUs: that of the place it is attached to. So a
+//! node's cpuset does not say whether it has CPUs. On Linux a CPU belongs to one node; where the kernel can
+//! be asked its list is taken, and in a file each PU is given to the smallest node around it, the lowest OS
+//! index among equals (firmware numbers the nodes with CPUs first). A node that gets none has none.
 //!
-//! Where equals lie around several packages, nodes may be cut across packages (hwloc attaches such nodes to the machine): each may have
-//! CPUs, and which ones the file does not say. Their PUs then have no node of their own.
+//! Where equals lie around several packages, nodes may be cut across packages (hwloc attaches such nodes to
+//! the machine): each may have CPUs, and which ones the file does not say. Their PUs then have no node of
+//! their own.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -118,7 +119,8 @@ pub(crate) fn classify(mut raw: Vec<RawNode>, packages: &[IdSet], evidence: &Evi
     raw.iter().map(node).collect()
 }
 
-/// The node's own PUs where the kernel lists some, else hwloc's: those around it. What hwloc leaves out (offline, another cgroup's) stays out.
+/// The node's own PUs where the kernel lists some, else hwloc's: those around it. What hwloc leaves out
+/// (offline, another cgroup's) stays out.
 fn own_pus(node: &RawNode) -> IdSet {
     match &node.kernel_pus {
         Some(listed) if !listed.is_empty() && node.pus.is_empty() => listed.clone(),
@@ -127,10 +129,13 @@ fn own_pus(node: &RawNode) -> IdSet {
     }
 }
 
-/// The nodes that have CPUs of their own, as far as a file says; of nodes that may be cut across packages, all.
+/// The nodes that have CPUs of their own, as far as a file says; of nodes that may be cut across packages,
+/// all.
 fn owners(raw: &[RawNode], packages: &[IdSet]) -> BTreeSet<u32> {
-    // A node whose CPUs are all hidden or offline still has them: its complete set speaks where its set is empty.
-    let around = |node: &'_ RawNode| if node.pus.is_empty() { node.complete_pus.clone() } else { node.pus.clone() };
+    // A node whose CPUs are all hidden or offline still has them: its complete set speaks where its set is
+    // empty.
+    let around =
+        |node: &'_ RawNode| if node.pus.is_empty() { node.complete_pus.clone() } else { node.pus.clone() };
     let mut nearest: BTreeMap<u32, (usize, u32)> = BTreeMap::new();
     for node in raw {
         let around = around(node);
@@ -145,13 +150,16 @@ fn owners(raw: &[RawNode], packages: &[IdSet]) -> BTreeSet<u32> {
     let is_named = |node: &RawNode| node.subtype.is_some();
     for own in raw.iter().filter(|node| owners.contains(&node.os_index)).map(around).collect::<Vec<_>>() {
         if may_be_cut(&own) {
-            owners.extend(raw.iter().filter(|node| around(node) == own && !is_named(node)).map(|node| node.os_index));
+            owners.extend(
+                raw.iter().filter(|node| around(node) == own && !is_named(node)).map(|node| node.os_index),
+            );
         }
     }
     owners
 }
 
-/// The nodes local to a PU, most specific first: its own, then those attached around it; none where it may belong to one of several.
+/// The nodes local to a PU, most specific first: its own, then those attached around it; none where it may
+/// belong to one of several.
 pub(crate) fn of_pu(nodes: &[NumaNode], pu: u32) -> Vec<u32> {
     let mut local: Vec<&NumaNode> = nodes.iter().filter(|node| node.pus.contains(pu)).collect();
     local.sort_by_key(|node| (!node.kind.has_cpus(), node.pus.len(), node.os_index));
@@ -205,7 +213,10 @@ mod tests {
     #[test]
     fn a_node_with_nothing_is_empty_and_one_without_memory_is_cpu_only() {
         let nodes = vec![node(0, 1, "0-1", None), node(3, 0, "6-7", None), node(5, 0, "", None)];
-        assert_eq!(kinds(nodes, false), [(0, NodeKind::Normal), (3, NodeKind::CpuOnly), (5, NodeKind::Empty)]);
+        assert_eq!(
+            kinds(nodes, false),
+            [(0, NodeKind::Normal), (3, NodeKind::CpuOnly), (5, NodeKind::Empty)]
+        );
     }
 
     #[test]
@@ -246,7 +257,10 @@ mod tests {
         both[0].kernel_pus = Some(set("0-1,4-5"));
         both[1].kernel_pus = Some(set("2-3,6-7,9"));
         let nodes = classify(both, &[set("0-3"), set("4-7")], &NONE);
-        assert_eq!((nodes[0].pus.to_string(), nodes[1].pus.to_string()), ("0-1,4-5".to_owned(), "2-3,6-7".to_owned()));
+        assert_eq!(
+            (nodes[0].pus.to_string(), nodes[1].pus.to_string()),
+            ("0-1,4-5".to_owned(), "2-3,6-7".to_owned())
+        );
         assert_eq!((of_pu(&nodes, 6), of_pu(&nodes, 4)), (vec![1], vec![0]));
     }
 

@@ -1,11 +1,13 @@
 //! What NVIDIA's management library knows of the GPUs: NVLinks, affinities, indices, MIG instances.
 //!
-//! The library comes with the driver and is opened at run time, and only when it is asked for (`--matrix`, `--identity`, `--json`,
-//! `--save`), where the kernel does not say which NUMA node a GPU is near to, and to watch the GPUs that are measured: opening it
-//! takes the time of a driver call per GPU. It is the library that nvidia-smi is made of: no CUDA context is made, no device's state
-//! is changed, and every handle is matched by PCI address, so its order is nobody else's.
+//! The library comes with the driver and is opened at run time, and only when it is asked for (`--matrix`,
+//! `--identity`, `--json`, `--save`), where the kernel does not say which NUMA node a GPU is near to, and to
+//! watch the GPUs that are measured: opening it takes the time of a driver call per GPU. It is the library
+//! that nvidia-smi is made of: no CUDA context is made, no device's state is changed, and every handle is
+//! matched by PCI address, so its order is nobody else's.
 //!
-//! What it does not know of a GPU is `None`: older GPUs have no NVLink, older drivers no NUMA id. Left out: temperatures.
+//! What it does not know of a GPU is `None`: older GPUs have no NVLink, older drivers no NUMA id. Left out:
+//! temperatures.
 
 mod condition;
 mod facts;
@@ -22,7 +24,9 @@ use nvml_wrapper::enum_wrappers::device::TopologyLevel;
 use nvml_wrapper::enums::device::SampleValue;
 use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::structs::device::FieldId;
-use nvml_wrapper::sys_exports::field_id::{NVML_FI_DEV_NVLINK_GET_SPEED, NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON};
+use nvml_wrapper::sys_exports::field_id::{
+    NVML_FI_DEV_NVLINK_GET_SPEED, NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON,
+};
 use nvml_wrapper::{Nvml as Library, bitmasks::InitFlags};
 use stats::{IdSet, PciAddress};
 
@@ -65,7 +69,8 @@ impl Nvml {
 
 /// What NVML says on this machine, or what a saved file kept of that.
 pub(crate) fn asked(root: &FsRoot) -> Nvml {
-    let said = root.kept_or(KEPT, || Some(asked_of(LIBRARY.as_ref()).map_or_else(absent, |facts| facts.to_string())));
+    let said = root
+        .kept_or(KEPT, || Some(asked_of(LIBRARY.as_ref()).map_or_else(absent, |facts| facts.to_string())));
     said.map_or(Nvml::NotAsked, |text| read(&text))
 }
 
@@ -130,7 +135,8 @@ fn devices(library: &Library) -> Result<Vec<(PciAddress, Device<'_>)>, NvmlError
 }
 
 fn gpu(pci: PciAddress, device: &Device<'_>) -> Option<NvGpu> {
-    let set = |words: Result<Vec<std::ffi::c_ulong>, NvmlError>| words.ok().map(|words| bits(&words)).filter(some);
+    let set =
+        |words: Result<Vec<std::ffi::c_ulong>, NvmlError>| words.ok().map(|words| bits(&words)).filter(some);
     Some(NvGpu {
         pci,
         smi_index: device.index().ok()?,
@@ -166,8 +172,9 @@ fn mig(device: &Device<'_>) -> Vec<String> {
     (0..most).filter_map(|index| device.mig_device_by_index(index).ok()?.uuid().ok()).collect()
 }
 
-/// The line rate of one link in one direction, MB/s, with what its protocol takes (26562 for the 25 GB/s of NVLink 4). A driver of
-/// today says it link by link, and nvml-wrapper asks for link 0; H200s answer "not supported" to the older field for all links.
+/// The line rate of one link in one direction, MB/s, with what its protocol takes (26562 for the 25 GB/s of
+/// NVLink 4). A driver of today says it link by link, and nvml-wrapper asks for link 0; H200s answer "not
+/// supported" to the older field for all links.
 fn link_mbytes_per_s(device: &Device<'_>) -> Option<u64> {
     let fields = [NVML_FI_DEV_NVLINK_GET_SPEED, NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON].map(FieldId);
     let samples = device.field_values_for(&fields).ok()?;

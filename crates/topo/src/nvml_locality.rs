@@ -1,8 +1,10 @@
 //! The locality of NVIDIA GPUs by their driver's library, where the kernel does not know it.
 //!
-//! Firmware that does not say which NUMA node a PCIe slot belongs to leaves the kernel's `numa_node` at -1. NVIDIA's driver may still know: NVML answers with the GPU's memory
-//! affinity (`nvmlDeviceGetMemoryAffinity`; seen on such hosts, NVIDIA/cuCascade pull request 119). The kernel comes first where it knows; all nodes of a machine are no answer,
-//! and neither is the only node, which NVML names in a virtual machine too.
+//! Firmware that does not say which NUMA node a PCIe slot belongs to leaves the kernel's `numa_node` at -1.
+//! NVIDIA's driver may still know: NVML answers with the GPU's memory affinity
+//! (`nvmlDeviceGetMemoryAffinity`; seen on such hosts, NVIDIA/cuCascade pull request 119). The kernel comes
+//! first where it knows; all nodes of a machine are no answer, and neither is the only node, which NVML names
+//! in a virtual machine too.
 
 use stats::IdSet;
 
@@ -106,7 +108,11 @@ mod tests {
     fn all_nodes_none_and_a_node_that_is_not_here_are_no_answer() -> Outcome {
         for nodes in ["0-1", "-", "7"] {
             let found = completed("vm-two-nodes.xml", nodes)?;
-            assert!(found.rung == Rung::Unknown && !found.reason.contains("NVML"), "{nodes}: {}", found.reason);
+            assert!(
+                found.rung == Rung::Unknown && !found.reason.contains("NVML"),
+                "{nodes}: {}",
+                found.reason
+            );
         }
         Ok(())
     }

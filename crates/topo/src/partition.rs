@@ -1,7 +1,9 @@
-//! The partitions of an AMD GPU (modes DPX, TPX, QPX, CPX): several devices of ROCm behind one address on the bus.
+//! The partitions of an AMD GPU (modes DPX, TPX, QPX, CPX): several devices of ROCm behind one address on the
+//! bus.
 //!
-//! A partition is named as ROCm names it: by the GPU's address with the partition's number as the function (the driver's `location_id`
-//! has it there). Left out: how many there are (`partitions`), and the mode's name, which follows from the number.
+//! A partition is named as ROCm names it: by the GPU's address with the partition's number as the function
+//! (the driver's `location_id` has it there). Left out: how many there are (`partitions`), and the mode's
+//! name, which follows from the number.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

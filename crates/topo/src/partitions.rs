@@ -1,5 +1,5 @@
-//! How many partitions an AMD GPU is divided into: by the driver's nodes on this machine, and in a file by the devices of ROCm SMI that
-//! hang from one PCI device.
+//! How many partitions an AMD GPU is divided into: by the driver's nodes on this machine, and in a file by
+//! the devices of ROCm SMI that hang from one PCI device.
 
 use stats::PciAddress;
 
@@ -8,7 +8,8 @@ use crate::gpu_class::AMD;
 use crate::kfd::KfdGpu;
 use crate::partition::{LAST, Partition, in_order};
 
-/// Each GPU's partitions in its place. `libraries` are the names and UUIDs of ROCm SMI's devices that hang from a GPU, by its address.
+/// Each GPU's partitions in its place. `libraries` are the names and UUIDs of ROCm SMI's devices that hang
+/// from a GPU, by its address.
 pub(crate) fn divided(
     found: Vec<Found>,
     libraries: impl Fn(PciAddress) -> Vec<(String, Option<String>)>,

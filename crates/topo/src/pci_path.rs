@@ -1,8 +1,9 @@
 //! The way between two PCI devices, in the words of `nvidia-smi topo -m`: PIX, PXB, PHB, NODE, SYS.
 //!
-//! Counted from the bridges above each device, which hwloc has for a machine and for a file alike. NVIDIA publishes its legend but
-//! not its rule; this one gives the legend's words, and NCCL's distances (`src/graph/topo.cc`): from the lowest bridge that
-//! both are under, at most one further bridge on either side is one switch (its two downstream ports), more are several.
+//! Counted from the bridges above each device, which hwloc has for a machine and for a file alike. NVIDIA
+//! publishes its legend but not its rule; this one gives the legend's words, and NCCL's distances
+//! (`src/graph/topo.cc`): from the lowest bridge that both are under, at most one further bridge on either
+//! side is one switch (its two downstream ports), more are several.
 
 use hwlocality::object::TopologyObject;
 use hwlocality::object::attributes::{ObjectAttributes, UpstreamAttributes};
@@ -39,7 +40,9 @@ impl PciLevel {
 
     /// The level of a word of the legend.
     pub(crate) fn of_word(word: &str) -> Option<Self> {
-        [Self::Pix, Self::Pxb, Self::Phb, Self::Node, Self::Sys].into_iter().find(|level| level.word() == word)
+        [Self::Pix, Self::Pxb, Self::Phb, Self::Node, Self::Sys]
+            .into_iter()
+            .find(|level| level.word() == word)
     }
 }
 
@@ -69,12 +72,16 @@ impl PciPath {
     }
 }
 
-/// What lies between devices with these paths; `same_node` says whether they are local to the same NUMA node, `None` where nobody
-/// knows.
+/// What lies between devices with these paths; `same_node` says whether they are local to the same NUMA node,
+/// `None` where nobody knows.
 ///
 /// # Errors
 /// Why it is not known.
-pub(crate) fn between(one: &PciPath, other: &PciPath, same_node: Option<bool>) -> Result<PciLevel, &'static str> {
+pub(crate) fn between(
+    one: &PciPath,
+    other: &PciPath,
+    same_node: Option<bool>,
+) -> Result<PciLevel, &'static str> {
     let common = one.bridges.iter().zip(&other.bridges).take_while(|(one, other)| one == other).count();
     if common > 0 {
         let below = (one.bridges.len() - common).max(other.bridges.len() - common);
@@ -99,13 +106,18 @@ mod tests {
         PciPath { host_bridge: Some(host_bridge), bridges: bridges.to_vec() }
     }
 
-    /// A root port (10), a switch below it (upstream 11, downstream 12 to 14), a second one below port 14 (15, 16, 17).
+    /// A root port (10), a switch below it (upstream 11, downstream 12 to 14), a second one below port 14
+    /// (15, 16, 17).
     #[test]
     fn bridges_are_counted_from_the_lowest_that_both_are_under() {
         let level = |one: &[u64], other: &[u64]| between(&path(1, one), &path(1, other), None);
         assert_eq!(level(&[10, 11, 12], &[10, 11, 13]), Ok(PciLevel::Pix), "two ports of one switch");
         assert_eq!(level(&[10], &[10]), Ok(PciLevel::Pix), "two functions of one card");
-        assert_eq!(level(&[10, 11, 12], &[10, 11, 14, 15, 16]), Ok(PciLevel::Pxb), "a switch behind a switch");
+        assert_eq!(
+            level(&[10, 11, 12], &[10, 11, 14, 15, 16]),
+            Ok(PciLevel::Pxb),
+            "a switch behind a switch"
+        );
         assert_eq!(level(&[10, 11, 12], &[10, 11, 13, 18]), Ok(PciLevel::Pxb), "a bridge behind a port");
         assert_eq!(level(&[10, 11, 14, 15, 16], &[10, 11, 14, 15, 17]), Ok(PciLevel::Pix));
         assert_eq!(level(&[10], &[20]), Ok(PciLevel::Phb), "two root ports");
@@ -124,7 +136,10 @@ mod tests {
     fn why_a_level_is_not_known_is_said_of_nodes_and_of_bridges() {
         let bare = PciPath::default();
         let unknown = [between(&path(1, &[10]), &path(2, &[20]), None), between(&bare, &bare, Some(true))];
-        insta::assert_snapshot!("unknown_levels", unknown.map(|level| level.err().unwrap_or_default()).join("\n"));
+        insta::assert_snapshot!(
+            "unknown_levels",
+            unknown.map(|level| level.err().unwrap_or_default()).join("\n")
+        );
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! Reads a machine from texts that other tools printed: what people paste where an hwloc file is asked for.
 //!
-//! Each reader takes the lines of its tool out of the texts, wherever they stand: `lscpu`, `numactl -H`, `nvidia-smi` (`topo -m`, `-L`,
-//! `-q`, and its table), `rocm-smi`, `lstopo`. So several files, and one file pasted whole with the prompts between, are read alike.
-//! `machine` makes one model of what they say. A fact that no text says is unknown ([`crate::model::Unsaid`]) and never follows from what machines usually
-//! are: `lscpu` counts the threads of a core and does not say which PUs these are. Texts that contradict each other are refused.
+//! Each reader takes the lines of its tool out of the texts, wherever they stand: `lscpu`, `numactl -H`,
+//! `nvidia-smi` (`topo -m`, `-L`, `-q`, and its table), `rocm-smi`, `lstopo`. So several files, and one file
+//! pasted whole with the prompts between, are read alike. `machine` makes one model of what they say. A fact
+//! that no text says is unknown ([`crate::model::Unsaid`]) and never follows from what machines usually are:
+//! `lscpu` counts the threads of a core and does not say which PUs these are. Texts that contradict each
+//! other are refused.
 
 mod cpus;
 mod gpus;
@@ -30,7 +32,8 @@ use crate::xml::{read_text, survey_of};
 use cpus::Cpus;
 use said::Printed;
 
-/// The machine that these files describe (`-` is standard input): one hwloc XML file, or texts of other tools.
+/// The machine that these files describe (`-` is standard input): one hwloc XML file, or texts of other
+/// tools.
 ///
 /// # Errors
 /// [`TopoError`]: a file cannot be read or is of no known kind, or the texts contradict each other.
@@ -76,7 +79,8 @@ fn survey_texts(paths: &[PathBuf], texts: &[String]) -> Result<Survey, TopoError
     Ok(survey)
 }
 
-/// `text` without terminals' escape sequences (`ESC [ … letter`): nvidia-smi underlines the head of its matrix even in a file.
+/// `text` without terminals' escape sequences (`ESC [ … letter`): nvidia-smi underlines the head of its
+/// matrix even in a file.
 fn without_escapes(text: &str) -> String {
     let mut parts = text.split("\u{1b}[");
     let first = parts.next().unwrap_or_default().to_owned();

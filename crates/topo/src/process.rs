@@ -1,9 +1,9 @@
 //! What a process is bound to, this one or another, as the kernel says: PUs, memory nodes, memory policy.
 //!
-//! The policy is read from `numa_maps`, not asked with `get_mempolicy`: container runtimes forbid that call by default, and the
-//! file says the same. Its first line is the program's own text, which has no policy of its own and so shows the process's
-//! (`show_numa_map` in the kernel's fs/proc/task_mmu.c; the words are `mpol_to_str`'s, mm/mempolicy.c). Left out: policies that a
-//! program gives to single ranges of its memory.
+//! The policy is read from `numa_maps`, not asked with `get_mempolicy`: container runtimes forbid that call
+//! by default, and the file says the same. Its first line is the program's own text, which has no policy of
+//! its own and so shows the process's (`show_numa_map` in the kernel's fs/proc/task_mmu.c; the words are
+//! `mpol_to_str`'s, mm/mempolicy.c). Left out: policies that a program gives to single ranges of its memory.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,8 @@ use stats::printable;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Process")]
 pub struct ProcessBinding {
-    /// PUs of its affinity (`Cpus_allowed_list`), offline ones too; null where the kernel's file cannot be read.
+    /// PUs of its affinity (`Cpus_allowed_list`), offline ones too; null where the kernel's file cannot be
+    /// read.
     pub affinity: Option<IdSet>,
     /// NUMA nodes it may allocate on (`Mems_allowed_list`); null where the kernel's file cannot be read.
     pub memory_nodes: Option<IdSet>,
@@ -35,8 +36,8 @@ pub struct MemoryPolicy {
     pub mode: Option<PolicyMode>,
     /// The nodes it names; empty where it names none.
     pub nodes: IdSet,
-    /// The kernel's flags, where there are any (`static`, `relative`, `balancing`): what happens to the nodes when the cpuset
-    /// changes, and whether pages may move.
+    /// The kernel's flags, where there are any (`static`, `relative`, `balancing`): what happens to the nodes
+    /// when the cpuset changes, and whether pages may move.
     pub flags: Option<String>,
     /// The file that says so.
     pub source: String,
@@ -109,8 +110,11 @@ pub(crate) fn in_folder(root: &FsRoot, folder: &str) -> ProcessBinding {
 
 fn policy(root: &FsRoot, folder: &str) -> MemoryPolicy {
     let file = format!("{folder}/numa_maps");
-    let unknown =
-        |reason: String| MemoryPolicy { source: file.clone(), reason: Some(reason), ..MemoryPolicy::default() };
+    let unknown = |reason: String| MemoryPolicy {
+        source: file.clone(),
+        reason: Some(reason),
+        ..MemoryPolicy::default()
+    };
     match root.first_line(&file) {
         Err(reason) => unknown(format!("{reason} (a kernel without NUMA has no such file)")),
         Ok(line) => written(&line, &file).unwrap_or_else(|| {
@@ -156,7 +160,8 @@ mod tests {
             ("00400000 local file=/bin/cat", PolicyMode::Local, "", None),
         ] {
             let policy = written(line, "numa_maps");
-            let read = policy.as_ref().map(|policy| (policy.mode, policy.nodes.clone(), policy.flags.as_deref()));
+            let read =
+                policy.as_ref().map(|policy| (policy.mode, policy.nodes.clone(), policy.flags.as_deref()));
             assert_eq!(read, Some((Some(mode), nodes.parse().unwrap_or_default(), flags)), "{line}");
         }
     }

@@ -49,8 +49,8 @@ impl Topology {
         self.nodes.iter().find(|node| node.os_index == os_index)
     }
 
-    /// How much memory the node has, bytes; `None` where there is no such node, and where neither hwloc nor the kernel says (a container without
-    /// /sys).
+    /// How much memory the node has, bytes; `None` where there is no such node, and where neither hwloc nor
+    /// the kernel says (a container without /sys).
     pub fn memory_bytes(&self, node: u32) -> Option<u64> {
         let node = self.node(node)?;
         (node.total_bytes > 0 || node.kind != NodeKind::Normal).then_some(node.total_bytes)
@@ -79,9 +79,11 @@ impl Topology {
         self.packages.iter().find(|package| package.pus.contains(pu))
     }
 
-    /// The GPU at a PCI address. An AMD GPU's partitions have its address with functions of their own, which the bus does not show.
+    /// The GPU at a PCI address. An AMD GPU's partitions have its address with functions of their own, which
+    /// the bus does not show.
     pub fn gpu_at(&self, pci: PciAddress) -> Option<&Gpu> {
-        let whole = || self.gpu_exactly_at(PciAddress { function: 0, ..pci }).filter(|gpu| gpu.vendor_id == AMD);
+        let whole =
+            || self.gpu_exactly_at(PciAddress { function: 0, ..pci }).filter(|gpu| gpu.vendor_id == AMD);
         self.gpu_exactly_at(pci).or_else(whole)
     }
 
@@ -95,21 +97,25 @@ impl Topology {
         self.gpus.iter().find(|gpu| gpu.uuid.as_deref().is_some_and(|known| known.eq_ignore_ascii_case(uuid)))
     }
 
-    /// The GPU whose memory is this node; `None` where several GPUs are as near to it, or where it is no GPU's.
+    /// The GPU whose memory is this node; `None` where several GPUs are as near to it, or where it is no
+    /// GPU's.
     pub fn gpu_of_memory(&self, node: u32) -> Option<&Gpu> {
         self.node(node).filter(|node| node.kind == NodeKind::GpuMemory)?;
         let mut near = self.gpus.iter().filter(|gpu| gpu.locality.nodes.contains(node));
         near.next().filter(|_| near.next().is_none())
     }
 
-    /// Whether there is one node to be near to: one package at most, and one NUMA node besides those of GPUs' memory.
+    /// Whether there is one node to be near to: one package at most, and one NUMA node besides those of GPUs'
+    /// memory.
     pub fn machine_has_one_node(&self) -> bool {
-        let nodes = self.nodes.iter().filter(|node| !matches!(node.kind, NodeKind::GpuMemory | NodeKind::Empty));
+        let nodes =
+            self.nodes.iter().filter(|node| !matches!(node.kind, NodeKind::GpuMemory | NodeKind::Empty));
         nodes.count() == 1 && self.packages.len() <= 1
     }
 
-    /// The NUMA nodes that are places of their own to be near to: those with CPUs. Memory without CPUs (HBM, CXL) that lies around the
-    /// CPUs of others is no other place, but a node none of whose CPUs this view shows is one.
+    /// The NUMA nodes that are places of their own to be near to: those with CPUs. Memory without CPUs (HBM,
+    /// CXL) that lies around the CPUs of others is no other place, but a node none of whose CPUs this view
+    /// shows is one.
     pub fn places(&self) -> impl Iterator<Item = &NumaNode> {
         let apart = |node: &&NumaNode| match node.kind {
             NodeKind::Normal | NodeKind::CpuOnly => true,
@@ -119,8 +125,8 @@ impl Topology {
         self.nodes.iter().filter(apart)
     }
 
-    /// The cores local to the GPU of which this process may use a PU, by smallest PU; a core with one sibling allowed
-    /// counts. Empty where the locality is unknown, or where nothing local is allowed.
+    /// The cores local to the GPU of which this process may use a PU, by smallest PU; a core with one sibling
+    /// allowed counts. Empty where the locality is unknown, or where nothing local is allowed.
     pub fn local_cores(&self, gpu: &Gpu) -> Vec<&Core> {
         let usable = gpu.locality.pus.and(&self.allowed.pus);
         self.cores.iter().filter(|core| !core.pus.and(&usable).is_empty()).collect()
@@ -145,8 +151,9 @@ impl Topology {
         local.filter(|node| host(node)).map(|node| node.os_index).collect()
     }
 
-    /// Cores that a site keeps from jobs: every L3 has the same number of cores without one allowed PU, beside others
-    /// that can be used. Empty for anything less regular, which is a job's share rather than a rule of the machine.
+    /// Cores that a site keeps from jobs: every L3 has the same number of cores without one allowed PU,
+    /// beside others that can be used. Empty for anything less regular, which is a job's share rather than a
+    /// rule of the machine.
     pub fn reserved_cores(&self) -> Vec<&Core> {
         let in_l3 = |l3: &L3| -> (Vec<&Core>, usize) {
             let cores: Vec<&Core> = self.cores.iter().filter(|core| core.pus.is_subset(&l3.pus)).collect();
@@ -175,8 +182,9 @@ impl Topology {
         restricted
     }
 
-    /// What is local to a GPU if its driver says that `node` is its host node: the ladder's third rung, for a caller that has
-    /// opened the driver. `None` where PCI or the board already told, or where there is no such node.
+    /// What is local to a GPU if its driver says that `node` is its host node: the ladder's third rung, for a
+    /// caller that has opened the driver. `None` where PCI or the board already told, or where there is no
+    /// such node.
     pub fn locality_by_driver(&self, gpu: &Gpu, node: u32, driver: &str) -> Option<Locality> {
         let node = self.node(node).filter(|_| gpu.locality.rung == Rung::Unknown)?;
         let mut l3s = self.l3s.iter().filter(|l3| !l3.pus.and(&node.pus).is_empty());

@@ -1,8 +1,9 @@
 //! Reads this machine.
 //!
-//! Two sources, in this order: hwloc for the structure, the kernel's and drivers' files for what hwloc leaves out. Neither a GPU
-//! runtime nor the thread's binding is touched, so this can run first, before any thread is bound. NVIDIA's management library
-//! is opened only for [`survey_with_nvml()`] and for what is saved, because that takes a while.
+//! Two sources, in this order: hwloc for the structure, the kernel's and drivers' files for what hwloc leaves
+//! out. Neither a GPU runtime nor the thread's binding is touched, so this can run first, before any thread
+//! is bound. NVIDIA's management library is opened only for [`survey_with_nvml()`] and for what is saved,
+//! because that takes a while.
 
 use hwlocality::Topology as Hwloc;
 
@@ -19,7 +20,8 @@ use crate::survey::Survey;
 /// This machine as this process finds it now: what it has, and what of it may be used.
 ///
 /// # Errors
-/// [`TopoError::NotThisSystem`] where the environment points hwloc elsewhere, [`TopoError::Hwloc`] where hwloc fails.
+/// [`TopoError::NotThisSystem`] where the environment points hwloc elsewhere, [`TopoError::Hwloc`] where
+/// hwloc fails.
 pub fn read() -> Result<Topology, TopoError> {
     let alone = load::alone();
     let hwloc = load::this_machine(&alone)?;
@@ -37,7 +39,8 @@ pub fn survey() -> Result<Survey, TopoError> {
     surveyed(&load::this_machine(&alone)?, &FsRoot::default(), NvmlUse::Untouched)
 }
 
-/// The same with what only NVIDIA's management library knows, where there is an NVIDIA GPU: NVLinks, nvidia-smi's indices.
+/// The same with what only NVIDIA's management library knows, where there is an NVIDIA GPU: NVLinks,
+/// nvidia-smi's indices.
 ///
 /// # Errors
 /// As [`read()`]; that the library is missing is none.
@@ -46,7 +49,8 @@ pub fn survey_with_nvml() -> Result<Survey, TopoError> {
     surveyed(&load::this_machine(&alone)?, &FsRoot::default(), NvmlUse::Asked)
 }
 
-/// The same, and hwloc XML that holds all of it and what `judge` says of its settings, for [`crate::survey_xml()`] and for `lstopo --input`.
+/// The same, and hwloc XML that holds all of it and what `judge` says of its settings, for
+/// [`crate::survey_xml()`] and for `lstopo --input`.
 ///
 /// # Errors
 /// As [`read()`].
@@ -72,7 +76,8 @@ mod tests {
     use crate::fs_root::value_of;
 
     #[test]
-    fn the_pus_allowed_are_those_the_kernel_lets_this_process_run_on() -> Result<(), Box<dyn std::error::Error>> {
+    fn the_pus_allowed_are_those_the_kernel_lets_this_process_run_on()
+    -> Result<(), Box<dyn std::error::Error>> {
         let topology = read()?;
         let status = FsRoot::default().text("/proc/self/status")?;
         let affinity: stats::IdSet = value_of(&status, "Cpus_allowed_list").unwrap_or_default().parse()?;

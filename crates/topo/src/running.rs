@@ -1,9 +1,12 @@
-//! What is seen of a running process, this one or another of this machine: PUs, memory policy, where its pages are, its GPUs.
+//! What is seen of a running process, this one or another of this machine: PUs, memory policy, where its
+//! pages are, its GPUs.
 //!
-//! Read from its folder in `/proc` (proc(5)) and never asked of it: a program that is judged need not know. The PUs are those of all
-//! its threads together, because a program may bind its threads after it was started (OpenMP does), and then its first thread tells of
-//! one core only. What may not be read of another user's process is a value with the reason. `pages` counts memory, `gpus` finds the GPUs, `closed` those
-//! that it may not open, `threads` says who its threads are. Left out: when a thread last ran where, and which thread uses what memory.
+//! Read from its folder in `/proc` (proc(5)) and never asked of it: a program that is judged need not know.
+//! The PUs are those of all its threads together, because a program may bind its threads after it was started
+//! (OpenMP does), and then its first thread tells of one core only. What may not be read of another user's
+//! process is a value with the reason. `pages` counts memory, `gpus` finds the GPUs, `closed` those that it
+//! may not open, `threads` says who its threads are. Left out: when a thread last ran where, and which thread
+//! uses what memory.
 
 mod closed;
 mod gpus;
@@ -73,7 +76,8 @@ impl Who {
 /// There is no such process.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "no process {pid} can be seen here: give the id of a running program of this machine, as ps shows it ({reason})"
+    "no process {pid} can be seen here: give the id of a running program of this machine, as ps shows it \
+     ({reason})"
 )]
 pub struct NoProcess {
     /// The id as given.
@@ -82,7 +86,8 @@ pub struct NoProcess {
     pub reason: String,
 }
 
-/// What is seen of a process now. Its GPUs are found among those of `topology`; a saved machine has no device files to look at.
+/// What is seen of a process now. Its GPUs are found among those of `topology`; a saved machine has no device
+/// files to look at.
 ///
 /// # Errors
 /// [`NoProcess`].
@@ -131,7 +136,8 @@ fn pus(root: &FsRoot, folder: &str) -> Option<IdSet> {
     root.names(&tasks).iter().filter_map(affinity).reduce(|all, one| all.or(&one))
 }
 
-/// `/proc/PID/environ`: `NAME=VALUE`s with zero bytes between. Not kept anywhere, because it may hold secrets.
+/// `/proc/PID/environ`: `NAME=VALUE`s with zero bytes between. Not kept anywhere, because it may hold
+/// secrets.
 fn variables(root: &FsRoot, folder: &str) -> Result<BTreeMap<String, String>, String> {
     let path = format!("{folder}/environ");
     let bytes = fs::read(root.disk(&path)?).map_err(|error| format!("{path}: {error}"))?;
@@ -186,7 +192,9 @@ mod tests {
         assert_eq!(seen.pus.map(|pus| pus.to_string()), Some(pu.to_string()));
         assert_eq!(variables.get("CUDA_VISIBLE_DEVICES").map(String::as_str), Some("7"));
         let gone = running(&topology, who).map_or_else(|error| error.to_string(), |_| String::new());
-        insta::assert_snapshot!(gone.replace(&child.id().to_string(), "PID"), @"no process PID can be seen here: give the id of a running program of this machine, as ps shows it (/proc/PID/status: No such file or directory (os error 2))");
+        insta::assert_snapshot!(gone.replace(&child.id().to_string(), "PID"), @"no process PID can be seen \
+            here: give the id of a running program of this machine, as ps shows it (/proc/PID/status: No \
+            such file or directory (os error 2))");
         Ok(())
     }
 
@@ -201,7 +209,10 @@ mod tests {
         fs::write(folder.path().join("proc/9/status"), "Name:\tx\nPid:\t9\nCpus_allowed_list:\t0\n")?;
         let seen = under(&FsRoot::at(folder.path()), &crate::read()?, Who::Pid(9))?;
         let shown = |set: Option<IdSet>| set.map(|set| set.to_string());
-        assert_eq!((shown(seen.pus), shown(seen.first_thread_pus)), (Some("0,4-5".to_owned()), Some("0".to_owned())));
+        assert_eq!(
+            (shown(seen.pus), shown(seen.first_thread_pus)),
+            (Some("0,4-5".to_owned()), Some("0".to_owned()))
+        );
         assert!(seen.gpus.devices.is_none() || topology_has_no_gpu(&seen.gpus), "{:?}", seen.gpus);
         Ok(())
     }

@@ -1,8 +1,9 @@
 //! This machine as hwloc XML, which `lstopo` and `--input` read: what `numabench topo --save` writes.
 //!
-//! hwloc's own export leaves out what this crate reads beside it (affinity, free memory, links, what drivers' files say, nodes
-//! that hwloc hides). So the text of those files goes along, as infos of the machine, which other programs pass over;
-//! reading goes through the same code again and gives the same result. Left out: files of the environment that only results carry.
+//! hwloc's own export leaves out what this crate reads beside it (affinity, free memory, links, what drivers'
+//! files say, nodes that hwloc hides). So the text of those files goes along, as infos of the machine, which
+//! other programs pass over; reading goes through the same code again and gives the same result. Left out:
+//! files of the environment that only results carry.
 
 use std::collections::BTreeMap;
 
@@ -19,9 +20,11 @@ const PREFIX: &str = "numabench:";
 
 /// The machine's XML with what `root` found.
 pub(crate) fn xml(hwloc: &Hwloc, root: &FsRoot) -> Result<String, TopoError> {
-    let failed = |reason: String| TopoError::Hwloc { hwloc: load::hwloc_version(), step: "export to XML", reason };
+    let failed =
+        |reason: String| TopoError::Hwloc { hwloc: load::hwloc_version(), step: "export to XML", reason };
     let exported = hwloc.export_xml(XMLExportFlags::empty()).map_err(|error| failed(error.to_string()))?;
-    with_infos(exported.as_str(), &root.seen()).ok_or_else(|| failed("there is no machine in the XML".to_owned()))
+    with_infos(exported.as_str(), &root.seen())
+        .ok_or_else(|| failed("there is no machine in the XML".to_owned()))
 }
 
 /// What the infos of a saved file hold; `None` in a file that another program wrote.
@@ -34,7 +37,8 @@ pub(crate) fn files_in(hwloc: &Hwloc) -> Option<FsRoot> {
     (!files.is_empty()).then(|| FsRoot::saved(files))
 }
 
-/// The XML with an info for each file, right after the start of the machine; `None` where there is no machine.
+/// The XML with an info for each file, right after the start of the machine; `None` where there is no
+/// machine.
 fn with_infos(xml: &str, files: &BTreeMap<String, String>) -> Option<String> {
     let machine = xml.find("<object type=\"Machine\"")?;
     let start = machine + xml[machine..].find('>')? + 1;
@@ -48,8 +52,8 @@ fn with_infos(xml: &str, files: &BTreeMap<String, String>) -> Option<String> {
     Some(format!("{before}{}{after}", files.iter().map(info).collect::<String>()))
 }
 
-/// Text as an attribute's value, in the entities that hwloc's own reader knows; control characters, which no XML may hold, are
-/// dropped.
+/// Text as an attribute's value, in the entities that hwloc's own reader knows; control characters, which no
+/// XML may hold, are dropped.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,7 +1,9 @@
-//! What was said of a machine's settings when it was saved: one line a setting, so that `topo diff` can compare two days.
+//! What was said of a machine's settings when it was saved: one line a setting, so that `topo diff` can
+//! compare two days.
 //!
-//! Who judges settings stands above this crate (`doctor`), which judges none: here a setting is a name, a word for its state and what was seen. They are
-//! kept in the saved file as text, as NVML's answer is. Left out: why a setting matters and how to change it, which is the same on every day.
+//! Who judges settings stands above this crate (`doctor`), which judges none: here a setting is a name, a
+//! word for its state and what was seen. They are kept in the saved file as text, as NVML's answer is. Left
+//! out: why a setting matters and how to change it, which is the same on every day.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -31,7 +33,8 @@ pub(crate) fn keep(root: &FsRoot, settings: &[Setting]) {
     root.kept_or(KEPT, || Some(text));
 }
 
-/// Those that a saved file holds; none on a machine, and in a file that another program or an older version wrote.
+/// Those that a saved file holds; none on a machine, and in a file that another program or an older version
+/// wrote.
 pub(crate) fn kept(root: &FsRoot) -> Vec<Setting> {
     let text = root.kept_or(KEPT, || None).unwrap_or_default();
     let setting = |line: &str| {
@@ -47,8 +50,11 @@ mod tests {
 
     #[test]
     fn settings_are_kept_line_by_line_and_a_line_that_is_none_is_passed_over() {
-        let setting =
-            |name: &str, seen: &str| Setting { name: name.to_owned(), state: "look".to_owned(), seen: seen.to_owned() };
+        let setting = |name: &str, seen: &str| Setting {
+            name: name.to_owned(),
+            state: "look".to_owned(),
+            seen: seen.to_owned(),
+        };
         let root = FsRoot::at("/nowhere");
         keep(&root, &[setting("memory.swap", "3 GiB\nin use"), setting("cpu.smt", "on")]);
         let saved = FsRoot::saved(root.seen());

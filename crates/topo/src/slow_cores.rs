@@ -1,8 +1,10 @@
-//! Cores that are slower than the machine's others by design: the small ones of hybrid CPUs (Raptor Lake's Atoms, GB10's Cortex-A725).
+//! Cores that are slower than the machine's others by design: the small ones of hybrid CPUs (Raptor Lake's
+//! Atoms, GB10's Cortex-A725).
 //!
-//! hwloc's CPU kinds tell, and their infos are compared in the order of what says most: Intel's name for the kind of core, the kernel's capacity (1024 is the
-//! fastest core), the highest frequency. Favoured cores of one design differ by a few per cent and are no other kind, so less than four fifths of the fastest is slow. Left
-//! out: how much slower, which depends on the program.
+//! hwloc's CPU kinds tell, and their infos are compared in the order of what says most: Intel's name for the
+//! kind of core, the kernel's capacity (1024 is the fastest core), the highest frequency. Favoured cores of
+//! one design differ by a few per cent and are no other kind, so less than four fifths of the fastest is
+//! slow. Left out: how much slower, which depends on the program.
 
 use hwlocality::Topology as Hwloc;
 use stats::IdSet;
@@ -22,7 +24,9 @@ struct Kind {
 /// The slow cores; `None` where all are alike, or nothing tells them apart.
 pub(crate) fn slow_cores(hwloc: &Hwloc) -> Option<SlowCores> {
     let kinds = hwloc.cpu_kinds().ok()?.map(|kind| {
-        let info = |name: &str| kind.infos.iter().find(|info| text(info.name()) == name).map(|info| text(info.value()));
+        let info = |name: &str| {
+            kind.infos.iter().find(|info| text(info.name()) == name).map(|info| text(info.value()))
+        };
         let number = |name: &str| info(name)?.parse().ok();
         Kind {
             pus: ids(&kind.cpuset),
@@ -48,7 +52,10 @@ fn slow_of(kinds: &[Kind]) -> Option<SlowCores> {
         let fastest = values.iter().max().copied()?;
         let is_slow = |value: u64| value.saturating_mul(5) < fastest.saturating_mul(4);
         let slowest = values.iter().copied().filter(|value| is_slow(*value)).min()?;
-        merged_slow_cores(kinds.iter().filter(|kind| value(kind).is_some_and(is_slow)), words(slowest, fastest))
+        merged_slow_cores(
+            kinds.iter().filter(|kind| value(kind).is_some_and(is_slow)),
+            words(slowest, fastest),
+        )
     };
     by(|kind| kind.capacity, |slow, fast| format!("capacity {slow}, the fastest have {fast}"))
         .or_else(|| by(|kind| kind.mhz, |slow, fast| format!("at most {slow} MHz, the fastest {fast} MHz")))
@@ -75,10 +82,14 @@ mod tests {
     fn small_cores_are_told_by_their_name_their_capacity_or_their_frequency() {
         let said = |pus: &str, reason: &str| Some((pus.to_owned(), reason.to_owned()));
         let intel = |name, pus, mhz| kind(pus, Some(name), None, Some(mhz));
-        let meteor_lake =
-            [intel("IntelAtom", "12-15", 3800), intel("IntelCore", "0-11", 4800), intel("IntelAtom", "20-21", 2500)];
+        let meteor_lake = [
+            intel("IntelAtom", "12-15", 3800),
+            intel("IntelCore", "0-11", 4800),
+            intel("IntelAtom", "20-21", 2500),
+        ];
         assert_eq!(slow(&meteor_lake), said("12-15,20-21", "IntelAtom beside IntelCore"));
-        let gb10 = [kind("0-4,10-14", None, Some(718), Some(2808)), kind("5-9,15-19", None, Some(1024), Some(3900))];
+        let gb10 =
+            [kind("0-4,10-14", None, Some(718), Some(2808)), kind("5-9,15-19", None, Some(1024), Some(3900))];
         assert_eq!(slow(&gb10), said("0-4,10-14", "capacity 718, the fastest have 1024"));
         let raptor_lake = [kind("12-19", None, None, Some(3900)), kind("0-11", None, None, Some(5200))];
         assert_eq!(slow(&raptor_lake), said("12-19", "at most 3900 MHz, the fastest 5200 MHz"));

@@ -1,8 +1,10 @@
-//! What a program that is started here has: the machine, the GPUs that its runtimes would list, the step's share.
+//! What a program that is started here has: the machine, the GPUs that its runtimes would list, the step's
+//! share.
 //!
-//! Less than a [`Survey`](crate::Survey), because it stands between a launcher and the program it launches: the machine is read once,
-//! device files and the drivers' files are looked at, and neither adapters, links nor huge pages are. GPUs whose device file this
-//! process may not open are taken away before the runtimes' lists are predicted, since a runtime counts without them.
+//! Less than a [`Survey`](crate::Survey), because it stands between a launcher and the program it launches:
+//! the machine is read once, device files and the drivers' files are looked at, and neither adapters, links
+//! nor huge pages are. GPUs whose device file this process may not open are taken away before the runtimes'
+//! lists are predicted, since a runtime counts without them.
 
 use stats::{IdSet, PciAddress};
 
@@ -24,7 +26,8 @@ pub struct Start {
     pub visibility: Vec<Visibility>,
     /// GPUs, by `index`, whose device files are refused to this process or are not here.
     pub hidden: IdSet,
-    /// AMD GPUs in ROCr's order, which is what ROCR_VISIBLE_DEVICES counts along; empty where its driver shows none.
+    /// AMD GPUs in ROCr's order, which is what ROCR_VISIBLE_DEVICES counts along; empty where its driver
+    /// shows none.
     pub rocr: Vec<PciAddress>,
     /// The job step that this process is in; `None` outside of any.
     pub step: Option<Step>,

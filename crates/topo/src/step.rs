@@ -1,9 +1,10 @@
 //! The job step that this process runs in: what of the node is the step's, and what is not.
 //!
-//! What a process may use is known (`Topology::allowed`, device files); what its *step* may use is not the same where a launcher
-//! binds each task to a part of it. So each resource is split four ways, and what neither the kernel nor Slurm tells stays
-//! untold. Slurm's variables are read, its commands are not called: `scontrol` takes a while, and may be refused. Left out:
-//! what the visible-devices variables mean to a GPU runtime, and memory limits.
+//! What a process may use is known (`Topology::allowed`, device files); what its *step* may use is not the
+//! same where a launcher binds each task to a part of it. So each resource is split four ways, and what
+//! neither the kernel nor Slurm tells stays untold. Slurm's variables are read, its commands are not called:
+//! `scontrol` takes a while, and may be refused. Left out: what the visible-devices variables mean to a GPU
+//! runtime, and memory limits.
 
 mod device_access;
 mod slurm_env;
@@ -34,7 +35,8 @@ pub struct Step {
     pub gpus: GpuShare,
 }
 
-/// How the machine's units of one kind are divided. The four sets have no id in common and are all there is online.
+/// How the machine's units of one kind are divided. The four sets have no id in common and are all there is
+/// online.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Share")]
 pub struct StepShare {
@@ -55,11 +57,13 @@ pub struct StepShare {
 /// The GPUs of the step, as the scheduler numbers them and as the machine has them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GpuShare {
-    /// The scheduler's numbers of this task's GPUs: places in its own list of the node's GPUs, from 0. Null where it says none.
+    /// The scheduler's numbers of this task's GPUs: places in its own list of the node's GPUs, from 0. Null
+    /// where it says none.
     pub numbers: Option<IdSet>,
     /// Its numbers of the GPUs on this node that are the job's but not this step's, as far as it says.
     pub other_numbers: IdSet,
-    /// The same by `index` of `gpus`. With none usable and none else where the machine shows no GPU to map the numbers to.
+    /// The same by `index` of `gpus`. With none usable and none else where the machine shows no GPU to map
+    /// the numbers to.
     #[serde(flatten)]
     pub share: StepShare,
 }
@@ -67,7 +71,8 @@ pub struct GpuShare {
 /// The step that this process is in, on this machine; `None` outside of any.
 pub(crate) fn here(topology: &Topology) -> Option<Step> {
     let variable = |name: &str| std::env::var(name).ok();
-    // A root of its own: what is read of other processes and of drivers here does not belong in a saved machine.
+    // A root of its own: what is read of other processes and of drivers here does not belong in a saved
+    // machine.
     let root = FsRoot::default();
     let told = SlurmEnv::slurm(&variable, &root)?;
     let access: Vec<Access> = topology.gpus.iter().map(|gpu| device_access(&root, gpu.pci)).collect();
@@ -88,7 +93,8 @@ fn step(told: SlurmEnv, topology: &Topology, access: &[Access]) -> Step {
 
 fn cpus(told: &SlurmEnv, topology: &Topology) -> StepShare {
     let allowed = &topology.allowed;
-    let mut share = StepShare::counted("SLURM_CPUS_ON_NODE", told.cpus, &allowed.pus, &allowed.not_in_affinity_pus);
+    let mut share =
+        StepShare::counted("SLURM_CPUS_ON_NODE", told.cpus, &allowed.pus, &allowed.not_in_affinity_pus);
     share.not_in_step = share.not_in_step.or(&allowed.not_in_cgroup_pus);
     share
 }
@@ -105,7 +111,8 @@ fn gpus(told: &SlurmEnv, gpus: &[Gpu], access: &[Access]) -> GpuShare {
     } else if !open.is_empty() && open.or(&refused).or(&missing) == all && open != all {
         // Proof, and not only a promise: the kernel answers for the files.
         let usable = numbers.filter(|numbers| numbers.is_subset(&open)).unwrap_or(&open).clone();
-        let how = if refused.is_empty() { "are not here" } else { "are refused to this step (device cgroup)" };
+        let how =
+            if refused.is_empty() { "are not here" } else { "are refused to this step (device cgroup)" };
         let reason = format!("the device files of the others {how}");
         StepShare {
             other_tasks: open.minus(&usable),
@@ -143,9 +150,15 @@ fn by_count(told: &SlurmEnv, all: IdSet) -> StepShare {
             let reason = format!("SLURM_GPUS_ON_NODE={count}: all of the node's");
             return StepShare { usable: all, reason, ..StepShare::default() };
         }
-        (Some(numbers), _) => format!("Slurm's numbers {numbers} are not places among the {on_node} GPUs here"),
-        (None, Some(count)) => format!("SLURM_GPUS_ON_NODE={count}; Slurm does not say which ones, and nothing hides the others"),
-        (None, None) => "Slurm names no GPU for this step, and nothing hides the node's: a site that does not count GPUs gives them all".to_owned(),
+        (Some(numbers), _) => {
+            format!("Slurm's numbers {numbers} are not places among the {on_node} GPUs here")
+        }
+        (None, Some(count)) => {
+            format!("SLURM_GPUS_ON_NODE={count}; Slurm does not say which ones, and nothing hides the others")
+        }
+        (None, None) => "Slurm names no GPU for this step, and nothing hides the node's: a site that does \
+            not count GPUs gives them all"
+            .to_owned(),
     };
     StepShare { untold: all, reason, ..StepShare::default() }
 }
@@ -158,16 +171,20 @@ impl StepShare {
         let (own, others) = (number(usable), number(rest));
         let (place, reason) = match count {
             None => (&mut share.untold, format!("{variable} is not set")),
-            Some(count) if count < own => {
-                (&mut share.not_in_step, format!("{variable}={count}, but nothing holds this task to fewer than {own}"))
-            }
+            Some(count) if count < own => (
+                &mut share.not_in_step,
+                format!("{variable}={count}, but nothing holds this task to fewer than {own}"),
+            ),
             Some(count) if count == own => (&mut share.not_in_step, format!("{variable}={count}")),
             Some(count) if count >= own.saturating_add(others) => {
                 (&mut share.other_tasks, format!("{variable}={count}"))
             }
             Some(count) => (
                 &mut share.untold,
-                format!("{variable}={count}: this task cannot see which {} of the others are in the step", count - own),
+                format!(
+                    "{variable}={count}: this task cannot see which {} of the others are in the step",
+                    count - own
+                ),
             ),
         };
         *place = rest.clone();

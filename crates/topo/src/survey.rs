@@ -1,6 +1,7 @@
 //! What `numabench topo` shows: the topology, and what a placement does not need but a user asks for.
 //!
-//! Apart from [`Topology`] so that a run which only places ranks neither reads nor carries it. In JSON the two are one object.
+//! Apart from [`Topology`] so that a run which only places ranks neither reads nor carries it. In JSON the
+//! two are one object.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,17 +28,18 @@ pub struct Survey {
     pub nics: Vec<Nic>,
     /// What the process that read this machine is bound to; null in a file that does not say.
     pub process: Option<ProcessBinding>,
-    /// The job step that it ran in, and what of the machine is the step's; null outside one, and in a file, which is the
-    /// machine's and not a job's.
+    /// The job step that it ran in, and what of the machine is the step's; null outside one, and in a file,
+    /// which is the machine's and not a job's.
     pub step: Option<Step>,
     /// How far GPUs and network adapters are from each other.
     pub interconnect: Interconnect,
     /// What each GPU is called by whom, in PCI order.
     pub identities: Vec<Identity>,
-    /// Which GPUs a program would see that is started like the process that read this machine, a list for each runtime; empty in a
-    /// file that does not say.
+    /// Which GPUs a program would see that is started like the process that read this machine, a list for
+    /// each runtime; empty in a file that does not say.
     pub visibility: Vec<Visibility>,
-    /// What `doctor` said of the machine's settings when it was saved; absent on a machine, and in a file that does not say.
+    /// What `doctor` said of the machine's settings when it was saved; absent on a machine, and in a file
+    /// that does not say.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("since" = "1.1"))]
     pub settings: Vec<Setting>,

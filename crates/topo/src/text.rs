@@ -1,7 +1,9 @@
-//! The plain-text views of `numabench topo`: what belongs together, readable in ten seconds at 80 to 120 columns.
+//! The plain-text views of `numabench topo`: what belongs together, readable in ten seconds at 80 to 120
+//! columns.
 //!
-//! Pure functions of the model, so that a saved file shows what the machine showed. Plain ASCII, no colour: it is pasted into
-//! tickets and mails. Ids are in taskset's syntax, so that they can be pasted too. No drawings here.
+//! Pure functions of the model, so that a saved file shows what the machine showed. Plain ASCII, no colour:
+//! it is pasted into tickets and mails. Ids are in taskset's syntax, so that they can be pasted too. No
+//! drawings here.
 
 mod changes;
 pub(crate) mod cores;
@@ -22,7 +24,8 @@ use crate::model::{Rung, Topology, TopologySource, Unsaid};
 use crate::survey::Survey;
 use layout::{count, cut, wrapped};
 
-/// The default view, at most `width` columns wide where the words allow (60 at least), with a newline at the end.
+/// The default view, at most `width` columns wide where the words allow (60 at least), with a newline at the
+/// end.
 pub fn render(survey: &Survey, width: usize) -> String {
     let (topology, width) = (&survey.topology, width.max(60));
     joined([
@@ -117,7 +120,8 @@ pub(crate) fn counts(topology: &Topology) -> String {
     ];
     let unsaid = topology.source.unsaid();
     let part = |(part, number, noun): (Unsaid, usize, &str)| {
-        let is_open = unsaid.contains(&part) || (number == 0 && noun != "GPU" && unsaid.contains(&Unsaid::Cpus));
+        let is_open =
+            unsaid.contains(&part) || (number == 0 && noun != "GPU" && unsaid.contains(&Unsaid::Cpus));
         if is_open { format!("? {noun}s") } else { count(number, noun) }
     };
     parts.map(part).join(", ")
@@ -130,11 +134,14 @@ pub(crate) fn read_from(topology: &Topology) -> String {
         TopologySource::ThisSystem | TopologySource::XmlFile { .. } => {
             format!("read from {name} with hwloc {}", topology.hwloc_version)
         }
-        TopologySource::Texts { tools, .. } => format!("read from what {} printed, in {name}", tools.join(", ")),
+        TopologySource::Texts { tools, .. } => {
+            format!("read from what {} printed, in {name}", tools.join(", "))
+        }
     }
 }
 
-/// How the locality of each GPU is known whose locality is, and what may not be used from here: entries of any length.
+/// How the locality of each GPU is known whose locality is, and what may not be used from here: entries of
+/// any length.
 pub(crate) fn notes(survey: &Survey) -> (Vec<String>, Vec<String>) {
     let topology = &survey.topology;
     let known = topology.gpus.iter().filter(|gpu| gpu.locality.rung != Rung::Unknown);

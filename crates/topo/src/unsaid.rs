@@ -33,7 +33,8 @@ pub enum Unsaid {
 
 /// What is asked needs a fact that the texts do not say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not possible with these texts, which do not say {}: give the output of {} too, with another --input", .0.words(), .0.said_by())]
+#[error("not possible with these texts, which do not say {}: give the output of {} too, with another \
+    --input", .0.words(), .0.said_by())]
 pub struct UnsaidError(pub Unsaid);
 
 impl Unsaid {
@@ -50,7 +51,9 @@ impl Unsaid {
             Self::Gpus => "GPUs",
             Self::Displays => "whether a display controller or accelerator without a driver's name is a GPU",
             Self::GpuAddresses => "PCI addresses of the GPUs, whose numbers here are the tool's",
-            Self::MatrixRows => "which PCI device each row of nvidia-smi topo -m is, so that its cells are left out",
+            Self::MatrixRows => {
+                "which PCI device each row of nvidia-smi topo -m is, so that its cells are left out"
+            }
         }
     }
 

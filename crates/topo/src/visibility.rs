@@ -1,8 +1,9 @@
-//! Which GPUs a program started here would see, and under which index: the effect of the visible-devices variables, predicted.
+//! Which GPUs a program started here would see, and under which index: the effect of the visible-devices
+//! variables, predicted.
 //!
-//! Pure: the variables' values and the machine's GPUs in, the runtimes' lists out; no runtime is started. What a runtime does with odd
-//! values is its own, so there is a file for each: `cuda` and `rocm`, which cite what they follow. Not here: what a cgroup or
-//! a container keeps away, which no variable says.
+//! Pure: the variables' values and the machine's GPUs in, the runtimes' lists out; no runtime is started.
+//! What a runtime does with odd values is its own, so there is a file for each: `cuda` and `rocm`, which cite
+//! what they follow. Not here: what a cgroup or a container keeps away, which no variable says.
 
 mod cuda;
 mod rocm;
@@ -20,8 +21,13 @@ use crate::model::{Gpu, Topology};
 use crate::nvml::Nvml;
 
 /// The variables that are looked at.
-const VARIABLES: [&str; 5] =
-    ["CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"];
+const VARIABLES: [&str; 5] = [
+    "CUDA_VISIBLE_DEVICES",
+    "CUDA_DEVICE_ORDER",
+    "ROCR_VISIBLE_DEVICES",
+    "HIP_VISIBLE_DEVICES",
+    "GPU_DEVICE_ORDINAL",
+];
 
 /// What a runtime would list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -1,7 +1,7 @@
 //! GPUs in PCI domains above 0xffff, read from sysfs, because hwloc 2 drops them (its domains have 16 bits).
 //!
-//! Linux gives such domains to buses behind Intel VMD and to some virtual PCI hosts. The rules are the same as for hwloc's
-//! devices; the attachment is what hwloc would make of the kernel's `local_cpulist`.
+//! Linux gives such domains to buses behind Intel VMD and to some virtual PCI hosts. The rules are the same
+//! as for hwloc's devices; the attachment is what hwloc would make of the kernel's `local_cpulist`.
 
 use stats::{IdSet, PciAddress};
 
@@ -12,7 +12,8 @@ use crate::locality::Attachment;
 
 /// The GPUs that hwloc cannot have.
 pub(crate) fn gpus(root: &FsRoot) -> Vec<Found> {
-    let addresses = root.names("/sys/bus/pci/devices").into_iter().filter_map(|name| name.parse::<PciAddress>().ok());
+    let addresses =
+        root.names("/sys/bus/pci/devices").into_iter().filter_map(|name| name.parse::<PciAddress>().ok());
     addresses.filter(|pci| pci.domain > 0xffff).filter_map(|pci| gpu(root, pci)).collect()
 }
 

@@ -1,9 +1,10 @@
 //! Reads a saved hwloc XML file.
 //!
-//! hwloc says only "no" to a file it does not like, and crashes on some damaged ones. So the file's text is read here, the usual
-//! mistakes get their own message, and what is left is given to hwloc in a process of its own (`child`), whose answer is taken.
-//! Neither this process's affinity nor its cgroup matters: what is allowed is what the file says. A file of `--save` also
-//! holds what the kernel said (`save`), and gives what the machine itself gave.
+//! hwloc says only "no" to a file it does not like, and crashes on some damaged ones. So the file's text is
+//! read here, the usual mistakes get their own message, and what is left is given to hwloc in a process of
+//! its own (`child`), whose answer is taken. Neither this process's affinity nor its cgroup matters: what is
+//! allowed is what the file says. A file of `--save` also holds what the kernel said (`save`), and gives what
+//! the machine itself gave.
 
 use std::mem::ManuallyDrop;
 use std::path::Path;
@@ -71,11 +72,14 @@ enum NotRead {
 /// What the text describes; run in a process of its own.
 fn read(alone: &Alone, text: &str, source: TopologySource) -> Result<Survey, NotRead> {
     let loaded = load::xml(alone, text).map_err(|error| NotRead::Other(error.to_string()))?;
-    // Never freed: the process ends next, and a damaged file's topology is taken apart no better than it is put together.
+    // Never freed: the process ends next, and a damaged file's topology is taken apart no better than it is
+    // put together.
     let hwloc = ManuallyDrop::new(loaded.ok_or(NotRead::Refused)?);
-    convert::survey(&hwloc, source, save::files_in(&hwloc).as_ref(), NvmlUse::Untouched).map_err(|error| match error {
-        TopoError::Inconsistent { what } => NotRead::Inconsistent(what),
-        error => NotRead::Other(error.to_string()),
+    convert::survey(&hwloc, source, save::files_in(&hwloc).as_ref(), NvmlUse::Untouched).map_err(|error| {
+        match error {
+            TopoError::Inconsistent { what } => NotRead::Inconsistent(what),
+            error => NotRead::Other(error.to_string()),
+        }
     })
 }
 
@@ -188,7 +192,8 @@ mod tests {
 
     #[test]
     fn the_root_element_is_found_behind_what_may_stand_before_it() {
-        let text = "\u{feff}<?xml version=\"1.0\"?>\n<!-- a > b --><!DOCTYPE topology SYSTEM \"hwloc2.dtd\">\n<topology version=\"2.0\"><x/>";
+        let text = "\u{feff}<?xml version=\"1.0\"?>\n<!-- a > b --><!DOCTYPE topology SYSTEM \
+            \"hwloc2.dtd\">\n<topology version=\"2.0\"><x/>";
         assert_eq!(root_element(text).map(|root| root.name), Some("topology"));
         assert_eq!(root_element("<html><body>").map(|root| root.name), Some("html"));
         for text in ["", "hello", "<", "< topology>", "<?xml", "<!-- <topology>", "{\"a\": 1}"] {
@@ -204,7 +209,9 @@ mod tests {
 
     #[test]
     fn a_number_above_any_machines_is_noticed_before_hwloc_keeps_bits_for_it() {
-        let object = |kind: &str, index: &str| format!("<object type=\"{kind}\" os_index=\"{index}\" gp_index=\"1\"/>");
+        let object = |kind: &str, index: &str| {
+            format!("<object type=\"{kind}\" os_index=\"{index}\" gp_index=\"1\"/>")
+        };
         assert_eq!(wide_index(&object("PU", "4294967295")), Some(u32::MAX));
         assert_eq!(wide_index(&object("NUMANode", "65537")), Some(65_537));
         assert_eq!(wide_index(&(object("PU", "65536") + &object("Package", "4294967295"))), None);
@@ -214,7 +221,8 @@ mod tests {
     fn a_gpu_in_a_32_bit_domain_is_noticed_and_a_disk_is_not() {
         let device = |domain: &str, class: &str| {
             format!(
-                "<object type=\"PCIDev\" gp_index=\"9\" pci_busid=\"{domain}:01:00.0\" pci_type=\"{class} [10de:2335] [0000:0000] a1\"/>"
+                "<object type=\"PCIDev\" gp_index=\"9\" pci_busid=\"{domain}:01:00.0\" pci_type=\"{class} \
+                 [10de:2335] [0000:0000] a1\"/>"
             )
         };
         assert_eq!(wide_domain_gpu(&device("10000", "0302")).as_deref(), Some("10000:01:00.0"));

@@ -1,7 +1,8 @@
-//! Real machines: every capture loads, and every GPU of the expectations comes out right.
+//! Real machines: every capture loads, and every GPU of the expectations comes out right. Some 420
+//! lines because each kind of machine has its expectations.
 //!
-//! The captures are not part of the repository. They are read from `../shared/topologies` beside the checkout, or from
-//! `NUMABENCH_TOPOLOGIES`; where they are absent, each test says that it was skipped.
+//! The captures are not part of the repository. They are read from `../shared/topologies` beside the
+//! checkout, or from `NUMABENCH_TOPOLOGIES`; where they are absent, each test says that it was skipped.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -89,7 +90,9 @@ fn every_gpu_of_the_expectations_comes_out_right_and_no_other_is_listed() -> Out
             errors.push(format!("{name}: expected {} GPUs, got {listed}", rows.len()));
         }
         for (row, gpu) in rows.iter().zip(&topology.gpus) {
-            errors.extend(row_errors(row, gpu).into_iter().map(|error| format!("{name} GPU {}: {error}", gpu.index)));
+            errors.extend(
+                row_errors(row, gpu).into_iter().map(|error| format!("{name} GPU {}: {error}", gpu.index)),
+            );
         }
     }
     errors.extend(expected.keys().map(|name| format!("{name}: there are rows but no file")));
@@ -106,7 +109,10 @@ fn single_point(name: &str) -> Option<Result<Topology, TopoError>> {
 #[test]
 fn what_hwloc_says_is_kept_where_the_cpus_left_are_one_nodes() -> Outcome {
     for (name, wanted) in [
-        ("juwels-booster-restricted-numa3", [("3", "18-23,66-71"), ("1", ""), ("7", ""), ("5", "")].as_slice()),
+        (
+            "juwels-booster-restricted-numa3",
+            [("3", "18-23,66-71"), ("1", ""), ("7", ""), ("5", "")].as_slice(),
+        ),
         ("drm-4gpu-restricted", &[("1", ""), ("2", ""), ("6", ""), ("7", "")]),
         ("one-socket-plus-hbm-node", &[("0-1", "0-71")]),
     ] {
@@ -140,7 +146,11 @@ fn a_divided_mi300a_has_as_many_devices_as_rocm_smi_counts() -> Outcome {
         assert_eq!(topology.gpus.len(), devices, "{mode}");
         for gpu in &topology.gpus {
             assert_eq!(gpu.os_devices, [format!("rsmi{}", gpu.index)], "{mode}");
-            assert_eq!(gpu.locality.nodes.to_string(), (gpu.index as usize * 4 / devices).to_string(), "{mode}");
+            assert_eq!(
+                gpu.locality.nodes.to_string(),
+                (gpu.index as usize * 4 / devices).to_string(),
+                "{mode}"
+            );
         }
     }
     Ok(())
@@ -200,7 +210,8 @@ fn each_kind_of_node_is_named_as_what_it_is() -> Outcome {
     let Some(folder) = captures("kinds of NUMA nodes") else { return Ok(()) };
     let of_kind = |name: &str, kind: NodeKind| -> Result<String, TopoError> {
         let topology = load(name, &folder)?;
-        let nodes: IdSet = topology.nodes.iter().filter(|node| node.kind == kind).map(|node| node.os_index).collect();
+        let nodes: IdSet =
+            topology.nodes.iter().filter(|node| node.kind == kind).map(|node| node.os_index).collect();
         Ok(nodes.to_string())
     };
     for (file, kind, nodes) in [
@@ -240,7 +251,10 @@ fn offline_and_disallowed_pus_are_named() -> Outcome {
     let offline = load("odd-offline-pus", &folder)?.allowed.offline_pus;
     assert_eq!(offline.to_string(), "2,5,7-11,13-14");
     let uv = load("nogpu-uv2000-24numa", &folder)?;
-    assert_eq!(uv.allowed.pus.or(&uv.allowed.not_in_cgroup_pus).len() + uv.allowed.offline_pus.len(), uv.pus.len());
+    assert_eq!(
+        uv.allowed.pus.or(&uv.allowed.not_in_cgroup_pus).len() + uv.allowed.offline_pus.len(),
+        uv.pus.len()
+    );
     let lassen = load("v100-lassen", &folder)?;
     assert!(!lassen.allowed.pus.contains(0), "PUs 0-7 are reserved: {:?}", lassen.pu(0));
     Ok(())
@@ -304,7 +318,9 @@ fn cells(text: &str) -> BTreeMap<(String, String), String> {
         let mut words = line.split_whitespace();
         let row = words.next().unwrap_or_default();
         cells.extend(
-            words.zip(&columns).map(|(cell, column)| ((row.to_owned(), (*column).to_owned()), cell.to_owned())),
+            words
+                .zip(&columns)
+                .map(|(cell, column)| ((row.to_owned(), (*column).to_owned()), cell.to_owned())),
         );
     }
     cells
@@ -320,13 +336,20 @@ fn between_gpus_the_files_say_nvlinks_xgmi_and_pcie_levels() -> Outcome {
         cells.get(&(row.to_owned(), column.to_owned())).cloned().unwrap_or_default()
     };
     let power8 = matrix("p100-power8-nvlink-distances")?;
-    assert_eq!((cell(&power8, "GPU0", "GPU1"), cell(&power8, "GPU0", "GPU2")), ("NV2".to_owned(), "SYS".to_owned()));
+    assert_eq!(
+        (cell(&power8, "GPU0", "GPU1"), cell(&power8, "GPU0", "GPU2")),
+        ("NV2".to_owned(), "SYS".to_owned())
+    );
     let dgx2 = matrix("v100-dgx2-16gpu-restricted")?;
     let tioga = matrix("mi250x-tioga")?;
     for (cells, gpus, wanted) in [(&dgx2, 16, "NV6"), (&tioga, 8, "XGMI")] {
         for row in 0..gpus {
             for column in (0..gpus).filter(|column| *column != row) {
-                assert_eq!(cell(cells, &format!("GPU{row}"), &format!("GPU{column}")), wanted, "{row} {column}");
+                assert_eq!(
+                    cell(cells, &format!("GPU{row}"), &format!("GPU{column}")),
+                    wanted,
+                    "{row} {column}"
+                );
             }
         }
     }
@@ -334,9 +357,15 @@ fn between_gpus_the_files_say_nvlinks_xgmi_and_pcie_levels() -> Outcome {
     for (gpu, nic) in [("GPU1", "NIC0"), ("GPU3", "NIC1"), ("GPU5", "NIC2"), ("GPU7", "NIC3")] {
         assert_eq!(cell(&tioga, gpu, nic), "PHB", "{gpu} {nic}");
     }
-    assert_eq!((cell(&tioga, "GPU0", "NIC0"), cell(&tioga, "GPU0", "NIC1")), ("NODE".to_owned(), "SYS".to_owned()));
+    assert_eq!(
+        (cell(&tioga, "GPU0", "NIC0"), cell(&tioga, "GPU0", "NIC1")),
+        ("NODE".to_owned(), "SYS".to_owned())
+    );
     let lassen = matrix("v100-lassen")?;
-    assert_eq!((cell(&lassen, "GPU0", "GPU1"), cell(&lassen, "GPU0", "GPU2")), ("PIX".to_owned(), "SYS".to_owned()));
+    assert_eq!(
+        (cell(&lassen, "GPU0", "GPU1"), cell(&lassen, "GPU0", "GPU2")),
+        ("PIX".to_owned(), "SYS".to_owned())
+    );
     Ok(())
 }
 

@@ -1,6 +1,8 @@
-//! Damaged and foreign files: every one ends in a topology or an error that names it, never in a crash of this process.
+//! Damaged and foreign files: every one ends in a topology or an error that names it, never in a crash of
+//! this process.
 //!
-//! hwloc's own reader dies on some of these, which is what `child` is for: a run without it kills this test with SIGSEGV.
+//! hwloc's own reader dies on some of these, which is what `child` is for: a run without it kills this test
+//! with SIGSEGV.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -20,7 +22,8 @@ fn fixture(name: &str) -> PathBuf {
 fn reading(bytes: &[u8]) -> Result<Result<usize, TopoError>, Box<dyn Error>> {
     let file = tempfile::NamedTempFile::new()?;
     std::fs::write(file.path(), bytes)?;
-    Ok(survey_xml(file.path()).map(|survey| text::matrix(&survey, 100).len() + text::identity(&survey, 100).len()))
+    Ok(survey_xml(file.path())
+        .map(|survey| text::matrix(&survey, 100).len() + text::identity(&survey, 100).len()))
 }
 
 /// One thing that happens to files.
@@ -115,7 +118,8 @@ fn each_kind_of_unusable_file_gets_its_own_message() -> Result<(), Box<dyn Error
     };
     let mut messages = Vec::new();
     for bytes in cases {
-        let error = reading(bytes)?.err().ok_or_else(|| format!("{}: it was loaded", bytes.escape_ascii()))?;
+        let error =
+            reading(bytes)?.err().ok_or_else(|| format!("{}: it was loaded", bytes.escape_ascii()))?;
         let message = error.to_string().replace(&hwloc, "hwloc VERSION");
         messages.push(message.split(' ').map(named).collect::<Vec<_>>().join(" "));
     }

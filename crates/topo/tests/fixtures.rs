@@ -1,4 +1,5 @@
-//! The project's own small files, which say what a machine can look like: each fact of them comes out of the reader.
+//! The project's own small files, which say what a machine can look like: each fact of them comes out of the
+//! reader.
 
 use std::error::Error;
 use std::path::Path;
@@ -14,7 +15,9 @@ fn load(name: &str) -> Result<Topology, topo::TopoError> {
 #[test]
 fn a_file_says_where_it_is_from_and_whose_it_is() -> Outcome {
     let topology = load("two-packages-gpus.xml")?;
-    assert!(matches!(&topology.source, TopologySource::XmlFile { path } if path.ends_with("two-packages-gpus.xml")));
+    assert!(
+        matches!(&topology.source, TopologySource::XmlFile { path } if path.ends_with("two-packages-gpus.xml"))
+    );
     assert_eq!(topology.hostname.as_deref(), Some("fixture01"));
     assert!(topology.hwloc_version.starts_with(|c: char| c.is_ascii_digit()), "{}", topology.hwloc_version);
     Ok(())
@@ -31,8 +34,12 @@ fn gpus_are_listed_in_pci_order_without_the_management_vga_and_the_network() -> 
 #[test]
 fn each_gpus_name_and_identity_come_with_their_source() -> Outcome {
     let topology = load("two-packages-gpus.xml")?;
-    let names: Vec<_> = topology.gpus.iter().map(|gpu| (gpu.name.value.as_deref(), gpu.name.source.as_str())).collect();
-    assert_eq!(names, [(Some("NVIDIA H100 80GB HBM3"), "hwloc"), (Some("Aldebaran/MI200"), "pci-ids"), (None, "none")]);
+    let names: Vec<_> =
+        topology.gpus.iter().map(|gpu| (gpu.name.value.as_deref(), gpu.name.source.as_str())).collect();
+    assert_eq!(
+        names,
+        [(Some("NVIDIA H100 80GB HBM3"), "hwloc"), (Some("Aldebaran/MI200"), "pci-ids"), (None, "none")]
+    );
     assert_eq!(topology.gpus[0].os_devices, ["nvml0"], "card1 is the kernel's number");
     let uuid = "GPU-11111111-2222-3333-4444-555555555555";
     assert_eq!(topology.gpu_with_uuid(uuid).map(|gpu| gpu.index), Some(0));

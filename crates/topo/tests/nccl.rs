@@ -1,6 +1,8 @@
-//! Topology files for NCCL, read back: every device stands once, under its NUMA node, and two devices are as far from each other in the file as on the machine.
+//! Topology files for NCCL, read back: every device stands once, under its NUMA node, and two devices are as
+//! far from each other in the file as on the machine.
 //!
-//! The distance in the file is counted here as NCCL counts it (`src/graph/paths.cc`): the lowest element that both are under is one switch, several, or a CPU.
+//! The distance in the file is counted here as NCCL counts it (`src/graph/paths.cc`): the lowest element that
+//! both are under is one switch, several, or a CPU.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -58,7 +60,9 @@ fn wrong(survey: &Survey, file: &Document<'_>) -> Vec<String> {
         for (beyond, other) in survey.interconnect.devices.iter().enumerate().skip(at + 1) {
             let (Some(a), Some(b)) = (devices.get(&one.pci), devices.get(&other.pci)) else { continue };
             let is_one_card = (one.pci.bus, one.pci.device) == (other.pci.bus, other.pci.device);
-            let Some(known) = survey.interconnect.between(at, beyond).and_then(|pair| pair.pci) else { continue };
+            let Some(known) = survey.interconnect.between(at, beyond).and_then(|pair| pair.pci) else {
+                continue;
+            };
             // The CPU of a NUMA node is its host bridges.
             let known = if known == PciLevel::Phb { PciLevel::Node } else { known };
             let found = level(*a, *b);
@@ -190,11 +194,15 @@ fn every_capture_of_a_machine_comes_back_with_the_distances_that_it_has() -> Out
 #[test]
 fn a_host_with_switches_has_the_form_of_the_cloud_providers_files() -> Outcome {
     let file = nccl_topology(&survey("hgx-h100.xml")?, &NcclRequest::default())?;
-    insta::assert_snapshot!("nccl_hgx-h100", file.xml.replace(&fixture("hgx-h100.xml").display().to_string(), "FILE"));
+    insta::assert_snapshot!(
+        "nccl_hgx-h100",
+        file.xml.replace(&fixture("hgx-h100.xml").display().to_string(), "FILE")
+    );
     Ok(())
 }
 
-/// NCCL's reader stops at a comment without a blank behind `<!--`, at two blanks between attributes and at a blank before `/>`.
+/// NCCL's reader stops at a comment without a blank behind `<!--`, at two blanks between attributes and at a
+/// blank before `/>`.
 #[test]
 fn nothing_is_written_that_nccls_own_reader_stops_at() -> Outcome {
     let mut survey = survey("hgx-h100.xml")?;
@@ -228,7 +236,8 @@ fn addresses_of_the_guest_take_the_place_of_the_hosts_and_other_devices_are_name
     let refused = nccl_topology(&survey, &NcclRequest { guest: twice, ..NcclRequest::default() });
     assert_eq!(refused, Err(NcclError::SameAddress("0000:05:00.0".parse()?)));
     let other: PciAddress = "00ff:05:00.0".parse()?;
-    let refused = nccl_topology(&survey, &NcclRequest { guest: [(other, gpus[0])].into(), ..NcclRequest::default() });
+    let refused =
+        nccl_topology(&survey, &NcclRequest { guest: [(other, gpus[0])].into(), ..NcclRequest::default() });
     assert_eq!(refused, Err(NcclError::NoSuchDevice(other)));
     Ok(())
 }

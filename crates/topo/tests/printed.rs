@@ -1,7 +1,8 @@
-//! Texts of other tools against the hwloc files of the same machines: every answer is the same, or it is unknown.
+//! Texts of other tools against the hwloc files of the same machines: every answer is the same, or it is
+//! unknown.
 //!
-//! The machines are the project's own files and, where they are, the captures of `captures.rs`. lstopo itself prints the texts; the tests say what
-//! they leave out where it is not installed.
+//! The machines are the project's own files and, where they are, the captures of `captures.rs`. lstopo itself
+//! prints the texts; the tests say what they leave out where it is not installed.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -55,8 +56,9 @@ impl Comparison {
             self.different.push(format!("{name}: the file has no GPU {}", gpu.pci));
         }
         let ways = |survey: &Survey| -> BTreeMap<(PciAddress, PciAddress), _> {
-            let pci =
-                |label: &str| survey.interconnect.devices.iter().find(|one| one.label == label).map(|one| one.pci);
+            let pci = |label: &str| {
+                survey.interconnect.devices.iter().find(|one| one.label == label).map(|one| one.pci)
+            };
             let pairs = survey.interconnect.pairs.iter();
             pairs.filter_map(|pair| Some(((pci(&pair.from)?, pci(&pair.to)?), pair.pci))).collect()
         };
@@ -70,12 +72,14 @@ impl Comparison {
         }
     }
 
-    /// A text may know that a GPU is near to a node and not to which L3 of it, and is then less exact and not different.
+    /// A text may know that a GPU is near to a node and not to which L3 of it, and is then less exact and not
+    /// different.
     fn gpu(&mut self, what: &str, text: Option<&Gpu>, file: &Gpu) {
         let known = text.filter(|gpu| gpu.locality.rung != Rung::Unknown);
         let Some(known) = known else { return self.unknown += 1 };
         let own = |gpu: &Gpu| (gpu.locality.rung, gpu.locality.pus.clone());
-        let is_coarser = known.locality.rung == Rung::Driver && file.locality.pus.is_subset(&known.locality.pus);
+        let is_coarser =
+            known.locality.rung == Rung::Driver && file.locality.pus.is_subset(&known.locality.pus);
         if is_coarser && !file.locality.pus.is_empty() {
             self.same += 1;
         } else {
@@ -177,12 +181,16 @@ fn the_text_of_lstopo_says_what_its_file_says_or_nothing() -> Outcome {
     Ok(())
 }
 
-/// A machine with the facts of `nvidia-smi topo -m` in the form of that tool, from our own matrix of it; `None` where it has cells that the tool has not.
+/// A machine with the facts of `nvidia-smi topo -m` in the form of that tool, from our own matrix of it;
+/// `None` where it has cells that the tool has not.
 fn nvidia_matrix(file: &Survey) -> Option<String> {
     let text = topo::text::matrix(file, 200);
-    let table: String = text.lines().take_while(|line| !line.is_empty()).map(|line| format!("{line}\n")).collect();
-    let is_nvidias = file.topology.gpus.iter().all(|gpu| gpu.vendor_id == 0x10de) && !file.topology.gpus.is_empty();
-    (is_nvidias && !table.contains('?')).then(|| format!("{table}{}", text.split("NICs\n").nth(1).unwrap_or_default()))
+    let table: String =
+        text.lines().take_while(|line| !line.is_empty()).map(|line| format!("{line}\n")).collect();
+    let is_nvidias =
+        file.topology.gpus.iter().all(|gpu| gpu.vendor_id == 0x10de) && !file.topology.gpus.is_empty();
+    (is_nvidias && !table.contains('?'))
+        .then(|| format!("{table}{}", text.split("NICs\n").nth(1).unwrap_or_default()))
 }
 
 #[test]
@@ -241,8 +249,9 @@ fn published_texts_say_what_the_captures_of_their_machines_say() -> Outcome {
 
     // rocm-smi names nodes; the capture of the same kind of node says them for the same GPUs.
     let text = survey_files(&[lumi])?;
-    let nodes =
-        |survey: &Survey| -> Vec<IdSet> { survey.topology.gpus.iter().map(|gpu| gpu.locality.nodes.clone()).collect() };
+    let nodes = |survey: &Survey| -> Vec<IdSet> {
+        survey.topology.gpus.iter().map(|gpu| gpu.locality.nodes.clone()).collect()
+    };
     assert_eq!(nodes(&text), nodes(&tioga));
 
     let text = survey_files(std::slice::from_ref(&quad))?;
@@ -269,13 +278,15 @@ fn this_machines_lscpu_and_numactl_say_what_is_read_of_it() -> Outcome {
         let text = String::from_utf8(output.stdout).ok()?;
         Some(format!("host$ {program} {}\n{text}", options.join(" "))).filter(|_| output.status.success())
     };
-    let (summary, list, nodes) = (printed("lscpu", &[]), printed("lscpu", &["-e"]), printed("numactl", &["-H"]));
+    let (summary, list, nodes) =
+        (printed("lscpu", &[]), printed("lscpu", &["-e"]), printed("numactl", &["-H"]));
     let (Some(summary), Some(list)) = (summary, list) else {
         eprintln!("SKIPPED this_machines_lscpu_and_numactl_say_what_is_read_of_it: no lscpu");
         return Ok(());
     };
     let folder = tempfile::tempdir()?;
-    let (here, whole) = (topo::survey()?, [summary.as_str(), &list, nodes.as_deref().unwrap_or_default()].concat());
+    let (here, whole) =
+        (topo::survey()?, [summary.as_str(), &list, nodes.as_deref().unwrap_or_default()].concat());
     for text in [whole.as_str(), &summary, &list] {
         let text = survey_files(&[written(folder.path(), "paste.txt", text)?])?;
         let mut comparison = Comparison::default();
@@ -294,14 +305,22 @@ fn without_devices(mut survey: Survey) -> Survey {
 }
 
 /// Outputs of all tools in one text, each short.
-const ALL: &str = "On-line CPU(s) list: 0-3\nSocket(s): 1\nL3: 32 MiB (2 instances)\nNUMA node0 CPU(s): 0-1\nNUMA node1 CPU(s): 2-3\n\
-    CPU NODE SOCKET CORE L1d:L1i:L2:L3 ONLINE\n0 0 0 0 0:0:0:0 yes\n1 0 0 1 1:1:1:0 yes\n2 1 0 2 2:2:2:1 yes\n3 1 0 3 3:3:3:1 yes\n\n\
-    available: 2 nodes (0-1)\nnode 0 cpus: 0 1\nnode 0 size: 64 MB\nnode 1 cpus: 2 3\nnode 1 size: 64 MB\nnode distances:\nnode   0   1\n  0:  10  20\n  1:  20  10\n\
-    Machine (128MB total) + Package L#0\n  Group0\n    NUMANode P#0 (64MB)\n    Core P#0 + PU P#0\n    Core P#1 + PU P#1\n    HostBridge\n      PCIBridge\n        \
-    PCI c1:00.0 (3D)\n          GPU(NVML) \"nvml0\"\n      2 x { PCI c2:00.0-1 (Ethernet) }\n  Group0\n    NUMANode P#1 (64MB)\n    Core P#2 + PU P#2\n    Core P#3 + PU P#3\n\
-    \tGPU0\tNIC0\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\nGPU0\t X \tPXB\t0-1\t0\t\tN/A\nNIC0\tPXB\t X \t\t\t\t\n\nNIC0: mlx5_0\n\
-    GPU 0: NVIDIA H100 (UUID: GPU-1)\n|   0  NVIDIA H100  On  | 00000000:C1:00.0 Off |  0 |\nGPU 00000000:C1:00.0\n    Minor Number : 0\n\
-    === Link Type between two GPUs ===\n       GPU0\nGPU0   0\nGPU[0] : (Topology) Numa Affinity: 0\nGPU[0] : PCI Bus: 0000:C3:00.0\n";
+const ALL: &str = "On-line CPU(s) list: 0-3\nSocket(s): 1\nL3: 32 MiB (2 instances)\nNUMA node0 CPU(s): 0-1\n\
+    NUMA node1 CPU(s): 2-3\n\
+    CPU NODE SOCKET CORE L1d:L1i:L2:L3 ONLINE\n0 0 0 0 0:0:0:0 yes\n1 0 0 1 1:1:1:0 yes\n\
+    2 1 0 2 2:2:2:1 yes\n3 1 0 3 3:3:3:1 yes\n\n\
+    available: 2 nodes (0-1)\nnode 0 cpus: 0 1\nnode 0 size: 64 MB\nnode 1 cpus: 2 3\nnode 1 size: 64 MB\n\
+    node distances:\nnode   0   1\n  0:  10  20\n  1:  20  10\n\
+    Machine (128MB total) + Package L#0\n  Group0\n    NUMANode P#0 (64MB)\n    Core P#0 + PU P#0\n    Core \
+    P#1 + PU P#1\n    HostBridge\n      PCIBridge\n        PCI c1:00.0 (3D)\n          GPU(NVML) \
+    \"nvml0\"\n      2 x { PCI c2:00.0-1 (Ethernet) }\n  Group0\n    NUMANode P#1 (64MB)\n    Core P#2 + PU \
+    P#2\n    Core P#3 + PU P#3\n\
+    \tGPU0\tNIC0\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\nGPU0\t X \tPXB\t0-1\t0\t\tN/A\n\
+    NIC0\tPXB\t X \t\t\t\t\n\nNIC0: mlx5_0\n\
+    GPU 0: NVIDIA H100 (UUID: GPU-1)\n|   0  NVIDIA H100  On  | 00000000:C1:00.0 Off |  0 |\n\
+    GPU 00000000:C1:00.0\n    Minor Number : 0\n\
+    === Link Type between two GPUs ===\n       GPU0\nGPU0   0\nGPU[0] : (Topology) Numa Affinity: 0\n\
+    GPU[0] : PCI Bus: 0000:C3:00.0\n";
 
 #[test]
 fn a_text_that_ends_anywhere_is_read_as_far_as_it_goes_or_refused() -> Outcome {
@@ -325,10 +344,14 @@ fn a_text_that_ends_anywhere_is_read_as_far_as_it_goes_or_refused() -> Outcome {
 fn texts_of_two_machines_are_refused_and_so_is_a_text_of_no_tool() -> Outcome {
     let folder = tempfile::tempdir()?;
     let one = written(folder.path(), "one.txt", "On-line CPU(s) list: 0-7\nNUMA node0 CPU(s): 0-7\n")?;
-    let other =
-        written(folder.path(), "other.txt", "available: 1 nodes (0)\nnode 0 cpus: 0 1 2 3\nnode 0 size: 9 MB\n")?;
+    let other = written(
+        folder.path(),
+        "other.txt",
+        "available: 1 nodes (0)\nnode 0 cpus: 0 1 2 3\nnode 0 size: 9 MB\n",
+    )?;
     let none = written(folder.path(), "none.txt", "Hello\n")?;
-    let refused = |paths: &[PathBuf]| survey_files(paths).err().map(|error| error.to_string()).unwrap_or_default();
+    let refused =
+        |paths: &[PathBuf]| survey_files(paths).err().map(|error| error.to_string()).unwrap_or_default();
     assert!(refused(&[one, other]).contains("numactl -H gives NUMA node 0 the PUs 0-3"));
     assert!(refused(&[none]).contains("neither hwloc XML nor the output of a tool that is read"));
     Ok(())

@@ -1,8 +1,9 @@
-//! Every view of eight machines of the project's own (`machines`), word for word (snapshots): those that differ most in what there is to show. A change
-//! of a view shows as a diff. What holds of every machine is `every_machine`'s.
+//! Every view of eight machines of the project's own (`machines`), word for word (snapshots): those that
+//! differ most in what there is to show. A change of a view shows as a diff. What holds of every machine is
+//! `every_machine`'s.
 //!
-//! A view is one row of [`VIEWS`]. The model as JSON is shown in digest: sets as ranges, what fits on a line on one. That the options
-//! of `numabench topo` give these views is tested with the binary.
+//! A view is one row of [`VIEWS`]. The model as JSON is shown in digest: sets as ranges, what fits on a line
+//! on one. That the options of `numabench topo` give these views is tested with the binary.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -33,7 +34,10 @@ const VIEWS: [(&str, View, bool); 7] = [
 /// The machines whose views are kept, with what only they show.
 const KEPT: [(&str, &str); 8] = [
     ("lumi-g-low-noise", "GPUs on single L3s, reserved cores, Slingshot, a link that is not PCIe"),
-    ("hgx-h100", "a saved process with an affinity, a memory policy and a limit, PCIe links, huge pages, switches"),
+    (
+        "hgx-h100",
+        "a saved process with an affinity, a memory policy and a limit, PCIe links, huge pages, switches",
+    ),
     ("superchips", "memory of GPUs as nodes; no L3, no distances, no host name"),
     ("knl", "memory without CPUs, four PUs a core, no device"),
     ("job-share", "what is outside a cpuset, a node that is not allowed"),
@@ -42,7 +46,8 @@ const KEPT: [(&str, &str); 8] = [
     ("four-gcds-xgmi", "xGMI by the driver's nodes, device files, ROCR_VISIBLE_DEVICES"),
 ];
 
-/// What a picture says. The path's length decides where the words below the title are broken, so it is one for all.
+/// What a picture says. The path's length decides where the words below the title are broken, so it is one
+/// for all.
 fn picture(survey: &Survey, _width: usize) -> String {
     let source = TopologySource::XmlFile { path: "FILE".to_owned() };
     let topology = Topology { source, ..survey.topology.clone() };
@@ -59,11 +64,14 @@ fn outline(picture: &str) -> Result<String, Box<dyn Error>> {
 }
 
 fn outline_of(group: Node<'_, '_>, depth: usize, lines: &mut String) {
-    let is_core = parts(group, "title").any(|title| title.text().is_some_and(|title| title.starts_with("core ")));
+    let is_core =
+        parts(group, "title").any(|title| title.text().is_some_and(|title| title.starts_with("core ")));
     let words: Vec<&str> = match is_core {
-        true => {
-            group.descendants().filter(|part| part.has_tag_name((SVG, "text"))).filter_map(|part| part.text()).collect()
-        }
+        true => group
+            .descendants()
+            .filter(|part| part.has_tag_name((SVG, "text")))
+            .filter_map(|part| part.text())
+            .collect(),
         false => parts(group, "text").filter_map(|text| text.text()).collect(),
     };
     if !words.is_empty() {
@@ -76,7 +84,10 @@ fn outline_of(group: Node<'_, '_>, depth: usize, lines: &mut String) {
 
 const SVG: &str = "http://www.w3.org/2000/svg";
 
-fn parts<'a, 'input: 'a>(node: Node<'a, 'input>, name: &'static str) -> impl Iterator<Item = Node<'a, 'input>> {
+fn parts<'a, 'input: 'a>(
+    node: Node<'a, 'input>,
+    name: &'static str,
+) -> impl Iterator<Item = Node<'a, 'input>> {
     node.children().filter(move |child| child.has_tag_name((SVG, name)))
 }
 
@@ -123,7 +134,10 @@ fn every_view_keeps_within_the_columns() -> Outcome {
                 let text = view(&survey, width);
                 let widest = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
                 // A table of ids has a least width; 80 is what every view promises.
-                assert!(widest <= width.max(80), "{view_name} of {name} at {width}: {widest} columns\n{text}");
+                assert!(
+                    widest <= width.max(80),
+                    "{view_name} of {name} at {width}: {widest} columns\n{text}"
+                );
             }
         }
     }
@@ -136,7 +150,8 @@ fn no_view_prints_what_a_terminal_would_obey() -> Outcome {
         let survey = survey(&name, &path)?;
         for (view_name, view, _) in VIEWS {
             let text = view(&survey, 100);
-            // The range of marks that steer text also holds the ellipsis, which a picture cuts names with, and the dash of ranges.
+            // The range of marks that steer text also holds the ellipsis, which a picture cuts names with,
+            // and the dash of ranges.
             let steers = |c: &char| ('\u{200b}'..='\u{206f}').contains(c) && !['…', '–'].contains(c);
             let obeyed = text.chars().find(|c| c.is_control() && *c != '\n' || steers(c));
             assert_eq!(obeyed, None, "{view_name} of {name}\n{text:?}");
@@ -147,7 +162,8 @@ fn no_view_prints_what_a_terminal_would_obey() -> Outcome {
 
 #[test]
 fn every_snapshot_is_one_of_a_view_and_a_machine_that_is_kept() -> Outcome {
-    let names = VIEWS.iter().flat_map(|(view, ..)| KEPT.map(|(name, _)| format!("views__{view}_{name}.snap")));
+    let names =
+        VIEWS.iter().flat_map(|(view, ..)| KEPT.map(|(name, _)| format!("views__{view}_{name}.snap")));
     let wanted: BTreeSet<String> = names.collect();
     let mut there = BTreeSet::new();
     for entry in std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots"))? {
@@ -162,7 +178,8 @@ fn every_snapshot_is_one_of_a_view_and_a_machine_that_is_kept() -> Outcome {
     Ok(())
 }
 
-/// Every key of a document by its path, with the type of what it holds, and the words of those that name one of several.
+/// Every key of a document by its path, with the type of what it holds, and the words of those that name one
+/// of several.
 fn names(value: &Value, path: &str, all: &mut BTreeSet<String>) {
     match value {
         Value::Object(fields) => {
@@ -174,7 +191,9 @@ fn names(value: &Value, path: &str, all: &mut BTreeSet<String>) {
         }
         Value::Array(items) => items.iter().for_each(|item| names(item, &format!("{path}[]"), all)),
         Value::Null => {}
-        Value::String(word) if ["kind", "rung", "status", "mode", "runtime"].iter().any(|key| path.ends_with(key)) => {
+        Value::String(word)
+            if ["kind", "rung", "status", "mode", "runtime"].iter().any(|key| path.ends_with(key)) =>
+        {
             all.insert(format!("{path}: {word}"));
         }
         Value::String(_) => _ = all.insert(format!("{path}: text")),
@@ -188,7 +207,11 @@ fn the_json_of_the_machines_that_are_kept_has_every_name_but_these() -> Outcome 
     let (mut kept, mut others) = (BTreeSet::new(), BTreeSet::new());
     for (name, path) in fixtures()? {
         let is_kept = KEPT.iter().any(|(kept, _)| *kept == name);
-        names(&serde_json::to_value(survey(&name, &path)?)?, "", if is_kept { &mut kept } else { &mut others });
+        names(
+            &serde_json::to_value(survey(&name, &path)?)?,
+            "",
+            if is_kept { &mut kept } else { &mut others },
+        );
     }
     let only_others: Vec<&String> = others.difference(&kept).collect();
     let expected = [
@@ -207,7 +230,8 @@ fn the_json_of_the_machines_that_are_kept_has_every_name_but_these() -> Outcome 
     Ok(())
 }
 
-/// Of more items than this in a list, the digest has the first two and the last: every one of all machines is held against the file in `every_machine`.
+/// Of more items than this in a list, the digest has the first two and the last: every one of all machines is
+/// held against the file in `every_machine`.
 const MANY: usize = 6;
 
 /// The model as JSON, short enough to be read.

@@ -33,7 +33,8 @@ impl fmt::Display for FalseAlarms {
         let most = stats::tolerance::largest_share(wrong, trials, stats::alpha::CONFIDENCE);
         writeln!(
             f,
-            "The baseline against itself: {wrong} of {} claimed a difference that is none (at most {:.0} % of such trials, 95 % sure).\n\
+            "The baseline against itself: {wrong} of {} claimed a difference that is none (at most {:.0} % \
+             of such trials, 95 % sure).\n\
              {same} found no difference beyond ± {:.1} %, {} could not decide.",
             counted(trials as usize, "trial"),
             most * 100.0,
@@ -48,7 +49,11 @@ impl PlannedTrial {
     ///
     /// # Errors
     /// A run that cannot be made.
-    pub fn against_itself<'t>(&'t self, trials: u32, session: TrialSession<'t>) -> Result<FalseAlarms, Fault> {
+    pub fn against_itself<'t>(
+        &'t self,
+        trials: u32,
+        session: TrialSession<'t>,
+    ) -> Result<FalseAlarms, Fault> {
         let signals = session.signals;
         let mut runner = ProgramRunner::new(self, session)?;
         runner.warm_up(&mut Vec::new())?;
@@ -57,7 +62,9 @@ impl PlannedTrial {
             let seed = stats::random::mix(self.plan.seed ^ u64::from(trial));
             let plan = TrialPlan { seed, ..self.plan.clone() };
             let mut runs = Vec::new();
-            if conduct(&plan, &mut runs, &mut Twice { runner: &mut runner, plan: &plan })? == TrialStop::Signal {
+            if conduct(&plan, &mut runs, &mut Twice { runner: &mut runner, plan: &plan })?
+                == TrialStop::Signal
+            {
                 break;
             }
             done += 1;

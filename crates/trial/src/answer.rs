@@ -1,7 +1,10 @@
-//! What a trial comes to, in four lines: which variant, by how much, how sure, and the line to use; no line while nothing is decided.
+//! What a trial comes to, in four lines: which variant, by how much, how sure, and the line to use; no line
+//! while nothing is decided.
 //!
-//! A variant is said to be faster or slower as far as the runs show it: that it differs, and that the difference matters, are two things. The best variant is the one with the best ratio among those that are better than the baseline. Others whose interval reaches its ratio may be as good, which is
-//! said. Where none is better, the baseline stays: a placement that gains nothing is one thing less to maintain.
+//! A variant is said to be faster or slower as far as the runs show it: that it differs, and that the
+//! difference matters, are two things. The best variant is the one with the best ratio among those that are
+//! better than the baseline. Others whose interval reaches its ratio may be as good, which is said. Where
+//! none is better, the baseline stays: a placement that gains nothing is one thing less to maintain.
 
 use report::trial::{TrialComparison, TrialMetric, TrialStop, TrialVariant, TrialVerdict};
 
@@ -18,7 +21,8 @@ pub struct TrialAnswer {
     pub lines: Vec<String>,
 }
 
-/// The answer by the metric that decides; `comparisons` are those of the variants but the first, in order, by that metric.
+/// The answer by the metric that decides; `comparisons` are those of the variants but the first, in order, by
+/// that metric.
 pub fn answer(
     variants: &[TrialVariant],
     metric: &TrialMetric,
@@ -57,17 +61,20 @@ pub fn answer(
     TrialAnswer { best, as_good, is_decided: undecided.is_empty() && !comparisons.is_empty(), lines }
 }
 
-/// The answer where starting the program is more than a quarter of its run: a run takes `run_s`, and the longest start `start_s`.
+/// The answer where starting the program is more than a quarter of its run: a run takes `run_s`, and the
+/// longest start `start_s`.
 pub fn too_short(run_s: f64, start_s: f64) -> TrialAnswer {
     let lines = vec![
         "Not decided: this program is too short for its placement to be told from its start.".to_owned(),
         format!(
-            "By how much: nothing was compared. A run takes {:.3} ms, and starting a program that does nothing takes {:.3} ms.",
+            "By how much: nothing was compared. A run takes {:.3} ms, and starting a program that does \
+             nothing takes {:.3} ms.",
             run_s * 1e3,
             start_s * 1e3
         ),
         format!(
-            "How sure: give the program more work, {:.0} ms or more, or a --metric of its own that leaves the start out.",
+            "How sure: give the program more work, {:.0} ms or more, or a --metric of its own that leaves \
+             the start out.",
             start_s * 4e3
         ),
     ];
@@ -84,9 +91,11 @@ fn which(
 ) -> String {
     let baseline = variants.first().map_or("", |variant| variant.name.as_str());
     let is_time = metric.name == "wall";
-    let (best, better, worse) = if is_time { ("fastest", "faster", "slower") } else { ("best", "better", "worse") };
+    let (best, better, worse) =
+        if is_time { ("fastest", "faster", "slower") } else { ("best", "better", "worse") };
     let is_worse = |at: &usize| comparisons[*at].verdict == TrialVerdict::Worse;
-    let names: Vec<&str> = (0..comparisons.len()).filter(is_worse).map(|at| variants[at + 1].name.as_str()).collect();
+    let names: Vec<&str> =
+        (0..comparisons.len()).filter(is_worse).map(|at| variants[at + 1].name.as_str()).collect();
     let them = if names.len() == 1 { "is" } else { "are" };
     match leader {
         Some(at) => format!("Placement matters for this program: {} is {best}.", variants[at + 1].name),
@@ -100,7 +109,8 @@ fn which(
             let sides = [on(TrialVerdict::Better, better), on(TrialVerdict::Worse, worse)];
             let sides = sides.into_iter().flatten().collect::<Vec<_>>().join(" and ");
             format!(
-                "Not decided: {sides} than the {baseline}, but these runs do not show whether by more than the {:.1} % that matter.",
+                "Not decided: {sides} than the {baseline}, but these runs do not show whether by more than \
+                 the {:.1} % that matter.",
                 equivalence * 100.0
             )
         }
@@ -133,12 +143,16 @@ fn how_much(
         Some(at) => format!("By how much: {} against the {}.", of(at), variants[0].name),
         None => {
             let all: Vec<String> = (0..comparisons.len()).map(of).collect();
-            format!("By how much: {}.", if all.is_empty() { "nothing was compared".to_owned() } else { all.join("; ") })
+            format!(
+                "By how much: {}.",
+                if all.is_empty() { "nothing was compared".to_owned() } else { all.join("; ") }
+            )
         }
     }
 }
 
-/// `takes 8.1 % less time (6.9–9.2 %)`, `gives 3.0 % more (2.1–4.0 %)`, `takes 6.2 % less time (28.2 % less to 13.6 % more)`.
+/// `takes 8.1 % less time (6.9–9.2 %)`, `gives 3.0 % more (2.1–4.0 %)`, `takes 6.2 % less time (28.2 % less
+/// to 13.6 % more)`.
 pub fn change(metric: &TrialMetric, found: &TrialComparison) -> String {
     let Some(ratio) = found.ratio else {
         return "has too few runs to compare".to_owned();
@@ -183,10 +197,14 @@ fn how_sure(
     stop: Option<TrialStop>,
 ) -> String {
     let pairs = comparisons.iter().map(|found| found.pairs).max().unwrap_or(0);
-    let names = |all: &[usize]| all.iter().map(|at| variants[*at].name.as_str()).collect::<Vec<_>>().join(", ");
+    let names =
+        |all: &[usize]| all.iter().map(|at| variants[*at].name.as_str()).collect::<Vec<_>>().join(", ");
     let mut parts = Vec::new();
     if let Some(p) = leader.and_then(|at| comparisons[at].p_value) {
-        parts.push(format!("p {} after {pairs} pairs of runs, wrong in at most 5 % of such trials", p_in_words(p)));
+        parts.push(format!(
+            "p {} after {pairs} pairs of runs, wrong in at most 5 % of such trials",
+            p_in_words(p)
+        ));
     } else if undecided.is_empty() {
         let worse = comparisons.iter().filter(|found| found.verdict == TrialVerdict::Worse).count();
         let within = format!("within ± {:.1} % of the baseline", equivalence * 100.0);
@@ -235,7 +253,8 @@ fn p_in_words(p: f64) -> String {
     if p < 0.0001 { "< 0.0001".to_owned() } else { format!("= {p:.4}") }
 }
 
-/// Whether the variant that was expected is the best, or as good as far as the runs can tell; `None`: the runs do not say.
+/// Whether the variant that was expected is the best, or as good as far as the runs can tell; `None`: the
+/// runs do not say.
 pub fn holds(answer: &TrialAnswer, comparisons: &[TrialComparison], expected: usize) -> Option<bool> {
     let own = expected.checked_sub(1).and_then(|at| comparisons.get(at)).map(|found| found.verdict);
     if answer.best == expected {
@@ -305,7 +324,10 @@ mod tests {
             ]
         );
         assert!(found.is_decided);
-        assert_eq!([0, 1, 2].map(|expected| holds(&found, &all, expected)), [Some(false), Some(true), Some(false)]);
+        assert_eq!(
+            [0, 1, 2].map(|expected| holds(&found, &all, expected)),
+            [Some(false), Some(true), Some(false)]
+        );
     }
 
     #[test]
@@ -321,13 +343,19 @@ mod tests {
         let all = [found(1.0, 0.01, TrialVerdict::Same), found(1.2, 0.02, TrialVerdict::Worse)];
         let found = answer_to(&all, TrialStop::Decided);
         insta::assert_snapshot!("nothing_is_better", found.lines.join("\n"));
-        assert_eq!([0, 1, 2].map(|expected| holds(&found, &all, expected)), [Some(true), Some(true), Some(false)]);
+        assert_eq!(
+            [0, 1, 2].map(|expected| holds(&found, &all, expected)),
+            [Some(true), Some(true), Some(false)]
+        );
     }
 
     #[test]
     fn a_known_side_is_said_and_that_it_may_not_matter_too() {
         let all = [
-            TrialComparison { direction: Some(TrialVerdict::Worse), ..found(1.08, 0.079, TrialVerdict::Undecided) },
+            TrialComparison {
+                direction: Some(TrialVerdict::Worse),
+                ..found(1.08, 0.079, TrialVerdict::Undecided)
+            },
             found(1.0, 0.01, TrialVerdict::Same),
         ];
         let of_it = answer_to(&all, TrialStop::MaxRuns);
@@ -337,7 +365,8 @@ mod tests {
 
     #[test]
     fn what_starting_decides_is_not_the_programs() {
-        let by_start = TrialComparison { starting_decides: true, ..found(1.08, 0.02, TrialVerdict::Undecided) };
+        let by_start =
+            TrialComparison { starting_decides: true, ..found(1.08, 0.02, TrialVerdict::Undecided) };
         let of_it = answer_to(&[by_start, found(1.0, 0.01, TrialVerdict::Same)], TrialStop::Decided);
         insta::assert_snapshot!("starting_decides", of_it.lines[2]);
         let short = too_short(0.0012, 0.0011);

@@ -1,19 +1,26 @@
-//! What the figures of the blocks say: of each variant against the baseline, and whether more blocks are wanted.
+//! What the figures of the blocks say: of each variant against the baseline, and whether more blocks are
+//! wanted. Some 410 lines because a third of them are tests, each a way to end.
 //!
-//! The unit is the pair: one run of the variant and one of the baseline in the same block, as the logarithm of their ratio. So what changes from
-//! block to block (a warmer node, a neighbour) meets both. At each look ([`looks`](crate::sequential_alpha)):
+//! The unit is the pair: one run of the variant and one of the baseline in the same block, as the logarithm
+//! of their ratio. So what changes from block to block (a warmer node, a neighbour) meets both. At each look
+//! ([`looks`](crate::sequential_alpha)):
 //!
 //! * the estimate is the median of the paired ratios;
-//! * the interval holds both the exact bootstrap interval of that median and the one that the signed-rank test leaves: the bootstrap alone is too narrow for
-//!   few pairs. Intervals of all looks hold together, so what is kept is what they have in common;
-//! * *same* needs the whole interval within the equivalence; *better* and *worse* need the whole interval beyond it, and a signed-rank p-value, Holm's over the
-//!   variants, within what the look may spend. So a verdict and the interval beside it never say different things (equivalence by the interval: Schuirmann,
-//!   "A comparison of the two one-sided tests procedure", 1987; its counterpart for a difference is the minimum-effect test of Murphy and Myors, 1999);
-//! * an interval that leaves out 1 and reaches into the equivalence says the direction, and not whether it matters: that is *undecided*, with its direction;
-//! * what the looks so far have in common only narrows, so a verdict stands unless the newest interval has nothing in common with it: then the ratio itself has
-//!   changed, and the newest interval alone decides.
+//! * the interval holds both the exact bootstrap interval of that median and the one that the signed-rank
+//!   test leaves: the bootstrap alone is too narrow for few pairs. Intervals of all looks hold together, so
+//!   what is kept is what they have in common;
+//! * *same* needs the whole interval within the equivalence; *better* and *worse* need the whole interval
+//!   beyond it, and a signed-rank p-value, Holm's over the variants, within what the look may spend. So a
+//!   verdict and the interval beside it never say different things (equivalence by the interval: Schuirmann,
+//!   "A comparison of the two one-sided tests procedure", 1987; its counterpart for a difference is the
+//!   minimum-effect test of Murphy and Myors, 1999);
+//! * an interval that leaves out 1 and reaches into the equivalence says the direction, and not whether it
+//!   matters: that is *undecided*, with its direction;
+//! * what the looks so far have in common only narrows, so a verdict stands unless the newest interval has
+//!   nothing in common with it: then the ratio itself has changed, and the newest interval alone decides.
 //!
-//! Left out: which of two variants is better that are both better than the baseline. Their intervals are there to see.
+//! Left out: which of two variants is better that are both better than the baseline. Their intervals are
+//! there to see.
 
 use std::collections::BTreeMap;
 
@@ -62,7 +69,8 @@ pub struct VariantComparison {
     pub p_value: Option<f64>,
     /// What it comes to.
     pub verdict: TrialVerdict,
-    /// Which side of the baseline it is on, where that is known: [`TrialVerdict::Better`] or [`TrialVerdict::Worse`], whether it matters or not.
+    /// Which side of the baseline it is on, where that is known: [`TrialVerdict::Better`] or
+    /// [`TrialVerdict::Worse`], whether it matters or not.
     pub direction: Option<TrialVerdict>,
     /// After how many blocks the verdict was made.
     pub decided_after: Option<usize>,
@@ -79,10 +87,15 @@ pub struct TrialStanding {
     pub stop: Option<TrialStop>,
 }
 
-/// How the trial stands after these blocks: a figure for each variant, the baseline first, positive; `None` where a run gave none. All looks
-/// are taken anew, so it depends on the figures alone and a trial that is taken up again stands where it stood.
-/// Variants that were given up are not waited for.
-pub fn standing(blocks: &[Vec<Option<f64>>], variants: usize, rule: &TrialRule, given_up: &[usize]) -> TrialStanding {
+/// How the trial stands after these blocks: a figure for each variant, the baseline first, positive; `None`
+/// where a run gave none. All looks are taken anew, so it depends on the figures alone and a trial that is
+/// taken up again stands where it stood. Variants that were given up are not waited for.
+pub fn standing(
+    blocks: &[Vec<Option<f64>>],
+    variants: usize,
+    rule: &TrialRule,
+    given_up: &[usize],
+) -> TrialStanding {
     let comparisons = variants.saturating_sub(1);
     let nothing = VariantComparison {
         pairs: 0,
@@ -116,7 +129,12 @@ pub fn standing(blocks: &[Vec<Option<f64>>], variants: usize, rule: &TrialRule, 
 }
 
 /// Takes one look.
-fn take(look: ScheduledLook, blocks: &[Vec<Option<f64>>], rule: &TrialRule, compared: &mut [VariantComparison]) {
+fn take(
+    look: ScheduledLook,
+    blocks: &[Vec<Option<f64>>],
+    rule: &TrialRule,
+    compared: &mut [VariantComparison],
+) {
     let logs: Vec<Vec<f64>> = (1..=compared.len()).map(|variant| log_ratios(blocks, variant)).collect();
     let raw: Vec<f64> = logs.iter().map(|logs| signed_rank_p(logs).unwrap_or(1.0)).collect();
     let adjusted = holm(&raw);
@@ -134,7 +152,8 @@ fn take(look: ScheduledLook, blocks: &[Vec<Option<f64>>], rule: &TrialRule, comp
             high: old.high.min(new.high),
             ..new
         });
-        // Nothing in common: the ratio itself has changed over the trial. The newest interval is all that can be said.
+        // Nothing in common: the ratio itself has changed over the trial. The newest interval is all that can
+        // be said.
         let is_common = common.low <= common.high;
         let now = if is_common { common } else { new };
         if !is_common {
@@ -188,7 +207,8 @@ pub fn verdict(interval: &Interval, direction: Option<TrialVerdict>, equivalence
     }
 }
 
-/// About how many pairs would decide it: the interval narrows with the root of their number, and must get clear of the equivalence's nearer end.
+/// About how many pairs would decide it: the interval narrows with the root of their number, and must get
+/// clear of the equivalence's nearer end.
 fn wanted(pairs: usize, low: f64, high: f64, rule: &TrialRule) -> usize {
     let (centre, half) = ((low + high) / 2.0, (high - low) / 2.0);
     let reach = (centre.abs() - rule.equivalence.ln_1p()).abs().max(f64::MIN_POSITIVE);
@@ -212,12 +232,14 @@ fn enough(
     if look.blocks >= last.blocks {
         return Some(TrialStop::MaxRuns);
     }
-    let hopeless = |found: &&VariantComparison| found.pairs >= JUDGED_FROM && !can_decide(found, look, last, rule);
+    let hopeless =
+        |found: &&VariantComparison| found.pairs >= JUDGED_FROM && !can_decide(found, look, last, rule);
     open.iter().all(hopeless).then_some(TrialStop::CannotDecide)
 }
 
-/// Whether the pairs of the last look could decide it, wherever within about one standard error of the present estimate the true ratio lies. The interval at the
-/// last look is taken to be narrower by the root of the number of pairs, which is kind: the last look spends less.
+/// Whether the pairs of the last look could decide it, wherever within about one standard error of the
+/// present estimate the true ratio lies. The interval at the last look is taken to be narrower by the root of
+/// the number of pairs, which is kind: the last look spends less.
 fn can_decide(found: &VariantComparison, look: ScheduledLook, last: ScheduledLook, rule: &TrialRule) -> bool {
     let Some(interval) = found.interval else { return true };
     let (low, high) = (interval.low.ln(), interval.high.ln());
@@ -255,7 +277,10 @@ mod tests {
         assert_eq!(verdicts(&found), [TrialVerdict::Better, TrialVerdict::Worse, TrialVerdict::Same]);
         assert_eq!(found.stop, Some(TrialStop::Decided));
         let rates = TrialRule { better: Better::Higher, ..RULE };
-        assert_eq!(verdicts(&standing(&all, 4, &rates, &[]))[..2], [TrialVerdict::Worse, TrialVerdict::Better]);
+        assert_eq!(
+            verdicts(&standing(&all, 4, &rates, &[]))[..2],
+            [TrialVerdict::Worse, TrialVerdict::Better]
+        );
     }
 
     #[test]
@@ -305,13 +330,21 @@ mod tests {
     }
 
     #[test]
-    fn noise_far_wider_than_any_difference_is_given_up_before_the_last_block_and_says_how_many_it_would_take() {
+    fn noise_far_wider_than_any_difference_is_given_up_before_the_last_block_and_says_how_many_it_would_take()
+    {
         let noisy = blocks(40, 0.5, &[1.0]);
         let found = standing(&noisy, 2, &RULE, &[]);
-        assert_eq!((verdicts(&found), found.stop), (vec![TrialVerdict::Undecided], Some(TrialStop::CannotDecide)));
+        assert_eq!(
+            (verdicts(&found), found.stop),
+            (vec![TrialVerdict::Undecided], Some(TrialStop::CannotDecide))
+        );
         assert!(found.compared[0].wanted.is_some_and(|wanted| wanted > 100), "{found:?}");
         let patient = TrialRule { max_blocks: 4000, ..RULE };
-        assert_eq!(standing(&noisy, 2, &patient, &[]).stop, None, "with that many more blocks it could be decided");
+        assert_eq!(
+            standing(&noisy, 2, &patient, &[]).stop,
+            None,
+            "with that many more blocks it could be decided"
+        );
     }
 
     #[test]
@@ -334,16 +367,26 @@ mod tests {
     fn a_verdict_stands_while_later_looks_have_something_in_common_with_it() {
         let mut all = blocks(30, 0.3, &[2.5, 1.0]);
         let first = standing(&all[..7], 3, &RULE, &[]);
-        assert_eq!((first.compared[0].verdict, first.compared[0].decided_after), (TrialVerdict::Worse, Some(7)));
+        assert_eq!(
+            (first.compared[0].verdict, first.compared[0].decided_after),
+            (TrialVerdict::Worse, Some(7))
+        );
         let later = standing(&all, 3, &RULE, &[]);
-        assert_eq!((later.compared[0].verdict, later.compared[0].decided_after), (TrialVerdict::Worse, Some(7)));
-        // From the ninth block on it is as quick as the baseline, so the ratio itself has changed: the newest interval is what is shown, and what decides.
+        assert_eq!(
+            (later.compared[0].verdict, later.compared[0].decided_after),
+            (TrialVerdict::Worse, Some(7))
+        );
+        // From the ninth block on it is as quick as the baseline, so the ratio itself has changed: the newest
+        // interval is what is shown, and what decides.
         for block in &mut all[8..] {
             block[1] = block[0];
         }
         let changed = standing(&all, 3, &RULE, &[]);
         let one = &changed.compared[0];
-        assert!(one.verdict != TrialVerdict::Worse || one.interval.is_some_and(|ends| ends.low > 1.03), "{one:?}");
+        assert!(
+            one.verdict != TrialVerdict::Worse || one.interval.is_some_and(|ends| ends.low > 1.03),
+            "{one:?}"
+        );
     }
 
     #[test]

@@ -3,7 +3,8 @@
 use experiments::Exit;
 use report::document::Status;
 use report::trial::{
-    TrialComparison, TrialMetric, TrialOutcome, TrialRow, TrialRun, TrialSettings, TrialStart, TrialStop, TrialVerdict,
+    TrialComparison, TrialMetric, TrialOutcome, TrialRow, TrialRun, TrialSettings, TrialStart, TrialStop,
+    TrialVerdict,
 };
 use report::{SavedDocument, TrialDocument};
 use stats::interval::{median, median_interval};
@@ -36,10 +37,12 @@ impl TrialFacts<'_> {
         found.into_iter().map(rest).collect()
     }
 
-    /// The seconds of a run and of the longest start, where starting is too large a part of the baseline's usual run and the wall time decides.
+    /// The seconds of a run and of the longest start, where starting is too large a part of the baseline's
+    /// usual run and the wall time decides.
     pub fn too_short(&self, runs: &[TrialRun]) -> Option<(f64, f64)> {
         let plan = &self.trial.plan;
-        let of_baseline = |run: &&TrialRun| run.variant == plan.variants[0] && run.outcome == TrialOutcome::Counted;
+        let of_baseline =
+            |run: &&TrialRun| run.variant == plan.variants[0] && run.outcome == TrialOutcome::Counted;
         let all: Vec<&TrialRun> = runs.iter().filter(of_baseline).collect();
         let is_warm = |run: &&&TrialRun| run.block > 0 || all.len() == 1;
         let usual = median(&all.iter().filter(is_warm).map(|run| run.wall_s).collect::<Vec<_>>())?;
@@ -48,7 +51,12 @@ impl TrialFacts<'_> {
     }
 
     /// What the runs come to by the metric that decides.
-    pub fn answer(&self, runs: &[TrialRun], comparisons: &[TrialComparison], stop: Option<TrialStop>) -> TrialAnswer {
+    pub fn answer(
+        &self,
+        runs: &[TrialRun],
+        comparisons: &[TrialComparison],
+        stop: Option<TrialStop>,
+    ) -> TrialAnswer {
         if let Some((run_s, start_s)) = self.too_short(runs) {
             return answer::too_short(run_s, start_s);
         }
@@ -81,7 +89,8 @@ pub(crate) fn build(facts: &TrialFacts<'_>, state: TrialState<'_>) -> TrialDocum
     let described = facts.trial.variants();
     let comparisons: Vec<TrialComparison> =
         metrics.iter().flat_map(|metric| facts.compared(state.runs, &metric.described)).collect();
-    let first: Vec<TrialComparison> = comparisons.iter().filter(|found| found.metric == plan.metric).cloned().collect();
+    let first: Vec<TrialComparison> =
+        comparisons.iter().filter(|found| found.metric == plan.metric).cloned().collect();
     let answer = facts.answer(state.runs, &first, state.stop);
     let mut notes = variants.notes.clone();
     notes.extend(remarks(plan, state.runs));
@@ -108,7 +117,9 @@ pub(crate) fn build(facts: &TrialFacts<'_>, state: TrialState<'_>) -> TrialDocum
         },
         rows: described
             .iter()
-            .flat_map(|variant| metrics.iter().map(|metric| row(&variant.name, &metric.described, state.runs)))
+            .flat_map(|variant| {
+                metrics.iter().map(|metric| row(&variant.name, &metric.described, state.runs))
+            })
             .collect(),
         variants: described,
         starts: facts.starts.clone(),
@@ -134,7 +145,8 @@ fn status(exit: Option<Exit>) -> Status {
 fn compared(plan: &TrialPlan, runs: &[TrialRun], metric: &TrialMetric) -> Vec<TrialComparison> {
     let better = if metric.more_is_better { Better::Higher } else { Better::Lower };
     let rule = TrialRule { better, ..plan.rule };
-    let found = standing(&figures(plan, runs, &metric.name), plan.variants.len(), &rule, &given_up(plan, runs));
+    let found =
+        standing(&figures(plan, runs, &metric.name), plan.variants.len(), &rule, &given_up(plan, runs));
     let one = |(variant, found): (&String, VariantComparison)| TrialComparison {
         variant: variant.clone(),
         metric: metric.name.clone(),
@@ -146,20 +158,25 @@ fn compared(plan: &TrialPlan, runs: &[TrialRun], metric: &TrialMetric) -> Vec<Tr
         direction: found.direction,
         starting_decides: false,
         decided_after: found.decided_after.map(|blocks| blocks as u32),
-        pairs_wanted: found.wanted.filter(|_| found.verdict == TrialVerdict::Undecided).map(|wanted| wanted as u32),
+        pairs_wanted: found
+            .wanted
+            .filter(|_| found.verdict == TrialVerdict::Undecided)
+            .map(|wanted| wanted as u32),
     };
     plan.variants.iter().skip(1).zip(found.compared).map(one).collect()
 }
 
 /// A variant's figures of the runs that count.
 fn counted_figures(runs: &[TrialRun], variant: &str, metric: &str) -> Vec<f64> {
-    let counts = |run: &&TrialRun| run.block > 0 && run.variant == variant && run.outcome == TrialOutcome::Counted;
+    let counts =
+        |run: &&TrialRun| run.block > 0 && run.variant == variant && run.outcome == TrialOutcome::Counted;
     runs.iter().filter(counts).filter_map(|run| run.metrics.get(metric).copied()).collect()
 }
 
 fn row(variant: &str, metric: &TrialMetric, runs: &[TrialRun]) -> TrialRow {
     let own: Vec<&TrialRun> = runs.iter().filter(|run| run.block > 0 && run.variant == variant).collect();
-    let count = |is_it: &dyn Fn(TrialOutcome) -> bool| own.iter().filter(|run| is_it(run.outcome)).count() as u32;
+    let count =
+        |is_it: &dyn Fn(TrialOutcome) -> bool| own.iter().filter(|run| is_it(run.outcome)).count() as u32;
     let values = counted_figures(runs, variant, &metric.name);
     let interval = median_interval(&values, 0.95);
     TrialRow {
@@ -194,7 +211,9 @@ fn remarks(plan: &TrialPlan, runs: &[TrialRun]) -> Vec<String> {
     }
     let failed: Vec<&&TrialRun> = counted
         .iter()
-        .filter(|run| matches!(run.outcome, TrialOutcome::Failed | TrialOutcome::TimedOut | TrialOutcome::NoMetric))
+        .filter(|run| {
+            matches!(run.outcome, TrialOutcome::Failed | TrialOutcome::TimedOut | TrialOutcome::NoMetric)
+        })
         .collect();
     if let Some(last) = failed.last() {
         let (reason, file) =
@@ -209,12 +228,15 @@ fn remarks(plan: &TrialPlan, runs: &[TrialRun]) -> Vec<String> {
     }
     let good: Vec<&&TrialRun> = counted.iter().filter(|run| run.outcome == TrialOutcome::Counted).collect();
     let looked_at = |least: usize| {
-        good.iter().filter(|run| run.looks.iter().filter(|look| !look.ranks.is_empty()).count() >= least).count()
+        good.iter()
+            .filter(|run| run.looks.iter().filter(|look| !look.ranks.is_empty()).count() >= least)
+            .count()
     };
     if !good.is_empty() && looked_at(1) < good.len() {
         remarks.push(format!(
-            "of {} runs that count, {} were looked at while they ran and {} of them twice: the others ran on other nodes, or were so short that a look would slow \
-             them down (those were looked at in the warm-up)",
+            "of {} runs that count, {} were looked at while they ran and {} of them twice: the others ran on \
+             other nodes, or were so short that a look would slow them down (those were looked at in the \
+             warm-up)",
             good.len(),
             looked_at(1),
             looked_at(2)

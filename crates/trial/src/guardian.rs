@@ -1,9 +1,13 @@
-//! Ends a trial's program when the trial itself is gone without having ended it: killed by SIGKILL, by the kernel for want of memory, or by a second signal.
+//! Ends a trial's program when the trial itself is gone without having ended it: killed by SIGKILL, by the
+//! kernel for want of memory, or by a second signal.
 //!
-//! A process of its own waits at the end of a pipe that closes with the trial, whatever ends that. The kernel's parent-death signal (prctl(2)) would reach the program's first
-//! process alone, and neither what a launcher or a shell started nor a program that changes its user. The guardian ends the process groups that it was told of and
-//! all processes with the trial's mark, as the trial does at a time limit, and removes the trial's folder. It is forked, so that no second program has to be found;
-//! it has a session of its own, and a signal for the trial's group is none for it. Left out: what a launcher runs on other nodes, which is the launcher's to end.
+//! A process of its own waits at the end of a pipe that closes with the trial, whatever ends that. The
+//! kernel's parent-death signal (prctl(2)) would reach the program's first process alone, and neither what a
+//! launcher or a shell started nor a program that changes its user. The guardian ends the process groups that
+//! it was told of and all processes with the trial's mark, as the trial does at a time limit, and removes the
+//! trial's folder. It is forked, so that no second program has to be found; it has a session of its own, and
+//! a signal for the trial's group is none for it. Left out: what a launcher runs on other nodes, which is the
+//! launcher's to end.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -16,7 +20,8 @@ use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 
 use crate::rank_observer::marked_from;
 
-/// How long a program that was asked to end is given: less than the time after which a second Ctrl-C ends numabench at once.
+/// How long a program that was asked to end is given: less than the time after which a second Ctrl-C ends
+/// numabench at once.
 pub(crate) const GRACE: Duration = Duration::from_millis(1500);
 
 /// How often it is looked whether all have ended.
@@ -47,8 +52,10 @@ impl Guardian {
     /// There can be no pipe or no process more.
     pub fn set(mark: &str, folder: &Path) -> io::Result<Self> {
         let (reader, words) = io::pipe()?;
-        let guarded = Guarded { mark: mark.to_owned(), folder: folder.to_path_buf(), groups: BTreeSet::new() };
-        // The child allocates and reads files, and takes no lock that another thread of the trial could have held.
+        let guarded =
+            Guarded { mark: mark.to_owned(), folder: folder.to_path_buf(), groups: BTreeSet::new() };
+        // The child allocates and reads files, and takes no lock that another thread of the trial could have
+        // held.
         let (words, process) = sys::child::start(words, || {
             // Its own signals are of no use to anybody: it ends with the trial.
             sys::signals::ignore(&[Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT, Signal::XCPU]);
@@ -124,7 +131,8 @@ impl Guarded {
             // It may have ended meanwhile, and so may those that follow.
             let _ended = kill_process_group(group, signal);
         }
-        let pids = marked_from(&self.mark).into_iter().filter_map(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
+        let pids =
+            marked_from(&self.mark).into_iter().filter_map(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
         for pid in pids {
             let _ended = kill_process(pid, signal);
         }
@@ -154,7 +162,12 @@ mod tests {
 
     fn program(mark: &str, script: &str) -> io::Result<Child> {
         let mut command = Command::new("sh");
-        command.args(["-c", script]).stdin(Stdio::null()).stdout(Stdio::null()).process_group(0).env(MARK, mark);
+        command
+            .args(["-c", script])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .process_group(0)
+            .env(MARK, mark);
         command.spawn()
     }
 
@@ -194,7 +207,8 @@ mod tests {
         let folder = tempfile::tempdir()?;
         let mark = format!("{}-", folder.path().display());
         let guardian = Guardian::set(&mark, folder.path())?;
-        // One deaf to SIGTERM, one in a session of its own, and one that has lost its mark and is known by its group.
+        // One deaf to SIGTERM, one in a session of its own, and one that has lost its mark and is known by
+        // its group.
         let script = "trap '' TERM; setsid sleep 60 & env -i sleep 60 & wait; sleep 60";
         let mut child = program(&format!("{mark}1-0"), script)?;
         guardian.started(child.id());

@@ -1,7 +1,8 @@
-//! A run's figure: its wall time, a number in its output, or one in a file that it wrote; and the metrics asked for, in order, with the wall time beside them.
+//! A run's figure: its wall time, a number in its output, or one in a file that it wrote; and the metrics
+//! asked for, in order, with the wall time beside them.
 //!
-//! A file that the run did not write is an error and no figure: yesterday's result would else be every run's. Figures are positive, because
-//! what is compared is their ratio.
+//! A file that the run did not write is an error and no figure: yesterday's result would else be every run's.
+//! Figures are positive, because what is compared is their ratio.
 
 use std::fs;
 use std::path::PathBuf;
@@ -61,7 +62,8 @@ impl MetricSource {
     /// # Errors
     /// What is wrong with the pattern, in words.
     pub fn pattern(text: &str, all: bool) -> Result<Self, String> {
-        let pattern = Regex::new(text).map_err(|error| format!("\"{text}\" is not a regular expression: {error}"))?;
+        let pattern =
+            Regex::new(text).map_err(|error| format!("\"{text}\" is not a regular expression: {error}"))?;
         Ok(Self::Output { pattern, all })
     }
 
@@ -71,7 +73,8 @@ impl MetricSource {
             Self::Wall => WALL.to_owned(),
             Self::Output { pattern, .. } => {
                 let before = pattern.as_str().split('(').next().unwrap_or_default();
-                let plain: String = before.chars().map(|c| if c.is_alphanumeric() { c } else { ' ' }).collect();
+                let plain: String =
+                    before.chars().map(|c| if c.is_alphanumeric() { c } else { ' ' }).collect();
                 let words: Vec<&str> = plain.split_whitespace().collect();
                 if words.is_empty() { "metric".to_owned() } else { words.join("-") }
             }
@@ -92,9 +95,8 @@ impl MetricSource {
         let figure = match self {
             Self::Wall => ended.wall_s,
             Self::Output { pattern, all } => in_output(pattern, *all, ended.output)?,
-            Self::Json { file, pointer } => {
-                number_at(&written(file, ended.began)?, pointer).map_err(|why| format!("{}: {why}", file.display()))?
-            }
+            Self::Json { file, pointer } => number_at(&written(file, ended.began)?, pointer)
+                .map_err(|why| format!("{}: {why}", file.display()))?,
             Self::File(file) => {
                 let text = String::from_utf8_lossy(&written(file, ended.began)?).into_owned();
                 let last = text.split_whitespace().rev().find_map(|word| word.parse().ok());
@@ -113,7 +115,9 @@ fn in_output(pattern: &Regex, all: bool, output: &[u8]) -> Result<f64, String> {
     let number = |found: regex_lite::Captures<'_>| {
         let text = found.get(1).or(found.get(0)).map_or("", |text| text.as_str().trim());
         text.parse::<f64>().map_err(|_| {
-            format!("the pattern {pattern} matches \"{text}\", which is not a number: put ( ) around the number")
+            format!(
+                "the pattern {pattern} matches \"{text}\", which is not a number: put ( ) around the number"
+            )
         })
     };
     let figures: Vec<f64> =
@@ -168,8 +172,10 @@ pub(crate) fn metrics(options: &TrialOptions) -> Result<Vec<Metric>, Fault> {
         (count, [one]) => vec![*one; count],
         (count, all) if all.len() == count => all.to_vec(),
         (count, all) => {
-            let text =
-                format!("--better has {} words for {count} metrics: give one word for all, or one for each", all.len());
+            let text = format!(
+                "--better has {} words for {count} metrics: give one word for all, or one for each",
+                all.len()
+            );
             return Err(Fault::usage(text));
         }
     };
@@ -197,8 +203,8 @@ mod tests {
 
     type Done = Result<(), Box<dyn std::error::Error>>;
 
-    const OUTPUT: &[u8] =
-        b"step 1 Performance: 10.5 ns/day\nstep 2 Performance: 1.25e1 ns/day\nstep 3 Performance: 11.0 ns/day\xff\n";
+    const OUTPUT: &[u8] = b"step 1 Performance: 10.5 ns/day\nstep 2 Performance: 1.25e1 ns/day\n\
+        step 3 Performance: 11.0 ns/day\xff\n";
 
     fn ended(output: &[u8]) -> EndedRun<'_> {
         EndedRun { wall_s: 2.0, began: SystemTime::now(), output }
@@ -216,8 +222,9 @@ mod tests {
 
     #[test]
     fn what_gives_no_figure_says_why() -> Done {
-        let why =
-            |pattern: &str| MetricSource::pattern(pattern, false).and_then(|source| source.figure(&ended(OUTPUT)));
+        let why = |pattern: &str| {
+            MetricSource::pattern(pattern, false).and_then(|source| source.figure(&ended(OUTPUT)))
+        };
         let whys = [why("GFLOPS ([0-9]+)"), why("(Perf)ormance"), why("step ([0-9")];
         let zero = MetricSource::pattern("x=([0-9]+)", false)?.figure(&ended(b"x=0"));
         let whys = whys.into_iter().chain([zero]).map(|why| why.err().ok_or("it has a figure"));
@@ -244,7 +251,8 @@ mod tests {
         assert_eq!(MetricSource::File(file.clone()).figure(&ended(b"")), Ok(7.5));
         fs::remove_file(&file)?;
         let gone = MetricSource::File(file.clone()).figure(&ended(b""));
-        let whys = [older].into_iter().chain(others).chain([gone]).map(|why| why.err().ok_or("it has a figure"));
+        let whys =
+            [older].into_iter().chain(others).chain([gone]).map(|why| why.err().ok_or("it has a figure"));
         let whys = whys.collect::<Result<Vec<_>, _>>()?.join("\n");
         insta::assert_snapshot!(whys.replace(&file.display().to_string(), "FILE"), @r#"
         FILE is older than the run: the program did not write it

@@ -1,4 +1,5 @@
-//! What a trial is asked for, as values with the defaults of the command line: how it was typed is the caller's to know.
+//! What a trial is asked for, as values with the defaults of the command line: how it was typed is the
+//! caller's to know.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -14,13 +15,16 @@ use crate::decide::Better;
 pub struct TrialOptions {
     /// The program, looked for in PATH, and its arguments.
     pub program: Vec<OsString>,
-    /// Placements to try; where neither these nor launch lines or values name a variant: close, spread and compact.
+    /// Placements to try; where neither these nor launch lines or values name a variant: close, spread and
+    /// compact.
     pub placements: Vec<Strategy>,
-    /// Lines that start the program, each with `{app}` in its place and `{bind}` in that of the launcher's options for binding.
+    /// Lines that start the program, each with `{app}` in its place and `{bind}` in that of the launcher's
+    /// options for binding.
     pub launch: Vec<String>,
     /// Values of variables, or of `membind`: each is tried with each placement.
     pub vary: Vec<Vary>,
-    /// Whether placed programs see all GPUs that they would see without help, or only their rank's own; by the launcher where nothing is said.
+    /// Whether placed programs see all GPUs that they would see without help, or only their rank's own; by
+    /// the launcher where nothing is said.
     pub shows_all_gpus: Option<bool>,
     /// The baseline alone, to be tried against itself.
     pub against_itself: bool,
@@ -93,7 +97,8 @@ impl FromStr for Vary {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
             format!(
-                "\"{text}\" is not a list of values: write NAME=V1,V2, e.g. OMP_NUM_THREADS=7,14 or membind=local,interleave"
+                "\"{text}\" is not a list of values: write NAME=V1,V2, e.g. OMP_NUM_THREADS=7,14 or \
+                 membind=local,interleave"
             )
         };
         let (name, values) = text.split_once('=').ok_or_else(wrong)?;

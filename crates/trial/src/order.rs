@@ -1,7 +1,8 @@
 //! The order of the variants in each block: complete blocks, every variant once, drawn by lot.
 //!
-//! A block's order depends on the seed and its number alone, so a trial that is taken up again goes on as it would have. Drawing by lot is what
-//! makes the test of signs exact (Fisher, "The Design of Experiments", 1935): no noise of the machine can know whose turn it is.
+//! A block's order depends on the seed and its number alone, so a trial that is taken up again goes on as it
+//! would have. Drawing by lot is what makes the test of signs exact (Fisher, "The Design of Experiments",
+//! 1935): no noise of the machine can know whose turn it is.
 
 use stats::random::{SplitMix64, mix};
 

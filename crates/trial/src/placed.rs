@@ -1,7 +1,8 @@
 //! The place of a program on its own, by strategy: worked out once, and taken by the thread that starts it.
 //!
-//! The same decision and the same system calls as `numabench exec`, without its start-up time, which would count against the placed variants of a
-//! short program. Ranks under a launcher go through `exec` itself, the baseline through one that changes nothing, so that its time counts alike.
+//! The same decision and the same system calls as `numabench exec`, without its start-up time, which would
+//! count against the placed variants of a short program. Ranks under a launcher go through `exec` itself, the
+//! baseline through one that changes nothing, so that its time counts alike.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

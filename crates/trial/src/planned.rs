@@ -1,4 +1,5 @@
-//! A trial before its first run: its variants, what is compared, when it is enough, and what it has from before where it is taken up.
+//! A trial before its first run: its variants, what is compared, when it is enough, and what it has from
+//! before where it is taken up.
 
 use std::ffi::OsStr;
 
@@ -55,7 +56,19 @@ impl PlannedTrial {
             None => (origin.argv, origin.began.started_at(), 0.0, Vec::new()),
         };
         let (tool, topology) = (origin.tool, start.topology);
-        Ok(Self { options, variants, metrics, plan, expected, topology, tool, argv, started_at, before_s, runs })
+        Ok(Self {
+            options,
+            variants,
+            metrics,
+            plan,
+            expected,
+            topology,
+            tool,
+            argv,
+            started_at,
+            before_s,
+            runs,
+        })
     }
 
     /// The variants as documents have them, the baseline first.
@@ -94,11 +107,13 @@ impl PlannedTrial {
 /// # Errors
 /// It is no trial, or one of a newer numabench.
 pub fn read_before(name: &str, bytes: &[u8]) -> Result<TrialDocument, Fault> {
-    let document = TrialDocument::from_json(bytes).map_err(|error| Fault::usage(format!("{name}: {error}")))?;
+    let document =
+        TrialDocument::from_json(bytes).map_err(|error| Fault::usage(format!("{name}: {error}")))?;
     let minor = document.schema_version.split_once('.').and_then(|(_, minor)| minor.parse::<u32>().ok());
     if minor.is_some_and(|minor| minor > TrialDocument::VERSION.minor) {
         return Err(Fault::usage(format!(
-            "{name}: a newer numabench wrote it (schema {}, this one writes {}), and what only that one knows would be lost: take it up with that one",
+            "{name}: a newer numabench wrote it (schema {}, this one writes {}), and what only that one \
+             knows would be lost: take it up with that one",
             document.schema_version,
             TrialDocument::VERSION.number()
         )));
@@ -137,7 +152,8 @@ fn plan(options: &TrialOptions, variants: &Variants, metrics: &[Metric]) -> Resu
 fn expected(options: &TrialOptions, plan: &TrialPlan) -> Result<Option<usize>, Fault> {
     let Some(name) = &options.expect else { return Ok(None) };
     let at = plan.variants.iter().position(|variant| variant == name);
-    let refused = || format!("--expect {name}: there is no such variant; there are {}", plan.variants.join(", "));
+    let refused =
+        || format!("--expect {name}: there is no such variant; there are {}", plan.variants.join(", "));
     at.map(Some).ok_or_else(|| Fault::usage(refused()))
 }
 
@@ -145,13 +161,15 @@ fn expected(options: &TrialOptions, plan: &TrialPlan) -> Result<Option<usize>, F
 fn same_variants(before: Option<&TrialDocument>, variants: &Variants) -> Result<(), Fault> {
     let Some(before) = before else { return Ok(()) };
     let now: Vec<_> = variants.all.iter().map(|variant| &variant.described).collect();
-    if now.len() == before.variants.len() && now.iter().zip(&before.variants).all(|(now, then)| *now == then) {
+    if now.len() == before.variants.len() && now.iter().zip(&before.variants).all(|(now, then)| *now == then)
+    {
         return Ok(());
     }
     let names = |all: Vec<String>| all.join("; ");
     let text = |variant: &TrialVariant| format!("{} ({})", variant.name, variant.what);
     Err(Fault::usage(format!(
-        "the trial cannot be taken up here: its variants were {}, and are {} now: take it up on the same machine in the same allocation, or begin anew",
+        "the trial cannot be taken up here: its variants were {}, and are {} now: take it up on the same \
+         machine in the same allocation, or begin anew",
         names(before.variants.iter().map(text).collect()),
         names(now.into_iter().map(text).collect())
     )))

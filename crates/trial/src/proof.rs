@@ -1,17 +1,20 @@
 //! Whether a run was where its variant says, from what was seen of its ranks.
 //!
-//! A rank may have fewer PUs than it was given (a program binds its threads, OpenMP does), never others. Where nobody asked, a rank's first thread may have fewer PUs
-//! than it was first seen on, or all of these and more (hwloc, which MPI libraries start with, binds it to one PU after the other while it looks at the machine); else
-//! something moved it from outside. Other threads tell nothing there: one that begins between two looks may have PUs of its own. Memory that was bound must
-//! lie there, as soon as there is enough of it to tell. A run of which nothing was seen proves nothing and counts: it was too short, or its ranks are on other
-//! nodes; how many these were is shown.
+//! A rank may have fewer PUs than it was given (a program binds its threads, OpenMP does), never others.
+//! Where nobody asked, a rank's first thread may have fewer PUs than it was first seen on, or all of these
+//! and more (hwloc, which MPI libraries start with, binds it to one PU after the other while it looks at the
+//! machine); else something moved it from outside. Other threads tell nothing there: one that begins between
+//! two looks may have PUs of its own. Memory that was bound must lie there, as soon as there is enough of it
+//! to tell. A run of which nothing was seen proves nothing and counts: it was too short, or its ranks are on
+//! other nodes; how many these were is shown.
 
 use std::collections::BTreeMap;
 
 use report::trial::{TrialLook, TrialRank};
 use stats::IdSet;
 
-/// Below this, pages say nothing: what a program has before its first own allocation lies where its files were read.
+/// Below this, pages say nothing: what a program has before its first own allocation lies where its files
+/// were read.
 const ENOUGH_BYTES: u64 = 16 << 20;
 
 /// What the looks prove.
@@ -37,7 +40,8 @@ pub fn proof(looks: &[TrialLook]) -> PlacementProof {
             let (since, before) = *first.entry(rank.rank).or_insert((look.after_s, pus));
             if rank.asked_pus.is_none() && !pus.is_subset(before) && !before.is_subset(pus) {
                 return PlacementProof::Misplaced(format!(
-                    "the first thread of {} could run on PUs {before} {since:.1} s after the start and on PUs {pus} {:.1} s after it: something changed its binding",
+                    "the first thread of {} could run on PUs {before} {since:.1} s after the start and on \
+                     PUs {pus} {:.1} s after it: something changed its binding",
                     rank.name(),
                     look.after_s
                 ));
@@ -55,7 +59,8 @@ fn elsewhere(rank: &TrialRank) -> Option<String> {
     }
     let asked = rank.asked_memory_nodes.as_ref()?;
     let all: u64 = rank.pages_bytes.values().sum();
-    let far: u64 = rank.pages_bytes.iter().filter(|(node, _)| !asked.contains(**node)).map(|(_, bytes)| *bytes).sum();
+    let far: u64 =
+        rank.pages_bytes.iter().filter(|(node, _)| !asked.contains(**node)).map(|(_, bytes)| *bytes).sum();
     (all >= ENOUGH_BYTES && far > all / 2).then(|| {
         format!(
             "{} of the {} MiB of {} were not on node {asked}, where its memory was bound",
@@ -77,14 +82,19 @@ mod tests {
     fn look(after_s: f64, pus: &str, asked: Option<&str>) -> TrialLook {
         let (all, own) = (Some(set(pus)), Some(set(pus)));
         let asked_pus = asked.map(set);
-        let rank = TrialRank { rank: Some(3), pus: all, first_thread_pus: own, asked_pus, ..TrialRank::of(1) };
+        let rank =
+            TrialRank { rank: Some(3), pus: all, first_thread_pus: own, asked_pus, ..TrialRank::of(1) };
         TrialLook { after_s, ranks: vec![rank] }
     }
 
     #[test]
     fn a_rank_may_have_less_than_it_was_given_and_nothing_else() {
-        assert_eq!(proof(&[look(0.1, "0-3", Some("0-3")), look(0.5, "1", Some("0-3"))]), PlacementProof::AsAsked);
-        let PlacementProof::Misplaced(why) = proof(&[look(0.1, "0-3", Some("0-3")), look(0.5, "4", Some("0-3"))])
+        assert_eq!(
+            proof(&[look(0.1, "0-3", Some("0-3")), look(0.5, "1", Some("0-3"))]),
+            PlacementProof::AsAsked
+        );
+        let PlacementProof::Misplaced(why) =
+            proof(&[look(0.1, "0-3", Some("0-3")), look(0.5, "4", Some("0-3"))])
         else {
             panic!("it was moved")
         };
@@ -101,7 +111,10 @@ mod tests {
         );
         for (before, after) in [("2", "3"), ("0-3", "3-5")] {
             let moved = proof(&[look(0.1, before, None), look(0.5, after, None)]);
-            assert!(matches!(moved, PlacementProof::Misplaced(why) if why.contains("binding")), "{before} {after}");
+            assert!(
+                matches!(moved, PlacementProof::Misplaced(why) if why.contains("binding")),
+                "{before} {after}"
+            );
         }
     }
 
@@ -128,7 +141,9 @@ mod tests {
         };
         assert_eq!(of(10), PlacementProof::AsAsked);
         let parts = ["100 MiB", "105 MiB", "rank 3"];
-        assert!(matches!(of(100), PlacementProof::Misplaced(why) if parts.iter().all(|part| why.contains(part))));
+        assert!(
+            matches!(of(100), PlacementProof::Misplaced(why) if parts.iter().all(|part| why.contains(part)))
+        );
     }
 
     #[test]

@@ -1,9 +1,11 @@
-//! What a run's ranks are seen to have while it runs: on which PUs, with how much memory on which node, with which GPUs.
+//! What a run's ranks are seen to have while it runs: on which PUs, with how much memory on which node, with
+//! which GPUs.
 //!
-//! The same reading of `/proc` as `check --pid`. A run's processes are found by a mark in the environment that they were started with,
-//! so also those that a daemon started for the launcher (srun's tasks). Among them are launchers, shells and helpers; a rank is the one of its
-//! number that holds the most memory. A program that binds itself later is seen as it is at that moment. Left out: ranks on other nodes, and processes whose
-//! environment may not be read.
+//! The same reading of `/proc` as `check --pid`. A run's processes are found by a mark in the environment
+//! that they were started with, so also those that a daemon started for the launcher (srun's tasks). Among
+//! them are launchers, shells and helpers; a rank is the one of its number that holds the most memory. A
+//! program that binds itself later is seen as it is at that moment. Left out: ranks on other nodes, and
+//! processes whose environment may not be read.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -95,7 +97,8 @@ pub fn marked_from(begin: &str) -> Vec<u32> {
 fn with_mark(is_meant: impl Fn(&str) -> bool) -> Vec<Marked> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    // Most processes are others': their variables are not taken apart, because a look takes a processor from the run.
+    // Most processes are others': their variables are not taken apart, because a look takes a processor from
+    // the run.
     let name = mark_variable();
     pids.filter_map(|pid| process_with_mark(pid, &name, &is_meant)).collect()
 }
@@ -122,9 +125,10 @@ fn mark_variable() -> Vec<u8> {
     format!("{MARK}=").into_bytes()
 }
 
-/// The ranks of the run with this mark, as they are now: of two readings, whoever asked for what. A look costs the run some time, so it must cost every variant's
-/// runs the same. What is not as asked is read again until it is, for a while: hwloc, which MPI libraries start with, binds a thread to one PU after the
-/// other while it looks at the machine.
+/// The ranks of the run with this mark, as they are now: of two readings, whoever asked for what. A look
+/// costs the run some time, so it must cost every variant's runs the same. What is not as asked is read again
+/// until it is, for a while: hwloc, which MPI libraries start with, binds a thread to one PU after the other
+/// while it looks at the machine.
 pub fn look(topology: &Topology, mark: &str) -> Vec<TrialRank> {
     let first = reading(topology, mark);
     let differs = |rank: &TrialRank| {
@@ -156,8 +160,9 @@ pub fn look(topology: &Topology, mark: &str) -> Vec<TrialRank> {
     seen
 }
 
-/// How long a processor is busy with one look that finds everything as asked, which is two readings: asked with a mark that no process bears, the least of
-/// three, since whatever else runs here only makes them longer.
+/// How long a processor is busy with one look that finds everything as asked, which is two readings: asked
+/// with a mark that no process bears, the least of three, since whatever else runs here only makes them
+/// longer.
 pub fn cost_of_a_look() -> Duration {
     let scan = || {
         let clock = Instant::now();
@@ -191,9 +196,10 @@ fn reading(topology: &Topology, mark: &str) -> Vec<TrialRank> {
 fn programs(mark: &str) -> Vec<(Marked, Status)> {
     let program = |process: Marked| {
         let status = status(process.pid).filter(|status| !is_no_rank(&process, &status.program))?;
-        // The variables are read again after the name. A process that became another program in between would have
-        // the name of the new one and the variables of the old one, which asked for no place.
-        process_with_mark(process.pid, &mark_variable(), |other| other == mark).map(|process| (process, status))
+        // The variables are read again after the name. A process that became another program in between would
+        // have the name of the new one and the variables of the old one, which asked for no place.
+        process_with_mark(process.pid, &mark_variable(), |other| other == mark)
+            .map(|process| (process, status))
     };
     marked(mark).into_iter().filter_map(program).collect()
 }
@@ -232,9 +238,11 @@ fn status(pid: u32) -> Option<Status> {
 fn rank_of(topology: &Topology, rank: Option<usize>, process: &Marked, status: Status) -> Option<TrialRank> {
     let seen = running(topology, Who::Pid(process.pid)).ok()?;
     let asked = process.environment.get(ASKED).map(|text| AskedPlace::parse(text)).unwrap_or_default();
-    let pages: BTreeMap<u32, u64> = seen.pages.nodes.iter().flatten().map(|node| (node.node, node.bytes)).collect();
+    let pages: BTreeMap<u32, u64> =
+        seen.pages.nodes.iter().flatten().map(|node| (node.node, node.bytes)).collect();
     let remote_bytes = seen.pus.as_ref().and_then(|pus| remote(topology, pus, &pages));
-    let gpus = seen.gpus.devices.as_ref().map(|devices| devices.iter().filter_map(|device| device.pci).collect());
+    let gpus =
+        seen.gpus.devices.as_ref().map(|devices| devices.iter().filter_map(|device| device.pci).collect());
     Some(TrialRank {
         rank: rank.map(|rank| rank as u32),
         program: Some(status.program),
@@ -261,7 +269,13 @@ fn remote(topology: &Topology, pus: &IdSet, pages: &BTreeMap<u32, u64>) -> Optio
     if pages.is_empty() || !nodes.clone().any(is_local) {
         return None;
     }
-    Some(pages.iter().filter(|(node, _)| host(**node).is_some() && !is_local(**node)).map(|(_, bytes)| *bytes).sum())
+    Some(
+        pages
+            .iter()
+            .filter(|(node, _)| host(**node).is_some() && !is_local(**node))
+            .map(|(_, bytes)| *bytes)
+            .sum(),
+    )
 }
 
 #[cfg(test)]
@@ -282,7 +296,8 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_has_just_begun_is_seen_with_its_own_variables() -> Result<(), Box<dyn std::error::Error>> {
+    fn a_program_that_has_just_begun_is_seen_with_its_own_variables() -> Result<(), Box<dyn std::error::Error>>
+    {
         let mark = format!("became-{}", std::process::id());
         let becomes = format!("exec env {ASKED}=pus=0 sleep 0.02");
         let again = format!("for i in $(seq 100); do sh -c '{becomes}'; done");

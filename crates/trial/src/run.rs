@@ -1,8 +1,11 @@
-//! One run of a program: started where it is to be, looked at while it runs, timed to its end, ended at its limit.
+//! One run of a program: started where it is to be, looked at while it runs, timed to its end, ended at its
+//! limit.
 //!
-//! A thread of its own binds itself and starts the program, which inherits the binding: so a bound program costs no more to start than one that
-//! is not, and their times can be compared. The same thread then sleeps in wait4 and takes the time. The program has a process group of its own, no
-//! standard input, and both outputs in one file. Its environment has a mark by which its processes are found again, whoever started them.
+//! A thread of its own binds itself and starts the program, which inherits the binding: so a bound program
+//! costs no more to start than one that is not, and their times can be compared. The same thread then sleeps
+//! in wait4 and takes the time. The program has a process group of its own, no standard input, and both
+//! outputs in one file. Its environment has a mark by which its processes are found again, whoever started
+//! them.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -131,7 +134,8 @@ pub fn run(
         let started = thread::Builder::new().spawn_scoped(scope, move || start_and_wait(task, leader, &tell));
         started.map_err(|error| NotRun::Start { program: program(task), error })?;
         loop {
-            let until = next_look.map(|at| at.saturating_sub(clock.elapsed())).unwrap_or(ATTENTION).min(ATTENTION);
+            let until =
+                next_look.map(|at| at.saturating_sub(clock.elapsed())).unwrap_or(ATTENTION).min(ATTENTION);
             match told.recv_timeout(until) {
                 Ok(Told::Started(started)) => {
                     task.guardian.started(started);
@@ -193,19 +197,23 @@ fn start(task: &Task<'_>) -> Result<(u32, Instant), NotRun> {
         let file = File::create(task.output)?;
         Ok((file.try_clone()?, file))
     };
-    let (out, err) = output().map_err(|error| NotRun::Output { file: task.output.display().to_string(), error })?;
+    let (out, err) =
+        output().map_err(|error| NotRun::Output { file: task.output.display().to_string(), error })?;
     if let Some(bind) = task.bind {
         bind().map_err(NotRun::Bind)?;
     }
     let mut command = Command::new(task.command.first().unwrap_or(&OsString::new()));
-    command.args(task.command.iter().skip(1)).envs(task.environment.iter().map(|(name, value)| (name, value)));
+    command
+        .args(task.command.iter().skip(1))
+        .envs(task.environment.iter().map(|(name, value)| (name, value)));
     command.env(MARK, task.mark).stdin(Stdio::null()).stdout(out).stderr(err).process_group(0);
     let clock = Instant::now();
     let child = command.spawn().map_err(|error| NotRun::Start { program: program(task), error })?;
     Ok((child.id(), clock))
 }
 
-/// Ends the program's group, and at the last all that bear its mark: a launcher's ranks may have groups of their own.
+/// Ends the program's group, and at the last all that bear its mark: a launcher's ranks may have groups of
+/// their own.
 fn end(leader: &Leader, mark: &str, signal: Signal) {
     leader.signal(signal);
     if signal == Signal::KILL {
@@ -217,8 +225,9 @@ fn signalled(pid: u32) -> Option<Pid> {
     i32::try_from(pid).ok().and_then(Pid::from_raw)
 }
 
-/// Ends what a program that was asked to end left behind: a launcher may be gone at once, its ranks in sessions of their own may not be, and would
-/// take cores from the runs that follow. They have what is left of the same grace.
+/// Ends what a program that was asked to end left behind: a launcher may be gone at once, its ranks in
+/// sessions of their own may not be, and would take cores from the runs that follow. They have what is left
+/// of the same grace.
 fn end_rest(mark: &str, asked: Instant) {
     let mut left = end_marked(mark, Signal::TERM);
     while left > 0 && asked.elapsed() < GRACE {
@@ -275,7 +284,10 @@ mod tests {
         };
         let mut look = |mark: &str| {
             let ranks = marked(mark);
-            vec![TrialRank { threads: ranks.len() as u32, ..TrialRank::of(ranks.first().map_or(0, |one| one.pid)) }]
+            vec![TrialRank {
+                threads: ranks.len() as u32,
+                ..TrialRank::of(ranks.first().map_or(0, |one| one.pid))
+            }]
         };
         let ran = run(&task, &|| false, &mut look)?;
         Ok((ran, std::fs::read_to_string(&output)?))
@@ -283,12 +295,17 @@ mod tests {
 
     #[test]
     fn a_run_has_its_output_its_code_its_time_and_what_it_used() -> Done {
-        let (ran, output) = ran(&["sh", "-c", "echo out; echo err >&2; echo $GIVEN; sleep 0.2; exit 7"], None, &[])?;
+        let (ran, output) =
+            ran(&["sh", "-c", "echo out; echo err >&2; echo $GIVEN; sleep 0.2; exit 7"], None, &[])?;
         assert_eq!(
             (ran.status.code(), output.as_str(), ran.ended_by),
             (Some(7), "out\nerr\na value\n", EndedBy::Itself)
         );
-        assert!(ran.wall >= Duration::from_millis(200) && ran.used.max_resident_bytes > 100_000, "{:?}", ran.used);
+        assert!(
+            ran.wall >= Duration::from_millis(200) && ran.used.max_resident_bytes > 100_000,
+            "{:?}",
+            ran.used
+        );
         assert!(ran.used.minor_faults > 0);
         Ok(())
     }
@@ -316,8 +333,7 @@ mod tests {
     #[test]
     fn a_program_that_is_not_there_is_no_run() {
         let Some(refused) = ran(&["/no/such/program"], None, &[]).err() else { panic!("it starts") };
-        let named =
-            matches!(refused.downcast_ref(), Some(NotRun::Start { program, .. }) if program == "/no/such/program");
+        let named = matches!(refused.downcast_ref(), Some(NotRun::Start { program, .. }) if program == "/no/such/program");
         assert!(named, "{refused}");
         let not_here = NotRun::Start { program: "/x".to_owned(), error: io::ErrorKind::NotFound.into() };
         assert_eq!(not_here.to_string(), "cannot start /x: entity not found");

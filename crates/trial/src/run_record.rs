@@ -11,7 +11,14 @@ use crate::proof::{PlacementProof, proof};
 use crate::run::{EndedBy, Ran};
 
 /// What the document keeps of a run: how it ended, its figures, and whether it counts.
-pub fn record(ran: &Ran, block: u32, variant: &str, began_s: f64, metrics: &[Metric], output: &[u8]) -> TrialRun {
+pub fn record(
+    ran: &Ran,
+    block: u32,
+    variant: &str,
+    began_s: f64,
+    metrics: &[Metric],
+    output: &[u8],
+) -> TrialRun {
     let looks: Vec<TrialLook> = ran
         .seen
         .iter()
@@ -34,9 +41,10 @@ pub fn record(ran: &Ran, block: u32, variant: &str, began_s: f64, metrics: &[Met
     };
     let (outcome, reason) = match ran.ended_by {
         EndedBy::User => (TrialOutcome::Interrupted, Some("it was interrupted".to_owned())),
-        EndedBy::Timeout => {
-            (TrialOutcome::TimedOut, Some(format!("it was ended after {:.1} s (--run-timeout)", ended.wall_s)))
-        }
+        EndedBy::Timeout => (
+            TrialOutcome::TimedOut,
+            Some(format!("it was ended after {:.1} s (--run-timeout)", ended.wall_s)),
+        ),
         EndedBy::Itself if !ran.status.success() => (TrialOutcome::Failed, Some(ended_how(ran.status))),
         EndedBy::Itself => {
             let mut missing = None;

@@ -1,9 +1,11 @@
 //! Makes the runs of a trial, one after the other, and keeps what came of them.
 //!
-//! A run is looked at after a quarter and after three quarters of the time that its variant took in the warm-up: the runs of every variant alike, or none where
-//! a look would be a noticeable part of the quickest one's. A look takes a processor and, for moments, the program's own memory lock; variants that are looked at more often
-//! than others would seem slower. What starting costs is measured with a program that does nothing, in turns. The output of a run that does not count is kept in
-//! a file of its own. The document is written after every run, so that a trial that is killed can be taken up.
+//! A run is looked at after a quarter and after three quarters of the time that its variant took in the
+//! warm-up: the runs of every variant alike, or none where a look would be a noticeable part of the quickest
+//! one's. A look takes a processor and, for moments, the program's own memory lock; variants that are looked
+//! at more often than others would seem slower. What starting costs is measured with a program that does
+//! nothing, in turns. The output of a run that does not count is kept in a file of its own. The document is
+//! written after every run, so that a trial that is killed can be taken up.
 
 use std::fs;
 use std::io;
@@ -39,7 +41,8 @@ const LOOKS: [f64; 2] = [0.25, 0.75];
 /// The part of a run that the processor may be busy with looking at it.
 const LOOKING: f64 = 0.05;
 
-/// The most starts of a program that does nothing in each variant, the fewest where starting is slow, and the time after which it is slow.
+/// The most starts of a program that does nothing in each variant, the fewest where starting is slow, and the
+/// time after which it is slow.
 const STARTS: (usize, usize, Duration) = (10, 3, Duration::from_secs(3));
 
 /// A program that does nothing and takes longer hangs.
@@ -73,10 +76,12 @@ impl<'t> ProgramRunner<'t> {
     /// No folder for outputs can be made.
     pub fn new(trial: &'t PlannedTrial, session: TrialSession<'t>) -> Result<Self, Fault> {
         let no_result = |what: &str, error: io::Error| Fault::new(Exit::NoResult, format!("{what}: {error}"));
-        let folder = Scratch::new("numabench-trial-")
-            .map_err(|error| no_result("no folder for the runs' output can be made in the temporary folder", error))?;
+        let folder = Scratch::new("numabench-trial-").map_err(|error| {
+            no_result("no folder for the runs' output can be made in the temporary folder", error)
+        })?;
         let guardian = Guardian::set(&mark_of(folder.path()), folder.path()).map_err(|error| {
-            let what = "the process that ends the program should this one be killed cannot be started: see ulimit -u and the job's limit of processes";
+            let what = "the process that ends the program should this one be killed cannot be started: see \
+                ulimit -u and the job's limit of processes";
             no_result(what, error)
         })?;
         Ok(Self {
@@ -104,7 +109,9 @@ impl<'t> ProgramRunner<'t> {
     /// What a variant takes, as far as runs of it are known.
     pub fn learn(&mut self, runs: &[TrialRun]) {
         for (variant, usual_s) in self.variants().iter().zip(&mut self.usual_s) {
-            let own = |run: &&TrialRun| run.variant == variant.described.name && run.outcome == TrialOutcome::Counted;
+            let own = |run: &&TrialRun| {
+                run.variant == variant.described.name && run.outcome == TrialOutcome::Counted
+            };
             *usual_s = runs.iter().rev().find(own).map(|run| run.wall_s);
         }
     }
@@ -112,7 +119,8 @@ impl<'t> ProgramRunner<'t> {
     /// Seconds that one block takes, as far as the variants that were run tell; `None` before the first run.
     pub fn block_s(&self) -> Option<f64> {
         let known: Vec<f64> = self.usual_s.iter().copied().flatten().collect();
-        (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64 * self.usual_s.len() as f64)
+        (!known.is_empty())
+            .then(|| known.iter().sum::<f64>() / known.len() as f64 * self.usual_s.len() as f64)
     }
 
     /// Whether `--max-time` is over before the first verdict if every variant is warmed up first: then a run
@@ -132,7 +140,9 @@ impl<'t> ProgramRunner<'t> {
         for (variant, Variant { described, .. }) in self.variants().iter().enumerate() {
             let (name, line) = (&described.name, &described.line);
             // A trial that is taken up again and had no time to warm up has none now.
-            if runs.iter().any(|run| run.block == 0 && run.variant == *name) || runs.iter().any(|run| run.block > 0) {
+            if runs.iter().any(|run| run.block == 0 && run.variant == *name)
+                || runs.iter().any(|run| run.block > 0)
+            {
                 continue;
             }
             let run = self.run(0, variant)?;
@@ -162,8 +172,9 @@ impl<'t> ProgramRunner<'t> {
         Ok(())
     }
 
-    /// What starting a program that does nothing takes in each variant, in turns drawn by lot; the first turn does not count. One turn more is enough where starting
-    /// cannot matter: where it is no tenth of the equivalence in any variant. A variant in which such a program does not end well has no figure.
+    /// What starting a program that does nothing takes in each variant, in turns drawn by lot; the first turn
+    /// does not count. One turn more is enough where starting cannot matter: where it is no tenth of the
+    /// equivalence in any variant. A variant in which such a program does not end well has no figure.
     ///
     /// # Errors
     /// The user wants to end.
@@ -187,7 +198,10 @@ impl<'t> ProgramRunner<'t> {
             }
             let longest = seconds.iter().flatten().flatten().copied().fold(0.0, f64::max);
             let cannot_matter = turn > 0 && longest < 0.1 * equivalence * quickest;
-            if cannot_matter || seconds.iter().all(Option::is_none) || (turn >= least && clock.elapsed() >= long) {
+            if cannot_matter
+                || seconds.iter().all(Option::is_none)
+                || (turn >= least && clock.elapsed() >= long)
+            {
                 break;
             }
         }
@@ -221,7 +235,8 @@ impl<'t> ProgramRunner<'t> {
         self.keep_as(runs, None, None);
     }
 
-    /// Keeps the runs of a trial that this fault ends: a document that was begun does not say for ever that its trial still runs.
+    /// Keeps the runs of a trial that this fault ends: a document that was begun does not say for ever that
+    /// its trial still runs.
     pub fn ended_by(&mut self, runs: &[TrialRun], fault: Fault) -> Fault {
         let stop = matches!(fault.exit, Exit::Signal(_)).then_some(TrialStop::Signal);
         if !runs.is_empty() {
@@ -316,7 +331,8 @@ fn kept(folder: &Path, run: &TrialRun, output: &[u8]) -> Result<String, Fault> {
     let file: PathBuf = folder.join(format!("block-{}-{plain}.out", run.block));
     let write = || fs::create_dir_all(folder).and_then(|()| fs::write(&file, output));
     let refused = |error: io::Error| {
-        let text = format!("cannot keep a run's output in {}: name another folder with --keep", file.display());
+        let text =
+            format!("cannot keep a run's output in {}: name another folder with --keep", file.display());
         Fault::new(Exit::NoResult, format!("{text}: {error}"))
     };
     write().map_err(refused)?;
@@ -331,7 +347,12 @@ fn tail(file: &str) -> String {
 }
 
 /// How far it is, in one line.
-fn progress(runs: &[TrialRun], standing: &TrialStanding, variants: &[Variant], block_s: Option<f64>) -> String {
+fn progress(
+    runs: &[TrialRun],
+    standing: &TrialStanding,
+    variants: &[Variant],
+    block_s: Option<f64>,
+) -> String {
     let made = runs.iter().filter(|run| run.block > 0).count();
     let best = standing
         .compared
@@ -340,7 +361,8 @@ fn progress(runs: &[TrialRun], standing: &TrialStanding, variants: &[Variant], b
         .filter_map(|(found, variant)| Some((found.ratio?, &variant.described.name)))
         .min_by(|a, b| a.0.total_cmp(&b.0))
         .map_or("no look yet".to_owned(), |(ratio, name)| format!("{name} at {:.3} of the baseline", ratio));
-    let next = sequential_alpha::looks(standing.compared.len()).find(|look| look.blocks * variants.len() > made);
+    let next =
+        sequential_alpha::looks(standing.compared.len()).find(|look| look.blocks * variants.len() > made);
     let left = next.zip(block_s).map_or(String::new(), |(look, block_s)| {
         let blocks = look.blocks as f64 - made as f64 / variants.len() as f64;
         format!(", next look in {}", spoken_seconds(blocks * block_s))

@@ -1,11 +1,13 @@
 //! When the figures are looked at, and how much of the allowed error each look may spend.
 //!
-//! Who looks after every block at 5 % and stops at the first finding is wrong far more often than in 5 % of trials. So there are few looks, each a quarter
-//! further than the one before, and look k spends its own part of the error; the parts add up to the whole however long the trial goes on, and
-//! by the union bound so do the chances of a false finding, whatever the noise (Lan and DeMets, "Discrete sequential boundaries for
-//! clinical trials", 1983, spend in this manner; a bound that holds at any number of looks is what Howard, Ramdas, McAuliffe and Sekhon,
-//! "Time-uniform, nonparametric, nonasymptotic confidence sequences", 2021, call always valid). That costs some runs where differences are small and
-//! few where they are large: the first look gets two thirds, and is as early as all signs alike can pass the test.
+//! Who looks after every block at 5 % and stops at the first finding is wrong far more often than in 5 % of
+//! trials. So there are few looks, each a quarter further than the one before, and look k spends its own part
+//! of the error; the parts add up to the whole however long the trial goes on, and by the union bound so do
+//! the chances of a false finding, whatever the noise (Lan and DeMets, "Discrete sequential boundaries for
+//! clinical trials", 1983, spend in this manner; a bound that holds at any number of looks is what Howard,
+//! Ramdas, McAuliffe and Sekhon, "Time-uniform, nonparametric, nonasymptotic confidence sequences", 2021,
+//! call always valid). That costs some runs where differences are small and few where they are large: the
+//! first look gets two thirds, and is as early as all signs alike can pass the test.
 
 /// The chance of a false finding over the whole trial.
 pub use stats::alpha::ALPHA;

@@ -1,7 +1,8 @@
 //! A launch line with a place for the program (`{app}`) and for the launcher's binding options (`{bind}`).
 //!
-//! The line is taken apart as a shell does it and started without one: no variables, pipes or patterns, so that a program's arguments pass as they
-//! are. Words like `NAME=VALUE` before the launcher go to its environment.
+//! The line is taken apart as a shell does it and started without one: no variables, pipes or patterns, so
+//! that a program's arguments pass as they are. Words like `NAME=VALUE` before the launcher go to its
+//! environment.
 
 use std::ffi::OsString;
 
@@ -21,12 +22,14 @@ pub enum TemplateError {
     Quotes(String),
     /// No place for the program, or several.
     #[error(
-        "the launch line \"{0}\" must have {{app}} once, as a word of its own: it stands for the program and its arguments"
+        "the launch line \"{0}\" must have {{app}} once, as a word of its own: it stands for the program and \
+         its arguments"
     )]
     App(String),
     /// The binding's place is within a word, or there are several.
     #[error(
-        "the launch line \"{0}\" has {{bind}} within another word or more than once: write it as a word of its own among the launcher's options"
+        "the launch line \"{0}\" has {{bind}} within another word or more than once: write it as a word of \
+         its own among the launcher's options"
     )]
     Bind(String),
     /// Nothing before the program.
@@ -99,7 +102,8 @@ impl Template {
 fn assignment(word: &str) -> Option<(String, String)> {
     let (name, value) = word.split_once('=')?;
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let is_name = !name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit()) && name.chars().all(fits);
+    let is_name =
+        !name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit()) && name.chars().all(fits);
     is_name.then(|| (name.to_owned(), value.to_owned()))
 }
 
@@ -107,8 +111,9 @@ fn assignment(word: &str) -> Option<(String, String)> {
 pub fn shell_line(environment: &[(String, String)], command: &[OsString]) -> String {
     let set = environment.iter().map(|(name, value)| format!("{name}={}", shell_words::quote(value)));
     // `NAME=VALUE` is an assignment only before the command: behind it no shell needs quotes for it.
-    let is_plain =
-        |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "_-./=:,@%+".contains(c));
+    let is_plain = |word: &str| {
+        !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "_-./=:,@%+".contains(c))
+    };
     let words = command.iter().map(|word| {
         let word = word.to_string_lossy();
         if is_plain(&word) { word.into_owned() } else { shell_words::quote(&word).into_owned() }
@@ -125,13 +130,19 @@ mod tests {
         let template = Template::parse("OMP_NUM_THREADS=7 srun -n8 --comment='two words' {bind} {app}")?;
         let app = ["./app".into(), "an argument".into()];
         let command = template.command(&["--cpu-bind=none".to_owned()], &app);
-        assert_eq!(command, ["srun", "-n8", "--comment=two words", "--cpu-bind=none", "./app", "an argument"]);
+        assert_eq!(
+            command,
+            ["srun", "-n8", "--comment=two words", "--cpu-bind=none", "./app", "an argument"]
+        );
         assert_eq!(template.command(&[], &app).len(), 5);
         assert_eq!(template.environment(), [("OMP_NUM_THREADS".to_owned(), "7".to_owned())]);
         assert_eq!((template.launcher(), template.has_bind()), ("srun", true));
         assert_eq!(Template::parse("/usr/bin/mpirun {app}")?.launcher(), "mpirun");
         let line = shell_line(template.environment(), &command);
-        assert_eq!(line, "OMP_NUM_THREADS=7 srun -n8 '--comment=two words' --cpu-bind=none ./app 'an argument'");
+        assert_eq!(
+            line,
+            "OMP_NUM_THREADS=7 srun -n8 '--comment=two words' --cpu-bind=none ./app 'an argument'"
+        );
         Ok(())
     }
 
@@ -146,8 +157,8 @@ mod tests {
             "{app}",
             "A=1 {bind} {app}",
         ];
-        let refused =
-            lines.map(|line| Template::parse(line).err().map_or("taken".to_owned(), |error| error.to_string()));
+        let refused = lines
+            .map(|line| Template::parse(line).err().map_or("taken".to_owned(), |error| error.to_string()));
         insta::assert_snapshot!(refused.join("\n"), @r#"
         the launch line "srun -n8 ./app" must have {app} once, as a word of its own: it stands for the program and its arguments
         the launch line "srun {app} {app}" must have {app} once, as a word of its own: it stands for the program and its arguments

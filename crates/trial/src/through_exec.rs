@@ -16,15 +16,16 @@ pub(crate) fn memory(membind: Option<&str>, is_placed: bool) -> Result<(MemoryWi
         Some(node) => match node.parse() {
             Ok(node) => Ok((MemoryWish::Node(node), false)),
             Err(_) => {
-                let text = format!("--vary membind={node}: write local, interleave, none or a NUMA node's number");
+                let text =
+                    format!("--vary membind={node}: write local, interleave, none or a NUMA node's number");
                 Err(Fault::usage(text))
             }
         },
     }
 }
 
-/// Whether a placed program sees all GPUs where nobody says it: a program on its own, and torchrun's workers, choose among all that they would see without
-/// help; each rank of another launcher sees its own.
+/// Whether a placed program sees all GPUs where nobody says it: a program on its own, and torchrun's workers,
+/// choose among all that they would see without help; each rank of another launcher sees its own.
 pub(crate) fn shows_all(template: Option<&Template>) -> bool {
     matches!(template.map(Template::launcher), None | Some("torchrun"))
 }

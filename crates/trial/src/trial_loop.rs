@@ -1,7 +1,8 @@
 //! A trial from its first counted block to its end: run, look, go on or stop.
 //!
-//! It acts through a [`Runner`], so that tests hold it against runs that are made up. A trial that is taken up again begins with the runs it has: what was done
-//! is not repeated, and the block that was cut off is completed. A variant that gives no figure three times in a row is given up, and the others go on; without
+//! It acts through a [`Runner`], so that tests hold it against runs that are made up. A trial that is taken
+//! up again begins with the runs it has: what was done is not repeated, and the block that was cut off is
+//! completed. A variant that gives no figure three times in a row is given up, and the others go on; without
 //! the baseline, or without any other, there is nothing to compare.
 
 use report::trial::{TrialOutcome, TrialRun, TrialStop};
@@ -55,7 +56,11 @@ pub trait Runner {
 ///
 /// # Errors
 /// The runner's.
-pub fn conduct<R: Runner>(plan: &TrialPlan, runs: &mut Vec<TrialRun>, runner: &mut R) -> Result<TrialStop, R::Error> {
+pub fn conduct<R: Runner>(
+    plan: &TrialPlan,
+    runs: &mut Vec<TrialRun>,
+    runner: &mut R,
+) -> Result<TrialStop, R::Error> {
     runs.retain(|run| run.outcome != TrialOutcome::Interrupted);
     for block in 1.. {
         let given_up = given_up(plan, runs);
@@ -107,11 +112,13 @@ pub fn given_up(plan: &TrialPlan, runs: &[TrialRun]) -> Vec<usize> {
     (0..plan.variants.len()).filter(is_given_up).collect()
 }
 
-/// The figures of the complete blocks by this metric, a row a block in the order of the variants; `None` where a run does not count.
+/// The figures of the complete blocks by this metric, a row a block in the order of the variants; `None`
+/// where a run does not count.
 pub fn figures(plan: &TrialPlan, runs: &[TrialRun], metric: &str) -> Vec<Vec<Option<f64>>> {
     let given_up = given_up(plan, runs);
     let last = runs.iter().map(|run| run.block).max().unwrap_or(0);
-    let of = |block: u32, variant: &String| runs.iter().find(|run| run.block == block && run.variant == *variant);
+    let of =
+        |block: u32, variant: &String| runs.iter().find(|run| run.block == block && run.variant == *variant);
     let row = |block: u32| {
         let runs: Vec<Option<&TrialRun>> = plan.variants.iter().map(|variant| of(block, variant)).collect();
         let is_complete = runs.iter().enumerate().all(|(at, run)| run.is_some() || given_up.contains(&at));
@@ -160,7 +167,10 @@ mod tests {
                 reason: None,
                 exit_code: Some(0),
                 signal: None,
-                metrics: figure.map(|figure| ("wall".to_owned(), figure)).into_iter().collect::<BTreeMap<_, _>>(),
+                metrics: figure
+                    .map(|figure| ("wall".to_owned(), figure))
+                    .into_iter()
+                    .collect::<BTreeMap<_, _>>(),
                 used: report::trial::Used::default(),
                 output_file: None,
                 looks: Vec::new(),
@@ -201,7 +211,8 @@ mod tests {
     fn blocks_are_complete_and_end_when_all_is_decided() -> Result<(), String> {
         let (mut runs, mut runner) = (Vec::new(), made(&well, 1000));
         assert_eq!(conduct(&plan(), &mut runs, &mut runner)?, TrialStop::Decided);
-        let verdicts: Vec<TrialVerdict> = stands(&plan(), &runs).compared.iter().map(|found| found.verdict).collect();
+        let verdicts: Vec<TrialVerdict> =
+            stands(&plan(), &runs).compared.iter().map(|found| found.verdict).collect();
         assert_eq!(verdicts, [TrialVerdict::Same, TrialVerdict::Worse]);
         assert_eq!(runs.len(), 7 * 3, "the first look of two comparisons is after seven blocks");
         for block in runs.chunks(3) {
@@ -227,7 +238,8 @@ mod tests {
 
     #[test]
     fn a_variant_that_always_fails_is_given_up_and_the_others_are_decided() -> Result<(), String> {
-        let failing = |block, variant| if variant == 1 { Err(TrialOutcome::Failed) } else { well(block, variant) };
+        let failing =
+            |block, variant| if variant == 1 { Err(TrialOutcome::Failed) } else { well(block, variant) };
         let (mut runs, mut runner) = (Vec::new(), made(&failing, 1000));
         assert_eq!(conduct(&plan(), &mut runs, &mut runner)?, TrialStop::Decided);
         assert_eq!(runs.iter().filter(|run| run.variant == "close").count(), 3);
@@ -238,7 +250,8 @@ mod tests {
 
     #[test]
     fn without_the_baseline_there_is_nothing_to_compare() -> Result<(), String> {
-        let failing = |block, variant| if variant == 0 { Err(TrialOutcome::TimedOut) } else { well(block, variant) };
+        let failing =
+            |block, variant| if variant == 0 { Err(TrialOutcome::TimedOut) } else { well(block, variant) };
         let (mut runs, mut runner) = (Vec::new(), made(&failing, 1000));
         assert_eq!(conduct(&plan(), &mut runs, &mut runner)?, TrialStop::Failing);
         assert_eq!(runs.len(), 9);

@@ -1,8 +1,10 @@
-//! What is tried: every launch line with every placement and every combination of values, and the baseline before them.
+//! What is tried: every launch line with every placement and every combination of values, and the baseline
+//! before them.
 //!
-//! The baseline is the program as it is started without help: the first launch line, or the program on its own. Placements that come to the same places
-//! here are tried once. Under a launcher each rank finds its place by `numabench exec`, and the launcher's own binding is switched off where the line
-//! has `{bind}`. Interleaved memory is numactl's to give: `exec` binds memory, and interleaving does not.
+//! The baseline is the program as it is started without help: the first launch line, or the program on its
+//! own. Placements that come to the same places here are tried once. Under a launcher each rank finds its
+//! place by `numabench exec`, and the launcher's own binding is switched off where the line has `{bind}`.
+//! Interleaved memory is numactl's to give: `exec` binds memory, and interleaving does not.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -69,18 +71,24 @@ struct Choice<'c> {
 pub(crate) fn variants(asked: &TrialOptions, start: &Start) -> Result<Variants, Fault> {
     launched_once()?;
     let program = found(&asked.program)?;
-    let templates: Vec<Template> =
-        asked.launch.iter().map(|line| Template::parse(line)).collect::<Result<_, _>>().map_err(Fault::usage)?;
+    let templates: Vec<Template> = asked
+        .launch
+        .iter()
+        .map(|line| Template::parse(line))
+        .collect::<Result<_, _>>()
+        .map_err(Fault::usage)?;
     for template in &templates {
         found(&[template.launcher_path().into()])?;
     }
     let mut all: Vec<Variant> = Vec::new();
     let mut notes = Vec::new();
     let choices = choices(asked, &templates)?;
-    let is_placed =
-        |choice: &Choice<'_>| choice.strategy.is_some() || choice.values.iter().any(|(name, _)| *name == MEMBIND);
+    let is_placed = |choice: &Choice<'_>| {
+        choice.strategy.is_some() || choice.values.iter().any(|(name, _)| *name == MEMBIND)
+    };
     if asked.shows_all_gpus.is_some() && !choices.iter().any(is_placed) {
-        let why = "--gpu says which GPUs a placed program sees, and none is placed here: add --placements, or leave --gpu out";
+        let why = "--gpu says which GPUs a placed program sees, and none is placed here: add --placements, \
+            or leave --gpu out";
         return Err(Fault::usage(why));
     }
     for choice in choices {
@@ -119,8 +127,8 @@ fn launched_once() -> Result<(), Fault> {
     }
     let name = launch.launcher.name();
     Err(Fault::usage(format!(
-        "numabench trial is one of {} of {name}, and each would start the program: start it once, and let it start the ranks: \
-         numabench trial --launch 'srun -n8 {{bind}} {{app}}' -- PROGRAM",
+        "numabench trial is one of {} of {name}, and each would start the program: start it once, and let it \
+         start the ranks: numabench trial --launch 'srun -n8 {{bind}} {{app}}' -- PROGRAM",
         launch.size
     )))
 }
@@ -139,7 +147,10 @@ fn found(command: &[OsString]) -> Result<Vec<OsString>, Fault> {
         return Ok(command.to_vec());
     }
     let name = program.to_string_lossy();
-    Err(Fault::new(Exit::NotFound, format!("there is no program {name}: give a path, or a name that is in PATH")))
+    Err(Fault::new(
+        Exit::NotFound,
+        format!("there is no program {name}: give a path, or a name that is in PATH"),
+    ))
 }
 
 /// The combinations, the baseline first.
@@ -166,9 +177,11 @@ fn choices<'c>(asked: &'c TrialOptions, templates: &'c [Template]) -> Result<Vec
             () if says_nothing => [Strategy::Close, Strategy::Spread, Strategy::Compact].map(Some).to_vec(),
             () => vec![None],
         };
-        if !asked.placements.is_empty() && !can_bind && templates.iter().all(|template| !template.has_bind()) {
+        if !asked.placements.is_empty() && !can_bind && templates.iter().all(|template| !template.has_bind())
+        {
             let text = format!(
-                "--placements: the launch line \"{}\" has no place for the binding: write {{bind}} among its options",
+                "--placements: the launch line \"{}\" has no place for the binding: write {{bind}} among its \
+                 options",
                 asked.launch[0]
             );
             return Err(Fault::usage(text));
@@ -187,7 +200,8 @@ fn choices<'c>(asked: &'c TrialOptions, templates: &'c [Template]) -> Result<Vec
     all.extend(others.into_iter().filter(|choice| !is_baseline(choice)));
     if all.len() > MOST {
         let text = format!(
-            "{} variants are too many for blocks that have each of them once: at most {MOST}; leave values or placements out",
+            "{} variants are too many for blocks that have each of them once: at most {MOST}; leave values \
+             or placements out",
             all.len()
         );
         return Err(Fault::usage(text));
@@ -220,7 +234,8 @@ fn worked_out(
     several_lines: bool,
 ) -> Result<Variant, Fault> {
     let name = name(choice, several_lines);
-    let shows_all = options.shows_all_gpus.unwrap_or_else(|| shows_all(choice.launch.map(|(_, template)| template)));
+    let shows_all =
+        options.shows_all_gpus.unwrap_or_else(|| shows_all(choice.launch.map(|(_, template)| template)));
     let membind = choice.values.iter().find(|(name, _)| *name == MEMBIND).map(|(_, value)| *value);
     let (memory, is_interleaved) = memory(membind, choice.strategy.is_some())?;
     let mut environment: Vec<(String, String)> = choice
@@ -258,8 +273,11 @@ fn worked_out(
         Some((_, template)) => {
             environment.extend(template.environment().iter().cloned());
             let has_bind = template.has_bind();
-            let bind =
-                if through_exec && choice.strategy.is_some() { no_binding(template.launcher()) } else { Vec::new() };
+            let bind = if through_exec && choice.strategy.is_some() {
+                no_binding(template.launcher())
+            } else {
+                Vec::new()
+            };
             let real_words = if through_exec { words.clone() } else { nothing_changed() };
             let shown = if through_exec {
                 template.command(&bind, &exec_line(&words, &app))
@@ -268,14 +286,19 @@ fn worked_out(
             };
             // Where placed ranks go through exec, the baseline does so too.
             let real = |app: Vec<OsString>| {
-                if through_exec || has_bind { started_by(options, exec_line(&real_words, &app)) } else { Ok(app) }
+                if through_exec || has_bind {
+                    started_by(options, exec_line(&real_words, &app))
+                } else {
+                    Ok(app)
+                }
             };
             let (command, start) =
                 (template.command(&bind, &real(app.clone())?), template.command(&bind, &real(nothing)?));
             (command, start, shown, None, AskedPlace::default())
         }
     };
-    // Of all variants, also where it says nothing: an environment has a length, and a shell finds its variables by its place in a table.
+    // Of all variants, also where it says nothing: an environment has a length, and a shell finds its
+    // variables by its place in a table.
     environment.push((ASKED.to_owned(), place.text()));
     let set: Vec<(String, String)> = shown_environment
         .into_iter()
@@ -293,7 +316,8 @@ fn worked_out(
 
 /// `baseline`, or what differs from it: `close`, `launch-2`, `close OMP_NUM_THREADS=7`.
 fn name(choice: &Choice<'_>, several_lines: bool) -> String {
-    let line = choice.launch.filter(|(at, _)| several_lines && *at > 0).map(|(at, _)| format!("launch-{}", at + 1));
+    let line =
+        choice.launch.filter(|(at, _)| several_lines && *at > 0).map(|(at, _)| format!("launch-{}", at + 1));
     let strategy = choice.strategy.map(|strategy| strategy.name().to_owned());
     let values = choice.values.iter().map(|(name, value)| format!("{name}={value}"));
     let parts: Vec<String> = line.into_iter().chain(strategy).chain(values).collect();
@@ -314,8 +338,10 @@ fn what(choice: &Choice<'_>, place: &AskedPlace) -> String {
 
 /// The command of this very program, or of the one that was named: what PATH has may be another.
 fn started_by(options: &TrialOptions, mut command: Vec<OsString>) -> Result<Vec<OsString>, Fault> {
-    let own =
-        || std::env::current_exe().map_err(|error| format!("the path of this program itself is not known: {error}"));
+    let own = || {
+        std::env::current_exe()
+            .map_err(|error| format!("the path of this program itself is not known: {error}"))
+    };
     let numabench = options.numabench.clone().map_or_else(own, Ok);
     command[0] = numabench.map_err(|why| Fault::new(Exit::NoResult, why))?.into_os_string();
     Ok(command)

@@ -1,4 +1,5 @@
-//! A trial after its warm-up: what it will take, its blocks until it is decided, and the document and exit code that they come to.
+//! A trial after its warm-up: what it will take, its blocks until it is decided, and the document and exit
+//! code that they come to.
 
 use experiments::journal::FinishedRun;
 use experiments::{Exit, Fault};
@@ -22,7 +23,8 @@ pub struct WarmedUpTrial<'t> {
 }
 
 impl PlannedTrial {
-    /// Makes the runs of the warm-up that are not there yet, and measures what starting costs where the wall time decides.
+    /// Makes the runs of the warm-up that are not there yet, and measures what starting costs where the wall
+    /// time decides.
     ///
     /// # Errors
     /// A variant that does not run, or gives no figure.
@@ -69,8 +71,8 @@ impl WarmedUpTrial<'_> {
             None => {
                 let limit = spoken_seconds(plan.max_time_s.unwrap_or(0.0));
                 format!(
-                    "{takes}. The first verdict takes {} ({}), and --max-time {limit} has no time for it: the runs that \
-                     it has time for are made and reported, and nothing is decided",
+                    "{takes}. The first verdict takes {} ({}), and --max-time {limit} has no time for it: \
+                     the runs that it has time for are made and reported, and nothing is decided",
                     counted(first, "block"),
                     time(first)
                 )

@@ -1,7 +1,8 @@
 //! How often a trial is wrong, and how soon it is right: many simulated trials over the code that decides.
 //!
-//! The trials are run as real ones are: block after block, in the order drawn, until the code itself wants no more. Noise comes in several shapes, because
-//! programs' times are skewed and have outliers; nothing in the decision may depend on its shape.
+//! The trials are run as real ones are: block after block, in the order drawn, until the code itself wants no
+//! more. Noise comes in several shapes, because programs' times are skewed and have outliers; nothing in the
+//! decision may depend on its shape.
 
 use report::trial::{TrialStop, TrialVerdict};
 use stats::random::SplitMix64;
@@ -94,11 +95,17 @@ fn where_nothing_differs_a_difference_is_said_in_at_most_five_per_cent_of_trials
                 .filter(|seed| {
                     let (found, _) = trial(*seed, &vec![10.0; variants], noise, &RULE);
                     // The side alone is a claim too.
-                    found.compared.iter().any(|one| one.direction.is_some() && one.verdict != TrialVerdict::Same)
+                    found
+                        .compared
+                        .iter()
+                        .any(|one| one.direction.is_some() && one.verdict != TrialVerdict::Same)
                 })
                 .count();
             // Of trials, not of comparisons: Holm's promise is for all variants of one together.
-            assert!(share(wrong, trials as usize) <= 0.05, "{noise:?}, {variants} variants: {wrong} of {trials}");
+            assert!(
+                share(wrong, trials as usize) <= 0.05,
+                "{noise:?}, {variants} variants: {wrong} of {trials}"
+            );
         }
     }
 }
@@ -118,7 +125,8 @@ fn the_first_hundred_trials_of_equals_at_one_per_cent_noise_have_at_most_five_fa
     assert!(false_ones <= 15, "{false_ones} of 300 comparisons");
 }
 
-/// The share of trials at 1 % noise in which a variant that is this much slower is called slower within twenty runs.
+/// The share of trials at 1 % noise in which a variant that is this much slower is called slower within
+/// twenty runs.
 fn found_within_twenty(times: f64, variants: usize, seeds: std::ops::Range<u64>, rule: &TrialRule) -> f64 {
     let trials = (seeds.end - seeds.start) as usize;
     let is_found = |seed: &u64| {
@@ -199,7 +207,9 @@ fn a_slow_down_of_five_per_cent_is_never_called_the_same() {
     for noise in [Noise::Normal(0.01), Noise::Normal(0.03), Noise::Outliers(0.02)] {
         let trials = 400;
         let wrong = (0..trials)
-            .filter(|seed| trial(*seed, &[10.0, 10.5], noise, &RULE).0.compared[0].verdict == TrialVerdict::Same)
+            .filter(|seed| {
+                trial(*seed, &[10.0, 10.5], noise, &RULE).0.compared[0].verdict == TrialVerdict::Same
+            })
             .count();
         assert!(share(wrong, trials as usize) <= 0.025, "{noise:?}: {wrong} of {trials}");
     }
@@ -208,11 +218,16 @@ fn a_slow_down_of_five_per_cent_is_never_called_the_same() {
 #[test]
 fn what_cannot_be_decided_stops_early_and_what_can_be_does_not() {
     let stops = |noise: Noise, times: &[f64]| -> Vec<(Option<TrialStop>, usize)> {
-        (0..200).map(|seed| trial(seed, times, noise, &RULE)).map(|(found, blocks)| (found.stop, blocks)).collect()
+        (0..200)
+            .map(|seed| trial(seed, times, noise, &RULE))
+            .map(|(found, blocks)| (found.stop, blocks))
+            .collect()
     };
     let hopeless = stops(Noise::Normal(0.3), &[10.0, 10.0]);
-    let early =
-        hopeless.iter().filter(|(stop, blocks)| *stop == Some(TrialStop::CannotDecide) && *blocks <= 28).count();
+    let early = hopeless
+        .iter()
+        .filter(|(stop, blocks)| *stop == Some(TrialStop::CannotDecide) && *blocks <= 28)
+        .count();
     assert!(early >= 150, "{early} of 200");
     let good = stops(Noise::Normal(0.01), &[10.0, 10.0]);
     let decided = good.iter().filter(|(stop, _)| *stop == Some(TrialStop::Decided)).count();

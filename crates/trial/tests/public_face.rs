@@ -58,7 +58,10 @@ fn a_trial_goes_from_options_to_a_document_and_tells_its_observer_after_each_run
     let vary = vec![Vary { name: "X".to_owned(), values: vec!["9".to_owned()] }];
     let options = TrialOptions { vary, ..options("echo x=${X:-5}") };
     let trial = PlannedTrial::new(options, origin(), None)?;
-    assert_eq!(trial.variants().iter().map(|variant| &variant.name[..]).collect::<Vec<_>>(), ["baseline", "X=9"]);
+    assert_eq!(
+        trial.variants().iter().map(|variant| &variant.name[..]).collect::<Vec<_>>(),
+        ["baseline", "X=9"]
+    );
     assert!(trial.text().contains("Compared by x, more is better"), "{}", trial.text());
     let (signals, mut told) = (Signals::catch()?, Told::default());
     let warm = trial.warm_up(TrialSession { sink: None, signals: &signals, observer: &mut told, say })?;
@@ -68,8 +71,14 @@ fn a_trial_goes_from_options_to_a_document_and_tells_its_observer_after_each_run
     let (document, last) = (&ended.document, told.lines.last().map_or("", String::as_str));
     assert_eq!((told.lines.len(), told.ended), (12, true), "six blocks of two");
     assert!(last.starts_with("12 runs, X=9 at 1.800 of the baseline"), "{last}");
-    assert_eq!((ended.exit, document.status, document.stop), (Exit::Ok, Status::Complete, Some(TrialStop::Decided)));
-    assert_eq!((&document.tool.name[..], &document.argv[..]), ("a test", &["a".to_owned(), "test".to_owned()][..]));
+    assert_eq!(
+        (ended.exit, document.status, document.stop),
+        (Exit::Ok, Status::Complete, Some(TrialStop::Decided))
+    );
+    assert_eq!(
+        (&document.tool.name[..], &document.argv[..]),
+        ("a test", &["a".to_owned(), "test".to_owned()][..])
+    );
     assert_eq!(document.comparisons[0].verdict, TrialVerdict::Better);
     assert_eq!(*SAID.lock().expect("nobody panics with it"), [""; 0]);
     Ok(())
@@ -78,7 +87,8 @@ fn a_trial_goes_from_options_to_a_document_and_tells_its_observer_after_each_run
 #[test]
 fn the_baseline_against_itself_claims_nothing_where_every_run_gives_the_same_figure() -> Done {
     let options = TrialOptions { against_itself: true, ..options("echo x=5") };
-    let (trial, signals, mut told) = (PlannedTrial::new(options, origin(), None)?, Signals::catch()?, Told::default());
+    let (trial, signals, mut told) =
+        (PlannedTrial::new(options, origin(), None)?, Signals::catch()?, Told::default());
     let session = TrialSession { sink: None, signals: &signals, observer: &mut told, say };
     let found = trial.against_itself(2, session)?;
     assert_eq!((found.trials, found.wrong, found.same, found.exit), (2, 0, 2, Exit::Ok));

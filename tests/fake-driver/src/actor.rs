@@ -1,12 +1,13 @@
 //! Who takes part in virtual time, and when it may go on.
 //!
-//! An actor is a thread that uses a device: a rank's thread, or a stream's. Virtual time stands while anybody has something to do, and goes
-//! on, to the end of the next copy, once all wait: for a copy, for what another one does, or, outside of the driver, for anything at
-//! all (asleep, by the kernel's word: in a barrier, for a message). So nothing depends on how long this machine takes for it, or on how late
-//! it wakes anybody: what a program does between two calls takes no time, and what it queued follows without a gap.
+//! An actor is a thread that uses a device: a rank's thread, or a stream's. Virtual time stands while anybody
+//! has something to do, and goes on, to the end of the next copy, once all wait: for a copy, for what another
+//! one does, or, outside of the driver, for anything at all (asleep, by the kernel's word: in a barrier, for
+//! a message). So nothing depends on how long this machine takes for it, or on how late it wakes anybody:
+//! what a program does between two calls takes no time, and what it queued follows without a gap.
 //!
-//! This is a discrete-event simulation whose processes are real threads, run conservatively (Fujimoto, *Parallel and Distributed Simulation
-//! Systems*, 2000, chapter 3).
+//! This is a discrete-event simulation whose processes are real threads, run conservatively (Fujimoto,
+//! *Parallel and Distributed Simulation Systems*, 2000, chapter 3).
 
 use std::cell::Cell;
 use std::process;
@@ -16,7 +17,8 @@ use std::time::{Duration, Instant};
 use crate::page::{self, ACTING, Actor, Locked, OUTSIDE, READING, WAITING};
 use crate::{devices, flow, sys, wait_word};
 
-/// How often somebody looks by itself: nobody says so when a thread falls asleep outside, or a program changes a word of memory.
+/// How often somebody looks by itself: nobody says so when a thread falls asleep outside, or a program
+/// changes a word of memory.
 const LOOK: Duration = Duration::from_micros(500);
 /// How often whoever is told looks all the same.
 const LONG: Duration = Duration::from_millis(250);
@@ -68,7 +70,8 @@ pub fn enter() -> Inside {
 /// Comes to read the clock. Also how often it did so already, and nothing else.
 pub fn enter_to_read() -> (Inside, u32) {
     let inside = enter_as(READING);
-    let before = inside.0.map_or(0, |(actor, _)| actor.readings.replace(actor.readings.get().saturating_add(1)));
+    let before =
+        inside.0.map_or(0, |(actor, _)| actor.readings.replace(actor.readings.get().saturating_add(1)));
     (inside, before)
 }
 
@@ -92,8 +95,8 @@ pub fn enter_as_actor() -> Inside {
     Inside(Some((actor, OUTSIDE)))
 }
 
-/// Waits until `over`, which depends on `object` (an address, of which [`stir`] tells), while virtual time goes on; at most `limit` of this
-/// machine's time. Whether it is over.
+/// Waits until `over`, which depends on `object` (an address, of which [`stir`] tells), while virtual time
+/// goes on; at most `limit` of this machine's time. Whether it is over.
 pub fn wait(object: usize, limit: Option<Duration>, over: impl Fn() -> bool) -> bool {
     wait_looking(object, limit, limit.unwrap_or(LONG), over)
 }

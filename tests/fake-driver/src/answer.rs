@@ -1,4 +1,5 @@
-//! The kernel that answers over flags in pinned memory: as a thread of the device's stream, which looks at the question without a pause.
+//! The kernel that answers over flags in pinned memory: as a thread of the device's stream, which looks at
+//! the question without a pause.
 //!
 //! It looks in real time, and so does whoever asks: a test of it has the machine's own clock.
 
@@ -25,13 +26,22 @@ impl Answers {
     /// By the kernel's parameters.
     pub unsafe fn new(device: usize, parameters: *mut *mut c_void) -> Answer<Self> {
         let parameter = |at: usize| unsafe { *(*parameters.add(at)).cast::<u64>() };
-        let answers =
-            Self { device, question: parameter(0) as usize, answer: parameter(1) as usize, looks: parameter(2) };
+        let answers = Self {
+            device,
+            question: parameter(0) as usize,
+            answer: parameter(1) as usize,
+            looks: parameter(2),
+        };
         let is_pinned = |word: usize| word.is_multiple_of(8) && memory::is_pinned(word, 8);
-        if is_pinned(answers.question) && is_pinned(answers.answer) { Ok(answers) } else { Err(INVALID_VALUE) }
+        if is_pinned(answers.question) && is_pinned(answers.answer) {
+            Ok(answers)
+        } else {
+            Err(INVALID_VALUE)
+        }
     }
 
-    /// Answers until it is told to stop, or nothing new has come for so many looks. With the fault `answers-stop` it ends after 100 answers.
+    /// Answers until it is told to stop, or nothing new has come for so many looks. With the fault
+    /// `answers-stop` it ends after 100 answers.
     pub fn run(&self) {
         if context::alive(self.device).is_err() {
             return;

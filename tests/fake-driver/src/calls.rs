@@ -1,4 +1,5 @@
-//! How often each call was made, for tests that hold what a run costs: `FAKE_CALLS` names a file that is written at the process's end.
+//! How often each call was made, for tests that hold what a run costs: `FAKE_CALLS` names a file that is
+//! written at the process's end.
 //!
 //! ```text
 //! CALL NUMBER               as the manual spells it, without _v2; calls that failed count

@@ -1,4 +1,5 @@
-//! The kernel that follows a chain of loads through pinned memory, or through that of a device that can be reached.
+//! The kernel that follows a chain of loads through pinned memory, or through that of a device that can be
+//! reached.
 
 use std::ffi::c_void;
 
@@ -15,10 +16,12 @@ pub struct Chase {
 }
 
 impl Chase {
-    /// By the kernel's parameters: where the chain begins, how many steps, and the address of the word that says where to go on.
+    /// By the kernel's parameters: where the chain begins, how many steps, and the address of the word that
+    /// says where to go on.
     pub unsafe fn new(device: usize, parameters: *mut *mut c_void) -> Answer<Self> {
         let parameter = |at: usize| unsafe { *(*parameters.add(at)).cast::<u64>() };
-        let chase = Self { device, base: parameter(0) as usize, steps: parameter(1), state: parameter(2) as usize };
+        let chase =
+            Self { device, base: parameter(0) as usize, steps: parameter(1), state: parameter(2) as usize };
         let there = memory::device_of(chase.state, 8) == Some(device) && chase.reaches();
         if there { Ok(chase) } else { Err(INVALID_VALUE) }
     }
@@ -29,8 +32,8 @@ impl Chase {
         memory::is_pinned(self.base, 8) || memory::device_of(self.base, 8).is_some_and(is_reached)
     }
 
-    /// Follows it, and returns when that has taken its time. An offset that leads out of the memory loses the device, as a fault of a
-    /// kernel does.
+    /// Follows it, and returns when that has taken its time. An offset that leads out of the memory loses the
+    /// device, as a fault of a kernel does.
     pub fn run(&self) {
         const ILLEGAL_ADDRESS: i32 = 700;
         if context::alive(self.device).is_err() {

@@ -1,12 +1,15 @@
-//! The time that everything here is stamped with: this machine's, or, where devices have described rates, virtual time.
+//! The time that everything here is stamped with: this machine's, or, where devices have described rates,
+//! virtual time.
 //!
-//! Virtual time is the program's clock too, so that what the program times by itself and what its devices say agree. That takes nothing of
-//! the program: this library exports `clock_gettime`, and where it is preloaded (`LD_PRELOAD`) the program's own readings of
-//! CLOCK_MONOTONIC_RAW come here. Every other clock stays this machine's, so that time limits hold. Described rates without
-//! that are refused: device times by one clock and host times by another would be nonsense.
+//! Virtual time is the program's clock too, so that what the program times by itself and what its devices say
+//! agree. That takes nothing of the program: this library exports `clock_gettime`, and where it is preloaded
+//! (`LD_PRELOAD`) the program's own readings of CLOCK_MONOTONIC_RAW come here. Every other clock stays this
+//! machine's, so that time limits hold. Described rates without that are refused: device times by one clock
+//! and host times by another would be nonsense.
 //!
-//! A reading costs `READING`, and more for a thread that does nothing else: that is how one that spins until a moment ever comes there. While
-//! somebody has yet to act on what happened at this moment, readings wait: how long this machine takes for it must not show.
+//! A reading costs `READING`, and more for a thread that does nothing else: that is how one that spins until
+//! a moment ever comes there. While somebody has yet to act on what happened at this moment, readings wait:
+//! how long this machine takes for it must not show.
 
 use std::ffi::c_int;
 use std::sync::OnceLock;

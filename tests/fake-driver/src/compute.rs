@@ -1,4 +1,5 @@
-//! The kernels that compute, each done in its plainest way on the device's memory: another way to the same results than the kernels' own, and than that of the checks.
+//! The kernels that compute, each done in its plainest way on the device's memory: another way to the same
+//! results than the kernels' own, and than that of the checks.
 
 use std::ffi::{CStr, c_void};
 
@@ -49,7 +50,12 @@ pub struct Launch {
 
 impl Launch {
     /// A launch with these parameters; its first must be an address in the device's memory.
-    pub unsafe fn new(device: usize, kernel: usize, blocks: u32, parameters: *mut *mut c_void) -> Answer<Self> {
+    pub unsafe fn new(
+        device: usize,
+        kernel: usize,
+        blocks: u32,
+        parameters: *mut *mut c_void,
+    ) -> Answer<Self> {
         let count = *PARAMETERS.get(kernel).ok_or(INVALID_VALUE)?;
         let mut words = [0; MOST];
         for (at, word) in words.iter_mut().enumerate().take(count) {
@@ -98,11 +104,16 @@ impl Launch {
             1 => {
                 let len = 4 * self.number(3);
                 let (a, b) = (self.slice::<f32>(0, len), self.slice::<f32>(1, len));
-                self.slice::<f32>(2, len).iter_mut().zip(a).zip(b).for_each(|((c, a), b)| *c = *a + 1.75 * *b);
+                self.slice::<f32>(2, len)
+                    .iter_mut()
+                    .zip(a)
+                    .zip(b)
+                    .for_each(|((c, a), b)| *c = *a + 1.75 * *b);
                 (self.number(2), 4 * len)
             }
             2 => {
-                let sum: f64 = self.slice::<f32>(0, 4 * self.number(1)).iter().map(|number| f64::from(*number)).sum();
+                let sum: f64 =
+                    self.slice::<f32>(0, 4 * self.number(1)).iter().map(|number| f64::from(*number)).sum();
                 self.slice::<f32>(4, 1)[0] = sum as f32;
                 (self.number(4), 4)
             }
@@ -170,15 +181,19 @@ impl Launch {
     /// Words that grow by one step, written, summed and added to, once they are with the device.
     fn moving(&self) -> (usize, usize) {
         const GROWS: u64 = 0x9e37_79b9_7f4a_7c15;
-        let (start, words, number) = (self.number(1), self.slice::<u64>(1, 2 * self.number(2)), self.words[3]);
+        let (start, words, number) =
+            (self.number(1), self.slice::<u64>(1, 2 * self.number(2)), self.words[3]);
         moving::comes(self.device, start, 8 * words.len());
         let result = match self.kernel {
             19 => {
-                (0_u64..).zip(&mut *words).for_each(|(at, word)| *word = at.wrapping_mul(GROWS).wrapping_add(number));
+                (0_u64..)
+                    .zip(&mut *words)
+                    .for_each(|(at, word)| *word = at.wrapping_mul(GROWS).wrapping_add(number));
                 (start, 8 * words.len())
             }
             20 => {
-                let weighted = (1_u64..).step_by(2).zip(&*words).map(|(weight, word)| weight.wrapping_mul(*word));
+                let weighted =
+                    (1_u64..).step_by(2).zip(&*words).map(|(weight, word)| weight.wrapping_mul(*word));
                 let sums = self.slice::<u64>(0, self.blocks);
                 sums.fill(0);
                 sums[0] = weighted.fold(0, u64::wrapping_add);
@@ -239,7 +254,8 @@ impl Launch {
         let n = self.number(3);
         // A block has a tile of C of 128 by 128.
         let rows = self.blocks * 128 / n * 128;
-        let (a, b, c) = (self.slice::<T>(0, rows * n), self.slice::<T>(1, n * n), self.slice::<T>(2, rows * n));
+        let (a, b, c) =
+            (self.slice::<T>(0, rows * n), self.slice::<T>(1, n * n), self.slice::<T>(2, rows * n));
         c.fill(T::of(0.0));
         for (a, c) in a.chunks(n).zip(c.chunks_mut(n)) {
             for (a, b) in a.iter().zip(b.chunks(n)) {
@@ -257,14 +273,17 @@ impl Launch {
         let roots: Vec<(f64, f64)> = (0..POINTS / 2).map(root).collect();
         for (from, to) in from.chunks(POINTS).zip(to.chunks_mut(POINTS)) {
             let mut points = [[0.0; 2]; POINTS];
-            from.iter().zip(&mut points).for_each(|(from, point)| *point = [from[0].value(), from[1].value()]);
+            from.iter()
+                .zip(&mut points)
+                .for_each(|(from, point)| *point = [from[0].value(), from[1].value()]);
             transform(&mut points, &roots);
             to.iter_mut().zip(points).for_each(|(to, point)| *to = point.map(T::of));
         }
         (self.number(1), 2 * size_of::<T>() * len)
     }
 
-    /// Rows from one field to the other, whose first inner cells the first two parameters are; sums are rounded as the precision has them.
+    /// Rows from one field to the other, whose first inner cells the first two parameters are; sums are
+    /// rounded as the precision has them.
     fn jacobi<T: Real>(&self) -> (usize, usize) {
         let size = size_of::<T>();
         let (pitch, columns, first, last) = (self.number(2), self.number(3), self.number(4), self.number(5));
@@ -294,8 +313,8 @@ impl Launch {
         for (atom, to) in self.slice::<[T; 4]>(2, atoms).iter_mut().enumerate() {
             let mut force = [0.0; 3];
             for other in &list[128 * atom..128 * (atom + 1)] {
-                let apart =
-                    [0, 1, 2].map(|axis| positions[atom][axis].value() - positions[*other as usize][axis].value());
+                let apart = [0, 1, 2]
+                    .map(|axis| positions[atom][axis].value() - positions[*other as usize][axis].value());
                 let square: f64 = apart.iter().map(|along| along * along).sum();
                 if square < 16.0 {
                     let six = square.powi(-3);
@@ -334,8 +353,8 @@ impl Real for f64 {
     }
 }
 
-/// Transforms a power of two of points in their place, by halves of which one has those with even numbers and one those with odd ones; `roots`: sine and cosine of the first half of
-/// the unit's roots.
+/// Transforms a power of two of points in their place, by halves of which one has those with even numbers and
+/// one those with odd ones; `roots`: sine and cosine of the first half of the unit's roots.
 fn transform(points: &mut [[f64; 2]], roots: &[(f64, f64)]) {
     let len = points.len();
     for at in 0..len {

@@ -1,7 +1,8 @@
 //! Which device a thread uses, who uses a device, and whether it is lost.
 //!
-//! CUDA's threads have no device until a context is made current; HIP's have the first. A device that is lost stays lost, as a
-//! context does in which a sticky error has occurred: every call on it answers the same code.
+//! CUDA's threads have no device until a context is made current; HIP's have the first. A device that is lost
+//! stays lost, as a context does in which a sticky error has occurred: every call on it answers the same
+//! code.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -59,8 +60,8 @@ pub fn on_device(call: &'static str, act: impl FnOnce(usize) -> Answer) -> c_int
     answered(call, || act(alive(current().ok_or(INVALID_CONTEXT)?)?))
 }
 
-/// Does a call that gives something back on the thread's device, unless it is to fail: also on a device that is lost, whose code it then
-/// answers, as the manuals have it of errors of earlier calls.
+/// Does a call that gives something back on the thread's device, unless it is to fail: also on a device that
+/// is lost, whose code it then answers, as the manuals have it of errors of earlier calls.
 pub fn giving_back(call: &'static str, act: impl FnOnce() -> Answer) -> c_int {
     outside(call, || {
         let device = current().ok_or(INVALID_CONTEXT)?;
@@ -112,7 +113,8 @@ pub fn is_used(device: usize) -> bool {
     states()[device].users.load(Ordering::Acquire) > 0
 }
 
-/// One user less; the last one's leftovers are said. What is left on a device that was lost could not be given back.
+/// One user less; the last one's leftovers are said. What is left on a device that was lost could not be
+/// given back.
 pub fn release(device: usize) -> Answer {
     let left = states()[device].users.fetch_sub(1, Ordering::AcqRel) - 1;
     if left == 0 && states().iter().all(|state| state.users.load(Ordering::Acquire) == 0) && !any_lost() {

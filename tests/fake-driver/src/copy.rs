@@ -1,7 +1,8 @@
-//! One copy between a host range and a device, or between two devices: what may go wrong with it, its bytes, and when it ends.
+//! One copy between a host range and a device, or between two devices: what may go wrong with it, its bytes,
+//! and when it ends.
 //!
-//! Where `repeats skip` is told, a copy whose bytes seem to be there already takes its time but is not made again: eight GPUs that move
-//! 20 GB/s each are more than a small machine's memory can follow.
+//! Where `repeats skip` is told, a copy whose bytes seem to be there already takes its time but is not made
+//! again: eight GPUs that move 20 GB/s each are more than a small machine's memory can follow.
 
 use crate::code::{Answer, INVALID_HANDLE, INVALID_VALUE};
 use crate::flow::Direction;
@@ -31,8 +32,8 @@ impl Copy {
         if in_bounds && host != 0 { Ok(copy) } else { Err(INVALID_VALUE) }
     }
 
-    /// A copy between two devices' memories, or within one's, made by one of them. Where that one cannot reach the other, it is staged, and takes
-    /// the time of a copy from the source to the host.
+    /// A copy between two devices' memories, or within one's, made by one of them. Where that one cannot
+    /// reach the other, it is staged, and takes the time of a copy from the source to the host.
     pub fn between(
         device: usize,
         (to_device, to): (usize, usize),
@@ -40,7 +41,10 @@ impl Copy {
         len: usize,
     ) -> Answer<Self> {
         let there = |device, address| memory::device_of(address, len) == Some(device);
-        if len == 0 || !there(to_device, to) || !there(from_device, from) || ![to_device, from_device].contains(&device)
+        if len == 0
+            || !there(to_device, to)
+            || !there(from_device, from)
+            || ![to_device, from_device].contains(&device)
         {
             return Err(INVALID_VALUE);
         }
@@ -53,17 +57,23 @@ impl Copy {
         Ok(Self { device, direction, to, from, len })
     }
 
-    /// The same by addresses alone, as a kernel's loads and stores are made: the host's side is pinned, and another device is one that can be reached.
+    /// The same by addresses alone, as a kernel's loads and stores are made: the host's side is pinned, and
+    /// another device is one that can be reached.
     pub fn by_kernel(device: usize, to: usize, from: usize, len: usize) -> Answer<Self> {
         let len = if faults::kernels().copies_short { len.saturating_sub(1).max(1) } else { len };
         let (writes, reads) =
             (memory::device_of(to, len) == Some(device), memory::device_of(from, len) == Some(device));
         match (writes, reads) {
-            (true, false) if memory::is_pinned(from, len) => Self::new(device, Direction::ToDevice, to, from, len),
-            (false, true) if memory::is_pinned(to, len) => Self::new(device, Direction::ToHost, to, from, len),
+            (true, false) if memory::is_pinned(from, len) => {
+                Self::new(device, Direction::ToDevice, to, from, len)
+            }
+            (false, true) if memory::is_pinned(to, len) => {
+                Self::new(device, Direction::ToHost, to, from, len)
+            }
             _ => match (memory::device_of(to, len), memory::device_of(from, len)) {
                 (Some(there), Some(here))
-                    if there == here || context::reaches(device, if there == device { here } else { there }) =>
+                    if there == here
+                        || context::reaches(device, if there == device { here } else { there }) =>
                 {
                     Self::between(device, (there, to), (here, from), len)
                 }
@@ -72,7 +82,8 @@ impl Copy {
         }
     }
 
-    /// Queues many copies of one direction, which take the latency of one of them and the time of all their bytes.
+    /// Queues many copies of one direction, which take the latency of one of them and the time of all their
+    /// bytes.
     pub unsafe fn batch(
         device: usize,
         (to, from, sizes): (*const usize, *const usize, *const usize),
@@ -135,7 +146,11 @@ impl Copy {
         if stream.device() != self.device {
             return Err(INVALID_HANDLE);
         }
-        if memory::is_pinned(self.sides().1, self.len) { stream.push(move || self.run()) } else { self.block() }
+        if memory::is_pinned(self.sides().1, self.len) {
+            stream.push(move || self.run())
+        } else {
+            self.block()
+        }
     }
 
     /// Queues it on a stream of this device, whichever device's time it takes.
@@ -167,13 +182,14 @@ impl Copy {
         traffic::carry(self.device, self.direction, self.len);
     }
 
-    /// Whether the bytes are where they belong, as far as one line in [`LOOK_EVERY`] bytes shows: a program that fills a
-    /// buffer, or wipes it, between two copies shows it in every line.
+    /// Whether the bytes are where they belong, as far as one line in [`LOOK_EVERY`] bytes shows: a program
+    /// that fills a buffer, or wipes it, between two copies shows it in every line.
     fn is_there(&self) -> bool {
         let lines = (0..self.len.saturating_sub(LINE)).step_by(LOOK_EVERY);
         self.len >= LOOK_EVERY
             && lines.into_iter().all(|at| {
-                let line = |start: usize| unsafe { std::slice::from_raw_parts((start + at) as *const u8, LINE) };
+                let line =
+                    |start: usize| unsafe { std::slice::from_raw_parts((start + at) as *const u8, LINE) };
                 line(self.to) == line(self.from)
             })
     }

@@ -1,4 +1,5 @@
-//! The CUDA driver API, as far as the backend calls it: arguments in, integers out. What is done is done elsewhere. Over 400 lines because it is one interface, a function a few lines.
+//! The CUDA driver API, as far as the backend calls it: arguments in, integers out. What is done is done
+//! elsewhere. Some 440 lines because it is one interface, a function a few lines.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
@@ -221,12 +222,16 @@ extern "C" fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) -> c_int {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemAlloc_v2(address: *mut u64, len: usize) -> c_int {
-    on_device("cuMemAlloc", |device| give(address, memory::allocate(device, len).map(|address| address as u64)))
+    on_device("cuMemAlloc", |device| {
+        give(address, memory::allocate(device, len).map(|address| address as u64))
+    })
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemFree_v2(address: u64) -> c_int {
-    giving_back("cuMemFree", || moving::free(address as usize).map_or_else(|| memory::free(address as usize), Ok))
+    giving_back("cuMemFree", || {
+        moving::free(address as usize).map_or_else(|| memory::free(address as usize), Ok)
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -241,14 +246,19 @@ extern "C" fn cuMemAllocManaged(address: *mut u64, len: usize, flags: c_uint) ->
 unsafe extern "C" fn cuMemPrefetchAsync(address: u64, len: usize, to: c_int, stream: usize) -> c_int {
     on_device("cuMemPrefetchAsync", |current| {
         let to = if to == CPU { None } else { Some(device(to)?.0) };
-        moving::prefetch(to.unwrap_or(current), address as usize, len, to.is_some(), unsafe { Stream::of(stream) }?)
+        moving::prefetch(to.unwrap_or(current), address as usize, len, to.is_some(), unsafe {
+            Stream::of(stream)
+        }?)
     })
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemHostAlloc(address: *mut usize, len: usize, flags: c_uint) -> c_int {
     on_device("cuMemHostAlloc", |_| {
-        give(address, if flags & WRITE_COMBINED == 0 { memory::allocate_host(len) } else { Err(INVALID_VALUE) })
+        give(
+            address,
+            if flags & WRITE_COMBINED == 0 { memory::allocate_host(len) } else { Err(INVALID_VALUE) },
+        )
     })
 }
 
@@ -276,7 +286,9 @@ extern "C" fn cuMemHostUnregister(address: usize) -> c_int {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemcpyHtoD_v2(to: u64, from: usize, len: usize) -> c_int {
-    on_device("cuMemcpyHtoD", |device| Copy::new(device, Direction::ToDevice, to as usize, from, len)?.block())
+    on_device("cuMemcpyHtoD", |device| {
+        Copy::new(device, Direction::ToDevice, to as usize, from, len)?.block()
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -413,5 +425,7 @@ unsafe extern "C" fn cuLaunchKernel(
     parameters: *mut *mut c_void,
     _extra: *mut *mut c_void,
 ) -> c_int {
-    on_device("cuLaunchKernel", |device| unsafe { hold::launch(device, function, grid_x, stream, parameters) })
+    on_device("cuLaunchKernel", |device| unsafe {
+        hold::launch(device, function, grid_x, stream, parameters)
+    })
 }

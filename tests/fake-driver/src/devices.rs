@@ -33,7 +33,8 @@ use std::sync::OnceLock;
 
 use crate::told::{self, RATES, SIZES, TIMES, quantity};
 
-/// Fastest first, as CUDA counts by default: PCI order is the other way round. The second is a part of a partitioned GPU.
+/// Fastest first, as CUDA counts by default: PCI order is the other way round. The second is a part of a
+/// partitioned GPU.
 const DEFAULT: &str = "\
     device 0000:c1:00.0; uuid a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0; host-node 3;\
     device 0000:05:00.0; uuid a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1 part b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1";
@@ -118,8 +119,8 @@ pub fn all() -> &'static Described {
     })
 }
 
-/// The devices, by their place in the file, that these lists leave this process: each counts along what the one before it
-/// leaves, and one that names no device ends there.
+/// The devices, by their place in the file, that these lists leave this process: each counts along what the
+/// one before it leaves, and one that names no device ends there.
 pub fn visible(lists: &[Option<String>]) -> Vec<usize> {
     let every: Vec<usize> = (0..all().devices.len()).collect();
     lists.iter().flatten().fold(every, |left, list| {
@@ -163,7 +164,9 @@ impl Described {
 
 impl Device {
     fn add(&mut self, key: &str, rest: &str, words: &[&str], links: &[&str]) -> Result<(), String> {
-        let link = |name: &str| links.iter().position(|link| *link == name).ok_or(format!("there is no link {name}"));
+        let link = |name: &str| {
+            links.iter().position(|link| *link == name).ok_or(format!("there is no link {name}"))
+        };
         let speed = |rate: &str, latency: &str| -> Result<Option<Speed>, String> {
             Ok(Some(Speed { rate: quantity(rate, RATES)?, latency_ns: quantity(latency, TIMES)? }))
         };
@@ -171,7 +174,9 @@ impl Device {
             ("name", _) => self.name = rest.trim().to_owned(),
             ("memory", [size]) => self.memory = quantity(size, SIZES)? as usize,
             ("uuid", [whole]) => self.uuid = Some(bytes(whole)?),
-            ("uuid", [whole, "part", part]) => (self.uuid, self.part) = (Some(bytes(whole)?), Some(bytes(part)?)),
+            ("uuid", [whole, "part", part]) => {
+                (self.uuid, self.part) = (Some(bytes(whole)?), Some(bytes(part)?))
+            }
             ("host-node", [number]) => self.host_node = Some(parsed(number)?),
             ("memory-node", [number]) => self.memory_node = Some(parsed(number)?),
             ("shared", []) => self.shared = true,
@@ -180,7 +185,9 @@ impl Device {
             ("d2h", [rate, latency]) => self.d2h = speed(rate, latency)?,
             ("peer", [rate, latency]) => self.peer = speed(rate, latency)?,
             ("within", [rate, latency]) => self.within = speed(rate, latency)?,
-            ("loads", [local, remote]) => self.loads_ns = Some((quantity(local, TIMES)?, quantity(remote, TIMES)?)),
+            ("loads", [local, remote]) => {
+                self.loads_ns = Some((quantity(local, TIMES)?, quantity(remote, TIMES)?))
+            }
             ("kernel", [name, time]) => self.kernels_ns.push(((*name).to_owned(), quantity(time, TIMES)?)),
             ("peer-loads", [each]) => self.peer_loads_ns = Some(quantity(each, TIMES)?),
             ("over", [name, rest @ ..]) => {
@@ -197,7 +204,9 @@ impl Device {
             ("throttled", ["power", percent]) => self.throttled[0] = parsed(percent)?,
             ("throttled", ["thermal", percent]) => self.throttled[1] = parsed(percent)?,
             ("others", [number]) => self.others = parsed(number)?,
-            ("peers", numbers) => self.peers = numbers.iter().map(|number| parsed(number)).collect::<Result<_, _>>()?,
+            ("peers", numbers) => {
+                self.peers = numbers.iter().map(|number| parsed(number)).collect::<Result<_, _>>()?
+            }
             _ => return Err("no such line".to_owned()),
         }
         Ok(())
@@ -229,7 +238,11 @@ mod tests {
 
     fn described(lines: &str) -> Result<Described, String> {
         let mut described = Described::default();
-        lines.split(';').map(str::trim).filter(|line| !line.is_empty()).try_for_each(|line| described.add(line))?;
+        lines
+            .split(';')
+            .map(str::trim)
+            .filter(|line| !line.is_empty())
+            .try_for_each(|line| described.add(line))?;
         Ok(described)
     }
 
@@ -244,8 +257,8 @@ mod tests {
 
     #[test]
     fn links_weights_and_conditions_are_read() -> Result<(), String> {
-        let lines = "link port 35.6GB/s; link fabric 164GB/s; node 3 48-50,112; device 0000:c1:00.0; name A B; h2d 23.5GB/s 6us; \
-                     over port; over fabric 2 remote; peers 0 1";
+        let lines = "link port 35.6GB/s; link fabric 164GB/s; node 3 48-50,112; device 0000:c1:00.0; name A \
+            B; h2d 23.5GB/s 6us; over port; over fabric 2 remote; peers 0 1";
         let all = described(lines)?;
         let device = &all.devices[0];
         assert_eq!(all.nodes, [(3, vec![48, 49, 50, 112])]);
@@ -257,9 +270,14 @@ mod tests {
 
     #[test]
     fn what_cannot_be_understood_is_said() {
-        for wrong in
-            ["memory 1GiB", "device a; memory 1", "device a; over b", "device a; uuid 12", "link a 1", "nonsense"]
-        {
+        for wrong in [
+            "memory 1GiB",
+            "device a; memory 1",
+            "device a; over b",
+            "device a; uuid 12",
+            "link a 1",
+            "nonsense",
+        ] {
             assert!(described(wrong).is_err(), "{wrong}");
         }
     }

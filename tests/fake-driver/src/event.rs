@@ -16,7 +16,8 @@ pub struct Event {
 }
 
 impl Event {
-    /// A new one's handle. Handles are `Arc::into_raw`: what a stream still has to record outlives the event's destruction.
+    /// A new one's handle. Handles are `Arc::into_raw`: what a stream still has to record outlives the
+    /// event's destruction.
     pub fn create() -> usize {
         memory::OBJECTS.fetch_add(1, Ordering::AcqRel);
         Arc::into_raw(Arc::<Self>::default()) as usize
@@ -75,7 +76,8 @@ impl Event {
     /// Whether the last recording has been reached.
     pub fn query(&self) -> Answer {
         let reached = || self.last_reached().0 == self.recorded.load(Ordering::Acquire);
-        let is_reached = reached() || (clock::is_virtual() && actor::wait(self.address(), Some(QUERY), reached));
+        let is_reached =
+            reached() || (clock::is_virtual() && actor::wait(self.address(), Some(QUERY), reached));
         if is_reached { Ok(()) } else { Err(NOT_READY) }
     }
 

@@ -1,4 +1,5 @@
-//! What goes wrong, as `FAKE_FAULTS` says; numbers count from 1, `N` is that one, `N+` that one and all after it, `*` all.
+//! What goes wrong, as `FAKE_FAULTS` says; numbers count from 1, `N` is that one, `N+` that one and all after
+//! it, `*` all.
 //!
 //! ```text
 //! fail CALL N CODE       the call answers the code and does nothing; CALL as the manual spells it, without _v2
@@ -19,9 +20,9 @@
 //! kernels hang NAME      a kernel that computes never ends
 //! ```
 //!
-//! Copies are counted over all streams, in the order in which they begin, those included that warm up and verify, and those by which the
-//! kernels for patterns are tried when a device is opened. A driver that lacks a symbol is another library, because the loader must
-//! say so: `stand_in.rs` makes it.
+//! Copies are counted over all streams, in the order in which they begin, those included that warm up and
+//! verify, and those by which the kernels for patterns are tried when a device is opened. A driver that lacks
+//! a symbol is another library, because the loader must say so: `stand_in.rs` makes it.
 
 use std::collections::BTreeMap;
 use std::ffi::c_int;
@@ -110,7 +111,8 @@ pub fn call(name: &'static str) -> Option<c_int> {
     fail.iter().find(|(call, when, _)| call == name && when.has(number)).map(|(.., code)| *code)
 }
 
-/// Never returns from the call that is to stall. Outside of the simulation, so that time goes on for the others.
+/// Never returns from the call that is to stall. Outside of the simulation, so that time goes on for the
+/// others.
 pub fn stall(name: &'static str) {
     static CALLS: Counted = Mutex::new(BTreeMap::new());
     let stall = &all().stall;
@@ -216,7 +218,9 @@ impl Faults {
     fn add(&mut self, line: &str) -> Result<(), String> {
         let code = |word: &str| word.parse::<c_int>().map_err(|_| format!("{word} is no code"));
         match line.split_whitespace().collect::<Vec<_>>()[..] {
-            ["fail", call, when, number] => self.fail.push((call.to_owned(), When::parse(when)?, code(number)?)),
+            ["fail", call, when, number] => {
+                self.fail.push((call.to_owned(), When::parse(when)?, code(number)?))
+            }
             ["stall", call, when] => self.stall.push((call.to_owned(), When::parse(when)?)),
             ["exit", "waits"] => self.exit_waits = true,
             ["corrupt", when, byte] => {
@@ -271,8 +275,16 @@ mod tests {
 
     #[test]
     fn what_cannot_be_understood_is_said() {
-        for wrong in ["hang", "hang 0", "hang -1", "corrupt 1", "times 1 soon", "fail cuInit 1", "wait long", "explode"]
-        {
+        for wrong in [
+            "hang",
+            "hang 0",
+            "hang -1",
+            "corrupt 1",
+            "times 1 soon",
+            "fail cuInit 1",
+            "wait long",
+            "explode",
+        ] {
             assert!(Faults::default().add(wrong).is_err(), "{wrong}");
         }
     }

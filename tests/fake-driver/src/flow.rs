@@ -1,8 +1,9 @@
 //! Copies in flight, and how virtual time passes until the next one ends.
 //!
-//! Copies are a fluid: each has its max-min fair rate (`share`) until one begins or ends anywhere, and then all have another one. Nothing is
-//! sampled; when a copy ends is computed. An actor has one copy in flight at a time, and it is in the actor's place of the shared
-//! page, so that the processes of a run share their links.
+//! Copies are a fluid: each has its max-min fair rate (`share`) until one begins or ends anywhere, and then
+//! all have another one. Nothing is sampled; when a copy ends is computed. An actor has one copy in flight at
+//! a time, and it is in the actor's place of the shared page, so that the processes of a run share their
+//! links.
 
 use crate::devices::Described;
 use crate::page::{self, Actor, Locked};
@@ -32,7 +33,8 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// It is in flight from now on, as the actor's one: so many nanoseconds before the first byte, and so many bytes.
+    /// It is in flight from now on, as the actor's one: so many nanoseconds before the first byte, and so
+    /// many bytes.
     pub fn begin(self, actor: &Actor, latency_ns: f64, bytes: f64) {
         let _page = page::lock();
         actor.latency.set(latency_ns);
@@ -66,13 +68,14 @@ impl Flow {
 
 /// All links' rates in the order that [`Flow::path`] counts them.
 fn links(described: &Described) -> Vec<f64> {
-    let own = described.devices.iter().flat_map(|device| [device.h2d, device.d2h, device.peer, device.within]);
+    let own =
+        described.devices.iter().flat_map(|device| [device.h2d, device.d2h, device.peer, device.within]);
     let own = own.map(|speed| speed.map_or(f64::INFINITY, |speed| speed.rate));
     described.links.iter().map(|link| link.rate).chain(own).collect()
 }
 
-/// Lets virtual time pass until a copy ends, but not beyond `limit`; whether one did. Without any copy it passes to the limit, if
-/// that is a moment.
+/// Lets virtual time pass until a copy ends, but not beyond `limit`; whether one did. Without any copy it
+/// passes to the limit, if that is a moment.
 pub fn pass(page: &Locked, described: &Described, limit: f64) -> bool {
     loop {
         let flows: Vec<(&Actor, Flow)> =
@@ -81,7 +84,8 @@ pub fn pass(page: &Locked, described: &Described, limit: f64) -> bool {
         let lasts = |actor: &Actor, rate: f64| {
             if actor.latency.get() > 0.0 { actor.latency.get() } else { actor.bytes.get() / rate }
         };
-        let next = flows.iter().zip(&rates).map(|((actor, _), rate)| lasts(actor, *rate)).min_by(f64::total_cmp);
+        let next =
+            flows.iter().zip(&rates).map(|((actor, _), rate)| lasts(actor, *rate)).min_by(f64::total_cmp);
         let room = limit - page.now();
         let span = next.unwrap_or(f64::INFINITY).min(room);
         if !span.is_finite() {

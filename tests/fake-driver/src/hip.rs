@@ -1,9 +1,11 @@
-//! HIP's runtime API, as far as the backend calls it: arguments in, integers out. What is done is done elsewhere.
+//! HIP's runtime API, as far as the backend calls it: arguments in, integers out. What is done is done
+//! elsewhere.
 //!
-//! Where it differs from CUDA's driver, it is as ROCm has it: a device's handle is its number; a thread's device is the first
-//! until it says otherwise, and nobody retains or releases it; the wait for a value compares unsigned numbers in signal memory; a
-//! code that it does not know is `hipErrorUnknown`; a UUID is 16 characters. With `FAKE_LEFTOVERS=say` it says at the process's
-//! end what was not given back. Over 400 lines because it is one interface, a function a few lines.
+//! Where it differs from CUDA's driver, it is as ROCm has it: a device's handle is its number; a thread's
+//! device is the first until it says otherwise, and nobody retains or releases it; the wait for a value
+//! compares unsigned numbers in signal memory; a code that it does not know is `hipErrorUnknown`; a UUID is
+//! 16 characters. With `FAKE_LEFTOVERS=say` it says at the process's end what was not given back. Over 400
+//! lines because it is one interface, a function a few lines.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -11,7 +13,8 @@ use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::sync::{Mutex, Once, PoisonError};
 
 use crate::code::{
-    ALREADY_REGISTERED, Answer, INVALID_DEVICE, INVALID_VALUE, NO_DEVICE, NOT_SUPPORTED, OUT_OF_MEMORY, give, give_text,
+    ALREADY_REGISTERED, Answer, INVALID_DEVICE, INVALID_VALUE, NO_DEVICE, NOT_SUPPORTED, OUT_OF_MEMORY, give,
+    give_text,
 };
 use crate::context::{self, outside};
 use crate::copy::Copy;
@@ -41,7 +44,8 @@ const SIGNAL_BYTES: usize = 8;
 
 /// The devices that the variables leave: ROCr's first, then HIP's own or, without it, CUDA's.
 fn visible() -> Vec<usize> {
-    let own = ["HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"].into_iter().find_map(|name| env::var(name).ok());
+    let own =
+        ["HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"].into_iter().find_map(|name| env::var(name).ok());
     devices::visible(&[env::var("ROCR_VISIBLE_DEVICES").ok(), own])
 }
 
@@ -269,7 +273,10 @@ extern "C" fn hipFree(address: usize) -> c_int {
 #[unsafe(no_mangle)]
 extern "C" fn hipHostMalloc(address: *mut usize, len: usize, flags: c_uint) -> c_int {
     on_device("hipHostMalloc", |_| {
-        give(address, if flags & WRITE_COMBINED == 0 { memory::allocate_host(len) } else { Err(INVALID_VALUE) })
+        give(
+            address,
+            if flags & WRITE_COMBINED == 0 { memory::allocate_host(len) } else { Err(INVALID_VALUE) },
+        )
     })
 }
 

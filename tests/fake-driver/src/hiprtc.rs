@@ -1,5 +1,5 @@
-//! ROCm's compiler at run time and HIP's modules, as far as the backend calls them. What is "compiled" here is the list of the kernels that the source
-//! defines, in the words in which the driver takes them.
+//! ROCm's compiler at run time and HIP's modules, as far as the backend calls them. What is "compiled" here
+//! is the list of the kernels that the source defines, in the words in which the driver takes them.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
@@ -33,7 +33,8 @@ fn compiled(source: &str) -> Result<Vec<u8>, String> {
         return Err("numabench.hip:1:1: error: braces that do not match".to_owned());
     }
     let own = source.split(KERNEL).skip(1).filter_map(|rest| rest.split('(').next());
-    let computing = source.split(COMPUTING).skip(1).filter_map(|rest| rest.split_once(") ")?.1.split('(').next());
+    let computing =
+        source.split(COMPUTING).skip(1).filter_map(|rest| rest.split_once(") ")?.1.split('(').next());
     let names = own.chain(computing);
     let declared: String = names.map(|name| format!(".visible .entry {name}(\n")).collect();
     Ok(format!("{declared}}}\0").into_bytes())
@@ -83,7 +84,11 @@ unsafe extern "C" fn hiprtcCreateProgram(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn hiprtcCompileProgram(handle: *mut Program, _count: c_int, _options: *mut *const c_char) -> c_int {
+unsafe extern "C" fn hiprtcCompileProgram(
+    handle: *mut Program,
+    _count: c_int,
+    _options: *mut *const c_char,
+) -> c_int {
     outside("hiprtcCompileProgram", || {
         let program = unsafe { program(handle) }?;
         program.code = compiled(&program.source).map_err(|log| {
@@ -117,7 +122,8 @@ unsafe extern "C" fn hiprtcGetProgramLog(handle: *mut Program, log: *mut c_char)
 #[unsafe(no_mangle)]
 unsafe extern "C" fn hiprtcDestroyProgram(handle: *mut *mut Program) -> c_int {
     outside("hiprtcDestroyProgram", || {
-        let program = unsafe { handle.as_mut() }.filter(|program| !program.is_null()).ok_or(INVALID_PROGRAM)?;
+        let program =
+            unsafe { handle.as_mut() }.filter(|program| !program.is_null()).ok_or(INVALID_PROGRAM)?;
         drop(unsafe { Box::from_raw(*program) });
         *program = std::ptr::null_mut();
         Ok(())
@@ -154,5 +160,7 @@ unsafe extern "C" fn hipModuleLaunchKernel(
     parameters: *mut *mut c_void,
     _extra: *mut *mut c_void,
 ) -> c_int {
-    on_device("hipModuleLaunchKernel", |device| unsafe { hold::launch(device, function, grid_x, stream, parameters) })
+    on_device("hipModuleLaunchKernel", |device| unsafe {
+        hold::launch(device, function, grid_x, stream, parameters)
+    })
 }

@@ -1,4 +1,5 @@
-//! Holding a stream back: by its wait for a value of a word, and by a kernel. Kernels are loaded, found and launched here.
+//! Holding a stream back: by its wait for a value of a word, and by a kernel. Kernels are loaded, found and
+//! launched here.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -56,7 +57,8 @@ fn wait_for(wait: &WaitWord) {
 /// The text must be one of the two, whole: it declares the entries and ends.
 pub unsafe fn load(image: *const c_char) -> Answer<usize> {
     let text = unsafe { CStr::from_ptr(image) }.to_string_lossy();
-    let has = |entry: &str| text.contains(&format!(".visible .entry {entry}(")) && text.trim_end().ends_with('}');
+    let has =
+        |entry: &str| text.contains(&format!(".visible .entry {entry}(")) && text.trim_end().ends_with('}');
     let module = match () {
         () if has("numabench_hold") => SPIN,
         () if ["fill", "compare", "copy", "chase", "answer"]
@@ -99,8 +101,9 @@ pub unsafe fn function(module: usize, name: *const c_char) -> Answer<usize> {
     }
 }
 
-/// Queues the kernel that holds, that which copies, follows loads or answers on a stream of the caller's, or runs one of the others on the
-/// default stream. The parameters of that which holds are a word's address, a value, and a limit in nanoseconds.
+/// Queues the kernel that holds, that which copies, follows loads or answers on a stream of the caller's, or
+/// runs one of the others on the default stream. The parameters of that which holds are a word's address, a
+/// value, and a limit in nanoseconds.
 pub unsafe fn launch(
     device: usize,
     function: usize,

@@ -1,22 +1,28 @@
-//! A GPU driver of threads and heap memory: `libcuda.so.1`, `libnvidia-ml.so.1` and `libamdhip64.so` in one library, for machines without a GPU.
+//! A GPU driver of threads and heap memory: `libcuda.so.1`, `libnvidia-ml.so.1` and `libamdhip64.so` in one
+//! library, for machines without a GPU.
 //!
-//! `cuda` and `hip` (with `hiprtc`, its kernels) are the two interfaces, as far as the backends use them: they turn arguments and result codes, and know
-//! nothing else. What they do is done once: `devices` (described by a file), `context` (which device a thread uses, and whether
-//! it is lost), `memory`, `copy`, `stream` and `event` (each stream a thread), `hold` (the latch's kernel; `wait_word` the word it waits for), `pattern`
-//! (those that fill and compare), `chase` (that which follows loads), `answer` (that which answers the CPU), `compute` (those that compute, which `math` runs for the vendors' libraries). `nvml` is what the management library says of the same devices. `faults` says what
-//! goes wrong, by another file. `traffic` gives a copy the time that the described links allow (`flow` lets it pass, `share` divides them), in
-//! virtual time (`clock`) that all threads (`actor`) of all processes of a run share (`page`); `place` says where a rank is pretended to run.
-//! A stream knows nothing of what is queued on it: each is a function to call.
+//! `cuda` and `hip` (with `hiprtc`, its kernels) are the two interfaces, as far as the backends use them:
+//! they turn arguments and result codes, and know nothing else. What they do is done once: `devices`
+//! (described by a file), `context` (which device a thread uses, and whether it is lost), `memory`, `copy`,
+//! `stream` and `event` (each stream a thread), `hold` (the latch's kernel; `wait_word` the word it waits
+//! for), `pattern` (those that fill and compare), `chase` (that which follows loads), `answer` (that which
+//! answers the CPU), `compute` (those that compute, which `math` runs for the vendors' libraries). `nvml` is
+//! what the management library says of the same devices. `faults` says what goes wrong, by another file.
+//! `traffic` gives a copy the time that the described links allow (`flow` lets it pass, `share` divides
+//! them), in virtual time (`clock`) that all threads (`actor`) of all processes of a run share (`page`);
+//! `place` says where a rank is pretended to run. A stream knows nothing of what is queued on it: each is a
+//! function to call.
 //!
-//! It is strict where a real driver is: calls without a context, memory registered twice, addresses it did not give, copies out
-//! of bounds, and a stream of another device are errors; an asynchronous copy of memory that is not pinned is done before the
-//! call returns. What is left over at the end is printed to stderr, and `calls` counts what was called.
+//! It is strict where a real driver is: calls without a context, memory registered twice, addresses it did
+//! not give, copies out of bounds, and a stream of another device are errors; an asynchronous copy of memory
+//! that is not pinned is done before the call returns. What is left over at the end is printed to stderr, and
+//! `calls` counts what was called.
 //!
 //! It always says that it simulates (`numabench_simulation`), and there is nothing to tell it not to.
 //!
-//! The environment: `FAKE_DEVICES` and `FAKE_FAULTS` (a file's absolute path, or its lines with `;` between them), `FAKE_PUS` (see
-//! `place`), `FAKE_SHARED` (see `page`), `FAKE_CALLS` (see `calls`). As the real ones do, it leaves out the devices that
-//! `CUDA_VISIBLE_DEVICES` or `HIP_VISIBLE_DEVICES` does not name.
+//! The environment: `FAKE_DEVICES` and `FAKE_FAULTS` (a file's absolute path, or its lines with `;` between
+//! them), `FAKE_PUS` (see `place`), `FAKE_SHARED` (see `page`), `FAKE_CALLS` (see `calls`). As the real ones
+//! do, it leaves out the devices that `CUDA_VISIBLE_DEVICES` or `HIP_VISIBLE_DEVICES` does not name.
 //!
 //! Left out: kernels but these, managed memory, the default stream's order.
 

@@ -1,5 +1,6 @@
-//! What the vendors' libraries of matrices and transforms do, as far as the backends call them: each call is a launch of the kernel that computes the same. It is
-//! strict: what those kernels do not compute (other factors, other edges, transposed matrices) is an error.
+//! What the vendors' libraries of matrices and transforms do, as far as the backends call them: each call is
+//! a launch of the kernel that computes the same. It is strict: what those kernels do not compute (other
+//! factors, other edges, transposed matrices) is an error.
 
 use std::ffi::{c_int, c_void};
 
@@ -163,7 +164,13 @@ fn planned(points: c_int, kind: c_int, count: c_int) -> Answer<*mut Handle> {
     if known { Ok(make(Some((kind, count)))) } else { Err(INVALID_VALUE) }
 }
 
-unsafe fn transform(plan: *mut Handle, device: usize, kind: c_int, [from, to]: [usize; 2], direction: c_int) -> Answer {
+unsafe fn transform(
+    plan: *mut Handle,
+    device: usize,
+    kind: c_int,
+    [from, to]: [usize; 2],
+    direction: c_int,
+) -> Answer {
     let handle = unsafe { of(plan) }?;
     match handle.transforms {
         Some((made_for, count)) if made_for == kind && direction == FORWARD => {

@@ -132,7 +132,11 @@ pub fn is_pinned(address: usize, len: usize) -> bool {
     let inside = |start: usize, size: usize| address >= start && address + len <= start + size;
     ledger(|ledger| {
         ledger.registered.range(..=address).next_back().is_some_and(|(start, size)| inside(*start, *size))
-            || ledger.allocated.range(..=address).next_back().is_some_and(|(start, own)| inside(*start, own.len() * 8))
+            || ledger
+                .allocated
+                .range(..=address)
+                .next_back()
+                .is_some_and(|(start, own)| inside(*start, own.len() * 8))
     })
 }
 
@@ -153,6 +157,8 @@ pub fn say_what_is_left(managed: usize) {
     let (areas, registered, allocated) =
         ledger(|ledger| (ledger.on_device.len(), ledger.registered.len(), ledger.allocated.len() + managed));
     if (objects, areas, registered, allocated) != (0, 0, 0, 0) {
-        eprintln!("left over: {objects} objects, {areas} areas, {registered} registered, {allocated} allocated");
+        eprintln!(
+            "left over: {objects} objects, {areas} areas, {registered} registered, {allocated} allocated"
+        );
     }
 }

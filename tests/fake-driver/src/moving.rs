@@ -1,5 +1,7 @@
-//! Memory whose pages go to whoever touches them. The bytes stay where they are; what is kept is whether the device had them last: the first word that it saw tells, because whoever writes
-//! such memory in a test writes all of it. A device that finds another word waits for a copy to the device of all bytes, and a prefetch to the host for one to the host.
+//! Memory whose pages go to whoever touches them. The bytes stay where they are; what is kept is whether the
+//! device had them last: the first word that it saw tells, because whoever writes such memory in a test
+//! writes all of it. A device that finds another word waits for a copy to the device of all bytes, and a
+//! prefetch to the host for one to the host.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};

@@ -1,6 +1,8 @@
-//! The management library's interface, as far as a GPU is watched by it: clocks, what holds them down, PCIe replays, processes.
+//! The management library's interface, as far as a GPU is watched by it: clocks, what holds them down, PCIe
+//! replays, processes.
 //!
-//! What is counted goes on with this machine's clock. A device handle is a place in the file of devices, above zero.
+//! What is counted goes on with this machine's clock. A device handle is a place in the file of devices,
+//! above zero.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_ulonglong};
 use std::time::Instant;
@@ -108,15 +110,17 @@ extern "C" fn nvmlDeviceGetComputeRunningProcesses_v3(
     to: *mut ProcessInfo,
 ) -> c_int {
     let Some(device) = device(handle) else { return INVALID_ARGUMENT };
-    let pids: Vec<u32> =
-        std::iter::once(std::process::id()).chain((0..device.others).map(|other| 4_000_000 + other)).collect();
+    let pids: Vec<u32> = std::iter::once(std::process::id())
+        .chain((0..device.others).map(|other| 4_000_000 + other))
+        .collect();
     let room = unsafe { *count } as usize;
     unsafe { *count = pids.len() as c_uint };
     if room < pids.len() {
         return INSUFFICIENT_SIZE;
     }
     for (at, pid) in pids.into_iter().enumerate() {
-        let one = ProcessInfo { pid, memory: 1 << 20, gpu_instance: c_uint::MAX, compute_instance: c_uint::MAX };
+        let one =
+            ProcessInfo { pid, memory: 1 << 20, gpu_instance: c_uint::MAX, compute_instance: c_uint::MAX };
         unsafe { to.add(at).write(one) };
     }
     OK

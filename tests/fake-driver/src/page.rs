@@ -1,8 +1,9 @@
-//! What all who take part in a simulation share: virtual time, and a place for each thread that uses a device. It is this process's own, or,
-//! where `FAKE_SHARED` names a file, one for all processes that name it: the ranks of a node.
+//! What all who take part in a simulation share: virtual time, and a place for each thread that uses a
+//! device. It is this process's own, or, where `FAKE_SHARED` names a file, one for all processes that name
+//! it: the ranks of a node.
 //!
-//! Whoever reads or changes anything holds the page's lock. A process that is killed while it holds it loses it to the next one; what it had
-//! half changed are numbers of its own place.
+//! Whoever reads or changes anything holds the page's lock. A process that is killed while it holds it loses
+//! it to the next one; what it had half changed are numbers of its own place.
 
 use std::cell::Cell;
 use std::env;
@@ -71,7 +72,8 @@ impl Actor {
         sys::wake(&self.state);
     }
 
-    /// What the kernel says that its thread does: a letter, as in /proc/PID/stat; `None` where there is no such thread.
+    /// What the kernel says that its thread does: a letter, as in /proc/PID/stat; `None` where there is no
+    /// such thread.
     fn seen(&self) -> Option<char> {
         let file = format!("/proc/{}/task/{}/stat", self.process.get(), self.thread.get());
         // The state comes early in the line; it is often asked for, so in one read.
@@ -121,8 +123,8 @@ impl Drop for Locked {
     }
 }
 
-/// Waits for the lock. It is held for microseconds, but its holder may wait for a processor: asleep, because whoever yields instead waits for a whole turn of
-/// every busy thread of the machine.
+/// Waits for the lock. It is held for microseconds, but its holder may wait for a processor: asleep, because
+/// whoever yields instead waits for a whole turn of every busy thread of the machine.
 pub fn lock() -> Locked {
     const LOOK_EVERY: u32 = 1 << 14;
     let page = page();

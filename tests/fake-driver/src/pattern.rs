@@ -1,6 +1,7 @@
 //! The kernels that fill device memory with a pattern and compare it with one.
 //!
-//! They run before the launch returns: the default stream, where blocking copies run too, is the only one they are launched on.
+//! They run before the launch returns: the default stream, where blocking copies run too, is the only one
+//! they are launched on.
 
 use std::ffi::{CStr, c_char, c_void};
 
@@ -26,15 +27,17 @@ impl Kernel {
         }
     }
 
-    /// Runs it; its parameters are the memory's address, how many words, the pattern's two keys and what inverts it, and, of a
-    /// comparison, the address of the word that becomes the lowest index that differs.
+    /// Runs it; its parameters are the memory's address, how many words, the pattern's two keys and what
+    /// inverts it, and, of a comparison, the address of the word that becomes the lowest index that differs.
     pub unsafe fn run(self, device: usize, parameters: *mut *mut c_void) -> Answer {
         let parameter = |at: usize| unsafe { *(*parameters.add(at)).cast::<u64>() };
         let (address, words) = (parameter(0) as usize, parameter(1));
         let (key, page_key, invert) = (parameter(2), parameter(3), parameter(4));
-        let bytes = usize::try_from(words).ok().and_then(|words| words.checked_mul(8)).ok_or(INVALID_VALUE)?;
+        let bytes =
+            usize::try_from(words).ok().and_then(|words| words.checked_mul(8)).ok_or(INVALID_VALUE)?;
         let area = |address: usize, bytes: usize| {
-            let there = address.is_multiple_of(8) && bytes > 0 && memory::device_of(address, bytes) == Some(device);
+            let there =
+                address.is_multiple_of(8) && bytes > 0 && memory::device_of(address, bytes) == Some(device);
             if there { Ok(address as *mut u64) } else { Err(INVALID_VALUE) }
         };
         let memory = unsafe { std::slice::from_raw_parts_mut(area(address, bytes)?, words as usize) };
@@ -49,7 +52,8 @@ impl Kernel {
             Self::Fill => {}
             Self::Compare => {
                 let lowest = area(parameter(5) as usize, 8)?;
-                let found = (0..).zip(memory).find(|(index, at)| **at != word(*index)).map(|(index, _)| index);
+                let found =
+                    (0..).zip(memory).find(|(index, at)| **at != word(*index)).map(|(index, _)| index);
                 if let Some(found) = found.filter(|_| !faults::kernels().compares_blind) {
                     unsafe { *lowest = (*lowest).min(found) };
                 }

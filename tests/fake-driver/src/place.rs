@@ -1,10 +1,11 @@
-//! Where a rank is pretended to run: a machine of two cores has no core 49, so a replay of runs on a larger one says which core
-//! each of its ranks stands for.
+//! Where a rank is pretended to run: a machine of two cores has no core 49, so a replay of runs on a larger
+//! one says which core each of its ranks stands for.
 //!
-//! `FAKE_PUS` is a list of PUs, one for each rank of the node, in the form that srun's map_cpu has; which rank this process is it
-//! learns from the launcher's variable. The PU's NUMA node is the described one (`node` in `FAKE_DEVICES`), and the rank's
-//! host memory is taken to lie there. This is a pretence: nothing is bound and no page is looked at. `FAKE_PUS=seen` is for ranks that
-//! are threads on a machine that has the PUs: each is where its copies are made from, by the kernel's word.
+//! `FAKE_PUS` is a list of PUs, one for each rank of the node, in the form that srun's map_cpu has; which
+//! rank this process is it learns from the launcher's variable. The PU's NUMA node is the described one
+//! (`node` in `FAKE_DEVICES`), and the rank's host memory is taken to lie there. This is a pretence: nothing
+//! is bound and no page is looked at. `FAKE_PUS=seen` is for ranks that are threads on a machine that has the
+//! PUs: each is where its copies are made from, by the kernel's word.
 
 use std::env;
 use std::sync::OnceLock;
@@ -39,9 +40,12 @@ fn told() -> Where {
     }
     let pus = devices::told_pus(&list).unwrap_or_else(|why| told::wrong(VARIABLE, &list, &why));
     let number = LOCAL_RANK.iter().find_map(|name| env::var(name).ok()?.parse::<usize>().ok()).unwrap_or(0);
-    let pu = pus.get(number).unwrap_or_else(|| told::wrong(VARIABLE, &list, &format!("no PU for rank {number}")));
+    let pu =
+        pus.get(number).unwrap_or_else(|| told::wrong(VARIABLE, &list, &format!("no PU for rank {number}")));
     Where::On(
-        node_of(*pu).unwrap_or_else(|| told::wrong(VARIABLE, &list, &format!("PU {pu} is on no node of FAKE_DEVICES"))),
+        node_of(*pu).unwrap_or_else(|| {
+            told::wrong(VARIABLE, &list, &format!("PU {pu} is on no node of FAKE_DEVICES"))
+        }),
     )
 }
 

@@ -1,9 +1,10 @@
-//! Max-min fair shares: every copy gets as much as every other one that passes the same full link, and nobody could have more
-//! without someone who has less having less still.
+//! Max-min fair shares: every copy gets as much as every other one that passes the same full link, and nobody
+//! could have more without someone who has less having less still.
 //!
-//! By progressive filling (Bertsekas and Gallager, *Data Networks*, 6.5.2): all rates rise together until a link is full; the
-//! copies that pass it keep their rate, the others rise on. A copy may load a link with more than its own bytes (its weight).
-//! What the fairness of real links is nobody publishes; this one needs no further assumption.
+//! By progressive filling (Bertsekas and Gallager, *Data Networks*, 6.5.2): all rates rise together until a
+//! link is full; the copies that pass it keep their rate, the others rise on. A copy may load a link with
+//! more than its own bytes (its weight). What the fairness of real links is nobody publishes; this one needs
+//! no further assumption.
 
 /// A copy in flight: the links it passes, each with its weight.
 pub type Path = Vec<(usize, f64)>;
@@ -14,7 +15,9 @@ pub fn max_min(paths: &[Path], links: &[f64]) -> Vec<f64> {
     loop {
         let load = |link: usize, fixed: bool| -> f64 {
             let chosen = paths.iter().zip(&rates).filter(|(_, rate)| rate.is_some() == fixed);
-            let weight = |path: &Path| path.iter().filter(|(on, _)| *on == link).map(|(_, weight)| weight).sum::<f64>();
+            let weight = |path: &Path| {
+                path.iter().filter(|(on, _)| *on == link).map(|(_, weight)| weight).sum::<f64>()
+            };
             chosen.map(|(path, rate)| weight(path) * rate.unwrap_or(1.0)).sum()
         };
         // The level at which each link that rising copies pass is full.
@@ -62,14 +65,17 @@ mod tests {
 
     #[test]
     fn no_link_carries_more_than_it_can() {
-        let paths: Vec<Path> = (0..8).map(|copy| vec![(copy % 3, 1.0), (3 + copy % 2, 1.5), (5, 0.5)]).collect();
+        let paths: Vec<Path> =
+            (0..8).map(|copy| vec![(copy % 3, 1.0), (3 + copy % 2, 1.5), (5, 0.5)]).collect();
         let links = [10.0, 7.0, 40.0, 19.0, 30.0, 21.0];
         let rates = max_min(&paths, &links);
         for (link, limit) in links.iter().enumerate() {
             let load: f64 = paths
                 .iter()
                 .zip(&rates)
-                .flat_map(|(path, rate)| path.iter().filter(|(on, _)| *on == link).map(move |(_, w)| w * rate))
+                .flat_map(|(path, rate)| {
+                    path.iter().filter(|(on, _)| *on == link).map(move |(_, w)| w * rate)
+                })
                 .sum();
             assert!(load <= limit + 1e-9, "link {link} carries {load} of {limit}");
         }

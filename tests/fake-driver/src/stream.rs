@@ -1,7 +1,7 @@
 //! Streams: each a thread that does what is queued, one after the other.
 //!
-//! An operation takes the time that the device is described to take (`traffic`), or, without a description, as long as this machine
-//! moves bytes.
+//! An operation takes the time that the device is described to take (`traffic`), or, without a description,
+//! as long as this machine moves bytes.
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
@@ -15,7 +15,8 @@ use crate::{actor, clock, memory};
 /// What is queued: it is done on the stream's thread, and returns when it has ended.
 type Op = Box<dyn FnOnce() + Send>;
 
-/// How long a query waits, of this machine's time, for what has not come, where time is virtual: it goes on only while somebody waits.
+/// How long a query waits, of this machine's time, for what has not come, where time is virtual: it goes on
+/// only while somebody waits.
 pub const QUERY: Duration = Duration::from_millis(1);
 
 /// A queue of a device.
@@ -73,7 +74,8 @@ impl Stream {
         memory::OBJECTS.fetch_add(1, Ordering::AcqRel);
         let line = Arc::<Line>::default();
         let worked = Arc::clone(&line);
-        // Virtual time does not wait for a thread that it does not know: other streams would be done before this one begins.
+        // Virtual time does not wait for a thread that it does not know: other streams would be done before
+        // this one begins.
         let (begins, begun) = mpsc::channel::<()>();
         thread::spawn(move || {
             actor::me();

@@ -1,5 +1,6 @@
-//! The few calls of the kernel and the C library that std has no name for: shared memory, sleeping on a word of it, the real clock, and
-//! whose `clock_gettime` this process calls. Without a crate for them, because tests build this library with rustc alone.
+//! The few calls of the kernel and the C library that std has no name for: shared memory, sleeping on a word
+//! of it, the real clock, and whose `clock_gettime` this process calls. Without a crate for them, because
+//! tests build this library with rustc alone.
 
 use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_long, c_void};
@@ -42,17 +43,27 @@ pub struct Timespec {
 
 unsafe extern "C" {
     fn syscall(number: c_long, ...) -> c_long;
-    fn mmap(at: *mut c_void, len: usize, rights: c_int, flags: c_int, file: c_int, offset: i64) -> *mut c_void;
+    fn mmap(
+        at: *mut c_void,
+        len: usize,
+        rights: c_int,
+        flags: c_int,
+        file: c_int,
+        offset: i64,
+    ) -> *mut c_void;
     fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
 }
 
-/// Maps `len` bytes that begin as zeros: of the file, which is made where it is not there, or of this process alone. Never unmapped.
+/// Maps `len` bytes that begin as zeros: of the file, which is made where it is not there, or of this process
+/// alone. Never unmapped.
 pub fn map(file: Option<&str>, len: usize) -> io::Result<*mut c_void> {
     const READ_WRITE: c_int = 3;
     const SHARED: c_int = 1;
     const PRIVATE_ANONYMOUS: c_int = 0x22;
     let file = match file {
-        Some(path) => Some(OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?),
+        Some(path) => {
+            Some(OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?)
+        }
         None => None,
     };
     let (flags, descriptor) = match &file {
@@ -77,10 +88,12 @@ pub fn thread_id() -> u32 {
     ID.get()
 }
 
-/// Sleeps until somebody wakes the word's sleepers, at most this long; not at all if the word is another already.
+/// Sleeps until somebody wakes the word's sleepers, at most this long; not at all if the word is another
+/// already.
 pub fn sleep_on(word: &AtomicU32, value: u32, limit: Duration) {
     const WAIT: c_int = 0;
-    let limit = Timespec { seconds: limit.as_secs() as i64, nanoseconds: c_long::from(limit.subsec_nanos() as i32) };
+    let limit =
+        Timespec { seconds: limit.as_secs() as i64, nanoseconds: c_long::from(limit.subsec_nanos() as i32) };
     unsafe { syscall(number::FUTEX, word.as_ptr(), WAIT, value, &raw const limit) };
 }
 

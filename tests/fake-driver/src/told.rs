@@ -1,10 +1,10 @@
-//! What a test tells the driver: lines of a file, or of a variable. A line that cannot be understood ends the process, since a
-//! test whose fault never comes would prove nothing.
+//! What a test tells the driver: lines of a file, or of a variable. A line that cannot be understood ends the
+//! process, since a test whose fault never comes would prove nothing.
 
 use std::{env, fs, process};
 
-/// The lines of the file that the variable names by its absolute path, or those in the variable itself with `;` between them;
-/// without comments (`#`) and empty ones. `None` where the variable is not set.
+/// The lines of the file that the variable names by its absolute path, or those in the variable itself with
+/// `;` between them; without comments (`#`) and empty ones. `None` where the variable is not set.
 pub fn lines(variable: &str) -> Option<Vec<String>> {
     let told = env::var(variable).ok()?;
     let text = if told.starts_with('/') {

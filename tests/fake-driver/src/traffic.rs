@@ -1,10 +1,11 @@
-//! How long copies and loads take on a described device: a copy its latency, then its bytes at the rate that the links leave it among the copies
-//! that are in flight at the same time (`flow`), all in virtual time.
+//! How long copies and loads take on a described device: a copy its latency, then its bytes at the rate that
+//! the links leave it among the copies that are in flight at the same time (`flow`), all in virtual time.
 
 use crate::flow::{Direction, Flow};
 use crate::{actor, devices, place};
 
-/// Returns when a copy of so many bytes, which begins now, has taken its time. A device without described rates takes none but this machine's.
+/// Returns when a copy of so many bytes, which begins now, has taken its time. A device without described
+/// rates takes none but this machine's.
 pub fn carry(device: usize, direction: Direction, bytes: usize) {
     let described = &devices::all().devices[device];
     let speed = match direction {
@@ -39,7 +40,9 @@ pub fn compute(device: usize, name: &str, blocks: usize) {
 
 /// Whether the calling thread's memory is on another node than the device.
 fn is_remote(device: usize) -> bool {
-    place::node().zip(devices::all().devices[device].host_node).is_some_and(|(memory, device)| memory != device)
+    place::node()
+        .zip(devices::all().devices[device].host_node)
+        .is_some_and(|(memory, device)| memory != device)
 }
 
 fn pass_along(device: usize, direction: Direction, latency_ns: f64, bytes: f64) {

@@ -1,18 +1,26 @@
-//! An MPI that mishandles device memory, for tests: preloaded before a real MPI, whose functions it passes everything on to, but for what it was told to do wrong with memory
-//! of the stand-in driver.
+//! An MPI that mishandles device memory, for tests: preloaded before a real MPI, whose functions it passes
+//! everything on to, but for what it was told to do wrong with memory of the stand-in driver. Some 420
+//! lines because each function that is passed on stands here once.
 //!
-//! `FAKE_MPI` says it: a behaviour and an operation, with `;` between them. `crash OPERATION` is a SIGSEGV, as of a library that reads a device's address; `hang` never
-//! returns (`crash@1 OPERATION`: at rank 1 alone); `zeros` sends zeros in place of the bytes, or receives them; `error` returns an error code; `steals` leaves the thread without a device. `cray` in place of these is Cray MPICH's start: with MPICH_GPU_SUPPORT_ENABLED=1 it
-//! ends the process unless its library for the GPU (`GTL`) is there. `watches` says in MPI_Finalize, or where a process ends without, how many ranges of host memory of a page or more were given to nonblocking calls, and of how many the
-//! pages are gone: an MPI may use what it was given until it is left. `deaf` closes standard input in MPI_Init, never returns from it, and has an exit handler that waits.
-//! `late` lets rank 0 rest for a third of a second after each message that it has sent. `rereads` lets the MPI_Test fail that comes next after the third short message was begun, looks at each call
-//! whether those that it may still read, as far as anybody was told (no MPI_Test said that they are sent), are what they were, and says of one that it has changed.
+//! `FAKE_MPI` says it: a behaviour and an operation, with `;` between them. `crash OPERATION` is a SIGSEGV,
+//! as of a library that reads a device's address; `hang` never returns (`crash@1 OPERATION`: at rank 1
+//! alone); `zeros` sends zeros in place of the bytes, or receives them; `error` returns an error code;
+//! `steals` leaves the thread without a device. `cray` in place of these is Cray MPICH's start: with
+//! MPICH_GPU_SUPPORT_ENABLED=1 it ends the process unless its library for the GPU (`GTL`) is there. `watches`
+//! says in MPI_Finalize, or where a process ends without, how many ranges of host memory of a page or more
+//! were given to nonblocking calls, and of how many the pages are gone: an MPI may use what it was given
+//! until it is left. `deaf` closes standard input in MPI_Init, never returns from it, and has an exit handler
+//! that waits. `late` lets rank 0 rest for a third of a second after each message that it has sent. `rereads`
+//! lets the MPI_Test fail that comes next after the third short message was begun, looks at each call whether
+//! those that it may still read, as far as anybody was told (no MPI_Test said that they are sent), are what
+//! they were, and says of one that it has changed.
 //!
-//! `FAKE_MPI_FAILS` says which call answers an error in place of being done: `MPI_Isend 3`, the third of a process; `MPI_Isend@1 3`, at rank 1 alone. `FAKE_MPI_CALLS` names the
-//! beginning of a file's name to which each process adds its number and writes how often it made each call.
+//! `FAKE_MPI_FAILS` says which call answers an error in place of being done: `MPI_Isend 3`, the third of a
+//! process; `MPI_Isend@1 3`, at rank 1 alone. `FAKE_MPI_CALLS` names the beginning of a file's name to which
+//! each process adds its number and writes how often it made each call.
 //!
-//! Real functions are called by their profiling names (PMPI_…), which every MPI has. Arguments are passed on as words: handles are pointers in one MPI and integers in
-//! another.
+//! Real functions are called by their profiling names (PMPI_…), which every MPI has. Arguments are passed on
+//! as words: handles are pointers in one MPI and integers in another.
 
 #![allow(
     non_snake_case,
@@ -58,7 +66,9 @@ fn told(operation: &str) -> Option<&'static str> {
     static TOLD: OnceLock<Vec<(String, String)>> = OnceLock::new();
     let told = TOLD.get_or_init(|| {
         let text = std::env::var("FAKE_MPI").unwrap_or_default();
-        let pair = |part: &str| part.trim().split_once(' ').map(|(how, what)| (how.to_owned(), what.trim().to_owned()));
+        let pair = |part: &str| {
+            part.trim().split_once(' ').map(|(how, what)| (how.to_owned(), what.trim().to_owned()))
+        };
         text.split(';').filter_map(pair).collect()
     });
     let (how, _) = told.iter().find(|(_, what)| what == operation)?;
@@ -128,14 +138,16 @@ fn watch(address: Word, count: Word) {
     }
 }
 
-/// Short messages that nobody was told to be sent: by request where they lie, how long they are, and a number of their bytes.
+/// Short messages that nobody was told to be sent: by request where they lie, how long they are, and a number
+/// of their bytes.
 static UNSENT: Mutex<BTreeMap<u32, (usize, usize, u64)>> = Mutex::new(BTreeMap::new());
 
 /// How many were begun, and whether the next test is to fail: that of the third.
 static BEGUN: AtomicUsize = AtomicUsize::new(0);
 static TEST_FAILS: AtomicBool = AtomicBool::new(false);
 
-/// What a request begins with: a whole handle of one MPI, and half of the other's, which tells it from others.
+/// What a request begins with: a whole handle of one MPI, and half of the other's, which tells it from
+/// others.
 unsafe fn handle(request: Word) -> u32 {
     unsafe { (request as *const u32).read() }
 }
@@ -143,7 +155,9 @@ unsafe fn handle(request: Word) -> u32 {
 /// A number of these bytes, which may have been given back.
 fn number(address: usize, count: usize) -> u64 {
     let byte = |at: usize| unsafe { ((address + at) as *const u8).read_volatile() };
-    (0..count).fold(0xcbf2_9ce4_8422_2325, |sum: u64, at| (sum ^ u64::from(byte(at))).wrapping_mul(0x0100_0000_01b3))
+    (0..count).fold(0xcbf2_9ce4_8422_2325, |sum: u64, at| {
+        (sum ^ u64::from(byte(at))).wrapping_mul(0x0100_0000_01b3)
+    })
 }
 
 /// Keeps a message in mind that was begun.
@@ -180,7 +194,8 @@ fn say_what_is_gone() {
     if !watched.is_empty() {
         let gone = watched.iter().filter(is_gone).count();
         // In one piece: another rank's may come between two.
-        let line = format!("fake MPI: {} ranges were given to it, of {gone} the pages are gone\n", watched.len());
+        let line =
+            format!("fake MPI: {} ranges were given to it, of {gone} the pages are gone\n", watched.len());
         let _ = std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes());
     }
 }
@@ -205,7 +220,8 @@ fn is_device(address: Word) -> bool {
     ask(address) != 0
 }
 
-/// Leaves the thread without a device, as an MPI that works with contexts of its own and does not put back what was there.
+/// Leaves the thread without a device, as an MPI that works with contexts of its own and does not put back
+/// what was there.
 fn steal_context() {
     let driver = unsafe { dlopen(c"libcuda.so.1".as_ptr(), RTLD_LAZY | RTLD_NOLOAD) };
     let set = unsafe { dlsym(driver, c"cuCtxSetCurrent".as_ptr()) };
@@ -244,7 +260,8 @@ fn zeros() -> Word {
     ZEROS.get_or_init(|| vec![0; 64 << 20].leak()).as_ptr() as Word
 }
 
-/// A function that passes its arguments on to the real one unless it was told to do wrong; `$sent` is the argument that zeros replace.
+/// A function that passes its arguments on to the real one unless it was told to do wrong; `$sent` is the
+/// argument that zeros replace.
 macro_rules! pass_on {
     ($name:ident, $real:literal, $operation:literal, [$($argument:ident),*], [$($address:ident),*], $sent:ident $(, $before:expr, $after:expr)?) => {
         #[unsafe(no_mangle)]
@@ -293,8 +310,22 @@ pass_on!(
     out
 );
 pass_on!(MPI_Put, c"PMPI_Put", "put", [out, count, kind, to, at, to_count, to_kind, window], [out], out);
-pass_on!(MPI_Alltoall, c"PMPI_Alltoall", "alltoall", [out, count, kind, into, into_count, into_kind, comm], [out], out);
-pass_on!(MPI_Allreduce, c"PMPI_Allreduce", "allreduce", [out, into, count, kind, operation, comm], [out], out);
+pass_on!(
+    MPI_Alltoall,
+    c"PMPI_Alltoall",
+    "alltoall",
+    [out, count, kind, into, into_count, into_kind, comm],
+    [out],
+    out
+);
+pass_on!(
+    MPI_Allreduce,
+    c"PMPI_Allreduce",
+    "allreduce",
+    [out, into, count, kind, operation, comm],
+    [out],
+    out
+);
 
 /// A function that passes its arguments on, unless this is the call that fails.
 macro_rules! counted {

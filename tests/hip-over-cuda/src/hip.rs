@@ -15,7 +15,8 @@ const CAN_WAIT_VALUE: c_int = 10013;
 /// `hipMallocSignalMemory`, and the only size there is of it.
 const SIGNAL_MEMORY: c_uint = 2;
 const SIGNAL_BYTES: usize = 8;
-/// `CU_MEMHOSTALLOC_PORTABLE` and `_DEVICEMAP`; with `_WRITECOMBINED` they are the flags that HIP numbers alike.
+/// `CU_MEMHOSTALLOC_PORTABLE` and `_DEVICEMAP`; with `_WRITECOMBINED` they are the flags that HIP numbers
+/// alike.
 const PORTABLE_MAPPED: c_uint = 3;
 const SHARED_FLAGS: c_uint = 7;
 /// `CU_STREAM_WAIT_VALUE_GEQ`, and HIP's `hipStreamWaitValueGte`.
@@ -211,7 +212,9 @@ unsafe extern "C" fn hipExtMallocWithFlags(to: *mut usize, len: usize, flags: c_
 #[unsafe(no_mangle)]
 extern "C" fn hipFree(address: usize) -> c_int {
     let signal = signals(|signals| signals.remove(&address));
-    on_device(|driver| unsafe { if signal { (driver.host_free)(address) } else { (driver.free)(address as u64) } })
+    on_device(|driver| unsafe {
+        if signal { (driver.host_free)(address) } else { (driver.free)(address as u64) }
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -319,7 +322,13 @@ extern "C" fn hipStreamWaitEvent(stream: usize, event: usize, flags: c_uint) -> 
 
 /// CUDA compares by a signed difference and HIP by size: for words that only count up the same.
 #[unsafe(no_mangle)]
-extern "C" fn hipStreamWaitValue32(stream: usize, address: usize, value: u32, flags: c_uint, mask: u32) -> c_int {
+extern "C" fn hipStreamWaitValue32(
+    stream: usize,
+    address: usize,
+    value: u32,
+    flags: c_uint,
+    mask: u32,
+) -> c_int {
     if flags != GREATER_OR_EQUAL || mask != u32::MAX {
         return NOT_SUPPORTED;
     }

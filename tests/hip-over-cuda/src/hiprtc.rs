@@ -1,4 +1,5 @@
-//! ROCm's compiler at run time by way of CUDA's (nvrtc), whose functions take the same; its PTX is the code. And HIP's modules.
+//! ROCm's compiler at run time by way of CUDA's (nvrtc), whose functions take the same; its PTX is the code.
+//! And HIP's modules.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::mem;

@@ -1,13 +1,16 @@
-//! HIP's runtime interface over the CUDA driver: a `libamdhip64.so` that makes the HIP backend move real bytes on an NVIDIA GPU,
-//! so that its whole way (pinning, copies, latch, events) can be measured beside the CUDA backend's. For tests only; results
-//! say so (`numabench_simulation`).
+//! HIP's runtime interface over the CUDA driver: a `libamdhip64.so` that makes the HIP backend move real
+//! bytes on an NVIDIA GPU, so that its whole way (pinning, copies, latch, events) can be measured beside the
+//! CUDA backend's. For tests only; results say so (`numabench_simulation`).
 //!
-//! Each call is one of the driver's (`driver` finds them, `hip` maps them): result codes are those of CUDA, whose numbers HIP
-//! shares. A device's context is its primary one, retained when a thread first chooses the device and never released. Signal
-//! memory, which HIP's wait for a value needs, is pinned memory. Kernels are compiled from HIP's source by CUDA's compiler at run time (`hiprtc`). UUIDs are CUDA's 16 bytes, so that both backends name a device alike.
+//! Each call is one of the driver's (`driver` finds them, `hip` maps them): result codes are those of CUDA,
+//! whose numbers HIP shares. A device's context is its primary one, retained when a thread first chooses the
+//! device and never released. Signal memory, which HIP's wait for a value needs, is pinned memory. Kernels
+//! are compiled from HIP's source by CUDA's compiler at run time (`hiprtc`). UUIDs are CUDA's 16 bytes, so
+//! that both backends name a device alike.
 //!
-//! Built by `tests/fake-driver/stand_in.rs` or by hand: `rustc --edition 2024 --crate-type cdylib -O -o FOLDER/libamdhip64.so.7 tests/hip-over-cuda/src/lib.rs`;
-//! then `LD_LIBRARY_PATH=FOLDER numabench pingpong --backend hip`.
+//! Built by `tests/fake-driver/stand_in.rs` or by hand: `rustc --edition 2024 --crate-type cdylib -O -o
+//! FOLDER/libamdhip64.so.7 tests/hip-over-cuda/src/lib.rs`; then `LD_LIBRARY_PATH=FOLDER numabench pingpong
+//! --backend hip`.
 //!
 //! Left out: what the HIP backend does not call, and masks in waits for a value.
 

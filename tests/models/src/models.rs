@@ -30,7 +30,8 @@ fn tried(orders: usize, model: impl Fn() + Send + Sync + 'static) {
 const SIZE: usize = 3;
 const ROUNDS: u64 = 3;
 
-/// What a member brings to a round, less in each: what is left of an earlier one would be the largest. And the largest that all bring.
+/// What a member brings to a round, less in each: what is left of an earlier one would be the largest. And
+/// the largest that all bring.
 fn values(rank: usize, round: u64) -> [u64; VALUES] {
     std::array::from_fn(|at| 1000 * (ROUNDS - round) + (7 * (rank + at) as u64 + round) % 11)
 }
@@ -76,7 +77,9 @@ fn threads_agree_on_each_round_and_on_where_one_gave_up() {
         let gives_up = when();
         let members = Threads::group(SIZE).into_iter().map(|member| {
             let last = if member.rank() == 0 { gives_up } else { u64::MAX };
-            thread::spawn(move || rounds(member.rank(), last, |values| member.max_of_each(values), || member.abort()))
+            thread::spawn(move || {
+                rounds(member.rank(), last, |values| member.max_of_each(values), || member.abort())
+            })
         });
         let members: Vec<_> = members.collect();
         let done: Vec<u64> = members.into_iter().map(|member| member.join().expect("no panic")).collect();
@@ -94,7 +97,11 @@ struct Page {
 
 impl Page {
     fn round(&self) -> Round<'_> {
-        Round { state: &self.state, largest: self.largest.each_ref().map(|values| values.each_ref()), size: SIZE }
+        Round {
+            state: &self.state,
+            largest: self.largest.each_ref().map(|values| values.each_ref()),
+            size: SIZE,
+        }
     }
 }
 
@@ -160,7 +167,8 @@ fn a_latch_holds_until_it_is_opened_lets_go_then_and_says_whether_it_gave_up() {
             // In half of the orders it never gives up.
             let looks = thread_rng().gen_range(1..24);
             let looks = if looks < 12 { looks } else { usize::MAX };
-            // The device's wait: until the word has reached the ticket, or until it has looked often enough (`kernels/`).
+            // The device's wait: until the word has reached the ticket, or until it has looked often enough
+            // (`kernels/`).
             let device = thread::spawn(move || {
                 for _ in 0..looks {
                     let ahead = shared[0].load(Ordering::SeqCst).wrapping_sub(ticket).cast_signed();
@@ -195,7 +203,8 @@ fn a_ranks_second_thread_copies_beside_every_piece_of_work_and_ends_with_its_ran
     tried(2000, || {
         thread::scope(|scope| {
             let device = DeviceId(u32::MAX);
-            let second = GpuThread::start(scope, &Gpus, device, GpuThreadAt, [0, 0], true).expect("it starts");
+            let second =
+                GpuThread::start(scope, &Gpus, device, GpuThreadAt, [0, 0], true).expect("it starts");
             for work in 0..3 {
                 let (done, copied) = second.beside(|| Ok(work)).expect("no fault");
                 assert!(done == work && copied.bytes >= 2, "{copied:?}");
@@ -210,7 +219,8 @@ fn a_device_that_fails_beside_work_is_said_after_it_and_ends_nothing_else() {
     tried(2000, || {
         thread::scope(|scope| {
             let device = DeviceId(thread_rng().gen_range(0..4));
-            let second = GpuThread::start(scope, &Gpus, device, GpuThreadAt, [0, 0], true).expect("it starts");
+            let second =
+                GpuThread::start(scope, &Gpus, device, GpuThreadAt, [0, 0], true).expect("it starts");
             let mut worked = 0;
             for _ in 0..6 {
                 let beside = second.beside(|| {

@@ -1,4 +1,5 @@
-//! Shuttle's in the place of the standard library's. A wait with a limit ends at the limit or not, as the order of steps that is tried has it.
+//! Shuttle's in the place of the standard library's. A wait with a limit ends at the limit or not, as the
+//! order of steps that is tried has it.
 
 pub use shuttle::sync::{Arc, Condvar, Mutex, atomic};
 pub use std::sync::PoisonError;
@@ -89,7 +90,10 @@ pub mod thread {
         }
 
         /// Starts the thread.
-        pub fn spawn<T: Send + 'static>(self, act: impl FnOnce() -> T + Send + 'static) -> io::Result<JoinHandle<T>> {
+        pub fn spawn<T: Send + 'static>(
+            self,
+            act: impl FnOnce() -> T + Send + 'static,
+        ) -> io::Result<JoinHandle<T>> {
             Ok(shuttle::thread::spawn(act))
         }
 

@@ -1,4 +1,5 @@
-//! `baseline`: how often the limit of a class keeps what it promises, 999 of 1,000 measurements of well GPUs, and the GPUs at half that it would miss.
+//! `baseline`: how often the limit of a class keeps what it promises, 999 of 1,000 measurements of well GPUs,
+//! and the GPUs at half that it would miss.
 
 use analysis::baseline::{Class, Value, learn};
 use report::document::Tool;
@@ -91,7 +92,8 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
             ) {
                 let fleet = Fleet { shape, nodes, runs, of_nodes, of_gpus, of_runs };
                 let words = format!(
-                    "{shape:?}, {nodes} nodes of 8 GPUs, runs of each: {runs}; between nodes {of_nodes}, GPUs {of_gpus}, runs {of_runs}"
+                    "{shape:?}, {nodes} nodes of 8 GPUs, runs of each: {runs}; between nodes {of_nodes}, \
+                     GPUs {of_gpus}, runs {of_runs}"
                 );
                 let trial = move |random: &mut SplitMix64| {
                     let Some(limit) = fleet.limit(random) else { return false };

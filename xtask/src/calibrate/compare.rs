@@ -1,8 +1,8 @@
 //! `compare`: documents in which nothing changed, documents with a case at half its rate, documents 5 % down.
 //!
-//! The threshold is 0 where false claims are counted, so that only the statistics keep them away. What moves a machine
-//! for longer than a run (drift, steps, modes that stick, series that wander) is a change to runs of one side after the
-//! other, and no statistic of them tells otherwise: it is counted for runs in turns.
+//! The threshold is 0 where false claims are counted, so that only the statistics keep them away. What moves
+//! a machine for longer than a run (drift, steps, modes that stick, series that wander) is a change to runs
+//! of one side after the other, and no statistic of them tells otherwise: it is counted for runs in turns.
 
 use analysis::judge::{CasePair, ChangeVerdict, judge};
 use stats::random::SplitMix64;
@@ -11,7 +11,8 @@ use super::experiment::{COVERAGE, Experiment, FALSE_CLAIMS, FOUND, Length, Limit
 use super::noise::Noise;
 use super::runs::{RunNoise, RunOrder, pairs};
 
-/// How runs of one node usually differ, by their logarithms: between the 0.3 and the 0.8 % that large pinned copies have.
+/// How runs of one node usually differ, by their logarithms: between the 0.3 and the 0.8 % that large pinned
+/// copies have.
 const USUAL: f64 = 0.005;
 
 /// How blocks of one run scatter where it does not matter.
@@ -80,7 +81,8 @@ fn trials(length: Length, cases: usize, values: usize) -> usize {
 
 /// Every noise with the orders in which it is no change.
 fn noises() -> impl Iterator<Item = (RunNoise, RunOrder)> {
-    let both = FROM_RUN_TO_RUN.into_iter().flat_map(|noise| [(noise, RunOrder::InRows), (noise, RunOrder::InTurns)]);
+    let both =
+        FROM_RUN_TO_RUN.into_iter().flat_map(|noise| [(noise, RunOrder::InRows), (noise, RunOrder::InTurns)]);
     both.chain(FOR_LONGER.into_iter().map(|noise| (noise, RunOrder::InTurns)))
 }
 
@@ -90,17 +92,24 @@ fn nothing_changed(length: Length) -> Vec<Experiment> {
     let mut all = Vec::new();
     for (noise, order) in noises() {
         for &[base, new] in counts {
-            // One run does not show its spread: where one side is five times the other it may be the wide one.
+            // One run does not show its spread: where one side is five times the other it may be the wide
+            // one.
             if noise == RunNoise::Of(Noise::Uneven) && base == 1 {
                 continue;
             }
             for cases in families {
-                let setting = format!("{}, {}, {base} against {new} runs, cases: {cases}", noise.name(), order.name());
+                let setting =
+                    format!("{}, {}, {base} against {new} runs, cases: {cases}", noise.name(), order.name());
                 let trial = move |random: &mut SplitMix64| {
                     let sides = noise.sides(random, cases, [base, new], USUAL, order);
                     claimed(&pairs(&sides, BLOCKS, 0.0, |_| 1.0), order)
                 };
-                all.push(Experiment::new((FALSE, FALSE_CLAIMS), setting, trials(length, cases, base + new), trial));
+                all.push(Experiment::new(
+                    (FALSE, FALSE_CLAIMS),
+                    setting,
+                    trials(length, cases, base + new),
+                    trial,
+                ));
             }
         }
     }
@@ -124,21 +133,28 @@ fn half_the_rate(length: Length) -> Vec<Experiment> {
                     let sides = noise.sides(random, cases, [base, new], 2.0 * USUAL, order);
                     found(&pairs(&sides, BLOCKS, 0.03, |at| if at == 0 { 0.5 } else { 1.0 }), order, 1)
                 };
-                all.push(Experiment::new(("found", FOUND), setting, trials(length, cases, 2 * base) / 2, trial));
+                all.push(Experiment::new(
+                    ("found", FOUND),
+                    setting,
+                    trials(length, cases, 2 * base) / 2,
+                    trial,
+                ));
             }
         }
     }
     all
 }
 
-/// Three runs a side and more of cases whose runs differ by up to 1 %: a change of 5 % is found, and none is the same.
+/// Three runs a side and more of cases whose runs differ by up to 1 %: a change of 5 % is found, and none is
+/// the same.
 fn five_per_cent(length: Length) -> Vec<Experiment> {
     let mut all = Vec::new();
     for order in [RunOrder::InRows, RunOrder::InTurns] {
         for &runs in length.choose(&[3][..], &[3, 5, 10]) {
             for &cases in length.choose(&[14][..], &[4, 8, 14, 40]) {
                 let trial = move |random: &mut SplitMix64| {
-                    let mut sides = RunNoise::Of(Noise::Independent).sides(random, cases, [runs, runs], 1.0, order);
+                    let mut sides =
+                        RunNoise::Of(Noise::Independent).sides(random, cases, [runs, runs], 1.0, order);
                     let deviations: Vec<f64> = (0..cases).map(|_| 0.001 + 0.009 * random.uniform()).collect();
                     for side in &mut sides {
                         for (case, deviation) in side.iter_mut().zip(&deviations) {
@@ -150,12 +166,16 @@ fn five_per_cent(length: Length) -> Vec<Experiment> {
                     judge(&pairs, order == RunOrder::InTurns)
                 };
                 let setting = |what: &str| {
-                    format!("{what}, runs differ by 0.1 to 1 %, {}, {runs} runs a side, cases: {cases}", order.name())
+                    format!(
+                        "{what}, runs differ by 0.1 to 1 %, {}, {runs} runs a side, cases: {cases}",
+                        order.name()
+                    )
                 };
                 let count = trials(length, cases, 2 * runs);
                 let planted = move |random: &mut SplitMix64| {
                     let judged = trial(random);
-                    let found = |judged: &&analysis::judge::JudgedCase| judged.verdict == ChangeVerdict::Regressed;
+                    let found =
+                        |judged: &&analysis::judge::JudgedCase| judged.verdict == ChangeVerdict::Regressed;
                     (judged.iter().step_by(2).filter(found).count(), judged.len().div_ceil(2))
                 };
                 all.push(Experiment::new(("found", DECIDED), setting("5 % down"), count, planted));
@@ -171,7 +191,8 @@ fn five_per_cent(length: Length) -> Vec<Experiment> {
     all
 }
 
-/// Cases whose runs differ by up to 1 %, beside one that jumps: a change of 5 % of the quiet ones is found by four runs a side, which allow five that jump.
+/// Cases whose runs differ by up to 1 %, beside one that jumps: a change of 5 % of the quiet ones is found by
+/// four runs a side, which allow five that jump.
 fn beside_a_jump(length: Length) -> Vec<Experiment> {
     let mut all = Vec::new();
     for &runs in length.choose(&[4][..], &[4, 5]) {
@@ -180,7 +201,9 @@ fn beside_a_jump(length: Length) -> Vec<Experiment> {
                 let mut case = |at: usize| {
                     let deviation = 0.001 + 0.009 * random.uniform();
                     let jump = if at == 0 { 0.07 } else { 0.0 };
-                    (0..2 * runs).map(|_| deviation * random.normal() + jump * random.below(2) as f64).collect()
+                    (0..2 * runs)
+                        .map(|_| deviation * random.normal() + jump * random.below(2) as f64)
+                        .collect()
                 };
                 let field: Vec<Vec<f64>> = (0..cases).map(&mut case).collect();
                 let side = |from: usize| field.iter().map(|logs| logs[from..from + runs].to_vec()).collect();
@@ -190,7 +213,8 @@ fn beside_a_jump(length: Length) -> Vec<Experiment> {
                 (quiet().filter(|case| case.verdict == ChangeVerdict::Regressed).count(), quiet().count())
             };
             let setting = format!(
-                "5 % down, quiet cases beside one that jumps by 7 % from run to run, {runs} runs a side, cases: {cases}"
+                "5 % down, quiet cases beside one that jumps by 7 % from run to run, {runs} runs a side, \
+                 cases: {cases}"
             );
             all.push(Experiment::new(("found", DECIDED), setting, length.choose(60, 300), trial));
         }
@@ -203,18 +227,29 @@ fn as_large_as_said(length: Length) -> Vec<Experiment> {
     let mut all = Vec::new();
     let settings = length.choose(
         &[(3, 8, 0.01)][..],
-        &[(3, 1, 0.01), (3, 8, 0.01), (3, 8, 0.03), (5, 8, 0.02), (5, 40, 0.02), (10, 8, 0.02), (5, 280, 0.05)],
+        &[
+            (3, 1, 0.01),
+            (3, 8, 0.01),
+            (3, 8, 0.03),
+            (5, 8, 0.02),
+            (5, 40, 0.02),
+            (10, 8, 0.02),
+            (5, 280, 0.05),
+        ],
     );
     for noise in [RunNoise::Of(Noise::Independent), RunNoise::Of(Noise::SharedByPass)] {
         for &(runs, cases, deviation) in settings {
             let trial = move |random: &mut SplitMix64| {
                 let mut sides = || noise.sides(random, cases, [runs, runs], deviation, RunOrder::InRows);
-                let from = judge(&pairs(&sides(), BLOCKS, 0.03, |_| 1.0), false)[0].found_from.unwrap_or(f64::MAX);
+                let from =
+                    judge(&pairs(&sides(), BLOCKS, 0.03, |_| 1.0), false)[0].found_from.unwrap_or(f64::MAX);
                 let change = |at| if at == 0 { 1.0 / (1.0 + from) } else { 1.0 };
                 found(&pairs(&sides(), BLOCKS, 0.03, change), RunOrder::InRows, 1)
             };
-            let setting =
-                format!("a change as large as said, {} {deviation}, {runs} runs a side, cases: {cases}", noise.name());
+            let setting = format!(
+                "a change as large as said, {} {deviation}, {runs} runs a side, cases: {cases}",
+                noise.name()
+            );
             all.push(Experiment::new(("found", FOUND), setting, trials(length, cases, 4 * runs), trial));
         }
     }
@@ -222,8 +257,10 @@ fn as_large_as_said(length: Length) -> Vec<Experiment> {
 }
 
 fn intervals(length: Length) -> Vec<Experiment> {
-    let counts =
-        length.choose(&[[3, 3]][..], &[[2, 2], [3, 3], [2, 4], [1, 7], [5, 5], [8, 8], [10, 10], [6, 20], [30, 30]]);
+    let counts = length.choose(
+        &[[3, 3]][..],
+        &[[2, 2], [3, 3], [2, 4], [1, 7], [5, 5], [8, 8], [10, 10], [6, 20], [30, 30]],
+    );
     let mut all = Vec::new();
     for noise in [Noise::Independent, Noise::SharedByPass, Noise::HeavyTails, Noise::Uneven] {
         for &[base, new] in counts {
@@ -241,26 +278,38 @@ fn intervals(length: Length) -> Vec<Experiment> {
                 };
                 let setting = format!("{}, {base} against {new} runs, cases: {cases}", noise.name());
                 let count = length.choose(200, 1000) / cases.min(5);
-                all.push(Experiment::new(("intervals of a ratio that hold it", COVERAGE), setting, count, trial));
+                all.push(Experiment::new(
+                    ("intervals of a ratio that hold it", COVERAGE),
+                    setting,
+                    count,
+                    trial,
+                ));
             }
         }
     }
     all
 }
 
-/// Single runs, which suspect a change and never find one: suspicions where nothing changed, changes that are suspected,
-/// and intervals where runs differ as is assumed beside them.
+/// Single runs, which suspect a change and never find one: suspicions where nothing changed, changes that are
+/// suspected, and intervals where runs differ as is assumed beside them.
 fn single(length: Length) -> Vec<Experiment> {
     let suspected = |pairs: &[CasePair]| {
         judge(pairs, false).iter().filter(|judged| judged.verdict == ChangeVerdict::Suspect).count()
     };
     let mut all = Vec::new();
-    for noise in [Noise::Independent, Noise::SharedByAllocation, Noise::SharedByPass, Noise::HeavyTails, Noise::Bimodal]
-    {
+    for noise in [
+        Noise::Independent,
+        Noise::SharedByAllocation,
+        Noise::SharedByPass,
+        Noise::HeavyTails,
+        Noise::Bimodal,
+    ] {
         for &cases in length.choose(&[8][..], &[1, 8, 40, 280]) {
             for [blocks, runs] in [[0.005, 0.005], [0.005, 0.01], [0.04, 0.028]] {
-                let setting =
-                    format!("{}, single runs that differ by {runs}, blocks by {blocks}, cases: {cases}", noise.name());
+                let setting = format!(
+                    "{}, single runs that differ by {runs}, blocks by {blocks}, cases: {cases}",
+                    noise.name()
+                );
                 let trial = move |random: &mut SplitMix64| {
                     suspected(&single_runs(random, noise, cases, [blocks, runs], 1.0)) > 0
                 };
@@ -277,7 +326,8 @@ fn single(length: Length) -> Vec<Experiment> {
         all.push(Experiment::new(("suspected", FOUND), setting, trials(length, cases, 24) / 2, trial));
     }
     for [blocks, runs] in [[0.002, 0.005], [0.005, 0.005], [0.04, 0.036]] {
-        let setting = format!("single runs that differ by {runs} as is assumed, blocks by {blocks}, cases: 8");
+        let setting =
+            format!("single runs that differ by {runs} as is assumed, blocks by {blocks}, cases: 8");
         let trial = move |random: &mut SplitMix64| {
             let judged = judge(&single_runs(random, Noise::Independent, 8, [blocks, runs], 1.0), false);
             let held = judged.iter().filter_map(|judged| judged.evidence);
@@ -305,7 +355,10 @@ fn single_runs(
             (f64::midpoint(sorted[5], sorted[6]), blocks)
         };
         let field = noise.field(random, cases, 12, of_blocks);
-        field.into_iter().map(|logs| of_case(logs, 50e9 * change * (of_runs * random.normal()).exp())).collect()
+        field
+            .into_iter()
+            .map(|logs| of_case(logs, 50e9 * change * (of_runs * random.normal()).exp()))
+            .collect()
     };
     let (base, new) = (run(1.0), run(change));
     let pair = |(base, new)| CasePair {

@@ -1,7 +1,8 @@
-//! An experiment: what is made up, what is counted, and what the count must be; and all experiments of a verdict on all PUs.
+//! An experiment: what is made up, what is counted, and what the count must be; and all experiments of a
+//! verdict on all PUs.
 //!
-//! Every trial has a seed of its own, made of the experiment's name and the trial's number, so a count depends neither on how trials are shared out nor on which
-//! other experiments there are.
+//! Every trial has a seed of its own, made of the experiment's name and the trial's number, so a count
+//! depends neither on how trials are shared out nor on which other experiments there are.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -119,7 +120,8 @@ impl Counted {
         self.hits as f64 / self.of.max(1) as f64
     }
 
-    /// Whether the share is within its limit, or beyond by what chance does: three deviations of as many trials at the limit.
+    /// Whether the share is within its limit, or beyond by what chance does: three deviations of as many
+    /// trials at the limit.
     pub fn keeps(&self) -> bool {
         let chance = |limit: f64| 3.0 * (limit * (1.0 - limit) / self.trials.max(1) as f64).sqrt();
         match self.limit {
@@ -156,8 +158,9 @@ fn counted(verdict: &str, experiment: &Experiment) -> Counted {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let (hits, of) = std::thread::scope(|scope| {
         let under_way: Vec<_> = (0..threads).map(|_| scope.spawn(some)).collect();
-        let counts =
-            under_way.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        let counts = under_way
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         counts.fold((0, 0), |all, count| (all.0 + count.0, all.1 + count.1))
     });
     let Experiment { what, limit, trials, .. } = *experiment;
@@ -183,8 +186,9 @@ mod tests {
 
     #[test]
     fn a_count_is_the_same_however_many_threads_there_are() {
-        let experiment =
-            || Experiment::new(("odd", Limit::Told("a coin")), "coin".into(), 500, |random| (random.below(2), 1));
+        let experiment = || {
+            Experiment::new(("odd", Limit::Told("a coin")), "coin".into(), 500, |random| (random.below(2), 1))
+        };
         let conducted = |verdict| conduct(verdict, vec![experiment()]).map(|one| one.hits).sum::<usize>();
         assert_eq!(conducted("one"), conducted("one"));
         assert_ne!(conducted("one"), conducted("another"), "another verdict has other seeds");

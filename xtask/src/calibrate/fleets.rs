@@ -1,4 +1,5 @@
-//! Fleets: nodes side by side, of which some are called slow or suspects (`analysis::nodes`). The nodes are alike, and their runs scatter.
+//! Fleets: nodes side by side, of which some are called slow or suspects (`analysis::nodes`). The nodes are
+//! alike, and their runs scatter.
 
 use analysis::baseline::Class;
 use analysis::figure::Unit;
@@ -21,7 +22,8 @@ struct Fleet {
 }
 
 impl Fleet {
-    /// Whether the first node is marked so, which is at this part of its rate, and how many of the others are.
+    /// Whether the first node is marked so, which is at this part of its rate, and how many of the others
+    /// are.
     fn marked(self, random: &mut SplitMix64, mark: Mark, first: f64) -> [usize; 2] {
         let class = Class { gpu: "a GPU".into(), best_link: None, cpu: None, locality: "numalocal".into() };
         let of_nodes: Vec<f64> = (0..self.nodes).map(|_| 0.003 * random.normal()).collect();

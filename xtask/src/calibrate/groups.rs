@@ -1,4 +1,5 @@
-//! `topo --measure`: eight GPUs that are alike, that have a group, and that have one too small for their noise (`stats::grouping`).
+//! `topo --measure`: eight GPUs that are alike, that have a group, and that have one too small for their
+//! noise (`stats::grouping`).
 
 use stats::block_interval::BlockValue;
 use stats::grouping::{Grouping, GroupingFinding, GroupingRule, PairFigures, group};
@@ -24,7 +25,10 @@ fn grouped(
 ) -> Option<Grouping> {
     let mut field = noise.field(random, items * items, blocks, deviation).into_iter();
     let mut case = |rate: f64| -> Vec<BlockValue> {
-        let block = |(at, log): (usize, f64)| BlockValue { value: 50e9 * rate * log.exp(), allocation: allocation(at) };
+        let block = |(at, log): (usize, f64)| BlockValue {
+            value: 50e9 * rate * log.exp(),
+            allocation: allocation(at),
+        };
         field.next().unwrap_or_default().into_iter().enumerate().map(block).collect()
     };
     let alone = (0..items).map(|_| case(1.0)).collect();
@@ -46,7 +50,9 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
         found.is_some_and(|found| wanted.contains(&found.finding))
     };
     for noise in noise::ALL {
-        for &(items, blocks) in length.choose(&[(4, 10)][..], &[(3, 10), (4, 3), (4, 10), (8, 3), (8, 6), (8, 10)]) {
+        for &(items, blocks) in
+            length.choose(&[(4, 10)][..], &[(3, 10), (4, 3), (4, 10), (8, 3), (8, 6), (8, 10)])
+        {
             for &deviation in length.choose(&[0.03][..], &[0.01, 0.03, 0.1]) {
                 let setting = format!("{items} GPUs alike, {} {deviation}, {blocks} blocks", noise.name());
                 let trial = move |random: &mut SplitMix64| {
@@ -54,8 +60,10 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
                     is(found, &[GroupingFinding::Groups, GroupingFinding::NoGroups])
                 };
                 all.push(Experiment::new(SEES_SOME, setting, trials, trial));
-                let setting =
-                    format!("one of {items} GPUs' pairs 5.5 % off, {} {deviation}, {blocks} blocks", noise.name());
+                let setting = format!(
+                    "one of {items} GPUs' pairs 5.5 % off, {} {deviation}, {blocks} blocks",
+                    noise.name()
+                );
                 let trial = move |random: &mut SplitMix64| {
                     let off = |i: usize, j: usize| if i + j == 1 { 1.055 } else { 1.0 };
                     is(grouped(random, noise, items, blocks, deviation, off), &[GroupingFinding::Alike])
@@ -65,12 +73,18 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
         }
     }
     for &(part, deviation) in length.choose(&[(0.92, 0.03)][..], &[(0.92, 0.03), (0.9, 0.04), (0.92, 0.01)]) {
-        let setting = format!("four of 8 GPUs keep {part} beside each other, independent {deviation}, 10 blocks");
+        let setting =
+            format!("four of 8 GPUs keep {part} beside each other, independent {deviation}, 10 blocks");
         let trial = move |random: &mut SplitMix64| {
             let found = grouped(random, Noise::Independent, 8, 10, deviation, four(part));
             is(found, &[GroupingFinding::Alike, GroupingFinding::NoGroups])
         };
-        all.push(Experiment::new(("documents that deny the group", FALSE_CLAIMS), setting.clone(), trials, trial));
+        all.push(Experiment::new(
+            ("documents that deny the group", FALSE_CLAIMS),
+            setting.clone(),
+            trials,
+            trial,
+        ));
         let trial = move |random: &mut SplitMix64| {
             let found = grouped(random, Noise::Independent, 8, 10, deviation, four(part));
             found.is_some_and(|found| found.groups == [[0, 1, 2, 3]])
@@ -79,7 +93,8 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
         all.push(Experiment::new(("found", limit), setting, trials, trial));
     }
     for (part, blocks, deviation) in [(0.67, 10, 0.01), (0.67, 10, 0.03), (0.5, 3, 0.01), (0.5, 6, 0.01)] {
-        let setting = format!("four of 8 GPUs keep {part} beside each other, independent {deviation}, {blocks} blocks");
+        let setting =
+            format!("four of 8 GPUs keep {part} beside each other, independent {deviation}, {blocks} blocks");
         let trial = move |random: &mut SplitMix64| {
             let found = grouped(random, Noise::Independent, 8, blocks, deviation, four(part));
             found.is_some_and(|found| found.groups == [[0, 1, 2, 3]])

@@ -1,4 +1,5 @@
-//! `history`: folders of series in which nothing changed, folders in which one series fell to half three runs ago, and series that move without a step.
+//! `history`: folders of series in which nothing changed, folders in which one series fell to half three runs
+//! ago, and series that move without a step.
 
 use std::collections::BTreeMap;
 
@@ -48,7 +49,8 @@ fn steps(runs: Vec<Run>) -> Vec<LevelChange> {
     searched(runs, 0.0).steps
 }
 
-/// Noises of a folder in which no level changed. Those that share what four runs have in common are steps that come back.
+/// Noises of a folder in which no level changed. Those that share what four runs have in common are steps
+/// that come back.
 const NO_STEP: [RunNoise; 13] = [
     RunNoise::Of(Noise::Independent),
     RunNoise::Of(Noise::SharedByPass),
@@ -69,7 +71,9 @@ const NO_STEP: [RunNoise; 13] = [
 pub fn experiments(length: Length) -> Vec<Experiment> {
     let mut all = Vec::new();
     for noise in NO_STEP {
-        for &(series, count) in length.choose(&[(20, 33)][..], &[(1, 30), (20, 13), (20, 30), (20, 90), (200, 60)]) {
+        for &(series, count) in
+            length.choose(&[(20, 33)][..], &[(1, 30), (20, 13), (20, 30), (20, 90), (200, 60)])
+        {
             let trial = move |random: &mut SplitMix64| {
                 let field = noise.field(random, series, count, 0.02);
                 !steps(runs(&field, |_, _| 1.0)).is_empty()
@@ -105,7 +109,8 @@ fn kinds(length: Length) -> Vec<Experiment> {
     let is_alternating = |shape: &SeriesShape| matches!(shape, SeriesShape::Alternating { .. });
     let moves = |shape: &SeriesShape| !matches!(shape, SeriesShape::Alternating { .. });
     type IsKind = fn(&SeriesShape) -> bool;
-    let kinds: [(RunNoise, IsKind); 2] = [(RunNoise::ModesOfCases, is_alternating), (RunNoise::Drift(0.005), moves)];
+    let kinds: [(RunNoise, IsKind); 2] =
+        [(RunNoise::ModesOfCases, is_alternating), (RunNoise::Drift(0.005), moves)];
     for (noise, is_kind) in kinds {
         for &count in length.choose(&[30][..], &[30, 90]) {
             let trial = move |random: &mut SplitMix64| {
@@ -114,10 +119,17 @@ fn kinds(length: Length) -> Vec<Experiment> {
                 history.moving.iter().any(|series| is_kind(&series.shape))
             };
             let setting = format!("{}, {count} runs", noise.name());
-            all.push(Experiment::new(("series whose kind is told", KIND_TOLD), setting, length.choose(60, 300), trial));
+            all.push(Experiment::new(
+                ("series whose kind is told", KIND_TOLD),
+                setting,
+                length.choose(60, 300),
+                trial,
+            ));
         }
     }
-    for noise in [RunNoise::Of(Noise::Independent), RunNoise::Of(Noise::HeavyTails), RunNoise::Of(Noise::Ties)] {
+    for noise in
+        [RunNoise::Of(Noise::Independent), RunNoise::Of(Noise::HeavyTails), RunNoise::Of(Noise::Ties)]
+    {
         for &count in length.choose(&[30][..], &[13, 30, 90]) {
             let trial = move |random: &mut SplitMix64| {
                 let field = noise.field(random, 1, count, 0.02);

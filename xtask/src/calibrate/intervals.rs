@@ -1,7 +1,9 @@
-//! The interval of a figure: how often it holds what the figure would be on any memory and over all time, with the blocks that the stop rule takes.
+//! The interval of a figure: how often it holds what the figure would be on any memory and over all time,
+//! with the blocks that the stop rule takes.
 //!
-//! A case ends after ten blocks (a run that does not wait), or goes on to fifty. Counted are all intervals, and by themselves those of cases that reached ± 1 %:
-//! a narrow interval is narrow by luck more often where few allocations were seen.
+//! A case ends after ten blocks (a run that does not wait), or goes on to fifty. Counted are all intervals,
+//! and by themselves those of cases that reached ± 1 %: a narrow interval is narrow by luck more often where
+//! few allocations were seen.
 
 use stats::block_interval::{BlockValue, block_interval};
 use stats::random::SplitMix64;
@@ -21,7 +23,8 @@ enum Blocks {
     On(Machine),
 }
 
-/// What METHOD promises of each kind of blocks: of all intervals, and of those within ± 1 % where blocks scatter by 1 % or less.
+/// What METHOD promises of each kind of blocks: of all intervals, and of those within ± 1 % where blocks
+/// scatter by 1 % or less.
 const KINDS: [(Blocks, Limit, Option<Limit>); 10] = [
     (Blocks::Of(Noise::Independent), COVERAGE, Some(COVERAGE)),
     (Blocks::Of(Noise::HeavyTails), COVERAGE, Some(COVERAGE)),
@@ -51,7 +54,8 @@ impl Blocks {
             Self::Of(noise) => (noise.field(random, 1, most, deviation), noise.center(deviation)),
             Self::On(machine) => (machine.field(random, 1, most, deviation), machine.center()),
         };
-        let block = |(at, log): (usize, &f64)| BlockValue { value: 50e9 * log.exp(), allocation: allocation(at) };
+        let block =
+            |(at, log): (usize, &f64)| BlockValue { value: 50e9 * log.exp(), allocation: allocation(at) };
         (field[0].iter().enumerate().map(block).collect(), 50e9 * center.exp())
     }
 }
@@ -86,7 +90,12 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
                         _ => (0, 0).into(),
                     }
                 };
-                all.push(Experiment::new(("intervals within ± 1 % that hold it", of_narrow), setting, trials, trial));
+                all.push(Experiment::new(
+                    ("intervals within ± 1 % that hold it", of_narrow),
+                    setting,
+                    trials,
+                    trial,
+                ));
             }
         }
     }

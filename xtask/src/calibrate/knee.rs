@@ -1,7 +1,8 @@
-//! `latency --under-load`: where a curve of latency against traffic climbs, and whether it comes to twice the idle latency (`stats::latency_curve`).
+//! `latency --under-load`: where a curve of latency against traffic climbs, and whether it comes to twice the
+//! idle latency (`stats::latency_curve`).
 //!
-//! Eleven points, of which each latency has the interval of its blocks. A straight line and a flat one have no knee; a curve that ends a hundredth below or above twice
-//! does not come to it, or does.
+//! Eleven points, of which each latency has the interval of its blocks. A straight line and a flat one have
+//! no knee; a curve that ends a hundredth below or above twice does not come to it, or does.
 
 use stats::block_interval::{BlockValue, block_interval};
 use stats::interval::median;
@@ -15,7 +16,12 @@ use super::noise::{self, Noise, allocation};
 const NO_KNEE: (&str, Limit) = ("curves with a knee that is none", FALSE_CLAIMS);
 
 /// The points of a curve whose latency is so many times the idle one at each part of the full traffic.
-fn curve(random: &mut SplitMix64, noise: Noise, blocks: usize, times: impl Fn(f64) -> f64) -> Vec<CurvePoint> {
+fn curve(
+    random: &mut SplitMix64,
+    noise: Noise,
+    blocks: usize,
+    times: impl Fn(f64) -> f64,
+) -> Vec<CurvePoint> {
     let field = noise.field(random, 11, blocks, 0.01);
     let point = |(at, logs): (usize, &Vec<f64>)| {
         let part = at as f64 / 10.0;
@@ -67,13 +73,15 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
         }
     }
     for &blocks in length.choose(&[10][..], &[3, 6, 10, 20, 50]) {
-        let limit = if blocks < 6 { Limit::Told("a median has an interval from six blocks on") } else { FOUND };
+        let limit =
+            if blocks < 6 { Limit::Told("a median has an interval from six blocks on") } else { FOUND };
         let trial = move |random: &mut SplitMix64| {
             let points = curve(random, Noise::Independent, blocks, steep);
             let climbs = knee(&points).is_some_and(|point| (point.bytes_per_s / 150e9 - 0.7).abs() < 0.15);
             climbs && matches!(twice_idle(&points), Twice::Reached { .. })
         };
-        let setting = format!("flat to 0.7 of the traffic, then steep to 3.5 times, independent 0.01, {blocks} blocks");
+        let setting =
+            format!("flat to 0.7 of the traffic, then steep to 3.5 times, independent 0.01, {blocks} blocks");
         all.push(Experiment::new(("found, with twice", limit), setting, trials, trial));
     }
     all

@@ -1,7 +1,8 @@
-//! What a machine does while a document is measured: what all cases of a pass share (a drift, a step, a mode that sticks), and what each case has by itself (an order of
-//! its blocks, modes of its allocations).
+//! What a machine does while a document is measured: what all cases of a pass share (a drift, a step, a mode
+//! that sticks), and what each case has by itself (an order of its blocks, modes of its allocations).
 //!
-//! The scales are those of real blocks: 55.5 GB/s that fell to 52.2 for a quarter of a minute, clocks that drift by 1 % a pass, pinned copies of 0.1 to 2 % a block.
+//! The scales are those of real blocks: 55.5 GB/s that fell to 52.2 for a quarter of a minute, clocks that
+//! drift by 1 % a pass, pinned copies of 0.1 to 2 % a block.
 
 use stats::random::SplitMix64;
 

@@ -1,8 +1,9 @@
 //! Made-up figures: how the logarithms of figures scatter where nothing changed, by kind of noise.
 //!
-//! A [`Field`] has a value for each case at each of several moments (a pass, a block or a run, by what a verdict takes for its unit). All kinds have about the deviation
-//! asked, so their rows compare. Kinds are those by which verdicts were found to promise too much: what is shared is shared over cases, and what is uneven differs
-//! by side or by case.
+//! A [`Field`] has a value for each case at each of several moments (a pass, a block or a run, by what a
+//! verdict takes for its unit). All kinds have about the deviation asked, so their rows compare. Kinds are
+//! those by which verdicts were found to promise too much: what is shared is shared over cases, and what is
+//! uneven differs by side or by case.
 
 use stats::family::normal_p;
 use stats::random::SplitMix64;
@@ -12,17 +13,20 @@ use stats::random::SplitMix64;
 pub enum Noise {
     /// Each value by itself, normal.
     Independent,
-    /// Half of the variance is common to all cases and to the blocks of an allocation, as the engine makes them.
+    /// Half of the variance is common to all cases and to the blocks of an allocation, as the engine makes
+    /// them.
     SharedByAllocation,
     /// Half of the variance is common to all cases of a moment: a pass's or a run's.
     SharedByPass,
     /// Each case wanders: AR(1) with 0.8 from one moment to the next.
     Autocorrelated,
-    /// Two modes 10 % apart, as likely as each other, and a twentieth of the deviation around each. The one kind that does not have the deviation asked.
+    /// Two modes 10 % apart, as likely as each other, and a twentieth of the deviation around each. The one
+    /// kind that does not have the deviation asked.
     Bimodal,
     /// One value in ten is hit by noise of one side and five times as wide.
     HeavyTails,
-    /// Cases differ in their deviation up to tenfold; where there are two sides, one's is five times the other's.
+    /// Cases differ in their deviation up to tenfold; where there are two sides, one's is five times the
+    /// other's.
     Uneven,
     /// Independent, and rounded to steps of one deviation.
     Ties,
@@ -64,7 +68,8 @@ impl Noise {
         }
     }
 
-    /// The median of such logarithms: 0, but half-way between two modes, and a little below it where a tenth is hit on one side.
+    /// The median of such logarithms: 0, but half-way between two modes, and a little below it where a tenth
+    /// is hit on one side.
     pub fn center(self, deviation: f64) -> f64 {
         // Of deviations below the middle: the part of a normal law that lies below.
         let below = |at: f64| normal_p(at) / 2.0;
@@ -149,9 +154,13 @@ mod tests {
     fn the_median_of_a_law_is_its_center() {
         for noise in ALL {
             let field = noise.field(&mut SplitMix64::new(3), 400, 101, 0.02);
-            let below = field.iter().flatten().filter(|log| **log < noise.center(0.02)).count() as f64 / 40_400.0;
+            let below =
+                field.iter().flatten().filter(|log| **log < noise.center(0.02)).count() as f64 / 40_400.0;
             // Steps have their median at one of them.
-            assert!((below - 0.5).abs() < if noise == Noise::Ties { 0.2 } else { 0.06 }, "{noise:?}: {below}");
+            assert!(
+                (below - 0.5).abs() < if noise == Noise::Ties { 0.2 } else { 0.06 },
+                "{noise:?}: {below}"
+            );
         }
     }
 

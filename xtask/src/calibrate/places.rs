@@ -1,7 +1,9 @@
-//! Places of a matrix, ranks at once, pairs of GPUs: cases of one document that are compared with each other (`analysis::family`).
+//! Places of a matrix, ranks at once, pairs of GPUs: cases of one document that are compared with each other
+//! (`analysis::family`).
 //!
-//! A document has so many places, subjects (GPUs in a direction) and blocks, and every two places of a subject are compared, as a matrix's sentences do. Blocks are on the
-//! engine's allocations. Besides the common kinds of noise an allocation's luck is that of one place, common to all its subjects.
+//! A document has so many places, subjects (GPUs in a direction) and blocks, and every two places of a
+//! subject are compared, as a matrix's sentences do. Blocks are on the engine's allocations. Besides the
+//! common kinds of noise an allocation's luck is that of one place, common to all its subjects.
 
 use analysis::family::{CaseFamily, CaseFinding, FamilyCase, all_pairs};
 use analysis::passes::Moments;
@@ -63,10 +65,17 @@ impl Shape {
     }
 
     /// The claims where noise is of one kind, and allocations of a place have luck that its subjects share.
-    fn claims(self, random: &mut SplitMix64, noise: Noise, luck: f64, rate: impl Fn(usize) -> f64) -> Vec<[usize; 2]> {
+    fn claims(
+        self,
+        random: &mut SplitMix64,
+        noise: Noise,
+        luck: f64,
+        rate: impl Fn(usize) -> f64,
+    ) -> Vec<[usize; 2]> {
         let Self { places, subjects, blocks, .. } = self;
-        let of_places: Vec<Vec<f64>> =
-            (0..places).map(|_| (0..=self.allocation(blocks)).map(|_| luck * random.normal()).collect()).collect();
+        let of_places: Vec<Vec<f64>> = (0..places)
+            .map(|_| (0..=self.allocation(blocks)).map(|_| luck * random.normal()).collect())
+            .collect();
         let mut field = noise.field(random, subjects * places, blocks, 0.01);
         for (at, case) in field.iter_mut().enumerate() {
             let of_place = |block: usize| of_places[at % places][self.allocation(block) as usize];
@@ -94,8 +103,9 @@ impl Shape {
             began: Moments::default(),
         };
         let members: Vec<FamilyCase> = cases.iter().map(Vec::as_slice).enumerate().map(member).collect();
-        let of_subject =
-            |subject: usize| all_pairs(places).map(move |(a, b)| (subject * places + a, subject * places + b));
+        let of_subject = |subject: usize| {
+            all_pairs(places).map(move |(a, b)| (subject * places + a, subject * places + b))
+        };
         let pairs: Vec<(usize, usize)> = (0..subjects).flat_map(of_subject).collect();
         let findings = CaseFamily::of(members).comparisons(&pairs);
         let claims = pairs.iter().zip(findings).filter_map(|((a, b), found)| match found.finding {
@@ -150,7 +160,8 @@ fn on_machines(length: Length) -> Vec<Experiment> {
                 let setting = format!("one at {part} of its rate, {}, {}", machine.name(), shape.name());
                 let trial = move |random: &mut SplitMix64| {
                     let field = machine.field(random, subjects * places, blocks, 0.01);
-                    let rate = |subject: usize, place: usize| if (subject, place) == (0, 1) { part } else { 1.0 };
+                    let rate =
+                        |subject: usize, place: usize| if (subject, place) == (0, 1) { part } else { 1.0 };
                     let claims = shape.claims_of(&field, rate);
                     claims.iter().any(|claim| claim.subject == 0 && claim.places[1] == 1)
                 };
@@ -199,8 +210,11 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
         let trials = trials.clamp(length.choose(40, 100), length.choose(200, 1000));
         let kinds = noise::ALL.map(|noise| (noise, 0.0)).into_iter();
         for (noise, luck) in kinds.chain([(Noise::Independent, 0.01), (Noise::Independent, 0.03)]) {
-            let setting =
-                format!("equal places, {}, luck of a place's allocations {luck}, {}", noise.name(), shape.name());
+            let setting = format!(
+                "equal places, {}, luck of a place's allocations {luck}, {}",
+                noise.name(),
+                shape.name()
+            );
             let trial = move |random: &mut SplitMix64| !shape.claims(random, noise, luck, |_| 1.0).is_empty();
             let limit = match luck > 0.0 && shape.allocation(blocks - 1) == 0 {
                 true if luck > 0.01 => {
@@ -217,7 +231,8 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
             (Noise::HeavyTails, 0.0),
         ] {
             for (far, what) in [(0.8, "0.8"), (0.5, "0.5")] {
-                let setting = format!("half of the places at {what}, {}, luck {luck}, {}", noise.name(), shape.name());
+                let setting =
+                    format!("half of the places at {what}, {}, luck {luck}, {}", noise.name(), shape.name());
                 let near = places / 2;
                 let trial = move |random: &mut SplitMix64| {
                     let rate = |place: usize| if place < near { 1.0 } else { far };
@@ -228,9 +243,13 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
                     )
                 };
                 let limit = match (noise, luck, far) {
-                    (Noise::HeavyTails, ..) => Limit::Told("hits of one side are told from a loss by more blocks"),
+                    (Noise::HeavyTails, ..) => {
+                        Limit::Told("hits of one side are told from a loss by more blocks")
+                    }
                     (_, 0.03, _) => Limit::Told("allocations that differ by 3 % need more of them"),
-                    (_, _, 0.8) if blocks < 10 || subjects < 8 && luck > 0.0 => Limit::Told("a fifth, not half"),
+                    (_, _, 0.8) if blocks < 10 || subjects < 8 && luck > 0.0 => {
+                        Limit::Told("a fifth, not half")
+                    }
                     _ => FOUND,
                 };
                 all.push(Experiment::new(("found", limit), setting, trials / 2, trial));
@@ -238,10 +257,16 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
         }
         let setting = format!("one place at 0.8, {}", shape.name());
         let trial = move |random: &mut SplitMix64| {
-            let claims = shape.claims(random, Noise::Independent, 0.0, |place| if place == 0 { 0.8 } else { 1.0 });
+            let claims =
+                shape.claims(random, Noise::Independent, 0.0, |place| if place == 0 { 0.8 } else { 1.0 });
             claims.iter().any(|[_, worse]| *worse != 0)
         };
-        all.push(Experiment::new(("documents that call an equal place worse", FALSE_CLAIMS), setting, trials, trial));
+        all.push(Experiment::new(
+            ("documents that call an equal place worse", FALSE_CLAIMS),
+            setting,
+            trials,
+            trial,
+        ));
     }
     all
 }

@@ -1,8 +1,9 @@
-//! Made-up runs of a machine: how the figures of whole runs scatter from one to the next where nothing changed.
+//! Made-up runs of a machine: how the figures of whole runs scatter from one to the next where nothing
+//! changed.
 //!
-//! [`super::noise`] makes the kinds that blocks and runs have in common. What only runs do is made here: they fall into
-//! modes, the machine drifts, takes a step or sticks in a mode, and each series wanders. The sides of a comparison are
-//! parts of one series of runs: the base's runs first and then the new ones, or in turns.
+//! [`super::noise`] makes the kinds that blocks and runs have in common. What only runs do is made here: they
+//! fall into modes, the machine drifts, takes a step or sticks in a mode, and each series wanders. The sides
+//! of a comparison are parts of one series of runs: the base's runs first and then the new ones, or in turns.
 
 use analysis::figure::Unit;
 use analysis::judge::CasePair;
@@ -68,7 +69,8 @@ impl RunNoise {
         }
     }
 
-    /// The logarithms of so many cases over so many runs, around 0. What is not the kind's own noise is independent.
+    /// The logarithms of so many cases over so many runs, around 0. What is not the kind's own noise is
+    /// independent.
     pub fn field(self, random: &mut SplitMix64, cases: usize, runs: usize, deviation: f64) -> Field {
         let mut field = match self {
             Self::Of(noise) => return noise.field(random, cases, runs, deviation),
@@ -140,7 +142,12 @@ impl RunNoise {
     }
 }
 
-fn wandering(random: &mut SplitMix64, (cases, runs): (usize, usize), deviation: f64, correlation: f64) -> Field {
+fn wandering(
+    random: &mut SplitMix64,
+    (cases, runs): (usize, usize),
+    deviation: f64,
+    correlation: f64,
+) -> Field {
     let rest = deviation * (1.0 - correlation * correlation).sqrt();
     let mut case = || {
         let mut level = deviation * random.normal();
@@ -154,7 +161,12 @@ fn wandering(random: &mut SplitMix64, (cases, runs): (usize, usize), deviation: 
 }
 
 /// The sides as pairs that are judged, whose blocks scatter by so much; the new side of each case is changed.
-pub fn pairs(sides: &[Field; 2], blocks: f64, threshold: f64, change: impl Fn(usize) -> f64) -> Vec<CasePair> {
+pub fn pairs(
+    sides: &[Field; 2],
+    blocks: f64,
+    threshold: f64,
+    change: impl Fn(usize) -> f64,
+) -> Vec<CasePair> {
     // Six blocks whose quartiles are those of a normal law with this deviation.
     let run = |log: &f64, factor: f64| {
         let level = 50e9 * factor * log.exp();
@@ -184,7 +196,9 @@ mod tests {
             assert_eq!((sides[0][0].len(), sides[1][0].len()), (5, 5));
             mean(&sides[1]) - mean(&sides[0])
         };
-        assert!((apart(RunOrder::InTurns) - 0.01).abs() < 1e-4 && (apart(RunOrder::InRows) - 0.05).abs() < 1e-4);
+        assert!(
+            (apart(RunOrder::InTurns) - 0.01).abs() < 1e-4 && (apart(RunOrder::InRows) - 0.05).abs() < 1e-4
+        );
         let [few, many] = RunNoise::Step.sides(&mut random, 1, [1, 7], 1e-6, RunOrder::InTurns);
         assert_eq!((few[0].len(), many[0].len()), (1, 7));
     }
@@ -196,6 +210,8 @@ mod tests {
         for two in field.iter().flat_map(|case| case.windows(2)) {
             (product, squares) = (product + two[0] * two[1], squares + two[0] * two[0]);
         }
-        assert!((product / squares - 0.95).abs() < 0.01 && ((squares / 19_960.0).sqrt() / 0.02 - 1.0).abs() < 0.1);
+        assert!(
+            (product / squares - 0.95).abs() < 0.01 && ((squares / 19_960.0).sqrt() / 0.02 - 1.0).abs() < 0.1
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! `sweep`: latency, rate and dips of times against size, 4 B to 1 GiB (`stats::line_fit`, dips as `analysis::sweep_fits` has them).
+//! `sweep`: latency, rate and dips of times against size, 4 B to 1 GiB (`stats::line_fit`, dips as
+//! `analysis::sweep_fits` has them).
 
 use stats::block_interval::BlockValue;
 use stats::line_fit::{LineFit, SizeTimes, line_fit, sure_dips};
@@ -39,7 +40,10 @@ fn fitted(
     let field = noise.field(random, 29, blocks, deviation);
     let point = |(power, logs): (i32, &Vec<f64>)| {
         let bytes = 4.0 * 2_f64.powi(power);
-        let block = |(at, log): (usize, &f64)| BlockValue { value: ns(bytes) * log.exp(), allocation: allocation(at) };
+        let block = |(at, log): (usize, &f64)| BlockValue {
+            value: ns(bytes) * log.exp(),
+            allocation: allocation(at),
+        };
         SizeTimes { bytes, blocks: logs.iter().enumerate().map(block).collect() }
     };
     line_fit(&(0..).zip(&field).map(point).collect::<Vec<_>>(), 1)
@@ -65,9 +69,10 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
     let trials = length.choose(100, 1000);
     let mut all = Vec::new();
     for noise in noise::ALL {
-        for &(blocks, deviation) in
-            length.choose(&[(10, 0.01)][..], &[(3, 0.01), (10, 0.005), (10, 0.01), (10, 0.05), (20, 0.01), (50, 0.01)])
-        {
+        for &(blocks, deviation) in length.choose(
+            &[(10, 0.01)][..],
+            &[(3, 0.01), (10, 0.005), (10, 0.01), (10, 0.05), (20, 0.01), (50, 0.01)],
+        ) {
             let setting = format!("one way of copying, {} {deviation}, {blocks} blocks", noise.name());
             let limit = match (noise, blocks) {
                 (Noise::SharedByAllocation, ..4) => Limit::Told("one allocation does not show another"),
@@ -78,7 +83,12 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
                 fitted(random, noise, blocks, deviation, straight)
                     .map_or((0, 2), |fit| holds(&fit, noise.center(deviation)))
             };
-            all.push(Experiment::new(("intervals of α and β that hold them", limit), setting.clone(), trials, trial));
+            all.push(Experiment::new(
+                ("intervals of α and β that hold them", limit),
+                setting.clone(),
+                trials,
+                trial,
+            ));
             let trial = move |random: &mut SplitMix64| {
                 let fit = fitted(random, noise, blocks, deviation, straight);
                 fit.is_some_and(|fit| !dips(&fit).is_empty())
@@ -114,7 +124,9 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
         let setting = format!("a size that takes {times} times as long, independent 0.01, {blocks} blocks");
         all.push(Experiment::new(("found", FOUND), setting, trials, trial));
     }
-    for (noise, blocks) in [(Noise::Independent, 3), (Noise::Independent, 10), (Noise::SharedByAllocation, 10)] {
+    for (noise, blocks) in
+        [(Noise::Independent, 3), (Noise::Independent, 10), (Noise::SharedByAllocation, 10)]
+    {
         let trial = move |random: &mut SplitMix64| {
             let fit = fitted(random, noise, blocks, 0.01, two_ways);
             fit.is_some_and(|fit| fit.lines.len() == 2)

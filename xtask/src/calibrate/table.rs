@@ -1,4 +1,5 @@
-//! A verdict's experiments as docs/measurements have them: a line of summary for each thing that is counted, and every row as CSV.
+//! A verdict's experiments as docs/measurements have them: a line of summary for each thing that is counted,
+//! and every row as CSV.
 
 use super::experiment::{Counted, Limit};
 
@@ -6,7 +7,8 @@ use super::experiment::{Counted, Limit};
 pub const CSV_HEAD: &str = "verdict,counted,under,hits,of,trials,limit,kept\n";
 
 /// What stands above the lines of summary.
-pub const HEAD: &str = "| verdict | counted | rows | must be | the worst row | |\n|---|---|---:|---|---|---|\n";
+pub const HEAD: &str =
+    "| verdict | counted | rows | must be | the worst row | |\n|---|---|---:|---|---|---|\n";
 
 /// A line for each thing that is counted of a verdict: how many rows there are, and the worst of them.
 pub fn summary(verdict: &str, rows: &[Counted]) -> String {
@@ -17,9 +19,11 @@ pub fn summary(verdict: &str, rows: &[Counted]) -> String {
         }
     }
     let line = |(what, limit): (&str, Limit)| {
-        let of_kind: Vec<&Counted> = rows.iter().filter(|row| (row.what, row.limit) == (what, limit)).collect();
+        let of_kind: Vec<&Counted> =
+            rows.iter().filter(|row| (row.what, row.limit) == (what, limit)).collect();
         // False claims: the largest share. What must be found: the smallest.
-        let badness = |row: &&&Counted| if matches!(limit, Limit::AtLeast(_)) { -row.share() } else { row.share() };
+        let badness =
+            |row: &&&Counted| if matches!(limit, Limit::AtLeast(_)) { -row.share() } else { row.share() };
         let worst = of_kind.iter().max_by(|a, b| badness(a).total_cmp(&badness(b)));
         let beyond = of_kind.iter().filter(|row| !row.keeps()).count();
         let mark = if beyond > 0 { format!("BEYOND: {beyond}") } else { String::new() };

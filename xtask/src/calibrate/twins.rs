@@ -1,4 +1,5 @@
-//! Slower twins: GPUs of a node that are alike, and one that is at a part of the others' rate (`analysis::slower_twins`).
+//! Slower twins: GPUs of a node that are alike, and one that is at a part of the others' rate
+//! (`analysis::slower_twins`).
 
 use analysis::slower_twins::{SLOWER_ALONE, TwinRate, middling_reach, slower_than_others};
 use stats::block_interval::{BlockValue, block_interval, values};
@@ -12,7 +13,8 @@ use super::noise::allocation;
 /// Cases of a document in which the twins are compared: two directions of two sizes.
 const CASES: usize = 4;
 
-/// Which twins of a document are called slower in some case. The first is at this part of its rate in all of them.
+/// Which twins of a document are called slower in some case. The first is at this part of its rate in all of
+/// them.
 fn named(random: &mut SplitMix64, machine: Machine, twins: usize, first: f64) -> Vec<usize> {
     let field = machine.field(random, CASES * twins, 10, 0.01);
     let rate = |(at, logs): (usize, &Vec<f64>)| -> Option<TwinRate> {
@@ -31,7 +33,8 @@ fn named(random: &mut SplitMix64, machine: Machine, twins: usize, first: f64) ->
 
 /// Everything that is simulated.
 pub fn experiments(length: Length) -> Vec<Experiment> {
-    let machines = machine::ALL.into_iter().chain([Machine::AllocationLuck(3.0), Machine::AllocationModes(0.2)]);
+    let machines =
+        machine::ALL.into_iter().chain([Machine::AllocationLuck(3.0), Machine::AllocationModes(0.2)]);
     let mut all = Vec::new();
     for machine in machines {
         for &twins in length.choose(&[2, 8][..], &[2, 3, 4, 8]) {

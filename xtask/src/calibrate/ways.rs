@@ -1,4 +1,5 @@
-//! `place --measure`: ways to place ranks whose turns alternate, looked at after each turn from the sixth to the twentieth (`stats::best`).
+//! `place --measure`: ways to place ranks whose turns alternate, looked at after each turn from the sixth to
+//! the twentieth (`stats::best`).
 
 use std::sync::Arc;
 
@@ -16,7 +17,8 @@ const TURNS: std::ops::RangeInclusive<usize> = 6..=20;
 /// A claim that turns make which hang together by themselves: METHOD says how often.
 const HANG_TOGETHER: Limit = Limit::AtMost(0.35);
 
-/// Whether some way was said to be slower than the leader before the last look, and whether the second was; the second is at this part of the others' rate.
+/// Whether some way was said to be slower than the leader before the last look, and whether the second was;
+/// the second is at this part of the others' rate.
 fn claims(field: &Field, part: f64) -> [bool; 2] {
     let turn = |at: usize, pass: usize| {
         let value = 50e9 * field[at][pass].exp() * if at == 1 { part } else { 1.0 };
@@ -43,10 +45,11 @@ type Draw = Arc<dyn Fn(&mut SplitMix64, usize) -> Field + Send + Sync>;
 /// Everything that is simulated.
 pub fn experiments(length: Length) -> Vec<Experiment> {
     let most = *TURNS.end();
-    let by_noise = noise::ALL.into_iter().filter(|noise| *noise != noise::Noise::Autocorrelated).map(|noise| {
-        let draw: Draw = Arc::new(move |random, ways| noise.field(random, ways, most, 0.02));
-        (noise.name().to_owned(), draw, FALSE_CLAIMS)
-    });
+    let by_noise =
+        noise::ALL.into_iter().filter(|noise| *noise != noise::Noise::Autocorrelated).map(|noise| {
+            let draw: Draw = Arc::new(move |random, ways| noise.field(random, ways, most, 0.02));
+            (noise.name().to_owned(), draw, FALSE_CLAIMS)
+        });
     // Each turn has memory of its own.
     let shared = machine::ALL.into_iter().filter(|machine| !matches!(machine, Machine::AllocationModes(_)));
     let machines = shared.filter(|machine| !matches!(machine, Machine::Correlated(part) if *part > 0.5));

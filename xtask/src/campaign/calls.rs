@@ -1,10 +1,13 @@
-//! Every system call that can fail fails once: strace answers the Nth call of a name with an error in the kernel's place, in each thread and process of a command.
+//! Every system call that can fail fails once: strace answers the Nth call of a name with an error in the
+//! kernel's place, in each thread and process of a command.
 //!
-//! Which calls a command makes, and how often one of its threads makes each, is seen in a run without a fault; so is what it writes. With a fault it ends by itself within its
-//! limit, with a result or a message, and what lies where it writes is the whole of what it should be, or what was there before.
+//! Which calls a command makes, and how often one of its threads makes each, is seen in a run without a
+//! fault; so is what it writes. With a fault it ends by itself within its limit, with a result or a message,
+//! and what lies where it writes is the whole of what it should be, or what was there before.
 //!
-//! Left out are calls that fail only for arguments that are none (`NEVER`), what the loader does before the program begins (some of that it does not survive), and what the
-//! programs do that a command starts: strace lets go of a process that becomes another program, whose loader and whose errors are not numabench's.
+//! Left out are calls that fail only for arguments that are none (`NEVER`), what the loader does before the
+//! program begins (some of that it does not survive), and what the programs do that a command starts: strace
+//! lets go of a process that becomes another program, whose loader and whose errors are not numabench's.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,8 +24,14 @@ use super::tried::{Ended, Random, Tally, emptied, leave_only, run};
 
 /// What is run in a folder with `result.json` and `saved.xml`, and the file that it writes.
 const COMMANDS: &[(&str, Option<&str>)] = &[
-    ("pingpong --backend host --gpus 0 --size 4KiB --reps 6 --timeout 10s --quiet --json new.json", Some("new.json")),
-    ("pingpong --backend cuda --gpus all --size 4KiB --reps 6 --timeout 10s --quiet --json new.json", Some("new.json")),
+    (
+        "pingpong --backend host --gpus 0 --size 4KiB --reps 6 --timeout 10s --quiet --json new.json",
+        Some("new.json"),
+    ),
+    (
+        "pingpong --backend cuda --gpus all --size 4KiB --reps 6 --timeout 10s --quiet --json new.json",
+        Some("new.json"),
+    ),
     ("peer --size 64KiB --reps 4 --timeout 10s --quiet --json new.json", Some("new.json")),
     ("matrix --backend host --range 64KiB --reps 2 --timeout 10s --quiet --json new.json", Some("new.json")),
     ("trial --vary X=1 --max-runs 6 --json new.json -- true", Some("new.json")),
@@ -42,10 +51,12 @@ const WHICH: &[usize] = &[1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144];
 
 /// Calls that are not failed:
 /// * those that end or begin;
-/// * those that cannot fail for a caller that asks for what there is: of some the manual says so ("these functions are always successful", getuid(2), getpid(2), alarm(2), umask(2));
+/// * those that cannot fail for a caller that asks for what there is: of some the manual says so ("these
+///   functions are always successful", getuid(2), getpid(2), alarm(2), umask(2));
 /// * those whose error the C library itself does not survive (the futex, and the heap's end);
-/// * close: Linux has let go of the file before it reports an error (close(2)), and strace answers in its place, so that the file stays open. A pipe whose writer has closed it then never
-///   ends, which no kernel does to its reader.
+/// * close: Linux has let go of the file before it reports an error (close(2)), and strace answers in its
+///   place, so that the file stays open. A pipe whose writer has closed it then never ends, which no kernel
+///   does to its reader.
 const NEVER: &[&str] = &[
     "alarm",
     "arch_prctl",
@@ -101,7 +112,9 @@ const LATEST: Duration = Duration::from_secs(25);
 
 /// Tries them.
 pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()> {
-    if run(Command::new("strace").args(["-qq", "true"]), &field.folder).map(|ended| ended.code).ok() != Some(Some(0)) {
+    if run(Command::new("strace").args(["-qq", "true"]), &field.folder).map(|ended| ended.code).ok()
+        != Some(Some(0))
+    {
         tally.note("no strace here, or one that may not trace: no system calls were failed".to_owned());
         return Ok(());
     }
@@ -111,7 +124,10 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
     let here = Here { field, folder: &folder, libraries: &libraries };
     let quick = "pingpong --backend host --gpus 0 --size 4KiB..64KiB --reps 20 --quiet --json result.json";
     run(Command::new(field.binary).args(quick.split(' ')).current_dir(&folder), &field.folder)?;
-    run(Command::new(field.binary).args(["topo", "--save", "saved.xml"]).current_dir(&folder), &field.folder)?;
+    run(
+        Command::new(field.binary).args(["topo", "--save", "saved.xml"]).current_dir(&folder),
+        &field.folder,
+    )?;
     let mut all = Vec::new();
     for (command, target) in random.sample(COMMANDS, field.extent.single_command) {
         let (calls, right) = here.without_a_fault(command, *target)?;
@@ -171,10 +187,15 @@ impl Here<'_> {
     }
 
     /// The calls of a command, and what it writes.
-    fn without_a_fault(&self, command: &str, target: Option<&str>) -> Result<(BTreeMap<String, Made>, Vec<u8>)> {
+    fn without_a_fault(
+        &self,
+        command: &str,
+        target: Option<&str>,
+    ) -> Result<(BTreeMap<String, Made>, Vec<u8>)> {
         let ended = self.traced(&[], command)?;
         let written = target.map_or_else(|| Ok(Vec::new()), |target| fs::read(self.folder.join(target)));
-        let right = written.with_context(|| format!("{command}, without a fault: {:?}: {}", ended.code, ended.err))?;
+        let right = written
+            .with_context(|| format!("{command}, without a fault: {:?}: {}", ended.code, ended.err))?;
         let text = fs::read_to_string(self.field.folder.join("trace"))?;
         let mut by_thread: BTreeMap<(&str, &str), usize> = BTreeMap::new();
         let mut all: BTreeMap<String, Made> = BTreeMap::new();
@@ -183,7 +204,8 @@ impl Here<'_> {
             let Some((thread, rest)) = line.split_once(' ') else { continue };
             let Some((name, _)) = rest.trim_start().split_once('(') else { continue };
             loads = loads && name != FIRST;
-            if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') || NEVER.contains(&name) {
+            if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') || NEVER.contains(&name)
+            {
                 continue;
             }
             let count = by_thread.entry((thread, name)).or_default();
@@ -202,7 +224,9 @@ impl Here<'_> {
         let fault = format!("inject={}:error={error}:when={}", case.call, case.which);
         let ended = self.traced(&["-e", &format!("trace={}", case.call), "-e", &fault], case.command)?;
         let told = [&ended.err, &ended.out];
-        let told = ["error: ", "warning: ", "Status: "].iter().any(|word| told.iter().any(|text| text.contains(word)));
+        let told = ["error: ", "warning: ", "Status: "]
+            .iter()
+            .any(|word| told.iter().any(|text| text.contains(word)));
         // In each thread and process one call fails: it may be the message's own.
         let lost = |line: &str| line.contains(" write(2,") && line.ends_with("(INJECTED)");
         let told = told || fs::read_to_string(self.field.folder.join("trace"))?.lines().any(lost);
@@ -235,7 +259,8 @@ impl Here<'_> {
             let (are, right) = (bytes.len(), case.right.len());
             // Times stand in what is written, so it is the end that says whether it is whole.
             let tail = |bytes: &[u8]| bytes.iter().rev().take(8).copied().collect::<Vec<_>>();
-            return (tail(&bytes) != tail(&case.right)).then(|| format!("{target} has {are} bytes of {right}"));
+            return (tail(&bytes) != tail(&case.right))
+                .then(|| format!("{target} has {are} bytes of {right}"));
         }
         match serde_json::from_slice::<Value>(&bytes) {
             Err(error) => Some(format!("{target}: {error}")),

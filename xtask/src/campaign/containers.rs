@@ -1,4 +1,5 @@
-//! Two processes of one number in two containers of one host: namespaces of their own, one folder, results whose names begin alike, and a disk on which a name takes its time.
+//! Two processes of one number in two containers of one host: namespaces of their own, one folder, results
+//! whose names begin alike, and a disk on which a name takes its time.
 //!
 //! A rename that is slow is what lets the two meet; it is in `tests/slow-disk`.
 
@@ -34,11 +35,16 @@ pub fn fight(field: &Field, _: &mut Random, tally: &mut Tally) -> Result<()> {
             )
         };
         let (first, second) = (2 * pair + 1, 2 * pair + 2);
-        let script =
-            format!("{} & first=$!; {}; second=$?; wait $first && exit $second", one('a', first), one('b', second));
+        let script = format!(
+            "{} & first=$!; {}; second=$?; wait $first && exit $second",
+            one('a', first),
+            one('b', second)
+        );
         let ended = run(Command::new("sh").args(["-c", &script]), &field.folder)?;
         let wrong = match ended.code {
-            Some(0) => seed_of(&target('a'), first).or_else(|| seed_of(&target('b'), second)).or_else(|| left(&folder)),
+            Some(0) => seed_of(&target('a'), first)
+                .or_else(|| seed_of(&target('b'), second))
+                .or_else(|| left(&folder)),
             _ => Some(format!("{:?}: {}", ended.code, ended.err)),
         };
         tally.count(&format!("pair {pair}"), wrong);
@@ -58,6 +64,7 @@ fn seed_of(path: &Path, seed: usize) -> Option<String> {
 
 /// What lies beside the two.
 fn left(folder: &Path) -> Option<String> {
-    let names: Vec<_> = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name()).collect();
+    let names: Vec<_> =
+        fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name()).collect();
     (names.len() != 2).then(|| format!("there lie {names:?}"))
 }

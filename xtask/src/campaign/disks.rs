@@ -18,12 +18,15 @@ pub fn fight(field: &Field, _: &mut Random, tally: &mut Tally) -> Result<()> {
     let binary = field.binary.display();
     let shell = |script: &str| run(Command::new("sh").args(["-c", script]), &field.folder);
     let refused = |ended: &Ended| {
-        let well = ended.code == Some(1) && ended.err.contains("cannot be written") && !ended.err.contains("panicked");
+        let well = ended.code == Some(1)
+            && ended.err.contains("cannot be written")
+            && !ended.err.contains("panicked");
         (!well).then(|| format!("{:?}: {}{}", ended.code, ended.out, ended.err))
     };
     let room = |kib: u32, run: &str| {
         format!(
-            "unshare --mount --map-root-user sh -c 'mount -t tmpfs -o size={kib}k none /mnt && {binary} {run} --json /mnt/r.json'"
+            "unshare --mount --map-root-user sh -c 'mount -t tmpfs -o size={kib}k none /mnt && {binary} \
+             {run} --json /mnt/r.json'"
         )
     };
     let can = shell("unshare --mount --map-root-user mount -t tmpfs none /mnt")?.code == Some(0);
@@ -45,7 +48,8 @@ pub fn fight(field: &Field, _: &mut Random, tally: &mut Tally) -> Result<()> {
 
 /// The one file in a folder is a document.
 fn holds_a_document(folder: &Path) -> Option<String> {
-    let files: Vec<_> = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    let files: Vec<_> =
+        fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
     let [path] = files.as_slice() else { return Some(format!("the temporary folder has {files:?}")) };
     let bytes = fs::read(path).unwrap_or_default();
     match (Document::from_json(&bytes), PlaceDocument::from_json(&bytes)) {
@@ -58,11 +62,15 @@ fn holds_a_document(folder: &Path) -> Option<String> {
 fn goes_elsewhere(field: &Field, command: &str, tally: &mut Tally) -> Result<()> {
     let temporary = field.folder.join("temporary");
     emptied(&temporary)?;
-    let script =
-        format!("TMPDIR={} exec {} {command} --json - > /dev/full", temporary.display(), field.binary.display());
+    let script = format!(
+        "TMPDIR={} exec {} {command} --json - > /dev/full",
+        temporary.display(),
+        field.binary.display()
+    );
     let ended = run(Command::new("sh").args(["-c", &script]), &field.folder)?;
     let wrong = (ended.code != Some(1)).then(|| format!("{:?}: {}", ended.code, ended.err));
-    tally.count(&format!("a full standard output: {command}"), wrong.or_else(|| holds_a_document(&temporary)));
+    tally
+        .count(&format!("a full standard output: {command}"), wrong.or_else(|| holds_a_document(&temporary)));
     Ok(())
 }
 
@@ -85,7 +93,9 @@ fn folder_goes(field: &Field, tally: &mut Tally) -> Result<()> {
     run(Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]), &field.folder)?;
     let output = child.wait_with_output()?;
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    let well = output.status.code() == Some(130) && out.contains("INTERRUPTED") && err.contains("the document is in");
+    let well = output.status.code() == Some(130)
+        && out.contains("INTERRUPTED")
+        && err.contains("the document is in");
     let wrong = (!well).then(|| format!("{:?}: {out}{err}", output.status));
     tally.count("a folder that goes away", wrong.or_else(|| holds_a_document(&temporary)));
     Ok(())

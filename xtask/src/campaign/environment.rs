@@ -1,5 +1,5 @@
-//! Variables whose bytes are no text, or too long, or steer a terminal, or say of a launch what cannot be: a command does its work or refuses with a message, and nothing that a terminal
-//! obeys comes back.
+//! Variables whose bytes are no text, or too long, or steer a terminal, or say of a launch what cannot be: a
+//! command does its work or refuses with a message, and nothing that a terminal obeys comes back.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -80,15 +80,20 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
             set.push((*random.pick(NAMES), value));
         }
         let mut child = Command::new(field.binary);
-        let ended =
-            run(child.args(command.split(' ')).envs(set.iter().map(|(name, value)| (name, value))), &field.folder)?;
+        let ended = run(
+            child.args(command.split(' ')).envs(set.iter().map(|(name, value)| (name, value))),
+            &field.folder,
+        )?;
         let said = format!("{}{}", ended.out, ended.err);
         let steers = |c: char| (c.is_control() && !matches!(c, '\n' | '\t')) || c == '\u{202e}';
         let wrong = match ended.code {
             None => Some(format!("ended by signal {:?}: {}", ended.signal, ended.err)),
             _ if said.contains("panicked") => Some(ended.err),
             // What a variable breaks may refuse any command.
-            Some(code) if !(codes.contains(&code) || matches!(code, 1 | 2 | 127) && ended.err.contains("error: ")) => {
+            Some(code)
+                if !(codes.contains(&code)
+                    || matches!(code, 1 | 2 | 127) && ended.err.contains("error: ")) =>
+            {
                 Some(format!("code {code}: {}", ended.err))
             }
             Some(code) if !matches!(code, 0 | 5 | 6) && ended.err.trim().is_empty() => {

@@ -1,4 +1,5 @@
-//! Exports of every kind of document, whole and damaged, each read by a parser of its form: a document is refused, or what is made of it can be read.
+//! Exports of every kind of document, whole and damaged, each read by a parser of its form: a document is
+//! refused, or what is made of it can be read.
 
 use std::fs;
 use std::process::Command;

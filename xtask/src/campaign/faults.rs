@@ -1,4 +1,5 @@
-//! GPU drivers that fail, on eight stand-in devices: every single fault of every call that a command makes, and pairs of them.
+//! GPU drivers that fail, on eight stand-in devices: every single fault of every call that a command makes,
+//! and pairs of them.
 
 use std::fs;
 use std::path::Path;
@@ -20,7 +21,13 @@ const COMMANDS: &[Faced] = &[
     (&["pingpong", "--size", "64KiB", "--memory", "pinned-driver"], &["cuMemHostAlloc", "cuMemFreeHost"]),
     (
         &["pingpong", "--size", "64KiB", "--engine", "sm"],
-        &["cuMemHostGetDevicePointer", "cuModuleLoadData", "cuModuleGetFunction", "cuLaunchKernel", "cuModuleUnload"],
+        &[
+            "cuMemHostGetDevicePointer",
+            "cuModuleLoadData",
+            "cuModuleGetFunction",
+            "cuLaunchKernel",
+            "cuModuleUnload",
+        ],
     ),
     (&["peer", "--size", "64KiB"], &["cuDeviceCanAccessPeer", "cuCtxEnablePeerAccess", "cuMemcpyPeerAsync"]),
 ];
@@ -116,15 +123,20 @@ fn try_faults(field: &Field, libraries: &Path, what: &[&str], faults: &str, tall
     let document = fs::read(&path).ok().map(|bytes| Document::from_json(&bytes));
     let said = ended.err.contains("error: ");
     let wrong = match (ended.code, document) {
-        (None, _) => {
-            Some(format!("ended by signal {:?} after {:.1} s: {}", ended.signal, ended.took.as_secs_f64(), ended.err))
-        }
+        (None, _) => Some(format!(
+            "ended by signal {:?} after {:.1} s: {}",
+            ended.signal,
+            ended.took.as_secs_f64(),
+            ended.err
+        )),
         _ if ended.err.contains("panicked") => Some(ended.err),
         (Some(_), Some(Err(error))) => Some(format!("the document cannot be read: {error}")),
         (Some(code), Some(Ok(document))) => {
-            let agrees = document.exit_code.map(i32::from) == Some(code) && document.status != Status::Running;
-            (!agrees)
-                .then(|| format!("code {code}, and the document says {:?}, {:?}", document.status, document.exit_code))
+            let agrees =
+                document.exit_code.map(i32::from) == Some(code) && document.status != Status::Running;
+            (!agrees).then(|| {
+                format!("code {code}, and the document says {:?}, {:?}", document.status, document.exit_code)
+            })
         }
         // Before the run there is nothing to write, and a message.
         (Some(1 | 2 | 77), None) if said => None,

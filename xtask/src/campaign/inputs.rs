@@ -15,9 +15,11 @@ const MACHINES: [&str; 3] = ["interleaved.xml", "lumi-g-low-noise.xml", "lumi-g.
 /// Tries them.
 pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()> {
     let fixtures = field.root.join("crates/topo/tests/fixtures");
-    let machines: Vec<Vec<u8>> = MACHINES.iter().filter_map(|name| fs::read(fixtures.join(name)).ok()).collect();
+    let machines: Vec<Vec<u8>> =
+        MACHINES.iter().filter_map(|name| fs::read(fixtures.join(name)).ok()).collect();
     let document = field.folder.join("place.json");
-    let placed = run(Command::new(field.binary).args(["place", "--quiet", "--json"]).arg(&document), &field.folder)?;
+    let placed =
+        run(Command::new(field.binary).args(["place", "--quiet", "--json"]).arg(&document), &field.folder)?;
     let document = fs::read(&document).with_context(|| format!("no placement document: {}", placed.err))?;
     for _ in 0..field.extent.inputs {
         let machine = damaged(&machines[random.below(machines.len())], random);
@@ -60,7 +62,8 @@ pub(super) fn damaged(whole: &[u8], random: &mut Random) -> Vec<u8> {
             3 => bytes.truncate(at),
             // Another number in the place of one: what reads well and means nothing.
             _ => {
-                let digits = bytes.iter().skip(at).position(u8::is_ascii_digit).map_or(at, |digit| at + digit);
+                let digits =
+                    bytes.iter().skip(at).position(u8::is_ascii_digit).map_or(at, |digit| at + digit);
                 if let Some(byte) = bytes.get_mut(digits) {
                     *byte = b'0' + random.below(10) as u8;
                 }

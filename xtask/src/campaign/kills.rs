@@ -1,7 +1,8 @@
 //! SIGKILL at any time of a run, in turn with the disk that is here and with a slow one.
 //!
-//! Nothing may lie beside the document, or what does must go with the next run of the same file. Most are killed early, where a run opens its file, writes it for the first time and again a little later; one in ten later than the longest time between two
-//! writings.
+//! Nothing may lie beside the document, or what does must go with the next run of the same file. Most are
+//! killed early, where a run opens its file, writes it for the first time and again a little later; one in
+//! ten later than the longest time between two writings.
 
 use std::ffi::OsString;
 use std::fs;
@@ -31,7 +32,17 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
         let is_slow = number % 2 == 1;
         drop(fs::remove_file(&path));
         let mut command = Command::new(field.binary);
-        command.args(["pingpong", "--backend", "host", "--gpus", "0", "--size", "64KiB", "--direction", "h2d,d2h"]);
+        command.args([
+            "pingpong",
+            "--backend",
+            "host",
+            "--gpus",
+            "0",
+            "--size",
+            "64KiB",
+            "--direction",
+            "h2d,d2h",
+        ]);
         command.args(["--reps", "9000000", "--quiet", "--json"]).arg(&path);
         if is_slow {
             command.env("LD_PRELOAD", &slow);
@@ -49,7 +60,17 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
             // Between two names of its file. What the next run does not remove stays.
             let before = fs::read(&path).ok();
             let mut next = Command::new(field.binary);
-            next.args(["pingpong", "--backend", "host", "--size", "64KiB", "--reps", "1", "--quiet", "--json"]);
+            next.args([
+                "pingpong",
+                "--backend",
+                "host",
+                "--size",
+                "64KiB",
+                "--reps",
+                "1",
+                "--quiet",
+                "--json",
+            ]);
             next.arg(&path).stdout(Stdio::null()).stderr(Stdio::null()).status()?;
             match before {
                 Some(before) => fs::write(&path, before)?,
@@ -87,7 +108,8 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
         if let (Some(median), Some(worst)) = (losses.get(losses.len() / 2), losses.last()) {
             let count = losses.len();
             tally.note(format!(
-                "lost by {count} killed runs with a document on a {disk} disk: median {median:.3} s, worst {worst:.3} s"
+                "lost by {count} killed runs with a document on a {disk} disk: median {median:.3} s, worst \
+                 {worst:.3} s"
             ));
         }
     }

@@ -1,4 +1,5 @@
-//! Compiles a stand-in (a driver, a disk, an MPI) from its source, as the tests do: no package of the workspace needs it.
+//! Compiles a stand-in (a driver, a disk, an MPI) from its source, as the tests do: no package of the
+//! workspace needs it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -48,7 +49,8 @@ impl Libraries {
         fs::create_dir_all(file.parent().unwrap_or(&self.folder))?;
         let mut rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
         rustc.args(["--edition", "2024", "--crate-type", "cdylib", "--crate-name", "stand_in", "-o"]);
-        let compiled = rustc.arg(&file).arg(self.root.join(source)).output().context("rustc cannot be started")?;
+        let compiled =
+            rustc.arg(&file).arg(self.root.join(source)).output().context("rustc cannot be started")?;
         if !compiled.status.success() {
             bail!("{source} cannot be compiled: {}", String::from_utf8_lossy(&compiled.stderr));
         }

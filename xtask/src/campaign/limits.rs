@@ -1,4 +1,5 @@
-//! Limits of the size of files, of processes and of memory: every command that writes, and every one that starts threads. A result or a message, never a panic, a hang or a death without a word.
+//! Limits of the size of files, of processes and of memory: every command that writes, and every one that
+//! starts threads. A result or a message, never a panic, a hang or a death without a word.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -76,13 +77,15 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
         if as_other {
             child.args(["setpriv", "--reuid", "65534", "--clear-groups", "--inh-caps", "-all"]);
         }
-        let ended = run(child.arg(field.binary).args(command.split(' ')).current_dir(&folder), &field.folder)?;
+        let ended =
+            run(child.arg(field.binary).args(command.split(' ')).current_dir(&folder), &field.folder)?;
         // A measurement that got so far says in its answer what failed.
         let answered = ended.out.contains("Status: FAILED: ") || ended.out.contains("Status: PARTIAL: ");
         let told = answered || ended.err.contains("error: ") || ended.err.contains("warning: ");
-        // Where the allocator has nothing left it says so itself, and ends the process (SIGABRT); the loader may not get so far.
-        let of_memory =
-            limit.starts_with("--data") && (ended.err.contains("memory") || ended.err.contains("loading shared"));
+        // Where the allocator has nothing left it says so itself, and ends the process (SIGABRT); the loader
+        // may not get so far.
+        let of_memory = limit.starts_with("--data")
+            && (ended.err.contains("memory") || ended.err.contains("loading shared"));
         let wrong = match ended.code {
             _ if ended.took > AT_MOST => Some(format!("it took {:.0} s", ended.took.as_secs_f64())),
             _ if ended.err.contains("panicked") => Some(ended.err),
@@ -96,7 +99,9 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
         leave_only(&["result.json"], &folder)?;
     }
     if unheld > 0 {
-        tally.note(format!("{unheld} limits do not hold root, and another user may not start the binary here"));
+        tally.note(format!(
+            "{unheld} limits do not hold root, and another user may not start the binary here"
+        ));
     }
     Ok(())
 }
@@ -115,7 +120,10 @@ fn own_data(binary: &Path) -> Result<u64> {
 
 /// Whether another user reaches it.
 fn may_be_started(binary: &Path) -> bool {
-    binary.ancestors().skip(1).all(|folder| fs::metadata(folder).is_ok_and(|found| found.permissions().mode() & 1 == 1))
+    binary
+        .ancestors()
+        .skip(1)
+        .all(|folder| fs::metadata(folder).is_ok_and(|found| found.permissions().mode() & 1 == 1))
 }
 
 /// The file or folder that a command names, where it is not there or empty.

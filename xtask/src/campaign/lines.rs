@@ -1,4 +1,5 @@
-//! Command lines that cannot be followed, and every option of every command with a value longer than any screen.
+//! Command lines that cannot be followed, and every option of every command with a value longer than any
+//! screen.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -97,7 +98,8 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
 /// What no option may bring back whole.
 const LONG: usize = 20_000;
 
-/// No line that is shown has more characters; `trial`'s line to paste stands apart, and is not had with one run of `true`.
+/// No line that is shown has more characters; `trial`'s line to paste stands apart, and is not had with one
+/// run of `true`.
 const LONGEST_SHOWN: usize = 1600;
 
 /// Every option of every command, as their help lists them, with a long value.
@@ -116,7 +118,8 @@ fn echoes(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()> {
         all.extend(names.into_iter().map(|option| (command.to_owned(), option)));
     }
     for (command, option) in random.sample(&all, field.extent.single) {
-        for value in ["a".repeat(LONG), format!("A={}", "b".repeat(LONG)), format!("{}=1", "c".repeat(LONG))] {
+        for value in ["a".repeat(LONG), format!("A={}", "b".repeat(LONG)), format!("{}=1", "c".repeat(LONG))]
+        {
             let mut child = Command::new(field.binary);
             child.args([command, &format!("{option}={value}")]).current_dir(&field.folder);
             // Nothing is measured: what is missing, or the plan, is the answer.

@@ -1,6 +1,8 @@
-//! Calls of MPI that fail, under each MPI that is here: each call that each command makes, at one rank of two. The launch ends within its limit, with a result or a message.
+//! Calls of MPI that fail, under each MPI that is here: each call that each command makes, at one rank of
+//! two. The launch ends within its limit, with a result or a message.
 //!
-//! `tests/fake-mpi` counts the calls of a launch without a fault, and answers an error in place of one of them. What a launcher itself says of a rank that ends is its own.
+//! `tests/fake-mpi` counts the calls of a launch without a fault, and answers an error in place of one of
+//! them. What a launcher itself says of a rank that ends is its own.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,7 +21,11 @@ use crate::need::on_path;
 
 /// Launchers with the folder of the plug-in that fits them, and their options.
 pub const MPIS: &[(&str, &str, &[&str])] = &[
-    ("mpirun.openmpi", "mpicc.openmpi", &["--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n", "2"]),
+    (
+        "mpirun.openmpi",
+        "mpicc.openmpi",
+        &["--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n", "2"],
+    ),
     ("mpiexec.hydra", "mpicc.mpich", &["-n", "2"]),
 ];
 
@@ -33,7 +39,8 @@ const COMMANDS: &[&str] = &[
 /// Which calls of a name fail, where so many are made.
 const WHICH: &[usize] = &[1, 2, 5, 20, 100];
 
-/// The limit of the start, that of a step, two seconds, and what a loaded machine takes to start two ranks and to end them.
+/// The limit of the start, that of a step, two seconds, and what a loaded machine takes to start two ranks
+/// and to end them.
 const LATEST: Duration = Duration::from_secs(45);
 
 /// Open MPI's words for a rank that ended without MPI_Finalize.
@@ -53,12 +60,15 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
             tally.note(format!("no {launcher}, or no plug-in for it: none of its calls were failed"));
             continue;
         };
-        let launch = Launch { field, launcher, options, plugin, libraries: &libraries, fake: &fake, folder: &folder };
+        let launch =
+            Launch { field, launcher, options, plugin, libraries: &libraries, fake: &fake, folder: &folder };
         let mut all = Vec::new();
         for command in random.sample(COMMANDS, field.extent.single_command) {
             for (call, count) in launch.calls_of(command, tally)? {
                 let which = WHICH.iter().filter(|which| **which <= count);
-                all.extend(which.flat_map(|which| [0, 1].map(|rank| (*command, format!("{call}@{rank} {which}")))));
+                all.extend(
+                    which.flat_map(|which| [0, 1].map(|rank| (*command, format!("{call}@{rank} {which}")))),
+                );
             }
         }
         for (command, fault) in random.sample(&all, field.extent.single_message) {
@@ -115,7 +125,8 @@ impl Launch<'_> {
             }
         }
         if all.is_empty() {
-            tally.note(format!("{} {command}: no calls, code {:?}: {}", self.launcher, ended.code, ended.err));
+            tally
+                .note(format!("{} {command}: no calls, code {:?}: {}", self.launcher, ended.code, ended.err));
         }
         Ok(all)
     }
@@ -128,8 +139,9 @@ impl Launch<'_> {
             _ if ended.took > LATEST => Some(format!("it took {:.0} s: {said}", ended.took.as_secs_f64())),
             _ if said.contains("panicked") => Some(said),
             None => Some(format!("ended by signal {:?}: {said}", ended.signal)),
-            // Of a rank that could not finalize Open MPI's launcher says so and makes the code, after the rank has ended with its own and has said what failed. All that was
-            // measured before the call that leaves is whole.
+            // Of a rank that could not finalize Open MPI's launcher says so and makes the code, after the
+            // rank has ended with its own and has said what failed. All that was measured before the call
+            // that leaves is whole.
             Some(_) if fault.starts_with("MPI_Finalize") && said.contains(NOT_FINALIZED) => match document {
                 Some(bytes) if said.contains(NOT_LEFT) => is_wrong(&bytes, command, 0),
                 Some(_) => Some(format!("it does not say that MPI was not left: {said}")),
@@ -137,9 +149,15 @@ impl Launch<'_> {
             },
             Some(code)
                 if code != 0
-                    && !["error: ", "Status: ", "The run ended early: ", "No figure was measured: ", NOT_LEFT]
-                        .iter()
-                        .any(|word| said.contains(word)) =>
+                    && ![
+                        "error: ",
+                        "Status: ",
+                        "The run ended early: ",
+                        "No figure was measured: ",
+                        NOT_LEFT,
+                    ]
+                    .iter()
+                    .any(|word| said.contains(word)) =>
             {
                 Some(format!("code {code} without a message: {said}"))
             }
@@ -159,5 +177,6 @@ fn is_wrong(bytes: &[u8], command: &str, code: i32) -> Option<String> {
     {
         return Some(format!("the document cannot be read: {error}"));
     }
-    (code == 0 && said["status"] != "complete").then(|| format!("code 0, and the document says {}", said["status"]))
+    (code == 0 && said["status"] != "complete")
+        .then(|| format!("code 0, and the document says {}", said["status"]))
 }

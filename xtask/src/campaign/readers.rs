@@ -1,7 +1,9 @@
-//! Readers of what is exported that are not ours: OpenMetrics (its parser refuses two samples of one label set), the line protocol by InfluxDB's makers, RFC 4180, XML
-//! and JSON. The tests of the command line use this very file.
+//! Readers of what is exported that are not ours: OpenMetrics (its parser refuses two samples of one label
+//! set), the line protocol by InfluxDB's makers, RFC 4180, XML and JSON. The tests of the command line use
+//! this very file.
 //!
-//! Each says how many figures it found. InfluxDB and Bencher keep the last of two points of one name without a word, so names that occur twice are wrong here.
+//! Each says how many figures it found. InfluxDB and Bencher keep the last of two points of one name without
+//! a word, so names that occur twice are wrong here.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +28,8 @@ pub fn figures(form: &str, text: &str) -> Result<usize, String> {
 }
 
 fn openmetrics(text: &str) -> Result<usize, String> {
-    let found = openmetrics_parser::openmetrics::parse_openmetrics(text).map_err(|error| error.to_string())?;
+    let found =
+        openmetrics_parser::openmetrics::parse_openmetrics(text).map_err(|error| error.to_string())?;
     Ok(found.families.values().map(|family| family.iter_samples().count()).max().unwrap_or(0))
 }
 
@@ -61,7 +64,8 @@ fn junit(text: &str) -> Result<usize, String> {
     let tests = || xml.descendants().filter(|node| node.has_tag_name("testcase"));
     let mut names = BTreeSet::new();
     for test in tests() {
-        let name = (test.attribute("classname").unwrap_or_default(), test.attribute("name").unwrap_or_default());
+        let name =
+            (test.attribute("classname").unwrap_or_default(), test.attribute("name").unwrap_or_default());
         if !names.insert(name) {
             return Err(format!("twice: {name:?}"));
         }
@@ -80,7 +84,11 @@ fn bmf(text: &str) -> Result<usize, String> {
     let benchmarks = value.as_object().ok_or("no object")?;
     let measures = benchmarks.values().filter_map(Value::as_object).flat_map(|measures| measures.values());
     measures
-        .map(|measure| if measure["value"].is_number() { Ok(1) } else { Err("a measure without a value".to_owned()) })
+        .map(
+            |measure| {
+                if measure["value"].is_number() { Ok(1) } else { Err("a measure without a value".to_owned()) }
+            },
+        )
         .sum()
 }
 
@@ -89,5 +97,9 @@ fn gha(text: &str) -> Result<usize, String> {
     let value: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let all = value.as_array().ok_or("no list")?;
     let names: BTreeSet<&str> = all.iter().filter_map(|one| one["name"].as_str()).collect();
-    if names.len() == all.len() { Ok(all.len()) } else { Err(format!("{} names of {} values", names.len(), all.len())) }
+    if names.len() == all.len() {
+        Ok(all.len())
+    } else {
+        Err(format!("{} names of {} values", names.len(), all.len()))
+    }
 }

@@ -1,4 +1,5 @@
-//! Every signal that ends a run, at every command that keeps something: the document is whole and says that it was ended, a trial's program and folder are gone.
+//! Every signal that ends a run, at every command that keeps something: the document is whole and says that
+//! it was ended, a trial's program and folder are gone.
 
 use std::fs;
 use std::path::Path;
@@ -78,7 +79,8 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
                 None => std::thread::sleep(Duration::from_millis(5)),
             }
         };
-        // Where there is little to measure (one NUMA node) a run may have ended by itself before the signal came.
+        // Where there is little to measure (one NUMA node) a run may have ended by itself before the signal
+        // came.
         if code == Some(0) && is_complete(&path) {
             continue;
         }
@@ -96,7 +98,8 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
 /// Whether the document says that all was measured, or is a placement.
 fn is_complete(path: &Path) -> bool {
     let document: Option<Value> = fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-    document.is_some_and(|document| document["status"] == "complete" || document["schema"] == "numabench.place")
+    document
+        .is_some_and(|document| document["status"] == "complete" || document["schema"] == "numabench.place")
 }
 
 /// What is wrong with the document.

@@ -1,7 +1,8 @@
-//! Drivers whose calls never return, at each call that each command makes, with an exit handler that waits for them: each command ends within its limit and two seconds, by
-//! itself, and what it kept is whole.
+//! Drivers whose calls never return, at each call that each command makes, with an exit handler that waits
+//! for them: each command ends within its limit and two seconds, by itself, and what it kept is whole.
 //!
-//! Which calls a command makes the stand-in driver counts in a run without a fault. Runs that stall wait, so many go on at once.
+//! Which calls a command makes the stand-in driver counts in a run without a fault. Runs that stall wait, so
+//! many go on at once.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -45,17 +46,20 @@ const COMMANDS: &[&str] = &[
 ];
 /// What keeps nothing before its GPUs are found; a limit that ends it then is said.
 const UNBEGUN: &[&str] = &["place", "check", "laplace", "mpi"];
-/// Which calls of a name stall: of as many as there are the first, the second, one in the middle and the last.
+/// Which calls of a name stall: of as many as there are the first, the second, one in the middle and the
+/// last.
 fn which(count: usize) -> Vec<usize> {
     let mut which = vec![1, 2.min(count), count.div_ceil(2), count];
     which.sort_unstable();
     which.dedup();
     which
 }
-/// What the commands are told, and what they may take: the limit, two seconds, and what a loaded machine takes to start a process.
+/// What the commands are told, and what they may take: the limit, two seconds, and what a loaded machine
+/// takes to start a process.
 const LIMIT: Duration = Duration::from_secs(2);
 const LATEST: Duration = Duration::from_secs(12);
-/// Two ranks of `mpi` have so much longer: between two operations a session may be silent for 15 s more than in one, and the other rank's supervisor waits 5 s for rank 0's.
+/// Two ranks of `mpi` have so much longer: between two operations a session may be silent for 15 s more than
+/// in one, and the other rank's supervisor waits 5 s for rank 0's.
 const BETWEEN: Duration = Duration::from_secs(4 + 15 + 5);
 /// How long a run without a fault may take.
 const QUIET: Duration = Duration::from_secs(40);
@@ -70,7 +74,9 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
     if !has_mpi {
         tally.note("no MPI with a plug-in: its messages were not tried".to_owned());
     }
-    for command in random.sample(COMMANDS, field.extent.single_command).filter(|what| has_mpi || name(what) != "mpi") {
+    for command in
+        random.sample(COMMANDS, field.extent.single_command).filter(|what| has_mpi || name(what) != "mpi")
+    {
         for (call, count) in calls_of(field, &libraries, command)? {
             all.extend(which(count).into_iter().map(|which| (*command, format!("stall {call} {which}"))));
         }
@@ -78,7 +84,8 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
     let mut tried: Vec<_> = random.sample(&all, field.extent.single_stall).collect();
     // Two ranks of `mpi` take longest: they begin first.
     tried.sort_by_key(|(command, _)| name(command) != "mpi");
-    let (next, longest, counted) = (AtomicUsize::new(0), Mutex::new(Duration::ZERO), Mutex::new((tally, Ok(()))));
+    let (next, longest, counted) =
+        (AtomicUsize::new(0), Mutex::new(Duration::ZERO), Mutex::new((tally, Ok(()))));
     thread::scope(|scope| {
         for number in 0..AT_ONCE {
             let (next, longest, counted, tried, libraries) = (&next, &longest, &counted, &tried, &libraries);
@@ -100,7 +107,11 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
     });
     let (tally, done) = counted.into_inner().unwrap_or_else(PoisonError::into_inner);
     let longest = longest.into_inner().unwrap_or_else(PoisonError::into_inner);
-    tally.note(format!("the longest took {:.1} s with a limit of {} s", longest.as_secs_f64(), LIMIT.as_secs()));
+    tally.note(format!(
+        "the longest took {:.1} s with a limit of {} s",
+        longest.as_secs_f64(),
+        LIMIT.as_secs()
+    ));
     done
 }
 
@@ -136,7 +147,9 @@ fn name(what: &str) -> &str {
 
 /// A launcher that is here, its plug-in and its options.
 fn mpi(field: &Field) -> Option<(&'static str, PathBuf, &'static [&'static str])> {
-    MPIS.iter().find_map(|(launcher, folder, options)| Some((*launcher, plugin_of(field, launcher, folder)?, *options)))
+    MPIS.iter().find_map(|(launcher, folder, options)| {
+        Some((*launcher, plugin_of(field, launcher, folder)?, *options))
+    })
 }
 
 /// The calls of the driver that a command makes, and how often.

@@ -1,4 +1,5 @@
-//! One try and what came of it; how many there were and how many were right; and the random numbers they are drawn by.
+//! One try and what came of it; how many there were and how many were right; and the random numbers they are
+//! drawn by.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -27,7 +28,8 @@ pub struct Ended {
 /// Longer than anything here may take.
 pub const LIMIT: Duration = Duration::from_secs(60);
 
-/// Runs it to its end, or kills it at [`LIMIT`]; its output goes through files of this folder, so that no full pipe holds it.
+/// Runs it to its end, or kills it at [`LIMIT`]; its output goes through files of this folder, so that no
+/// full pipe holds it.
 pub fn run(command: &mut Command, folder: &Path) -> Result<Ended> {
     let (out, err) = (folder.join("stdout"), folder.join("stderr"));
     let began = Instant::now();
@@ -65,7 +67,9 @@ pub fn emptied(folder: &Path) -> Result<()> {
 
 /// Leaves of what lies in the folder only the files of these names.
 pub fn leave_only(names: &[&str], folder: &Path) -> Result<()> {
-    for entry in fs::read_dir(folder)?.flatten().filter(|entry| !names.iter().any(|name| entry.file_name() == *name)) {
+    for entry in
+        fs::read_dir(folder)?.flatten().filter(|entry| !names.iter().any(|name| entry.file_name() == *name))
+    {
         if entry.path().is_dir() { fs::remove_dir_all(entry.path())? } else { fs::remove_file(entry.path())? }
     }
     Ok(())

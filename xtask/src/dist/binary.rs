@@ -1,7 +1,7 @@
 //! The binary of an archive: compiled for an architecture and an old glibc, and parted from its symbols.
 //!
-//! The symbols (line tables) make three quarters of the file. They go to an archive of their own; a link in the binary names them, and gdb and
-//! addr2line find them beside it.
+//! The symbols (line tables) make three quarters of the file. They go to an archive of their own; a link in
+//! the binary names them, and gdb and addr2line find them beside it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -51,6 +51,9 @@ mod tests {
     #[test]
     fn no_crate_has_a_level_of_its_own() {
         let manifest = include_str!("../../../Cargo.toml");
-        assert!(!manifest.contains("[profile.release.package"), "what is timed is compiled as everything else is");
+        assert!(
+            !manifest.contains("[profile.release.package"),
+            "what is timed is compiled as everything else is"
+        );
     }
 }

@@ -1,7 +1,8 @@
-//! The .deb and the .rpm of an architecture: the archive's binary, pages, completions and licences where a distribution has them, without the plug-ins.
+//! The .deb and the .rpm of an architecture: the archive's binary, pages, completions and licences where a
+//! distribution has them, without the plug-ins.
 //!
-//! cargo-deb and cargo-generate-rpm make them from the tables in the binary's manifest. The binary has hwloc in it, so neither package asks for more than a
-//! glibc.
+//! cargo-deb and cargo-generate-rpm make them from the tables in the binary's manifest. The binary has hwloc
+//! in it, so neither package asks for more than a glibc.
 
 use std::path::Path;
 
@@ -30,11 +31,28 @@ const FOLDERS: [(&str, &str); 2] = [("man", "share/man/man1"), ("licences", "sha
 pub fn built(folders: &Folders, tools: &Tools, arch: Arch) -> Result<()> {
     staged(&folders.tree(arch), &folders.root.join("target/packages"))?;
     let mut deb = tools.cargo("cargo-deb")?;
-    deb.args(["deb", "--no-build", "--no-strip", "--package", "numabench", "--target", &arch.target(), "--output"]);
+    deb.args([
+        "deb",
+        "--no-build",
+        "--no-strip",
+        "--package",
+        "numabench",
+        "--target",
+        &arch.target(),
+        "--output",
+    ]);
     step::run(deb.arg(&folders.dist).current_dir(&folders.root))?;
     let mut rpm = tools.cargo("cargo-generate-rpm")?;
     // `builtin`: read from the files by itself, because find-requires is Red Hat's.
-    rpm.args(["generate-rpm", "--package", "crates/numabench", "--arch", arch.name(), "--auto-req", "builtin"]);
+    rpm.args([
+        "generate-rpm",
+        "--package",
+        "crates/numabench",
+        "--arch",
+        arch.name(),
+        "--auto-req",
+        "builtin",
+    ]);
     step::run(rpm.arg("--output").arg(&folders.dist).current_dir(&folders.root))?;
     for file in [deb_name(arch), rpm_name(arch)] {
         let path = folders.dist.join(&file);
@@ -85,7 +103,8 @@ mod tests {
         staged(tree.path(), packages.path())?;
         let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/numabench/Cargo.toml");
         let manifest = fs::read_to_string(manifest)?;
-        let named = manifest.split('"').filter_map(|word| word.split_once("target/packages/").map(|(_, name)| name));
+        let named =
+            manifest.split('"').filter_map(|word| word.split_once("target/packages/").map(|(_, name)| name));
         let mut seen = 0;
         for name in named {
             let at = packages.path().join(name.replace("*.1", "numabench.1").replace('*', "numabench.1"));

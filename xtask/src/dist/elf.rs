@@ -1,7 +1,9 @@
-//! What an ELF file asks of the system that runs it: machine, the newest glibc symbol version, and the libraries it names.
+//! What an ELF file asks of the system that runs it: machine, the newest glibc symbol version, and the
+//! libraries it names.
 //!
-//! Read from the file's own dynamic section and version needs (`.gnu.version_r`), not from a tool's output: readelf of this machine
-//! need not know the other architecture. Left out: what a file opens by itself at run time.
+//! Read from the file's own dynamic section and version needs (`.gnu.version_r`), not from a tool's output:
+//! readelf of this machine need not know the other architecture. Left out: what a file opens by itself at run
+//! time.
 
 use std::path::Path;
 
@@ -62,7 +64,8 @@ fn parsed(bytes: &[u8]) -> Result<Elf> {
     Ok(Elf { machine, glibc, needed })
 }
 
-/// `GLIBC_2.28` as numbers; what is newer than any number (`GLIBC_ABI_DT_RELR`, `GLIBC_PRIVATE`) is the newest.
+/// `GLIBC_2.28` as numbers; what is newer than any number (`GLIBC_ABI_DT_RELR`, `GLIBC_PRIVATE`) is the
+/// newest.
 fn number(version: &str) -> Option<(u32, u32)> {
     let number = version.strip_prefix("GLIBC_")?;
     let mut parts = number.split('.').map(str::parse::<u32>);
@@ -89,7 +92,9 @@ mod tests {
     #[test]
     fn versions_are_numbers_and_what_is_none_is_newer_than_all() {
         assert!(number("GLIBC_2.9") < number("GLIBC_2.28") && number("GLIBC_2.28") < number("GLIBC_2.34"));
-        assert!(number("GLIBC_2.2.5") < number("GLIBC_2.3") && number("GLIBC_2.36") < number("GLIBC_ABI_DT_RELR"));
+        assert!(
+            number("GLIBC_2.2.5") < number("GLIBC_2.3") && number("GLIBC_2.36") < number("GLIBC_ABI_DT_RELR")
+        );
         assert_eq!(number("GCC_3.0"), None);
     }
 }

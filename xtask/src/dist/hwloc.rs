@@ -1,8 +1,9 @@
 //! hwloc to build in: its source as this machine's distribution has it, compiled once for each architecture.
 //!
-//! The source is that of the hwloc the tests here have run with, from apt (whose signatures vouch for it), in a list and a state of our own:
-//! neither root nor a deb-src line is needed. Built without libxml2 (hwloc's own parser reads what hwloc wrote), libudev (it tells only of
-//! disks), libpciaccess (Linux itself lists PCI devices; the names of `pci.ids` are lost) and without anything that starts a GPU runtime.
+//! The source is that of the hwloc the tests here have run with, from apt (whose signatures vouch for it), in
+//! a list and a state of our own: neither root nor a deb-src line is needed. Built without libxml2 (hwloc's
+//! own parser reads what hwloc wrote), libudev (it tells only of disks), libpciaccess (Linux itself lists PCI
+//! devices; the names of `pci.ids` are lost) and without anything that starts a GPU runtime.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -54,7 +55,12 @@ fn from_apt(folder: &Path) -> Result<PathBuf> {
         return Ok(archive);
     }
     let targets = Command::new("apt-get")
-        .args(["indextargets", "--format", "$(REPO_URI) $(RELEASE) $(COMPONENT) $(ORIGIN)", "Created-By: Packages"])
+        .args([
+            "indextargets",
+            "--format",
+            "$(REPO_URI) $(RELEASE) $(COMPONENT) $(ORIGIN)",
+            "Created-By: Packages",
+        ])
         .output()
         .context("no apt-get here: give hwloc's source archive with --hwloc")?;
     let keys = "/usr/share/keyrings/debian-archive-keyring.gpg";
@@ -63,7 +69,8 @@ fn from_apt(folder: &Path) -> Result<PathBuf> {
         bail!("apt knows no repository of Debian's or Ubuntu's: give hwloc's source archive with --hwloc");
     }
     let state = folder.join("apt/lists");
-    std::fs::create_dir_all(state.join("partial")).with_context(|| format!("cannot make {}", state.display()))?;
+    std::fs::create_dir_all(state.join("partial"))
+        .with_context(|| format!("cannot make {}", state.display()))?;
     let list = folder.join("apt/sources.list");
     std::fs::write(&list, lines).with_context(|| format!("cannot write {}", list.display()))?;
     let apt = |words: &[&str]| {
@@ -82,7 +89,9 @@ fn from_apt(folder: &Path) -> Result<PathBuf> {
 fn archive_in(folder: &Path) -> Option<PathBuf> {
     let entries = std::fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path());
     entries
-        .filter(|path| path.to_string_lossy().contains("hwloc_") && path.to_string_lossy().contains(".orig.tar."))
+        .filter(|path| {
+            path.to_string_lossy().contains("hwloc_") && path.to_string_lossy().contains(".orig.tar.")
+        })
         .max()
 }
 
@@ -103,7 +112,8 @@ fn sources(targets: &str, keys: Option<&str>) -> String {
 
 /// Compiles it for this architecture; the folder that pkg-config is to look in.
 pub fn built(folders: &Folders, tools: &Tools, source: &Path, arch: Arch) -> Result<PathBuf> {
-    // Another folder for other options: cargo compiles what is linked with it again when the path is new, and for nothing else.
+    // Another folder for other options: cargo compiles what is linked with it again when the path is new, and
+    // for nothing else.
     let mut options = DefaultHasher::new();
     OPTIONS.hash(&mut options);
     let prefix = folders.dist.join("hwloc").join(format!("{}-{:016x}", arch.name(), options.finish()));
@@ -131,14 +141,16 @@ pub fn built(folders: &Folders, tools: &Tools, source: &Path, arch: Arch) -> Res
     }
     // Last: it says that the rest is there. hwloc's own makefile would build all of its programs first.
     std::fs::create_dir_all(&pkg_config).with_context(|| format!("cannot make {}", pkg_config.display()))?;
-    std::fs::copy(build.join("hwloc.pc"), pkg_config.join("hwloc.pc")).context("hwloc's configure left no hwloc.pc")?;
+    std::fs::copy(build.join("hwloc.pc"), pkg_config.join("hwloc.pc"))
+        .context("hwloc's configure left no hwloc.pc")?;
     Ok(pkg_config)
 }
 
 /// Whether it reads PCI devices from /sys: without that a node has no GPU.
 fn sees_devices(build: &Path) -> Result<()> {
     let config = build.join("include/private/autogen/config.h");
-    let text = std::fs::read_to_string(&config).with_context(|| format!("cannot read {}", config.display()))?;
+    let text =
+        std::fs::read_to_string(&config).with_context(|| format!("cannot read {}", config.display()))?;
     for needed in ["HWLOC_HAVE_LINUXIO", "HWLOC_HAVE_LINUXPCI"] {
         if !text.lines().any(|line| line == format!("#define {needed} 1")) {
             bail!("hwloc was configured without {needed}: it would show no GPU");

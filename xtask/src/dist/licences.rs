@@ -1,7 +1,8 @@
 //! The licences of everything that an archive holds: the texts themselves, as each crate and hwloc ship them.
 //!
-//! A crate that ships no text is named with what it declares; the texts of the two licences that most declare are those of this repository. A crate
-//! that neither ships nor declares any is an error: it must not be given on.
+//! A crate that ships no text is named with what it declares; the texts of the two licences that most declare
+//! are those of this repository. A crate that neither ships nor declares any is an error: it must not be
+//! given on.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,15 +22,21 @@ pub fn write(folder: &Path, packages: &[Package], hwloc: &Path) -> Result<()> {
     let mut texts: BTreeMap<String, String> = BTreeMap::new();
     for package in packages {
         let name = format!("{}-{}", package.name, package.version);
-        let from = package.manifest_path.parent().map(|folder| folder.as_std_path().to_path_buf()).unwrap_or_default();
+        let from = package
+            .manifest_path
+            .parent()
+            .map(|folder| folder.as_std_path().to_path_buf())
+            .unwrap_or_default();
         let files = texts_in(&from)?;
-        let Some(declared) = package.license.clone().or_else(|| files.first().map(|_| "as its file says".into()))
+        let Some(declared) =
+            package.license.clone().or_else(|| files.first().map(|_| "as its file says".into()))
         else {
             bail!("{name} declares no licence and ships none: it must not be given on");
         };
         let mut kept = Vec::new();
         for file in files {
-            let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+            let text =
+                fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
             let own = format!("{name}-{}", file.file_name().unwrap_or_default().to_string_lossy());
             kept.push(texts.entry(text).or_insert(own).clone());
         }

@@ -1,6 +1,8 @@
-//! What is compiled into the binary for one architecture: cargo's own word, for the licences and the bill of materials.
+//! What is compiled into the binary for one architecture: cargo's own word, for the licences and the bill of
+//! materials.
 //!
-//! Normal dependencies only: what builds or tests the program is not in it. hwloc, which is no crate, is added where it is needed.
+//! Normal dependencies only: what builds or tests the program is not in it. hwloc, which is no crate, is
+//! added where it is needed.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
@@ -22,13 +24,17 @@ fn packages_of(metadata: &Metadata, name: &str) -> Result<Vec<Package>> {
     let nodes: HashMap<&PackageId, _> = nodes.iter().map(|node| (&node.id, node)).collect();
     let packages: HashMap<&PackageId, &Package> =
         metadata.packages.iter().map(|package| (&package.id, package)).collect();
-    let first =
-        metadata.packages.iter().find(|package| package.name == name).context("the binary's package is not there")?;
+    let first = metadata
+        .packages
+        .iter()
+        .find(|package| package.name == name)
+        .context("the binary's package is not there")?;
     let (mut seen, mut next) = (BTreeSet::new(), vec![&first.id]);
     while let Some(id) = next.pop() {
         let Some(node) = nodes.get(id).filter(|_| seen.insert(id)) else { continue };
-        let normal =
-            |dep: &&cargo_metadata::NodeDep| dep.dep_kinds.iter().any(|kind| kind.kind == DependencyKind::Normal);
+        let normal = |dep: &&cargo_metadata::NodeDep| {
+            dep.dep_kinds.iter().any(|kind| kind.kind == DependencyKind::Normal)
+        };
         next.extend(node.deps.iter().filter(normal).map(|dep| &dep.pkg));
     }
     let mut found: Vec<Package> =

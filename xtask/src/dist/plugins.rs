@@ -1,12 +1,16 @@
-//! The MPI plug-ins of an archive: one for each family of MPIs, linked for an old glibc and with no path to an MPI in them.
+//! The MPI plug-ins of an archive: one for each family of MPIs, linked for an old glibc and with no path to
+//! an MPI in them.
 //!
-//! Each is linked against a library whose name (`SONAME`) a whole family shares: `libmpi.so.40` of Open MPI 4 and 5, `libmpi.so.12` of MPICH and what
-//! keeps its interface (Intel MPI, MVAPICH, HPE's and Cray's compatible libraries), `libmpi_abi.so.1` of every MPI that has the interface of the MPI 5.0
-//! standard. Headers and libraries come from Python's registry, whose packages are built for old systems and are the same on every machine that runs this. A
-//! site's own build (`cargo xtask mpi-plugin`) goes before these. Only x86_64: bindgen reads the headers with this machine's clang.
+//! Each is linked against a library whose name (`SONAME`) a whole family shares: `libmpi.so.40` of Open MPI 4
+//! and 5, `libmpi.so.12` of MPICH and what keeps its interface (Intel MPI, MVAPICH, HPE's and Cray's
+//! compatible libraries), `libmpi_abi.so.1` of every MPI that has the interface of the MPI 5.0 standard.
+//! Headers and libraries come from Python's registry, whose packages are built for old systems and are the
+//! same on every machine that runs this. A site's own build (`cargo xtask mpi-plugin`) goes before these.
+//! Only x86_64: bindgen reads the headers with this machine's clang.
 //!
-//! The standard's interface has no Fortran in it, and rsmpi's layer converts handles to and from Fortran's integers (which nothing here calls). Its own
-//! integers of handles stand for these: a header that is found as `mpi.h` before the MPI's says so ([`FORTRANS`]).
+//! The standard's interface has no Fortran in it, and rsmpi's layer converts handles to and from Fortran's
+//! integers (which nothing here calls). Its own integers of handles stand for these: a header that is found
+//! as `mpi.h` before the MPI's says so ([`FORTRANS`]).
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -41,7 +45,8 @@ pub const FAMILIES: [Family; 3] = [
     Family { name: "mpi-abi", package: "mpich==5.0.2", compiler: "mpicc_abi", library: "libmpi_abi.so.1" },
 ];
 
-/// What rsmpi's layer names and the standard's interface has not, and what stands for it: the same conversions, to C's integers.
+/// What rsmpi's layer names and the standard's interface has not, and what stands for it: the same
+/// conversions, to C's integers.
 const FORTRANS: &str = "\
 #include <mpi_abi.h>
 #define MPI_Fint int
@@ -85,20 +90,35 @@ fn build_plugin(folders: &Folders, tools: &Tools, arch: Arch, family: &Family) -
         let mut pip = Command::new(tools.bin.join("pip"));
         step::run(pip.args(["install", "--quiet", "--no-deps", "--prefix"]).arg(&mpi).arg(family.package))?;
     }
-    let mpicc = if family.library.starts_with("libmpi_abi") { with_fortrans(&mpi, &compiler)? } else { compiler };
+    let mpicc =
+        if family.library.starts_with("libmpi_abi") { with_fortrans(&mpi, &compiler)? } else { compiler };
     let target = folders.dist.join("build-mpi");
     // rsmpi's layer does not notice that the MPI is another.
     let mut clean = Command::new("cargo");
-    clean.args(["clean", "--quiet", "--release", "--package", "mpi-sys", "--target", &arch.target(), "--target-dir"]);
+    clean.args([
+        "clean",
+        "--quiet",
+        "--release",
+        "--package",
+        "mpi-sys",
+        "--target",
+        &arch.target(),
+        "--target-dir",
+    ]);
     step::run(clean.arg(&target).current_dir(&folders.root))?;
     let mut cargo = Command::new("cargo");
     cargo.args(["zigbuild", "--release", "--locked", "--package", "numabench-mpi-plugin", "--target"]);
     cargo.arg(format!("{}.{}.{}", arch.target(), GLIBC.0, GLIBC.1)).arg("--target-dir").arg(&target);
     cargo.env("C_INCLUDE_PATH", headers()?);
-    cargo.env("PATH", tools.path()?).env("MPICC", &mpicc).env_remove("MPI_PKG_CONFIG").env_remove("CRAY_MPICH_DIR");
+    cargo
+        .env("PATH", tools.path()?)
+        .env("MPICC", &mpicc)
+        .env_remove("MPI_PKG_CONFIG")
+        .env_remove("CRAY_MPICH_DIR");
     step::run(cargo.current_dir(&folders.root))?;
     let built = target.join(arch.target()).join("release").join(abi::FILE_NAME);
-    let plugin = without_paths(tools, &built, &folders.dist.join("plugins").join(family.name).join(abi::FILE_NAME))?;
+    let plugin =
+        without_paths(tools, &built, &folders.dist.join("plugins").join(family.name).join(abi::FILE_NAME))?;
     let needed = elf::read(&plugin)?.map(|elf| elf.needed).unwrap_or_default();
     family.is_named_by(&needed)?;
     Ok(plugin)
@@ -110,9 +130,11 @@ impl Family {
         folders.dist.join("mpi").join(self.name)
     }
 
-    /// Whether its library is the only one of an MPI among these: a plug-in that named two would open two MPIs in one process.
+    /// Whether its library is the only one of an MPI among these: a plug-in that named two would open two
+    /// MPIs in one process.
     fn is_named_by(&self, needed: &[String]) -> Result<()> {
-        let mpis: Vec<&str> = needed.iter().map(String::as_str).filter(|name| name.starts_with("libmpi")).collect();
+        let mpis: Vec<&str> =
+            needed.iter().map(String::as_str).filter(|name| name.starts_with("libmpi")).collect();
         if mpis == [self.library] {
             return Ok(());
         }
@@ -120,21 +142,26 @@ impl Family {
     }
 }
 
-/// A compiler that finds [`FORTRANS`] as `mpi.h`; what it shows (`-show`), from which rsmpi's layer has its folders, says so too.
+/// A compiler that finds [`FORTRANS`] as `mpi.h`; what it shows (`-show`), from which rsmpi's layer has its
+/// folders, says so too.
 fn with_fortrans(mpi: &Path, compiler: &Path) -> Result<PathBuf> {
     let folder = mpi.join("for-rsmpi");
     let mpicc = folder.join("mpicc");
     let written = || -> std::io::Result<()> {
         fs::create_dir_all(&folder)?;
         fs::write(folder.join("mpi.h"), FORTRANS)?;
-        fs::write(&mpicc, format!("#!/bin/sh\nexec '{}' '-I{}' \"$@\"\n", compiler.display(), folder.display()))?;
+        fs::write(
+            &mpicc,
+            format!("#!/bin/sh\nexec '{}' '-I{}' \"$@\"\n", compiler.display(), folder.display()),
+        )?;
         fs::set_permissions(&mpicc, fs::Permissions::from_mode(0o755))
     };
     written().with_context(|| format!("cannot write to {}", folder.display()))?;
     Ok(mpicc)
 }
 
-/// Where `stddef.h` and the C library's headers are. cargo-zigbuild tells bindgen zig's, by paths from the folder that it was started in: a build script's is another.
+/// Where `stddef.h` and the C library's headers are. cargo-zigbuild tells bindgen zig's, by paths from the
+/// folder that it was started in: a build script's is another.
 fn headers() -> Result<String> {
     let compilers = step::told(Command::new("cc").arg("-print-file-name=include"))?;
     if !Path::new(&compilers).join("stddef.h").is_file() {
@@ -174,16 +201,20 @@ mod tests {
     }
 
     #[test]
-    fn the_compiler_of_the_standards_interface_finds_what_stands_for_fortrans_before_the_mpis_own_header() -> Result<()>
-    {
+    fn the_compiler_of_the_standards_interface_finds_what_stands_for_fortrans_before_the_mpis_own_header()
+    -> Result<()> {
         let mpi = tempfile::tempdir()?;
         let mpicc = with_fortrans(mpi.path(), Path::new("/bin/echo"))?;
         let said = Command::new(&mpicc).args(["-show", "-lmpi_abi"]).output()?;
         let said = String::from_utf8_lossy(&said.stdout).into_owned();
-        let folder = said.split_whitespace().next().and_then(|word| word.strip_prefix("-I")).context("a folder")?;
+        let folder =
+            said.split_whitespace().next().and_then(|word| word.strip_prefix("-I")).context("a folder")?;
         assert!(said.ends_with("-show -lmpi_abi\n"), "{said}");
         let header = fs::read_to_string(Path::new(folder).join("mpi.h"))?;
-        assert!(header.contains("#define MPI_Fint int") && header.starts_with("#include <mpi_abi.h>"), "{header}");
+        assert!(
+            header.contains("#define MPI_Fint int") && header.starts_with("#include <mpi_abi.h>"),
+            "{header}"
+        );
         Ok(())
     }
 }

@@ -1,8 +1,10 @@
-//! Archives, run where they are to run: unpacked in the oldest system that can be had, and the other architecture under an emulator.
+//! Archives, run where they are to run: unpacked in the oldest system that can be had, and the other
+//! architecture under an emulator.
 //!
-//! The system is Debian 11 (glibc 2.31), the oldest that Debian's own mirrors still have, by debootstrap. What RHEL 8's 2.28 lacks is held from the symbols
-//! (`elf`). In it no hwloc, no udev and no MPI is installed: what runs there needs none. Each plug-in is run on this machine instead, by two ranks under
-//! the launcher of the MPI it was linked with.
+//! The system is Debian 11 (glibc 2.31), the oldest that Debian's own mirrors still have, by debootstrap.
+//! What RHEL 8's 2.28 lacks is held from the symbols (`elf`). In it no hwloc, no udev and no MPI is
+//! installed: what runs there needs none. Each plug-in is run on this machine instead, by two ranks under the
+//! launcher of the MPI it was linked with.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -25,8 +27,11 @@ pub fn run(folders: &Folders, arch: Arch) -> Result<()> {
     let root = system(folders, arch)?;
     let name = Folders::name(arch);
     let mut unpack = Command::new("tar");
-    step::run(unpack.arg("-xf").arg(folders.dist.join(format!("{name}.tar.xz"))).arg("-C").arg(root.join("opt")))?;
-    std::fs::copy(folders.root.join(SAVED), root.join("opt/node.xml")).context("cannot copy the saved machine")?;
+    step::run(
+        unpack.arg("-xf").arg(folders.dist.join(format!("{name}.tar.xz"))).arg("-C").arg(root.join("opt")),
+    )?;
+    std::fs::copy(folders.root.join(SAVED), root.join("opt/node.xml"))
+        .context("cannot copy the saved machine")?;
     let numabench = format!("/opt/{name}/bin/numabench");
     for words in [
         "--version --verbose",
@@ -39,7 +44,9 @@ pub fn run(folders: &Folders, arch: Arch) -> Result<()> {
     }
     let told = inside(&root, arch, &format!("{numabench} topo")).output().context("cannot run topo")?;
     if has_devices() && !String::from_utf8_lossy(&told.stdout).contains("in PCI order") {
-        bail!("topo of the archive shows no PCI device, and this machine has some: it would show no GPU either");
+        bail!(
+            "topo of the archive shows no PCI device, and this machine has some: it would show no GPU either"
+        );
     }
     FAMILIES.iter().try_for_each(|family| launched(folders, arch, family))
 }
@@ -63,10 +70,12 @@ fn launched(folders: &Folders, arch: Arch, family: &Family) -> Result<()> {
     step::run(&mut mpiexec)
 }
 
-/// Whether this machine has a PCI device that `topo` lists: a network controller (class 02), a display (03) or an accelerator (12).
+/// Whether this machine has a PCI device that `topo` lists: a network controller (class 02), a display (03)
+/// or an accelerator (12).
 fn has_devices() -> bool {
     let devices = std::fs::read_dir("/sys/bus/pci/devices").into_iter().flatten().flatten();
-    let class = |device: std::fs::DirEntry| std::fs::read_to_string(device.path().join("class")).unwrap_or_default();
+    let class =
+        |device: std::fs::DirEntry| std::fs::read_to_string(device.path().join("class")).unwrap_or_default();
     devices.map(class).any(|class| ["0x02", "0x03", "0x12"].iter().any(|of| class.starts_with(of)))
 }
 
@@ -79,8 +88,8 @@ fn inside(root: &Path, arch: Arch, line: &str) -> Command {
     unshare
 }
 
-/// The system's folder, made once. Its packages are unpacked and not set up: to run a program its libraries are enough, and setting up
-/// another architecture's would need the kernel's help.
+/// The system's folder, made once. Its packages are unpacked and not set up: to run a program its libraries
+/// are enough, and setting up another architecture's would need the kernel's help.
 fn system(folders: &Folders, arch: Arch) -> Result<PathBuf> {
     let root = folders.dist.join("systems").join(format!("{SUITE}-{}", arch.name()));
     if root.join("opt").is_dir() {
@@ -91,7 +100,9 @@ fn system(folders: &Folders, arch: Arch) -> Result<PathBuf> {
     }
     let begun = root.with_extension("begun");
     let mut debootstrap = Command::new("debootstrap");
-    step::run(debootstrap.args(["--variant=minbase", "--foreign", "--arch", arch.debians(), SUITE]).arg(&begun))?;
+    step::run(
+        debootstrap.args(["--variant=minbase", "--foreign", "--arch", arch.debians(), SUITE]).arg(&begun),
+    )?;
     with_emulator(&begun, arch)?;
     std::fs::create_dir_all(begun.join("opt"))?;
     std::fs::rename(&begun, &root).with_context(|| format!("cannot make {}", root.display()))?;

@@ -1,7 +1,8 @@
-//! The bill of materials of an archive: CycloneDX 1.5, from cargo's own resolution, with hwloc beside the crates.
+//! The bill of materials of an archive: CycloneDX 1.5, from cargo's own resolution, with hwloc beside the
+//! crates.
 //!
-//! Each crate has its package URL, version, licence and, where the lock file has it, its checksum. No time and no serial number stand in it, so that the
-//! same sources give the same file.
+//! Each crate has its package URL, version, licence and, where the lock file has it, its checksum. No time
+//! and no serial number stand in it, so that the same sources give the same file.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -41,8 +42,7 @@ pub fn text(root: &Path, packages: &[Package], hwloc: &str) -> Result<String> {
 
 fn component(package: &Package, sums: &HashMap<(String, String), String>) -> Value {
     let (name, version) = (package.name.to_string(), package.version.to_string());
-    let mut component =
-        json!({"type": "library", "name": name, "version": version, "purl": format!("pkg:cargo/{name}@{version}")});
+    let mut component = json!({"type": "library", "name": name, "version": version, "purl": format!("pkg:cargo/{name}@{version}")});
     if let Some(licence) = &package.license {
         component["licenses"] = json!([{"expression": licence.replace('/', " OR ")}]);
     }
@@ -73,8 +73,9 @@ mod tests {
         let document: Value = serde_json::from_str(&text(root, &packages, "2.9.0")?)?;
         let components = document["components"].as_array().context("components")?;
         assert_eq!(components.len(), packages.len(), "hwloc in the place of the program itself");
-        let of =
-            |name: &str| components.iter().find(|component| component["name"] == name).cloned().unwrap_or_default();
+        let of = |name: &str| {
+            components.iter().find(|component| component["name"] == name).cloned().unwrap_or_default()
+        };
         assert_eq!(of("clap")["hashes"][0]["content"].as_str().map(str::len), Some(64));
         assert_eq!(of("hwloc")["version"], "2.9.0");
         assert!(of("numabench-topo")["hashes"].is_null() && of("numabench-topo")["licenses"].is_array());

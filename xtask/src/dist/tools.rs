@@ -1,4 +1,5 @@
-//! What makes archives and wheels: zig, cargo-zigbuild and maturin, from Python's registry into a folder of their own, cargo-deb and cargo-generate-rpm beside them, Rust's libraries for each architecture, and
+//! What makes archives and wheels: zig, cargo-zigbuild and maturin, from Python's registry into a folder of
+//! their own, cargo-deb and cargo-generate-rpm beside them, Rust's libraries for each architecture, and
 //! objcopy, which comes with Rust. Nothing is installed on the machine.
 
 use std::path::PathBuf;
@@ -57,7 +58,10 @@ pub fn ready(folders: &Folders, archs: &[Arch]) -> Result<Tools> {
     for arch in archs.iter().filter(|arch| !arch.is_here()) {
         let runs = arch.runner().is_none_or(|runner| on_path(&runner)) && arch.libraries().is_dir();
         if !runs {
-            bail!("nothing here runs a binary of {}: apt-get install qemu-user-static libc6-arm64-cross", arch.name());
+            bail!(
+                "nothing here runs a binary of {}: apt-get install qemu-user-static libc6-arm64-cross",
+                arch.name()
+            );
         }
     }
     let venv = folders.dist.join("tools");
@@ -67,7 +71,9 @@ pub fn ready(folders: &Folders, archs: &[Arch]) -> Result<Tools> {
     let has = |package: &str| {
         let (name, version) = package.rsplit_once('-').unwrap_or((package, ""));
         let shown = Command::new(&pip).args(["show", name]).output();
-        shown.is_ok_and(|shown| String::from_utf8_lossy(&shown.stdout).contains(&format!("Version: {version}\n")))
+        shown.is_ok_and(|shown| {
+            String::from_utf8_lossy(&shown.stdout).contains(&format!("Version: {version}\n"))
+        })
     };
     if !wanted.iter().all(|package| has(package)) {
         step::run(Command::new("python3").args(["-m", "venv"]).arg(&venv))?;
@@ -79,7 +85,8 @@ pub fn ready(folders: &Folders, archs: &[Arch]) -> Result<Tools> {
             step::run(Command::new("rustup").args(["target", "add", &arch.target()]))?;
         }
     }
-    let objcopy = sysroot.join(format!("lib/rustlib/{}-unknown-linux-gnu/bin/rust-objcopy", std::env::consts::ARCH));
+    let objcopy =
+        sysroot.join(format!("lib/rustlib/{}-unknown-linux-gnu/bin/rust-objcopy", std::env::consts::ARCH));
     if !objcopy.is_file() {
         bail!("{} is missing: Rust has it since 1.82 (rustup update)", objcopy.display());
     }

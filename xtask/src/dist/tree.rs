@@ -1,7 +1,8 @@
 //! The tree of an archive: what lies where, so that it works from any folder it is unpacked in.
 //!
-//! Manual pages and completions are written by the binary itself, under an emulator where it is another architecture's: they are what that
-//! binary says. Names and places follow what module systems, man and the shells look for under a prefix.
+//! Manual pages and completions are written by the binary itself, under an emulator where it is another
+//! architecture's: they are what that binary says. Names and places follow what module systems, man and the
+//! shells look for under a prefix.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -71,8 +72,10 @@ fn pages(arch: Arch, binary: &Path, share: &Path) -> Result<()> {
                 command
             },
         );
-        let output =
-            command.args(words).output().with_context(|| format!("cannot run the binary of {}", arch.name()))?;
+        let output = command
+            .args(words)
+            .output()
+            .with_context(|| format!("cannot run the binary of {}", arch.name()))?;
         if !output.status.success() {
             bail!(
                 "numabench {} ended with {}: {}",
@@ -100,8 +103,9 @@ fn pages(arch: Arch, binary: &Path, share: &Path) -> Result<()> {
 /// hwloc's version, from its source's own file.
 fn hwloc_version(source: &Path) -> Result<String> {
     let text = fs::read_to_string(source.join("VERSION")).context("hwloc's source has no VERSION")?;
-    let value =
-        |key: &str| text.lines().find_map(|line| line.strip_prefix(&format!("{key}="))).unwrap_or("0").to_owned();
+    let value = |key: &str| {
+        text.lines().find_map(|line| line.strip_prefix(&format!("{key}="))).unwrap_or("0").to_owned()
+    };
     Ok(["major", "minor", "release"].map(value).join("."))
 }
 
@@ -137,8 +141,11 @@ mod tests {
     #[test]
     fn everything_that_an_archive_takes_from_the_repository_is_there() -> Result<()> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask lies in the repository")?;
-        let more =
-            ["packaging/RELEASE.md", "packaging/modulefiles/numabench.lua", "packaging/modulefiles/numabench.tcl"];
+        let more = [
+            "packaging/RELEASE.md",
+            "packaging/modulefiles/numabench.lua",
+            "packaging/modulefiles/numabench.tcl",
+        ];
         for file in DOCUMENTS.iter().chain(&more) {
             assert!(root.join(file).is_file(), "{file}");
         }

@@ -1,9 +1,11 @@
-//! The wheel of an architecture: the archive's binary, file for file, as `pip install numabench` puts it into an environment.
+//! The wheel of an architecture: the archive's binary, file for file, as `pip install numabench` puts it into
+//! an environment.
 //!
-//! maturin writes what describes it (from `pyproject.toml`, by which `pip install .` builds one too), and Python's `wheel` packs that with the archive's
-//! binary, its licences and its bill of materials. maturin's own build would compile everything a second time, with flags of its own. `--prove` installs
-//! it into a fresh virtual environment and runs it there. Left out: plug-ins, which are the archives' and the site's; a Python module, because the
-//! documents are JSON.
+//! maturin writes what describes it (from `pyproject.toml`, by which `pip install .` builds one too), and
+//! Python's `wheel` packs that with the archive's binary, its licences and its bill of materials. maturin's
+//! own build would compile everything a second time, with flags of its own. `--prove` installs it into a
+//! fresh virtual environment and runs it there. Left out: plug-ins, which are the archives' and the site's; a
+//! Python module, because the documents are JSON.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -47,8 +49,8 @@ pub fn built(folders: &Folders, tools: &Tools, arch: Arch) -> Result<()> {
     Ok(())
 }
 
-/// Puts beside what maturin wrote the binary where pip takes programs from, the licences of all that is in it, and the bill of materials; and says for which
-/// machines it is.
+/// Puts beside what maturin wrote the binary where pip takes programs from, the licences of all that is in
+/// it, and the bill of materials; and says for which machines it is.
 fn filled(staged: &Path, tree: &Path, arch: Arch) -> Result<()> {
     let name = concat!("numabench-", env!("CARGO_PKG_VERSION"));
     let info = staged.join(format!("{name}.dist-info"));
@@ -62,10 +64,12 @@ fn filled(staged: &Path, tree: &Path, arch: Arch) -> Result<()> {
     let text = fs::read_to_string(&tags).with_context(|| format!("maturin left no {}", tags.display()))?;
     let kept = text.lines().filter(|line| !line.starts_with("Tag: ") && !line.is_empty());
     let text: String = kept.map(|line| format!("{line}\n")).collect();
-    fs::write(&tags, format!("{text}Tag: py3-none-{}\n", platform(arch))).context("cannot write the wheel's tags")
+    fs::write(&tags, format!("{text}Tag: py3-none-{}\n", platform(arch)))
+        .context("cannot write the wheel's tags")
 }
 
-/// Installs the wheel into a fresh virtual environment, from the file alone, and runs it: its version, this machine and a short host ping-pong.
+/// Installs the wheel into a fresh virtual environment, from the file alone, and runs it: its version, this
+/// machine and a short host ping-pong.
 ///
 /// # Errors
 /// pip refuses the wheel, or the program does not run.
@@ -75,7 +79,9 @@ pub fn prove(folders: &Folders, arch: Arch) -> Result<()> {
     step::run(Command::new("python3").args(["-m", "venv"]).arg(&venv))?;
     let mut pip = Command::new(venv.join("bin/pip"));
     step::run(pip.args(["install", "--quiet", "--no-index"]).arg(file(folders, arch)))?;
-    for words in [&["--version"][..], &["topo"], &["pingpong", "--backend", "host", "--size", "1MiB", "--reps", "6"]] {
+    for words in
+        [&["--version"][..], &["topo"], &["pingpong", "--backend", "host", "--size", "1MiB", "--reps", "6"]]
+    {
         // Nothing of the caller's environment is needed to find it or hwloc.
         step::run(Command::new(venv.join("bin/numabench")).args(words).env_remove("LD_LIBRARY_PATH"))?;
     }
@@ -89,7 +95,9 @@ mod tests {
     #[test]
     fn a_wheel_has_the_archives_own_binary_its_licences_and_the_tag_of_its_architecture() -> Result<()> {
         let (tree, staged) = (tempfile::tempdir()?, tempfile::tempdir()?);
-        for file in ["bin/numabench", "share/doc/numabench/sbom.cdx.json", "share/doc/numabench/licences/LICENCES"] {
+        for file in
+            ["bin/numabench", "share/doc/numabench/sbom.cdx.json", "share/doc/numabench/licences/LICENCES"]
+        {
             let path = tree.path().join(file);
             fs::create_dir_all(path.parent().unwrap_or(tree.path()))?;
             fs::write(path, file)?;
@@ -97,11 +105,16 @@ mod tests {
         let name = concat!("numabench-", env!("CARGO_PKG_VERSION"));
         let info = staged.path().join(format!("{name}.dist-info"));
         fs::create_dir_all(&info)?;
-        fs::write(info.join("WHEEL"), "Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: py3-none-linux_x86_64\n")?;
+        fs::write(
+            info.join("WHEEL"),
+            "Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: py3-none-linux_x86_64\n",
+        )?;
         filled(staged.path(), tree.path(), Arch::Arm)?;
         let binary = fs::read_to_string(staged.path().join(format!("{name}.data/scripts/numabench")))?;
         assert_eq!(binary, "bin/numabench");
-        assert!(info.join("licenses/inside/LICENCES").is_file() && info.join("sboms/sbom.cdx.json").is_file());
+        assert!(
+            info.join("licenses/inside/LICENCES").is_file() && info.join("sboms/sbom.cdx.json").is_file()
+        );
         let tags = "Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: py3-none-manylinux_2_28_aarch64\n";
         assert_eq!(fs::read_to_string(info.join("WHEEL"))?, tags);
         Ok(())

@@ -1,7 +1,9 @@
-//! The PTX of the kernels: made of their committed sources by NVIDIA's compiler at run time (`cargo xtask kernels --nvrtc LIBRARY`), and committed beside them.
+//! The PTX of the kernels: made of their committed sources by NVIDIA's compiler at run time (`cargo xtask
+//! kernels --nvrtc LIBRARY`), and committed beside them.
 //!
-//! The first line of each file has a hash of its source, so that `tidy` finds PTX that is of another one without having the compiler. The compiler is that of the Python package
-//! `nvidia-cuda-nvrtc-cu12`, in its oldest release (12.0.76): PTX of release N is loaded by drivers of N and later ones.
+//! The first line of each file has a hash of its source, so that `tidy` finds PTX that is of another one
+//! without having the compiler. The compiler is that of the Python package `nvidia-cuda-nvrtc-cu12`, in its
+//! oldest release (12.0.76): PTX of release N is loaded by drivers of N and later ones.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -9,7 +11,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-/// Those that every GPU runs, one source with nothing before it, from the first capability on that the compiler knows.
+/// Those that every GPU runs, one source with nothing before it, from the first capability on that the
+/// compiler knows.
 const OWN: (&str, &str, u32) = ("crates/backend-gpu/src/gpu", "own", 50);
 /// Those that compute.
 const FOLDER: &str = "crates/kernels/src/gpu";
@@ -49,7 +52,8 @@ pub fn all() -> Vec<Made> {
         sources: vec![folder.join(format!("{source}.cu"))],
         capability,
     };
-    let computing = SOURCES.iter().flat_map(|(source, least)| least.iter().map(move |least| made((source, *least))));
+    let computing =
+        SOURCES.iter().flat_map(|(source, least)| least.iter().map(move |least| made((source, *least))));
     [own].into_iter().chain(computing).collect()
 }
 
@@ -68,7 +72,8 @@ impl Made {
     }
 
     fn make(&self, root: &Path, nvrtc: &str) -> Result<()> {
-        let build = ["run", "--quiet", "--package", "numabench-backend-cuda", "--example", "nvrtc", "--", nvrtc];
+        let build =
+            ["run", "--quiet", "--package", "numabench-backend-cuda", "--example", "nvrtc", "--", nvrtc];
         let mut compile = Command::new("cargo");
         compile.args(build).arg(format!("compute_{}", self.capability)).args(&self.sources).current_dir(root);
         let output = compile.output().context("cargo cannot be started")?;
@@ -80,7 +85,8 @@ impl Made {
         // The compiler's own first line is its name and version.
         let (by, ptx) = ptx.split_once('\n').context("there is no PTX")?;
         let mut text = format!("{}{}\n", self.first_line(root)?, by.trim_start_matches("// "));
-        for line in ptx.lines().map(str::trim_end).filter(|line| !line.is_empty() && !line.starts_with("//")) {
+        for line in ptx.lines().map(str::trim_end).filter(|line| !line.is_empty() && !line.starts_with("//"))
+        {
             writeln!(text, "{line}")?;
         }
         let path = root.join(&self.file);
@@ -100,7 +106,9 @@ pub fn make(root: &Path, nvrtc: &str) -> Result<()> {
 
 /// FNV-1a (Fowler, Noll and Vo) of 64 bits: enough to see that a text is another one.
 fn hash(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+    bytes
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 #[cfg(test)]

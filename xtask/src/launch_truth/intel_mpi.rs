@@ -1,6 +1,8 @@
-//! Lines of Intel MPI's `mpiexec`: the variables of "Process Pinning" in the Developer Reference, and its default.
+//! Lines of Intel MPI's `mpiexec`: the variables of "Process Pinning" in the Developer Reference, and its
+//! default.
 //!
-//! Its releases since 2021.16 ask hwloc for the machine; older ones ask each CPU itself, so that no saved machine can be shown to them.
+//! Its releases since 2021.16 ask hwloc for the machine; older ones ask each CPU itself, so that no saved
+//! machine can be shown to them.
 
 use super::machine::Machine;
 
@@ -72,7 +74,9 @@ const ORDERS: [&str; 5] = ["range", "scatter", "compact", "spread", "bunch"];
 pub fn lines(machine: &Machine) -> Vec<String> {
     let few = machine.cores.min(4);
     let mut lines = Vec::new();
-    lines.extend([1, 2, 3, 4, 5, 6, machine.cores, machine.cores + 1].map(|ranks| format!("mpiexec -n {ranks}")));
+    lines.extend(
+        [1, 2, 3, 4, 5, 6, machine.cores, machine.cores + 1].map(|ranks| format!("mpiexec -n {ranks}")),
+    );
     lines.extend([2, 3, 4].map(|ranks| format!("I_MPI_PIN=1 mpiexec -n {ranks}")));
     lines.extend(["0", "off", "no", "disable"].map(|off| format!("I_MPI_PIN={off} mpiexec -n 2")));
     for domain in DOMAINS {
@@ -80,9 +84,12 @@ pub fn lines(machine: &Machine) -> Vec<String> {
     }
     for domain in ["core", "numa", "auto", "2", "omp"] {
         lines.push(format!("OMP_NUM_THREADS=2 I_MPI_PIN_DOMAIN={domain} mpiexec -n {few}"));
-        lines.extend(ORDERS.map(|order| format!("I_MPI_PIN_ORDER={order} I_MPI_PIN_DOMAIN={domain} mpiexec -n {few}")));
         lines.extend(
-            ["core", "unit"].map(|cell| format!("I_MPI_PIN_CELL={cell} I_MPI_PIN_DOMAIN={domain} mpiexec -n {few}")),
+            ORDERS.map(|order| format!("I_MPI_PIN_ORDER={order} I_MPI_PIN_DOMAIN={domain} mpiexec -n {few}")),
+        );
+        lines.extend(
+            ["core", "unit"]
+                .map(|cell| format!("I_MPI_PIN_CELL={cell} I_MPI_PIN_DOMAIN={domain} mpiexec -n {few}")),
         );
     }
     lines.extend(ORDERS.map(|order| format!("I_MPI_PIN_ORDER={order} mpiexec -n {few}")));

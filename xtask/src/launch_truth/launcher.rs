@@ -70,9 +70,11 @@ pub fn installed(prefixes: &[PathBuf]) -> Vec<Installed> {
     let mut found: Vec<Installed> = Vec::new();
     for folder in folders {
         for family in Family::ALL {
-            let programs = family.commands().iter().map(|name| folder.join(name)).filter(|program| program.is_file());
+            let programs =
+                family.commands().iter().map(|name| folder.join(name)).filter(|program| program.is_file());
             for program in programs {
-                let known = |version: &str| found.iter().any(|one| one.family == family && one.version == version);
+                let known =
+                    |version: &str| found.iter().any(|one| one.family == family && one.version == version);
                 if let Some(version) = version(&program, family).filter(|version| !known(version)) {
                     found.push(Installed { family, version, program });
                 }
@@ -90,7 +92,8 @@ pub fn version_key(version: &str) -> Vec<u32> {
 
 /// The `bin` of a folder, and of the folders in it.
 fn below(prefix: &Path) -> Vec<PathBuf> {
-    let inside = std::fs::read_dir(prefix).into_iter().flatten().flatten().map(|entry| entry.path().join("bin"));
+    let inside =
+        std::fs::read_dir(prefix).into_iter().flatten().flatten().map(|entry| entry.path().join("bin"));
     std::iter::once(prefix.join("bin")).chain(inside).filter(|folder| folder.is_dir()).collect()
 }
 

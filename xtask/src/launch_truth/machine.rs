@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use roxmltree::{Document, Node, ParsingOptions};
 
-/// Machines of `crates/topo/tests/fixtures`: each has what makes a rule of launchers visible. None has a node of GPU memory: on a real machine hwloc leaves
-/// those out, in a saved file it keeps them.
+/// Machines of `crates/topo/tests/fixtures`: each has what makes a rule of launchers visible. None has a node
+/// of GPU memory: on a real machine hwloc leaves those out, in a saved file it keeps them.
 const NAMES: [&str; 12] = [
     "vm-two-nodes",
     "interleaved",
@@ -49,18 +49,21 @@ fn read(name: &str, fixtures: &Path, folder: &Path) -> Result<Machine> {
     let path = fixtures.join(&file);
     let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
     // The parser of an hwloc without libxml2, as wheels have it, takes no comment.
-    let plain: String = text.lines().filter(|line| !line.starts_with("<!--")).map(|line| format!("{line}\n")).collect();
+    let plain: String =
+        text.lines().filter(|line| !line.starts_with("<!--")).map(|line| format!("{line}\n")).collect();
     let shown = folder.join(&file);
     std::fs::write(&shown, &plain).with_context(|| format!("cannot write {}", shown.display()))?;
 
     let options = ParsingOptions { allow_dtd: true, ..ParsingOptions::default() };
-    let document = Document::parse_with_options(&plain, options).with_context(|| path.display().to_string())?;
+    let document =
+        Document::parse_with_options(&plain, options).with_context(|| path.display().to_string())?;
     let of_type = |name: &'static str| {
         document.descendants().filter(move |node: &Node<'_, '_>| node.attribute("type") == Some(name))
     };
     let machine = of_type("Machine").next().with_context(|| format!("{} has no Machine", path.display()))?;
     let allowed = bits(machine.attribute("allowed_cpuset").unwrap_or_default());
-    let usable = |node: &Node<'_, '_>| !bits(node.attribute("cpuset").unwrap_or_default()).is_disjoint(&allowed);
+    let usable =
+        |node: &Node<'_, '_>| !bits(node.attribute("cpuset").unwrap_or_default()).is_disjoint(&allowed);
     let pus = of_type("PU").filter_map(|pu| pu.attribute("os_index")?.parse().ok());
 
     Ok(Machine {
@@ -75,7 +78,8 @@ fn read(name: &str, fixtures: &Path, folder: &Path) -> Result<Machine> {
 
 /// The bits of hwloc's `0x00000001,0x00ff00ff`: words of 32 bits, the highest first.
 fn bits(text: &str) -> BTreeSet<u32> {
-    let words = text.split(',').rev().map(|word| u32::from_str_radix(word.trim_start_matches("0x"), 16).unwrap_or(0));
+    let words =
+        text.split(',').rev().map(|word| u32::from_str_radix(word.trim_start_matches("0x"), 16).unwrap_or(0));
     words
         .zip(0u32..)
         .flat_map(|(word, at)| (0..32).filter(move |bit| word >> bit & 1 == 1).map(move |bit| at * 32 + bit))

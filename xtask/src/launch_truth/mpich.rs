@@ -1,4 +1,5 @@
-//! Lines of MPICH's `mpiexec`: `-bind-to` with each object that Hydra knows (`mpiexec -bind-to -help`), alone and with `-map-by`.
+//! Lines of MPICH's `mpiexec`: `-bind-to` with each object that Hydra knows (`mpiexec -bind-to -help`), alone
+//! and with `-map-by`.
 
 use super::machine::Machine;
 

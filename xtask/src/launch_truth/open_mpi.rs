@@ -1,4 +1,5 @@
-//! Lines of Open MPI's `mpirun`: its options for mapping, binding and ranking (mpirun(1) of 4.1 and 5.0), their pairs, and what stands for them.
+//! Lines of Open MPI's `mpirun`: its options for mapping, binding and ranking (mpirun(1) of 4.1 and 5.0),
+//! their pairs, and what stands for them.
 
 use super::machine::Machine;
 
@@ -160,7 +161,10 @@ pub fn lines(machine: &Machine) -> Vec<String> {
     }
     for by in BY.iter().chain(&ALONE) {
         lines.extend(
-            [2, 3, whole].iter().filter(|ranks| **ranks <= whole).map(|ranks| format!("mpirun -np {ranks} {by}")),
+            [2, 3, whole]
+                .iter()
+                .filter(|ranks| **ranks <= whole)
+                .map(|ranks| format!("mpirun -np {ranks} {by}")),
         );
     }
     lines.extend(["-N 2", "--map-by ppr:2:node", "--map-by ppr:1:numa", ""].map(|by| format!("mpirun {by}")));
@@ -170,12 +174,20 @@ pub fn lines(machine: &Machine) -> Vec<String> {
         lines.extend([2, few].map(|ranks| format!("mpirun -np {ranks} {wide}")));
     }
     for rank_by in RANKS {
-        for by in ["", "--map-by numa", "--map-by socket --bind-to core", "--map-by ppr:2:numa", "--map-by numa:PE=2"] {
+        for by in [
+            "",
+            "--map-by numa",
+            "--map-by socket --bind-to core",
+            "--map-by ppr:2:numa",
+            "--map-by numa:PE=2",
+        ] {
             lines.push(format!("mpirun -np {few} {by} {rank_by}"));
         }
     }
     lines.extend(OTHERS.iter().map(|other| format!("mpirun -np 2 {other}")));
-    for other in ["--cpu-list 0,1", "--cpu-set 0-3", "--map-by pe-list=0-3:ordered", "--map-by numa:oversubscribe"] {
+    for other in
+        ["--cpu-list 0,1", "--cpu-set 0-3", "--map-by pe-list=0-3:ordered", "--map-by numa:oversubscribe"]
+    {
         lines.push(format!("mpirun -np {few} {other}"));
     }
     for variable in VARIABLES {

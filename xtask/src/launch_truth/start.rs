@@ -26,8 +26,9 @@ struct Rank {
 
 /// What a launcher did with a line, as the table has it.
 ///
-/// `0-1;2-3`: the PUs of each rank by its number, `-` for all; `0*4`: four ranks alike. `@0,2,1,3` behind them: their numbers on the node, where these
-/// are others. `!`: refused; with ranks behind it, the option was refused and the ranks started without it.
+/// `0-1;2-3`: the PUs of each rank by its number, `-` for all; `0*4`: four ranks alike. `@0,2,1,3` behind
+/// them: their numbers on the node, where these are others. `!`: refused; with ranks behind it, the option
+/// was refused and the ranks started without it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Outcome(pub String);
 
@@ -52,7 +53,8 @@ impl Recorder {
     /// There is no C compiler, or the folder cannot be written.
     pub fn build(folder: &Path) -> Result<Self> {
         std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-        let [source, program, library] = ["recorder.c", "report.sh", "recorder.so"].map(|name| folder.join(name));
+        let [source, program, library] =
+            ["recorder.c", "report.sh", "recorder.so"].map(|name| folder.join(name));
         std::fs::write(&source, include_str!("recorder.c"))?;
         std::fs::write(&program, include_str!("report.sh"))?;
         step::run(Command::new("chmod").arg("+x").arg(&program))?;
@@ -67,15 +69,28 @@ impl Recorder {
     ///
     /// # Errors
     /// The launcher did not end, or some of its ranks did not report.
-    pub fn start(&self, installed: &Installed, line: &str, machine: &Machine, files: &Path) -> Result<Outcome> {
-        // On a busy machine a launcher may hang at its end, or lose a rank: what looks like a refusal is tried once more.
+    pub fn start(
+        &self,
+        installed: &Installed,
+        line: &str,
+        machine: &Machine,
+        files: &Path,
+    ) -> Result<Outcome> {
+        // On a busy machine a launcher may hang at its end, or lose a rank: what looks like a refusal is
+        // tried once more.
         match self.start_once(installed, line, machine, files) {
             Ok(outcome) if outcome.0 != "!" => Ok(outcome),
             _ => self.start_once(installed, line, machine, files),
         }
     }
 
-    fn start_once(&self, installed: &Installed, line: &str, machine: &Machine, files: &Path) -> Result<Outcome> {
+    fn start_once(
+        &self,
+        installed: &Installed,
+        line: &str,
+        machine: &Machine,
+        files: &Path,
+    ) -> Result<Outcome> {
         let number = self.launches.fetch_add(1, Ordering::Relaxed);
         let folder = self.folder.join(format!("launch-{}-{number}", std::process::id()));
         std::fs::create_dir_all(&folder)?;
@@ -84,9 +99,16 @@ impl Recorder {
         let _ = std::fs::remove_dir_all(&folder);
 
         let output = output.context("cannot run `timeout`")?;
-        let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        let said =
+            String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
         let what = || {
-            format!("{} {}: {line} on {}: {}", installed.family.name(), installed.version, machine.name, said.trim())
+            format!(
+                "{} {}: {line} on {}: {}",
+                installed.family.name(),
+                installed.version,
+                machine.name,
+                said.trim()
+            )
         };
         if output.status.code() == Some(124) {
             bail!("did not end: {}", what());
@@ -96,16 +118,30 @@ impl Recorder {
         Ok(Outcome(format!("{}{}", if is_refused { "!" } else { "" }, written(&ranks))))
     }
 
-    fn command(&self, installed: &Installed, line: &str, machine: &Machine, folder: &Path, files: &Path) -> Command {
+    fn command(
+        &self,
+        installed: &Installed,
+        line: &str,
+        machine: &Machine,
+        folder: &Path,
+        files: &Path,
+    ) -> Command {
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
         let behind = words.iter().position(|word| !is_assignment(word)).unwrap_or(0);
         let pus: Vec<String> = machine.pus.iter().map(u32::to_string).collect();
         let mut command = Command::new("timeout");
-        command.args(["-k", "5", SECONDS]).arg(&installed.program).args(&words[behind + 1..]).arg(&self.program);
+        command
+            .args(["-k", "5", SECONDS])
+            .arg(&installed.program)
+            .args(&words[behind + 1..])
+            .arg(&self.program);
         command.current_dir(files).stdin(Stdio::null()).env_clear();
         command.envs(std::env::vars_os().filter(|(name, _)| name == "PATH" || name == "HOME"));
         command.envs(words[..behind].iter().filter_map(|word| word.split_once('=')));
-        command.env("HWLOC_XMLFILE", &machine.path).env("HWLOC_THISSYSTEM", "1").env("LD_PRELOAD", &self.library);
+        command
+            .env("HWLOC_XMLFILE", &machine.path)
+            .env("HWLOC_THISSYSTEM", "1")
+            .env("LD_PRELOAD", &self.library);
         command.env("TRUTH_FOLDER", folder).env("TRUTH_ONLINE", pus.join(",")).env("TMPDIR", folder);
         if installed.family == Family::OpenMpi {
             for name in ["OMPI", "PRTE"] {
@@ -118,7 +154,8 @@ impl Recorder {
 }
 
 fn is_assignment(word: &str) -> bool {
-    word.split_once('=').is_some_and(|(name, _)| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_'))
+    word.split_once('=')
+        .is_some_and(|(name, _)| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_'))
 }
 
 /// The ranks that reported, by number.
@@ -163,7 +200,8 @@ mod tests {
     #[test]
     fn ranks_are_written_by_number_with_those_that_are_alike_together() -> Result<()> {
         let pus: BTreeSet<u32> = (0..4).collect();
-        let machine = Machine { name: "m".into(), path: PathBuf::new(), pus, cores: 4, packages: 1, numa_nodes: 1 };
+        let machine =
+            Machine { name: "m".into(), path: PathBuf::new(), pus, cores: 4, packages: 1, numa_nodes: 1 };
         let outcome = |text: &str| ranks_of(text, &machine).map(|ranks| written(&ranks));
         assert_eq!(outcome("1 1 2,3\n0 0 0,1\n")?, "0-1;2-3");
         assert_eq!(outcome("0 0 0\n1 2 0\n2 1 free\n")?, "0*2;-@0,2,1");

@@ -6,7 +6,8 @@
 //! mpirun -np 4 …
 //! ```
 //!
-//! Lines with the same outcomes stand together below them. `4` is every version of the table that begins so, `4.1.4,4.1.8` those two, `*` every one.
+//! Lines with the same outcomes stand together below them. `4` is every version of the table that begins so,
+//! `4.1.4,4.1.8` those two, `*` every one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -48,7 +49,8 @@ impl Table {
             } else if let Some(groups) = line.strip_prefix("= ") {
                 outcomes = parse(groups, &versions)?;
             } else {
-                let (_, lines) = table.machines.last_mut().with_context(|| format!("no machine before {line:?}"))?;
+                let (_, lines) =
+                    table.machines.last_mut().with_context(|| format!("no machine before {line:?}"))?;
                 lines.push((line.to_owned(), outcomes.clone()));
             }
         }
@@ -140,7 +142,9 @@ fn label(group: &[&String], versions: &[&String]) -> String {
     let mut parts: Vec<String> = Vec::new();
     for version in group {
         let major = major(version);
-        let all = |versions: &[&String]| versions.iter().filter(|one| one.starts_with(&format!("{major}."))).count();
+        let all = |versions: &[&String]| {
+            versions.iter().filter(|one| one.starts_with(&format!("{major}."))).count()
+        };
         let part = if all(group) == all(versions) { major.clone() } else { (*version).clone() };
         if !parts.contains(&part) {
             parts.push(part);
@@ -154,7 +158,9 @@ fn parse(groups: &str, versions: &[String]) -> Result<Outcomes> {
     for group in groups.split(" | ") {
         let Some((label, outcome)) = group.split_once(' ') else { bail!("no outcome in {group:?}") };
         for part in label.split(',') {
-            let fits = |version: &&String| part == "*" || *version == part || version.starts_with(&format!("{part}."));
+            let fits = |version: &&String| {
+                part == "*" || *version == part || version.starts_with(&format!("{part}."))
+            };
             for version in versions.iter().filter(fits) {
                 outcomes.insert(version.clone(), Outcome(outcome.to_owned()));
             }

@@ -1,7 +1,9 @@
-//! No circles between the files of a crate, nor between its folders: where two files use each other, neither can be read, tested or moved without the other.
+//! No circles between the files of a crate, nor between its folders: where two files use each other, neither
+//! can be read, tested or moved without the other.
 //!
-//! A file uses another where a path in its code (`crate::…`, `super::…`, in a `use` or not) leads there, also through a re-export. A
-//! module and those below it may use each other: the folder is one thing. Folders side by side may not, though no two of their files do. Tests at the end of a file do not count.
+//! A file uses another where a path in its code (`crate::…`, `super::…`, in a `use` or not) leads there, also
+//! through a re-export. A module and those below it may use each other: the folder is one thing. Folders side
+//! by side may not, though no two of their files do. Tests at the end of a file do not count.
 //!
 //! Left out: names that a glob brings in, and paths made by macros.
 
@@ -24,14 +26,16 @@ pub fn check(files: &[(PathBuf, String)]) -> Vec<Finding> {
         for circle in circles(&uses(files)) {
             let names: Vec<String> = circle.iter().map(|module| module.join("/")).collect();
             let what = format!("a circle of files that use each other: {}", names.join(", "));
-            let remedy = "move what both need to a file of its own, or let one of them be given what it needs";
+            let remedy =
+                "move what both need to a file of its own, or let one of them be given what it needs";
             findings.push(Finding::new(&source.join(format!("{}.rs", names[0])), 1, what, remedy));
         }
     }
     findings
 }
 
-/// The circles of folders: where files of one folder use those of its neighbour and are used by them, though no two files use each other.
+/// The circles of folders: where files of one folder use those of its neighbour and are used by them, though
+/// no two files use each other.
 pub fn folders(files: &[(PathBuf, String)]) -> Vec<String> {
     folder_circles(files).iter().map(|(source, names)| format!("{}: {names}", source.display())).collect()
 }
@@ -47,8 +51,9 @@ fn folder_circles(files: &[(PathBuf, String)]) -> Vec<(PathBuf, String)> {
             between.entry(from).or_default().insert(to);
         }
         for circle in circles(&between) {
-            let is_folder =
-                |module: &Module| files.keys().any(|file| file.len() > module.len() && file.starts_with(module));
+            let is_folder = |module: &Module| {
+                files.keys().any(|file| file.len() > module.len() && file.starts_with(module))
+            };
             if circle.iter().any(|module| is_folder(module)) {
                 let names: Vec<String> = circle.iter().map(|module| module.join("/")).collect();
                 found.push((source.clone(), names.join(", ")));
@@ -60,7 +65,8 @@ fn folder_circles(files: &[(PathBuf, String)]) -> Vec<(PathBuf, String)> {
 
 /// What is wrong with the folders' uses of each other.
 pub fn check_folders(files: &[(PathBuf, String)]) -> Vec<Finding> {
-    let remedy = "move what both need to a file beside the folders, or let one of them be given what it needs";
+    let remedy =
+        "move what both need to a file beside the folders, or let one of them be given what it needs";
     let finding = |(source, names): (PathBuf, String)| {
         Finding::new(&source, 1, format!("a circle of folders that use each other: {names}"), remedy)
     };
@@ -87,7 +93,8 @@ pub fn by_crate(files: &[(PathBuf, String)]) -> BTreeMap<PathBuf, Files> {
 fn module_of(file: &Path) -> Option<(PathBuf, Module)> {
     let names: Vec<&str> = file.iter().filter_map(|name| name.to_str()).collect();
     let at = names.iter().position(|name| *name == "src")?;
-    let mut module: Module = names[at + 1..].iter().map(|name| name.trim_end_matches(".rs").to_owned()).collect();
+    let mut module: Module =
+        names[at + 1..].iter().map(|name| name.trim_end_matches(".rs").to_owned()).collect();
     if matches!(module.last().map(String::as_str), Some("lib" | "main" | "mod")) {
         module.pop();
     }
@@ -119,7 +126,8 @@ fn uses(files: &Files) -> BTreeMap<&Module, BTreeSet<&Module>> {
 
 /// What a file offers under another path: `pub use a::b` gives `b`.
 fn exports(code: &str) -> BTreeMap<String, Vec<String>> {
-    let statements = code.split([';', '}']).map(str::trim_start).filter(|statement| statement.starts_with("pub"));
+    let statements =
+        code.split([';', '}']).map(str::trim_start).filter(|statement| statement.starts_with("pub"));
     let mut found = BTreeMap::new();
     // A statement with braces is cut at its closing one, which the tree of names does without.
     for (_, tree) in statements.filter_map(|statement| statement.split_once(" use ")) {
@@ -227,9 +235,14 @@ fn circles<'f>(uses: &BTreeMap<&'f Module, BTreeSet<&'f Module>>) -> Vec<Vec<&'f
         }
         seen
     };
-    let reached: BTreeMap<&'f Module, BTreeSet<&'f Module>> = uses.keys().map(|from| (*from, reached(from))).collect();
+    let reached: BTreeMap<&'f Module, BTreeSet<&'f Module>> =
+        uses.keys().map(|from| (*from, reached(from))).collect();
     let circle = |from: &'f Module| -> Vec<&'f Module> {
-        reached[from].iter().copied().filter(|to| reached.get(to).is_some_and(|back| back.contains(from))).collect()
+        reached[from]
+            .iter()
+            .copied()
+            .filter(|to| reached.get(to).is_some_and(|back| back.contains(from)))
+            .collect()
     };
     let found: BTreeSet<Vec<&'f Module>> =
         reached.keys().map(|from| circle(from)).filter(|all| all.len() > 1).collect();
@@ -241,7 +254,8 @@ mod tests {
     use super::*;
 
     fn found(files: &[(&str, &str)]) -> Vec<String> {
-        let files: Vec<_> = files.iter().map(|(file, text)| (PathBuf::from(file), (*text).to_owned())).collect();
+        let files: Vec<_> =
+            files.iter().map(|(file, text)| (PathBuf::from(file), (*text).to_owned())).collect();
         check(&files).iter().map(ToString::to_string).collect()
     }
 
@@ -254,7 +268,10 @@ mod tests {
         ] {
             let lib = ("crates/k/src/lib.rs", "mod a; mod b; pub use a::{A, Z};");
             let wrong = found(&[lib, ("crates/k/src/a.rs", a), ("crates/k/src/b.rs", b)]);
-            assert!(wrong.len() == 1 && wrong[0].starts_with("crates/k/src/a.rs:1: a circle"), "{a} {b}: {wrong:?}");
+            assert!(
+                wrong.len() == 1 && wrong[0].starts_with("crates/k/src/a.rs:1: a circle"),
+                "{a} {b}: {wrong:?}"
+            );
         }
     }
 

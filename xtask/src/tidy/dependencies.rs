@@ -1,7 +1,9 @@
-//! Which crate may depend on which: the arrows of the design, as a table, held against what cargo itself reports.
+//! Which crate may depend on which: the arrows of the design, as a table, held against what cargo itself
+//! reports.
 //!
-//! Development dependencies are free (a test may use anything); normal and build dependencies are not. Beside the arrows
-//! between our crates, some crates of others have one owner each, so that what they stand for stays in one place.
+//! Development dependencies are free (a test may use anything); normal and build dependencies are not. Beside
+//! the arrows between our crates, some crates of others have one owner each, so that what they stand for
+//! stays in one place.
 
 use std::path::{Path, PathBuf};
 
@@ -43,8 +45,8 @@ const ARROWS: &[(&str, &str)] = &[
     ("render", "analysis report stats svg"),
     (
         "experiments",
-        "analysis backend-cuda backend-hip backend-host check device engine exec hostmem kernels startup launchers pingpong \
-         place placement ranks report stats topo",
+        "analysis backend-cuda backend-hip backend-host check device engine exec hostmem kernels startup \
+         launchers pingpong place placement ranks report stats topo",
     ),
     ("trial", "exec experiments launchers placement report stats sys topo"),
     ("xtask", "analysis ranks report stats"),
@@ -58,26 +60,38 @@ const OWNED: &[(&str, &[&str], &str)] = &[
     (
         "serde_json",
         &["ranks", "report", "topo", "xtask"],
-        "JSON is written and read in `report` alone (`ranks` and `topo` hear other processes of the same run in it, xtask writes the bill of materials): hand the value to it",
+        "JSON is written and read in `report` alone (`ranks` and `topo` hear other processes of the same run \
+         in it, xtask writes the bill of materials): hand the value to it",
     ),
-    ("anyhow", &["numabench", "xtask"], "libraries have typed errors (thiserror); anyhow is for the binary and xtask"),
+    (
+        "anyhow",
+        &["numabench", "xtask"],
+        "libraries have typed errors (thiserror); anyhow is for the binary and xtask",
+    ),
     ("hwlocality", &["topo"], "the machine is read in `topo` alone: ask it for the value"),
     (
         "nvml-wrapper",
         &["sys", "topo"],
-        "NVIDIA's management library is asked in `topo` alone (`sys` has the calls that are not safe): ask it for the value",
+        "NVIDIA's management library is asked in `topo` alone (`sys` has the calls that are not safe): ask \
+         it for the value",
     ),
     (
         "nvml-wrapper-sys",
         &["sys"],
-        "NVIDIA's management library is asked in `topo` alone (`sys` has the calls that are not safe): ask it for the value",
+        "NVIDIA's management library is asked in `topo` alone (`sys` has the calls that are not safe): ask \
+         it for the value",
     ),
     ("cudarc", &["backend-cuda"], "the CUDA driver is called from `backend-cuda` alone"),
-    ("mpi-sys", &["mpi-plugin"], "MPI is called from the plug-in alone: the binary must start where there is no MPI"),
+    (
+        "mpi-sys",
+        &["mpi-plugin"],
+        "MPI is called from the plug-in alone: the binary must start where there is no MPI",
+    ),
     ("clap", &["numabench"], "arguments are read in the binary alone: libraries take typed values"),
 ];
 
-const WRONG_WAY: &str = "dependencies point one way (ARROWS in xtask/src/tidy/dependencies.rs): move the code, or the arrow in the design first";
+const WRONG_WAY: &str = "dependencies point one way (ARROWS in xtask/src/tidy/dependencies.rs): move the \
+    code, or the arrow in the design first";
 const UNLISTED: &str = "say what it may depend on in ARROWS in xtask/src/tidy/dependencies.rs";
 
 /// A normal or build dependency of one of our crates, by short name.
@@ -99,7 +113,8 @@ pub fn check(root: &Path) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
     for package in metadata.workspace_packages() {
         let manifest = package.manifest_path.as_std_path();
-        let text = std::fs::read_to_string(manifest).with_context(|| format!("cannot read {}", manifest.display()))?;
+        let text = std::fs::read_to_string(manifest)
+            .with_context(|| format!("cannot read {}", manifest.display()))?;
         let file: PathBuf = manifest.strip_prefix(root).unwrap_or(manifest).into();
         let edges = package
             .dependencies
@@ -122,12 +137,22 @@ fn judge(file: &Path, from: &str, text: &str, edges: &[Edge]) -> Vec<Finding> {
     for Edge { to, ours, .. } in edges {
         let wrong_way = *ours && arrows.is_some_and(|allowed| allowed.split(' ').all(|one| one != to));
         if wrong_way {
-            findings.push(Finding::new(file, line(to), format!("`{from}` must not depend on `{to}`"), WRONG_WAY));
+            findings.push(Finding::new(
+                file,
+                line(to),
+                format!("`{from}` must not depend on `{to}`"),
+                WRONG_WAY,
+            ));
         }
         if let Some((_, owners, remedy)) = OWNED.iter().find(|(name, ..)| name == to)
             && !owners.contains(&from)
         {
-            findings.push(Finding::new(file, line(to), format!("`{from}` must not depend on `{to}`"), remedy));
+            findings.push(Finding::new(
+                file,
+                line(to),
+                format!("`{from}` must not depend on `{to}`"),
+                remedy,
+            ));
         }
     }
     findings
@@ -152,9 +177,12 @@ mod tests {
     fn every_crate_of_others_stands_in_the_architectures_table_and_is_used() -> anyhow::Result<()> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
         let manifest = std::fs::read_to_string(root.join("Cargo.toml"))?;
-        let listed = manifest.split("[workspace.dependencies]").nth(1).and_then(|rest| rest.split("\n[").next());
-        let others =
-            listed.unwrap_or_default().lines().filter(|line| !line.contains("path = ") && !line.starts_with('#'));
+        let listed =
+            manifest.split("[workspace.dependencies]").nth(1).and_then(|rest| rest.split("\n[").next());
+        let others = listed
+            .unwrap_or_default()
+            .lines()
+            .filter(|line| !line.contains("path = ") && !line.starts_with('#'));
         let others: Vec<&str> = others.filter_map(|line| Some(line.split_once(" = ")?.0)).collect();
         assert!(others.len() > 20, "{others:?}");
         let page = std::fs::read_to_string(root.join("ARCHITECTURE.md"))?;

@@ -1,8 +1,9 @@
 //! `cargo xtask tidy --figures`: how large each crate is, and the counts by which the house is judged.
 //!
-//! Lines that hold only blanks count nowhere. A line of a test is one below `#[cfg(test)] mod`, or in a file that only tests are built of (`tests/`,
-//! `benches/`, `tests.rs`). A doc comment is a line that begins with `//!` or `///`; other comments count nowhere. The counts look at words, as the
-//! other checks do, so they tell a tree from the tree before it and not one line from another.
+//! Lines that hold only blanks count nowhere. A line of a test is one below `#[cfg(test)] mod`, or in a file
+//! that only tests are built of (`tests/`, `benches/`, `tests.rs`). A doc comment is a line that begins with
+//! `//!` or `///`; other comments count nowhere. The counts look at words, as the other checks do, so they
+//! tell a tree from the tree before it and not one line from another.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -75,15 +76,18 @@ const MOST_UNSAFE: [usize; 2] = [41, 8];
 /// Whether unsafe code has spread.
 pub fn check(files: &[(PathBuf, String)]) -> Option<Finding> {
     let [in_files, in_crates] = unsafe_homes(files);
-    let what = format!("unsafe code in {in_files} files of {in_crates} crates, where {MOST_UNSAFE:?} is the most");
-    let remedy = "do without, or put it into a file that has some (MOST_UNSAFE in xtask/src/tidy/figures.rs falls with each that is freed)";
+    let what =
+        format!("unsafe code in {in_files} files of {in_crates} crates, where {MOST_UNSAFE:?} is the most");
+    let remedy = "do without, or put it into a file that has some (MOST_UNSAFE in xtask/src/tidy/figures.rs \
+        falls with each that is freed)";
     let more = in_files > MOST_UNSAFE[0] || in_crates > MOST_UNSAFE[1];
     more.then(|| Finding::new(Path::new("crates"), 1, what, remedy))
 }
 
 /// How many files of crates have unsafe code, and how many crates have some.
 fn unsafe_homes(files: &[(PathBuf, String)]) -> [usize; 2] {
-    let with_unsafe = files.iter().filter(|(file, text)| is_unsafe(file, text)).map(|(file, _)| crate_of(file));
+    let with_unsafe =
+        files.iter().filter(|(file, text)| is_unsafe(file, text)).map(|(file, _)| crate_of(file));
     let with_unsafe: Vec<String> = with_unsafe.collect();
     [with_unsafe.len(), with_unsafe.iter().collect::<BTreeSet<_>>().len()]
 }
@@ -107,8 +111,11 @@ fn crate_of(file: &Path) -> String {
 fn size(file: &Path, text: &str) -> Size {
     let code = code_only(text);
     let full = |part: &str| part.lines().filter(|line| !line.trim().is_empty()).count();
-    let docs =
-        text.lines().map(str::trim_start).filter(|line| line.starts_with("//!") || line.starts_with("///")).count();
+    let docs = text
+        .lines()
+        .map(str::trim_start)
+        .filter(|line| line.starts_with("//!") || line.starts_with("///"))
+        .count();
     let all = full(&code);
     let kept = if is_of_tests(file) { 0 } else { full(&circles::without_tests(text)) };
     Size { files: 1, code: kept, tests: all - kept, docs }
@@ -129,7 +136,8 @@ fn lines_below(folder: &Path, counts: bool) -> usize {
             let here = counts || matches!(&*name, "fixtures" | "golden" | "snapshots");
             lines += if name == "target" { 0 } else { lines_below(&path, here) };
         } else if counts {
-            lines += std::fs::read(&path).map_or(0, |bytes| bytes.iter().filter(|byte| **byte == b'\n').count());
+            lines +=
+                std::fs::read(&path).map_or(0, |bytes| bytes.iter().filter(|byte| **byte == b'\n').count());
         }
     }
     lines
@@ -141,13 +149,15 @@ mod tests {
 
     #[test]
     fn code_tests_and_documentation_are_told_apart() {
-        let text = "//! A file.\n\nfn a() {\n    // why\n    b();\n}\n\n/// Says.\nfn b() {}\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn c() {}\n}\n";
+        let text = "//! A file.\n\nfn a() {\n    // why\n    b();\n}\n\n/// Says.\nfn b() {}\n\n\
+            #[cfg(test)]\nmod tests {\n    #[test]\n    fn c() {}\n}\n";
         assert_eq!(size(Path::new("crates/a/src/b.rs"), text), Size { files: 1, code: 4, tests: 5, docs: 2 });
     }
 
     #[test]
     fn unsafe_code_in_one_file_more_than_there_were_is_found() {
-        let file = |at: usize| (PathBuf::from(format!("crates/a/src/f{at}.rs")), "unsafe { g() }\n".to_owned());
+        let file =
+            |at: usize| (PathBuf::from(format!("crates/a/src/f{at}.rs")), "unsafe { g() }\n".to_owned());
         let as_many: Vec<_> = (0..MOST_UNSAFE[0]).map(file).collect();
         assert!(check(&as_many).is_none());
         assert!(check(&(0..=MOST_UNSAFE[0]).map(file).collect::<Vec<_>>()).is_some());

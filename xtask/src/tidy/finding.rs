@@ -1,5 +1,5 @@
-//! One thing that is not as it should be: where, what, and what to do. All checks report in this one form, which editors
-//! and CI logs turn into links (`file:line: …`).
+//! One thing that is not as it should be: where, what, and what to do. All checks report in this one form,
+//! which editors and CI logs turn into links (`file:line: …`).
 
 use std::fmt;
 use std::path::{Path, PathBuf};

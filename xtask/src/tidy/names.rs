@@ -1,13 +1,18 @@
-//! Type names that stand for more than one type: a reader who searches for one finds several, and cannot know which is meant.
+//! Type names that stand for more than one type: a reader who searches for one finds several, and cannot know
+//! which is meant.
 //!
-//! A name counts where two types that have it are plainly `pub`, in whichever crates, and where two types of one crate have it that can both be seen outside
-//! their files (`pub`, `pub(crate)`, `pub(super)`, `pub(in …)`). A type that is private to its file is read there and nowhere else.
+//! A name counts where two types that have it are plainly `pub`, in whichever crates, and where two types of
+//! one crate have it that can both be seen outside their files (`pub`, `pub(crate)`, `pub(super)`, `pub(in
+//! …)`). A type that is private to its file is read there and nowhere else.
 //!
-//! Two layers repeat names on purpose, as faces of the same thing: the command line as typed (`crates/numabench/src/args`, what clap reads) and documents as
-//! written (`crates/report`, what serde writes). `Order` is an order whether it is typed, measured or written, and a document that is read for years must not
-//! change because an inner type did. So a name in a face and once in a library is one name; twice within one face, or twice in libraries, it counts.
+//! Two layers repeat names on purpose, as faces of the same thing: the command line as typed
+//! (`crates/numabench/src/args`, what clap reads) and documents as written (`crates/report`, what serde
+//! writes). `Order` is an order whether it is typed, measured or written, and a document that is read for
+//! years must not change because an inner type did. So a name in a face and once in a library is one name;
+//! twice within one face, or twice in libraries, it counts.
 //!
-//! Left out: type aliases and associated types, which name another type, what only tests define, and programs that are no crate of the binary (`xtask`, `tests`).
+//! Left out: type aliases and associated types, which name another type, what only tests define, and programs
+//! that are no crate of the binary (`xtask`, `tests`).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,7 +24,8 @@ use super::rust_code::is_of_tests;
 /// Names that two types have for a reason.
 const REASONS: &[(&str, &str)] = &[(
     "Api",
-    "an opened driver's functions, in `backend-cuda` and `backend-hip`: the same role for two vendors, and nothing uses both",
+    "an opened driver's functions, in `backend-cuda` and `backend-hip`: the same role for two vendors, and \
+     nothing uses both",
 )];
 
 /// Where this list is.
@@ -71,7 +77,8 @@ fn check_by(files: &[(PathBuf, String)], reasons: &[(&str, &str)]) -> Vec<Findin
         let others: Vec<String> =
             others.iter().map(|other| format!("{}:{}", other.file.display(), other.line)).collect();
         let what = format!("a second type is called `{name}`, as in {}", others.join(", "));
-        let remedy = "give one of them the noun that a stranger would search for; a name that two types have for a reason is in REASONS of xtask/src/tidy/names.rs";
+        let remedy = "give one of them the noun that a stranger would search for; a name that two types have \
+            for a reason is in REASONS of xtask/src/tidy/names.rs";
         findings.push(Finding::new(last.file, last.line, what, remedy));
     }
     for name in listed.into_iter().filter(|name| !repeated.contains_key(*name)) {
@@ -110,7 +117,8 @@ fn that_collide<'f>(definitions: &[Definition<'f>]) -> Vec<Definition<'f>> {
     let collide = |one: &Definition| {
         let others = || definitions.iter().filter(|other| *other != one);
         is_public(one) && others().any(is_public)
-            || is_seen(one) && others().any(|other| is_seen(other) && layer_of(other.file) == layer_of(one.file))
+            || is_seen(one)
+                && others().any(|other| is_seen(other) && layer_of(other.file) == layer_of(one.file))
     };
     definitions.iter().filter(|one| collide(one)).cloned().collect()
 }
@@ -175,7 +183,10 @@ mod tests {
     fn types_of_two_crates_share_a_name_only_where_both_are_plainly_public() {
         let with = |visibility: &str| {
             let other = format!("{visibility}struct Place;\n");
-            names(&tree([("crates/a/src/b.rs", "pub unsafe trait Place {}\n"), ("crates/c/src/d.rs", &other)]))
+            names(&tree([
+                ("crates/a/src/b.rs", "pub unsafe trait Place {}\n"),
+                ("crates/c/src/d.rs", &other),
+            ]))
         };
         assert_eq!(with("pub "), ["Place 2"]);
         for narrower in ["pub(crate) ", "pub(super) ", "pub(in crate::d) ", "pub(self) ", ""] {
@@ -217,7 +228,8 @@ mod tests {
             ("crates/a/src/b.rs", "//! B.\npub struct Place;\npub struct Api;\n"),
             ("crates/c/src/d.rs", "pub struct Api;\n\n\npub struct Place;\n"),
         ]);
-        let found = |reasons| -> Vec<String> { check_by(&files, reasons).iter().map(ToString::to_string).collect() };
+        let found =
+            |reasons| -> Vec<String> { check_by(&files, reasons).iter().map(ToString::to_string).collect() };
         let wrong = found(&[("Api", "two vendors")]);
         assert_eq!(wrong.len(), 1);
         assert!(

@@ -5,7 +5,8 @@ use std::path::Path;
 use super::finding::Finding;
 use crate::kernels::programs::all;
 
-const REMEDY: &str = "run `cargo xtask kernels --nvrtc LIBNVRTC` (of the Python package nvidia-cuda-nvrtc-cu12 12.0.76) and commit what it writes";
+const REMEDY: &str = "run `cargo xtask kernels --nvrtc LIBNVRTC` (of the Python package \
+    nvidia-cuda-nvrtc-cu12 12.0.76) and commit what it writes";
 
 /// Compares the first line of each file with that of the present source.
 pub fn check(root: &Path) -> Vec<Finding> {
@@ -21,9 +22,8 @@ fn compare(file: &Path, committed: Option<&str>, expected: Result<String, String
     match (committed, expected) {
         (None, _) => Some(Finding::new(file, 1, "there is no committed PTX", REMEDY)),
         (_, Err(error)) => Some(Finding::new(file, 1, error, REMEDY)),
-        (Some(committed), Ok(expected)) => {
-            (!committed.starts_with(&expected)).then(|| Finding::new(file, 1, "the PTX is of another source", REMEDY))
-        }
+        (Some(committed), Ok(expected)) => (!committed.starts_with(&expected))
+            .then(|| Finding::new(file, 1, "the PTX is of another source", REMEDY)),
     }
 }
 
@@ -33,7 +33,8 @@ mod tests {
 
     #[test]
     fn ptx_of_another_source_is_found_and_its_own_passes() {
-        let compared = |committed| compare(Path::new("a.ptx"), committed, Ok("// of source 01 for x, by ".to_owned()));
+        let compared =
+            |committed| compare(Path::new("a.ptx"), committed, Ok("// of source 01 for x, by ".to_owned()));
         assert_eq!(compared(Some("// of source 01 for x, by NVRTC 12.0\n")), None);
         for wrong in [None, Some(""), Some("// of source 02 for x, by NVRTC 12.0\n")] {
             assert!(compared(wrong).is_some(), "{wrong:?}");

@@ -1,7 +1,7 @@
 //! Rust source reduced to its code: comments and literals blanked out, every line where it was.
 //!
-//! Enough of Rust's lexical grammar to look for a word without finding it in a comment or a string; no parser, because the
-//! checks need words only (Rust Reference, "Tokens" and "Comments").
+//! Enough of Rust's lexical grammar to look for a word without finding it in a comment or a string; no
+//! parser, because the checks need words only (Rust Reference, "Tokens" and "Comments").
 
 use std::path::Path;
 
@@ -72,7 +72,8 @@ fn skip(chars: &[char], at: usize) -> usize {
         '/' if next(1) == Some('/') => find(chars, at, |char| char == '\n'),
         '/' if next(1) == Some('*') => block_comment(chars, at),
         '"' => quoted(chars, at, '"'),
-        // `b"…"`, `c"…"` need no care: the quote that follows is met next. A raw string does, for its backslashes.
+        // `b"…"`, `c"…"` need no care: the quote that follows is met next. A raw string does, for its
+        // backslashes.
         'r' if !after_word || matches!(chars[at - 1], 'b' | 'c') => raw_string(chars, at),
         '\'' => character(chars, at),
         _ => at,
@@ -112,8 +113,9 @@ fn raw_string(chars: &[char], start: usize) -> usize {
     if chars.get(start + 1 + hashes) != Some(&'"') {
         return start;
     }
-    let ends =
-        |at: usize| chars[at] == '"' && chars[at + 1..].iter().take(hashes).filter(|c| **c == '#').count() == hashes;
+    let ends = |at: usize| {
+        chars[at] == '"' && chars[at + 1..].iter().take(hashes).filter(|c| **c == '#').count() == hashes
+    };
     (start + 2 + hashes..chars.len()).find(|at| ends(*at)).map_or(chars.len(), |at| at + 1 + hashes)
 }
 

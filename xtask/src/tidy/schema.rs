@@ -1,17 +1,19 @@
-//! The committed JSON Schemas are those that the types generate: a reader of documents sees no build, only these files.
+//! The committed JSON Schemas are those that the types generate: a reader of documents sees no build, only
+//! these files.
 
 use std::path::Path;
 
 use super::finding::Finding;
 use crate::schema::all;
 
-const REMEDY: &str = "run `cargo xtask schema` and commit it; a change that breaks readers needs a new major version";
+const REMEDY: &str =
+    "run `cargo xtask schema` and commit it; a change that breaks readers needs a new major version";
 
 /// Compares the committed schemas with the generated ones.
 pub fn check(root: &Path) -> Vec<Finding> {
-    let compared = all()
-        .into_iter()
-        .map(|(file, generated)| compare(&file, std::fs::read_to_string(root.join(&file)).ok().as_deref(), &generated));
+    let compared = all().into_iter().map(|(file, generated)| {
+        compare(&file, std::fs::read_to_string(root.join(&file)).ok().as_deref(), &generated)
+    });
     compared.flatten().collect()
 }
 
@@ -38,7 +40,9 @@ mod tests {
     #[test]
     fn only_the_very_same_schema_passes() {
         assert_eq!(compared(Some("{\n}\n"), "{\n}\n"), None);
-        assert!(compared(None, "{\n}\n").is_some_and(|found| found.to_string().contains("no committed schema")));
+        assert!(
+            compared(None, "{\n}\n").is_some_and(|found| found.to_string().contains("no committed schema"))
+        );
     }
 
     #[test]

@@ -1,8 +1,10 @@
-//! Tests that hold a part of a sentence for users: a better word breaks them, though nothing that they are about has changed.
+//! Tests that hold a part of a sentence for users: a better word breaks them, though nothing that they are
+//! about has changed.
 //!
-//! A test counts where one of its literals has three words or more in a row that the program says as well, in a literal of its own: however the test asks for them, in a list, by a
-//! function or as a whole. What a test says itself where it fails counts too if the program says the same. A snapshot (`@"…"`) is the place where a sentence
-//! stands, and does not count; nor does a whole sentence with something filled in.
+//! A test counts where one of its literals has three words or more in a row that the program says as well, in
+//! a literal of its own: however the test asks for them, in a list, by a function or as a whole. What a test
+//! says itself where it fails counts too if the program says the same. A snapshot (`@"…"`) is the place where
+//! a sentence stands, and does not count; nor does a whole sentence with something filled in.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -65,7 +67,8 @@ fn pieces(text: &str) -> Vec<Vec<String>> {
     let mut pieces = Vec::new();
     for literal in literals(text).iter().filter(|literal| !literal.is_snapshot) {
         for piece in literal.text.split(['{', '}', '\n']) {
-            let words = piece.split_whitespace().map(|word| word.trim_matches(['.', ',', ';', ':', '(', ')', '"']));
+            let words =
+                piece.split_whitespace().map(|word| word.trim_matches(['.', ',', ';', ':', '(', ')', '"']));
             pieces.push(words.filter(|word| !word.is_empty()).map(str::to_owned).collect());
         }
     }

@@ -1,5 +1,5 @@
-//! The rules for one Rust file: it opens with what it is, stays short or says why not, leaves nothing open, and is `unsafe`
-//! only where the design says unsafe lives.
+//! The rules for one Rust file: it opens with what it is, stays short or says why not, leaves nothing open,
+//! and is `unsafe` only where the design says unsafe lives.
 
 use std::path::Path;
 
@@ -12,8 +12,8 @@ const REASON: &str = "lines because";
 /// A `main.rs` reads as a table of contents.
 const MAIN: usize = 80;
 
-/// Where unsafe code may live: path prefixes, from the repository's root. Every block there still says why it is sound
-/// (clippy's `undocumented_unsafe_blocks`).
+/// Where unsafe code may live: path prefixes, from the repository's root. Every block there still says why it
+/// is sound (clippy's `undocumented_unsafe_blocks`).
 const UNSAFE_HOMES: &[&str] = &[
     "crates/sys/src/",
     "crates/device/src/conformance/tests/",
@@ -53,7 +53,8 @@ pub fn check(file: &Path, text: &str) -> Vec<Finding> {
     findings.extend(doctests(file, text));
 
     let code = code_only(text);
-    let home = UNSAFE_HOMES.iter().any(|home| file.starts_with(home) || file.to_string_lossy().starts_with(home));
+    let home =
+        UNSAFE_HOMES.iter().any(|home| file.starts_with(home) || file.to_string_lossy().starts_with(home));
     for (at, line) in code.lines().enumerate() {
         for (word, remedy) in LEFT_OPEN {
             if line.contains(word) {
@@ -61,8 +62,8 @@ pub fn check(file: &Path, text: &str) -> Vec<Finding> {
             }
         }
         if !home && has_word(line, "unsafe") {
-            let remedy =
-                "move it to a place where unsafe lives (UNSAFE_HOMES in xtask/src/tidy/source.rs), or do without";
+            let remedy = "move it to a place where unsafe lives (UNSAFE_HOMES in xtask/src/tidy/source.rs), \
+                or do without";
             findings.push(Finding::new(file, at + 1, "`unsafe` outside its homes", remedy));
         }
     }
@@ -114,7 +115,8 @@ mod tests {
 
     #[test]
     fn a_file_that_says_what_it_is_and_does_nothing_odd_passes() {
-        let text = "//! Says it is not unsafe and has no todo!().\n\nconst WORD: &str = \"unsafe #[ignore]\";\n";
+        let text =
+            "//! Says it is not unsafe and has no todo!().\n\nconst WORD: &str = \"unsafe #[ignore]\";\n";
         assert_eq!(found("crates/topo/src/lib.rs", text), [""; 0]);
     }
 
@@ -122,7 +124,10 @@ mod tests {
     fn a_file_without_a_module_doc_is_found() {
         for text in ["", "use std::fs;\n", "// not a module doc\n", "\n//! too late\n"] {
             let wrong = found("crates/topo/src/lib.rs", text);
-            assert!(wrong.len() == 1 && wrong[0].starts_with("crates/topo/src/lib.rs:1: does not open"), "{wrong:?}");
+            assert!(
+                wrong.len() == 1 && wrong[0].starts_with("crates/topo/src/lib.rs:1: does not open"),
+                "{wrong:?}"
+            );
         }
     }
 
@@ -130,7 +135,10 @@ mod tests {
     fn a_long_file_must_say_why() {
         let body = "\n".repeat(LONG);
         assert_eq!(found("crates/topo/src/model.rs", &format!("//! Long.\n{body}")).len(), 1);
-        assert_eq!(found("crates/topo/src/model.rs", &format!("//! Long: 401 lines because of X.\n{body}")), [""; 0]);
+        assert_eq!(
+            found("crates/topo/src/model.rs", &format!("//! Long: 401 lines because of X.\n{body}")),
+            [""; 0]
+        );
         let reason_outside_the_doc = format!("//! Long.\n// 401 lines because of X.\n{body}");
         assert_eq!(found("crates/topo/src/model.rs", &reason_outside_the_doc).len(), 1);
     }
@@ -144,12 +152,16 @@ mod tests {
 
     #[test]
     fn a_code_block_that_rustdoc_would_run_is_found_and_text_is_not() {
-        let text =
-            |language: &str| format!("//! A file.\n//! ```{language}\n//! a\n//! ```\n//! ```text\n//! b\n//! ```\n");
+        let text = |language: &str| {
+            format!("//! A file.\n//! ```{language}\n//! a\n//! ```\n//! ```text\n//! b\n//! ```\n")
+        };
         assert_eq!(found("crates/topo/src/lib.rs", &text("console")), [""; 0]);
         for language in ["", "rust", "no_run", "rust,should_panic"] {
             let wrong = found("crates/topo/src/lib.rs", &text(language));
-            assert!(wrong.len() == 1 && wrong[0].starts_with("crates/topo/src/lib.rs:2: a doctest"), "{wrong:?}");
+            assert!(
+                wrong.len() == 1 && wrong[0].starts_with("crates/topo/src/lib.rs:2: a doctest"),
+                "{wrong:?}"
+            );
         }
     }
 
@@ -172,7 +184,10 @@ mod tests {
     fn what_is_left_open_is_found_with_its_line() {
         for left in ["todo!()", "unimplemented!(\"later\")", "#[ignore]", "#[ignore = \"slow\"]"] {
             let wrong = found("crates/topo/src/lib.rs", &format!("//! A file.\n\n{left}\n"));
-            assert!(wrong.len() == 1 && wrong[0].starts_with("crates/topo/src/lib.rs:3: "), "{left}: {wrong:?}");
+            assert!(
+                wrong.len() == 1 && wrong[0].starts_with("crates/topo/src/lib.rs:3: "),
+                "{left}: {wrong:?}"
+            );
         }
     }
 }

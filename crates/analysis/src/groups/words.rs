@@ -29,27 +29,38 @@ pub fn verdict(document: &Document) -> Vec<String> {
 /// How many of the figures are not known well enough, which no range here has.
 fn too_noisy(document: &Document) -> Option<String> {
     let compared = [Compares::Beside, Compares::LeaveOneOut, Compares::Cores];
-    let cells: Vec<CellFigure> =
-        compared.into_iter().flat_map(|compares| tables(document, compares)).flat_map(|table| table.cells()).collect();
+    let cells: Vec<CellFigure> = compared
+        .into_iter()
+        .flat_map(|compares| tables(document, compares))
+        .flat_map(|table| table.cells())
+        .collect();
     let noisy = cells.iter().filter(|cell| !cell.is_known());
     let widest = noisy.clone().map(CellFigure::half_width).reduce(f64::max)?;
-    Some(format!("{} of {} figures are {} and left out.", noisy.count(), cells.len(), headline::too_noisy(widest)))
+    Some(format!(
+        "{} of {} figures are {} and left out.",
+        noisy.count(),
+        cells.len(),
+        headline::too_noisy(widest)
+    ))
 }
 
 fn of_gpus(document: &Document) -> Vec<String> {
-    let asked: Vec<&MeasuredGroups> = document.groups.iter().filter(|found| found.by != GroupedBy::Handovers).collect();
+    let asked: Vec<&MeasuredGroups> =
+        document.groups.iter().filter(|found| found.by != GroupedBy::Handovers).collect();
     let mut found: Vec<&MeasuredGroups> =
         asked.iter().copied().filter(|one| one.finding == GroupingFinding::Groups).collect();
     found.sort_by_key(|one| one.rest.len());
     if let Some(first) = found.first() {
         let mut said = vec![shared(document, first), sure(first)];
         let others = found[1..].iter().filter(|other| !is_same(first, other));
-        said.extend(others.map(|other| format!("{} the groups differ: {}.", capital(how(other.by)), sets(other))));
+        said.extend(
+            others.map(|other| format!("{} the groups differ: {}.", capital(how(other.by)), sets(other))),
+        );
         said.push(declared(first));
         return said;
     }
-    let pairs =
-        range(document, Compares::Beside).map(|pairs| format!("each keeps {pairs} of its rate alone beside one other"));
+    let pairs = range(document, Compares::Beside)
+        .map(|pairs| format!("each keeps {pairs} of its rate alone beside one other"));
     let leaves = range(document, Compares::LeaveOneOut)
         .map(|rates| format!("with one GPU fewer copying each has {rates} of its rate with all"));
     let figures = [pairs, leaves].into_iter().flatten().collect::<Vec<_>>().join("; ");
@@ -71,7 +82,8 @@ fn of_gpus(document: &Document) -> Vec<String> {
     }
     if asked.iter().any(|one| one.finding == GroupingFinding::NoGroups) {
         return vec![format!(
-            "GPUs differ but form no groups: no set shares more among itself than with all others ({figures})."
+            "GPUs differ but form no groups: no set shares more among itself than with all others \
+             ({figures})."
         )];
     }
     if asked.iter().any(|one| one.finding == GroupingFinding::Newer) {
@@ -82,7 +94,8 @@ fn of_gpus(document: &Document) -> Vec<String> {
 
 /// `GPUs 0-3 share something that GPUs 4-7 do not: 18.5 GB/s each together, 37.0 in pairs; …`
 fn shared(document: &Document, found: &MeasuredGroups) -> String {
-    let all: Vec<&IdSet> = found.groups.iter().chain((!found.rest.is_empty()).then_some(&found.rest)).collect();
+    let all: Vec<&IdSet> =
+        found.groups.iter().chain((!found.rest.is_empty()).then_some(&found.rest)).collect();
     let figures = |set: &IdSet| {
         let figure = |text: Option<String>, what: &str| text.map(|text| format!("{text} {what}"));
         let together = figure(together(document, set), "GB/s each together");
@@ -105,9 +118,9 @@ fn shared(document: &Document, found: &MeasuredGroups) -> String {
 }
 
 fn sure(found: &MeasuredGroups) -> String {
-    let p = found
-        .p_value
-        .map_or(String::new(), |p| if p < 1e-12 { " (p < 1e-12)".to_owned() } else { format!(" (p = {p:.1e})") });
+    let p = found.p_value.map_or(String::new(), |p| {
+        if p < 1e-12 { " (p < 1e-12)".to_owned() } else { format!(" (p = {p:.1e})") }
+    });
     let rate = found.false_alarm_rate * 100.0;
     format!(
         "How sure: a machine without groups would be grouped in at most {rate:.0} of 100 runs{p}; {}.",
@@ -209,7 +222,8 @@ fn together(document: &Document, set: &IdSet) -> Option<String> {
     between((0..table.matrix.columns.len()).filter_map(|column| table.known(row, column)), gigabytes)
 }
 
-/// What part of its rate alone each keeps beside another, or how the rate without one compares with that of all at once.
+/// What part of its rate alone each keeps beside another, or how the rate without one compares with that of
+/// all at once.
 fn range(document: &Document, compares: Compares) -> Option<String> {
     let table = tables(document, compares).next()?;
     let items = table.matrix.rows.len();
@@ -218,7 +232,8 @@ fn range(document: &Document, compares: Compares) -> Option<String> {
         .flat_map(|i| (0..items).filter(move |j| *j != i).map(move |j| (i, j)))
         .map(|(i, j)| of(i, j))
         .collect();
-    let percent = |low: f64, high: f64| format!("{} %", units::range((low * 100.0).round(), (high * 100.0).round()));
+    let percent =
+        |low: f64, high: f64| format!("{} %", units::range((low * 100.0).round(), (high * 100.0).round()));
     between(all?.into_iter(), percent)
 }
 
@@ -230,7 +245,9 @@ fn of_cores(document: &Document) -> Vec<String> {
         .filter_map(|(i, j)| Some(((i, j), table.known(i, j)?)))
         .collect();
     let medians = || cells.iter().map(|(_, median)| *median);
-    let Some(all) = between(medians(), units::range) else { return vec!["Cores: no figure was measured.".to_owned()] };
+    let Some(all) = between(medians(), units::range) else {
+        return vec!["Cores: no figure was measured.".to_owned()];
+    };
     let found = document.groups.iter().find(|found| found.by == GroupedBy::Handovers);
     let Some(found) = found else {
         if items < LEAST_ITEMS {
@@ -241,12 +258,14 @@ fn of_cores(document: &Document) -> Vec<String> {
     };
     let is_within = |(i, j): (usize, usize)| {
         let (one, other) = (table.id(i), table.id(j));
-        let both = |set: &IdSet| [one, other].into_iter().flatten().filter(|id| set.contains(*id)).count() == 2;
+        let both =
+            |set: &IdSet| [one, other].into_iter().flatten().filter(|id| set.contains(*id)).count() == 2;
         found.groups.iter().any(both)
     };
     if found.declared.as_deref() == Some(ONE_OF_EACH) {
         return vec![format!(
-            "Core-to-core latency {all} ns (one way); the cores have {ONE_OF_EACH}: there is nothing to group them by."
+            "Core-to-core latency {all} ns (one way); the cores have {ONE_OF_EACH}: there is nothing to \
+             group them by."
         )];
     }
     match found.finding {
@@ -255,10 +274,14 @@ fn of_cores(document: &Document) -> Vec<String> {
                 let some = cells.iter().filter(|(at, _)| is_within(*at) == wanted).map(|(_, median)| *median);
                 between(some, units::range).unwrap_or_default()
             };
-            let rest =
-                if found.rest.is_empty() { String::new() } else { format!(", and each of {} on its own", found.rest) };
+            let rest = if found.rest.is_empty() {
+                String::new()
+            } else {
+                format!(", and each of {} on its own", found.rest)
+            };
             let first = format!(
-                "Cores form {} groups, PUs {}{rest}: core-to-core latency {} ns within one, {} ns to another (one way).",
+                "Cores form {} groups, PUs {}{rest}: core-to-core latency {} ns within one, {} ns to another \
+                 (one way).",
                 found.groups.len(),
                 sets(found),
                 of(true),
@@ -267,16 +290,22 @@ fn of_cores(document: &Document) -> Vec<String> {
             vec![first, sure(found), declared(found)]
         }
         GroupingFinding::Alike => {
-            vec![format!("No groups among the cores: core-to-core latency {all} ns between any two (one way).")]
+            vec![format!(
+                "No groups among the cores: core-to-core latency {all} ns between any two (one way)."
+            )]
         }
         GroupingFinding::NoGroups => vec![format!(
-            "Core-to-core latency {all} ns (one way); cores differ but form no groups: no set is nearer to itself than to all others by a quarter."
+            "Core-to-core latency {all} ns (one way); cores differ but form no groups: no set is nearer to \
+             itself than to all others by a quarter."
         )],
         GroupingFinding::Undecided => vec![format!(
-            "Cores: undecided: core-to-core latency {all} ns (one way), but the blocks scatter too much to tell groups. Give it more rounds (--reps) or more time (--within)."
+            "Cores: undecided: core-to-core latency {all} ns (one way), but the blocks scatter too much to \
+             tell groups. Give it more rounds (--reps) or more time (--within)."
         )],
         GroupingFinding::Newer => {
-            vec![format!("Core-to-core latency {all} ns (one way); the finding on groups is of a newer numabench.")]
+            vec![format!(
+                "Core-to-core latency {all} ns (one way); the finding on groups is of a newer numabench."
+            )]
         }
     }
 }

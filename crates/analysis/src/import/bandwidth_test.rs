@@ -20,7 +20,8 @@ const DIRECTIONS: [(&str, &str, &str); 3] = [
 ];
 
 /// Lines that say nothing of a figure.
-const ASIDE: [&str; 6] = ["[CUDA Bandwidth Test]", "Running on", "NOTE:", "Quick Mode", "Range Mode", "Shmoo Mode"];
+const ASIDE: [&str; 6] =
+    ["[CUDA Bandwidth Test]", "Running on", "NOTE:", "Quick Mode", "Range Mode", "Shmoo Mode"];
 
 /// The table that is read.
 #[derive(Clone, Default)]
@@ -53,7 +54,9 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
                 return Err(ImportError::stray(line, words, "bandwidthTest before a heading"));
             };
             taken.cases.push(row(table, words, line)?);
-        } else if let Some(name) = words.strip_prefix("Device ").and_then(|rest| Some(rest.split_once(": ")?.1)) {
+        } else if let Some(name) =
+            words.strip_prefix("Device ").and_then(|rest| Some(rest.split_once(": ")?.1))
+        {
             names.push(name.trim());
         } else if let Some(result) = words.strip_prefix("Result = ") {
             taken.fact("result", result, false);
@@ -67,10 +70,15 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
 
     if !is_known {
         let missing = "it has no heading such as \"Host to Device Bandwidth, 1 Device(s)\"";
-        return Err(ImportError::whole(ImportErrorKind::NotThis { program: Program::BandwidthTest.name(), missing }));
+        return Err(ImportError::whole(ImportErrorKind::NotThis {
+            program: Program::BandwidthTest.name(),
+            missing,
+        }));
     }
     if taken.cases.is_empty() {
-        return Err(ImportError::whole(ImportErrorKind::NoFigures { said: "a heading without rows".to_owned() }));
+        return Err(ImportError::whole(ImportErrorKind::NoFigures {
+            said: "a heading without rows".to_owned(),
+        }));
     }
     if !names.is_empty() {
         taken.fact("gpu", names.join(", "), true);
@@ -82,7 +90,9 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
 /// `Host to Device Bandwidth, 1 Device(s)`.
 fn heading(words: &str, line: u64) -> Result<Option<Table>, ImportError> {
     for (title, _, direction) in DIRECTIONS {
-        let Some(rest) = words.strip_prefix(title).and_then(|rest| rest.strip_prefix(" Bandwidth, ")) else { continue };
+        let Some(rest) = words.strip_prefix(title).and_then(|rest| rest.strip_prefix(" Bandwidth, ")) else {
+            continue;
+        };
         let count = rest.split_whitespace().next().unwrap_or_default();
         let devices = whole(count, line, "a count of devices")?;
         return Ok(Some(Table { direction, devices, memory: "unknown memory", ..Table::default() }));
@@ -145,7 +155,8 @@ fn scale(words: &str) -> Option<f64> {
 /// Bytes and a rate.
 fn is_row(words: &str) -> bool {
     let cells: Vec<&str> = words.split_whitespace().collect();
-    cells.len() == 2 && cells.iter().all(|cell| cell.bytes().all(|byte| byte.is_ascii_digit() || b".,".contains(&byte)))
+    cells.len() == 2
+        && cells.iter().all(|cell| cell.bytes().all(|byte| byte.is_ascii_digit() || b".,".contains(&byte)))
 }
 
 fn row(table: &Table, words: &str, line: u64) -> Result<Case, ImportError> {
@@ -158,7 +169,8 @@ fn csv(rest: &str, line: u64) -> Result<Case, ImportError> {
     let mut fields = rest.split(", ");
     let config = fields.next().unwrap_or_default();
     let fields: Vec<(&str, &str)> = fields.filter_map(|field| field.split_once(" = ")).collect();
-    let field = |name: &str| fields.iter().find(|(known, _)| *known == name).map_or("", |(_, value)| value.trim());
+    let field =
+        |name: &str| fields.iter().find(|(known, _)| *known == name).map_or("", |(_, value)| value.trim());
     let (code, memory) = config.split_once('-').unwrap_or((config, ""));
     let Some((.., direction)) = DIRECTIONS.into_iter().find(|(_, known, _)| *known == code) else {
         return Err(ImportError::stray(line, rest, "bandwidthTest --csv"));

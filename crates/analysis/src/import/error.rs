@@ -37,7 +37,9 @@ pub enum ImportErrorKind {
         known: &'static str,
     },
     /// A figure with a comma.
-    #[error("{text:?} has a comma where {wanted} is to be: run the program with LC_ALL=C, which writes a point")]
+    #[error(
+        "{text:?} has a comma where {wanted} is to be: run the program with LC_ALL=C, which writes a point"
+    )]
     Comma {
         /// What is there.
         text: String,

@@ -4,8 +4,8 @@
 //! A matrix's rows are the nodes whose cores read, its columns the nodes with the memory. MB are 10^6 bytes,
 //! as the program says itself. Of a loaded latency the delay between accesses is in the case's name: its
 //! bandwidth is what such a delay lets through. Forms: a whole run, and the parts that options such as
-//! `--latency_matrix` print alone (Intel's page on the program, versions 3.4 to 3.11). The lines of all parts are those of
-//! outputs of versions 3.5 to 3.11b in public repositories, where tabs are often spaces.
+//! `--latency_matrix` print alone (Intel's page on the program, versions 3.4 to 3.11). The lines of all parts
+//! are those of outputs of versions 3.5 to 3.11b in public repositories, where tabs are often spaces.
 
 use report::imported::ImportedUnit;
 
@@ -151,7 +151,14 @@ impl Reader {
     fn push(&mut self, id: String, place: &str, printed: PrintedUnit, value: f64, line: u64) {
         let PrintedUnit { unit, scale } = printed;
         let figure = figure(value, scale);
-        self.taken.cases.push(Case { id, place: place.to_owned(), bytes: None, unit, figure, line: Some(line) });
+        self.taken.cases.push(Case {
+            id,
+            place: place.to_owned(),
+            bytes: None,
+            unit,
+            figure,
+            line: Some(line),
+        });
     }
 }
 

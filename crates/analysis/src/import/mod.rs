@@ -1,19 +1,23 @@
 //! Outputs of the field's programs, taken apart: pure functions of text, one file a format.
 //!
 //! * `nvbandwidth_text`, `nvbandwidth_json` what nvbandwidth prints, and what it prints with `-j`;
-//! * `transferbench` what TransferBench prints of a configuration file and of its preset p2p, as a table or as CSV, `transferbench_presets` of its presets a2a and scaling;
+//! * `transferbench` what TransferBench prints of a configuration file and of its preset p2p, as a table or
+//!   as CSV, `transferbench_presets` of its presets a2a and scaling;
 //! * `nvloom` what nvloom_cli prints;
 //! * `osu` the OSU micro-benchmarks osu_latency, osu_bw, osu_bibw and osu_mbw_mr;
-//! * `nccl_tests` nccl-tests and rccl-tests; `bandwidth_test`, `p2p_matrix` the CUDA samples bandwidthTest and p2pBandwidthLatencyTest;
-//!   `rocm_bandwidth_test`, `stream`, `perftest` and `mlc` the programs of these names;
+//! * `nccl_tests` nccl-tests and rccl-tests; `bandwidth_test`, `p2p_matrix` the CUDA samples bandwidthTest
+//!   and p2pBandwidthLatencyTest; `rocm_bandwidth_test`, `stream`, `perftest` and `mlc` the programs of these
+//!   names;
 //! * `stray` lines of others between a program's lines;
 //! * `numbers` a figure as such programs write it; `error` why a text cannot be read, with the line.
 //!
-//! A text is read whole or refused: a line that looks like a figure and cannot be read is an error with its number, never left out. What the
-//! program itself says it did not measure is a case without a figure. Figures are taken as printed, with the digits that the program gives.
+//! A text is read whole or refused: a line that looks like a figure and cannot be read is an error with its
+//! number, never left out. What the program itself says it did not measure is a case without a figure.
+//! Figures are taken as printed, with the digits that the program gives.
 //!
-//! Samples that some programs print are not taken for blocks: nothing says that memory was allocated afresh or that their order was random. A case keeps the
-//! program's own names of places, because the output does not say which PU, node or PCI address they were.
+//! Samples that some programs print are not taken for blocks: nothing says that memory was allocated afresh
+//! or that their order was random. A case keeps the program's own names of places, because the output does
+//! not say which PU, node or PCI address they were.
 
 mod bandwidth_test;
 mod error;
@@ -160,7 +164,10 @@ pub struct About {
 pub fn take(program: Program, bytes: &[u8]) -> Result<Taken, ImportError> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
-        ImportError::at(1 + before.iter().filter(|byte| **byte == b'\n').count() as u64, ImportErrorKind::NotText)
+        ImportError::at(
+            1 + before.iter().filter(|byte| **byte == b'\n').count() as u64,
+            ImportErrorKind::NotText,
+        )
     })?;
     if text.trim().is_empty() {
         return Err(ImportError::whole(ImportErrorKind::Empty));
@@ -210,7 +217,8 @@ pub fn import(
             let case = imported_case(case, at as u32);
             if let Some(first) = files_of.insert((case.id.clone(), case.place.clone()), at) {
                 let first = outputs.get(first).map_or(String::new(), |output| output.name.clone());
-                let refused = ImportErrorKind::InTwoFiles { case: format!("{}, {}", case.id, case.place), first };
+                let refused =
+                    ImportErrorKind::InTwoFiles { case: format!("{}, {}", case.id, case.place), first };
                 return Err(named(ImportError { line: case.line, refused }));
             }
             cases.push(case);
@@ -246,7 +254,12 @@ fn join(all: &mut Taken, taken: &Taken, first: &str, is_first: bool) -> Result<(
     let differs = |what: &str, here: &Option<String>, there: &Option<String>| {
         let said = |value: &Option<String>| value.clone().unwrap_or("not said".to_owned());
         let (here, there) = (said(here), said(there));
-        ImportError::whole(ImportErrorKind::OtherRun { what: what.to_owned(), here, there, first: first.to_owned() })
+        ImportError::whole(ImportErrorKind::OtherRun {
+            what: what.to_owned(),
+            here,
+            there,
+            first: first.to_owned(),
+        })
     };
 
     if !is_first && all.version != taken.version {
@@ -303,7 +316,8 @@ fn conclude(document: &mut ImportedDocument) {
         first += &format!(" {} FAILED in the program's own words.", counted(failed, "test"));
         document.status = if measured > 0 { Status::Partial } else { Status::Failed };
         let reason = document.cases.iter().find(|case| case.status == ImportedStatus::Failed);
-        document.status_reason = reason.and_then(|case| Some(format!("{}: {}", case.id, case.reason.as_ref()?)));
+        document.status_reason =
+            reason.and_then(|case| Some(format!("{}: {}", case.id, case.reason.as_ref()?)));
     }
     document.verdict = vec![first, NOT_VERIFIED.to_owned()];
 }

@@ -5,9 +5,10 @@
 //! and `busbw`, which is algbw times what the operation makes the busiest link carry, so that it compares
 //! with a link (PERFORMANCE.md of nccl-tests). Taken are the time and busbw; algbw is bytes over time. GB are
 //! 10^9 bytes. Columns differ by version (`root` since 2.12, `error` before `#wrong`) and are read from their
-//! heading. Sizes too small to share between the ranks are rows of 0 bytes, several of them. The program's name is in the output since 2.17 only; before, it is taken from a command line
-//! above, and is unknown otherwise. Forms: src/common.cu of nccl-tests, and what users posted in its issues
-//! 100, 107 and 294 and pull request 43 of a fork.
+//! heading. Sizes too small to share between the ranks are rows of 0 bytes, several of them. The program's
+//! name is in the output since 2.17 only; before, it is taken from a command line above, and is unknown
+//! otherwise. Forms: src/common.cu of nccl-tests, and what users posted in its issues 100, 107 and 294 and
+//! pull request 43 of a fork.
 
 use std::collections::BTreeSet;
 
@@ -53,7 +54,11 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
             note(&mut taken, &mut preamble, comment.trim(), line);
         } else if is_row(words) {
             let columns = columns.as_ref().ok_or_else(|| {
-                ImportError::stray(line, words, "nccl-tests before the heading of columns (# size count type …)")
+                ImportError::stray(
+                    line,
+                    words,
+                    "nccl-tests before the heading of columns (# size count type …)",
+                )
             })?;
             if words.split_whitespace().next() == Some("0") {
                 empty += 1;
@@ -69,13 +74,20 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
 
     if columns.is_none() {
         let missing = "it has no heading \"# size count type … time algbw busbw\"";
-        return Err(ImportError::whole(ImportErrorKind::NotThis { program: Program::NcclTests.name(), missing }));
+        return Err(ImportError::whole(ImportErrorKind::NotThis {
+            program: Program::NcclTests.name(),
+            missing,
+        }));
     }
     if taken.cases.is_empty() {
-        return Err(ImportError::whole(ImportErrorKind::NoFigures { said: "a heading without rows".to_owned() }));
+        return Err(ImportError::whole(ImportErrorKind::NoFigures {
+            said: "a heading without rows".to_owned(),
+        }));
     }
     if preamble.test.is_none() {
-        taken.notes.push("the output does not name its program: which operation was measured is unknown".to_owned());
+        taken
+            .notes
+            .push("the output does not name its program: which operation was measured is unknown".to_owned());
     }
     if empty > 0 {
         taken.notes.push(format!("{} of 0 bytes moved nothing and were passed over", counted(empty, "row")));
@@ -108,7 +120,8 @@ fn test_name(words: &str) -> Option<String> {
 /// `size count type redop root time algbw busbw #wrong time algbw busbw #wrong`.
 fn heading(comment: &str) -> Option<Columns> {
     let names: Vec<String> = comment.split_whitespace().map(str::to_owned).collect();
-    if names.first().map(String::as_str) != Some("size") || names.get(1).map(String::as_str) != Some("count") {
+    if names.first().map(String::as_str) != Some("size") || names.get(1).map(String::as_str) != Some("count")
+    {
         return None;
     }
     let times = names.iter().enumerate().filter(|(_, name)| ["time", "cputime"].contains(&name.as_str()));
@@ -170,7 +183,9 @@ fn facts(taken: &mut Taken, preamble: Preamble) {
 fn row(columns: &Columns, preamble: &Preamble, words: &str, line: u64) -> Result<Vec<Case>, ImportError> {
     let cells: Vec<&str> = words.split_whitespace().collect();
     as_many(cells.len(), columns.names.len(), line)?;
-    let cell = |name: &str| columns.names.iter().position(|known| known == name).and_then(|at| cells.get(at)).copied();
+    let cell = |name: &str| {
+        columns.names.iter().position(|known| known == name).and_then(|at| cells.get(at)).copied()
+    };
     let bytes = whole(cells[0], line, "a size in bytes")?;
 
     let mut call = vec![preamble.test.as_deref().unwrap_or("unknown operation")];
@@ -187,7 +202,8 @@ fn row(columns: &Columns, preamble: &Preamble, words: &str, line: u64) -> Result
     let mut cases = Vec::new();
     for &(at, way) in &columns.groups {
         let [time, _, busbw] = [0, 1, 2].map(|column| cells.get(at + column).copied().unwrap_or_default());
-        let wrong = columns.names.get(at + 3).filter(|name| *name == "#wrong").and_then(|_| cells.get(at + 3));
+        let wrong =
+            columns.names.get(at + 3).filter(|name| *name == "#wrong").and_then(|_| cells.get(at + 3));
         let wrong = wrong.filter(|count| !["0", "N/A"].contains(*count));
         let case = |quantity: &str, unit, figure| Case {
             id: format!("{call}/{way}/{quantity}/{bytes}"),
@@ -201,7 +217,11 @@ fn row(columns: &Columns, preamble: &Preamble, words: &str, line: u64) -> Result
         cases.push(case("time", ImportedUnit::Ns, cell_figure(time, 1e3, wrong.copied(), line)?));
         // Two digits: what is smaller is in the time.
         if busbw != "0.00" {
-            cases.push(case("busbw", ImportedUnit::BytesPerS, cell_figure(busbw, 1e9, wrong.copied(), line)?));
+            cases.push(case(
+                "busbw",
+                ImportedUnit::BytesPerS,
+                cell_figure(busbw, 1e9, wrong.copied(), line)?,
+            ));
         }
     }
     Ok(cases)

@@ -1,8 +1,10 @@
-//! A number as these programs print it: digits and a point. `nan`, `inf` and signs are none, nor is what no machine does; a comma is told by its name.
+//! A number as these programs print it: digits and a point. `nan`, `inf` and signs are none, nor is what no
+//! machine does; a comma is told by its name.
 
 use super::error::{ImportError, ImportErrorKind, short};
 
-/// No rate in MB/s and no time in ns is as large: it would be ten days, or the memory of the world in a second.
+/// No rate in MB/s and no time in ns is as large: it would be ten days, or the memory of the world in a
+/// second.
 const MOST: f64 = 1e15;
 
 /// The number at this line; `wanted` says what is to be there.
@@ -26,8 +28,13 @@ pub(super) fn whole(text: &str, line: u64, wanted: &'static str) -> Result<u64, 
 
 fn refused(text: &str, wanted: &'static str) -> ImportErrorKind {
     let text = short(text);
-    let is_comma = text.contains(',') && text.bytes().all(|byte| byte.is_ascii_digit() || b",.".contains(&byte));
-    if is_comma { ImportErrorKind::Comma { text, wanted } } else { ImportErrorKind::NoNumber { text, wanted } }
+    let is_comma =
+        text.contains(',') && text.bytes().all(|byte| byte.is_ascii_digit() || b",.".contains(&byte));
+    if is_comma {
+        ImportErrorKind::Comma { text, wanted }
+    } else {
+        ImportErrorKind::NoNumber { text, wanted }
+    }
 }
 
 #[cfg(test)]
@@ -53,7 +60,8 @@ mod tests {
         let said = number("55,33", 7, "a rate").map_or_else(|fault| fault.to_string(), |_| String::new());
         assert_eq!(
             said,
-            "line 7: \"55,33\" has a comma where a rate is to be: run the program with LC_ALL=C, which writes a point"
+            "line 7: \"55,33\" has a comma where a rate is to be: run the program with LC_ALL=C, which \
+             writes a point"
         );
     }
 }

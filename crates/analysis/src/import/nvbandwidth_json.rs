@@ -1,8 +1,11 @@
-//! What nvbandwidth prints with `-j`. Its matrices hold figures as text with six digits; `sum` has all of them, which is checked and not taken.
+//! What nvbandwidth prints with `-j`. Its matrices hold figures as text with six digits; `sum` has all of
+//! them, which is checked and not taken.
 //!
-//! Copies both ways between GPUs are three matrices; versions to 0.8 put the rows of all three into one and describe the last, whose sum it is.
+//! Copies both ways between GPUs are three matrices; versions to 0.8 put the rows of all three into one and
+//! describe the last, whose sum it is.
 //!
-//! A test whose status is not `Passed` or `Waived` failed: `Running` is that in which the program died, and `error` says how.
+//! A test whose status is not `Passed` or `Waived` failed: `Running` is that in which the program died, and
+//! `error` says how.
 
 use report::imported::ImportedStatus;
 use serde::Deserialize;
@@ -55,8 +58,12 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
     // The program ends its JSON with an empty line; another tool's JSON has no object of this name.
     let output: Output = report::read::any(text.trim().as_bytes())
         .map_err(|fault| ImportError::whole(ImportErrorKind::Json { program, fault }))?;
-    let not_this =
-        || ImportError::whole(ImportErrorKind::NotThis { program, missing: "its JSON has no object \"nvbandwidth\"" });
+    let not_this = || {
+        ImportError::whole(ImportErrorKind::NotThis {
+            program,
+            missing: "its JSON has no object \"nvbandwidth\"",
+        })
+    };
     let run = output.nvbandwidth.ok_or_else(not_this)?;
     let mut taken = Taken { version: run.version.clone(), ..Taken::default() };
     if let Some(driver) = &run.driver {
@@ -68,8 +75,10 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
         None => {}
     }
     for named in &run.devices {
-        // The JSON has the host behind the device, the text on a line of its own: `0: NVIDIA H200 (00000000:00:06): (vm)`.
-        let (gpu, host) = named.rsplit_once(": (").map_or((&named[..], None), |(gpu, host)| (gpu, Some(host)));
+        // The JSON has the host behind the device, the text on a line of its own: `0: NVIDIA H200
+        // (00000000:00:06): (vm)`.
+        let (gpu, host) =
+            named.rsplit_once(": (").map_or((&named[..], None), |(gpu, host)| (gpu, Some(host)));
         device(&mut taken, gpu);
         let host = host.map(|host| host.trim_end_matches(')').to_owned());
         taken.host = taken.host.or(host);
@@ -94,24 +103,27 @@ fn case(test: &Test, error: Option<&str>, taken: &mut Taken) -> Result<(), Impor
         }
         status => {
             let said = test.error.as_deref().or(error.filter(|_| status == "Running")).unwrap_or_default();
-            let reason = if said.is_empty() { status.to_owned() } else { format!("{status}: {}", short(said)) };
+            let reason =
+                if said.is_empty() { status.to_owned() } else { format!("{status}: {}", short(said)) };
             taken.cases.push(without(ImportedStatus::Failed, reason));
             return Ok(());
         }
     }
     let description = test.bandwidth_description.as_deref().unwrap_or_default();
     let program = Program::Nvbandwidth.name();
-    let strange =
-        |fault: String| ImportError::whole(ImportErrorKind::Json { program, fault: format!("{}: {fault}", test.name) });
-    let title =
-        Title::of(description).ok_or_else(|| strange(format!("its description is {:?}", short(description))))?;
+    let strange = |fault: String| {
+        ImportError::whole(ImportErrorKind::Json { program, fault: format!("{}: {fault}", test.name) })
+    };
+    let title = Title::of(description)
+        .ok_or_else(|| strange(format!("its description is {:?}", short(description))))?;
     let before = taken.cases.len();
     let mut added = 0.0;
     for (part, rows) in parts(test, &title) {
         added = 0.0;
         for (row, cells) in (0..).zip(rows) {
             for (column, text) in (0..).zip(cells.iter().flatten()).filter(|(_, text)| *text != "N/A") {
-                let value = number(text, 0, "a figure").map_err(|fault| strange(fault.refused.to_string()))?;
+                let value =
+                    number(text, 0, "a figure").map_err(|fault| strange(fault.refused.to_string()))?;
                 added += value;
                 let figure = figure(value, title.scale);
                 let (id, place) = (id_of_part(&test.name, &part), title.place(row, column));

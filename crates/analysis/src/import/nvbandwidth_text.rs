@@ -1,17 +1,19 @@
-//! What nvbandwidth prints, versions 0.4 to 0.10: a preamble, and for each test a heading, a matrix and its sum.
+//! What nvbandwidth prints, versions 0.4 to 0.10: a preamble, and for each test a heading, a matrix and its
+//! sum.
 //!
-//! The sum is what tells a whole matrix from one that was cut off, and a damaged one from a sound one. Samples of `-v` are passed over: they are repetitions of
-//! one figure and no blocks. A line of a launcher or of MPI before a matrix is passed over and noted; within
-//! one it is refused. A test of copies both ways between GPUs has three matrices, each with its sum: one way,
-//! the other, both together. `N/A` is a pair that the test does not have. `Waived` without a test before it
-//! is what nvbandwidth 0.8 prints of a
-//! test that it leaves out: the name is not in the text (it is in the JSON). Versions before 0.4 say `Waiving
+//! The sum is what tells a whole matrix from one that was cut off, and a damaged one from a sound one.
+//! Samples of `-v` are passed over: they are repetitions of one figure and no blocks. A line of a launcher or
+//! of MPI before a matrix is passed over and noted; within one it is refused. A test of copies both ways
+//! between GPUs has three matrices, each with its sum: one way, the other, both together. `N/A` is a pair
+//! that the test does not have. `Waived` without a test before it is what nvbandwidth 0.8 prints of a test
+//! that it leaves out: the name is not in the text (it is in the JSON). Versions before 0.4 say `Waiving
 //! NAME.`.
 //!
-//! People post parts of a run: without its first line, quoted, without a test's heading (the line of the sum names the test) or without sums.
-//! Where the first line is missing, a matrix counts without its sum, and the notes say that nothing tells whether it is whole.
+//! People post parts of a run: without its first line, quoted, without a test's heading (the line of the sum
+//! names the test) or without sums. Where the first line is missing, a matrix counts without its sum, and the
+//! notes say that nothing tells whether it is whole.
 //!
-//! Some 500 lines because what is posted differs, and the tests hold each form beside the reader.
+//! Some 540 lines because what is posted differs, and the tests hold each form beside the reader.
 
 use report::imported::{ImportedStatus, ImportedUnit};
 
@@ -83,7 +85,8 @@ pub(super) struct Title {
 }
 
 impl Title {
-    /// `memcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)`, `memory latency SM CPU(row) <-> GPU(column) (ns)`, `memcpy local GPU(column) bandwidth (GB/s)`.
+    /// `memcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)`, `memory latency SM CPU(row) <-> GPU(column)
+    /// (ns)`, `memcpy local GPU(column) bandwidth (GB/s)`.
     pub(super) fn of(words: &str) -> Option<Self> {
         let (before, after) = words.split_once("(column)")?;
         let (part, unit) = after.split_once("bandwidth").unwrap_or(("", after));
@@ -122,7 +125,9 @@ pub(super) fn device(taken: &mut Taken, words: &str) {
     // Devices of one model are one fact; others make another.
     let model = taken.facts.iter().position(|fact| fact.name == "GPU model");
     match model.and_then(|at| taken.facts.get_mut(at)) {
-        Some(fact) if !fact.value.split(", ").any(|known| known == name) => fact.value += &format!(", {name}"),
+        Some(fact) if !fact.value.split(", ").any(|known| known == name) => {
+            fact.value += &format!(", {name}")
+        }
         Some(_) => {}
         None => taken.fact("GPU model", name, true),
     }
@@ -138,8 +143,8 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
     let is_part = !text.lines().any(|words| unquoted(words).trim_start().starts_with(FIRST_LINE));
     for (line, words) in lines {
         let words = unquoted(words);
-        begun |=
-            is_part && (Title::of(words).is_some() || words.starts_with("Running ") || words.starts_with("Device "));
+        begun |= is_part
+            && (Title::of(words).is_some() || words.starts_with("Running ") || words.starts_with("Device "));
         if let Some(said) = CopySize::of(words) {
             (size, has_begun) = (said, false);
             if let CopySize::Unread(option) = &size {
@@ -170,7 +175,8 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
         } else if let Some(waived) = words.strip_prefix("Waived:") {
             match test.take() {
                 Some(test) if test.matrix.is_none() => {
-                    let reason = if waived.trim().is_empty() { "waived".to_owned() } else { waived.trim().to_owned() };
+                    let reason =
+                        if waived.trim().is_empty() { "waived".to_owned() } else { waived.trim().to_owned() };
                     taken.cases.push(without_figure(&test.name, ImportedStatus::Waived, reason, test.line));
                 }
                 other => {
@@ -193,7 +199,8 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
                 open.name = sum.split_whitespace().next().unwrap_or_default().to_owned();
             }
             if let Some(sum) = words.strip_prefix("SUM ").and_then(|rest| rest.strip_prefix(&open.name[..])) {
-                let (part, sum) = sum.strip_prefix('_').and_then(|rest| rest.split_once(' ')).unwrap_or(("", sum));
+                let (part, sum) =
+                    sum.strip_prefix('_').and_then(|rest| rest.split_once(' ')).unwrap_or(("", sum));
                 sound(open, sum.trim(), line)?;
                 whole(&mut taken, open, part);
                 if part.is_empty() || part == TOTAL {
@@ -220,7 +227,10 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
     let has_matrix = || taken.cases.iter().any(|case| case.figure.is_ok());
     if !begun || is_part && !has_matrix() {
         let missing = "it has no line \"nvbandwidth Version: …\"";
-        return Err(ImportError::whole(ImportErrorKind::NotThis { program: Program::Nvbandwidth.name(), missing }));
+        return Err(ImportError::whole(ImportErrorKind::NotThis {
+            program: Program::Nvbandwidth.name(),
+            missing,
+        }));
     }
     if is_part {
         taken.notes.push("the first line of a run is missing: the version is not known".to_owned());
@@ -250,8 +260,8 @@ enum CopySize {
 impl CopySize {
     /// Of a line that runs nvbandwidth; `None` of others.
     ///
-    /// Forms of the option: `-b MIB`, `-bMIB`, `--bufferSize MIB`, `--bufferSize=MIB`, and beginnings of its name (nvbandwidth.cpp and
-    /// boost::program_options, which it reads them by).
+    /// Forms of the option: `-b MIB`, `-bMIB`, `--bufferSize MIB`, `--bufferSize=MIB`, and beginnings of its
+    /// name (nvbandwidth.cpp and boost::program_options, which it reads them by).
     fn of(words: &str) -> Option<Self> {
         let words: Vec<&str> = words.split_whitespace().collect();
         let program = words.iter().position(|word| word.rsplit('/').next() == Some("nvbandwidth"))?;
@@ -305,7 +315,8 @@ fn within(test: &mut Test, taken: &mut Taken, words: &str, line: u64) -> Result<
         return Err(ImportError::stray(line, words, "a matrix of nvbandwidth"));
     }
     let index = |text: &str| {
-        let refused = ImportErrorKind::NoNumber { text: short(text), wanted: "the number of a row or column" };
+        let refused =
+            ImportErrorKind::NoNumber { text: short(text), wanted: "the number of a row or column" };
         text.parse().map_err(|_| ImportError::at(line, refused))
     };
     if matrix.columns.is_empty() {
@@ -329,7 +340,10 @@ fn sound(test: &Test, sum: &str, line: u64) -> Result<(), ImportError> {
     let added: f64 = cells.iter().map(|cell| cell.2).sum();
     let rounding = 0.005 * (cells.len() + 1) as f64 + 1e-9 * said;
     if (added - said).abs() > rounding {
-        return Err(ImportError::at(line, ImportErrorKind::Sum { sum: sum.to_owned(), added: format!("{added:.2}") }));
+        return Err(ImportError::at(
+            line,
+            ImportErrorKind::Sum { sum: sum.to_owned(), added: format!("{added:.2}") },
+        ));
     }
     Ok(())
 }
@@ -362,9 +376,10 @@ fn ended(taken: &mut Taken, test: Option<Test>, is_part: bool) -> Result<(), Imp
     match test {
         Some(mut test @ Test { matrix: Some(_), part: None, .. }) if is_part && !test.name.is_empty() => {
             let name = &test.name;
-            taken
-                .notes
-                .push(format!("line {}: {name} has no SUM: whether its matrix is whole is not known", test.line));
+            taken.notes.push(format!(
+                "line {}: {name} has no SUM: whether its matrix is whole is not known",
+                test.line
+            ));
             whole(taken, &mut test, "");
             Ok(())
         }
@@ -375,9 +390,10 @@ fn ended(taken: &mut Taken, test: Option<Test>, is_part: bool) -> Result<(), Imp
         Some(Test { name, line, matrix: Some(_), .. }) => {
             Err(ImportError::truncated(line, format!("the matrix of {name} has no SUM after it")))
         }
-        Some(Test { name, line, matrix: None, part: Some(part), .. }) => {
-            Err(ImportError::truncated(line, format!("{name} has a matrix {part} and none of both ways together")))
-        }
+        Some(Test { name, line, matrix: None, part: Some(part), .. }) => Err(ImportError::truncated(
+            line,
+            format!("{name} has a matrix {part} and none of both ways together"),
+        )),
         Some(Test { name, line, matrix: None, part: None, said, .. }) => {
             let reason = said.map_or_else(|| "it has no figures".to_owned(), |(_, said)| said);
             taken.cases.push(without_figure(&name, ImportedStatus::Failed, reason, line));
@@ -399,9 +415,10 @@ mod tests {
     use super::*;
 
     const BEGIN: &str = "nvbandwidth Version: v0.7\nBuilt from Git version: v0.7\n\n";
-    const FOREIGN: &str =
-        "[1741236511.646130] [n0:364800:0]     ucp_context.c:1192 UCX  WARN  transport 'rc' is not available\n";
-    const MATRIX: &str = "memcpy CE GPU(row) -> GPU(column) bandwidth (GB/s)\n           0         1\n 0       N/A    396.50\n 1    396.51       N/A\n\nSUM a_test 793.01\n";
+    const FOREIGN: &str = "[1741236511.646130] [n0:364800:0]     ucp_context.c:1192 UCX  WARN  transport \
+        'rc' is not available\n";
+    const MATRIX: &str = "memcpy CE GPU(row) -> GPU(column) bandwidth (GB/s)\n           0         1\n \
+        0       N/A    396.50\n 1    396.51       N/A\n\nSUM a_test 793.01\n";
 
     fn figures(taken: &Taken) -> Vec<f64> {
         taken.cases.iter().filter_map(|case| case.figure.clone().ok()).collect()
@@ -411,7 +428,9 @@ mod tests {
     fn a_line_of_a_launcher_before_a_matrix_is_passed_over_and_noted() -> Result<(), ImportError> {
         let taken = take(&format!("{BEGIN}Running a_test.\n{FOREIGN}{MATRIX}"))?;
         assert_eq!(figures(&taken), [396.50e9, 396.51e9]);
-        assert!(taken.notes[0].starts_with("line 5 is none of nvbandwidth's") && taken.notes[0].contains("UCX"));
+        assert!(
+            taken.notes[0].starts_with("line 5 is none of nvbandwidth's") && taken.notes[0].contains("UCX")
+        );
         Ok(())
     }
 
@@ -420,7 +439,10 @@ mod tests {
         let why = "[CUDA_ERROR_OUT_OF_MEMORY] out of memory in expression cuMemAlloc";
         let taken = take(&format!("{BEGIN}Running other_test.\n{why}\nRunning a_test.\n{MATRIX}")).unwrap();
         let failed = taken.cases[0].figure.as_ref().unwrap_err();
-        assert!(failed.0 == ImportedStatus::Failed && failed.1.contains("CUDA_ERROR_OUT_OF_MEMORY"), "{failed:?}");
+        assert!(
+            failed.0 == ImportedStatus::Failed && failed.1.contains("CUDA_ERROR_OUT_OF_MEMORY"),
+            "{failed:?}"
+        );
         assert_eq!(figures(&taken).len(), 2);
 
         let within = MATRIX.replacen(" 1    396", &format!("{FOREIGN} 1    396"), 1);
@@ -430,7 +452,8 @@ mod tests {
 
     #[test]
     fn a_test_that_an_old_version_waives_by_name_is_a_case() -> Result<(), ImportError> {
-        let taken = take(&format!("{BEGIN}Waiving device_to_device_memcpy_write_ce.\nRunning a_test.\n{MATRIX}"))?;
+        let taken =
+            take(&format!("{BEGIN}Waiving device_to_device_memcpy_write_ce.\nRunning a_test.\n{MATRIX}"))?;
         let waived = &taken.cases[0];
         assert_eq!(waived.id, "nvbandwidth/device_to_device_memcpy_write_ce");
         assert_eq!(waived.figure, Err((ImportedStatus::Waived, "waived".to_owned())));
@@ -440,25 +463,36 @@ mod tests {
 
     #[test]
     fn a_wholly_quoted_run_is_read_as_the_run_itself() -> Result<(), ImportError> {
-        let quoted =
-            |text: &str| text.lines().map(|line| format!("> {line}").trim_end().to_owned() + "\n").collect::<String>();
+        let quoted = |text: &str| {
+            text.lines().map(|line| format!("> {line}").trim_end().to_owned() + "\n").collect::<String>()
+        };
         let taken = take(&quoted(&format!("{BEGIN}Running a_test.\n{MATRIX}")))?;
-        assert_eq!((taken.version.as_deref(), figures(&taken).len(), &taken.notes[..]), (Some("v0.7"), 2, &[][..]));
+        assert_eq!(
+            (taken.version.as_deref(), figures(&taken).len(), &taken.notes[..]),
+            (Some("v0.7"), 2, &[][..])
+        );
 
         let without_sum = MATRIX.replacen("SUM a_test 793.01\n", "", 1);
-        let refused = take(&quoted(&format!("{BEGIN}Running a_test.\n{without_sum}"))).expect_err("it was cut off");
+        let refused =
+            take(&quoted(&format!("{BEGIN}Running a_test.\n{without_sum}"))).expect_err("it was cut off");
         assert!(refused.to_string().contains("no SUM after it"), "{refused}");
         Ok(())
     }
 
     #[test]
-    fn each_run_has_the_size_of_its_own_command_line_in_every_form_of_the_option() -> Result<(), ImportError> {
+    fn each_run_has_the_size_of_its_own_command_line_in_every_form_of_the_option() -> Result<(), ImportError>
+    {
         let sizes = |text: &str| -> Result<Vec<Option<u64>>, ImportError> {
-            let mib = take(text)?.cases.into_iter().map(|case| case.bytes.map(|bytes| bytes >> 20)).collect::<Vec<_>>();
+            let mib = take(text)?
+                .cases
+                .into_iter()
+                .map(|case| case.bytes.map(|bytes| bytes >> 20))
+                .collect::<Vec<_>>();
             Ok(mib.chunks(2).map(|run| run[0]).collect())
         };
         let run = format!("{BEGIN}Running a_test.\n{MATRIX}");
-        let three = format!("$ ./nvbandwidth -b 1024\n{run}$ ./nvbandwidth --bufferSize=64 | tee log\n{run}{run}");
+        let three =
+            format!("$ ./nvbandwidth -b 1024\n{run}$ ./nvbandwidth --bufferSize=64 | tee log\n{run}{run}");
         assert_eq!(sizes(&three)?, [Some(1024), Some(64), None]);
         for (command, size) in [
             ("# nvbandwidth -t 1 --bufferSize 32", Some(32)),

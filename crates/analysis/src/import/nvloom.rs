@@ -1,8 +1,11 @@
-//! What nvloom_cli prints: the GPUs of its processes, then a matrix a test, and its least, mean, most and total.
+//! What nvloom_cli prints: the GPUs of its processes, then a matrix a test, and its least, mean, most and
+//! total.
 //!
-//! The forms are those of its source (`cli/nvloom_cli.cpp`, `cli/util.h`, `cli/testcases.cpp`): version 1.0, which prints neither its version nor a unit, and 1.1 and later. A figure of a
-//! test of both directions is their sum. Where a matrix has pairs, a column is the source and a row the destination. Left out: least, mean, most and total, which say again what the matrix
-//! holds. Memory is a GPU's own, or EGM where the test's name says so; a process has one GPU, so that places are processes.
+//! The forms are those of its source (`cli/nvloom_cli.cpp`, `cli/util.h`, `cli/testcases.cpp`): version 1.0,
+//! which prints neither its version nor a unit, and 1.1 and later. A figure of a test of both directions is
+//! their sum. Where a matrix has pairs, a column is the source and a row the destination. Left out: least,
+//! mean, most and total, which say again what the matrix holds. Memory is a GPU's own, or EGM where the
+//! test's name says so; a process has one GPU, so that places are processes.
 
 use report::imported::{ImportedStatus, ImportedUnit};
 
@@ -47,7 +50,10 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
     let Reader { mut taken, hosts, stray, .. } = reader;
     if taken.cases.is_empty() {
         let missing = "it has no line \"Running …\" with a matrix below";
-        return Err(ImportError::whole(ImportErrorKind::NotThis { program: Program::Nvloom.name(), missing }));
+        return Err(ImportError::whole(ImportErrorKind::NotThis {
+            program: Program::Nvloom.name(),
+            missing,
+        }));
     }
     if let [host] = &hosts[..] {
         taken.host = Some(host.clone());
@@ -60,7 +66,9 @@ impl Reader {
     fn line(&mut self, words: &str, line: u64) -> Result<(), ImportError> {
         if let Some(version) = words.strip_prefix("nvloom_cli ") {
             self.taken.version = Some(version.trim().to_owned());
-        } else if let Some(mib) = words.strip_prefix("Buffer size: ").and_then(|rest| rest.strip_suffix(" MiB")) {
+        } else if let Some(mib) =
+            words.strip_prefix("Buffer size: ").and_then(|rest| rest.strip_suffix(" MiB"))
+        {
             self.bytes = Some(whole(mib, line, "a size in MiB")? << 20);
         } else if let Some((name, value)) = fact(words) {
             self.taken.fact(name, value, true);
@@ -110,7 +118,8 @@ impl Reader {
         }
     }
 
-    /// `Min device_to_device_unidir_write_ce 727.84 GB/s`: the matrix is whole, and counts this; version 1.0 has no unit, and no test but of rates.
+    /// `Min device_to_device_unidir_write_ce 727.84 GB/s`: the matrix is whole, and counts this; version 1.0
+    /// has no unit, and no test but of rates.
     fn unit(&mut self, words: &str) {
         let Some(test) = self.test.as_mut() else { return };
         let is_time = words.ends_with(" ns");
@@ -142,7 +151,8 @@ impl Reader {
 }
 
 impl Test {
-    /// Whether this is the line of columns, which begins with a gap, or a row of figures. Tabs may have become spaces.
+    /// Whether this is the line of columns, which begins with a gap, or a row of figures. Tabs may have
+    /// become spaces.
     fn is_row(&self, words: &str) -> bool {
         let is_cell = |cell: &str| cell == "N/A" || begins_with_digit(cell);
         let mut cells = cells(words);
@@ -229,7 +239,10 @@ mod tests {
     fn a_test_without_its_end_and_a_row_of_other_columns_are_refused_with_their_lines() {
         let begins = "Running device_to_device_unidir_write_ce\n\t0\t1\t\n0\tN/A\t700.10\t\n";
         let error = take(begins).unwrap_err();
-        assert!(error.line == Some(1) && error.to_string().contains("the output ends in the middle"), "{error}");
+        assert!(
+            error.line == Some(1) && error.to_string().contains("the output ends in the middle"),
+            "{error}"
+        );
         let error = take(&format!("{begins}1\t700.20\t\n")).unwrap_err();
         assert_eq!(error.to_string(), "line 4: the row has 1 columns and its header 2");
         let error = take("NCCL version 2.28\n").unwrap_err();

@@ -1,11 +1,13 @@
-//! The OSU micro-benchmarks' osu_latency, osu_bw, osu_bibw and osu_mbw_mr: a heading, a line of columns, and a row a size.
+//! The OSU micro-benchmarks' osu_latency, osu_bw, osu_bibw and osu_mbw_mr: a heading, a line of columns, and
+//! a row a size.
 //!
-//! Texts of several of them one after the other are read; a blank line ends a table. The MB of these programs are 10^6 bytes. Columns beyond the figure
-//! (percentiles of `-z`) are passed over, but for `Validation` of `-c`: a size that failed it has no figure. Left out: all other tests of the suite,
-//! per-iteration output (`-G`), and osu_mbw_mr with several window sizes (`-V`).
+//! Texts of several of them one after the other are read; a blank line ends a table. The MB of these programs
+//! are 10^6 bytes. Columns beyond the figure (percentiles of `-z`) are passed over, but for `Validation` of
+//! `-c`: a size that failed it has no figure. Left out: all other tests of the suite, per-iteration output
+//! (`-G`), and osu_mbw_mr with several window sizes (`-V`).
 //!
-//! osu_mbw_mr's rate is the sum over its pairs, which all send at once and one way. Its messages a second are that rate divided by the size (`osu_mbw_mr.c`), so that
-//! they are no figure of their own.
+//! osu_mbw_mr's rate is the sum over its pairs, which all send at once and one way. Its messages a second are
+//! that rate divided by the size (`osu_mbw_mr.c`), so that they are no figure of their own.
 
 use report::imported::{ImportedStatus, ImportedUnit};
 use stats::units::counted;
@@ -142,7 +144,8 @@ fn ended(table: Option<Table>) -> Result<(), ImportError> {
 
 /// `# OSU MPI-CUDA Bi-Directional Bandwidth Test v7.4`.
 fn heading(words: &str, line: u64) -> Result<Option<Heading>, ImportError> {
-    let Some((title, version)) = words.strip_prefix("# OSU ").and_then(|words| words.rsplit_once(" Test v")) else {
+    let Some((title, version)) = words.strip_prefix("# OSU ").and_then(|words| words.rsplit_once(" Test v"))
+    else {
         return Ok(None);
     };
     // `MPI`, `MPI-CUDA`, `MPI-ROCM`; `MPI_Put` and its like are other programs with the same titles.
@@ -162,8 +165,11 @@ fn note(table: &mut Table, taken: &mut Taken, comment: &str, line: u64) -> Resul
         taken.fact("datatype", kind.trim().trim_end_matches('.'), true);
     } else if comment.starts_with("Send Buffer on ") {
         // `Send Buffer on DEVICE (D) and Receive Buffer on HOST (H)`.
-        let letters: Vec<&str> =
-            comment.split('(').skip(1).filter_map(|part| part.split_once(')').map(|(letter, _)| letter)).collect();
+        let letters: Vec<&str> = comment
+            .split('(')
+            .skip(1)
+            .filter_map(|part| part.split_once(')').map(|(letter, _)| letter))
+            .collect();
         if let [from, to] = letters[..] {
             table.memory = format!("{from}-{to}");
         }
@@ -215,9 +221,12 @@ mod tests {
 
     #[test]
     fn one_sided_tests_of_the_same_title_are_not_taken_for_osu_bw_and_osu_latency() {
-        for title in ["MPI_Put Bandwidth", "MPI_Get Bandwidth", "MPI_Put Latency", "MPI_Put Bi-Directional Bandwidth"] {
+        for title in
+            ["MPI_Put Bandwidth", "MPI_Get Bandwidth", "MPI_Put Latency", "MPI_Put Bi-Directional Bandwidth"]
+        {
             let text = format!(
-                "# OSU {title} Test v5.3\n# Window creation: MPI_Win_allocate\n# Size      Bandwidth (MB/s)\n1    1.78\n"
+                "# OSU {title} Test v5.3\n# Window creation: MPI_Win_allocate\n# Size      Bandwidth (MB/s)\n\
+                 1    1.78\n"
             );
             let refused = take(&text).unwrap_err();
             assert!(refused.line == Some(1) && refused.to_string().contains(title), "{refused}");
@@ -226,13 +235,16 @@ mod tests {
 
     #[test]
     fn buffers_that_a_program_built_for_gpus_does_not_place_are_unknown() {
-        let table = "# Datatype: MPI_CHAR.\n# Size      Bandwidth (MB/s)        Validation\n4194304             43210.00              Pass\n";
-        let case = |heading: &str| take(&format!("{heading}\n{table}")).map(|taken| taken.cases[0].id.clone());
+        let table = "# Datatype: MPI_CHAR.\n# Size      Bandwidth (MB/s)        Validation\n\
+            4194304             43210.00              Pass\n";
+        let case =
+            |heading: &str| take(&format!("{heading}\n{table}")).map(|taken| taken.cases[0].id.clone());
         assert_eq!(
             case("# OSU MPI-CUDA Bi-Directional Bandwidth Test v7.5"),
             Ok("osu_bibw/unknown-buffers/4194304".into())
         );
-        let placed = "# OSU MPI-CUDA Bandwidth Test v7.4\n# Send Buffer on DEVICE (D) and Receive Buffer on HOST (H)";
+        let placed =
+            "# OSU MPI-CUDA Bandwidth Test v7.4\n# Send Buffer on DEVICE (D) and Receive Buffer on HOST (H)";
         assert_eq!(case(placed), Ok("osu_bw/D-H/4194304".into()));
         assert_eq!(case("# OSU MPI Bandwidth Test v7.5"), Ok("osu_bw/host/4194304".into()));
     }

@@ -57,7 +57,8 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
             if let Some(matrix) = &matrix {
                 taken.cases.extend(row(matrix, words, line)?);
             }
-        } else if let Some((_, rest)) = words.strip_prefix("Device: ").and_then(|rest| rest.split_once(", ")) {
+        } else if let Some((_, rest)) = words.strip_prefix("Device: ").and_then(|rest| rest.split_once(", "))
+        {
             names.push(rest.split(", pciBusID").next().unwrap_or(rest));
         } else if !(words.is_empty() || ASIDE.iter().any(|aside| words.starts_with(aside))) {
             strays.push(line, words);
@@ -66,7 +67,10 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
 
     if taken.cases.is_empty() {
         let missing = "it has no matrix such as \"Unidirectional P2P=Disabled Bandwidth Matrix (GB/s)\"";
-        return Err(ImportError::whole(ImportErrorKind::NotThis { program: Program::P2pMatrix.name(), missing }));
+        return Err(ImportError::whole(ImportErrorKind::NotThis {
+            program: Program::P2pMatrix.name(),
+            missing,
+        }));
     }
     if !names.is_empty() {
         taken.fact("gpus", names.join(", "), true);
@@ -119,7 +123,9 @@ impl Matrix {
 
 /// Whether a line is numbers alone, or has what a program prints in their place.
 fn is_row(words: &str) -> bool {
-    words.split_whitespace().all(|cell| cell.bytes().all(|byte| byte.is_ascii_digit() || b".,-naif".contains(&byte)))
+    words
+        .split_whitespace()
+        .all(|cell| cell.bytes().all(|byte| byte.is_ascii_digit() || b".,-naif".contains(&byte)))
 }
 
 fn row(matrix: &Matrix, words: &str, line: u64) -> Result<Vec<Case>, ImportError> {

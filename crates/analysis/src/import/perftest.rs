@@ -3,8 +3,8 @@
 //!
 //! Of each row the average is taken, and the peak where it was measured (it is 0 where not). `MB/sec` are
 //! 2^20 bytes, `Gb/sec` 10^9 bits (perftest_parameters.h, `format_factor` in perftest_resources.c); a
-//! bidirectional test adds both directions up. Where memory was, the output says for GPUs only
-//! (`--use_cuda`, `--use_rocm`). Forms: what users posted in issues 132, 234 and 273 of perftest and its pull request 214.
+//! bidirectional test adds both directions up. Where memory was, the output says for GPUs only (`--use_cuda`,
+//! `--use_rocm`). Forms: what users posted in issues 132, 234 and 273 of perftest and its pull request 214.
 
 use report::imported::ImportedUnit;
 
@@ -76,11 +76,17 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
     }
 
     if test.is_none() || columns.is_none() {
-        let missing = "it has no title such as \"RDMA_Write BW Test\" with a heading \"#bytes #iterations BW peak …\"";
-        return Err(ImportError::whole(ImportErrorKind::NotThis { program: Program::Perftest.name(), missing }));
+        let missing =
+            "it has no title such as \"RDMA_Write BW Test\" with a heading \"#bytes #iterations BW peak …\"";
+        return Err(ImportError::whole(ImportErrorKind::NotThis {
+            program: Program::Perftest.name(),
+            missing,
+        }));
     }
     if taken.cases.is_empty() {
-        return Err(ImportError::whole(ImportErrorKind::NoFigures { said: "a heading without rows".to_owned() }));
+        return Err(ImportError::whole(ImportErrorKind::NoFigures {
+            said: "a heading without rows".to_owned(),
+        }));
     }
     strays.note(&mut taken, Program::Perftest.name());
     Ok(taken)

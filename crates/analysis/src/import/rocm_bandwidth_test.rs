@@ -51,7 +51,9 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
         } else if let Some(numbers) = words.strip_prefix("D/D") {
             let numbers = numbers.split_whitespace().map(|cell| whole(cell, line, "a device's number"));
             columns = numbers.collect::<Result<_, _>>()?;
-        } else if let Some((number, name)) = words.strip_prefix("Device: ").and_then(|rest| rest.split_once(',')) {
+        } else if let Some((number, name)) =
+            words.strip_prefix("Device: ").and_then(|rest| rest.split_once(','))
+        {
             let name = name.split(',').next().unwrap_or_default().trim().to_owned();
             devices.push((whole(number.trim(), line, "a device's number")?, name));
         } else if let Some(version) = words.strip_prefix("RocmBandwidthTest Version:") {
@@ -60,7 +62,10 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
             if let Some(matrix) = matrix {
                 taken.cases.extend(row(matrix, &devices, &columns, words, line)?);
             }
-        } else if !(words.is_empty() || words.chars().all(|c| c == '.') || words.starts_with("Launch Command")) {
+        } else if !(words.is_empty()
+            || words.chars().all(|c| c == '.')
+            || words.starts_with("Launch Command"))
+        {
             strays.push(line, words);
         }
     }
@@ -80,7 +85,8 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
 
 /// Numbers and `N/A`.
 fn is_row(words: &str) -> bool {
-    let is_cell = |cell: &str| cell == "N/A" || cell.bytes().all(|byte| byte.is_ascii_digit() || b".,".contains(&byte));
+    let is_cell =
+        |cell: &str| cell == "N/A" || cell.bytes().all(|byte| byte.is_ascii_digit() || b".,".contains(&byte));
     words.split_whitespace().all(is_cell)
 }
 
@@ -95,7 +101,8 @@ fn row(
     let from = whole(cells[0], line, "a device's number")?;
     as_many(cells.len(), columns.len() + 1, line)?;
     let named = |number: u64| {
-        let name = devices.iter().find(|(known, _)| *known == number).map_or("unknown", |(_, name)| name.as_str());
+        let name =
+            devices.iter().find(|(known, _)| *known == number).map_or("unknown", |(_, name)| name.as_str());
         format!("device {number} ({name})")
     };
 

@@ -38,7 +38,8 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
         } else if let Some(rest) = lower.strip_prefix("array size =") {
             let digits = rest.trim().split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
             elements = Some(whole(digits, line, "a count of elements")?);
-        } else if let Some(rest) = lower.strip_prefix("this system uses ").or(lower.strip_prefix("assuming ")) {
+        } else if let Some(rest) = lower.strip_prefix("this system uses ").or(lower.strip_prefix("assuming "))
+        {
             element_bytes = rest.split_whitespace().next().and_then(|digits| digits.parse().ok());
         } else if lower.starts_with("number of threads") {
             threads = words.rsplit('=').next().map(|count| count.trim().to_owned());
@@ -53,7 +54,10 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
 
     if !is_table {
         let missing = "it has no heading \"Function Best Rate MB/s\" (or \"Rate (MB/s)\")";
-        return Err(ImportError::whole(ImportErrorKind::NotThis { program: Program::Stream.name(), missing }));
+        return Err(ImportError::whole(ImportErrorKind::NotThis {
+            program: Program::Stream.name(),
+            missing,
+        }));
     }
     if taken.cases.len() < LOOPS.len() {
         let missing = format!("{} of its {} loops", LOOPS.len() - taken.cases.len(), LOOPS.len());
@@ -67,7 +71,9 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
         }
     }
     if failed.is_none() && !is_validated {
-        taken.notes.push("the line that the results are right (\"Solution Validates\") is missing".to_owned());
+        taken
+            .notes
+            .push("the line that the results are right (\"Solution Validates\") is missing".to_owned());
     }
     if let Some(threads) = threads {
         taken.fact("threads", threads, true);

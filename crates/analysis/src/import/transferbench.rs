@@ -1,8 +1,11 @@
-//! What TransferBench prints: the tables of a configuration file's tests, and the matrices of its preset `p2p` (of `a2a` and `scaling`: `transferbench_presets`); with borders, without, and as CSV (`OUTPUT_TO_CSV=1`).
+//! What TransferBench prints: the tables of a configuration file's tests, and the matrices of its preset
+//! `p2p` (of `a2a` and `scaling`: `transferbench_presets`); with borders, without, and as CSV
+//! (`OUTPUT_TO_CSV=1`).
 //!
-//! A test is known by its number, for that is what its configuration file gives it; a transfer by its number in the test, and its place by what it
-//! copies through what (`G0 -> G0:4 -> G1`). All rates are averages over the program's iterations. Left out: single iterations (`SHOW_ITERATIONS`), the tables of
-//! other presets, and the CSV of versions before 1.5, which had other columns.
+//! A test is known by its number, for that is what its configuration file gives it; a transfer by its number
+//! in the test, and its place by what it copies through what (`G0 -> G0:4 -> G1`). All rates are averages
+//! over the program's iterations. Left out: single iterations (`SHOW_ITERATIONS`), the tables of other
+//! presets, and the CSV of versions before 1.5, which had other columns.
 
 use std::collections::BTreeMap;
 
@@ -73,14 +76,17 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
 
 impl Reader {
     fn line(&mut self, words: &str, line: u64) -> Result<(), ImportError> {
-        if let Some((_, rest)) = words.split_once("TransferBench v").filter(|_| self.taken.version.is_none()) {
-            let version = rest.split(|c: char| c.is_whitespace() || ",)".contains(c)).next().unwrap_or_default();
+        if let Some((_, rest)) = words.split_once("TransferBench v").filter(|_| self.taken.version.is_none())
+        {
+            let version =
+                rest.split(|c: char| c.is_whitespace() || ",)".contains(c)).next().unwrap_or_default();
             self.taken.version = Some(version.to_owned());
         }
         if self.presets.line(words, line)? {
             return Ok(());
         }
-        // CSV has a comma behind each cell; elsewhere a comma is no separator, so that one in a number is seen.
+        // CSV has a comma behind each cell; elsewhere a comma is no separator, so that one in a number is
+        // seen.
         let is_csv = words.ends_with(',');
         let spaced = words.replace(['|', '│'], " ");
         let spaced = if is_csv { spaced.replace(',', " ") } else { spaced };
@@ -108,10 +114,13 @@ impl Reader {
             [.., "benchmark:"] => {
                 self.preset.get_or_insert((line, format!("the preset {:?}", short(words))));
             }
-            ["Bytes", "Per", "Direction", bytes, ..] => self.bytes = Some(whole(bytes, line, "a size in bytes")?),
+            ["Bytes", "Per", "Direction", bytes, ..] => {
+                self.bytes = Some(whole(bytes, line, "a size in bytes")?)
+            }
             ["Unidirectional" | "Bidirectional", "copy", ..] => {
                 self.ended()?;
-                let name = if cells[0] == "Unidirectional" { "p2p-unidirectional" } else { "p2p-bidirectional" };
+                let name =
+                    if cells[0] == "Unidirectional" { "p2p-unidirectional" } else { "p2p-bidirectional" };
                 self.peers = Some(Peers { name, line, columns: Vec::new(), rows: BTreeMap::new() });
             }
             [first, ..] if first.starts_with("SRC") && first.contains("DST") => self.columns(&cells[1..]),
@@ -124,7 +133,12 @@ impl Reader {
                 if let Some(Test { number, line }) = self.test.take() {
                     self.without(format!("transferbench/test {number}"), "all transfers", short(words), line);
                 } else if let Some(Peers { name, line, .. }) = self.peers.take() {
-                    self.without(format!("transferbench/{name}"), "the rows that are missing", short(words), line);
+                    self.without(
+                        format!("transferbench/{name}"),
+                        "the rows that are missing",
+                        short(words),
+                        line,
+                    );
                 }
             }
             _ => {}
@@ -132,7 +146,8 @@ impl Reader {
         Ok(())
     }
 
-    /// `Executor: GPU 00 56.299 GB/s 4.768 ms 268435456 bytes 56.309 GB/s (sum)`, with `Rank 0` before it on several nodes.
+    /// `Executor: GPU 00 56.299 GB/s 4.768 ms 268435456 bytes 56.309 GB/s (sum)`, with `Rank 0` before it on
+    /// several nodes.
     fn executor(&mut self, cells: &[&str], line: u64) -> Result<(), ImportError> {
         if self.test.is_none() {
             // CSV has no line that begins a test.
@@ -168,12 +183,21 @@ impl Reader {
     /// `CPU 00 CPU 01 GPU 00`.
     fn columns(&mut self, cells: &[&str]) {
         let Some(peers) = self.peers.as_mut().filter(|peers| peers.columns.is_empty()) else { return };
-        peers.columns =
-            cells.chunks(2).map(|pair| pair.iter().map(|part| plain(part)).collect::<Vec<_>>().join(" ")).collect();
+        peers.columns = cells
+            .chunks(2)
+            .map(|pair| pair.iter().map(|part| plain(part)).collect::<Vec<_>>().join(" "))
+            .collect();
     }
 
     /// `CPU 00 -> 24.37 25.62`; rows of `min`, `max` and `sd` are of iterations.
-    fn peer(&mut self, kind: &str, index: &str, arrow: &str, cells: &[&str], line: u64) -> Result<(), ImportError> {
+    fn peer(
+        &mut self,
+        kind: &str,
+        index: &str,
+        arrow: &str,
+        cells: &[&str],
+        line: u64,
+    ) -> Result<(), ImportError> {
         let bytes = self.bytes;
         let Some(peers) = self.peers.as_mut() else { return Ok(()) };
         if !matches!(arrow, "->" | "<-" | "<->") {
@@ -202,13 +226,23 @@ impl Reader {
     }
 
     fn case(&mut self, id: String, place: String, bytes: Option<u64>, figure: CaseFigure, line: u64) {
-        self.taken.cases.push(Case { id, place, bytes, unit: ImportedUnit::BytesPerS, figure, line: Some(line) });
+        self.taken.cases.push(Case {
+            id,
+            place,
+            bytes,
+            unit: ImportedUnit::BytesPerS,
+            figure,
+            line: Some(line),
+        });
     }
 
     /// Another part begins, or the text ends: what was under way must be whole.
     fn ended(&mut self) -> Result<(), ImportError> {
         if let Some(Test { number, line }) = self.test.take() {
-            return Err(ImportError::truncated(line, format!("test {number} has no row \"Aggregate (CPU)\"")));
+            return Err(ImportError::truncated(
+                line,
+                format!("test {number} has no row \"Aggregate (CPU)\""),
+            ));
         }
         let Some(Peers { name, line, columns, rows }) = self.peers.take() else { return Ok(()) };
         // Bidirectional matrices have three rows for each device.
@@ -271,7 +305,9 @@ mod tests {
 
     #[test]
     fn a_preset_that_is_not_read_is_named() {
-        let text = "TransferBench v1.62\nGPU-RDMA All-To-All benchmark:\n=====\nSRC\\DST  GPU 00     GPU 01        STotal      Actual\nGPU 00    45.100     45.120       90.220      90.200\n";
+        let text = "TransferBench v1.62\nGPU-RDMA All-To-All benchmark:\n=====\n\
+            SRC\\DST  GPU 00     GPU 01        STotal      Actual\n\
+            GPU 00    45.100     45.120       90.220      90.200\n";
         let refused = take(text).unwrap_err();
         assert_eq!(refused.line, Some(2));
         assert!(
@@ -282,7 +318,8 @@ mod tests {
 
     #[test]
     fn a_preset_that_is_not_read_is_named_beside_figures_too() {
-        let test = "Test 1:\n Executor: GPU 00 | 56.299 GB/s | 4.768 ms | 268435456 bytes | 56.309 GB/s (sum)\n Aggregate (CPU) | 55.015 GB/s | 4.879 ms | 268435456 bytes | Overhead: 0.111 ms\n";
+        let test = "Test 1:\n Executor: GPU 00 | 56.299 GB/s | 4.768 ms | 268435456 bytes | 56.309 GB/s \
+            (sum)\n Aggregate (CPU) | 55.015 GB/s | 4.879 ms | 268435456 bytes | Overhead: 0.111 ms\n";
         let taken = take(&format!("TransferBench v1.62\nGPU-RDMA All-To-All benchmark:\n{test}")).unwrap();
         assert_eq!(taken.cases.len(), 2);
         assert_eq!(taken.notes, ["line 2: the preset \"GPU-RDMA All-To-All benchmark:\" is not read here"]);

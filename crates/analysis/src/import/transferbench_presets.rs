@@ -1,8 +1,9 @@
 //! What TransferBench prints of its presets `a2a` and `scaling`, as tables or as CSV.
 //!
-//! Of `a2a` each pair's rate while all pairs copy at once, and the sums over all; the sums of a row or a column are left out, for they add what stands beside them, and so is
-//! `Actual`, which versions count in different ways. Of `scaling` the rate of one GPU's kernel to each device, by compute units; the row `Best` repeats rows above it. A rate counts
-//! the bytes of a transfer once.
+//! Of `a2a` each pair's rate while all pairs copy at once, and the sums over all; the sums of a row or a
+//! column are left out, for they add what stands beside them, and so is `Actual`, which versions count in
+//! different ways. Of `scaling` the rate of one GPU's kernel to each device, by compute units; the row `Best`
+//! repeats rows above it. A rate counts the bytes of a transfer once.
 
 use report::imported::ImportedUnit;
 
@@ -87,7 +88,10 @@ impl PresetReader {
         };
         match table.rows >= wanted.max(1) {
             true => Ok(()),
-            false => Err(ImportError::truncated(table.line, format!("its table has {} of {wanted} rows", table.rows))),
+            false => Err(ImportError::truncated(
+                table.line,
+                format!("its table has {} of {wanted} rows", table.rows),
+            )),
         }
     }
 
@@ -112,7 +116,9 @@ impl PresetReader {
                 let from = format!("GPU {}", whole(index, line, "a GPU")?);
                 (format!("transferbench/a2a/{bytes}"), from, &rates[..table.columns.len()])
             }
-            (Preset::Scaling { from }, [units, rates @ ..]) if units.bytes().all(|byte| byte.is_ascii_digit()) => {
+            (Preset::Scaling { from }, [units, rates @ ..])
+                if units.bytes().all(|byte| byte.is_ascii_digit()) =>
+            {
                 as_many(rates.len(), table.columns.len(), line)?;
                 (format!("transferbench/scaling/{units} CUs/{bytes}"), from.clone(), rates)
             }
@@ -138,13 +144,21 @@ impl PresetReader {
 }
 
 fn case(id: String, place: String, bytes: u64, rate: f64, line: u64) -> Case {
-    Case { id, place, bytes: Some(bytes), unit: ImportedUnit::BytesPerS, figure: figure(rate, 1e9), line: Some(line) }
+    Case {
+        id,
+        place,
+        bytes: Some(bytes),
+        unit: ImportedUnit::BytesPerS,
+        figure: figure(rate, 1e9),
+        line: Some(line),
+    }
 }
 
 /// `GPU 00 GPU 01 NIC(01 QP) STotal Actual` without the sums.
 fn pairs(cells: &[&str]) -> Vec<String> {
     let gpus = cells.chunks(2).take_while(|pair| pair[0] == "GPU");
-    let mut columns: Vec<String> = gpus.filter_map(|pair| Some(device_name(&format!("GPU{}", pair.get(1)?)))).collect();
+    let mut columns: Vec<String> =
+        gpus.filter_map(|pair| Some(device_name(&format!("GPU{}", pair.get(1)?)))).collect();
     if cells.iter().any(|cell| cell.starts_with("NIC(")) {
         columns.push("nearest NIC".to_owned());
     }

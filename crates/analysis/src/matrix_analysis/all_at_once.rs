@@ -1,7 +1,9 @@
-//! What is said of copies between GPUs that are all at once, each row one GPU with all others: the sums, and what each pair keeps of its rate alone.
+//! What is said of copies between GPUs that are all at once, each row one GPU with all others: the sums, and
+//! what each pair keeps of its rate alone.
 //!
-//! A pair's rate alone is that of the same pair in the document's matrix of pairs. A loss is one as where ranks are at once (`load`): the row's sum is
-//! below [`SHARED`] of what its pairs get alone, and a pair of it is lower for certain.
+//! A pair's rate alone is that of the same pair in the document's matrix of pairs. A loss is one as where
+//! ranks are at once (`load`): the row's sum is below [`SHARED`] of what its pairs get alone, and a pair of
+//! it is lower for certain.
 
 use std::collections::BTreeSet;
 
@@ -18,8 +20,9 @@ use super::words::{Estimate, show_all, way};
 use super::{CellFigure, MatrixFigures, Plane};
 use crate::family::CaseFinding;
 
-/// Copies that the host times are compared with those that a device times from this time of a copy on, nanoseconds. The host's time has its call and
-/// its wait in it, 13 µs for two copies of 4 B on an H200 (docs/measurements/one-gpu-beside-nvbandwidth.md): 1.3 % of this, where a loss is 5 %.
+/// Copies that the host times are compared with those that a device times from this time of a copy on,
+/// nanoseconds. The host's time has its call and its wait in it, 13 µs for two copies of 4 B on an H200
+/// (docs/measurements/one-gpu-beside-nvbandwidth.md): 1.3 % of this, where a loss is 5 %.
 const LONG_ENOUGH: f64 = 500e3;
 
 /// One pair of a row.
@@ -64,7 +67,8 @@ pub(super) fn sentences(document: &Document, matrix: &Matrix) -> Vec<String> {
 
 /// Whether a matrix without figures is one of GPUs that are in a matrix of pairs.
 fn is_of_peers(document: &Document, matrix: &Matrix) -> bool {
-    let gpus = |matrix: &Matrix| matrix.columns.iter().map(|column| column.device.clone()).collect::<Vec<_>>();
+    let gpus =
+        |matrix: &Matrix| matrix.columns.iter().map(|column| column.device.clone()).collect::<Vec<_>>();
     let mut pairs = document.matrices.iter().filter(|other| other.compares == Compares::Pairs);
     pairs.any(|pairs| gpus(pairs) == gpus(matrix))
 }
@@ -91,7 +95,9 @@ fn plane_sentences(document: &Document, matrix: &Matrix, plane: &Plane) -> Vec<S
     }
     let pairs: Vec<&mut Pair> =
         rows.iter_mut().flat_map(|row| &mut row.0).filter(|pair| pair.alone.is_some()).collect();
-    let rival = |pair: &&mut Pair| Some(Rival { plane: *plane, with: pair.alone.clone()?, cell: pair.at_once.clone() });
+    let rival = |pair: &&mut Pair| {
+        Some(Rival { plane: *plane, with: pair.alone.clone()?, cell: pair.at_once.clone() })
+    };
     let found = compared(&pairs.iter().filter_map(rival).collect::<Vec<_>>());
     for (pair, found) in pairs.into_iter().zip(found) {
         (pair.loses, pair.keeps) = (found.finding == CaseFinding::Worse, found.keeps(SHARED, ALPHA));
@@ -107,8 +113,15 @@ fn plane_sentences(document: &Document, matrix: &Matrix, plane: &Plane) -> Vec<S
     said
 }
 
-/// The same pair alone; `None` where it has no figure, and where its clock is another one and its copies are short.
-fn alone(document: &Document, matrix: &Matrix, plane: &Plane, row: usize, column: usize) -> Option<CellFigure> {
+/// The same pair alone; `None` where it has no figure, and where its clock is another one and its copies are
+/// short.
+fn alone(
+    document: &Document,
+    matrix: &Matrix,
+    plane: &Plane,
+    row: usize,
+    column: usize,
+) -> Option<CellFigure> {
     let ends = [&matrix.rows[row].name, &matrix.columns[column].name];
     for pairs in document.matrices.iter().filter(|other| other.compares == Compares::Pairs) {
         let place = |of: [&String; 2]| {
@@ -127,7 +140,8 @@ fn alone(document: &Document, matrix: &Matrix, plane: &Plane, row: usize, column
         };
         let cell = pairs.cell(document, plane, r, c)?.ok()?;
         let is_long = || plane.bytes as f64 / cell.median * 1e9 >= LONG_ENOUGH;
-        return (own == at_once || (own, at_once) == (Timing::Device, Timing::Host) && is_long()).then_some(cell);
+        return (own == at_once || (own, at_once) == (Timing::Device, Timing::Host) && is_long())
+            .then_some(cell);
     }
     None
 }
@@ -135,7 +149,8 @@ fn alone(document: &Document, matrix: &Matrix, plane: &Plane, row: usize, column
 fn sentence(matrix: &Matrix, plane: &Plane, rows: &[AtOnce]) -> Option<String> {
     rows.first()?;
     let (title, size, way) = (&matrix.title, stats::units::size(plane.bytes), way(plane.direction));
-    let sums = show_all(plane, rows.iter().map(|row| Estimate::sum_of(row.0.iter().map(|pair| &pair.at_once))));
+    let sums =
+        show_all(plane, rows.iter().map(|row| Estimate::sum_of(row.0.iter().map(|pair| &pair.at_once))));
     // `to`, as in `to GPU 3`.
     let word = matrix.rows.first().and_then(|row| row.name.split(' ').next()).unwrap_or("of");
     let kept = kept(rows).map_or_else(String::new, |kept| format!("; {kept}"));

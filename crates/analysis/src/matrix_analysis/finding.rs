@@ -1,4 +1,5 @@
-//! The figures of a matrix as members of a family (`family`), and what many come to, each against its own other one.
+//! The figures of a matrix as members of a family (`family`), and what many come to, each against its own
+//! other one.
 
 use super::{CellFigure, Plane};
 use crate::family::{CaseComparison, CaseFamily, FamilyCase};
@@ -28,6 +29,7 @@ pub(super) struct Rival {
 
 /// What each of these is against its own other one.
 pub(super) fn compared(rivals: &[Rival]) -> Vec<CaseComparison> {
-    let family = family(rivals.iter().flat_map(|rival| [(rival.plane, &rival.with), (rival.plane, &rival.cell)]));
+    let family =
+        family(rivals.iter().flat_map(|rival| [(rival.plane, &rival.with), (rival.plane, &rival.cell)]));
     family.in_twos()
 }

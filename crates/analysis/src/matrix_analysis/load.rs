@@ -1,4 +1,5 @@
-//! What a matrix says whose rows are more and more at once: what ranks lose, which is the smallest set that does, and what they share.
+//! What a matrix says whose rows are more and more at once: what ranks lose, which is the smallest set that
+//! does, and what they share.
 
 use std::collections::BTreeMap;
 
@@ -16,9 +17,11 @@ use crate::words::count;
 /// Together less than this part of what they get alone: they share something.
 pub(crate) const SHARED: f64 = 0.95;
 
-/// What more at once costs: what each row's ranks get together against what they get alone, which is the first row.
+/// What more at once costs: what each row's ranks get together against what they get alone, which is the
+/// first row.
 ///
-/// All comparisons of the matrix are one family: with so many rows and ranks one of them always looks like a loss.
+/// All comparisons of the matrix are one family: with so many rows and ranks one of them always looks like a
+/// loss.
 pub(super) fn sentences(document: &Document, matrix: &Matrix) -> Vec<String> {
     let mut at = Vec::new();
     let mut rivals = Vec::new();
@@ -26,7 +29,9 @@ pub(super) fn sentences(document: &Document, matrix: &Matrix) -> Vec<String> {
     for plane in &planes {
         for row in 1..matrix.rows.len() {
             for column in 0..matrix.columns.len() {
-                if let Some(Held { with: Ok(with), cell: Ok(cell), .. }) = held(document, matrix, plane, row, column) {
+                if let Some(Held { with: Ok(with), cell: Ok(cell), .. }) =
+                    held(document, matrix, plane, row, column)
+                {
                     at.push((*plane, row, column));
                     rivals.push(Rival { plane: *plane, with, cell });
                 }
@@ -46,7 +51,8 @@ impl Found {
         self.0.get(&(*plane, row, column)).is_some_and(|found| found.finding == CaseFinding::Worse)
     }
 
-    /// Whether it surely keeps [`SHARED`] of what it gets alone: a test of its own, for that no loss is found does not say so.
+    /// Whether it surely keeps [`SHARED`] of what it gets alone: a test of its own, for that no loss is found
+    /// does not say so.
     fn keeps(&self, plane: &Plane, row: usize, column: usize) -> bool {
         self.0.get(&(*plane, row, column)).is_some_and(|found| found.keeps(SHARED, ALPHA))
     }
@@ -60,15 +66,18 @@ struct Held {
     base: usize,
 }
 
-/// A figure is held against the first row's of its ranks, or of the only rank there where ranks are alike and one stands for all; else against the same ranks' in the
-/// first row that has them: what that row lacks is not taken from another, which may be a loss itself. `None` where there was nothing to measure or to hold it against.
+/// A figure is held against the first row's of its ranks, or of the only rank there where ranks are alike and
+/// one stands for all; else against the same ranks' in the first row that has them: what that row lacks is
+/// not taken from another, which may be a loss itself. `None` where there was nothing to measure or to hold
+/// it against.
 fn held(document: &Document, matrix: &Matrix, plane: &Plane, row: usize, column: usize) -> Option<Held> {
     let at = |row: usize, column: usize| matrix.cell(document, plane, row, column);
     let of = |row: usize| matrix.rows[row].ranks.and(&matrix.columns[column].ranks);
     let cell = at(row, column).filter(|_| row > 0)?;
     let ranks = of(row);
     let first = at(0, column).or_else(|| at(0, 0)).map(|with| (0, with));
-    let same = || (1..row).filter(|other| of(*other) == ranks).find_map(|other| Some((other, at(other, column)?)));
+    let same =
+        || (1..row).filter(|other| of(*other) == ranks).find_map(|other| Some((other, at(other, column)?)));
     let (base, with) = first.or_else(same)?;
     Some(Held { cell, with, base })
 }
@@ -126,12 +135,19 @@ impl<'a> AtOnce<'a> {
     }
 }
 
-/// The rows of several ranks at once, and how many there are of which a figure is missing: a sum of the others would be another set's, and they had less company.
-fn all_at_once<'a>(document: &Document, matrix: &'a Matrix, plane: &Plane, found: &Found) -> (Vec<AtOnce<'a>>, u64) {
+/// The rows of several ranks at once, and how many there are of which a figure is missing: a sum of the
+/// others would be another set's, and they had less company.
+fn all_at_once<'a>(
+    document: &Document,
+    matrix: &'a Matrix,
+    plane: &Plane,
+    found: &Found,
+) -> (Vec<AtOnce<'a>>, u64) {
     let (mut rows, mut without) = (Vec::new(), 0);
     for (r, row) in matrix.rows.iter().enumerate() {
         let columns = matrix.columns.iter().enumerate();
-        let all: Vec<_> = columns.filter_map(|at| Some((at, held(document, matrix, plane, r, at.0)?))).collect();
+        let all: Vec<_> =
+            columns.filter_map(|at| Some((at, held(document, matrix, plane, r, at.0)?))).collect();
         let figures = |((c, column), held): ((usize, &'a MatrixColumn), Held)| {
             let (together, alone) = (held.cell.ok()?, held.with.ok()?);
             let (loses, keeps) = (found.loses(plane, r, c), found.keeps(plane, r, c));
@@ -161,7 +177,11 @@ fn load_of(document: &Document, matrix: &Matrix, plane: &Plane, found: &Found) -
 
 /// What is said of rows of which a figure is missing.
 fn not_compared(what: &str, rows: u64) -> String {
-    format!("{what}: {} {} invalid (see the table).", count(rows, "row"), if rows == 1 { "is" } else { "are" })
+    format!(
+        "{what}: {} {} invalid (see the table).",
+        count(rows, "row"),
+        if rows == 1 { "is" } else { "are" }
+    )
 }
 
 /// What the rows of ranks at once come to.
@@ -184,9 +204,12 @@ fn together(plane: &Plane, rows: &[AtOnce]) -> Vec<String> {
         let (ranks, keepers): (usize, usize) =
             rows.iter().fold((0, 0), |(ranks, keepers), row| (ranks + row.ranks, keepers + row.keepers));
         return vec![match ranks - keepers {
-            0 => format!("{direction}: no contention: every rank keeps its bandwidth alone, within {least:.0} %."),
+            0 => format!(
+                "{direction}: no contention: every rank keeps its bandwidth alone, within {least:.0} %."
+            ),
             some => format!(
-                "{direction}: undecided: no rank surely loses, and {some} of {ranks} figures may be more than {least:.0} % below alone; try a longer --max-time."
+                "{direction}: undecided: no rank surely loses, and {some} of {ranks} figures may be more \
+                 than {least:.0} % below alone; try a longer --max-time."
             ),
         }];
     };
@@ -194,7 +217,8 @@ fn together(plane: &Plane, rows: &[AtOnce]) -> Vec<String> {
     let name = &all.row.name;
     let mut said = vec![match headline::is_known(all.half_width) {
         true => format!(
-            "{direction}: {name} get {} together, {:.0} % of their bandwidth alone; a fair share is {} each, {} keeps {:.0} % of its bandwidth alone.",
+            "{direction}: {name} get {} together, {:.0} % of their bandwidth alone; a fair share is {} each, \
+             {} keeps {:.0} % of its bandwidth alone.",
             rate(all.sum),
             all.sum / all.alone * 100.0,
             rate(all.sum / all.ranks as f64),
@@ -246,7 +270,8 @@ fn beside(document: &Document, matrix: &Matrix, plane: &Plane, found: &Found) ->
         match worst {
             Some((_, sentence)) => said.push(sentence),
             None if kept < compared => said.push(format!(
-                "{direction}, {}: undecided: no row surely loses, and {} of {compared} may be more than {:.0} % lower; try a longer --max-time.",
+                "{direction}, {}: undecided: no row surely loses, and {} of {compared} may be more than \
+                 {:.0} % lower; try a longer --max-time.",
                 column.name,
                 compared - kept,
                 (1.0 - SHARED) * 100.0

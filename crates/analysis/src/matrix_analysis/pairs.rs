@@ -1,8 +1,8 @@
-//! What a matrix of GPUs against GPUs says: the rate between them, which pairs have less, what a small copy takes, and the same of each GPU's own
-//! memory, which no pair is compared with.
+//! What a matrix of GPUs against GPUs says: the rate between them, which pairs have less, what a small copy
+//! takes, and the same of each GPU's own memory, which no pair is compared with.
 //!
-//! Of many pairs alike one is always the best and others look far behind it. So a pair is said to be behind only where it surely is, Holm over every two of all that the
-//! matrix compares.
+//! Of many pairs alike one is always the best and others look far behind it. So a pair is said to be behind
+//! only where it surely is, Holm over every two of all that the matrix compares.
 
 use report::Document;
 use report::matrix::Matrix;
@@ -34,8 +34,11 @@ struct Compared {
 /// The sentences, plane by plane.
 pub(super) fn sentences(document: &Document, matrix: &Matrix) -> Vec<String> {
     let notes = matrix.rows.iter().filter_map(|row| Some(format!("{}: {}.", row.name, row.note.as_ref()?)));
-    let all: Vec<Compared> =
-        matrix.planes(document).into_iter().flat_map(|plane| compared_pairs(document, matrix, plane)).collect();
+    let all: Vec<Compared> = matrix
+        .planes(document)
+        .into_iter()
+        .flat_map(|plane| compared_pairs(document, matrix, plane))
+        .collect();
     let behind = behind(&all);
     let mut said: Vec<String> =
         all.iter().zip(behind).filter_map(|(compared, behind)| sentence(compared, &behind)).collect();
@@ -64,7 +67,8 @@ fn compared_pairs(document: &Document, matrix: &Matrix, plane: Plane) -> [Compar
             true => name_of_gpu(matrix, row),
             false => format!("{} {}", matrix.rows[row].name, matrix.columns[column].name),
         };
-        let figure = |(row, column)| Some((name(row, column), matrix.cell(document, &plane, row, column)?.ok()?));
+        let figure =
+            |(row, column)| Some((name(row, column), matrix.cell(document, &plane, row, column)?.ok()?));
         let mut named: Vec<Named> = cells.filter_map(figure).collect();
         named.sort_by(|a, b| a.1.median.total_cmp(&b.1.median));
         if !plane.is_time() {
@@ -106,7 +110,8 @@ fn sentence(compared: &Compared, behind: &[bool]) -> Option<String> {
         }
         ([], 0) => format!("all {} {each} alike", pairs.len()),
         ([], some) => format!(
-            "{some} of {} {each} {} more than {percent:.0} % behind the best, not significant; try a longer --max-time",
+            "{some} of {} {each} {} more than {percent:.0} % behind the best, not significant; try a longer \
+             --max-time",
             pairs.len(),
             are(some)
         ),

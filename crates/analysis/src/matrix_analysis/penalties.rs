@@ -1,4 +1,5 @@
-//! What each rank loses with others: its rate with them against its rate alone, pass by pass. All of a document are one family of claims (`family`).
+//! What each rank loses with others: its rate with them against its rate alone, pass by pass. All of a
+//! document are one family of claims (`family`).
 
 use report::Document;
 use report::case::{Case, CaseStatus, Order};
@@ -24,8 +25,9 @@ pub fn compared(document: &Document, mut penalties: Vec<Penalty>) -> Vec<Penalty
         let own = case.ranks.iter().find(|result| result.rank == penalty.rank);
         own.or(case.ranks.first()).map(Rates::of)
     };
-    let both =
-        |penalty: &Penalty| Some([rates(penalty, &penalty.alone_case)?, rates(penalty, &penalty.simultaneous_case)?]);
+    let both = |penalty: &Penalty| {
+        Some([rates(penalty, &penalty.alone_case)?, rates(penalty, &penalty.simultaneous_case)?])
+    };
     let (mut compared, mut blocks): (Vec<&mut Penalty>, Vec<Rates>) = (Vec::new(), Vec::new());
     for penalty in &mut penalties {
         let Some(both) = both(penalty) else { continue };
@@ -33,8 +35,9 @@ pub fn compared(document: &Document, mut penalties: Vec<Penalty>) -> Vec<Penalty
         blocks.extend(both);
     }
 
-    let node =
-        |penalty: &Penalty| document.ranks.iter().find(|rank| rank.rank == penalty.rank).map_or(0, |rank| rank.node);
+    let node = |penalty: &Penalty| {
+        document.ranks.iter().find(|rank| rank.rank == penalty.rank).map_or(0, |rank| rank.node)
+    };
     let mut planes = Vec::new();
     let mut members = Vec::new();
     for (penalty, both) in compared.iter().zip(blocks.chunks_exact(2)) {
@@ -83,7 +86,8 @@ fn penalties_of_matrix(document: &Document, matrix: &Matrix) -> Vec<Penalty> {
     let cases = || document.cases.iter().filter(measured);
     let mut penalties = Vec::new();
     for together in cases().filter(|case| case.order == Order::Simultaneous) {
-        let Some(alone) = cases().find(|case| case.order == Order::Alone && Plane::of(case) == Plane::of(together))
+        let Some(alone) =
+            cases().find(|case| case.order == Order::Alone && Plane::of(case) == Plane::of(together))
         else {
             continue;
         };

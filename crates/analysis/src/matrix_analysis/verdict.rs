@@ -1,8 +1,9 @@
-//! What a matrix says, in sentences: how much it matters where memory lies, for each GPU (or each core's row) which place is best, and whether
-//! that is what the platform declares.
+//! What a matrix says, in sentences: how much it matters where memory lies, for each GPU (or each core's row)
+//! which place is best, and whether that is what the platform declares.
 //!
-//! Every two places of a subject are compared, and what is claimed of all subjects of all such matrices of a document is one family (`family`): chance chooses the
-//! best of equal places, and a comparison with the best alone would find some of them worse. 1 % is no difference. Only what is certain is called faster; that
+//! Every two places of a subject are compared, and what is claimed of all subjects of all such matrices of a
+//! document is one family (`family`): chance chooses the best of equal places, and a comparison with the best
+//! alone would find some of them worse. 1 % is no difference. Only what is certain is called faster; that
 //! places are alike, or that the topology is right, is said only where it is certain too.
 
 use std::cmp::Ordering;
@@ -83,7 +84,8 @@ pub fn verdict(document: &Document) -> Vec<String> {
         Compares::Load => load::sentences(document, matrix),
         Compares::Pairs => [pairs::sentences(document, matrix), absent::sentences(document, matrix)].concat(),
         Compares::Together => all_at_once::sentences(document, matrix),
-        // What these say is said of all of them together (`groups`); so it is of GPUs at once that copy host memory.
+        // What these say is said of all of them together (`groups`); so it is of GPUs at once that copy host
+        // memory.
         Compares::Cores | Compares::Beside | Compares::LeaveOneOut | Compares::Newer => Vec::new(),
         // A curve's words are its own (`latency_curves`).
         Compares::Loaded => Vec::new(),
@@ -95,7 +97,9 @@ pub fn verdict(document: &Document) -> Vec<String> {
 
 /// The sentences, the first of which says so where they are of copies by a kernel beside others.
 fn by_kernel(document: &Document, matrix: &Matrix, mut said: Vec<String>) -> Vec<String> {
-    if let Some(first) = said.first_mut().filter(|_| matrix.engine(&document.settings) != document.settings.engine) {
+    if let Some(first) =
+        said.first_mut().filter(|_| matrix.engine(&document.settings) != document.settings.engine)
+    {
         *first = format!("Copies by a kernel: {}", first.strip_suffix(NOTHING_BESIDE).unwrap_or(first));
     }
     said
@@ -122,7 +126,10 @@ fn places(document: &Document, matrix: &Matrix, all: &[&Standing]) -> Vec<String
             (true, _) => only(document, matrix),
             (false, 0) => format!("No measurable difference: {what} changes no figure by more than 1 %."),
             (false, some) => {
-                format!("No certain effect of {what}: {some} comparisons are undecided (a longer --max-time may decide them).")
+                format!(
+                    "No certain effect of {what}: {some} comparisons are undecided (a longer --max-time may \
+                     decide them)."
+                )
             }
         });
         if by_rows {
@@ -157,7 +164,8 @@ fn places(document: &Document, matrix: &Matrix, all: &[&Standing]) -> Vec<String
     said
 }
 
-/// The figures where there is nothing to compare them with: `H2D 53.6 to 54.0 GB/s per GPU (GPUs 0-1, NUMA node 0). …`.
+/// The figures where there is nothing to compare them with: `H2D 53.6 to 54.0 GB/s per GPU (GPUs 0-1, NUMA
+/// node 0). …`.
 fn only(document: &Document, matrix: &Matrix) -> String {
     let mut figures = Vec::new();
     for plane in matrix.planes(document) {
@@ -165,7 +173,8 @@ fn only(document: &Document, matrix: &Matrix) -> String {
             let cell = |(c, column): (usize, &'_ MatrixColumn)| {
                 Some((column.name.clone(), matrix.cell(document, &plane, r, c)?.ok()?))
             };
-            let cells: Vec<(String, CellFigure)> = matrix.columns.iter().enumerate().filter_map(cell).collect();
+            let cells: Vec<(String, CellFigure)> =
+                matrix.columns.iter().enumerate().filter_map(cell).collect();
             if cells.is_empty() {
                 continue;
             }
@@ -181,13 +190,16 @@ fn only(document: &Document, matrix: &Matrix) -> String {
     }
 }
 
-/// A figure with its place: `H2D 53.6 GB/s per GPU (GPUs 0-1, NUMA node 0)`, `local read bandwidth, NUMA node 0: 55.6 GB/s`.
+/// A figure with its place: `H2D 53.6 GB/s per GPU (GPUs 0-1, NUMA node 0)`, `local read bandwidth, NUMA node
+/// 0: 55.6 GB/s`.
 fn lone(plane: &Plane, row: &str, columns: &[&str], figure: &str) -> String {
     let way = way(plane.direction);
     let what = if plane.is_time() { way.to_owned() } else { format!("{way} bandwidth") };
     match columns {
         [column] if *column == row => format!("local {what}, {}: {figure}", together(&[row])),
-        [column] if column.starts_with("node ") => format!("{what}, {row} to {}: {figure}", together(columns)),
+        [column] if column.starts_with("node ") => {
+            format!("{what}, {row} to {}: {figure}", together(columns))
+        }
         _ => {
             let each = if columns.len() > 1 { " per GPU" } else { "" };
             format!("{way} {figure}{each} ({}, {})", together(columns), together(&[row]))
@@ -206,7 +218,9 @@ fn sentence(at: &Standing, worst: &Place) -> String {
     let direction = way(at.plane.direction);
     if !headline::is_known(half_width) {
         let (subject, best, by) = (at.subject, at.best.name, headline::too_noisy(half_width));
-        return format!("{subject}: {best}{also} is faster than {name} ({direction}); {by} to say by how much.");
+        return format!(
+            "{subject}: {best}{also} is faster than {name} ({direction}); {by} to say by how much."
+        );
     }
     if at.plane.is_time() {
         let what = if at.plane.direction == Direction::CoreToGpu { "a flag round trip" } else { "a load" };
@@ -217,7 +231,12 @@ fn sentence(at: &Standing, worst: &Place) -> String {
             times(*ratio)
         );
     }
-    format!("{}: {}{also} is {} {name} ({direction}, {best} against {worst}).", at.subject, at.best.name, times(*ratio))
+    format!(
+        "{}: {}{also} is {} {name} ({direction}, {best} against {worst}).",
+        at.subject,
+        at.best.name,
+        times(*ratio)
+    )
 }
 
 /// Whether the fastest rows are those that the platform declares to be near.
@@ -256,7 +275,8 @@ fn agreement(matrix: &Matrix, all: &[&Standing]) -> Vec<String> {
         ));
     } else if agree > 0 && said.is_empty() {
         said.push(
-            "The topology agrees: no GPU is faster from elsewhere than from the node that it declares to be near."
+            "The topology agrees: no GPU is faster from elsewhere than from the node that it declares to be \
+             near."
                 .to_owned(),
         );
     }
@@ -290,7 +310,8 @@ fn near(at: &Standing, is_near: &dyn Fn(&Place) -> bool) -> Near {
     // One of several may be the one that is no worse: each has its part of the chance.
     let chance = ALPHA / near.len() as f64;
     let far = || at.places().filter(|place| !is_near(place));
-    let is_best = |place: &&Place| far().all(|other| at.compared.is_no_worse(place.number, other.number, chance));
+    let is_best =
+        |place: &&Place| far().all(|other| at.compared.is_no_worse(place.number, other.number, chance));
     if near.iter().any(is_best) { Near::Best } else { Near::Undecided }
 }
 
@@ -336,8 +357,8 @@ fn standings<'a>(figures: &'a [Figure<'a>]) -> Vec<Standing<'a>> {
     let sets = || figures.chunk_by(is_same);
     let standing = |(set, compared): (&'a [Figure<'a>], ComparedSet)| {
         let sign = if set[0].plane.is_time() { 1.0 } else { -1.0 };
-        let best =
-            (0..set.len()).min_by(|a, b| (sign * set[*a].cell.median).total_cmp(&(sign * set[*b].cell.median)))?;
+        let best = (0..set.len())
+            .min_by(|a, b| (sign * set[*a].cell.median).total_cmp(&(sign * set[*b].cell.median)))?;
         let place = |at: usize| {
             let Figure { plane, place, cell, .. } = &set[at];
             let (own, least) = (cell.median, set[best].cell.median);

@@ -7,7 +7,8 @@ use super::*;
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
-/// Rank 0 on node 0 of two hosts, with r0 near and r1 far: what each counted for each byte, with half the interval.
+/// Rank 0 on node 0 of two hosts, with r0 near and r1 far: what each counted for each byte, with half the
+/// interval.
 pub(crate) fn document(
     large: [(f64, f64); 2],
     small: [(f64, f64); 2],
@@ -58,7 +59,8 @@ fn a_far_adapter_is_named_with_the_near_one_that_was_idle_and_what_chooses_it() 
     let document = document(FAR, FAR)?;
     assert_eq!(
         only(&document),
-        "Rank 0 (h0, NUMA node 0): 100 % of its bytes went over r1 (NUMA node 1, FAR from it). r0 is near and was idle: set UCX_NET_DEVICES=r0."
+        "Rank 0 (h0, NUMA node 0): 100 % of its bytes went over r1 (NUMA node 1, FAR from it). r0 is near \
+         and was idle: set UCX_NET_DEVICES=r0."
     );
     assert_eq!(nearness(&document), Nearness::Far);
     Ok(())
@@ -70,7 +72,8 @@ fn two_adapters_have_their_shares_and_the_far_one_counts() -> Outcome {
     let said = only(&document);
     assert!(
         said.contains(
-            "60 % of its bytes went over r0 (NUMA node 0, near it) and 40 % over r1 (NUMA node 1, FAR from it)"
+            "60 % of its bytes went over r0 (NUMA node 0, near it) and 40 % over r1 (NUMA node 1, FAR from \
+             it)"
         ),
         "{said}"
     );
@@ -115,7 +118,11 @@ fn bytes_that_nobody_counted_and_bytes_too_many_are_unknown() -> Outcome {
     for (large, part) in [([(0.1, 0.02), (0.0, 0.001)], "10 %"), ([(1.0, 0.02), (0.5, 0.1)], "150 %")] {
         let document = document(large, NEAR)?;
         assert_eq!(nearness(&document), Nearness::Unknown);
-        assert!(only(&document).contains(&format!("is unknown: those of h0 counted {part}")), "{}", only(&document));
+        assert!(
+            only(&document).contains(&format!("is unknown: those of h0 counted {part}")),
+            "{}",
+            only(&document)
+        );
     }
     Ok(())
 }

@@ -1,4 +1,5 @@
-//! A rank that has come to the meeting, and its card as far as it has been read: 8 bytes of length, then what it says.
+//! A rank that has come to the meeting, and its card as far as it has been read: 8 bytes of length, then what
+//! it says.
 
 use std::io::{ErrorKind, Read};
 use std::os::unix::net::UnixStream;
@@ -54,6 +55,7 @@ impl Guest {
         if (card.len() as u64) < length {
             return CardProgress::Begun;
         }
-        ranks::wire::from_bytes(card).map_or(CardProgress::Foreign, |(rank, says)| CardProgress::Whole(rank, says))
+        ranks::wire::from_bytes(card)
+            .map_or(CardProgress::Foreign, |(rank, says)| CardProgress::Whole(rank, says))
     }
 }

@@ -9,7 +9,8 @@ use launchers::line::LineError;
 use launchers::slurm_files::SlurmFiles;
 use placement::judge::PlacementVerdict;
 
-/// What the check says of a line on the machine of this file, at a site with these files: the verdict in a word, what stands with it, and the fixes.
+/// What the check says of a line on the machine of this file, at a site with these files: the verdict in a
+/// word, what stands with it, and the fixes.
 ///
 /// # Errors
 /// The machine cannot be read.
@@ -19,7 +20,12 @@ pub fn judged(
     site: SlurmFiles,
 ) -> Result<(&'static str, String, Vec<String>), Box<dyn Error>> {
     let whom = Whom::Line(line.to_owned(), site);
-    let asked = CheckRequest { whom, input: vec![machine.to_owned()], wait: Duration::from_secs(1), driver_gpus: None };
+    let asked = CheckRequest {
+        whom,
+        input: vec![machine.to_owned()],
+        wait: Duration::from_secs(1),
+        driver_gpus: None,
+    };
     Ok(match look(&asked) {
         Ok(Looked::Judged(node)) => {
             let verdict = match node.placed() {

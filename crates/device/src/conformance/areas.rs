@@ -34,7 +34,11 @@ fn parts(subject: &Subject) -> Result<(), Halt> {
                 let part = payload::bytes(bytes, 2 + offset as u64);
                 copier.store(*area, offset, &part)?;
                 expected[offset..offset + bytes].copy_from_slice(&part);
-                payload::expect_same(&what("the part"), &fetched(&mut *copier, *area, offset, bytes)?, &part)?;
+                payload::expect_same(
+                    &what("the part"),
+                    &fetched(&mut *copier, *area, offset, bytes)?,
+                    &part,
+                )?;
             }
             payload::expect_same(&what("the whole"), &fetched(&mut *copier, *area, 0, LEN)?, &expected)?;
             // The other one stays as it was until it is its turn.
@@ -48,7 +52,12 @@ fn parts(subject: &Subject) -> Result<(), Halt> {
 }
 
 /// These bytes of an area.
-pub(super) fn fetched(copier: &mut dyn Copier, area: Area, offset: usize, bytes: usize) -> Result<Vec<u8>, Halt> {
+pub(super) fn fetched(
+    copier: &mut dyn Copier,
+    area: Area,
+    offset: usize,
+    bytes: usize,
+) -> Result<Vec<u8>, Halt> {
     let mut into = vec![POISON; bytes];
     copier.fetch(area, offset, &mut into)?;
     Ok(into)
@@ -103,8 +112,14 @@ fn refused(subject: &Subject) -> Result<(), Halt> {
             expect_unsupported(&what("fetching"), copier.fetch(Area::A, offset, &mut vec![POISON; bytes]))?;
         }
         for bytes in [0, 4097] {
-            expect_unsupported(&format!("pulling {bytes} bytes where there are 4096"), copier.pull(Area::A, bytes))?;
-            expect_unsupported(&format!("pushing {bytes} bytes where there are 4096"), copier.push(Area::A, bytes))?;
+            expect_unsupported(
+                &format!("pulling {bytes} bytes where there are 4096"),
+                copier.pull(Area::A, bytes),
+            )?;
+            expect_unsupported(
+                &format!("pushing {bytes} bytes where there are 4096"),
+                copier.push(Area::A, bytes),
+            )?;
         }
         expect_unsupported("pulling B, which is not there", copier.pull(Area::B, 4096))?;
         expect_unsupported("pushing to B, which is not there", copier.push(Area::B, 4096))?;

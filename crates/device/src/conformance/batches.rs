@@ -75,7 +75,9 @@ fn held(subject: &Subject) -> Result<(), Halt> {
             }
             thread::sleep(HELD);
             let early = copier.rounds_ended()?;
-            expect(early == 0, || format!("{direction}, {kind}: {early} rounds had ended before the release"))?;
+            expect(early == 0, || {
+                format!("{direction}, {kind}: {early} rounds had ended before the release")
+            })?;
             if kind == MemoryKind::Pinned {
                 expect(!watched.differs_from(POISON), || {
                     format!("{direction}: the destination was written before it")
@@ -85,7 +87,9 @@ fn held(subject: &Subject) -> Result<(), Halt> {
             let mut marks = Marks::default();
             copier.finish(&mut marks)?;
             let late = copier.rounds_ended()?;
-            expect(late == 3, || format!("{direction}, {kind}: {late} of 3 rounds have ended after the finish"))?;
+            expect(late == 3, || {
+                format!("{direction}, {kind}: {late} of 3 rounds have ended after the finish")
+            })?;
             if direction != Direction::H2d {
                 payload::expect_payload(&format!("{direction}, {kind}"), copier.destination(), 1, 0)?;
             }
@@ -123,7 +127,12 @@ fn same_bytes(subject: &Subject) -> Result<(), Halt> {
             payload::expect_payload(&what("H2D, then D2H"), &copier.destination()[..bytes], 2, 0)?;
             payload::expect_poison(&what("beyond the destination's bytes"), &copier.destination()[bytes..])?;
             copier.round(Direction::D2h, all)?;
-            payload::expect_payload(&what("beyond the device's bytes"), &copier.destination()[bytes..], 1, bytes)?;
+            payload::expect_payload(
+                &what("beyond the device's bytes"),
+                &copier.destination()[bytes..],
+                1,
+                bytes,
+            )?;
             payload::fill(copier.source(), 3);
             copier.destination().fill(POISON);
             batch(&mut *copier, Direction::RoundTrip, bytes, 1)?;
@@ -151,13 +160,16 @@ fn marks(subject: &Subject) -> Result<(), Halt> {
         if direction == Direction::Bidirectional && !bidirectional {
             continue;
         }
-        // The host may lose its CPU for a moment between the two clocks' readings: one of three must be plausible.
+        // The host may lose its CPU for a moment between the two clocks' readings: one of three must be
+        // plausible.
         let mut seen = Vec::new();
         for _ in 0..3 {
             let (marks, host_ns) = timed(&mut *copier, direction)?;
             let second = if direction == Direction::Bidirectional { 32 } else { 0 };
             let counts = (marks.first_ns.len(), marks.second_ns.len());
-            expect(counts == (32, second), || format!("{direction}: {counts:?} marks, expected (32, {second})"))?;
+            expect(counts == (32, second), || {
+                format!("{direction}: {counts:?} marks, expected (32, {second})")
+            })?;
             for ends in [&marks.first_ns, &marks.second_ns] {
                 let rising = ends.first().is_none_or(|first| *first > 0.0) && ends.is_sorted();
                 expect(rising, || format!("{direction}: the marks do not rise from 0: {ends:?}"))?;
@@ -165,7 +177,8 @@ fn marks(subject: &Subject) -> Result<(), Halt> {
             let last = marks.first_ns.iter().chain(&marks.second_ns).copied().fold(0.0, f64::max);
             seen.push((last, host_ns));
         }
-        let plausible = seen.iter().any(|(last, host)| *last <= host * 1.01 + 10_000.0 && *last >= host * 0.5);
+        let plausible =
+            seen.iter().any(|(last, host)| *last <= host * 1.01 + 10_000.0 && *last >= host * 0.5);
         expect(plausible, || format!("{direction}: last marks and the host's clock, in ns: {seen:?}"))?;
     }
     Ok(())
@@ -205,7 +218,9 @@ fn batches(subject: &Subject) -> Result<(), Halt> {
     copier.hold()?;
     copier.enqueue(Direction::H2d, MIB, 1)?;
     copier.finish(&mut marks)?;
-    expect(marks.first_ns.len() == 1, || format!("{} marks after an unreleased batch of 1", marks.first_ns.len()))
+    expect(marks.first_ns.len() == 1, || {
+        format!("{} marks after an unreleased batch of 1", marks.first_ns.len())
+    })
 }
 
 fn reading_waits(subject: &Subject) -> Result<(), Halt> {

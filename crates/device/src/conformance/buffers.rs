@@ -1,4 +1,5 @@
-//! An area whose address other libraries take: what is copied between it and its host memory, and in which order.
+//! An area whose address other libraries take: what is copied between it and its host memory, and in which
+//! order.
 
 use super::payload::{self, POISON};
 use super::range::Range;
@@ -27,7 +28,9 @@ fn ranges(subject: &Subject) -> Result<(), Halt> {
         let mut buffer = buffer(subject, kind)?;
         expect(buffer.len() == LEN && buffer.address() != 0, || "no address, or another length".to_owned())?;
         let host = buffer.host()?.as_ptr().addr();
-        expect(host == buffer.host_address(), || "the host memory is elsewhere than its address says".to_owned())?;
+        expect(host == buffer.host_address(), || {
+            "the host memory is elsewhere than its address says".to_owned()
+        })?;
         payload::fill(buffer.host()?, 3);
         buffer.queue_to_device(0..4096 + 8)?;
         buffer.queue_to_device(4096 + 8..LEN)?;
@@ -38,7 +41,9 @@ fn ranges(subject: &Subject) -> Result<(), Halt> {
         payload::expect_poison("after the range", &host[LEN - 1..])?;
         let mut expected = vec![0; LEN];
         payload::fill(&mut expected, 3);
-        expect(host[4096..LEN - 1] == expected[4096..LEN - 1], || "the range is not what was sent".to_owned())?;
+        expect(host[4096..LEN - 1] == expected[4096..LEN - 1], || {
+            "the range is not what was sent".to_owned()
+        })?;
     }
     Ok(())
 }
@@ -71,7 +76,10 @@ fn refused(subject: &Subject) -> Result<(), Halt> {
         expect_unsupported("a range beyond the end", buffer.queue_to_host(4096..LEN + 1))?;
     }
     if subject.kinds().contains(&MemoryKind::Pageable) && !subject.pinned_kinds()?.is_empty() {
-        expect_unsupported("pageable memory", subject.device.buffer(subject.host(MemoryKind::Pageable, LEN)?))?;
+        expect_unsupported(
+            "pageable memory",
+            subject.device.buffer(subject.host(MemoryKind::Pageable, LEN)?),
+        )?;
     }
     Ok(())
 }

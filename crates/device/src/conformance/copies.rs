@@ -50,7 +50,12 @@ fn beyond(subject: &Subject) -> Result<(), Halt> {
             payload::expect_payload(&what("the destination"), &copier.destination()[..bytes], 2, 0)?;
             payload::expect_poison(&what("beyond the destination's bytes"), &copier.destination()[bytes..])?;
             copier.round(Direction::D2h, all)?;
-            payload::expect_payload(&what("beyond the device's bytes"), &copier.destination()[bytes..], 1, bytes)?;
+            payload::expect_payload(
+                &what("beyond the device's bytes"),
+                &copier.destination()[bytes..],
+                1,
+                bytes,
+            )?;
         }
     }
     Ok(())
@@ -106,7 +111,8 @@ fn refused(subject: &Subject) -> Result<(), Halt> {
 fn shared(subject: &Subject) -> Result<(), Halt> {
     let kind = subject.kinds().first().copied().unwrap_or(MemoryKind::Pageable);
     let (platform, id) = (subject.platform, subject.device.facts().id);
-    // Each thread opens the device for itself, as ranks do. Nobody waits for the other, so a failure cannot hang.
+    // Each thread opens the device for itself, as ranks do. Nobody waits for the other, so a failure cannot
+    // hang.
     let rank = |seed: u64| -> Result<(), Halt> {
         let device = platform.open(id)?;
         let own = Subject { platform, device: &*device };
@@ -119,10 +125,20 @@ fn shared(subject: &Subject) -> Result<(), Halt> {
             payload::fill(copier.source(), seed + turn);
             copier.round(Direction::H2d, 1 << 20)?;
             copier.round(Direction::D2h, 1 << 20)?;
-            payload::expect_payload(&format!("rank {seed}, two ways {turn}"), copier.destination(), seed + turn, 0)?;
+            payload::expect_payload(
+                &format!("rank {seed}, two ways {turn}"),
+                copier.destination(),
+                seed + turn,
+                0,
+            )?;
             payload::fill(copier.source(), seed - turn);
             copier.round(Direction::RoundTrip, 1 << 20)?;
-            payload::expect_payload(&format!("rank {seed}, round {turn}"), copier.destination(), seed - turn, 0)?;
+            payload::expect_payload(
+                &format!("rank {seed}, round {turn}"),
+                copier.destination(),
+                seed - turn,
+                0,
+            )?;
         }
         Ok(())
     };

@@ -57,7 +57,8 @@ fn memory(subject: &Subject) -> Result<(), Halt> {
     expect(memory.total_bytes > 0 && memory.free_bytes <= memory.total_bytes, || format!("{memory:?}"))
 }
 
-/// The same one stands for another: not every machine has two, and what is closed is the thread's latest in both cases.
+/// The same one stands for another: not every machine has two, and what is closed is the thread's latest in
+/// both cases.
 fn reopened(subject: &Subject) -> Result<(), Halt> {
     let again = subject.platform.open(subject.device.facts().id)?;
     again.memory()?;

@@ -38,7 +38,9 @@ fn pageable_stays(subject: &Subject) -> Result<(), Halt> {
     let memory = payload::heap(4096)?;
     let before = memory.bytes().as_ptr();
     let after = subject.device.adopt(MemoryKind::Pageable, memory)?;
-    let same = after.bytes().as_ptr() == before && after.bytes().len() == 4096 && after.kind() == MemoryKind::Pageable;
+    let same = after.bytes().as_ptr() == before
+        && after.bytes().len() == 4096
+        && after.kind() == MemoryKind::Pageable;
     expect(same, || format!("{} bytes of {} memory came back", after.bytes().len(), after.kind()))
 }
 
@@ -46,7 +48,10 @@ fn missing_kinds(subject: &Subject) -> Result<(), Halt> {
     for kind in KINDS {
         let missing = subject.device.capabilities().memory(kind).is_err();
         if missing || kind == MemoryKind::PinnedDriver {
-            expect_unsupported(&format!("adopting as {kind}"), subject.device.adopt(kind, payload::heap(4096)?))?;
+            expect_unsupported(
+                &format!("adopting as {kind}"),
+                subject.device.adopt(kind, payload::heap(4096)?),
+            )?;
         }
         if missing && kind == MemoryKind::PinnedDriver {
             expect_unsupported("allocating pinned memory", subject.device.allocate_pinned(4096))?;
@@ -59,7 +64,9 @@ fn lengths(subject: &Subject) -> Result<(), Halt> {
     for kind in subject.kinds() {
         for len in [1, 4096, (1 << 20) + 7] {
             let mut memory = subject.host(kind, len)?;
-            expect(memory.bytes().len() == len, || format!("{kind}: {} of {len} bytes", memory.bytes().len()))?;
+            expect(memory.bytes().len() == len, || {
+                format!("{kind}: {} of {len} bytes", memory.bytes().len())
+            })?;
             payload::fill(memory.bytes_mut(), 3);
             payload::expect_payload("after writing", memory.bytes(), 3, 0)?;
         }
@@ -94,8 +101,9 @@ fn unequal(subject: &Subject) -> Result<(), Halt> {
 }
 
 fn out_of_memory(subject: &Subject) -> Result<(), Halt> {
-    // Both areas on the device where there can be two: a host that has less memory than its GPU lends address space for
-    // half of it more readily. No page of it is touched, and what does not fit is refused before anything else is.
+    // Both areas on the device where there can be two: a host that has less memory than its GPU lends address
+    // space for half of it more readily. No page of it is touched, and what does not fit is refused before
+    // anything else is.
     let bidirectional = subject.device.capabilities().bidirectional.is_ok();
     let free = subject.device.memory()?.free_bytes;
     let asked = free + (64 << 20);
@@ -103,9 +111,9 @@ fn out_of_memory(subject: &Subject) -> Result<(), Halt> {
         .map_err(|_| Halt::Skipped(format!("{asked} bytes are more than this program can address")))?;
     let host = pair(payload::heap(len)?, payload::heap(len)?);
     match subject.device.copier(host, bidirectional) {
-        Err(DeviceError::OutOfMemory { asked_bytes, .. }) => {
-            expect(asked_bytes >= len as u64, || format!("the error speaks of {asked_bytes} bytes, asked were {len}"))
-        }
+        Err(DeviceError::OutOfMemory { asked_bytes, .. }) => expect(asked_bytes >= len as u64, || {
+            format!("the error speaks of {asked_bytes} bytes, asked were {len}")
+        }),
         Err(other) => Err(Halt::Failed(format!("refused, but not as out of memory: {other}"))),
         Ok(_) => Err(Halt::Failed(format!("{asked} bytes were lent where {free} are free"))),
     }

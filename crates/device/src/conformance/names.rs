@@ -1,6 +1,7 @@
 //! The names of the checks, one place for whoever asks for a check or looks for its result.
 //!
-//! A name is the sentence that a user reads. Left out: the checks themselves, which are in the files beside this one.
+//! A name is the sentence that a user reads. Left out: the checks themselves, which are in the files beside
+//! this one.
 
 #![allow(missing_docs, reason = "each name is the sentence that it stands for")]
 
@@ -18,7 +19,8 @@ pub const REOPENED: &str = "a device goes on after its thread opened and closed 
 pub const PAGEABLE_STAYS: &str = "pageable memory is returned as it is";
 pub const MISSING_KINDS: &str = "memory kinds that are not there are refused";
 pub const MEMORY_LENGTHS: &str = "every kind of memory has the length asked for and can be written";
-pub const MANAGED_MOVES: &str = "memory that moves is of its kind, has the length asked for and can be written; where it is not there it is refused";
+pub const MANAGED_MOVES: &str = "memory that moves is of its kind, has the length asked for and can be \
+    written; where it is not there it is refused";
 pub const UNPINNED_ON_DROP: &str = "pinned memory is unpinned on drop";
 pub const UNEQUAL_RANGES: &str = "host ranges of different lengths, of no bytes, and none at all are refused";
 pub const OUT_OF_MEMORY: &str = "more memory than the device has is refused";
@@ -27,12 +29,14 @@ pub const OUT_OF_MEMORY: &str = "more memory than the device has is refused";
 pub const EXACT_BYTES: &str = "bytes go to the device and come back the same";
 pub const BYTES_BEYOND: &str = "bytes beyond those asked for stay as they were";
 pub const ROUND_TRIP: &str = "a round trip brings the source's bytes to the destination";
-pub const BIDIRECTIONAL: &str = "both at once: A takes the source, the destination takes what was stored in B";
+pub const BIDIRECTIONAL: &str =
+    "both at once: A takes the source, the destination takes what was stored in B";
 pub const COPY_REFUSED: &str = "what the copier has no room or no second area for is refused";
 pub const SHARED_DEVICE: &str = "two threads share the device";
 
 // Checks of parts of an area.
-pub const AREA_PARTS: &str = "bytes stored in a part of an area are fetched the same, and no other byte changes";
+pub const AREA_PARTS: &str =
+    "bytes stored in a part of an area are fetched the same, and no other byte changes";
 pub const SAME_AREA: &str = "A is what H2D writes and D2H reads, to stores and fetches too";
 pub const AGAINST_THE_STREAM: &str =
     "an area is pulled to the source, and the destination is pushed to an area, and no other byte changes";
@@ -42,7 +46,8 @@ pub const AREA_REFUSED: &str = "stores and fetches beyond an area, or of one tha
 pub const NO_PATTERNS: &str = "a device that has no patterns refuses them";
 pub const FILLS: &str = "a device fills an area with the host's bytes, and no other byte changes";
 pub const COMPARES: &str = "a device that compares finds the first wrong word, and only that";
-pub const PATTERNS_OF_COPIES: &str = "a device compares what was copied to it, and fills what is copied from it";
+pub const PATTERNS_OF_COPIES: &str =
+    "a device compares what was copied to it, and fills what is copied from it";
 pub const PATTERNS_REFUSED: &str = "patterns of lengths and areas that are not there are refused";
 
 // Checks of host ranges that are used again.
@@ -72,7 +77,8 @@ pub const CHAIN_BETWEEN: &str =
     "a chain of loads between devices is followed to where it leads, and held until the release";
 pub const ANSWERS: &str = "a device that answers gives every question back, and the last one at its end";
 pub const BETWEEN: &str = "a copy between devices arrives, made by either of them";
-pub const HELD_BETWEEN: &str = "held copies between devices do not start before the release, and each has a mark";
+pub const HELD_BETWEEN: &str =
+    "held copies between devices do not start before the release, and each has a mark";
 pub const TOO_LONG_BETWEEN: &str = "a copy between devices that is too long is refused";
 pub const WITHIN: &str = "a copy within a device's own memory is direct, arrives, and waits for the release";
 

@@ -1,4 +1,5 @@
-//! Patterns, written and compared by the device itself: the same bytes as the host's, and every difference found.
+//! Patterns, written and compared by the device itself: the same bytes as the host's, and every difference
+//! found.
 
 use super::areas::fetched;
 use super::{Check, Halt, Subject, expect, expect_unsupported, names, payload};
@@ -113,12 +114,26 @@ fn compared(subject: &Subject) -> Result<(), Halt> {
         // What lies beyond is nobody's matter.
         copier.store(area, bytes, &[!pattern.word(bytes as u64 / 8).to_le_bytes()[bytes % 8]])?;
         expect_found(&mut *copier, area, pattern, bytes, None, "the byte beyond wrong")?;
-        expect_found(&mut *copier, area, pattern.inverted(), bytes, Some(0), "compared with the inverted bytes")?;
+        expect_found(
+            &mut *copier,
+            area,
+            pattern.inverted(),
+            bytes,
+            Some(0),
+            "compared with the inverted bytes",
+        )?;
         let other_page_words = pattern.with_page_key(pattern.page_key ^ 2);
         expect_found(&mut *copier, area, other_page_words, bytes, Some(0), "compared with other page words")?;
         if bytes > 15 {
             let other_words = BytePattern { key: pattern.key ^ 2, ..pattern };
-            expect_found(&mut *copier, area, other_words, bytes, Some(8), "compared with other words but the pages'")?;
+            expect_found(
+                &mut *copier,
+                area,
+                other_words,
+                bytes,
+                Some(8),
+                "compared with other words but the pages'",
+            )?;
         }
     }
     Ok(())

@@ -1,5 +1,5 @@
-//! Bytes that tell where they came from: a function of a seed and the position, so that a shifted, stale or half-done copy
-//! cannot look right.
+//! Bytes that tell where they came from: a function of a seed and the position, so that a shifted, stale or
+//! half-done copy cannot look right.
 
 use super::{Halt, expect};
 use crate::{HeapMemory, HostMemory};
@@ -37,7 +37,8 @@ pub(super) fn bytes(len: usize, seed: u64) -> Vec<u8> {
     bytes
 }
 
-/// Fails at the first byte of `range` that is not the payload of `seed`; `offset` is where `range` starts in the payload.
+/// Fails at the first byte of `range` that is not the payload of `seed`; `offset` is where `range` starts in
+/// the payload.
 pub(super) fn expect_payload(what: &str, range: &[u8], seed: u64, offset: usize) -> Result<(), Halt> {
     expect(!range.is_empty(), || format!("{what}: there are no bytes"))?;
     expect_same(what, range, &bytes(offset + range.len(), seed)[offset..])
@@ -45,7 +46,9 @@ pub(super) fn expect_payload(what: &str, range: &[u8], seed: u64, offset: usize)
 
 /// Fails at the first byte of `range` that is not `expected`'s.
 pub(super) fn expect_same(what: &str, range: &[u8], expected: &[u8]) -> Result<(), Halt> {
-    expect(range.len() == expected.len(), || format!("{what}: {} bytes, not {}", range.len(), expected.len()))?;
+    expect(range.len() == expected.len(), || {
+        format!("{what}: {} bytes, not {}", range.len(), expected.len())
+    })?;
     if range == expected {
         return Ok(());
     }

@@ -1,7 +1,8 @@
-//! Host memory that outlives its lending, so that a check can lend the same range twice, or look at a byte that a held copy
-//! must not have written.
+//! Host memory that outlives its lending, so that a check can lend the same range twice, or look at a byte
+//! that a held copy must not have written.
 //!
-//! A look while the range is lent goes through the kernel (/proc/self/mem, proc(5)): its borrower owns the bytes meanwhile, and a driver may write them.
+//! A look while the range is lent goes through the kernel (/proc/self/mem, proc(5)): its borrower owns the
+//! bytes meanwhile, and a driver may write them.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -22,10 +23,11 @@ pub(super) struct Range {
 impl Range {
     /// `len` zero bytes.
     pub(super) fn new(len: usize) -> Result<Self, Halt> {
-        let memory =
-            HeapMemory::try_new(len).ok_or_else(|| Halt::Skipped(format!("this system lends no {len} bytes")))?;
+        let memory = HeapMemory::try_new(len)
+            .ok_or_else(|| Halt::Skipped(format!("this system lends no {len} bytes")))?;
         let own = File::open("/proc/self/mem");
-        let own = own.map_err(|error| Halt::Skipped(format!("/proc/self/mem, to look at lent memory: {error}")))?;
+        let own =
+            own.map_err(|error| Halt::Skipped(format!("/proc/self/mem, to look at lent memory: {error}")))?;
         let start = memory.bytes().as_ptr().expose_provenance() as u64;
         Ok(Self { lender: Lender::new(memory), start, len, memory: own })
     }
@@ -42,7 +44,8 @@ impl Range {
         self.now(0, self.len).is_none_or(|bytes| bytes.iter().any(|byte| *byte != value))
     }
 
-    /// Whether the bytes from `from` on are these now, also while the range is lent and a copy of other bytes of it is under way.
+    /// Whether the bytes from `from` on are these now, also while the range is lent and a copy of other bytes
+    /// of it is under way.
     pub(super) fn has(&self, from: usize, bytes: &[u8]) -> bool {
         assert!(from + bytes.len() <= self.len, "bytes beyond the range");
         self.now(from, bytes.len()).is_some_and(|now| now == bytes)

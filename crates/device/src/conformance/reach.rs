@@ -1,10 +1,12 @@
-//! What a device reaches by itself: host memory by a kernel's copies and loads, its own memory, and other devices'.
+//! What a device reaches by itself: host memory by a kernel's copies and loads, its own memory, and other
+//! devices'.
 
 use super::payload::{self, POISON};
 use super::{Check, Halt, Subject, expect, expect_unsupported, names};
 use crate::answerer::QUESTION_BYTES;
 use crate::{
-    Area, BytePattern, Chaser, CopyBy, Device, DeviceError, Direction, Marks, MemoryKind, PeerCopier, PeerEnd, PeerPath,
+    Area, BytePattern, Chaser, CopyBy, Device, DeviceError, Direction, Marks, MemoryKind, PeerCopier,
+    PeerEnd, PeerPath,
 };
 
 pub(super) const CHECKS: &[Check] = &[
@@ -70,7 +72,8 @@ fn by_kernel(subject: &Subject) -> Result<(), Halt> {
     Ok(())
 }
 
-/// A chain over all lines in an order that no stride predicts, and the offset that so many steps from its beginning lead to.
+/// A chain over all lines in an order that no stride predicts, and the offset that so many steps from its
+/// beginning lead to.
 fn chain(memory: &mut [u8], steps: usize) -> u64 {
     // An odd multiplier and an odd increment walk all of a power of two (Knuth 3.2.1.2, theorem A).
     let next = |line: usize| (line * 5 + 1237) % LINES;
@@ -81,7 +84,11 @@ fn chain(memory: &mut [u8], steps: usize) -> u64 {
 }
 
 fn says_loads(subject: &Subject) -> Result<(), Halt> {
-    let kind = subject.pinned_kinds()?.first().copied().ok_or_else(|| Halt::Skipped("no pinned memory".to_owned()))?;
+    let kind = subject
+        .pinned_kinds()?
+        .first()
+        .copied()
+        .ok_or_else(|| Halt::Skipped("no pinned memory".to_owned()))?;
     let made = subject.device.chaser(subject.host(kind, 4096)?).map(drop);
     match &subject.device.capabilities().loads {
         Ok(()) => Ok(made?),
@@ -117,12 +124,16 @@ fn answered(subject: &Subject) -> Result<(), Halt> {
         let mut answerer = needed(subject.device.answerer(subject.host(kind, 4096)?))?;
         for (offset, trips) in [(0, 1), (4096 - QUESTION_BYTES, 1000), (0, 3)] {
             answerer.start(offset)?;
-            expect(answerer.memory().is_empty(), || format!("{kind}: memory is lent while the device answers"))?;
+            expect(answerer.memory().is_empty(), || {
+                format!("{kind}: memory is lent while the device answers")
+            })?;
             answerer.trips(trips)?;
             answerer.trips(2)?;
             let last = answerer.stop()?;
             let asked = u64::from(trips) + 2;
-            expect(last == asked, || format!("{kind}: {asked} questions were asked, and {last} was answered last"))?;
+            expect(last == asked, || {
+                format!("{kind}: {asked} questions were asked, and {last} was answered last")
+            })?;
         }
         expect_unsupported("a question beyond the range", answerer.start(4096 - QUESTION_BYTES + 8))?;
         expect_unsupported("a question to a device that does not answer", answerer.trips(1))?;
@@ -158,7 +169,8 @@ fn handed_on(subject: &Subject) -> Result<(), Halt> {
     Ok(())
 }
 
-/// Queues 2 rounds of 300 steps behind the latch: none begins before the release, and they lead to `leads_to`.
+/// Queues 2 rounds of 300 steps behind the latch: none begins before the release, and they lead to
+/// `leads_to`.
 fn held_chase(chaser: &mut dyn Chaser, leads_to: u64, what: &str) -> Result<(), Halt> {
     chaser.hold()?;
     (0..2).try_for_each(|_| chaser.enqueue(100, ROUNDS))?;
@@ -188,7 +200,8 @@ fn held_loads(subject: &Subject) -> Result<(), Halt> {
 
 fn chased_between(subject: &Subject) -> Result<(), Halt> {
     let own = subject.device.facts().id;
-    let others: Vec<_> = subject.platform.devices().iter().map(|facts| facts.id).filter(|id| *id != own).collect();
+    let others: Vec<_> =
+        subject.platform.devices().iter().map(|facts| facts.id).filter(|id| *id != own).collect();
     if others.is_empty() {
         return Err(Halt::Skipped("there is one device only".to_owned()));
     }
@@ -223,7 +236,8 @@ fn with_others(
     act: impl Fn(&mut dyn PeerCopier, &str) -> Result<(), Halt>,
 ) -> Result<(), Halt> {
     let own = subject.device.facts().id;
-    let others: Vec<_> = subject.platform.devices().iter().map(|facts| facts.id).filter(|id| *id != own).collect();
+    let others: Vec<_> =
+        subject.platform.devices().iter().map(|facts| facts.id).filter(|id| *id != own).collect();
     if others.is_empty() {
         return Err(Halt::Skipped("there is one device only".to_owned()));
     }
@@ -255,7 +269,8 @@ fn between(subject: &Subject) -> Result<(), Halt> {
     with_others(subject, SIZES[4] + 64, arrives)
 }
 
-/// Copies of [`SIZES`] to the last byte and not beyond it; the copier has room for 64 bytes more than the largest.
+/// Copies of [`SIZES`] to the last byte and not beyond it; the copier has room for 64 bytes more than the
+/// largest.
 fn arrives(copier: &mut dyn PeerCopier, what: &str) -> Result<(), Halt> {
     for (seed, bytes) in (1..).zip(&SIZES[..5]) {
         let (sent, before) = (BytePattern::new(seed), BytePattern::new(seed).inverted());

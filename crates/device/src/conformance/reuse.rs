@@ -17,8 +17,9 @@ const LEN: usize = (1 << 20) + 7;
 
 fn one_range(subject: &Subject) -> Result<(), Halt> {
     for kind in subject.kinds() {
-        let mut to =
-            subject.device.copier(HostPair { source: Some(subject.host(kind, LEN)?), destination: None }, false)?;
+        let mut to = subject
+            .device
+            .copier(HostPair { source: Some(subject.host(kind, LEN)?), destination: None }, false)?;
         expect(to.destination().is_empty(), || format!("{kind}: there is a destination that nobody gave"))?;
         payload::fill(to.source(), 1);
         to.round(Direction::H2d, LEN)?;
@@ -73,7 +74,8 @@ fn exercise(subject: &Subject, kind: MemoryKind, copier: &mut dyn Copier, seed: 
 
 fn given_back(subject: &Subject) -> Result<(), Halt> {
     for kind in subject.kinds() {
-        let mut host = HostPair { source: Some(subject.host(kind, LEN)?), destination: Some(subject.host(kind, LEN)?) };
+        let mut host =
+            HostPair { source: Some(subject.host(kind, LEN)?), destination: Some(subject.host(kind, LEN)?) };
         let before = identities(&host);
         for turn in 0..3 {
             let mut copier = subject.device.copier(host, false)?;

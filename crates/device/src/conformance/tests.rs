@@ -1,4 +1,5 @@
-//! The checks, checked: a sound device passes all of them, and each fault is found by the check that is there for it.
+//! The checks, checked: a sound device passes all of them, and each fault is found by the check that is there
+//! for it.
 
 #[path = "tests/mock.rs"]
 mod mock;
@@ -13,8 +14,10 @@ fn outcome_of<'a>(findings: &'a [CheckResult], check: &str) -> Option<&'a CheckO
 #[test]
 fn a_sound_device_passes_every_check() {
     let findings = check(&Mock::with(None));
-    let not_passed: Vec<_> = findings.iter().filter(|finding| finding.outcome != CheckOutcome::Passed).collect();
-    // All on each of the two devices; a sham runs no kernel, and the backends' own tests have those that need one.
+    let not_passed: Vec<_> =
+        findings.iter().filter(|finding| finding.outcome != CheckOutcome::Passed).collect();
+    // All on each of the two devices; a sham runs no kernel, and the backends' own tests have those that need
+    // one.
     let reached = super::reach::CHECKS.iter().map(|(check, _)| *check);
     let absent = [names::NO_LATCH, names::NO_PATTERNS];
     let absent: Vec<&str> = absent.into_iter().chain(reached).collect();
@@ -29,7 +32,10 @@ fn a_device_without_a_latch_skips_what_needs_one_and_says_why() {
     assert_eq!(outcome_of(&findings, names::NO_LATCH), Some(&CheckOutcome::Passed));
     let held = outcome_of(&findings, names::HELD_COPIES);
     assert_eq!(held, Some(&CheckOutcome::Skipped("no latch: a mock without one".to_owned())));
-    assert!(!findings.iter().any(|finding| matches!(finding.outcome, CheckOutcome::Failed(_))), "{findings:#?}");
+    assert!(
+        !findings.iter().any(|finding| matches!(finding.outcome, CheckOutcome::Failed(_))),
+        "{findings:#?}"
+    );
 }
 
 #[test]
@@ -38,7 +44,10 @@ fn a_device_without_patterns_skips_what_needs_them_and_says_why() {
     assert_eq!(outcome_of(&findings, names::NO_PATTERNS), Some(&CheckOutcome::Passed));
     let found = outcome_of(&findings, names::COMPARES);
     assert_eq!(found, Some(&CheckOutcome::Skipped("no patterns: a mock without them".to_owned())));
-    assert!(!findings.iter().any(|finding| matches!(finding.outcome, CheckOutcome::Failed(_))), "{findings:#?}");
+    assert!(
+        !findings.iter().any(|finding| matches!(finding.outcome, CheckOutcome::Failed(_))),
+        "{findings:#?}"
+    );
 }
 
 #[test]

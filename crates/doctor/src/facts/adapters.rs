@@ -58,7 +58,10 @@ pub fn adapters(root: &FsRoot) -> RdmaAdapters {
     RdmaAdapters {
         rdma: is_shown.then(|| ["infiniband", "cxi"].map(of_class).concat()),
         peer_module: PEER_MODULES.iter().find(loaded).copied(),
-        is_open_driver: root.text("/proc/driver/nvidia/version").ok().map(|text| text.contains("Open Kernel Module")),
+        is_open_driver: root
+            .text("/proc/driver/nvidia/version")
+            .ok()
+            .map(|text| text.contains("Open Kernel Module")),
         kernel: numbers.next().zip(numbers.next()),
     }
 }

@@ -1,7 +1,9 @@
-//! A device's PCI configuration space, as `/sys/bus/pci/devices/…/config` gives it: the PCI Express and the ACS capability.
+//! A device's PCI configuration space, as `/sys/bus/pci/devices/…/config` gives it: the PCI Express and the
+//! ACS capability.
 //!
-//! The kernel gives ordinary users the first 64 bytes only, which hold no capability (`pci_read_config` in drivers/pci/pci-sysfs.c), and some virtual machines
-//! end at 256. So what is not visible is told apart from what is not there. Offsets and bits: PCI Express Base Specification, 7.5.3 and 7.7.11, as in the kernel's
+//! The kernel gives ordinary users the first 64 bytes only, which hold no capability (`pci_read_config` in
+//! drivers/pci/pci-sysfs.c), and some virtual machines end at 256. So what is not visible is told apart from
+//! what is not there. Offsets and bits: PCI Express Base Specification, 7.5.3 and 7.7.11, as in the kernel's
 //! include/uapi/linux/pci_regs.h.
 
 /// Where the list of capabilities begins, and the bit of the status register that says there is one.
@@ -49,7 +51,8 @@ pub struct Express {
     pub read_request: u32,
 }
 
-/// Redirection of requests and of completions to the root complex: ACS's P2P Request Redirect and P2P Completion Redirect.
+/// Redirection of requests and of completions to the root complex: ACS's P2P Request Redirect and P2P
+/// Completion Redirect.
 pub const REDIRECTS: u16 = 1 << 2 | 1 << 3;
 
 impl ConfigSpace {
@@ -123,7 +126,8 @@ fn acs(bytes: &[u8]) -> ConfigField<u16> {
 mod tests {
     use super::*;
 
-    /// A switch's downstream port: PCI Express at 0x68 behind another capability, ACS at 0x220 behind another one.
+    /// A switch's downstream port: PCI Express at 0x68 behind another capability, ACS at 0x220 behind another
+    /// one.
     fn port(acs: u16) -> Vec<u8> {
         let mut bytes = vec![0; 4096];
         bytes[STATUS] = 0x10;
@@ -154,11 +158,17 @@ mod tests {
         assert_eq!((short.express, short.acs), (ConfigField::Hidden, ConfigField::Hidden));
         let old = ConfigSpace::of(&port(0)[..256]);
         assert!(matches!((old.express, old.acs), (ConfigField::Is(_), ConfigField::Hidden)));
-        assert_eq!(ConfigSpace::of(&[]), ConfigSpace { express: ConfigField::Hidden, acs: ConfigField::Hidden });
+        assert_eq!(
+            ConfigSpace::of(&[]),
+            ConfigSpace { express: ConfigField::Hidden, acs: ConfigField::Hidden }
+        );
         let mut without = port(0);
         without[0x100..0x104].fill(0);
         without[STATUS] = 0;
-        assert_eq!(ConfigSpace::of(&without), ConfigSpace { express: ConfigField::Absent, acs: ConfigField::Absent });
+        assert_eq!(
+            ConfigSpace::of(&without),
+            ConfigSpace { express: ConfigField::Absent, acs: ConfigField::Absent }
+        );
     }
 
     #[test]
@@ -166,6 +176,9 @@ mod tests {
         let mut round = port(0);
         round[0x41] = 0x40;
         round[0x100..0x104].copy_from_slice(&(0x0001_u32 | 0x100 << 20).to_le_bytes());
-        assert_eq!(ConfigSpace::of(&round), ConfigSpace { express: ConfigField::Absent, acs: ConfigField::Absent });
+        assert_eq!(
+            ConfigSpace::of(&round),
+            ConfigSpace { express: ConfigField::Absent, acs: ConfigField::Absent }
+        );
     }
 }

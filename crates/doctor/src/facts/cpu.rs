@@ -29,7 +29,8 @@ pub struct FrequencyPolicy {
     pub governor: Option<String>,
     /// The driver (`intel_pstate`, `acpi-cpufreq`).
     pub driver: Option<String>,
-    /// What a driver that chooses frequencies itself is told to prefer (`performance`, `balance_power`, or a number up to 255).
+    /// What a driver that chooses frequencies itself is told to prefer (`performance`, `balance_power`, or a
+    /// number up to 255).
     pub preference: Option<String>,
     /// The highest frequency that is allowed, kHz.
     pub limit_khz: Option<u64>,
@@ -41,7 +42,8 @@ pub struct FrequencyPolicy {
 
 /// Reads it.
 pub fn cpu(root: &FsRoot) -> Cpu {
-    let list = |file: &str| root.text(&format!("{CPUS}/{file}")).ok().map(|text| text.parse().unwrap_or_default());
+    let list =
+        |file: &str| root.text(&format!("{CPUS}/{file}")).ok().map(|text| text.parse().unwrap_or_default());
     let mut policies = BTreeMap::new();
     for name in root.names(&format!("{CPUS}/cpufreq")).iter().filter(|name| name.starts_with("policy")) {
         *policies.entry(policy(root, &format!("{CPUS}/cpufreq/{name}"))).or_default() += 1;

@@ -25,7 +25,9 @@ pub struct AmdGpu {
 pub fn amd(root: &FsRoot, survey: &Survey) -> Vec<AmdGpu> {
     let whole = survey.topology.gpus.iter().filter(|gpu| gpu.vendor_id == AMD);
     let whole = whole.filter(|gpu| gpu.partition.is_none_or(|part| part.number == 0));
-    whole.map(|gpu| amd_gpu(root, format!("GPU {}", gpu.index), &format!("/sys/bus/pci/devices/{}", gpu.pci))).collect()
+    whole
+        .map(|gpu| amd_gpu(root, format!("GPU {}", gpu.index), &format!("/sys/bus/pci/devices/{}", gpu.pci)))
+        .collect()
 }
 
 fn amd_gpu(root: &FsRoot, name: String, folder: &str) -> AmdGpu {
@@ -33,12 +35,16 @@ fn amd_gpu(root: &FsRoot, name: String, folder: &str) -> AmdGpu {
     let sensors = root.names(&format!("{folder}/hwmon"));
     let limit = |file: &str| sensors.iter().find_map(|sensor| number(&format!("hwmon/{sensor}/{file}")));
     let modes = ["current_compute_partition", "current_memory_partition"];
-    let modes: Vec<String> = modes.iter().filter_map(|file| root.text(&format!("{folder}/{file}")).ok()).collect();
+    let modes: Vec<String> =
+        modes.iter().filter_map(|file| root.text(&format!("{folder}/{file}")).ok()).collect();
     AmdGpu {
         name,
         power_uw: limit("power1_cap").zip(limit("power1_cap_default")),
         memory_bytes: number("mem_info_vram_total").zip(number("mem_info_vis_vram_total")),
-        uncorrected: root.text(&format!("{folder}/ras/umc_err_count")).ok().and_then(|text| uncorrected(&text)),
+        uncorrected: root
+            .text(&format!("{folder}/ras/umc_err_count"))
+            .ok()
+            .and_then(|text| uncorrected(&text)),
         partition: (!modes.is_empty()).then(|| modes.join(", ")),
     }
 }

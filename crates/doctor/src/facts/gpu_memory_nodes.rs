@@ -86,7 +86,8 @@ impl GpuMemoryNode {
 
     /// Whether memory of processes is there that does not belong there.
     fn has_processes(&self) -> bool {
-        let bytes = self.content.as_ref().map_or(0, |content| content.shared_bytes.max(content.process_bytes));
+        let bytes =
+            self.content.as_ref().map_or(0, |content| content.shared_bytes.max(content.process_bytes));
         !self.is_shared && bytes > self.least_bytes()
     }
 }
@@ -108,7 +109,8 @@ pub fn gpu_memory_nodes(root: &FsRoot, survey: &Survey, limit: Duration) -> Vec<
     let with = |holds: fn(&GpuMemoryNode) -> bool| -> Vec<u32> {
         nodes.iter().filter(|node| holds(node)).map(|node| node.node).collect()
     };
-    let wanted = Wanted { cache: with(GpuMemoryNode::has_cache), processes: with(GpuMemoryNode::has_processes) };
+    let wanted =
+        Wanted { cache: with(GpuMemoryNode::has_cache), processes: with(GpuMemoryNode::has_processes) };
     if wanted.cache.is_empty() && wanted.processes.is_empty() {
         return nodes;
     }
@@ -132,12 +134,13 @@ struct Wanted {
 /// Which nodes are a GPU's memory, and whose.
 fn nodes(survey: &Survey) -> Vec<GpuMemoryNode> {
     let topology = &survey.topology;
-    let own = topology.nodes.iter().filter(|node| node.kind == NodeKind::GpuMemory).map(|node| GpuMemoryNode {
-        node: node.os_index,
-        gpu: topology.gpu_of_memory(node.os_index).map(|gpu| gpu.index),
-        is_shared: false,
-        content: None,
-    });
+    let own =
+        topology.nodes.iter().filter(|node| node.kind == NodeKind::GpuMemory).map(|node| GpuMemoryNode {
+            node: node.os_index,
+            gpu: topology.gpu_of_memory(node.os_index).map(|gpu| gpu.index),
+            is_shared: false,
+            content: None,
+        });
     let shared = topology.gpus.iter().filter(|gpu| shares_memory(gpu)).filter_map(|gpu| {
         Some(GpuMemoryNode {
             node: topology.host_nodes(gpu).first()?,
@@ -155,18 +158,20 @@ fn nodes(survey: &Survey) -> Vec<GpuMemoryNode> {
 
 /// Whether CPU and GPU have one memory.
 fn shares_memory(gpu: &Gpu) -> bool {
-    gpu.coherence() == Some(Coherence::Hbm) || gpu.name.value.as_deref().is_some_and(|name| name.contains("GB10"))
+    gpu.coherence() == Some(Coherence::Hbm)
+        || gpu.name.value.as_deref().is_some_and(|name| name.contains("GB10"))
 }
 
 /// What the kernel counts in a node. `FilePages` has the pages of tmpfs in it, which `Shmem` counts alone.
 fn content(root: &FsRoot, node: u32) -> Option<HostContent> {
     let key = |name: &str| format!("Node {node} {name}");
     let keys = ["MemTotal", "FilePages", "Shmem", "AnonPages", "Unevictable"].map(key);
-    let meminfo =
-        root.lines(&format!("/sys/devices/system/node/node{node}/meminfo"), &keys.each_ref().map(String::as_str));
+    let meminfo = root
+        .lines(&format!("/sys/devices/system/node/node{node}/meminfo"), &keys.each_ref().map(String::as_str));
     let meminfo = meminfo.ok()?;
-    let bytes =
-        |name: &str| value_of(&meminfo, &key(name))?.strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024);
+    let bytes = |name: &str| {
+        value_of(&meminfo, &key(name))?.strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+    };
     let (files, shared) = (bytes("FilePages")?, bytes("Shmem")?);
 
     Some(HostContent {
@@ -289,7 +294,9 @@ fn cached_bytes(root: &FsRoot, group: &str, node: u32) -> Option<u64> {
 fn take_holders(content: &mut HostContent, node: u32, found: &[Found]) {
     for one in found.iter().filter(|one| one.node == node) {
         match one.pid {
-            None if one.holder.bytes >= content.cache_bytes / 2 => content.cache_of = Some(one.holder.clone()),
+            None if one.holder.bytes >= content.cache_bytes / 2 => {
+                content.cache_of = Some(one.holder.clone())
+            }
             None => {}
             Some(pid) if pid == std::process::id() => {
                 content.process_bytes = content.process_bytes.saturating_sub(one.holder.bytes);
@@ -309,7 +316,8 @@ mod tests {
     fn on_this_machine_the_holders_of_a_node_are_looked_for_no_longer_than_the_limit() {
         let limit = Duration::from_millis(30);
         let began = Instant::now();
-        let (found, looked_at) = holders(&FsRoot::default(), Wanted { cache: vec![0], processes: vec![0] }, limit);
+        let (found, looked_at) =
+            holders(&FsRoot::default(), Wanted { cache: vec![0], processes: vec![0] }, limit);
         let took = began.elapsed();
         println!("{} holders of NUMA node 0 in {took:?}: {looked_at:?}", found.len());
         // A busy machine wakes this thread late.

@@ -1,4 +1,5 @@
-//! On which cores the interrupts of GPUs and adapters arrive: `/proc/irq/N`, Documentation/core-api/irq/irq-affinity.rst.
+//! On which cores the interrupts of GPUs and adapters arrive: `/proc/irq/N`,
+//! Documentation/core-api/irq/irq-affinity.rst.
 
 use stats::{IdSet, PciAddress};
 use topo::fs_root::FsRoot;
@@ -30,12 +31,19 @@ fn device_interrupts(root: &FsRoot, device: &PciDevice) -> Option<Interrupts> {
     if numbers.is_empty() {
         return None;
     }
-    let list = |number: &String, file: &str| root.text(&format!("/proc/irq/{number}/{file}")).ok()?.parse().ok();
+    let list =
+        |number: &String, file: &str| root.text(&format!("/proc/irq/{number}/{file}")).ok()?.parse().ok();
     let goes_to = |number: &String| {
         list(number, "effective_affinity_list")
             .filter(|set: &IdSet| !set.is_empty())
             .or_else(|| list(number, "smp_affinity_list"))
     };
     let pus: Vec<IdSet> = numbers.iter().filter_map(goes_to).collect();
-    Some(Interrupts { pci: device.pci, kind: device.kind, name: device.name.clone(), is_hidden: pus.is_empty(), pus })
+    Some(Interrupts {
+        pci: device.pci,
+        kind: device.kind,
+        name: device.name.clone(),
+        is_hidden: pus.is_empty(),
+        pus,
+    })
 }

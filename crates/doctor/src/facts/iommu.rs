@@ -13,7 +13,8 @@ pub struct Iommu {
     pub is_active: bool,
     /// The words of the kernel's command line that are about it.
     pub options: Vec<String>,
-    /// How many different groups the devices here are in; groups are what a device could be given to a guest with.
+    /// How many different groups the devices here are in; groups are what a device could be given to a guest
+    /// with.
     pub groups: usize,
 }
 

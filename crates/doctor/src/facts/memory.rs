@@ -5,7 +5,8 @@ use topo::fs_root::{FsRoot, value_of};
 /// What is set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MemorySettings {
-    /// Whether the kernel's settings are shown (`/proc/sys`): where they are, one that is missing is not in this kernel.
+    /// Whether the kernel's settings are shown (`/proc/sys`): where they are, one that is missing is not in
+    /// this kernel.
     pub shows_settings: bool,
     /// vm.zone_reclaim_mode.
     pub zone_reclaim: Option<u32>,
@@ -36,21 +37,25 @@ pub enum Shm {
 /// Reads it.
 pub fn memory(root: &FsRoot) -> MemorySettings {
     let meminfo = root.lines("/proc/meminfo", &["MemTotal", "SwapTotal", "SwapFree"]).unwrap_or_default();
-    let kib = |key| value_of(&meminfo, key)?.strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024);
+    let kib =
+        |key| value_of(&meminfo, key)?.strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024);
     let (swap, free) = (kib("SwapTotal"), kib("SwapFree"));
 
     MemorySettings {
         shows_settings: !root.names("/proc/sys/kernel").is_empty(),
         may_lock: may_lock(root),
         zone_reclaim: root.text("/proc/sys/vm/zone_reclaim_mode").ok().and_then(|text| text.parse().ok()),
-        shm: root.lines_holding("/proc/self/mountinfo", " /dev/shm ").map_or(Shm::Unknown, |lines| shm(&lines)),
+        shm: root
+            .lines_holding("/proc/self/mountinfo", " /dev/shm ")
+            .map_or(Shm::Unknown, |lines| shm(&lines)),
         total_bytes: kib("MemTotal"),
         swap_bytes: swap,
         swap_used_bytes: swap.zip(free).map(|(swap, free)| swap.saturating_sub(free)),
     }
 }
 
-/// Whether this process has CAP_IPC_LOCK (capabilities(7)) in the first user namespace, where the kernel looks for it (`can_do_mlock` in mm/mlock.c).
+/// Whether this process has CAP_IPC_LOCK (capabilities(7)) in the first user namespace, where the kernel
+/// looks for it (`can_do_mlock` in mm/mlock.c).
 fn may_lock(root: &FsRoot) -> Option<bool> {
     const IPC_LOCK: u64 = 1 << 14;
     let status = root.lines("/proc/self/status", &["CapEff"]).ok()?;
@@ -60,9 +65,12 @@ fn may_lock(root: &FsRoot) -> Option<bool> {
     Some(effective & IPC_LOCK != 0 && is_first_namespace)
 }
 
-/// A line such as `29 23 0:25 / /dev/shm rw,nosuid shared:3 - tmpfs tmpfs rw,size=65536k,inode64` (proc_pid_mountinfo(5)); the last mount hides others.
+/// A line such as `29 23 0:25 / /dev/shm rw,nosuid shared:3 - tmpfs tmpfs rw,size=65536k,inode64`
+/// (proc_pid_mountinfo(5)); the last mount hides others.
 fn shm(lines: &str) -> Shm {
-    let Some(options) = lines.lines().last().and_then(|line| line.rsplit(' ').next()) else { return Shm::Missing };
+    let Some(options) = lines.lines().last().and_then(|line| line.rsplit(' ').next()) else {
+        return Shm::Missing;
+    };
     let size = options.split(',').find_map(|option| option.strip_prefix("size="));
     let bytes = |text: &str| match text.strip_suffix('k') {
         Some(kib) => kib.parse::<u64>().ok()?.checked_mul(1024),

@@ -1,7 +1,8 @@
 //! What is read of a node before anything is judged: plain values, each absent where nobody says it.
 //!
-//! Everything is read under one root (`/`, or a test's), so that every probe has a tree of files in which it is right and one in which it is wrong. Nothing
-//! is written, no GPU's device file is opened by this crate, and no command is run. NVML's answer and the answers of system calls come in from outside.
+//! Everything is read under one root (`/`, or a test's), so that every probe has a tree of files in which it
+//! is right and one in which it is wrong. Nothing is written, no GPU's device file is opened by this crate,
+//! and no command is run. NVML's answer and the answers of system calls come in from outside.
 
 pub mod adapters;
 pub mod config_space;
@@ -103,7 +104,8 @@ pub enum Architecture {
     Other,
 }
 
-/// The kind of CPU: as the kernel names it (proc_sys_kernel(5), `arch`, from Linux 6.1 on), else that of this program.
+/// The kind of CPU: as the kernel names it (proc_sys_kernel(5), `arch`, from Linux 6.1 on), else that of this
+/// program.
 fn architecture(root: &FsRoot) -> Architecture {
     match root.text("/proc/sys/kernel/arch").as_deref().unwrap_or(std::env::consts::ARCH) {
         "aarch64" => Architecture::Arm,

@@ -31,7 +31,8 @@ pub fn mps(root: &FsRoot, variable: &dyn Fn(&str) -> Option<String>) -> Mps {
         return Mps::Absent;
     }
 
-    let pid = root.text(&format!("{folder}/{DAEMON}-control.pid")).ok().and_then(|text| text.parse::<u32>().ok());
+    let pid =
+        root.text(&format!("{folder}/{DAEMON}-control.pid")).ok().and_then(|text| text.parse::<u32>().ok());
     let name = |pid: u32| root.text(&format!("/proc/{pid}/comm")).ok();
     let has_process = pid.and_then(name).is_some_and(|name| name.starts_with(DAEMON));
     let has_socket = root

@@ -1,6 +1,8 @@
-//! The topology file that NCCL would read here: the one that its variable names, else the one that a host's daemon left in its usual place.
+//! The topology file that NCCL would read here: the one that its variable names, else the one that a host's
+//! daemon left in its usual place.
 //!
-//! Source: NCCL, `ncclTopoGetSystem` in src/graph/topo.cc. A file that is not there stops nothing: NCCL goes on with what the machine shows.
+//! Source: NCCL, `ncclTopoGetSystem` in src/graph/topo.cc. A file that is not there stops nothing: NCCL goes
+//! on with what the machine shows.
 
 use topo::fs_root::FsRoot;
 

@@ -1,7 +1,7 @@
 //! GPUs and network adapters on PCI, each with the bridges above it, as sysfs shows them.
 //!
-//! A device's folder in /sys/devices lies inside of those of the bridges above it, so that its path names them all. Files:
-//! Documentation/ABI/testing/sysfs-bus-pci.
+//! A device's folder in /sys/devices lies inside of those of the bridges above it, so that its path names
+//! them all. Files: Documentation/ABI/testing/sysfs-bus-pci.
 
 use stats::PciAddress;
 use topo::fs_root::FsRoot;
@@ -78,7 +78,8 @@ pub fn devices(root: &FsRoot, survey: &Survey) -> Vec<PciDevice> {
     whole.map(gpu).chain(adapters.map(adapter)).collect()
 }
 
-/// The best generation of any port of this machine that a device can be plugged into or below; `None` where none says.
+/// The best generation of any port of this machine that a device can be plugged into or below; `None` where
+/// none says.
 ///
 /// Asked only where a device can more than the port above it, since it reads files of every device.
 pub fn best_port_generation(root: &FsRoot, devices: &[PciDevice]) -> Option<u8> {
@@ -88,9 +89,9 @@ pub fn best_port_generation(root: &FsRoot, devices: &[PciDevice]) -> Option<u8> 
     devices.iter().find(|device| device.is_above_its_slot())?;
     let names = root.names(BUS);
     let above = devices.iter().filter_map(|device| device.above.0);
-    let bridges = names
-        .iter()
-        .filter(|name| root.text(&format!("{BUS}/{name}/class")).is_ok_and(|class| class.starts_with(BRIDGE)));
+    let bridges = names.iter().filter(|name| {
+        root.text(&format!("{BUS}/{name}/class")).is_ok_and(|class| class.starts_with(BRIDGE))
+    });
     let speed = |name: &String| link::generation(&root.text(&format!("{BUS}/{name}/max_link_speed")).ok()?);
     bridges.filter_map(speed).chain(above).max()
 }
@@ -130,7 +131,9 @@ fn device(
         pci,
         above: (
             most("max_link_speed").and_then(|speed| link::generation(&speed)),
-            most("max_link_width").and_then(|lanes| lanes.parse().ok()).filter(|lanes| (1..=32).contains(lanes)),
+            most("max_link_width")
+                .and_then(|lanes| lanes.parse().ok())
+                .filter(|lanes| (1..=32).contains(lanes)),
         ),
         path: folders.iter().map(port).collect(),
         group,
@@ -156,8 +159,8 @@ fn folders(device: &str) -> Vec<String> {
     folders
 }
 
-/// The size of the largest prefetchable window: a line is `first last flags`, in hexadecimal, and bit 13 of the flags means prefetchable
-/// (IORESOURCE_PREFETCH in the kernel's include/linux/ioport.h).
+/// The size of the largest prefetchable window: a line is `first last flags`, in hexadecimal, and bit 13 of
+/// the flags means prefetchable (IORESOURCE_PREFETCH in the kernel's include/linux/ioport.h).
 fn largest(resource: &str) -> Option<u64> {
     const PREFETCH: u64 = 0x2000;
     let number = |word: &str| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok();

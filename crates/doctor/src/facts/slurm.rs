@@ -1,7 +1,8 @@
 //! Slurm's configuration as this node has it: slurm.conf, gres.conf and cgroup.conf of one folder.
 //!
-//! Nothing is asked of a daemon: `scontrol` takes a while and may be refused. In "configless" clusters slurmd keeps the files that it was sent in its spool folder or
-//! in /run. Left out: files that `Include` names, and what slurmctld has been told since.
+//! Nothing is asked of a daemon: `scontrol` takes a while and may be refused. In "configless" clusters slurmd
+//! keeps the files that it was sent in its spool folder or in /run. Left out: files that `Include` names, and
+//! what slurmctld has been told since.
 
 use std::collections::BTreeMap;
 
@@ -49,7 +50,8 @@ pub fn slurm(root: &FsRoot, variable: &dyn Fn(&str) -> Option<String>) -> Option
     })
 }
 
-/// `Name=value` a line; names count in any case, `#` begins a comment. Lines that describe nodes and partitions have many and are none of these.
+/// `Name=value` a line; names count in any case, `#` begins a comment. Lines that describe nodes and
+/// partitions have many and are none of these.
 fn parameters(text: &str) -> BTreeMap<String, String> {
     let line = |line: &str| {
         let (name, value) = line.split('#').next()?.split_once('=')?;

@@ -11,10 +11,12 @@ const GPU_MEMORY: Probe = Probe {
     name: "gpu.adapter-access",
     part: Part::Gpu,
     why: "an adapter that does not reach GPU memory makes each message a copy to the host and back",
-    source: "NCCL user guide, GPU troubleshooting (GPU-to-NIC communication); NVIDIA, GPUDirect RDMA; HPE Slingshot Host Software, CXI core driver; amzn-drivers, efa",
+    source: "NCCL user guide, GPU troubleshooting (GPU-to-NIC communication); NVIDIA, GPUDirect RDMA; HPE \
+        Slingshot Host Software, CXI core driver; amzn-drivers, efa",
 };
 
-/// Linux has had DMA-BUF for RDMA, and for Mellanox's adapters, since this version; for EFA since the other one.
+/// Linux has had DMA-BUF for RDMA, and for Mellanox's adapters, since this version; for EFA since the other
+/// one.
 const DMA_BUF: (u32, u32) = (5, 12);
 const EFA_DMA_BUF: (u32, u32) = (5, 16);
 
@@ -55,8 +57,12 @@ pub(super) fn gpu_memory(facts: &SystemFacts<'_>) -> Option<Check> {
     }
     if !without.is_empty() {
         return GPU_MEMORY.costs(
-            format!("{}, and neither nvidia_peermem nor DMA-BUF for the driver that is loaded", listed(&without)),
-            "as root: modprobe nvidia-peermem; or install NVIDIA's open kernel modules, on Linux 5.12 or newer",
+            format!(
+                "{}, and neither nvidia_peermem nor DMA-BUF for the driver that is loaded",
+                listed(&without)
+            ),
+            "as root: modprobe nvidia-peermem; or install NVIDIA's open kernel modules, on Linux 5.12 or \
+             newer",
         );
     }
     if !unknown.is_empty() {

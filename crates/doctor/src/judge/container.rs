@@ -1,4 +1,5 @@
-//! What this process may ask of the kernel: the calls that place threads and memory, which containers refuse by default.
+//! What this process may ask of the kernel: the calls that place threads and memory, which containers refuse
+//! by default.
 
 use engine::CallFailure;
 use report::doctor::{Check, Part};
@@ -9,8 +10,11 @@ use crate::facts::SystemFacts;
 const SOURCE: &str =
     "Docker, Seccomp security profiles for Docker (significant syscalls blocked by the default profile)";
 /// Docker's default profile allows the calls of memory policies with this capability.
-const WITH_CAPABILITY: &str = "start the container with --cap-add SYS_NICE (a pod: securityContext.capabilities.add [SYS_NICE]), or with a seccomp profile that allows set_mempolicy, mbind and get_mempolicy";
-const WITH_PROFILE: &str = "start the container with a seccomp profile that allows the call (Docker: --security-opt seccomp=FILE, a pod: securityContext.seccompProfile)";
+const WITH_CAPABILITY: &str = "start the container with --cap-add SYS_NICE (a pod: \
+    securityContext.capabilities.add [SYS_NICE]), or with a seccomp profile that allows set_mempolicy, mbind \
+    and get_mempolicy";
+const WITH_PROFILE: &str = "start the container with a seccomp profile that allows the call (Docker: \
+    --security-opt seccomp=FILE, a pod: securityContext.seccompProfile)";
 
 const AFFINITY: Probe = Probe {
     name: "container.affinity",

@@ -1,4 +1,5 @@
-//! Cores: their frequency, what the scheduler keeps off them, hardware threads, and where devices' interrupts arrive.
+//! Cores: their frequency, what the scheduler keeps off them, hardware threads, and where devices' interrupts
+//! arrive.
 
 use std::collections::BTreeMap;
 
@@ -17,13 +18,15 @@ const GOVERNOR: Probe = Probe {
     name: "cpu.governor",
     part: Part::Cpu,
     why: "a core that is kept slow, or speeds up late, starts copies and answers flags later",
-    source: "kernel, admin-guide/pm/cpufreq; admin-guide/pm/intel_pstate (passive mode, energy vs performance hints); admin-guide/pm/amd-pstate",
+    source: "kernel, admin-guide/pm/cpufreq; admin-guide/pm/intel_pstate (passive mode, energy vs \
+        performance hints); admin-guide/pm/amd-pstate",
 };
 
 const ISOLATED: Probe = Probe {
     name: "cpu.isolated",
     part: Part::Cpu,
-    why: "the scheduler moves nothing onto or off isolated cores: threads that are not bound one by one pile up on the first",
+    why: "the scheduler moves nothing onto or off isolated cores: threads that are not bound one by one pile \
+        up on the first",
     source: "kernel, admin-guide/kernel-parameters (isolcpus, nohz_full)",
 };
 
@@ -31,7 +34,8 @@ const SMT: Probe = Probe {
     name: "cpu.threads",
     part: Part::Cpu,
     why: "two ranks on one core's threads share its bandwidth, also where one is a neighbour's",
-    source: "kernel, ABI/testing/sysfs-devices-system-cpu (smt); slurm.conf(5), CR_Core; Kubernetes, Control CPU Management Policies on the Node (full-pcpus-only)",
+    source: "kernel, ABI/testing/sysfs-devices-system-cpu (smt); slurm.conf(5), CR_Core; Kubernetes, Control \
+        CPU Management Policies on the Node (full-pcpus-only)",
 };
 
 const INTERRUPTS: Probe = Probe {
@@ -41,10 +45,11 @@ const INTERRUPTS: Probe = Probe {
     source: "kernel, core-api/irq/irq-affinity; networking/scaling",
 };
 
-/// Drivers that choose frequencies themselves: for them "powersave" is the usual word, and the preference says how. In its passive mode Intel's is called
-/// `intel_cpufreq` and has the governors of all others.
+/// Drivers that choose frequencies themselves: for them "powersave" is the usual word, and the preference
+/// says how. In its passive mode Intel's is called `intel_cpufreq` and has the governors of all others.
 const OWN_CHOICE: [&str; 2] = ["intel_pstate", "amd-pstate-epp"];
-/// Preferences are words, or numbers from 0 (speed) to 255 (power); from the second half on they are Intel's `balance_power` and `power`.
+/// Preferences are words, or numbers from 0 (speed) to 255 (power); from the second half on they are Intel's
+/// `balance_power` and `power`.
 const BALANCED: u8 = 128;
 
 /// How fast a core is by the control of its frequency, the worst last.
@@ -72,7 +77,8 @@ fn pace(policy: &FrequencyPolicy) -> (Pace, String) {
     match (governor, OWN_CHOICE.contains(&driver), policy.preference.as_deref()) {
         ("performance", ..) => (Pace::Fast, seen),
         ("powersave", true, Some(preference)) => {
-            let saves = preference.contains("power") || preference.parse::<u8>().is_ok_and(|number| number > BALANCED);
+            let saves = preference.contains("power")
+                || preference.parse::<u8>().is_ok_and(|number| number > BALANCED);
             (if saves { Pace::Slow } else { Pace::Fast }, format!("{seen}, preferring {preference}"))
         }
         ("powersave", true, None) => (Pace::ByLoad, format!("{seen}: the frequency follows the load")),
@@ -95,15 +101,19 @@ pub(super) fn governor(facts: &SystemFacts<'_>) -> Option<Check> {
     if policies.is_empty() {
         return match facts.platform() {
             MachineKind::Virtual => GOVERNOR.open("none in this virtual machine; its host decides", HOST),
-            _ if !facts.cpu.is_shown => GOVERNOR.open("frequency control is not shown here (/sys)", UNREADABLE),
-            MachineKind::Unknown => {
-                GOVERNOR.open("no frequency control, and whether this is a virtual machine or not is not shown", HOST)
+            _ if !facts.cpu.is_shown => {
+                GOVERNOR.open("frequency control is not shown here (/sys)", UNREADABLE)
             }
+            MachineKind::Unknown => GOVERNOR.open(
+                "no frequency control, and whether this is a virtual machine or not is not shown",
+                HOST,
+            ),
             MachineKind::Physical => GOVERNOR.ok("no frequency control: the firmware decides"),
         };
     }
 
-    let paces: Vec<((Pace, String), usize)> = policies.iter().map(|(policy, count)| (pace(policy), *count)).collect();
+    let paces: Vec<((Pace, String), usize)> =
+        policies.iter().map(|(policy, count)| (pace(policy), *count)).collect();
     let worst = paces.iter().map(|((pace, _), _)| *pace).max().unwrap_or(Pace::Unknown);
     let all: usize = policies.values().sum();
     let of_worst = paces.iter().filter(|((pace, _), _)| *pace == worst);
@@ -118,9 +128,9 @@ pub(super) fn governor(facts: &SystemFacts<'_>) -> Option<Check> {
     let seen = listed(&seen.iter().map(some).collect::<Vec<_>>());
 
     let change = "as root: cpupower frequency-set -g performance";
-    let limited = policies
-        .keys()
-        .find(|policy| matches!((policy.limit_khz, policy.most_khz), (Some(limit), Some(most)) if limit < most));
+    let limited = policies.keys().find(
+        |policy| matches!((policy.limit_khz, policy.most_khz), (Some(limit), Some(most)) if limit < most),
+    );
     match (worst, limited.and_then(|policy| policy.limit_khz.zip(policy.most_khz))) {
         (Pace::Slow, _) => GOVERNOR.costs(seen, change),
         (Pace::Unknown, _) => GOVERNOR.open(seen, super::ROOT),
@@ -144,7 +154,8 @@ pub(super) fn isolated(facts: &SystemFacts<'_>) -> Option<Check> {
         (true, true) => return ISOLATED.ok("none"),
         // Without a tick alone a core is one of the scheduler's still.
         (true, false) => {
-            return ISOLATED.ok(format!("none isolated; PUs {} run without a tick (nohz_full)", facts.cpu.tickless));
+            return ISOLATED
+                .ok(format!("none isolated; PUs {} run without a tick (nohz_full)", facts.cpu.tickless));
         }
         (false, _) => {}
     }
@@ -156,7 +167,8 @@ pub(super) fn isolated(facts: &SystemFacts<'_>) -> Option<Check> {
     }
     ISOLATED.costs(
         format!("PUs {own} of this process are isolated"),
-        "bind every thread to a core of its own (OMP_PROC_BIND=close, OMP_PLACES=cores), or boot without isolcpus=",
+        "bind every thread to a core of its own (OMP_PROC_BIND=close, OMP_PLACES=cores), or boot without \
+         isolcpus=",
     )
 }
 
@@ -174,25 +186,32 @@ pub(super) fn threads(facts: &SystemFacts<'_>) -> Option<Check> {
         Some(told) => told,
         None => "not told",
     };
-    const WHOLE: &str = "let the scheduler give whole cores: SelectTypeParameters=CR_Core in slurm.conf (srun --exclusive for a step), full-pcpus-only for the kubelet's CPU manager";
-    // Of a core that is this job's in part the other threads may be another job's. A process that bound itself to one thread is not meant.
+    const WHOLE: &str = "let the scheduler give whole cores: SelectTypeParameters=CR_Core in slurm.conf \
+        (srun --exclusive for a step), full-pcpus-only for the kubelet's CPU manager";
+    // Of a core that is this job's in part the other threads may be another job's. A process that bound
+    // itself to one thread is not meant.
     let allowed = &topology.allowed;
     let own = topology.cores.iter().filter(|core| !core.pus.and(&allowed.pus).is_empty());
-    let (split, whole): (Vec<_>, Vec<_>) = own.partition(|core| !core.pus.and(&allowed.not_in_cgroup_pus).is_empty());
-    let of_others = split.iter().fold(IdSet::default(), |all, core| all.or(&core.pus.and(&allowed.not_in_cgroup_pus)));
+    let (split, whole): (Vec<_>, Vec<_>) =
+        own.partition(|core| !core.pus.and(&allowed.not_in_cgroup_pus).is_empty());
+    let of_others =
+        split.iter().fold(IdSet::default(), |all, core| all.or(&core.pus.and(&allowed.not_in_cgroup_pus)));
     match (split.is_empty(), whole.is_empty()) {
         (true, _) => {}
         // One thread of every core, as --hint=nomultithread gives: the others may be nobody's.
         (false, true) => {
             return SMT.remark(
-                format!("every core of this job has threads outside of it: PUs {of_others} may be another job's"),
+                format!(
+                    "every core of this job has threads outside of it: PUs {of_others} may be another job's"
+                ),
                 WHOLE,
             );
         }
         (false, false) => {
             return SMT.costs(
                 format!(
-                    "{} of {} cores of this job have threads outside of it: PUs {of_others} may be another job's",
+                    "{} of {} cores of this job have threads outside of it: PUs {of_others} may be another \
+                     job's",
                     split.len(),
                     split.len() + whole.len()
                 ),
@@ -222,17 +241,25 @@ pub(super) fn interrupts(facts: &SystemFacts<'_>) -> Option<Check> {
     if known.iter().all(|(one, _)| one.is_hidden) {
         return INTERRUPTS.open("/proc/irq does not say where interrupts go", super::ROOT);
     }
-    let is_far = |pus: &[IdSet], local: &IdSet| !pus.is_empty() && pus.iter().all(|set| set.and(local).is_empty());
+    let is_far =
+        |pus: &[IdSet], local: &IdSet| !pus.is_empty() && pus.iter().all(|set| set.and(local).is_empty());
     let far = |kind| -> Vec<&str> {
         let of_kind = known.iter().filter(|(one, local)| one.kind == kind && is_far(&one.pus, local));
         of_kind.map(|(one, _)| one.name.as_str()).collect()
     };
     let (adapters, gpus) = (far(PciDeviceKind::Adapter), far(PciDeviceKind::Gpu));
-    let change = "let irqbalance place them by node, or write local PUs to /proc/irq/N/smp_affinity_list (Mellanox: set_irq_affinity_bynode.sh)";
+    let change = "let irqbalance place them by node, or write local PUs to /proc/irq/N/smp_affinity_list \
+        (Mellanox: set_irq_affinity_bynode.sh)";
     match (adapters.is_empty(), gpus.is_empty()) {
-        (false, _) => INTERRUPTS.costs(format!("all interrupts of {} arrive on far cores", listed(&adapters)), change),
+        (false, _) => {
+            INTERRUPTS.costs(format!("all interrupts of {} arrive on far cores", listed(&adapters)), change)
+        }
         // A GPU interrupts only those who sleep until it is done.
-        (true, false) => INTERRUPTS.remark(format!("all interrupts of {} arrive on far cores", listed(&gpus)), change),
-        (true, true) => INTERRUPTS.ok(format!("those of {} arrive on near cores too", counted(known.len(), "device"))),
+        (true, false) => {
+            INTERRUPTS.remark(format!("all interrupts of {} arrive on far cores", listed(&gpus)), change)
+        }
+        (true, true) => {
+            INTERRUPTS.ok(format!("those of {} arrive on near cores too", counted(known.len(), "device")))
+        }
     }
 }

@@ -11,8 +11,10 @@ use crate::facts::gpu_memory_nodes::{GpuMemoryNode, HostContent, LookedAt};
 const HOST_USE: Probe = Probe {
     name: "memory.gpu-node-use",
     part: Part::Memory,
-    why: "what the host keeps in a GPU's memory is missing to programs on that GPU, and the host's own accesses to it go over the link",
-    source: "kernel, filesystems/proc (meminfo), admin-guide/sysctl/vm (drop_caches); NVIDIA, driver release notes 580.65.06 (CDMM), DGX Spark user guide (known issues)",
+    why: "what the host keeps in a GPU's memory is missing to programs on that GPU, and the host's own \
+        accesses to it go over the link",
+    source: "kernel, filesystems/proc (meminfo), admin-guide/sysctl/vm (drop_caches); NVIDIA, driver release \
+        notes 580.65.06 (CDMM), DGX Spark user guide (known issues)",
 };
 
 /// From this part of a memory that CPU and GPU share on, cached files cost: drivers count free memory only.
@@ -35,11 +37,13 @@ pub(super) fn host_use(facts: &SystemFacts<'_>) -> Option<Check> {
     let findings: Vec<Finding> = nodes.iter().filter_map(finding).collect();
     let costs = findings.iter().any(|finding| finding.costs);
     if !hidden.is_empty() && !costs {
-        return HOST_USE.open(format!("what is in GPU memory node {} is not shown", listed(&hidden)), UNREADABLE);
+        return HOST_USE
+            .open(format!("what is in GPU memory node {} is not shown", listed(&hidden)), UNREADABLE);
     }
 
     let seen: Vec<&str> = findings.iter().map(|finding| finding.seen.as_str()).collect();
-    let mut changes: Vec<&str> = findings.iter().flat_map(|finding| finding.changes.iter().copied()).collect();
+    let mut changes: Vec<&str> =
+        findings.iter().flat_map(|finding| finding.changes.iter().copied()).collect();
     changes.sort_unstable();
     changes.dedup();
     let (seen, change) = (seen.join("; "), changes.join("; "));
@@ -78,7 +82,10 @@ fn finding(node: &GpuMemoryNode) -> Option<Finding> {
     if !node.is_shared && content.shared_bytes > least {
         // Processes are named once: after their own memory where there is some.
         let of = if has_processes { String::new() } else { owners(content) };
-        parts.push(format!("{} of files in memory (tmpfs) and shared memory{of}", rounded_size(content.shared_bytes)));
+        parts.push(format!(
+            "{} of files in memory (tmpfs) and shared memory{of}",
+            rounded_size(content.shared_bytes)
+        ));
         changes.push("delete what nobody needs of tmpfs (/dev/shm, /tmp)");
     }
     if has_processes {
@@ -90,7 +97,8 @@ fn finding(node: &GpuMemoryNode) -> Option<Finding> {
     }
 
     let costs = !node.is_shared || content.cache_bytes > content.total_bytes / COSTLY_PART;
-    let seen = format!("{} holds {} of {}", name(node), parts.join(" and "), rounded_size(content.total_bytes));
+    let seen =
+        format!("{} holds {} of {}", name(node), parts.join(" and "), rounded_size(content.total_bytes));
     Some(Finding { costs, seen, changes })
 }
 
@@ -111,6 +119,8 @@ fn owners(content: &HostContent) -> String {
         (false, _) => format!(" ({}; not all processes could be looked at)", listed(&named)),
         (true, LookedAt::All) => " (of none that runs)".to_owned(),
         (true, LookedAt::Permitted) => " (whose is not shown to this user)".to_owned(),
-        (true, LookedAt::InTime) => " (whose was not found in time: numa_maps of the processes say it)".to_owned(),
+        (true, LookedAt::InTime) => {
+            " (whose was not found in time: numa_maps of the processes say it)".to_owned()
+        }
     }
 }

@@ -13,7 +13,8 @@ use crate::facts::mps::Mps;
 const PERSISTENCE: Probe = Probe {
     name: "gpu.persistence",
     part: Part::Gpu,
-    why: "without it the driver starts a GPU for each program anew, and forgets limits and clocks that were set",
+    why: "without it the driver starts a GPU for each program anew, and forgets limits and clocks that were \
+        set",
     source: "NVIDIA, Driver Persistence",
 };
 
@@ -27,7 +28,8 @@ const MIG: Probe = Probe {
 const ECC: Probe = Probe {
     name: "gpu.ecc",
     part: Part::Gpu,
-    why: "errors that were not corrected end the programs that met them; without error correction they go unseen",
+    why: "errors that were not corrected end the programs that met them; without error correction they go \
+        unseen",
     source: "NVIDIA, nvidia-smi(1), ECC Errors; NVIDIA GPU Memory Error Management; kernel, gpu/amdgpu/ras",
 };
 
@@ -41,7 +43,8 @@ const CONFIDENTIAL: Probe = Probe {
 const SHARED: Probe = Probe {
     name: "gpu.sharing",
     part: Part::Gpu,
-    why: "ranks that share a GPU take turns without MPS; in exclusive mode without MPS all but the first fail",
+    why: "ranks that share a GPU take turns without MPS; in exclusive mode without MPS all but the first \
+        fail",
     source: "NVIDIA, Multi-Process Service",
 };
 
@@ -67,10 +70,11 @@ const PROCESSES: Probe = Probe {
 };
 
 /// What to do about errors that were not corrected.
-const RESET: &str =
-    "see gpu.repairs; reset the GPU while nobody uses it, and have it looked at by its maker where errors come again";
+const RESET: &str = "see gpu.repairs; reset the GPU while nobody uses it, and have it looked at by its maker \
+    where errors come again";
 
-/// What is judged of the driver's word, or the check that says why there is none; `None` without an NVIDIA GPU.
+/// What is judged of the driver's word, or the check that says why there is none; `None` without an NVIDIA
+/// GPU.
 pub(super) fn of_nvidia(
     facts: &SystemFacts<'_>,
     probe: &Probe,
@@ -85,7 +89,11 @@ pub(super) fn of_nvidia(
 }
 
 /// The GPUs of which this holds.
-pub(super) fn those(facts: &SystemFacts<'_>, health: &GpuHealth, holds: impl Fn(&OneGpu) -> bool) -> Vec<String> {
+pub(super) fn those(
+    facts: &SystemFacts<'_>,
+    health: &GpuHealth,
+    holds: impl Fn(&OneGpu) -> bool,
+) -> Vec<String> {
     health.gpus.iter().filter(|gpu| holds(gpu)).map(|gpu| facts.gpu_name(gpu.pci)).collect()
 }
 
@@ -93,16 +101,21 @@ pub(super) fn persistence(facts: &SystemFacts<'_>) -> Option<Check> {
     of_nvidia(facts, &PERSISTENCE, false, |health| {
         let off = those(facts, health, |gpu| gpu.persistent == Some(false));
         if !off.is_empty() {
-            return PERSISTENCE
-                .remark(format!("off on {}", listed(&off)), "start nvidia-persistenced, or as root: nvidia-smi -pm 1");
+            return PERSISTENCE.remark(
+                format!("off on {}", listed(&off)),
+                "start nvidia-persistenced, or as root: nvidia-smi -pm 1",
+            );
         }
         health.gpus.iter().any(|gpu| gpu.persistent.is_some()).then(|| PERSISTENCE.ok("on")).flatten()
     })
 }
 
 pub(super) fn mig(facts: &SystemFacts<'_>) -> Option<Check> {
-    let divided: Vec<String> =
-        facts.amd.iter().filter_map(|gpu| Some(format!("{} {}", gpu.name, gpu.partition.as_ref()?))).collect();
+    let divided: Vec<String> = facts
+        .amd
+        .iter()
+        .filter_map(|gpu| Some(format!("{} {}", gpu.name, gpu.partition.as_ref()?)))
+        .collect();
     if !divided.is_empty() {
         return MIG.ok(listed(&divided));
     }
@@ -121,8 +134,9 @@ pub(super) fn mig(facts: &SystemFacts<'_>) -> Option<Check> {
 }
 
 pub(super) fn ecc(facts: &SystemFacts<'_>) -> Option<Check> {
-    let errors =
-        |name: &str, count: u64| format!("{} of memory, not corrected, on {name}", counted(count as usize, "error"));
+    let errors = |name: &str, count: u64| {
+        format!("{} of memory, not corrected, on {name}", counted(count as usize, "error"))
+    };
     if !facts.amd.is_empty() {
         let known: Vec<_> = facts.amd.iter().filter_map(|gpu| Some((&gpu.name, gpu.uncorrected?))).collect();
         let met: Vec<String> =
@@ -159,11 +173,13 @@ pub(super) fn ecc(facts: &SystemFacts<'_>) -> Option<Check> {
 }
 
 pub(super) fn confidential(facts: &SystemFacts<'_>) -> Option<Check> {
-    of_nvidia(facts, &CONFIDENTIAL, true, |health| {
-        match health.confidential? {
-        true => CONFIDENTIAL.costs("on", "switch confidential computing off for this node (firmware of the host, NVIDIA's gpu-admin-tools), unless it must be"),
+    of_nvidia(facts, &CONFIDENTIAL, true, |health| match health.confidential? {
+        true => CONFIDENTIAL.costs(
+            "on",
+            "switch confidential computing off for this node (firmware of the host, NVIDIA's \
+             gpu-admin-tools), unless it must be",
+        ),
         false => CONFIDENTIAL.ok("off"),
-    }
     })
 }
 
@@ -178,7 +194,8 @@ pub(super) fn shared_use(facts: &SystemFacts<'_>) -> Option<Check> {
             ),
             (Mps::LeftOver(folder), true) => SHARED.remark(
                 format!(
-                    "files of an MPS daemon that has ended are left over in {folder}; ranks that share a GPU take turns"
+                    "files of an MPS daemon that has ended are left over in {folder}; ranks that share a GPU \
+                     take turns"
                 ),
                 format!("start nvidia-cuda-mps-control -d, or remove {folder}"),
             ),
@@ -203,21 +220,23 @@ pub(super) fn fabric(facts: &SystemFacts<'_>) -> Option<Check> {
             (_, true) => FABRIC.ok(format!("{} joined", counted(in_fabric, "GPU"))),
             (_, false) => FABRIC.costs(
                 format!("{} not in the NVLink fabric", listed(&out)),
-                "as root: systemctl restart nvidia-fabricmanager, and read its log; in a guest the host runs it",
+                "as root: systemctl restart nvidia-fabricmanager, and read its log; in a guest the host runs \
+                 it",
             ),
         }
     })
 }
 
 pub(super) fn power(facts: &SystemFacts<'_>) -> Option<Check> {
-    const CHANGE: &str =
-        "as root: nvidia-smi -pl DEFAULT (rocm-smi --resetpoweroverdrive), unless the site limits power on purpose";
+    const CHANGE: &str = "as root: nvidia-smi -pl DEFAULT (rocm-smi --resetpoweroverdrive), unless the site \
+        limits power on purpose";
     let watts = |milli: f64| format!("{:.0} W", milli / 1000.0);
     // Of each GPU the limit that is set and the default one, mW.
     let judged = |limits: &[(String, f64, f64)], else_words: &str| {
         let low = limits.iter().filter(|(_, now, default)| now < default);
-        let low: Vec<String> =
-            low.map(|(name, now, default)| format!("{name}: {} of {}", watts(*now), watts(*default))).collect();
+        let low: Vec<String> = low
+            .map(|(name, now, default)| format!("{name}: {} of {}", watts(*now), watts(*default)))
+            .collect();
         let (_, first, _) = limits.first()?;
         if low.is_empty() {
             POWER.ok(format!("{}, {else_words}", watts(*first)))
@@ -231,7 +250,8 @@ pub(super) fn power(facts: &SystemFacts<'_>) -> Option<Check> {
             Some((gpu.name.clone(), now as f64 / 1e3, default as f64 / 1e3))
         };
         let limits: Vec<_> = facts.amd.iter().filter_map(limit).collect();
-        return judged(&limits, "the default").or_else(|| POWER.unknown("the driver shows no limit", super::ROOT));
+        return judged(&limits, "the default")
+            .or_else(|| POWER.unknown("the driver shows no limit", super::ROOT));
     }
     of_nvidia(facts, &POWER, false, |health| {
         let limit = |gpu: &OneGpu| {
@@ -244,12 +264,17 @@ pub(super) fn power(facts: &SystemFacts<'_>) -> Option<Check> {
 
 pub(super) fn processes(facts: &SystemFacts<'_>) -> Option<Check> {
     of_nvidia(facts, &PROCESSES, true, |health| {
-        let listed_at: Vec<(String, &Vec<u32>)> =
-            health.gpus.iter().filter_map(|gpu| Some((facts.gpu_name(gpu.pci), gpu.processes.as_ref()?))).collect();
+        let listed_at: Vec<(String, &Vec<u32>)> = health
+            .gpus
+            .iter()
+            .filter_map(|gpu| Some((facts.gpu_name(gpu.pci), gpu.processes.as_ref()?)))
+            .collect();
         let busy: Vec<String> = listed_at
             .iter()
             .filter(|(_, pids)| !pids.is_empty())
-            .map(|(name, pids)| format!("{name} ({})", pids.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")))
+            .map(|(name, pids)| {
+                format!("{name} ({})", pids.iter().map(u32::to_string).collect::<Vec<_>>().join(", "))
+            })
             .collect();
         match (listed_at.is_empty(), busy.is_empty()) {
             (true, _) => PROCESSES.open("the driver lists no processes", NVML),

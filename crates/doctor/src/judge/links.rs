@@ -22,7 +22,8 @@ const LINK: Probe = Probe {
 const PAYLOAD: Probe = Probe {
     name: "pcie.payload",
     part: Part::Pcie,
-    why: "each packet has about 24 bytes of headers: payloads of 128 bytes leave 84 % of a link, of 256 bytes 91 %",
+    why: "each packet has about 24 bytes of headers: payloads of 128 bytes leave 84 % of a link, of 256 \
+        bytes 91 %",
     source: "PCI Express Base Specification, 7.5.3; kernel, kernel-parameters (pci=pcie_bus_perf)",
 };
 
@@ -42,9 +43,11 @@ const FORGED: &str = "the port above it is the hypervisor's";
 pub(super) fn link(facts: &SystemFacts<'_>) -> Option<Check> {
     let linked: Vec<&PciDevice> = facts.devices.iter().filter(|device| device.link.is_some()).collect();
     if linked.is_empty() {
-        let hidden = facts.devices.iter().filter(|device| device.kind == PciDeviceKind::Gpu || !facts.is_virtual());
+        let hidden =
+            facts.devices.iter().filter(|device| device.kind == PciDeviceKind::Gpu || !facts.is_virtual());
         let names: Vec<&str> = hidden.map(|device| device.name.as_str()).collect();
-        let over_pcie = facts.survey.topology.gpus.iter().any(|gpu| facts.survey.topology.host_link(gpu).is_none());
+        let over_pcie =
+            facts.survey.topology.gpus.iter().any(|gpu| facts.survey.topology.host_link(gpu).is_none());
         return match names[..] {
             [] => None,
             _ if !over_pcie => None,
@@ -58,7 +61,8 @@ pub(super) fn link(facts: &SystemFacts<'_>) -> Option<Check> {
     };
     let slow = of(|state| matches!(state, LinkState::Slow(_)));
     if !slow.is_empty() {
-        let change = "reseat the device or its riser, or move it to a slot of its width and generation; then `numabench matrix` shows what it carries";
+        let change = "reseat the device or its riser, or move it to a slot of its width and generation; then \
+            `numabench matrix` shows what it carries";
         return LINK.costs(slow.join("; "), change);
     }
     let unknown = of(|state| matches!(state, LinkState::Unknown(_)));
@@ -68,11 +72,13 @@ pub(super) fn link(facts: &SystemFacts<'_>) -> Option<Check> {
     }
     let limited = of(|state| matches!(state, LinkState::LimitedByMachine(_)));
     if !limited.is_empty() {
-        let change = "nothing here, unless the firmware holds the slots to a lower generation; `numabench matrix` shows what they carry";
+        let change = "nothing here, unless the firmware holds the slots to a lower generation; `numabench \
+            matrix` shows what they carry";
         return LINK.remark(limited.join("; "), change);
     }
 
-    let generations = linked.iter().filter_map(|device| device.link.as_ref()?.max_generation).collect::<BTreeSet<_>>();
+    let generations =
+        linked.iter().filter_map(|device| device.link.as_ref()?.max_generation).collect::<BTreeSet<_>>();
     let generations: Vec<String> = generations.iter().map(u8::to_string).collect();
     LINK.ok(format!(
         "{} of generation {} at both ends, at the width that both can",
@@ -102,14 +108,15 @@ impl LinkState {
     }
 }
 
-/// The state of a device's link. A GPU without work trains its link down, so that the generation of now says nothing of a GPU: what counts is what both
-/// ends can. In a guest the device's own end alone is real.
+/// The state of a device's link. A GPU without work trains its link down, so that the generation of now says
+/// nothing of a GPU: what counts is what both ends can. In a guest the device's own end alone is real.
 fn link_state(facts: &SystemFacts<'_>, device: &PciDevice) -> LinkState {
     let Some(link) = &device.link else { return LinkState::Full };
     let (above_generation, above_width) =
         if facts.platform() == MachineKind::Physical { device.above } else { (None, None) };
     let least = |own: Option<u8>, above: Option<u8>| own.into_iter().chain(above).min();
-    let (width, generation) = (least(link.max_width, above_width), least(link.max_generation, above_generation));
+    let (width, generation) =
+        (least(link.max_width, above_width), least(link.max_generation, above_generation));
     let name = &device.name;
 
     if let (Some(now), Some(most)) = (link.width, width)
@@ -146,21 +153,28 @@ pub(super) fn payload(facts: &SystemFacts<'_>) -> Option<Check> {
     let express = |device: &PciDevice| -> Vec<ConfigField<Express>> {
         device.path.iter().map(|port| port.config.express).collect()
     };
-    let with_path: Vec<(&PciDevice, Vec<ConfigField<Express>>)> =
-        facts.devices.iter().map(|device| (device, express(device))).filter(|(_, path)| !path.is_empty()).collect();
+    let with_path: Vec<(&PciDevice, Vec<ConfigField<Express>>)> = facts
+        .devices
+        .iter()
+        .map(|device| (device, express(device)))
+        .filter(|(_, path)| !path.is_empty())
+        .collect();
     if with_path.is_empty() {
         return (!facts.devices.is_empty() && !facts.cpu.is_shown)
             .then(|| PAYLOAD.open("packet sizes are not shown here (/sys)", ROOT))
             .flatten();
     }
-    // What a guest reads there is its own hypervisor's and not the device's (the kernel's drivers/vfio/pci/vfio_pci_config.c).
+    // What a guest reads there is its own hypervisor's and not the device's (the kernel's
+    // drivers/vfio/pci/vfio_pci_config.c).
     match facts.platform() {
         MachineKind::Physical => {}
         MachineKind::Virtual => {
-            return PAYLOAD.open("a virtual machine is shown packet sizes that are not the device's", super::HOST);
+            return PAYLOAD
+                .open("a virtual machine is shown packet sizes that are not the device's", super::HOST);
         }
         MachineKind::Unknown => {
-            let seen = "whether this is a virtual machine, which is shown packet sizes of its own, is not known";
+            let seen =
+                "whether this is a virtual machine, which is shown packet sizes of its own, is not known";
             return PAYLOAD.open(seen, super::HOST);
         }
     }
@@ -170,12 +184,17 @@ pub(super) fn payload(facts: &SystemFacts<'_>) -> Option<Check> {
     let mut small = Vec::new();
     let mut sizes = Vec::new();
     for (device, path) in &with_path {
-        let ports: Vec<Express> =
-            path.iter().filter_map(|seen| if let ConfigField::Is(port) = seen { Some(*port) } else { None }).collect();
+        let ports: Vec<Express> = path
+            .iter()
+            .filter_map(|seen| if let ConfigField::Is(port) = seen { Some(*port) } else { None })
+            .collect();
         let Some(own) = ports.first() else { continue };
         let most = ports.iter().map(|port| port.payload_most).min().unwrap_or(own.payload_most);
         if own.payload < most {
-            small.push(format!("{}: payload of {} bytes, and its path takes {most}", device.name, own.payload));
+            small.push(format!(
+                "{}: payload of {} bytes, and its path takes {most}",
+                device.name, own.payload
+            ));
         } else if own.read_request < LEAST_READ {
             small.push(format!("{}: reads at most {} bytes at once", device.name, own.read_request));
         }
@@ -183,16 +202,20 @@ pub(super) fn payload(facts: &SystemFacts<'_>) -> Option<Check> {
     }
     match (&small[..], sizes.iter().min()) {
         ([], None) => None,
-        ([], Some(least)) => PAYLOAD.ok(format!("payloads of {least} bytes and more, as large as each path takes")),
+        ([], Some(least)) => {
+            PAYLOAD.ok(format!("payloads of {least} bytes and more, as large as each path takes"))
+        }
         _ => PAYLOAD.costs(
             listed(&small),
-            "boot with pci=pcie_bus_perf, or set the payload size in the firmware; a hypervisor's host sets it for its guests",
+            "boot with pci=pcie_bus_perf, or set the payload size in the firmware; a hypervisor's host sets \
+             it for its guests",
         ),
     }
 }
 
 pub(super) fn window(facts: &SystemFacts<'_>) -> Option<Check> {
-    let gpus: Vec<&PciDevice> = facts.devices.iter().filter(|device| device.kind == PciDeviceKind::Gpu).collect();
+    let gpus: Vec<&PciDevice> =
+        facts.devices.iter().filter(|device| device.kind == PciDeviceKind::Gpu).collect();
     let shown = |device: &&PciDevice| {
         let memory = memory_bytes(facts, device);
         Some((device.name.clone(), device.window_bytes?, memory))
@@ -202,14 +225,21 @@ pub(super) fn window(facts: &SystemFacts<'_>) -> Option<Check> {
         let is_hidden = !gpus.is_empty() && !facts.cpu.is_shown;
         return is_hidden.then(|| WINDOW.open("windows of GPUs are not shown here (/sys)", ROOT)).flatten();
     };
-    // NVML leaves out of a GPU's memory what its driver keeps: a window of the memory's size is never smaller than what it says.
-    let small = |(_, window, memory): &&(String, u64, Option<u64>)| memory.is_some_and(|memory| *window < memory);
-    let small: Vec<String> =
-        windows.iter().filter(small).map(|(name, window, _)| format!("{name}: {}", rounded_size(*window))).collect();
+    // NVML leaves out of a GPU's memory what its driver keeps: a window of the memory's size is never smaller
+    // than what it says.
+    let small =
+        |(_, window, memory): &&(String, u64, Option<u64>)| memory.is_some_and(|memory| *window < memory);
+    let small: Vec<String> = windows
+        .iter()
+        .filter(small)
+        .map(|(name, window, _)| format!("{name}: {}", rounded_size(*window)))
+        .collect();
     if windows.iter().all(|(_, _, memory)| memory.is_none()) {
         let who = if facts.nvidia.is_some() { NVML } else { ROOT };
-        return WINDOW
-            .open(format!("windows of {}; the size of the memory behind is not known", rounded_size(*first)), who);
+        return WINDOW.open(
+            format!("windows of {}; the size of the memory behind is not known", rounded_size(*first)),
+            who,
+        );
     }
     if small.is_empty() {
         return WINDOW.ok(format!("the bus shows the whole memory of {}", counted(windows.len(), "GPU")));

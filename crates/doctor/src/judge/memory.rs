@@ -11,7 +11,8 @@ use crate::facts::memory::Shm;
 const BALANCING: Probe = Probe {
     name: "memory.numa-balancing",
     part: Part::Memory,
-    why: "the kernel unmaps pages to see who uses them and moves them: bound programs pay for it and gain nothing",
+    why: "the kernel unmaps pages to see who uses them and moves them: bound programs pay for it and gain \
+        nothing",
     source: "kernel, admin-guide/sysctl/kernel (numa_balancing)",
 };
 
@@ -32,14 +33,17 @@ const RECLAIM: Probe = Probe {
 const MEMLOCK: Probe = Probe {
     name: "memory.memlock",
     part: Part::Memory,
-    why: "network adapters lock the memory that they read and write: beyond the limit messages are copied, or fail",
-    source: "getrlimit(2), RLIMIT_MEMLOCK; capabilities(7), CAP_IPC_LOCK; Open MPI, OpenFabrics FAQ; NCCL user guide, Runtime and MPI issues (Docker)",
+    why: "network adapters lock the memory that they read and write: beyond the limit messages are copied, \
+        or fail",
+    source: "getrlimit(2), RLIMIT_MEMLOCK; capabilities(7), CAP_IPC_LOCK; Open MPI, OpenFabrics FAQ; NCCL \
+        user guide, Runtime and MPI issues (Docker)",
 };
 
 const SHM: Probe = Probe {
     name: "memory.shm",
     part: Part::Memory,
-    why: "ranks of a node exchange messages there: NCCL does not start where it is too small, and a program that fills it ends with a bus error",
+    why: "ranks of a node exchange messages there: NCCL does not start where it is too small, and a program \
+        that fills it ends with a bus error",
     source: "NCCL user guide, Runtime and MPI issues (Shared memory); kernel, filesystems/tmpfs",
 };
 
@@ -53,7 +57,8 @@ const SWAP: Probe = Probe {
 const HUGE: Probe = Probe {
     name: "memory.huge-pages",
     part: Part::Memory,
-    why: "reserved huge pages serve only programs that ask for them: ordinary memory of that node is smaller by as much",
+    why: "reserved huge pages serve only programs that ask for them: ordinary memory of that node is smaller \
+        by as much",
     source: "kernel, admin-guide/mm/hugetlbpage",
 };
 
@@ -83,9 +88,8 @@ pub(super) fn numa_balancing(facts: &SystemFacts<'_>) -> Option<Check> {
 
 pub(super) fn transparent_huge_pages(facts: &SystemFacts<'_>) -> Option<Check> {
     match facts.probe("memory.transparent_huge_pages") {
-        Some(mode) if mode == "never" => {
-            THP.costs("never", "as root: echo madvise >/sys/kernel/mm/transparent_hugepage/enabled (or always)")
-        }
+        Some(mode) if mode == "never" => THP
+            .costs("never", "as root: echo madvise >/sys/kernel/mm/transparent_hugepage/enabled (or always)"),
         Some(mode) => THP.ok(mode),
         None => THP.open("/sys/kernel/mm/transparent_hugepage cannot be read", UNREADABLE),
     }
@@ -113,15 +117,17 @@ pub(super) fn memlock(facts: &SystemFacts<'_>) -> Option<Check> {
     if bytes >= LEAST_MEMLOCK {
         return MEMLOCK.ok(size);
     }
-    let change = "raise memlock to unlimited: in the job manager's unit (LimitMEMLOCK=infinity), in /etc/security/limits.conf, or with the container's --ulimit";
+    let change = "raise memlock to unlimited: in the job manager's unit (LimitMEMLOCK=infinity), in \
+        /etc/security/limits.conf, or with the container's --ulimit";
     let names = facts.adapters.names();
     match (&facts.adapters.rdma, facts.memory.may_lock) {
         (_, Some(true)) => MEMLOCK.ok(format!("{size}, and this process may lock more (CAP_IPC_LOCK)")),
-        (None, _) => {
-            MEMLOCK.open(format!("{size}; whether adapters lock memory is not shown here (/sys/class)"), UNREADABLE)
-        }
+        (None, _) => MEMLOCK
+            .open(format!("{size}; whether adapters lock memory is not shown here (/sys/class)"), UNREADABLE),
         (Some(_), _) if names.is_empty() => MEMLOCK.ok(format!("{size}; no adapter here locks memory")),
-        (Some(_), None) => MEMLOCK.open(format!("{size}; this process's capabilities are not shown"), UNREADABLE),
+        (Some(_), None) => {
+            MEMLOCK.open(format!("{size}; this process's capabilities are not shown"), UNREADABLE)
+        }
         (Some(_), Some(false)) => MEMLOCK.costs(format!("{size}, with {} here", listed(&names)), change),
     }
 }
@@ -133,8 +139,13 @@ pub(super) fn shm(facts: &SystemFacts<'_>) -> Option<Check> {
             "nothing is mounted at /dev/shm",
             "mount a tmpfs there; in a container use --ipc=host or --shm-size",
         ),
-        (Shm::Bytes(Some(bytes)), total) if *bytes < LEAST_SHM && total.is_none_or(|total| *bytes < total / 4) => {
-            SHM.costs(rounded_size(*bytes), "start the container with --shm-size=1g or more, or with --ipc=host")
+        (Shm::Bytes(Some(bytes)), total)
+            if *bytes < LEAST_SHM && total.is_none_or(|total| *bytes < total / 4) =>
+        {
+            SHM.costs(
+                rounded_size(*bytes),
+                "start the container with --shm-size=1g or more, or with --ipc=host",
+            )
         }
         (Shm::Bytes(Some(bytes)), _) => SHM.ok(rounded_size(*bytes)),
         (Shm::Bytes(None), total) => SHM.ok(total.map_or_else(
@@ -178,7 +189,8 @@ pub(super) fn huge_pages(facts: &SystemFacts<'_>) -> Option<Check> {
         (true, ..) => HUGE.unknown("huge pages are not shown here (/sys)", UNREADABLE),
         (_, false, _) => HUGE.remark(
             format!("reserved and unused: {}", listed(&idle)),
-            "as root, a node: echo 0 >/sys/devices/system/node/nodeN/hugepages/hugepages-SIZE/nr_hugepages, unless a program needs them",
+            "as root, a node: echo 0 >/sys/devices/system/node/nodeN/hugepages/hugepages-SIZE/nr_hugepages, \
+             unless a program needs them",
         ),
         (_, true, 0) => HUGE.ok("none reserved"),
         (_, true, total) => HUGE.ok(format!("{} reserved", rounded_size(total))),

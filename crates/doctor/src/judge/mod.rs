@@ -1,7 +1,8 @@
 //! From facts to checks: pure, and one check a setting, whatever it is a setting of.
 //!
-//! A check *costs* only where the source that it names says that this setting takes placement or bandwidth away on a node like this one; what is merely unusual
-//! is worth a look and decides no exit code. What this node has no such thing for gives no check.
+//! A check *costs* only where the source that it names says that this setting takes placement or bandwidth
+//! away on a node like this one; what is merely unusual is worth a look and decides no exit code. What this
+//! node has no such thing for gives no check.
 
 mod adapters;
 mod container;

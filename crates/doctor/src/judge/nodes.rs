@@ -1,4 +1,5 @@
-//! What the NUMA nodes are: how many a package is divided into, what of them is near to which GPU, and which have no cores.
+//! What the NUMA nodes are: how many a package is divided into, what of them is near to which GPU, and which
+//! have no cores.
 
 use report::doctor::{Check, Part};
 use stats::IdSet;
@@ -13,14 +14,16 @@ use crate::facts::{MachineKind, SystemFacts};
 const PER_PACKAGE: Probe = Probe {
     name: "memory.nodes-per-package",
     part: Part::Memory,
-    why: "memory can be placed near a core or a GPU only as finely as the firmware divides a package into nodes",
+    why: "memory can be placed near a core or a GPU only as finely as the firmware divides a package into \
+        nodes",
     source: "AMD, HPC tuning guides for EPYC (NPS); Intel, Xeon Scalable (Sub-NUMA Clustering)",
 };
 
 const LOCALITY: Probe = Probe {
     name: "memory.gpu-locality",
     part: Part::Memory,
-    why: "cores and memory are chosen by it: a GPU of unknown place gets the far ones as often as the near ones",
+    why: "cores and memory are chosen by it: a GPU of unknown place gets the far ones as often as the near \
+        ones",
     source: "kernel, ABI/testing/sysfs-bus-pci (numa_node, local_cpulist)",
 };
 
@@ -34,13 +37,15 @@ const GRACE: Probe = Probe {
 const CPULESS: Probe = Probe {
     name: "memory.nodes-without-cpus",
     part: Part::Memory,
-    why: "memory that is unbound goes to such a node (CXL, HBM) when the near ones are full: slower or faster, and never asked for",
+    why: "memory that is unbound goes to such a node (CXL, HBM) when the near ones are full: slower or \
+        faster, and never asked for",
     source: "kernel, admin-guide/mm/numa_memory_policy",
 };
 
 /// Nodes that have cores and memory, of a package.
 fn nodes_of(topology: &Topology, pus: &IdSet) -> usize {
-    let has_cores = |node: &&topo::model::NumaNode| node.kind == NodeKind::Normal && !node.pus.and(pus).is_empty();
+    let has_cores =
+        |node: &&topo::model::NumaNode| node.kind == NodeKind::Normal && !node.pus.and(pus).is_empty();
     topology.nodes.iter().filter(has_cores).count()
 }
 
@@ -48,7 +53,9 @@ fn nodes_of(topology: &Topology, pus: &IdSet) -> usize {
 fn divisible(model: &str) -> Option<(&'static str, usize)> {
     match () {
         () if model.contains("EPYC") => Some(("NPS", 4)),
-        () if model.contains("Xeon") && ["Platinum", "Gold", "Max"].iter().any(|name| model.contains(name)) => {
+        () if model.contains("Xeon")
+            && ["Platinum", "Gold", "Max"].iter().any(|name| model.contains(name)) =>
+        {
             Some(("SNC", 2))
         }
         () => None,
@@ -57,7 +64,8 @@ fn divisible(model: &str) -> Option<(&'static str, usize)> {
 
 pub(super) fn nodes_per_package(facts: &SystemFacts<'_>) -> Option<Check> {
     let topology = &facts.survey.topology;
-    let counts: Vec<usize> = topology.packages.iter().map(|package| nodes_of(topology, &package.pus)).collect();
+    let counts: Vec<usize> =
+        topology.packages.iter().map(|package| nodes_of(topology, &package.pus)).collect();
     let (least, most) = (*counts.iter().min()?, *counts.iter().max()?);
     if !facts.cpu.is_shown {
         return PER_PACKAGE.open("NUMA nodes are not shown here (/sys)", UNREADABLE);
@@ -66,7 +74,9 @@ pub(super) fn nodes_per_package(facts: &SystemFacts<'_>) -> Option<Check> {
     match facts.platform() {
         MachineKind::Physical => {}
         MachineKind::Virtual => {
-            let seen = format!("{shown} a package in this virtual machine; what they are on its host cannot be seen");
+            let seen = format!(
+                "{shown} a package in this virtual machine; what they are on its host cannot be seen"
+            );
             return PER_PACKAGE.open(seen, HOST);
         }
         MachineKind::Unknown => {
@@ -76,16 +86,24 @@ pub(super) fn nodes_per_package(facts: &SystemFacts<'_>) -> Option<Check> {
     }
     if least != most {
         let seen = format!("packages have between {least} and {most} NUMA nodes with memory");
-        return PER_PACKAGE
-            .costs(seen, "look for missing memory modules: `numabench topo --numa` shows each node's memory");
+        return PER_PACKAGE.costs(
+            seen,
+            "look for missing memory modules: `numabench topo --numa` shows each node's memory",
+        );
     }
-    let model = topology.packages.first().and_then(|package| package.cpu_model.as_deref()).unwrap_or_default();
+    let model =
+        topology.packages.first().and_then(|package| package.cpu_model.as_deref()).unwrap_or_default();
     match divisible(model) {
         Some((setting, can)) if most == 1 => PER_PACKAGE.remark(
             format!("1 NUMA node a package ({setting}1); this CPU can have {can}"),
-            format!("{setting}{can} in the firmware gives near memory to programs that bind; {setting}1 suits those that do not"),
+            format!(
+                "{setting}{can} in the firmware gives near memory to programs that bind; {setting}1 suits \
+                 those that do not"
+            ),
         ),
-        Some((setting, _)) => PER_PACKAGE.ok(format!("{} a package ({setting}{most})", counted(most, "NUMA node"))),
+        Some((setting, _)) => {
+            PER_PACKAGE.ok(format!("{} a package ({setting}{most})", counted(most, "NUMA node")))
+        }
         None => PER_PACKAGE.ok(format!("{} a package", counted(most, "NUMA node"))),
     }
 }
@@ -93,14 +111,18 @@ pub(super) fn nodes_per_package(facts: &SystemFacts<'_>) -> Option<Check> {
 pub(super) fn gpu_locality(facts: &SystemFacts<'_>) -> Option<Check> {
     let topology = &facts.survey.topology;
     let unknown = |gpu: &&topo::model::Gpu| gpu.locality.rung == Rung::Unknown;
-    let unknown: Vec<String> = topology.gpus.iter().filter(unknown).map(|gpu| format!("GPU {}", gpu.index)).collect();
+    let unknown: Vec<String> =
+        topology.gpus.iter().filter(unknown).map(|gpu| format!("GPU {}", gpu.index)).collect();
     match (&unknown[..], topology.gpus.len()) {
         (_, 0) => None,
         ([], gpus) => LOCALITY.ok(format!("the platform reports the locality of {}", counted(gpus, "GPU"))),
         (unknown, _) => {
             let who = if facts.is_virtual() { HOST } else { "the firmware's maker" };
             LOCALITY.open(
-                format!("locality of {} not reported: `numabench topo --measure` measures it", listed(unknown)),
+                format!(
+                    "locality of {} not reported: `numabench topo --measure` measures it",
+                    listed(unknown)
+                ),
                 who,
             )
         }
@@ -127,7 +149,8 @@ pub(super) fn grace_mode(facts: &SystemFacts<'_>) -> Option<Check> {
     }
     GRACE.remark(
         format!("{mode}; this process may allocate on GPU memory nodes {nodes}"),
-        "bind host memory (`numactl --membind`, `numabench exec`), or load the driver with NVreg_CoherentGPUMemoryMode=driver for CDMM",
+        "bind host memory (`numactl --membind`, `numabench exec`), or load the driver with \
+         NVreg_CoherentGPUMemoryMode=driver for CDMM",
     )
 }
 
@@ -144,7 +167,8 @@ pub(super) fn without_cpus(facts: &SystemFacts<'_>) -> Option<Check> {
     let bare = with(NodeKind::CpuOnly, false);
     if !bare.is_empty() {
         let seen = format!("NUMA nodes {bare} have cores and no memory: every access from there is remote");
-        return CPULESS.costs(seen, "look for missing memory modules on these nodes, and keep ranks off their cores");
+        return CPULESS
+            .costs(seen, "look for missing memory modules on these nodes, and keep ranks off their cores");
     }
     match (all.is_empty(), open.is_empty()) {
         (true, _) => None,
@@ -153,7 +177,8 @@ pub(super) fn without_cpus(facts: &SystemFacts<'_>) -> Option<Check> {
         }
         (false, false) => CPULESS.costs(
             format!("NUMA nodes {open} have memory and no cores, and unbound memory may go there"),
-            "bind memory (`numactl --membind`, `numabench exec`), or take these nodes out of the job's cpuset.mems",
+            "bind memory (`numactl --membind`, `numabench exec`), or take these nodes out of the job's \
+             cpuset.mems",
         ),
     }
 }

@@ -1,4 +1,5 @@
-//! What lies between devices: redirection by access control services, translation of addresses, and whether GPUs reach each other.
+//! What lies between devices: redirection by access control services, translation of addresses, and whether
+//! GPUs reach each other.
 
 use report::doctor::{Check, Part};
 use stats::units::counted;
@@ -13,7 +14,8 @@ use crate::facts::{Architecture, MachineKind, SystemFacts};
 const ACS: Probe = Probe {
     name: "pcie.acs",
     part: Part::Pcie,
-    why: "a switch that redirects sends copies between its GPUs and adapters up to the CPU and back: much slower, or they hang",
+    why: "a switch that redirects sends copies between its GPUs and adapters up to the CPU and back: much \
+        slower, or they hang",
     source: "NCCL user guide, GPU troubleshooting (PCI Access Control Services)",
 };
 
@@ -21,7 +23,8 @@ const IOMMU: Probe = Probe {
     name: "pcie.iommu",
     part: Part::Pcie,
     why: "translation sends copies between devices to the CPU, and costs small copies a look-up each",
-    source: "NCCL user guide, GPU troubleshooting (PCI Access Control Services); kernel, ABI/testing/sysfs-kernel-iommu_groups, kernel-parameters (iommu.passthrough, iommu)",
+    source: "NCCL user guide, GPU troubleshooting (PCI Access Control Services); kernel, \
+        ABI/testing/sysfs-kernel-iommu_groups, kernel-parameters (iommu.passthrough, iommu)",
 };
 
 const PEER_ACCESS: Probe = Probe {
@@ -41,14 +44,19 @@ pub(super) fn acs(facts: &SystemFacts<'_>) -> Option<Check> {
     if !have_peers(facts) {
         return None;
     }
-    let bridges: Vec<(&PciDevice, &Port)> =
-        facts.devices.iter().flat_map(|device| device.path.iter().skip(1).map(move |port| (device, port))).collect();
+    let bridges: Vec<(&PciDevice, &Port)> = facts
+        .devices
+        .iter()
+        .flat_map(|device| device.path.iter().skip(1).map(move |port| (device, port)))
+        .collect();
     if bridges.is_empty() {
         return ACS.open("no bridge above the GPUs and adapters is visible here", HOST);
     }
     // A root port sends all to the CPU anyway: only a switch has a shorter way.
-    let switch_port = |port: &Port| matches!(port.config.express, ConfigField::Is(express) if express.is_switch_port);
-    let redirects = |port: &Port| matches!(port.config.acs, ConfigField::Is(control) if control & REDIRECTS != 0);
+    let switch_port =
+        |port: &Port| matches!(port.config.express, ConfigField::Is(express) if express.is_switch_port);
+    let redirects =
+        |port: &Port| matches!(port.config.acs, ConfigField::Is(control) if control & REDIRECTS != 0);
     let mut wrong: Vec<&str> = bridges
         .iter()
         .filter(|(_, port)| switch_port(port) && redirects(port))
@@ -64,9 +72,11 @@ pub(super) fn acs(facts: &SystemFacts<'_>) -> Option<Check> {
         );
         // A virtual machine needs it, says NCCL's guide, and has address translation services in its place.
         let change = if facts.is_virtual() {
-            "leave it on in a virtual machine; have address translation services (ATS) enabled in the adapters by its host"
+            "leave it on in a virtual machine; have address translation services (ATS) enabled in the \
+             adapters by its host"
         } else {
-            "as root: setpci -s ADDRESS ECAP_ACS+0x6.w=0000 for each (after every boot), or switch ACS off in the firmware"
+            "as root: setpci -s ADDRESS ECAP_ACS+0x6.w=0000 for each (after every boot), or switch ACS off \
+             in the firmware"
         };
         return ACS.costs(seen, change);
     }
@@ -94,12 +104,14 @@ pub(super) fn iommu(facts: &SystemFacts<'_>) -> Option<Check> {
         [] => String::new(),
         options => format!(" (booted with {})", options.join(" ")),
     };
-    let translated: Vec<&str> = facts.devices.iter().filter(translated).map(|device| device.name.as_str()).collect();
+    let translated: Vec<&str> =
+        facts.devices.iter().filter(translated).map(|device| device.name.as_str()).collect();
     if !translated.is_empty() {
         let seen = format!("addresses of {} are translated{options}", listed(&translated));
         let change = match facts.architecture {
             Architecture::X86 => {
-                "boot with iommu=pt (on Intel intel_iommu=on iommu=pt), or switch the IOMMU off where no guest needs it"
+                "boot with iommu=pt (on Intel intel_iommu=on iommu=pt), or switch the IOMMU off where no \
+                 guest needs it"
             }
             // The SMMU itself stays on: coherent GPUs (Grace) have their addresses translated by it.
             Architecture::Arm => "boot with iommu.passthrough=1",
@@ -110,18 +122,25 @@ pub(super) fn iommu(facts: &SystemFacts<'_>) -> Option<Check> {
     }
     if !facts.iommu.is_active {
         return match facts.platform() {
-            MachineKind::Virtual => IOMMU.open("none in this virtual machine; its host's cannot be seen", HOST),
-            _ if !facts.iommu.is_shown => IOMMU.open("whether one is on is not shown here (/sys/class)", ROOT),
-            MachineKind::Unknown => {
-                IOMMU.open(format!("none shown, and whether this is a virtual machine is not known{options}"), HOST)
+            MachineKind::Virtual => {
+                IOMMU.open("none in this virtual machine; its host's cannot be seen", HOST)
             }
+            _ if !facts.iommu.is_shown => {
+                IOMMU.open("whether one is on is not shown here (/sys/class)", ROOT)
+            }
+            MachineKind::Unknown => IOMMU.open(
+                format!("none shown, and whether this is a virtual machine is not known{options}"),
+                HOST,
+            ),
             MachineKind::Physical => IOMMU.ok(format!("off{options}")),
         };
     }
     let grouped: Vec<&PciDevice> = facts.devices.iter().filter(|device| device.group.is_some()).collect();
     if grouped.iter().all(|device| device.group.as_ref().is_some_and(|(_, kind)| kind.is_some())) {
-        return IOMMU
-            .ok(format!("on, and passes addresses through; {} groups of devices{options}", facts.iommu.groups));
+        return IOMMU.ok(format!(
+            "on, and passes addresses through; {} groups of devices{options}",
+            facts.iommu.groups
+        ));
     }
     IOMMU.open(format!("on, and how it translates is not shown{options}"), ROOT)
 }
@@ -133,7 +152,9 @@ pub(super) fn peer_access(facts: &SystemFacts<'_>) -> Option<Check> {
     of_nvidia(facts, &PEER_ACCESS, true, |health| {
         let refused = health.peers.iter().filter_map(|pair| Some((pair, pair.refused.as_ref()?)));
         let pairs: Vec<String> = refused
-            .map(|(pair, why)| format!("{} and {} ({why})", facts.gpu_name(pair.one), facts.gpu_name(pair.other)))
+            .map(|(pair, why)| {
+                format!("{} and {} ({why})", facts.gpu_name(pair.one), facts.gpu_name(pair.other))
+            })
             .collect();
         match (health.peers.len(), pairs.len()) {
             (0, _) => PEER_ACCESS.open("the driver says nothing of it", NVML),

@@ -1,4 +1,5 @@
-//! A setting that is looked at: its name, why it matters and who says so, and the three ways in which it can be.
+//! A setting that is looked at: its name, why it matters and who says so, and the three ways in which it can
+//! be.
 
 use report::doctor::{Check, Part, State};
 
@@ -36,7 +37,14 @@ impl Probe {
         Some(self.check(State::Unknown, false, seen.into(), None, Some(who.into())))
     }
 
-    fn check(&self, state: State, costs: bool, seen: String, change: Option<String>, who: Option<String>) -> Check {
+    fn check(
+        &self,
+        state: State,
+        costs: bool,
+        seen: String,
+        change: Option<String>,
+        who: Option<String>,
+    ) -> Check {
         Check {
             name: self.name.to_owned(),
             part: self.part,

@@ -10,7 +10,8 @@ use crate::facts::SystemFacts;
 const REPAIRS: Probe = Probe {
     name: "gpu.repairs",
     part: Part::Gpu,
-    why: "rows with errors get a spare one at the next reset, and until then the driver keeps programs off them; where that failed, errors come again and end jobs",
+    why: "rows with errors get a spare one at the next reset, and until then the driver keeps programs off \
+        them; where that failed, errors come again and end jobs",
     source: "NVIDIA, GPU Memory Error Management (row remapping); Dynamic Page Retirement",
 };
 

@@ -1,4 +1,5 @@
-//! What this process was given of the node: cores, memory nodes, and whether they are near to its GPUs. In a job, a pod or a shell alike.
+//! What this process was given of the node: cores, memory nodes, and whether they are near to its GPUs. In a
+//! job, a pod or a shell alike.
 
 use report::doctor::{Check, Part};
 use stats::IdSet;
@@ -11,7 +12,8 @@ use crate::facts::SystemFacts;
 const CPUS: Probe = Probe {
     name: "cpu.cpuset",
     part: Part::Cpu,
-    why: "a task that is held to fewer cores than its job has leaves cores idle; one that is held to none takes its neighbours'",
+    why: "a task that is held to fewer cores than its job has leaves cores idle; one that is held to none \
+        takes its neighbours'",
     source: "kernel, admin-guide/cgroup-v2 (cpuset); sched_setaffinity(2)",
 };
 
@@ -24,8 +26,16 @@ const MEMS: Probe = Probe {
 
 const NEAR: [Probe; 3] = [
     near("cpu.near-gpus", Part::Cpu, "numactl(8); cpuset(7)"),
-    near("slurm.step-gpus", Part::Slurm, "srun(1), --gpu-bind, --gres-flags=enforce-binding; gres.conf(5), Cores"),
-    near("kubernetes.near-gpus", Part::Kubernetes, "Kubernetes, Control Topology Management Policies on a node"),
+    near(
+        "slurm.step-gpus",
+        Part::Slurm,
+        "srun(1), --gpu-bind, --gres-flags=enforce-binding; gres.conf(5), Cores",
+    ),
+    near(
+        "kubernetes.near-gpus",
+        Part::Kubernetes,
+        "Kubernetes, Control Topology Management Policies on a node",
+    ),
 ];
 
 const fn near(name: &'static str, part: Part, source: &'static str) -> Probe {
@@ -49,8 +59,10 @@ pub(super) fn cpus(facts: &SystemFacts<'_>) -> Option<Check> {
     let online = topology.online_pus();
     let seen = format!("PUs {} of {}", allowed.pus, online.len());
     if facts.survey.process.as_ref().is_some_and(|process| process.affinity.is_none()) {
-        return CPUS
-            .open("/proc/self/status cannot be read: what holds this process to its PUs is not known", UNREADABLE);
+        return CPUS.open(
+            "/proc/self/status cannot be read: what holds this process to its PUs is not known",
+            UNREADABLE,
+        );
     }
     let given = facts.survey.step.as_ref().and_then(|step| step.cpus.count);
     let usable = u32::try_from(allowed.pus.len()).unwrap_or(u32::MAX);
@@ -90,13 +102,16 @@ pub(super) fn memory_nodes(facts: &SystemFacts<'_>) -> Option<Check> {
     let far = allowed.nodes.minus(&near);
     match far.is_empty() {
         true => MEMS.ok(format!("NUMA nodes {}: those of its cores", allowed.nodes)),
-        false => MEMS.ok(format!("NUMA nodes {}: those of its cores, and {far} when they are full", allowed.nodes)),
+        false => {
+            MEMS.ok(format!("NUMA nodes {}: those of its cores, and {far} when they are full", allowed.nodes))
+        }
     }
 }
 
 /// The GPUs that are this process's, as far as its step says.
 fn own_gpus<'f>(facts: &'f SystemFacts<'_>) -> Vec<&'f Gpu> {
-    let mine = facts.survey.step.as_ref().map(|step| &step.gpus.share.usable).filter(|usable| !usable.is_empty());
+    let mine =
+        facts.survey.step.as_ref().map(|step| &step.gpus.share.usable).filter(|usable| !usable.is_empty());
     facts.survey.topology.gpus.iter().filter(|gpu| mine.is_none_or(|mine| mine.contains(gpu.index))).collect()
 }
 
@@ -104,19 +119,23 @@ pub(super) fn near_gpus(facts: &SystemFacts<'_>) -> Option<Check> {
     let (probe, change) = match (&facts.pod, &facts.survey.step) {
         (Some(_), _) => (
             &NEAR[2],
-            "topologyManagerPolicy: single-numa-node (or restricted) and cpuManagerPolicy: static in the kubelet's configuration",
+            "topologyManagerPolicy: single-numa-node (or restricted) and cpuManagerPolicy: static in the \
+             kubelet's configuration",
         ),
         (None, Some(_)) => (
             &NEAR[1],
-            "mend Cores= in gres.conf (`numabench place --emit gres-conf`), and ask with --gres-flags=enforce-binding or --gpu-bind=closest",
+            "mend Cores= in gres.conf (`numabench place --emit gres-conf`), and ask with \
+             --gres-flags=enforce-binding or --gpu-bind=closest",
         ),
         (None, None) => (&NEAR[0], "start it with cores of its GPU: `numabench place` has the line"),
     };
     let allowed = &facts.survey.topology.allowed;
-    let known: Vec<&Gpu> = own_gpus(facts).into_iter().filter(|gpu| gpu.locality.rung != Rung::Unknown).collect();
+    let known: Vec<&Gpu> =
+        own_gpus(facts).into_iter().filter(|gpu| gpu.locality.rung != Rung::Unknown).collect();
     if known.is_empty() {
         let own = own_gpus(facts);
-        let unknown = format!("locality of {} not reported", if own.len() == 1 { "its GPU" } else { "its GPUs" });
+        let unknown =
+            format!("locality of {} not reported", if own.len() == 1 { "its GPU" } else { "its GPUs" });
         return (!own.is_empty())
             .then(|| probe.open(unknown, "the platform; `numabench topo --measure` measures it"))
             .flatten();
@@ -124,11 +143,15 @@ pub(super) fn near_gpus(facts: &SystemFacts<'_>) -> Option<Check> {
     let is_far = |gpu: &&&Gpu| gpu.locality.all_pus().and(&allowed.pus).is_empty();
     let far: Vec<String> = known.iter().filter(is_far).map(|gpu| format!("GPU {}", gpu.index)).collect();
     // A task that is bound to one GPU's cores among several is as it should be, unless it is near to none.
-    let bound_near_one = facts.survey.step.is_none() && far.len() < known.len() && allowed.not_in_cgroup_pus.is_empty();
+    let bound_near_one =
+        facts.survey.step.is_none() && far.len() < known.len() && allowed.not_in_cgroup_pus.is_empty();
     if far.is_empty() || bound_near_one {
         return probe.ok(match far.len() {
             0 => {
-                format!("this process has cores near {}", if known.len() == 1 { "its GPU" } else { "each of its GPUs" })
+                format!(
+                    "this process has cores near {}",
+                    if known.len() == 1 { "its GPU" } else { "each of its GPUs" }
+                )
             }
             some => format!("this process has cores near {} of {} GPUs", known.len() - some, known.len()),
         });
@@ -150,7 +173,8 @@ pub(super) fn pod(facts: &SystemFacts<'_>) -> Option<Check> {
     if online.is_subset(&pus) {
         return POD.costs(
             format!("the pod has all {} PUs: the shared pool", online.len()),
-            "cpuManagerPolicy: static in the kubelet's configuration, and whole CPUs with requests equal to limits in the pod (QoS Guaranteed)",
+            "cpuManagerPolicy: static in the kubelet's configuration, and whole CPUs with requests equal to \
+             limits in the pod (QoS Guaranteed)",
         );
     }
     POD.ok(format!("the pod has PUs {} for itself", pus.and(&online)))

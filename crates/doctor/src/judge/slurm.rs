@@ -16,7 +16,8 @@ use crate::facts::slurm::Slurm;
 const GRES: Probe = Probe {
     name: "slurm.gres-cores",
     part: Part::Slurm,
-    why: "Slurm gives a job the cores that Cores= names for its GPU: wrong ones are far from it, none at all are anywhere",
+    why: "Slurm gives a job the cores that Cores= names for its GPU: wrong ones are far from it, none at all \
+        are anywhere",
     source: "gres.conf(5), Cores",
 };
 
@@ -37,7 +38,8 @@ const CGROUP: Probe = Probe {
 const SOCKETS: Probe = Probe {
     name: "slurm.sockets",
     part: Part::Slurm,
-    why: "--gpus-per-socket, --ntasks-per-socket and --distribution count sockets, which are larger than what belongs together here",
+    why: "--gpus-per-socket, --ntasks-per-socket and --distribution count sockets, which are larger than \
+        what belongs together here",
     source: "slurm.conf(5), SlurmdParameters",
 };
 
@@ -87,7 +89,8 @@ pub(super) fn gres_cores(facts: &SystemFacts<'_>) -> Option<Check> {
     GRES.costs(listed(&wrong), MEND)
 }
 
-/// What is wrong with the cores of Slurm's GPU at this place in its list; `None` where nothing is, or nobody says what is near.
+/// What is wrong with the cores of Slurm's GPU at this place in its list; `None` where nothing is, or nobody
+/// says what is near.
 fn wrong(facts: &SystemFacts<'_>, at: usize, listed: &GresGpu) -> Option<String> {
     let topology = &facts.survey.topology;
     let gpu = gpu_of(facts, at, listed)?;
@@ -110,7 +113,8 @@ fn wrong(facts: &SystemFacts<'_>, at: usize, listed: &GresGpu) -> Option<String>
     }
     // Its NUMA node is what Slurm's own detection gives, also where an L3 of that node is nearest.
     let node = node_pus(topology, gpu).or(&near);
-    (!pus.is_subset(&node)).then(|| format!("{name}: Cores={cores} has far ones too; {} are near", are_near()))
+    (!pus.is_subset(&node))
+        .then(|| format!("{name}: Cores={cores} has far ones too; {} are near", are_near()))
 }
 
 fn node_pus(topology: &Topology, gpu: &Gpu) -> IdSet {
@@ -126,14 +130,18 @@ fn node_pus(topology: &Topology, gpu: &Gpu) -> IdSet {
 fn gpu_of<'f>(facts: &'f SystemFacts<'_>, at: usize, listed: &GresGpu) -> Option<&'f Gpu> {
     let survey = facts.survey;
     let Some(file) = &listed.file else { return survey.topology.gpus.get(at) };
-    let has = |identity: &&topo::identity::Identity| identity.device_files.iter().any(|one| one.path == *file);
+    let has =
+        |identity: &&topo::identity::Identity| identity.device_files.iter().any(|one| one.path == *file);
     if let Some(identity) = survey.identities.iter().find(has) {
         return survey.topology.gpu_at(identity.pci);
     }
     let digits = &file[file.trim_end_matches(|c: char| c.is_ascii_digit()).len()..];
     let number: Option<usize> = digits.parse().ok();
-    let number =
-        if file.contains("renderD") { number.and_then(|number| number.checked_sub(FIRST_RENDER_NODE)) } else { number };
+    let number = if file.contains("renderD") {
+        number.and_then(|number| number.checked_sub(FIRST_RENDER_NODE))
+    } else {
+        number
+    };
     survey.topology.gpus.get(number.unwrap_or(at))
 }
 
@@ -142,8 +150,10 @@ pub(super) fn binding(facts: &SystemFacts<'_>) -> Option<Check> {
     let Some(slurm) = read(facts) else { return BINDING.open(NOT_SHOWN, SITE) };
     let plugins = slurm.parameters.get("taskplugin");
     if plugins.is_none() && slurm.includes {
-        return BINDING
-            .open("TaskPlugin is not in slurm.conf itself; files that its Include lines name are not read", SITE);
+        return BINDING.open(
+            "TaskPlugin is not in slurm.conf itself; files that its Include lines name are not read",
+            SITE,
+        );
     }
     let plugins = plugins.map_or("none", String::as_str);
     if ["affinity", "cgroup"].iter().any(|plugin| plugins.contains(plugin)) {
@@ -174,7 +184,8 @@ pub(super) fn cgroup(facts: &SystemFacts<'_>) -> Option<Check> {
         [] => CGROUP.ok("tasks are held to their cores and devices"),
         off => CGROUP.remark(
             format!("{} not on: tasks share what they are not bound to", listed(off)),
-            "ConstrainCores=yes and ConstrainDevices=yes in cgroup.conf, with TaskPlugin=task/cgroup,task/affinity",
+            "ConstrainCores=yes and ConstrainDevices=yes in cgroup.conf, with \
+             TaskPlugin=task/cgroup,task/affinity",
         ),
     }
 }

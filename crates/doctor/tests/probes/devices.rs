@@ -114,7 +114,8 @@ pub const PATHS: &[Case] = &[
     }),
     // The same where no slot of the machine can more: nothing that a setting changes.
     ("pcie.link", Is::Odd, "generation 3", |node| {
-        (0..3).try_for_each(|at| node.file(&format!("{}/max_link_speed", folders(at).0), "8.0 GT/s PCIe\n"))?;
+        (0..3)
+            .try_for_each(|at| node.file(&format!("{}/max_link_speed", folders(at).0), "8.0 GT/s PCIe\n"))?;
         node.survey.nics[0].link.as_mut().expect("a link").generation = Some(3);
         Ok(())
     }),
@@ -151,7 +152,8 @@ pub const PATHS: &[Case] = &[
         node.bytes(&format!("{}/config", folders(0).1), &config(DEVICE, 0, 0))
     }),
     ("pcie.payload", Is::Open, "ordinary user", |node| {
-        (0..3).try_for_each(|at| node.bytes(&format!("{}/config", folders(at).1), &config(DEVICE, 0, 1)[..64]))
+        (0..3)
+            .try_for_each(|at| node.bytes(&format!("{}/config", folders(at).1), &config(DEVICE, 0, 1)[..64]))
     }),
     // A guest of vfio, whose virtual device says 128 whatever the real one does.
     ("pcie.payload", Is::Open, "not the device's", |node| {
@@ -160,7 +162,10 @@ pub const PATHS: &[Case] = &[
     }),
     ("pcie.bar", Is::Well, "whole memory of 2", |_| Ok(())),
     ("pcie.bar", Is::Costly, "GPU 0: 256", |node| {
-        node.file(&format!("{}/resource", folders(0).1), "0x00000000e0000000 0x00000000efffffff 0x000000000014220c\n")
+        node.file(
+            &format!("{}/resource", folders(0).1),
+            "0x00000000e0000000 0x00000000efffffff 0x000000000014220c\n",
+        )
     }),
     ("pcie.bar", Is::Open, "128", |node| {
         node.nvidia = Some(Err("none".to_owned()));
@@ -283,7 +288,10 @@ pub const DRIVER: &[Case] = &[
     ("gpu.adapter-access", Is::Well, "DMA-BUF", |node| node.gone("/sys/module/nvidia_peermem")),
     ("gpu.adapter-access", Is::Costly, "mlx5_0", |node| {
         node.gone("/sys/module/nvidia_peermem")?;
-        node.file("/proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.86.10\n")
+        node.file(
+            "/proc/driver/nvidia/version",
+            "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.86.10\n",
+        )
     }),
     ("gpu.adapter-access", Is::Gone, "", |node| node.gone("/sys/class/infiniband")),
     ("gpu.adapter-access", Is::Open, "not shown", |node| node.gone("/sys")),
@@ -375,7 +383,10 @@ pub const AMD: &[Case] = &[
     ("pcie.bar", Is::Well, "whole memory", amd),
     ("pcie.bar", Is::Costly, "GPU 0: 256", |node| {
         amd(node)?;
-        node.file(&format!("{}/resource", folders(0).1), "0x00000000e0000000 0x00000000efffffff 0x000000000014220c\n")
+        node.file(
+            &format!("{}/resource", folders(0).1),
+            "0x00000000e0000000 0x00000000efffffff 0x000000000014220c\n",
+        )
     }),
     ("gpu.adapter-access", Is::Well, "AMD's driver", amd),
     ("gpu.confidential", Is::Gone, "", amd),

@@ -54,7 +54,10 @@ pub const GPU_NODES: &[Case] = &[
         superchip(node, 10, 0, 8 << 10)?;
         node.file("/proc/4711/comm", "python\n")?;
         node.file("/proc/4711/statm", "3000000 2200000 0 0 0 0 0\n")?;
-        node.file("/proc/4711/numa_maps", "7f0000000000 default anon=2097152 N4=2097152 kernelpagesize_kB=4\n")
+        node.file(
+            "/proc/4711/numa_maps",
+            "7f0000000000 default anon=2097152 N4=2097152 kernelpagesize_kB=4\n",
+        )
     }),
     ("memory.gpu-node-use", Is::Costly, "whose is not shown", |node| {
         superchip(node, 10, 0, 8 << 10)?;
@@ -66,9 +69,13 @@ pub const GPU_NODES: &[Case] = &[
         node.gone("/sys/devices/system/node")
     }),
     // Where CPU and GPU have one memory, programs belong there and a little cache does too.
-    ("memory.gpu-node-use", Is::Well, "memory of CPU and GPU 0", |node| apu(node, "AMD Instinct MI300A", 5 << 10)),
+    ("memory.gpu-node-use", Is::Well, "memory of CPU and GPU 0", |node| {
+        apu(node, "AMD Instinct MI300A", 5 << 10)
+    }),
     ("memory.gpu-node-use", Is::Odd, "20 GiB of file cache", |node| apu(node, "NVIDIA GB10", 20 << 10)),
-    ("memory.gpu-node-use", Is::Costly, "60 GiB of file cache", |node| apu(node, "AMD Instinct MI300A", 60 << 10)),
+    ("memory.gpu-node-use", Is::Costly, "60 GiB of file cache", |node| {
+        apu(node, "AMD Instinct MI300A", 60 << 10)
+    }),
 ];
 
 #[test]

@@ -73,7 +73,9 @@ pub const FILES: &[Case] = &[
     ("slurm.binding", Is::Costly, "task/none", |node| {
         node.file("/etc/slurm/slurm.conf", "GresTypes=gpu\nTaskPlugin=task/none\n")
     }),
-    ("slurm.cgroup", Is::Odd, "ConstrainDevices", |node| node.file("/etc/slurm/cgroup.conf", "ConstrainCores=yes\n")),
+    ("slurm.cgroup", Is::Odd, "ConstrainDevices", |node| {
+        node.file("/etc/slurm/cgroup.conf", "ConstrainCores=yes\n")
+    }),
     ("slurm.sockets", Is::Gone, "", |_| Ok(())),
     // LUMI-G's boundary: a GPU belongs to an L3 of its package.
     ("slurm.sockets", Is::Odd, "parts of a package", finer),

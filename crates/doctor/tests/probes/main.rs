@@ -1,7 +1,8 @@
-//! Every check on a node where it is right and on one where it is wrong: `node` is right in all of them, and each case changes one thing of it.
+//! Every check on a node where it is right and on one where it is wrong: `node` is right in all of them, and
+//! each case changes one thing of it.
 //!
-//! * `devices` PCIe, GPUs and adapters; `gpu_memory` what the host keeps in GPUs' memory; `system` memory, cores,
-//!   containers; `jobs` Slurm and Kubernetes.
+//! * `devices` PCIe, GPUs and adapters; `gpu_memory` what the host keeps in GPUs' memory; `system` memory,
+//!   cores, containers; `jobs` Slurm and Kubernetes.
 
 mod devices;
 mod gpu_memory;
@@ -56,7 +57,8 @@ fn how(node: &Node, name: &str) -> (Is, String) {
     (is, check.seen)
 }
 
-/// Each case on a node of its own. Where the change is not to the check's liking, the check was in order before.
+/// Each case on a node of its own. Where the change is not to the check's liking, the check was in order
+/// before.
 fn tried(cases: &[Case]) -> Outcome {
     let mut failures = Vec::new();
 
@@ -133,8 +135,9 @@ fn every_check_has_a_node_where_it_is_right_one_where_it_is_wrong_and_one_where_
     let mut lacking = Vec::new();
 
     for name in &names {
-        let has =
-            |wanted: &[Is]| ALL.iter().copied().flatten().any(|(tried, is, ..)| tried == name && wanted.contains(is));
+        let has = |wanted: &[Is]| {
+            ALL.iter().copied().flatten().any(|(tried, is, ..)| tried == name && wanted.contains(is))
+        };
         if !has(&[Is::Well]) && how(&right, name).0 != Is::Well {
             lacking.push(format!("{name}: no node where it is right"));
         }
@@ -153,7 +156,8 @@ fn every_check_has_a_node_where_it_is_right_one_where_it_is_wrong_and_one_where_
     Ok(())
 }
 
-/// What the judge says of the right node without some of its files: the names of its checks, and the exit code.
+/// What the judge says of the right node without some of its files: the names of its checks, and the exit
+/// code.
 fn without(folders: &[&str]) -> Result<(BTreeSet<String>, u8), Box<dyn Error>> {
     let node = Node::right()?;
     for folder in folders {

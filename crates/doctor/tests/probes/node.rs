@@ -1,6 +1,8 @@
-//! A node that is as it should be, written as a table of files: two packages of an HGX H100 board, each with a GPU behind a PCIe switch, one with an adapter beside it.
+//! A node that is as it should be, written as a table of files: two packages of an HGX H100 board, each with
+//! a GPU behind a PCIe switch, one with an adapter beside it.
 //!
-//! Addresses and the way of the bridges are those of a DGX H100; sizes are small. A test changes one thing of it. What files hold is as Linux 6.1 writes it.
+//! Addresses and the way of the bridges are those of a DGX H100; sizes are small. A test changes one thing of
+//! it. What files hold is as Linux 6.1 writes it.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -16,18 +18,23 @@ use topo::fs_root::FsRoot;
 use topo::gpu_health::{FabricState, GpuHealth, OneGpu, PeerAccess};
 use topo::interconnect::Interconnect;
 use topo::model::{
-    Allowed, Core, Gpu, GpuName, L3, Link, Locality, NodeKind, NumaNode, Package, Pu, PuStatus, Rung, Topology,
-    TopologySource,
+    Allowed, Core, Gpu, GpuName, L3, Link, Locality, NodeKind, NumaNode, Package, Pu, PuStatus, Rung,
+    Topology, TopologySource,
 };
 use topo::process::{MemoryPolicy, PolicyMode, ProcessBinding};
 use topo::{Cgroup, Nic, NicKind, Survey};
 
 /// Its folder in /sys/devices, and what stands there of each device's link.
-pub const SWITCHES: [&str; 2] =
-    ["/sys/devices/pci0000:15/0000:15:01.0/0000:16:00.0", "/sys/devices/pci0000:97/0000:97:01.0/0000:98:00.0"];
+pub const SWITCHES: [&str; 2] = [
+    "/sys/devices/pci0000:15/0000:15:01.0/0000:16:00.0",
+    "/sys/devices/pci0000:97/0000:97:01.0/0000:98:00.0",
+];
 /// The devices: the folder of the port above, and the address.
-const DEVICES: [(usize, &str, &str); 3] =
-    [(0, "0000:17:00.0", "0000:18:00.0"), (0, "0000:17:01.0", "0000:19:00.0"), (1, "0000:99:00.0", "0000:9a:00.0")];
+const DEVICES: [(usize, &str, &str); 3] = [
+    (0, "0000:17:00.0", "0000:18:00.0"),
+    (0, "0000:17:01.0", "0000:19:00.0"),
+    (1, "0000:99:00.0", "0000:9a:00.0"),
+];
 
 /// Kinds of a port in the PCI Express capability.
 pub const DEVICE: u16 = 0;
@@ -38,19 +45,26 @@ const FILES: [(&str, &str); 46] = [
     ("/proc/cmdline", "BOOT_IMAGE=/vmlinuz root=/dev/sda1 intel_iommu=on iommu=pt\n"),
     (
         "/proc/meminfo",
-        "MemTotal:       264000000 kB\nMemFree: 1 kB\nSwapTotal:             0 kB\nSwapFree:              0 kB\n",
+        "MemTotal:       264000000 kB\nMemFree: 1 kB\nSwapTotal:             0 kB\n\
+         SwapFree:              0 kB\n",
     ),
     ("/proc/sys/kernel/osrelease", "6.1.0-13-amd64\n"),
     ("/proc/sys/kernel/numa_balancing", "0\n"),
     ("/proc/sys/vm/zone_reclaim_mode", "0\n"),
-    ("/proc/self/limits", "Limit  Soft Limit  Hard Limit  Units\nMax locked memory  unlimited  unlimited  bytes\n"),
+    (
+        "/proc/self/limits",
+        "Limit  Soft Limit  Hard Limit  Units\nMax locked memory  unlimited  unlimited  bytes\n",
+    ),
     ("/proc/self/mountinfo", "29 23 0:25 / /dev/shm rw,nosuid,nodev shared:3 - tmpfs tmpfs rw,inode64\n"),
     ("/proc/self/cgroup", "0::/user.slice\n"),
     ("/proc/self/status", "Name:\tx\nCapEff:\t0000000000000000\n"),
     ("/proc/self/uid_map", "         0          0 4294967295\n"),
     ("/proc/2/comm", "kthreadd\n"),
     ("/proc/sys/kernel/arch", "x86_64\n"),
-    ("/proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  Release\n"),
+    (
+        "/proc/driver/nvidia/version",
+        "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  Release\n",
+    ),
     ("/proc/irq/50/effective_affinity_list", "1\n"),
     ("/proc/irq/51/effective_affinity_list", "2\n"),
     ("/proc/irq/52/effective_affinity_list", "9\n"),
@@ -69,7 +83,10 @@ const FILES: [(&str, &str); 46] = [
     ("/sys/class/infiniband/mlx5_0/node_type", "1: CA\n"),
     ("/sys/class/infiniband/mlx5_0/device/uevent", "DRIVER=mlx5_core\nPCI_CLASS=20700\n"),
     ("/sys/module/nvidia_peermem/version", "580.65.06\n"),
-    ("/etc/slurm/slurm.conf", "GresTypes=gpu\nTaskPlugin=task/cgroup,task/affinity # both\nNodeName=n0 Gres=gpu:2\n"),
+    (
+        "/etc/slurm/slurm.conf",
+        "GresTypes=gpu\nTaskPlugin=task/cgroup,task/affinity # both\nNodeName=n0 Gres=gpu:2\n",
+    ),
     ("/etc/slurm/cgroup.conf", "ConstrainCores=yes\nConstrainDevices=yes\n"),
     ("/etc/slurm/gres.conf", "Name=gpu File=/dev/nvidia0 Cores=0-7\nName=gpu File=/dev/nvidia1 Cores=8-15\n"),
     ("0/max_link_speed", "32.0 GT/s PCIe\n"),
@@ -110,7 +127,8 @@ pub fn folders(at: usize) -> (String, String) {
     (port, device)
 }
 
-/// A configuration space with a PCI Express capability of this kind, and access control services with this control register.
+/// A configuration space with a PCI Express capability of this kind, and access control services with this
+/// control register.
 pub fn config(kind: u16, acs: u16, payload: u16) -> Vec<u8> {
     let mut bytes = vec![0; 4096];
     bytes[0x06] = 0x10;
@@ -172,7 +190,8 @@ impl Node {
             let path = match path.split_once('/') {
                 Some((at, file)) if !at.is_empty() => {
                     let (port, device) = folders(at.parse().unwrap_or_default());
-                    file.strip_prefix("DEV/").map_or(format!("{port}/{file}"), |file| format!("{device}/{file}"))
+                    file.strip_prefix("DEV/")
+                        .map_or(format!("{port}/{file}"), |file| format!("{device}/{file}"))
                 }
                 _ => path.to_owned(),
             };
@@ -257,7 +276,14 @@ fn link(address: &str) -> Option<Link> {
 /// A process that is bound to nothing.
 pub fn process() -> ProcessBinding {
     let policy = MemoryPolicy { mode: Some(PolicyMode::Default), ..MemoryPolicy::default() };
-    let cgroup = Cgroup { pus: None, nodes: None, source: None, reason: None, memory_bytes: None, memory_source: None };
+    let cgroup = Cgroup {
+        pus: None,
+        nodes: None,
+        source: None,
+        reason: None,
+        memory_bytes: None,
+        memory_source: None,
+    };
     ProcessBinding { affinity: Some(set("0-15")), memory_nodes: Some(set("0-1")), policy, cgroup }
 }
 
@@ -293,7 +319,10 @@ fn survey() -> Survey {
         distances: None,
         l3s: halves.map(|(index, pus)| L3 { os_index: Some(index), size_bytes: None, pus: set(pus) }).into(),
         cores: all.iter().map(|pu| Core { os_index: Some(pu), pus: [pu].into_iter().collect() }).collect(),
-        pus: all.iter().map(|pu| Pu { os_index: pu, status: PuStatus::Allowed, nodes: vec![pu / 8] }).collect(),
+        pus: all
+            .iter()
+            .map(|pu| Pu { os_index: pu, status: PuStatus::Allowed, nodes: vec![pu / 8] })
+            .collect(),
         allowed: Allowed { pus: all, nodes: set("0-1"), ..Allowed::default() },
         gpus: vec![gpu(0, DEVICES[0].2), gpu(1, DEVICES[2].2)],
         slow: None,
@@ -323,5 +352,13 @@ fn survey() -> Survey {
 
 /// A NUMA node of this kind.
 pub fn node(os_index: u32, kind: NodeKind, pus: &str) -> NumaNode {
-    NumaNode { os_index, kind, total_bytes: 128 << 30, free_bytes: None, pus: set(pus), allowed: true, subtype: None }
+    NumaNode {
+        os_index,
+        kind,
+        total_bytes: 128 << 30,
+        free_bytes: None,
+        pus: set(pus),
+        allowed: true,
+        subtype: None,
+    }
 }

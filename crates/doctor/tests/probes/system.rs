@@ -29,14 +29,18 @@ fn two_threads(machine: &mut Node) {
 
 /// How the kernel manages memory.
 pub const MEMORY: &[Case] = &[
-    ("memory.numa-balancing", Is::Costly, "on (1)", |node| node.file("/proc/sys/kernel/numa_balancing", "1\n")),
+    ("memory.numa-balancing", Is::Costly, "on (1)", |node| {
+        node.file("/proc/sys/kernel/numa_balancing", "1\n")
+    }),
     ("memory.numa-balancing", Is::Well, "one NUMA node", |node| {
         one_node(node);
         node.file("/proc/sys/kernel/numa_balancing", "1\n")
     }),
     ("memory.numa-balancing", Is::Open, "cannot be read", |node| node.gone("/proc")),
     // A kernel that is built without it.
-    ("memory.numa-balancing", Is::Well, "not in this kernel", |node| node.gone("/proc/sys/kernel/numa_balancing")),
+    ("memory.numa-balancing", Is::Well, "not in this kernel", |node| {
+        node.gone("/proc/sys/kernel/numa_balancing")
+    }),
     ("memory.transparent-huge-pages", Is::Well, "madvise", |_| Ok(())),
     ("memory.transparent-huge-pages", Is::Open, "cannot be read", |node| node.gone("/sys/kernel/mm")),
     ("memory.transparent-huge-pages", Is::Costly, "never", |node| {
@@ -113,7 +117,8 @@ pub const NODES: &[Case] = &[
     ("memory.nodes-per-package", Is::Odd, "SNC1", |_| Ok(())),
     ("memory.nodes-per-package", Is::Well, "2 NUMA nodes a package (NPS2)", |machine| {
         let quarters = [(0, "0-3"), (1, "4-7"), (2, "8-11"), (3, "12-15")];
-        machine.survey.topology.nodes = quarters.map(|(index, pus)| node(index, NodeKind::Normal, pus)).into();
+        machine.survey.topology.nodes =
+            quarters.map(|(index, pus)| node(index, NodeKind::Normal, pus)).into();
         let packages = &mut machine.survey.topology.packages;
         packages.iter_mut().for_each(|package| package.cpu_model = Some("AMD EPYC 9654 96-Core".to_owned()));
         Ok(())
@@ -211,7 +216,8 @@ pub const CORES: &[Case] = &[
         node.file(GOVERNOR, "ondemand\n")?;
         node.file(DRIVER, "acpi-cpufreq\n")
     }),
-    // The passive mode of intel_pstate: its powersave is the lowest frequency, whatever the load (admin-guide/pm/intel_pstate).
+    // The passive mode of intel_pstate: its powersave is the lowest frequency, whatever the load
+    // (admin-guide/pm/intel_pstate).
     ("cpu.governor", Is::Costly, "lowest", |node| {
         node.file(GOVERNOR, "powersave\n")?;
         node.gone(PREFERENCE)?;
@@ -253,7 +259,9 @@ pub const CORES: &[Case] = &[
         node.gone("/sys/devices/system/cpu/cpufreq")?;
         node.file("/proc/cpuinfo", "flags\t\t: fpu hypervisor\n")
     }),
-    ("cpu.isolated", Is::Costly, "PUs 12-15", |node| node.file("/sys/devices/system/cpu/isolated", "12-15\n")),
+    ("cpu.isolated", Is::Costly, "PUs 12-15", |node| {
+        node.file("/sys/devices/system/cpu/isolated", "12-15\n")
+    }),
     ("cpu.isolated", Is::Well, "none of them", |node| {
         node.survey.topology.allowed.pus = set("0-7");
         node.file("/sys/devices/system/cpu/isolated", "12-15\n")
@@ -270,12 +278,17 @@ pub const CORES: &[Case] = &[
         Ok(())
     }),
     // A scheduler that gives out PUs: cores 0 and 8 are whole, of core 1 the other thread is somebody else's.
-    ("cpu.threads", Is::Costly, "1 of 2 cores of this job have threads outside of it: PUs 9 may", |machine| {
-        two_threads(machine);
-        let allowed = &mut machine.survey.topology.allowed;
-        (allowed.pus, allowed.not_in_cgroup_pus) = (set("0,8,1"), set("2-7,9-15"));
-        Ok(())
-    }),
+    (
+        "cpu.threads",
+        Is::Costly,
+        "1 of 2 cores of this job have threads outside of it: PUs 9 may",
+        |machine| {
+            two_threads(machine);
+            let allowed = &mut machine.survey.topology.allowed;
+            (allowed.pus, allowed.not_in_cgroup_pus) = (set("0,8,1"), set("2-7,9-15"));
+            Ok(())
+        },
+    ),
     // srun --hint=nomultithread.
     ("cpu.threads", Is::Odd, "every core of this job has threads outside of it: PUs 8-11 may", |machine| {
         two_threads(machine);
@@ -341,7 +354,8 @@ pub const CONTAINERS: &[Case] = &[
     }),
     ("container.page-nodes", Is::Well, "without NUMA", |node| {
         one_node(node);
-        node.calls.page_nodes = Err(CallFailure::Refused("Function not implemented (os error 38)".to_owned()));
+        node.calls.page_nodes =
+            Err(CallFailure::Refused("Function not implemented (os error 38)".to_owned()));
         Ok(())
     }),
 ];

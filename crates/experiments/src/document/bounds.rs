@@ -1,6 +1,8 @@
-//! A rate above its bound is proof against the bound: the copies went over something else than the link that it was worked out from.
+//! A rate above its bound is proof against the bound: the copies went over something else than the link that
+//! it was worked out from.
 //!
-//! No figure is then given as a part of it. What was measured stands; the device says that its bound is not known, and why.
+//! No figure is then given as a part of it. What was measured stands; the device says that its bound is not
+//! known, and why.
 
 use report::Known;
 use report::case::Case;
@@ -12,12 +14,15 @@ use stats::units::rate;
 /// Withdraws the bounds that were exceeded, and each figure that is a part of one.
 pub(crate) fn withdraw(devices: &mut [Device], ranks: &[Rank], cases: &mut [Case]) {
     for device in devices {
-        let is_of_device =
-            |result: &RankResult| ranks.iter().any(|rank| rank.rank == result.rank && rank.asked.device == device.id);
+        let is_of_device = |result: &RankResult| {
+            ranks.iter().any(|rank| rank.rank == result.rank && rank.asked.device == device.id)
+        };
         let own = || cases.iter().flat_map(|case| &case.ranks).filter(|result| is_of_device(result));
         let highest = own().filter_map(|result| Some((part(result)?, result.summary()?.median_bytes_per_s)));
         let highest = highest.max_by(|one, other| one.0.total_cmp(&other.0));
-        let (Some((percent, reached)), Some(bound)) = (highest, device.bound_bytes_per_s.value) else { continue };
+        let (Some((percent, reached)), Some(bound)) = (highest, device.bound_bytes_per_s.value) else {
+            continue;
+        };
         if percent <= 100.0 {
             continue;
         }

@@ -21,7 +21,12 @@ use super::PingPongFacts;
 use crate::memory_range::TIMES_L3;
 use crate::settings;
 
-pub(super) fn cases(facts: &PingPongFacts, state: &RunState, ranks: &[Rank], devices: &[Device]) -> Vec<Case> {
+pub(super) fn cases(
+    facts: &PingPongFacts,
+    state: &RunState,
+    ranks: &[Rank],
+    devices: &[Device],
+) -> Vec<Case> {
     let devices = devices.iter().map(|device| (device.id.as_str(), device)).collect();
     pingpong::CopyCase::all(facts.config)
         .iter()
@@ -52,8 +57,10 @@ fn document_case(
             rank_result(facts.config.verify, place, moved, result, device)
         })
         .collect();
-    let rates: Vec<(u32, f64)> =
-        ranks.iter().filter_map(|rank| rank.summary().map(|summary| (rank.rank, summary.median_bytes_per_s))).collect();
+    let rates: Vec<(u32, f64)> = ranks
+        .iter()
+        .filter_map(|rank| rank.summary().map(|summary| (rank.rank, summary.median_bytes_per_s)))
+        .collect();
     let mut status = CaseStatus::of_ranks(&ranks);
     let reason = if status == CaseStatus::Measured { not_simultaneous(results, nodes) } else { None };
     if reason.is_some() {
@@ -91,7 +98,8 @@ fn document_case(
     }
 }
 
-/// The median of what samples say of being at once, for each node that has some: a node's ranks are at once with each other.
+/// The median of what samples say of being at once, for each node that has some: a node's ranks are at once
+/// with each other.
 fn by_node(results: &[RankCase], nodes: &[usize], of: fn(&Sample) -> Option<f64>) -> BTreeMap<usize, f64> {
     let mut values: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
     for (rank, node) in results.iter().zip(nodes) {
@@ -103,7 +111,8 @@ fn by_node(results: &[RankCase], nodes: &[usize], of: fn(&Sample) -> Option<f64>
 /// Why a case's numbers are not those of ranks at work at once, where that was asked and is not so.
 pub(crate) fn not_simultaneous(results: &[RankCase], nodes: &[usize]) -> Option<String> {
     let overlaps = by_node(results, nodes, |sample| sample.overlap);
-    let (node, overlap) = overlaps.iter().min_by(|a, b| a.1.total_cmp(b.1)).filter(|(_, at)| **at < LEAST_OVERLAP)?;
+    let (node, overlap) =
+        overlaps.iter().min_by(|a, b| a.1.total_cmp(b.1)).filter(|(_, at)| **at < LEAST_OVERLAP)?;
     let of_node = if overlaps.len() > 1 { format!("node {node}: ") } else { String::new() };
     Some(format!("{of_node}{}", too_little_overlap(*overlap)))
 }
@@ -157,7 +166,13 @@ impl Moved {
 }
 
 /// What a case gave on one rank, whose place this is; `verify`: whether that was asked for.
-pub fn rank_result(verify: bool, place: &Rank, moved: Moved, result: &RankCase, device: Option<&Device>) -> RankResult {
+pub fn rank_result(
+    verify: bool,
+    place: &Rank,
+    moved: Moved,
+    result: &RankCase,
+    device: Option<&Device>,
+) -> RankResult {
     let rank = place.rank;
     let is_the_cpus = device.is_some_and(|device| device.kind == DeviceKind::HostMemory);
     let is_cached = is_the_cpus && place.l3_bytes.is_some_and(|cache| moved.is_cached(cache));
@@ -258,24 +273,37 @@ fn pages(pages: &PagesPerNode, source: &str) -> Known<Vec<NodePages>> {
     // A buffer that is seen in part is not proven: the counts that are known go into the reason.
     if pages.unknown > 0 || pages.per_node.is_empty() {
         let why = pages.unknown_reason.as_deref().unwrap_or("there are no pages");
-        let known: String = pages.per_node.iter().map(|(node, count)| format!("; {count} on node {node}")).collect();
-        return Known::unknown(source, format!("{} pages could not be located ({why}){known}", pages.unknown));
+        let known: String =
+            pages.per_node.iter().map(|(node, count)| format!("; {count} on node {node}")).collect();
+        return Known::unknown(
+            source,
+            format!("{} pages could not be located ({why}){known}", pages.unknown),
+        );
     }
     let source = match pages.one_in {
         0 | 1 => source.to_owned(),
         more => format!("{source}, one page in {more}: pinned pages cannot move"),
     };
-    Known::value(pages.per_node.iter().map(|(node, pages)| NodePages { node: *node, pages: *pages }).collect(), source)
+    Known::value(
+        pages.per_node.iter().map(|(node, pages)| NodePages { node: *node, pages: *pages }).collect(),
+        source,
+    )
 }
 
 /// Some pages of a GPU's memory; what the kernel does not locate is an absence, not a failure.
 fn device_pages(found: &PagesPerNode, source: &str) -> Known<Vec<NodePages>> {
     if found.per_node.is_empty() {
         let why = found.unknown_reason.as_deref().unwrap_or("it has no addresses");
-        return Known::unknown(source, format!("the kernel does not know where this GPU's memory lies ({why})"));
+        return Known::unknown(
+            source,
+            format!("the kernel does not know where this GPU's memory lies ({why})"),
+        );
     }
     let source = format!("{source}, one page in {}", found.one_in);
-    Known::value(found.per_node.iter().map(|(node, pages)| NodePages { node: *node, pages: *pages }).collect(), source)
+    Known::value(
+        found.per_node.iter().map(|(node, pages)| NodePages { node: *node, pages: *pages }).collect(),
+        source,
+    )
 }
 
 fn block_sample(index: u32, sample: &Sample) -> BlockSample {

@@ -1,4 +1,5 @@
-//! Fills in what a rank's process knows before the run: its part of the document, the environment and the platform.
+//! Fills in what a rank's process knows before the run: its part of the document, the environment and the
+//! platform.
 
 use ::place::document::locality;
 use placement::{ChosenBy, RankPlan};
@@ -46,7 +47,11 @@ impl Local<'_> {
             process_id: std::process::id(),
             thread_id: None,
             visible_devices: Some(self.found.platform.devices().len() as u32),
-            asked: Placement { pu: plan.pu, memory_node: Some(plan.memory_node), device: self.device_id(plan) },
+            asked: Placement {
+                pu: plan.pu,
+                memory_node: Some(plan.memory_node),
+                device: self.device_id(plan),
+            },
             chosen_by: match &plan.chosen_by {
                 ChosenBy::Asked => By::User,
                 other => By::Automatic { rule: other.text() },
@@ -76,7 +81,8 @@ pub fn platform(found: &FoundPlatform, machine: &topo::environment::Environment)
         device::PlatformKind::Hip => "driver.amdgpu",
         device::PlatformKind::Host => "",
     };
-    let driver = machine.probes.iter().find(|found| found.name == probe).and_then(|found| found.value.as_ref());
+    let driver =
+        machine.probes.iter().find(|found| found.name == probe).and_then(|found| found.value.as_ref());
     Platform {
         kind,
         reason: found.why_host.clone(),

@@ -72,12 +72,17 @@ pub(super) fn devices(parts: &[RankPart], state: &RunState, launched: bool) -> V
         let sharing = parts.iter().filter(|other| other.device.id == part.device.id).count();
         let of_device = parts.iter().zip(&state.ranks).filter(|(other, _)| other.device.id == part.device.id);
         let device = with_run(&part.device, Some(rank));
-        devices.push(with_conditions(device, of_device.map(|(_, rank)| rank), if launched { sharing } else { 1 }));
+        devices.push(with_conditions(
+            device,
+            of_device.map(|(_, rank)| rank),
+            if launched { sharing } else { 1 },
+        ));
     }
     devices
 }
 
-/// A device with what these ranks saw of it while it was measured; `own`: how many processes of the launch use it.
+/// A device with what these ranks saw of it while it was measured; `own`: how many processes of the launch
+/// use it.
 pub(crate) fn with_conditions<'s>(
     mut device: Device,
     ranks: impl Iterator<Item = &'s RankState>,
@@ -125,15 +130,18 @@ fn link_of<'s>(device: &Device, rank: &'s RankState) -> Option<&'s topo::model::
     rank.devices.iter().find(|seen| Some(seen.pci) == device.pci_address)?.link.as_ref()
 }
 
-/// A GPU whose latch its own rank does not tell, because that rank drives others too, has the one that was tried on another of the run's.
+/// A GPU whose latch its own rank does not tell, because that rank drives others too, has the one that was
+/// tried on another of the run's.
 pub(crate) fn with_latch_of_another(mut device: Device, ranks: &[RankState]) -> Device {
     let told = || ranks.iter().find_map(|rank| rank.latch.as_ref());
     if device.kind == DeviceKind::Gpu
         && device.latch.value.is_none()
         && let Some(other) = told()
     {
-        device.latch =
-            Known { source: "tried when another device of this driver was opened".to_owned(), ..latch(Some(other)) };
+        device.latch = Known {
+            source: "tried when another device of this driver was opened".to_owned(),
+            ..latch(Some(other))
+        };
     }
     device
 }
@@ -165,7 +173,10 @@ fn is(device: &DeviceFacts, target: TargetId) -> bool {
 /// The ladder of sources: what hwloc and the kernel say first, then the driver, else unknown.
 fn numa_node(local: &Local, target: TargetId, known: &DeviceFacts) -> Known<u32> {
     let TargetId::Gpu(pci) = target else {
-        return Known::from_result(known.host_node.ok_or("the host platform gave no node"), "the node itself");
+        return Known::from_result(
+            known.host_node.ok_or("the host platform gave no node"),
+            "the node itself",
+        );
     };
     let Some(gpu) = local.topology.gpu_at(pci) else {
         return Known::unknown("hwloc", "not on the PCI bus that this process sees");
@@ -174,7 +185,9 @@ fn numa_node(local: &Local, target: TargetId, known: &DeviceFacts) -> Known<u32>
     match (node, known.host_node) {
         (Some(node), _) => Known::value(node, gpu.locality.reason.clone()),
         (None, Some(node)) => Known::value(node, "the driver (CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID)"),
-        (None, None) => Known::unknown("hwloc, the kernel's PCI files, the driver", gpu.locality.reason.clone()),
+        (None, None) => {
+            Known::unknown("hwloc, the kernel's PCI files, the driver", gpu.locality.reason.clone())
+        }
     }
 }
 
@@ -226,7 +239,10 @@ fn link(target: TargetId, link: Option<&topo::model::Link>, read_when: ReadWhen)
         Some(link) => {
             let (max_generation, max_width) = (link.max_generation, link.max_width);
             let (generation, width) = (link.generation, link.width);
-            Known::value(Link { generation, width, max_generation, max_width, read_when }, link.source.clone())
+            Known::value(
+                Link { generation, width, max_generation, max_width, read_when },
+                link.source.clone(),
+            )
         }
         None => Known::unknown("sysfs current_link_speed, current_link_width", "not in sysfs"),
     }
@@ -240,17 +256,19 @@ fn bound(link: &Known<Link>) -> Known<f64> {
     };
     match lane_bytes_per_s(generation) {
         Some(lane) => {
-            let source = format!("PCIe {generation} x{width} line rate less line coding, before packet overhead");
+            let source =
+                format!("PCIe {generation} x{width} line rate less line coding, before packet overhead");
             Known::value(lane * f64::from(width), source)
         }
-        None => {
-            Known::unknown("the link's generation and width", format!("PCIe generation {generation} is not known here"))
-        }
+        None => Known::unknown(
+            "the link's generation and width",
+            format!("PCIe generation {generation} is not known here"),
+        ),
     }
 }
 
-/// One lane's payload rate by generation: transfer rate times line coding (PCI Express Base Specification: 8b/10b to generation
-/// 2, 128b/130b to 5, 242 of 256 bytes of a flit in 6).
+/// One lane's payload rate by generation: transfer rate times line coding (PCI Express Base Specification:
+/// 8b/10b to generation 2, 128b/130b to 5, 242 of 256 bytes of a flit in 6).
 fn lane_bytes_per_s(generation: u8) -> Option<f64> {
     let (transfers_per_s, coding) = match generation {
         1 => (2.5e9, 8.0 / 10.0),

@@ -56,5 +56,9 @@ pub(super) fn probes(machine: &topo::environment::Environment) -> Vec<Probe> {
 }
 
 pub(super) fn timer(timer: TimerFacts) -> Timer {
-    Timer { clock: pingpong::clock::NAME.to_owned(), resolution_ns: timer.resolution_ns, cost_ns: timer.cost_ns }
+    Timer {
+        clock: pingpong::clock::NAME.to_owned(),
+        resolution_ns: timer.resolution_ns,
+        cost_ns: timer.cost_ns,
+    }
 }

@@ -1,6 +1,8 @@
-//! From what a run has to the document that is kept: every field of the schema is filled here, and nowhere else.
+//! From what a run has to the document that is kept: every field of the schema is filled here, and nowhere
+//! else.
 //!
-//! * `part` what each rank's process knows beforehand, filled in by `collect` with `environment`, `devices` and `nodes`;
+//! * `part` what each rank's process knows beforehand, filled in by `collect` with `environment`, `devices`
+//!   and `nodes`;
 //! * `cases` and `penalties` what it gave; `verdict` how it ended.
 
 pub(crate) mod bounds;
@@ -150,7 +152,8 @@ pub fn time_spent(spent: TimeSpent) -> Option<TimeSpent> {
 /// The ranks that nothing is heard of any more.
 fn missing(parts: &[RankPart], state: &RunState) -> Vec<MissingRank> {
     let lost = parts.iter().zip(&state.ranks).filter_map(|(part, rank)| Some((part, rank.lost.clone()?)));
-    lost.map(|(part, why)| MissingRank { rank: part.rank.rank, host: Some(part.rank.host.clone()), why }).collect()
+    lost.map(|(part, why)| MissingRank { rank: part.rank.rank, host: Some(part.rank.host.clone()), why })
+        .collect()
 }
 
 fn probe_text(value: &ProbeValue) -> String {
@@ -170,12 +173,13 @@ pub fn warnings(parts: &[RankPart]) -> Vec<Message> {
 fn messages(facts: &PingPongFacts) -> Vec<Message> {
     let mut messages = warnings(facts.parts);
     if facts.args.cpus.is_none() {
-        let text = "PUs were chosen automatically, each the first free allowed core of its device's locality domain where \
-                    that is known; give --cpus to choose them";
+        let text = "PUs were chosen automatically, each the first free allowed core of its device's locality \
+            domain where that is known; give --cpus to choose them";
         messages.push(Message { level: Level::Info, text: text.to_owned() });
     }
     if facts.parts.len() == 1 && facts.args.order == Some(OrderAsked::Both) {
-        let text = "there is one rank only: alone and at once are the same, and there is no contention penalty";
+        let text =
+            "there is one rank only: alone and at once are the same, and there is no contention penalty";
         messages.push(Message { level: Level::Info, text: text.to_owned() });
     }
     messages

@@ -34,12 +34,16 @@ pub(super) fn facts(local: &Local) -> NodeFacts {
         numa_nodes: topology.nodes.len() as u32,
         memory_bytes: host_nodes.map(|node| node.total_bytes).sum(),
         gpus: topology.gpus.iter().map(gpu).collect(),
-        topology_digest: Known::value(digest(topology), "packages, nodes, distances, L3s, cores and GPUs as read"),
+        topology_digest: Known::value(
+            digest(topology),
+            "packages, nodes, distances, L3s, cores and GPUs as read",
+        ),
     }
 }
 
-/// The same text for machines of which the same things lie in the same places. Whatever a job may use of them does not count.
-/// Processes of one run compare it, so it need not be the same in another version of the program.
+/// The same text for machines of which the same things lie in the same places. Whatever a job may use of them
+/// does not count. Processes of one run compare it, so it need not be the same in another version of the
+/// program.
 fn digest(topology: &Topology) -> String {
     let mut hasher = DefaultHasher::new();
     for package in &topology.packages {
@@ -66,7 +70,11 @@ pub fn nodes(parts: &[RankPart]) -> Vec<Node> {
     let node = |((part, _), (facts, differs)): ((&RankPart, _), (NodeFacts, _))| Node {
         index: part.rank.node,
         host: part.rank.host.clone(),
-        ranks: parts.iter().filter(|other| other.rank.node == part.rank.node).map(|other| other.rank.rank).collect(),
+        ranks: parts
+            .iter()
+            .filter(|other| other.rank.node == part.rank.node)
+            .map(|other| other.rank.rank)
+            .collect(),
         facts,
         differs,
     };

@@ -1,4 +1,5 @@
-//! From what a suite's run has to the document: the same schema as pingpong's, filled from the engine's state by where each figure stands.
+//! From what a suite's run has to the document: the same schema as pingpong's, filled from the engine's state
+//! by where each figure stands.
 
 use std::collections::BTreeSet;
 
@@ -118,7 +119,9 @@ fn order_asked(cases: &[DocumentCase]) -> OrderAsked {
 
 /// The engine's rank that measures a place.
 fn worker_of(facts: &ExperimentFacts, place: usize) -> Option<usize> {
-    let at = |mapping: &CaseMapping| mapping.places.iter().find(|(_, other)| *other == place).map(|(rank, _)| *rank);
+    let at = |mapping: &CaseMapping| {
+        mapping.places.iter().find(|(_, other)| *other == place).map(|(rank, _)| *rank)
+    };
     facts.experiment.figures.mappings.iter().find_map(at)
 }
 
@@ -132,7 +135,8 @@ fn rank(facts: &ExperimentFacts, part: &RankPart, state: &RunState) -> Rank {
     let place = part.rank.rank as usize;
     let worker = worker_of(facts, place).and_then(|rank| state.ranks.get(rank));
     let mut spent = TimeSpent::default();
-    let here = state.ranks.iter().enumerate().filter(|(rank, _)| places_of(facts, *rank).first() == Some(&place));
+    let here =
+        state.ranks.iter().enumerate().filter(|(rank, _)| places_of(facts, *rank).first() == Some(&place));
     here.for_each(|(_, worker)| spent.add(&worker.spent));
     let thread_id = worker.and_then(|worker| worker.thread_id);
     Rank { thread_id, time: time_spent(spent), ..part.rank.clone() }
@@ -143,7 +147,8 @@ fn devices(facts: &ExperimentFacts, state: &RunState) -> Vec<Device> {
     let mut known = BTreeSet::new();
     let device = |part: &RankPart| {
         // A thread that copies to several devices says the link and latch of its first.
-        let worker = worker_of(facts, part.rank.rank as usize).filter(|rank| places_of(facts, *rank).len() == 1);
+        let worker =
+            worker_of(facts, part.rank.rank as usize).filter(|rank| places_of(facts, *rank).len() == 1);
         let own = worker.and_then(|rank| state.ranks.get(rank));
         let known = devices::with_latch_of_another(devices::with_run(&part.device, own), &state.ranks);
         devices::with_conditions(known, state.ranks.iter(), 1)
@@ -162,7 +167,13 @@ fn all_cases(facts: &ExperimentFacts, state: &RunState, devices: &[Device]) -> V
         .collect()
 }
 
-fn one_case(facts: &ExperimentFacts, at: usize, asked: &DocumentCase, state: &RunState, devices: &[Device]) -> Case {
+fn one_case(
+    facts: &ExperimentFacts,
+    at: usize,
+    asked: &DocumentCase,
+    state: &RunState,
+    devices: &[Device],
+) -> Case {
     let order = match asked.order {
         Order::Simultaneous => case::Order::Simultaneous,
         Order::Alone => case::Order::Alone,
@@ -186,8 +197,10 @@ fn one_case(facts: &ExperimentFacts, at: usize, asked: &DocumentCase, state: &Ru
         for (rank, place) in &mapping.places {
             let (result, part) = (&results[*rank], &facts.parts[*place]);
             let device = devices.iter().find(|device| device.id == part.device.id);
-            // What goes between GPUs may take another way than the PCIe link that bounds the others, and of touches only some take one.
-            let has_own = matches!(asked.memory, MemoryKind::Device | MemoryKind::Managed | MemoryKind::System);
+            // What goes between GPUs may take another way than the PCIe link that bounds the others, and of
+            // touches only some take one.
+            let has_own =
+                matches!(asked.memory, MemoryKind::Device | MemoryKind::Managed | MemoryKind::System);
             let device = device.filter(|_| !has_own);
             let place = Rank { rank: *place as u32, ..part.rank.clone() };
             ranks.push(cases::rank_result(facts.experiment.engine.verify, &place, moved, result, device));
@@ -205,7 +218,8 @@ fn one_case(facts: &ExperimentFacts, at: usize, asked: &DocumentCase, state: &Ru
         status = CaseStatus::Invalid;
     }
     // Ranks of several engine cases were not at once with each other: of them there is no sum.
-    let together = order == case::Order::Simultaneous && status == CaseStatus::Measured && mappings.len() == 1;
+    let together =
+        order == case::Order::Simultaneous && status == CaseStatus::Measured && mappings.len() == 1;
     let together = together && ranks.len() > 1;
     let mut id = Case::id_for(order, asked.memory, asked.direction, asked.bytes);
     if let Some(group) = &asked.group {
@@ -272,10 +286,13 @@ pub fn declared_nodes(topology: &Topology, found: &FoundPlatform, target: Target
     }
 }
 
-/// Sentences advise a longer `--max-time`; the time of a suite and of `topo --measure` is all of their `--within`.
+/// Sentences advise a longer `--max-time`; the time of a suite and of `topo --measure` is all of their
+/// `--within`.
 fn with_own_time(command: &str, said: Vec<String>) -> Vec<String> {
     match command {
-        "suite" | "topo" => said.into_iter().map(|sentence| sentence.replace("--max-time", "--within")).collect(),
+        "suite" | "topo" => {
+            said.into_iter().map(|sentence| sentence.replace("--max-time", "--within")).collect()
+        }
         _ => said,
     }
 }

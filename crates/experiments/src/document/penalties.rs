@@ -1,4 +1,5 @@
-//! What each rank loses when all run at once, against itself alone in the same invocation. How sure that is says `analysis`.
+//! What each rank loses when all run at once, against itself alone in the same invocation. How sure that is
+//! says `analysis`.
 
 use pingpong::Order;
 use report::case::{Case, CaseStatus};
@@ -12,7 +13,8 @@ pub(super) fn penalties(facts: &PingPongFacts, cases: &[Case]) -> Vec<Penalty> {
     for (together, shared) in copies.iter().zip(cases).filter(|(case, _)| case.order == Order::Simultaneous) {
         let same = |case: &pingpong::CopyCase| {
             case.order == Order::Alone
-                && (case.memory, case.direction, case.bytes) == (together.memory, together.direction, together.bytes)
+                && (case.memory, case.direction, case.bytes)
+                    == (together.memory, together.direction, together.bytes)
         };
         let Some(alone) = copies.iter().find(|case| same(case)) else { continue };
         if shared.status != CaseStatus::Measured {

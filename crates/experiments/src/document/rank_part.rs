@@ -1,5 +1,6 @@
-//! What the process of one rank contributes to the document before the run: its placement, its device, and of each node's first
-//! rank the node. Filled where it is known and sent to rank 0 where the ranks are processes.
+//! What the process of one rank contributes to the document before the run: its placement, its device, and of
+//! each node's first rank the node. Filled where it is known and sent to rank 0 where the ranks are
+//! processes.
 
 use std::sync::Arc;
 

@@ -14,7 +14,8 @@ pub fn exit(state: &RunState, signalled: Option<Exit>) -> Exit {
         return Exit::DataCorrupt;
     }
     // A rank that is gone is the cause also where a signal came: launchers send one to those who are left.
-    let signalled = signalled.filter(|_| state.end != RunEnd::RankLost && !state.ranks.iter().any(|rank| rank.gone));
+    let signalled =
+        signalled.filter(|_| state.end != RunEnd::RankLost && !state.ranks.iter().any(|rank| rank.gone));
     if let Some(signal) = signalled {
         return signal;
     }
@@ -27,7 +28,8 @@ pub fn exit(state: &RunState, signalled: Option<Exit>) -> Exit {
     let at_once = |ranks: &&Vec<RankCase>| not_simultaneous(ranks, &state.nodes).is_none();
     let valid = state.results.iter().filter(at_once).flatten();
     let measured = valid.filter(|rank| rank.trouble.is_none() && !rank.samples.is_empty()).count();
-    // Nothing asked for may be missing, not even for a good reason: a pipeline must not take half for the whole.
+    // Nothing asked for may be missing, not even for a good reason: a pipeline must not take half for the
+    // whole.
     let expected = all().filter(|rank| rank.member).count();
     match measured {
         0 => Exit::NoResult,
@@ -68,7 +70,8 @@ fn timed_out(state: &RunState) -> String {
         Some(Trouble::Failed(failure)) => Some(&failure.message),
         _ => None,
     });
-    // Before the first pass no rank has begun: what did not come back is a call of this process, which the failure names.
+    // Before the first pass no rank has begun: what did not come back is a call of this process, which the
+    // failure names.
     if let (0, Some(why)) = (state.passes, failed) {
         return why.clone();
     }
@@ -76,8 +79,9 @@ fn timed_out(state: &RunState) -> String {
     format!("a rank did not come back within --timeout{why}")
 }
 
-/// The trouble that others came of: of the ranks' troubles the first of the gravest kind. Wrong bytes come first, as in exit codes; then who is gone,
-/// then what went wrong with a rank itself, and last what another rank's trouble left it without.
+/// The trouble that others came of: of the ranks' troubles the first of the gravest kind. Wrong bytes come
+/// first, as in exit codes; then who is gone, then what went wrong with a rank itself, and last what another
+/// rank's trouble left it without.
 fn primary<'t>(
     troubles: impl Iterator<Item = (usize, &'t Trouble)>,
     is_lost: impl Fn(usize) -> bool,

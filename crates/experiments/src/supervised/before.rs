@@ -22,7 +22,8 @@ pub(super) struct Before {
 impl Before {
     /// What a session's end means: it said why itself, unless something ended it.
     pub fn fault(&self, end: &SessionEnd, leads: bool, signal: Option<Exit>) -> Fault {
-        // Also where a signal ended it since: a launcher ends the others as soon as one has left with its code.
+        // Also where a signal ended it since: a launcher ends the others as soon as one has left with its
+        // code.
         if let Some(code) = self.refused {
             return Fault::silent(Exit::from_code(code));
         }
@@ -34,15 +35,18 @@ impl Before {
                 let code = status.code().and_then(|code| u8::try_from(code).ok());
                 return Fault::silent(code.map_or(Exit::NoResult, Exit::from_code));
             }
-            SessionEnd::Left(status) => format!("died of {}", status.signal().map_or_else(String::new, signal_name)),
+            SessionEnd::Left(status) => {
+                format!("died of {}", status.signal().map_or_else(String::new, signal_name))
+            }
             _ => "was ended".to_owned(),
         };
         let during = self.starting.as_ref().map_or_else(
             || "before MPI was started".to_owned(),
             |library| {
                 format!(
-                    "in MPI_Init of {library}: this launcher and this MPI may not belong together (srun --mpi=list shows what srun speaks), or a library \
-                     that it opens is not the one it was built with"
+                    "in MPI_Init of {library}: this launcher and this MPI may not belong together (srun \
+                     --mpi=list shows what srun speaks), or a library that it opens is not the one it was \
+                     built with"
                 )
             },
         );

@@ -1,6 +1,8 @@
-//! What a session tells its supervisor: frames of a length and a message, over the session's standard input, which is a socket.
+//! What a session tells its supervisor: frames of a length and a message, over the session's standard input,
+//! which is a socket.
 //!
-//! Standard input, because a launcher's own goes to one rank at most and MPI leaves it alone; standard output and error stay what they are.
+//! Standard input, because a launcher's own goes to one rank at most and MPI leaves it alone; standard output
+//! and error stay what they are.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;

@@ -1,4 +1,5 @@
-//! What a kind of measurement by supervised ranks says of itself; its options are the value that implements it.
+//! What a kind of measurement by supervised ranks says of itself; its options are the value that implements
+//! it.
 
 use std::fmt::Display;
 use std::sync::atomic::AtomicBool;
@@ -74,7 +75,8 @@ pub trait Supervised: Sync + Sized {
         state: DocumentState,
     ) -> Self::Document;
 
-    /// Holds the document of a run that ended well against what was expected of it, and says the exit that follows.
+    /// Holds the document of a run that ended well against what was expected of it, and says the exit that
+    /// follows.
     fn expected(&self, _document: &mut Self::Document) -> Exit {
         Exit::Ok
     }

@@ -1,4 +1,5 @@
-//! Whether the sessions of the other ranks of this host are there: one whose partner died in an operation waits in MPI for ever.
+//! Whether the sessions of the other ranks of this host are there: one whose partner died in an operation
+//! waits in MPI for ever.
 
 use std::collections::BTreeSet;
 
@@ -49,7 +50,8 @@ impl Partners {
         self.look(all, own);
     }
 
-    /// The rank whose session, on the host of the session `own`, is gone and is among those that are waited for.
+    /// The rank whose session, on the host of the session `own`, is gone and is among those that are waited
+    /// for.
     pub(super) fn gone(&mut self, all: &[RankProcess], own: u32, awaited: &[usize]) -> Option<usize> {
         let gone = self.look(all, own);
         awaited.iter().copied().find(|rank| gone.contains(rank))

@@ -1,5 +1,6 @@
-//! Where this rank belongs, before MPI is started: binding comes first, and the GPU's context before MPI_Init. So it is the launcher's word which of its node's
-//! ranks this one is. And where each rank says it is, once they have met.
+//! Where this rank belongs, before MPI is started: binding comes first, and the GPU's context before
+//! MPI_Init. So it is the launcher's word which of its node's ranks this one is. And where each rank says it
+//! is, once they have met.
 
 use launchers::Launch;
 use placement::{Membind, Plan, RankPlan, Request, Target, TargetId};
@@ -16,8 +17,9 @@ use crate::driver::chosen;
 use crate::exit::Exit;
 use crate::fault::Fault;
 
-/// The place of this rank: the PU and the memory node that were `chosen` for each rank of its node; else as in a plan for all of them, or, where it cannot have what they
-/// have (a launcher bound each to its own cores), for it alone.
+/// The place of this rank: the PU and the memory node that were `chosen` for each rank of its node; else as
+/// in a plan for all of them, or, where it cannot have what they have (a launcher bound each to its own
+/// cores), for it alone.
 ///
 /// # Errors
 /// What was asked for is not here, or the launcher does not say which of its node's ranks this is.
@@ -45,7 +47,10 @@ pub(super) fn place(
     let of_rank = |rank: usize| all[rank % all.len()].clone();
     let everybody: Vec<Target> = (0..size).map(of_rank).collect();
     let ask = |cpus: Option<IdList>, targets: Vec<Target>, membind: Membind| {
-        placement::plan(topology, &Request { cpus, targets: Some(targets), available: available.clone(), membind })
+        placement::plan(
+            topology,
+            &Request { cpus, targets: Some(targets), available: available.clone(), membind },
+        )
     };
     if let Some(places) = chosen_places {
         let pus = IdList(places.iter().map(|(pu, _)| *pu).collect());
@@ -68,7 +73,8 @@ pub(super) fn place(
 
 fn the(plan: Plan, number: usize) -> Result<RankPlan, Fault> {
     let count = plan.ranks.len();
-    let missing = || Fault::usage(format!("the plan has {count} places and this is rank {number} of its node"));
+    let missing =
+        || Fault::usage(format!("the plan has {count} places and this is rank {number} of its node"));
     plan.ranks.into_iter().nth(number).ok_or_else(missing)
 }
 
@@ -81,7 +87,8 @@ pub fn place_on_node(launch: &Launch) -> Result<(usize, usize), Fault> {
         _ if launch.is_alone() => Ok((0, 1)),
         (Some(rank), Some(size)) if rank < size => Ok((rank, size)),
         _ => Err(Fault::usage(format!(
-            "{} does not say which of its node's ranks this process is: start it with srun, mpirun or mpiexec",
+            "{} does not say which of its node's ranks this process is: start it with srun, mpirun or \
+             mpiexec",
             launch.launcher.name()
         ))),
     }
@@ -134,7 +141,8 @@ pub fn apart(
         let same = |other: &&&RankLocation| other.pu == one.pu && on_one_machine(one, other);
         if let Some(other) = ranks[at + 1..].iter().find(same) {
             return Err(Fault::usage(format!(
-                "ranks {} and {} would both run on PU {} of {}: give them cores of their own (mpirun --bind-to none, srun -c 1), or name PUs: --cpus LIST",
+                "ranks {} and {} would both run on PU {} of {}: give them cores of their own (mpirun \
+                 --bind-to none, srun -c 1), or name PUs: --cpus LIST",
                 one.session.rank, other.session.rank, one.pu, one.session.host
             )));
         }

@@ -1,5 +1,5 @@
-//! The steps of a rank's session that every kind of measurement takes: bind, open the GPU, start MPI, work, leave. MPI may end it at any call; its supervisor has heard
-//! everything by then.
+//! The steps of a rank's session that every kind of measurement takes: bind, open the GPU, start MPI, work,
+//! leave. MPI may end it at any call; its supervisor has heard everything by then.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -46,7 +46,8 @@ impl<K: Supervised> RankSession<'_, K> {
         tell(message);
     }
 
-    /// Ends this process where what comes next does not come in time: until all ranks have met nobody else watches this one. Rank 0's says `what` did not happen, and why.
+    /// Ends this process where what comes next does not come in time: until all ranks have met nobody else
+    /// watches this one. Rank 0's says `what` did not happen, and why.
     ///
     /// # Errors
     /// There can be no thread more.
@@ -77,11 +78,15 @@ impl<K: Supervised> RankSession<'_, K> {
         place::place(self.kind.place_asked(), self.launch, topology, found, chosen)
     }
 
-    /// Runs the rank's own thread, which was never elsewhere: it is bound first, then it opens the GPU, then MPI, which it alone calls.
+    /// Runs the rank's own thread, which was never elsewhere: it is bound first, then it opens the GPU, then
+    /// MPI, which it alone calls.
     ///
     /// # Errors
     /// What the thread says, or that there can be none.
-    pub fn on_own_thread(&self, rank: impl FnOnce(&AtomicBool) -> Result<(), Fault> + Send) -> Result<Exit, Fault> {
+    pub fn on_own_thread(
+        &self,
+        rank: impl FnOnce(&AtomicBool) -> Result<(), Fault> + Send,
+    ) -> Result<Exit, Fault> {
         let signals = Signals::catch()?;
         thread::scope(|scope| {
             let rank = thread::Builder::new().spawn_scoped(scope, || rank(&signals.interrupted));
@@ -99,12 +104,15 @@ impl<K: Supervised> RankSession<'_, K> {
     /// The driver refuses.
     pub fn open(&self, found: &FoundPlatform, plan: &RankPlan) -> Result<Option<Box<dyn Device>>, Fault> {
         match plan.target.id {
-            TargetId::Gpu(pci) => Ok(Some(found.platform.open(DeviceId::Pci(pci)).map_err(Fault::no_result)?)),
+            TargetId::Gpu(pci) => {
+                Ok(Some(found.platform.open(DeviceId::Pci(pci)).map_err(Fault::no_result)?))
+            }
             TargetId::Node(_) => Ok(None),
         }
     }
 
-    /// Starts MPI, with its name, works with the other ranks, says how that ended and leaves MPI. A rank alone works without.
+    /// Starts MPI, with its name, works with the other ranks, says how that ended and leaves MPI. A rank
+    /// alone works without.
     ///
     /// # Errors
     /// MPI does not start. Where the work fails, that is said and the process ends.
@@ -116,7 +124,8 @@ impl<K: Supervised> RankSession<'_, K> {
         let timeout = self.kind.timeout();
         if self.launch.is_alone() {
             let world = Single::default();
-            return self.report_end(work(None, Agreement::new(&mut Communicator::new(&world), timeout, CODES)));
+            return self
+                .report_end(work(None, Agreement::new(&mut Communicator::new(&world), timeout, CODES)));
         }
         self.with_others.store(true, Ordering::Relaxed);
         let (mpi, library) = self.start(level)?;
@@ -127,7 +136,8 @@ impl<K: Supervised> RankSession<'_, K> {
         self.leave(&mpi, &mut comm, ended)
     }
 
-    /// Does not begin: starts MPI to tell the others, who would wait for this rank in MPI_Init. Where MPI does not start either, `fault` is what is said.
+    /// Does not begin: starts MPI to tell the others, who would wait for this rank in MPI_Init. Where MPI
+    /// does not start either, `fault` is what is said.
     pub(super) fn refuse(&self, fault: Fault) -> Result<Exit, Fault> {
         self.tell(&SessionMessage::Refusing(fault.exit.code(), fault.to_string()));
         let Ok((mpi, _)) = self.start(None) else { return self.report_end(Err(fault)).map(|()| Exit::Ok) };
@@ -144,19 +154,22 @@ impl<K: Supervised> RankSession<'_, K> {
     /// Leaves MPI, and the process where others may not be left in good order.
     fn leave(&self, mpi: &Mpi, comm: &mut Communicator, ended: Result<(), Fault>) -> Result<(), Fault> {
         let was_late = ended.as_ref().is_err_and(|fault| fault.exit == Exit::TimedOut);
-        let departure = if was_late { Departure::Failed } else { startup::leave(mpi, comm, self.launch, self.say) };
+        let departure =
+            if was_late { Departure::Failed } else { startup::leave(mpi, comm, self.launch, self.say) };
         match ended {
             Ok(()) if departure == Departure::Finalized => Ok(()),
             Ok(()) if departure == Departure::Unfinalized => ending::at_once(Exit::Ok),
-            // The supervisor learns that it did not leave, and says or awaits in its place what lets the others end.
+            // The supervisor learns that it did not leave, and says or awaits in its place what lets the
+            // others end.
             Ok(()) => ending::at_once(Exit::NoResult),
-            // What MPI or the driver may still use is neither given back nor unmapped, and nobody's exit handler waits for it.
+            // What MPI or the driver may still use is neither given back nor unmapped, and nobody's exit
+            // handler waits for it.
             Err(fault) => ending::at_once(fault.exit),
         }
     }
 
-    /// Tells the supervisor how it ended, before anybody leaves: a launcher may end the others as soon as one ends with a code, and an MPI that dies or hangs in MPI_Finalize takes
-    /// nothing with it.
+    /// Tells the supervisor how it ended, before anybody leaves: a launcher may end the others as soon as one
+    /// ends with a code, and an MPI that dies or hangs in MPI_Finalize takes nothing with it.
     fn report_end(&self, ended: Result<(), Fault>) -> Result<(), Fault> {
         match ended {
             Ok(()) => {

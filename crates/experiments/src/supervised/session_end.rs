@@ -28,7 +28,9 @@ impl SessionEnd {
             Self::Partner(rank) => format!("the process of rank {rank} died in {doing}"),
             Self::Left(status) => match (status.signal(), status.code()) {
                 (Some(signal), _) => format!("{} in {doing}", signal_name(signal)),
-                (None, code) => format!("the session ended with code {} in {doing}", code.unwrap_or_default()),
+                (None, code) => {
+                    format!("the session ended with code {} in {doing}", code.unwrap_or_default())
+                }
             },
             Self::Signalled => "a signal came".to_owned(),
             Self::Over => "it was over".to_owned(),

@@ -1,4 +1,5 @@
-//! The supervisor of a rank's session, from the first step to the last: it knows what the session was doing when MPI ended it, and rank 0's has the result.
+//! The supervisor of a rank's session, from the first step to the last: it knows what the session was doing
+//! when MPI ended it, and rank 0's has the result.
 
 use launchers::Launch;
 
@@ -17,7 +18,11 @@ use crate::signals::Signals;
 ///
 /// # Errors
 /// The session cannot be started, or has no result.
-pub(super) fn run<K: Supervised>(kind: &K, launch: &Launch, caller: Caller<K::Document>) -> Result<Exit, Fault> {
+pub(super) fn run<K: Supervised>(
+    kind: &K,
+    launch: &Launch,
+    caller: Caller<K::Document>,
+) -> Result<Exit, Fault> {
     let Caller { origin, say, open, show } = caller;
     let leads = launch.speaks();
     // The file is opened first: a run whose result cannot be kept must not begin.
@@ -37,14 +42,17 @@ pub(super) fn run<K: Supervised>(kind: &K, launch: &Launch, caller: Caller<K::Do
     let signal = signals.exit().filter(|_| end != SessionEnd::Over || K::is_interrupted(&known.found));
     let is_working = known.awaited().is_some();
     let KnownSession { run, file, before, met, doing, mut found, .. } = known;
-    let Some((met, processes)) = met else { return Err(session.leave_unmet(launch, &before, &end, &signals)) };
+    let Some((met, processes)) = met else {
+        return Err(session.leave_unmet(launch, &before, &end, &signals));
+    };
     let why = (end != SessionEnd::Over).then(|| end.why(&doing.to_string(), option));
     let ending = SessionOutcome { end, doing, why, signal };
     kind.settle(&mut found, &ending);
     // At once: a launcher that ends this process too will do so soon.
     let concluded = if leads {
         let (status, mut exit, reason) = kind.ended(&met, &found, &ending);
-        let mut document = kind.document(&run, &met, &found, DocumentState { status, reason, exit: Some(exit) });
+        let mut document =
+            kind.document(&run, &met, &found, DocumentState { status, reason, exit: Some(exit) });
         if exit == Exit::Ok {
             exit = kind.expected(&mut document);
         }

@@ -1,8 +1,10 @@
-//! A supervisor watches its session: starts it, hears it, ends it where it hangs or waits for a process that is gone. It opens no MPI and no GPU, so nothing that happens there
-//! reaches it.
+//! A supervisor watches its session: starts it, hears it, ends it where it hangs or waits for a process that
+//! is gone. It opens no MPI and no GPU, so nothing that happens there reaches it.
 //!
-//! Launchers end all processes when one leaves whose MPI did not finish, and mostly with a code that is none of theirs. So a supervisor whose session died tells Hydra
-//! that it leaves ([`ranks::pmi`]), leaves a step of Slurm at once, and under the others stays until rank 0's has left; and rank 0's is the first to lose patience.
+//! Launchers end all processes when one leaves whose MPI did not finish, and mostly with a code that is none
+//! of theirs. So a supervisor whose session died tells Hydra that it leaves ([`ranks::pmi`]), leaves a step
+//! of Slurm at once, and under the others stays until rank 0's has left; and rank 0's is the first to lose
+//! patience.
 
 use std::os::fd::OwnedFd;
 use std::process::{Child, Command, Stdio};
@@ -36,7 +38,8 @@ const LEAVES: Duration = Duration::from_secs(15);
 const BETWEEN: Duration = Duration::from_secs(15);
 /// How much longer the supervisors of other ranks wait than rank 0's, which concludes and leaves first.
 const LATER: Duration = Duration::from_secs(5);
-/// How long a partner's process may be gone before this session's own death, or its answer, no longer explains it.
+/// How long a partner's process may be gone before this session's own death, or its answer, no longer
+/// explains it.
 const PARTNER: Duration = Duration::from_millis(200);
 /// How long the supervisor of another rank gives rank 0's to conclude.
 const STAYS: Duration = Duration::from_secs(5);
@@ -67,7 +70,8 @@ impl SilenceLimits {
 
 /// Starts the session, whose standard input is the channel; `refused`: why this rank is not to begin.
 fn start<K: Supervised>(refused: Option<&Fault>) -> Result<(Child, Receiver<MessageOf<K>>), String> {
-    let (mut ours, theirs) = pair().map_err(|error| format!("cannot make a channel to the session: {error}"))?;
+    let (mut ours, theirs) =
+        pair().map_err(|error| format!("cannot make a channel to the session: {error}"))?;
     let program = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
     let mut command = Command::new(program);
     command.args(std::env::args_os().skip(1)).env(SESSION, "1").stdin(Stdio::from(OwnedFd::from(theirs)));
@@ -135,7 +139,8 @@ impl<K: Supervised> SessionProcess<K> {
                     }
                     true
                 }
-                // The session closed the channel: all that it said was heard, and it ends now, or a library closed its standard input.
+                // The session closed the channel: all that it said was heard, and it ends now, or a library
+                // closed its standard input.
                 Err(RecvTimeoutError::Disconnected) => {
                     if let Some(status) = child.try_wait().map_err(Fault::no_result)? {
                         return Ok(SessionEnd::Left(status));
@@ -174,7 +179,9 @@ impl<K: Supervised> SessionProcess<K> {
             let awaited = awaited.unwrap_or_else(|| vec![0]);
             let gone = known.processes().and_then(|all| partners.gone(all, child.id(), &awaited));
             match (gone, &partner_gone) {
-                (Some(rank), Some((known_gone, since))) if rank == *known_gone && since.elapsed() > PARTNER => {
+                (Some(rank), Some((known_gone, since)))
+                    if rank == *known_gone && since.elapsed() > PARTNER =>
+                {
                     end(child);
                     return Ok(SessionEnd::Partner(rank));
                 }
@@ -186,10 +193,19 @@ impl<K: Supervised> SessionProcess<K> {
     }
 
     /// Leaves a launch whose ranks never all met, and says what its session's end means.
-    pub fn leave_unmet(self, launch: &Launch, before: &Before, ended: &SessionEnd, signals: &Signals) -> Fault {
-        // MPICH says that it leaves in an exit handler (4.1 and later), which a session that refuses and ends at once does not run: Hydra kills the other ranks then, and its
-        // code is 9 or 0.
-        if launch.launcher == Launcher::Hydra && before.refused.is_some() && matches!(ended, SessionEnd::Left(_)) {
+    pub fn leave_unmet(
+        self,
+        launch: &Launch,
+        before: &Before,
+        ended: &SessionEnd,
+        signals: &Signals,
+    ) -> Fault {
+        // MPICH says that it leaves in an exit handler (4.1 and later), which a session that refuses and ends
+        // at once does not run: Hydra kills the other ranks then, and its code is 9 or 0.
+        if launch.launcher == Launcher::Hydra
+            && before.refused.is_some()
+            && matches!(ended, SessionEnd::Left(_))
+        {
             ranks::pmi::finalize();
         }
         before.fault(ended, launch.speaks(), signals.exit())
@@ -215,7 +231,8 @@ impl<K: Supervised> SessionProcess<K> {
                     ranks::pmi::abort(code)
                 }
                 (Launcher::Hydra, _) => ranks::pmi::finalize(),
-                // With PMIx it ends the step as soon as a session has died, without it never: either way nobody is waited for.
+                // With PMIx it ends the step as soon as a session has died, without it never: either way
+                // nobody is waited for.
                 (Launcher::Srun, _) => true,
                 _ => false,
             };
@@ -274,8 +291,15 @@ mod tests {
         assert_eq!(first.now(false, true), None);
         assert_eq!(first.now(true, true), Some(Duration::from_secs(30)));
         assert!(other.now(true, true) > first.now(true, true));
-        assert!(first.now(true, false) == first.now(true, true) && other.now(true, false) > first.now(true, false));
+        assert!(
+            first.now(true, false) == first.now(true, true)
+                && other.now(true, false) > first.now(true, false)
+        );
         let short = SilenceLimits::new(Duration::from_secs(2), true);
-        assert_eq!(short.now(true, false), Some(BETWEEN), "what lies between short operations takes its own time");
+        assert_eq!(
+            short.now(true, false),
+            Some(BETWEEN),
+            "what lies between short operations takes its own time"
+        );
     }
 }

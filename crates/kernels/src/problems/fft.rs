@@ -1,9 +1,10 @@
-//! Many Fourier transforms of 512 complex points, counted as everyone counts them: 5 N log2 N operations each.
+//! Many Fourier transforms of 512 complex points, counted as everyone counts them: 5 N log2 N operations
+//! each.
 //!
-//! A transform is linear, so the result is checked by the sum of its points times fixed numbers, which must be that of the input's points times the transform of these numbers:
-//! that looks at every point. The fixed numbers are ±1 ± i, so that every point counts alike, and there are
-//! two sets of them: errors that cancel under one do not
-//! under the other.
+//! A transform is linear, so the result is checked by the sum of its points times fixed numbers, which must
+//! be that of the input's points times the transform of these numbers: that looks at every point. The fixed
+//! numbers are ±1 ± i, so that every point counts alike, and there are two sets of them: errors that cancel
+//! under one do not under the other.
 
 use std::f64::consts::PI;
 use std::marker::PhantomData;
@@ -179,7 +180,8 @@ where
     }
 
     fn check(&self, input: &[u8], output: &[u8]) -> Result<(), WrongNumber> {
-        let weights_of = |set: u64| (0..POINTS).map(move |at| [sign(2 * set + 7, at), sign(2 * set + 8, at)]).collect();
+        let weights_of =
+            |set: u64| (0..POINTS).map(move |at| [sign(2 * set + 7, at), sign(2 * set + 8, at)]).collect();
         let weights: [Vec<Complex<f64>>; SETS] = std::array::from_fn(|set| weights_of(set as u64));
         let transformed = weights.each_ref().map(|weights| self.defined(weights));
         let (from, to) = (cast_slice::<u8, Complex<T>>(input), cast_slice::<u8, Complex<T>>(output));
@@ -214,7 +216,8 @@ mod tests {
             [odd[at][0] * cos - odd[at][1] * sin, odd[at][0] * sin + odd[at][1] * cos]
         };
         let sums = (0..even.len()).map(|at| [even[at][0] + turned(at)[0], even[at][1] + turned(at)[1]]);
-        let differences = (0..even.len()).map(|at| [even[at][0] - turned(at)[0], even[at][1] - turned(at)[1]]);
+        let differences =
+            (0..even.len()).map(|at| [even[at][0] - turned(at)[0], even[at][1] - turned(at)[1]]);
         sums.chain(differences).collect()
     }
 

@@ -1,9 +1,10 @@
-//! Forces between atoms by Lennard and Jones, with SHOC's constants and count: eight operations for each neighbour, thirteen more for each within the distance 4.
+//! Forces between atoms by Lennard and Jones, with SHOC's constants and count: eight operations for each
+//! neighbour, thirteen more for each within the distance 4.
 //!
-//! The atoms stand near the points of a cubic lattice, in the lattice's order, at SHOC's density; each one's neighbours are its 128 nearest points, which go on at the other
-//! side where the lattice ends: those are far off and do not count, unless the lattice is small. So the list
-//! costs nothing to make, and neighbours lie near each other in memory,
-//! as programs sort them.
+//! The atoms stand near the points of a cubic lattice, in the lattice's order, at SHOC's density; each one's
+//! neighbours are its 128 nearest points, which go on at the other side where the lattice ends: those are far
+//! off and do not count, unless the lattice is small. So the list costs nothing to make, and neighbours lie
+//! near each other in memory, as programs sort them.
 
 use std::marker::PhantomData;
 
@@ -88,7 +89,8 @@ impl<T: Real> Md<T> {
             };
             return self.offsets.iter().map(inside).sum();
         }
-        let positions: Vec<[f64; 3]> = (0..self.atoms()).map(|atom| self.position(atom).map(Into::into)).collect();
+        let positions: Vec<[f64; 3]> =
+            (0..self.atoms()).map(|atom| self.position(atom).map(Into::into)).collect();
         let is_near = |atom: usize, other: usize| {
             let apart = [0, 1, 2].map(|axis| positions[atom][axis] - positions[other][axis]);
             apart.iter().map(|along| along * along).sum::<f64>() < CUT_SQUARE
@@ -151,7 +153,8 @@ where
         }
         let side = self.side as isize;
         let numbered = |[x, y, z]: [isize; 3]| x + side * (y + side * z);
-        // Where no neighbour goes on at the other side, all are as far off in the list as the lattice has them.
+        // Where no neighbour goes on at the other side, all are as far off in the list as the lattice has
+        // them.
         let reach = self.offsets.iter().flatten().copied().max().unwrap_or(0);
         let steps: Vec<u32> = self.offsets.iter().map(|offset| numbered(*offset) as u32).collect();
         for (atom, list) in cast_slice_mut::<u8, u32>(neighbours).chunks_exact_mut(NEIGHBOURS).enumerate() {
@@ -258,7 +261,8 @@ mod tests {
         md.fill(0, cast_slice_mut(&mut input));
         let (positions, _) = md.parts(cast_slice(&input));
         let with_zero = |[x, y, z]: [f32; 3]| [x, y, z, 0.0];
-        let output: Vec<[f32; 4]> = (0..md.atoms()).map(|atom| with_zero(rounded(&md, positions, atom))).collect();
+        let output: Vec<[f32; 4]> =
+            (0..md.atoms()).map(|atom| with_zero(rounded(&md, positions, atom))).collect();
         assert_eq!(md.check(cast_slice(&input), cast_slice(&output)), Ok(()));
     }
 

@@ -1,6 +1,7 @@
 //! The sum of all numbers up to and with each, counted in bytes of the input, as SHOC does.
 //!
-//! The numbers are -1, 0 and 1: every sum is a whole number that single precision has exactly, so that every order of additions gives the same one.
+//! The numbers are -1, 0 and 1: every sum is a whole number that single precision has exactly, so that every
+//! order of additions gives the same one.
 
 use bytemuck::{cast_slice, cast_slice_mut};
 use device::{Argument, KernelModule, RoundStep};
@@ -53,7 +54,8 @@ impl Problem for Scan {
         let layout = self.layout();
         let fours = self.state_bytes() / 16;
         let clear = vec![Argument::Area(layout.scratch_at), Argument::Number(fours as u64)];
-        let arguments = vec![Argument::Area(0), Argument::Area(layout.output_at), Argument::Area(layout.scratch_at)];
+        let arguments =
+            vec![Argument::Area(0), Argument::Area(layout.output_at), Argument::Area(layout.scratch_at)];
         vec![
             RoundStep::Launch { kernel: CLEAR, blocks: blocks(fours), threads: 256, arguments: clear },
             RoundStep::Launch { kernel: SCAN, blocks: self.tiles as u32, threads: 256, arguments },
@@ -70,7 +72,9 @@ impl Problem for Scan {
 
     fn check(&self, input: &[u8], output: &[u8]) -> Result<(), WrongNumber> {
         let mut sum = 0_i32;
-        for (at, (from, got)) in cast_slice::<u8, f32>(input).iter().zip(cast_slice::<u8, f32>(output)).enumerate() {
+        for (at, (from, got)) in
+            cast_slice::<u8, f32>(input).iter().zip(cast_slice::<u8, f32>(output)).enumerate()
+        {
             sum += *from as i32;
             WrongNumber::unless_near(4 * at, f64::from(sum), f64::from(*got), 0.0)?;
         }

@@ -1,4 +1,5 @@
-//! A radix sort of 32-bit keys with 32-bit values. A value is where its key was, so that the result shows that nothing was lost and that equal keys kept their order.
+//! A radix sort of 32-bit keys with 32-bit values. A value is where its key was, so that the result shows
+//! that nothing was lost and that equal keys kept their order.
 
 use bytemuck::{cast_slice, cast_slice_mut};
 use device::{Argument, KernelModule, RoundStep};
@@ -79,11 +80,21 @@ impl Problem for Sort {
                 kernel: SORT_COUNT,
                 blocks: self.tiles.min(1024) as u32,
                 threads: 256,
-                arguments: vec![Argument::Area(0), Argument::Number(self.tiles as u64), Argument::Area(counts)],
+                arguments: vec![
+                    Argument::Area(0),
+                    Argument::Number(self.tiles as u64),
+                    Argument::Area(counts),
+                ],
             },
-            RoundStep::Launch { kernel: SORT_BEGIN, blocks: 4, threads: 256, arguments: vec![Argument::Area(counts)] },
+            RoundStep::Launch {
+                kernel: SORT_BEGIN,
+                blocks: 4,
+                threads: 256,
+                arguments: vec![Argument::Area(counts)],
+            },
         ];
-        // From the input, which stays as it is, and then to and fro between two places, so that the last pass ends in the result.
+        // From the input, which stays as it is, and then to and fro between two places, so that the last pass
+        // ends in the result.
         let (output, other) = (layout.output_at, layout.scratch_at);
         for (pass, [from, to]) in
             [[0, other], [other, output], [output, other], [other, output]].into_iter().enumerate()
@@ -131,7 +142,9 @@ impl Problem for Sort {
             match before.get(value as usize) {
                 Some(own) if *own != key => return Err(wrong(*own)),
                 None => return Err(wrong(0)),
-                _ if last.is_some_and(|last| last >= pair) => return Err(wrong(last.map_or(0, |(key, _)| key))),
+                _ if last.is_some_and(|last| last >= pair) => {
+                    return Err(wrong(last.map_or(0, |(key, _)| key)));
+                }
                 _ => last = Some(pair),
             }
         }

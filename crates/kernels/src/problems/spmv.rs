@@ -1,4 +1,5 @@
-//! A sparse matrix (CSR, one number in a hundred is not 0) times a vector, counted as two operations for each number.
+//! A sparse matrix (CSR, one number in a hundred is not 0) times a vector, counted as two operations for each
+//! number.
 
 use bytemuck::{cast_slice, cast_slice_mut};
 use device::{Argument, KernelModule, RoundStep};
@@ -48,7 +49,11 @@ impl Spmv {
     fn parts<'a>(&self, input: &'a [u8]) -> (&'a [f32], &'a [u32], &'a [f32]) {
         let [columns, _, vector, end] = self.offsets();
         let len = 4 * self.numbers();
-        (cast_slice(&input[..len]), cast_slice(&input[columns..columns + len]), cast_slice(&input[vector..end]))
+        (
+            cast_slice(&input[..len]),
+            cast_slice(&input[columns..columns + len]),
+            cast_slice(&input[vector..end]),
+        )
     }
 }
 
@@ -103,7 +108,12 @@ impl Problem for Spmv {
             Argument::Number(self.rows as u64),
         ];
         // A warp a row.
-        vec![RoundStep::Launch { kernel: SPMV, blocks: (32 * self.rows).div_ceil(256) as u32, threads: 256, arguments }]
+        vec![RoundStep::Launch {
+            kernel: SPMV,
+            blocks: (32 * self.rows).div_ceil(256) as u32,
+            threads: 256,
+            arguments,
+        }]
     }
 
     fn compute(&self, input: &[u8], output: &mut [u8], _scratch: &mut [u8]) {

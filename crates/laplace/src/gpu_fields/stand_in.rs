@@ -70,7 +70,9 @@ impl HeapComputer {
             RoundStep::ToDevice(range) => to_device(range, range.start),
             RoundStep::ToDeviceAt(range, at) => to_device(range, *at),
             RoundStep::ToHost(range) => host[range.clone()].copy_from_slice(&area[range.clone()]),
-            RoundStep::ToHostFrom(range, at) => host[range.clone()].copy_from_slice(&area[*at..at + range.len()]),
+            RoundStep::ToHostFrom(range, at) => {
+                host[range.clone()].copy_from_slice(&area[*at..at + range.len()])
+            }
             RoundStep::Launch { arguments, .. } => match self.field.precision {
                 Precision::Single => self.compute::<f32>(arguments),
                 Precision::Double => self.compute::<f64>(arguments),

@@ -75,7 +75,12 @@ impl All<'_, '_, '_> {
     ///
     /// # Errors
     /// The ranks cannot reach each other. Why the field cannot be filled is the way's trouble.
-    pub(super) fn ready(&mut self, found: &mut LaplaceResults, at: usize, iterations: u32) -> Result<(), LaplaceFault> {
+    pub(super) fn ready(
+        &mut self,
+        found: &mut LaplaceResults,
+        at: usize,
+        iterations: u32,
+    ) -> Result<(), LaplaceFault> {
         let variant = found.ways[at].variant;
         let has_gpu = variant.way.has_gpu();
         let after = self.field_of(variant).iterations + u64::from(UNCOUNTED_ITERATIONS + iterations);

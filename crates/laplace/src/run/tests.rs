@@ -39,7 +39,8 @@ impl Exchange for ThreadExchange {
 
     unsafe fn start_send(&self, to: usize, address: usize, bytes: usize) -> Result<(), WorldError> {
         // SAFETY: the caller's word.
-        let row = unsafe { std::slice::from_raw_parts(std::ptr::with_exposed_provenance::<u8>(address), bytes) };
+        let row =
+            unsafe { std::slice::from_raw_parts(std::ptr::with_exposed_provenance::<u8>(address), bytes) };
         let mut messages = self.mail.messages.lock().unwrap_or_else(PoisonError::into_inner);
         messages.entry([self.rank, to]).or_default().push_back(row.to_vec());
         self.mail.came.notify_all();
@@ -61,11 +62,13 @@ impl Exchange for ThreadExchange {
             let waited = self.mail.came.wait_timeout_while(messages, limit, none);
             let (mut messages, _) = waited.unwrap_or_else(PoisonError::into_inner);
             let row = messages.get_mut(&[from, self.rank]).and_then(VecDeque::pop_front);
-            let row = row.ok_or_else(|| WorldError { call: "MPI_Waitall".into(), message: "nothing came".into() })?;
+            let row =
+                row.ok_or_else(|| WorldError { call: "MPI_Waitall".into(), message: "nothing came".into() })?;
             assert_eq!(row.len(), bytes);
             // SAFETY: the room of `start_receive`, which its caller leaves alone until now.
             unsafe {
-                std::ptr::with_exposed_provenance_mut::<u8>(address).copy_from_nonoverlapping(row.as_ptr(), bytes);
+                std::ptr::with_exposed_provenance_mut::<u8>(address)
+                    .copy_from_nonoverlapping(row.as_ptr(), bytes);
             };
         }
         Ok(())
@@ -145,7 +148,10 @@ fn a_launch_that_fails_on_a_rank_costs_its_way_and_the_other_way_is_right() {
             let [WayTrouble::Failed(why)] = troubles[..] else { panic!("launch {launch}: {troubles:?}") };
             assert!(why.contains(&format!("rank {faulty}: this launch")), "launch {launch}: {why}");
             let right = found.ways.iter().find(|way| way.trouble.is_none());
-            assert!(right.is_some_and(|way| way.blocks.iter().all(|blocks| blocks.len() >= 2)), "launch {launch}");
+            assert!(
+                right.is_some_and(|way| way.blocks.iter().all(|blocks| blocks.len() >= 2)),
+                "launch {launch}"
+            );
             assert_eq!(left, 0, "launch {launch}: messages of the failed way are left for the next one");
         }
     }
@@ -183,7 +189,8 @@ fn in_single_precision_the_field_is_checked_before_rounding_hides_a_wrong_row() 
 #[test]
 fn a_rank_whose_placement_cannot_be_checked_leaves_no_way_with_a_figure() {
     let way = WayFound::begun(staged()[0], 2);
-    let mut found = LaplaceResults { ways: vec![way], ranks: vec![RankFound::default(); 2], interrupted: false };
+    let mut found =
+        LaplaceResults { ways: vec![way], ranks: vec![RankFound::default(); 2], interrupted: false };
     let seen = LaplaceAnswer::Looked(ObservedPlacement::thread().unwrap(), None);
     keep_placement(&mut found, false, vec![seen, LaplaceAnswer::Failed("getcpu: EPERM".to_owned())]);
     let Some(WayTrouble::Failed(why)) = &found.ways[0].trouble else { panic!("{found:?}") };

@@ -27,7 +27,10 @@ pub(super) fn taskset(topology: &Topology, places: &NodePlaces) -> Saying {
 pub(super) fn omp(places: &NodePlaces) -> Saying {
     let lines = lines(places, |place| {
         let threads = place.pus.len();
-        format!("OMP_PLACES='{}' OMP_PROC_BIND=close OMP_NUM_THREADS={threads} PROGRAM", omp_places(&place.pus))
+        format!(
+            "OMP_PLACES='{}' OMP_PROC_BIND=close OMP_NUM_THREADS={threads} PROGRAM",
+            omp_places(&place.pus)
+        )
     });
     Saying::new(Dialect::OmpPlaces, lines)
         .always("places bind the threads of OpenMP, not the process: bind that too (srun, numactl, taskset)")
@@ -40,7 +43,9 @@ pub fn omp_places(pus: &IdSet) -> String {
 
 /// What shows the rank its GPU, before the tool that binds; nothing for a rank without one.
 fn shown(topology: &Topology, place: &Place) -> String {
-    let Some(shown) = place.target.as_ref().map(|target| visible(topology, target)) else { return String::new() };
+    let Some(shown) = place.target.as_ref().map(|target| visible(topology, target)) else {
+        return String::new();
+    };
     let set: String = shown.variables.iter().map(|(name, value)| format!("{name}={value} ")).collect();
     if shown.cleared.is_empty() {
         return set;

@@ -1,7 +1,8 @@
 //! One whole line that starts a program's ranks in their places: the first thing to paste.
 //!
-//! Under srun the masks bind, and a shell of one line shows rank i its GPU, by its number on any node of this kind. Other launchers have no
-//! short way to say both, nor has a step with a part of a node: there `numabench exec` does it inside of each rank.
+//! Under srun the masks bind, and a shell of one line shows rank i its GPU, by its number on any node of this
+//! kind. Other launchers have no short way to say both, nor has a step with a part of a node: there
+//! `numabench exec` does it inside of each rank.
 
 use std::fmt;
 use std::str::FromStr;
@@ -56,7 +57,10 @@ impl FromStr for Starter {
     type Err = StarterError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::ALL.into_iter().find(|starter| starter.name() == text).ok_or_else(|| StarterError(text.to_owned()))
+        Self::ALL
+            .into_iter()
+            .find(|starter| starter.name() == text)
+            .ok_or_else(|| StarterError(text.to_owned()))
     }
 }
 
@@ -71,8 +75,8 @@ pub struct Command {
     pub remarks: Vec<String>,
 }
 
-/// The line of `starter` for these places. `exec` has the options of `numabench exec` that give the same places, each with a blank before it;
-/// `threads` is the number for each rank where one was asked for.
+/// The line of `starter` for these places. `exec` has the options of `numabench exec` that give the same
+/// places, each with a blank before it; `threads` is the number for each rank where one was asked for.
 pub fn command(
     topology: &Topology,
     places: &NodePlaces,
@@ -104,7 +108,8 @@ pub fn command(
     Command { starter, text, remarks }
 }
 
-/// srun with so many tasks. It refuses more than a node has CPUs without `--overcommit`; for some sites a CPU is a core.
+/// srun with so many tasks. It refuses more than a node has CPUs without `--overcommit`; for some sites a CPU
+/// is a core.
 fn srun_of(topology: &Topology, ranks: usize) -> String {
     let is_allowed = |core: &&Core| !core.pus.and(&topology.allowed.pus).is_empty();
     let cores = topology.cores.iter().filter(is_allowed).count();
@@ -135,7 +140,8 @@ fn by_masks(
     if let Shown::Gpus { gpus, .. } = shown {
         words.push(format!("--gpus-per-node={gpus} --gpu-bind=none"));
     }
-    let bind = if widths().all(|width| width == 1) { srun::map_list(places) } else { srun::mask_list(places) };
+    let bind =
+        if widths().all(|width| width == 1) { srun::map_list(places) } else { srun::mask_list(places) };
     words.push(format!("--cpu-bind={bind}"));
     match shown {
         Shown::None => words.push("PROGRAM".to_owned()),
@@ -147,16 +153,16 @@ fn by_masks(
     (words.join(" "), remarks)
 }
 
-/// What has to stand around a line with masks. Seen with Slurm 22.05: `srun --exclusive` makes a step of `-n` × `-c` CPUs, in an allocation and without
-/// one, and so does `-c`; masks beyond those are refused.
+/// What has to stand around a line with masks. Seen with Slurm 22.05: `srun --exclusive` makes a step of `-n`
+/// × `-c` CPUs, in an allocation and without one, and so does `-c`; masks beyond those are refused.
 fn whole_node(shown: &Shown) -> String {
     let gpus = match shown {
         Shown::Gpus { gpus, .. } => format!(" --gpus-per-node={gpus}"),
         Shown::None => String::new(),
     };
     format!(
-        "for a job that has the whole node (salloc -N1 --exclusive{gpus}): srun refuses masks outside of its step, which its own \
-         --exclusive or -c make smaller"
+        "for a job that has the whole node (salloc -N1 --exclusive{gpus}): srun refuses masks outside of its \
+         step, which its own --exclusive or -c make smaller"
     )
 }
 
@@ -177,8 +183,11 @@ fn shown(topology: &Topology, places: &NodePlaces) -> Option<Shown> {
     if !has_gpus(places) {
         return Some(Shown::None);
     }
-    let all: Vec<VisibilityVariables> =
-        places.places.iter().map(|place| Some(visible(topology, place.target.as_ref()?))).collect::<Option<_>>()?;
+    let all: Vec<VisibilityVariables> = places
+        .places
+        .iter()
+        .map(|place| Some(visible(topology, place.target.as_ref()?)))
+        .collect::<Option<_>>()?;
     let (name, _) = all.first()?.variables.last()?;
     let values: Vec<usize> = all
         .iter()
@@ -194,7 +203,8 @@ fn shown(topology: &Topology, places: &NodePlaces) -> Option<Shown> {
         None => {
             let list = values.iter().map(usize::to_string).collect::<Vec<_>>().join(" ");
             format!(
-                "{cleared}n=0; for g in {list}; do [ $n = $SLURM_LOCALID ] && export {fixed}{name}=$g; n=$((n+1)); done; "
+                "{cleared}n=0; for g in {list}; do [ $n = $SLURM_LOCALID ] && export {fixed}{name}=$g; \
+                 n=$((n+1)); done; "
             )
         }
     };
@@ -206,7 +216,8 @@ fn shown(topology: &Topology, places: &NodePlaces) -> Option<Shown> {
 fn of_rank(values: &[usize]) -> Option<String> {
     let block = values.iter().take_while(|value| **value == 0).count();
     let is_even = block > 0 && values.iter().enumerate().all(|(rank, value)| *value == rank / block);
-    is_even.then(|| if block == 1 { "$SLURM_LOCALID".to_owned() } else { format!("$((SLURM_LOCALID/{block}))") })
+    is_even
+        .then(|| if block == 1 { "$SLURM_LOCALID".to_owned() } else { format!("$((SLURM_LOCALID/{block}))") })
 }
 
 #[cfg(test)]

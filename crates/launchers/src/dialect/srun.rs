@@ -1,7 +1,8 @@
 //! srun's options: `--cpu-bind=map_cpu` and `mask_cpu`, `--gpu-bind=map`; and the first two read back.
 //!
-//! Both CPU options number the PUs of the whole node and are refused, with exit code 192 and "CPU binding outside of job step allocation", where
-//! one of them is not the step's (Slurm 22.05). Masks are always hexadecimal (srun(1)).
+//! Both CPU options number the PUs of the whole node and are refused, with exit code 192 and "CPU binding
+//! outside of job step allocation", where one of them is not the step's (Slurm 22.05). Masks are always
+//! hexadecimal (srun(1)).
 
 use stats::IdSet;
 use stats::id_list::MAX_ID;
@@ -24,7 +25,10 @@ pub enum BindingError {
         option: &'static str,
     },
     /// An entry that is not what the option takes.
-    #[error("\"{entry}\" in \"{text}\" is not {wanted}, with *N behind it to repeat it; {MOST_RANKS} ranks at most")]
+    #[error(
+        "\"{entry}\" in \"{text}\" is not {wanted}, with *N behind it to repeat it; {MOST_RANKS} ranks at \
+         most"
+    )]
     Entry {
         /// The entry.
         entry: String,
@@ -63,12 +67,15 @@ fn of_cpu_bind(saying: Saying, places: &NodePlaces, situation: &Situation) -> Sa
     let ranks = places.places.len();
     saying
         .cannot(situation.owns_node == Some(false), || {
-            "this step does not own the whole node, and srun then refuses a map or mask: ask the job for the whole node (sbatch or salloc \
-             --exclusive), or use numabench exec (or the wrapper) under --cpu-bind=none"
+            "this step does not own the whole node, and srun then refuses a map or mask: ask the job for the \
+             whole node (sbatch or salloc --exclusive), or use numabench exec (or the wrapper) under \
+             --cpu-bind=none"
                 .to_owned()
         })
         .remark(situation.owns_node.is_none(), || {
-            "needs the whole node (sbatch or salloc --exclusive; no --exclusive and no -c behind srun): srun refuses it in a step that has a part".to_owned()
+            "needs the whole node (sbatch or salloc --exclusive; no --exclusive and no -c behind srun): srun \
+             refuses it in a step that has a part"
+                .to_owned()
         })
         .always(format!("for {} a node: use --ntasks-per-node={ranks}", counted(ranks, "task")))
         .remark(situation.gpus_are_confined == Some(true), confined)
@@ -76,8 +83,9 @@ fn of_cpu_bind(saying: Saying, places: &NodePlaces, situation: &Situation) -> Sa
 
 /// PLACEMENT: what a GPU cgroup for each task breaks, silently.
 fn confined() -> String {
-    "each task is kept from the GPUs of the others: GPU-to-GPU copies between ranks (CUDA or HIP IPC, and MPI on top of it) then fail or go \
-     through host memory. Add --gres-flags=allow-task-sharing, or --gpu-bind=none with numabench exec or the wrapper"
+    "each task is kept from the GPUs of the others: GPU-to-GPU copies between ranks (CUDA or HIP IPC, and \
+     MPI on top of it) then fail or go through host memory. Add --gres-flags=allow-task-sharing, or \
+     --gpu-bind=none with numabench exec or the wrapper"
         .to_owned()
 }
 
@@ -89,11 +97,13 @@ pub(super) fn gpu_bind(topology: &Topology, places: &NodePlaces, situation: &Sit
     let gpus: Option<Vec<String>> = in_core_order.iter().map(index).collect();
     let Some(gpus) = gpus else {
         return Saying::new(Dialect::GpuBind, String::new()).cannot(true, || {
-            "not possible: needs one GPU per rank, and not every rank has a GPU; use --emit srun or the wrapper"
+            "not possible: needs one GPU per rank, and not every rank has a GPU; use --emit srun or the \
+             wrapper"
                 .to_owned()
         });
     };
-    // 22.05 refuses `map:` ("Invalid --gpu-bind argument") and takes `map_gpu:`; Slurm's own tests of today write `map:`.
+    // 22.05 refuses `map:` ("Invalid --gpu-bind argument") and takes `map_gpu:`; Slurm's own tests of today
+    // write `map:`.
     let old = situation.slurm.is_some_and(|version| version <= (22, 5));
     let map = if old { "map_gpu" } else { "map" };
     let masks: Vec<String> = in_core_order.iter().map(|place| mask(&place.pus)).collect();
@@ -103,7 +113,8 @@ pub(super) fn gpu_bind(topology: &Topology, places: &NodePlaces, situation: &Sit
     let saying = Saying::new(Dialect::GpuBind, text).remark(is_renumbered, || {
         let ranks: Vec<String> = in_core_order.iter().map(|place| place.rank.to_string()).collect();
         format!(
-            "renumbered in core order: ranks 0, 1, … here are ranks {} of the table; use both options together",
+            "renumbered in core order: ranks 0, 1, … here are ranks {} of the table; use both options \
+             together",
             ranks.join(",")
         )
     });
@@ -112,18 +123,24 @@ pub(super) fn gpu_bind(topology: &Topology, places: &NodePlaces, situation: &Sit
         .remark(situation.slurm.is_none(), || {
             "where srun refuses map:, write map_gpu: (Slurm 22.05 knows only that)".to_owned()
         })
-        .always("Slurm counts the GPUs given to the job: its n-th is taken for the n-th in PCI order, so give the job all of the node's")
+        .always(
+            "Slurm counts the GPUs given to the job: its n-th is taken for the n-th in PCI order, so give \
+             the job all of the node's",
+        )
         .remark(shared, || "some GPUs are given to several ranks".to_owned())
         .remark(situation.gpus_are_confined != Some(false), || match situation.gpus_are_confined {
             Some(_) => confined(),
-            None => format!("where the site confines devices (ConstrainDevices in cgroup.conf): {}", confined()),
+            None => {
+                format!("where the site confines devices (ConstrainDevices in cgroup.conf): {}", confined())
+            }
         })
 }
 
 /// A set as srun writes it. Masks of a thousand PUs do not fit into an integer.
 fn mask(pus: &IdSet) -> String {
     let highest = pus.iter().last().unwrap_or(0) / 4;
-    let digit = |at: u32| (0..4).filter(|bit| pus.contains(at * 4 + bit)).fold(0, |digit, bit| digit | 1 << bit);
+    let digit =
+        |at: u32| (0..4).filter(|bit| pus.contains(at * 4 + bit)).fold(0, |digit, bit| digit | 1 << bit);
     let digits: String = (0..=highest).rev().filter_map(|at| char::from_digit(digit(at), 16)).collect();
     format!("0x{digits}")
 }
@@ -148,7 +165,8 @@ pub fn parse_mask(text: &str) -> Option<IdSet> {
 /// [`BindingError`]: where there is no such option, or an entry is not a PU's number.
 pub fn parse_map_cpu(text: &str) -> Result<Vec<IdSet>, BindingError> {
     // srun(1): decimal, but hexadecimal behind 0x.
-    let id = |entry: &str| decimal_or_hex(entry).and_then(|id| u32::try_from(id).ok()).filter(|id| *id <= MAX_ID);
+    let id =
+        |entry: &str| decimal_or_hex(entry).and_then(|id| u32::try_from(id).ok()).filter(|id| *id <= MAX_ID);
     let number = |entry: &str| id(entry).map(|id| IdSet::from_iter([id]));
     parsed(text, "map_cpu", "the number of a PU", number)
 }

@@ -45,7 +45,11 @@ fn the_manuals_examples_are_read_for_each_node() -> Outcome {
     let unknown = conf.of_node(None).map_err(|error| error.to_string());
     assert_eq!(
         unknown,
-        Err("gres.conf has different GPU lines for different nodes (tux[0-2]; tux3; tux[8-11]) and none for this node, whose name is not known: keep the lines of one node".to_owned())
+        Err(
+            "gres.conf has different GPU lines for different nodes (tux[0-2]; tux3; tux[8-11]) and none for \
+             this node, whose name is not known: keep the lines of one node"
+                .to_owned()
+        )
     );
     Ok(())
 }
@@ -74,8 +78,14 @@ fn lines_that_say_the_same_of_all_nodes_need_no_node() -> Outcome {
 #[test]
 fn a_line_that_is_none_is_named_with_what_is_allowed() {
     for (text, says) in [
-        ("\nName=gpu Fiel=/dev/nvidia0", "gres.conf line 2: Fiel is no parameter of gres.conf: Name, Type, File"),
-        ("Name=gpu File=/dev/nvidia[0-", "gres.conf line 1: File=: a bracket in \"/dev/nvidia[0-\" has no partner"),
+        (
+            "\nName=gpu Fiel=/dev/nvidia0",
+            "gres.conf line 2: Fiel is no parameter of gres.conf: Name, Type, File",
+        ),
+        (
+            "Name=gpu File=/dev/nvidia[0-",
+            "gres.conf line 1: File=: a bracket in \"/dev/nvidia[0-\" has no partner",
+        ),
         ("Name=gpu File=/dev/nvidia[3-0]", "File=: \"3-0\" is no range of numbers: write [0-3] or [0,2-3]"),
         ("Name=gpu File=/dev/nvidia[0-99999999]", "names more than 65536"),
         ("Name=gpu Cores=x", "Cores=: \"x\" in the list"),

@@ -1,8 +1,10 @@
-//! Whether a launch and an MPI go together, and what to change where they do not.
+//! Whether a launch and an MPI go together, and what to change where they do not. Some 440 lines because half
+//! of them are tests, a launch each.
 //!
-//! Asked twice. Before `MPI_Init`, [`Launch::accepts`] refuses what is certain to fail: an Open MPI without PMIx aborts under `srun` (4.x) or
-//! becomes N singletons (5.x, open-mpi/ompi issue 13523). What may work is tried: an MPICH can be built with PMIx (Aurora's is), or be given
-//! Slurm's own libpmi, which needs no `--mpi` at all (Intel MPI's `I_MPI_PMI_LIBRARY`). After `MPI_Init`, [`Launch::agrees`] holds the number of
+//! Asked twice. Before `MPI_Init`, [`Launch::accepts`] refuses what is certain to fail: an Open MPI without
+//! PMIx aborts under `srun` (4.x) or becomes N singletons (5.x, open-mpi/ompi issue 13523). What may work is
+//! tried: an MPICH can be built with PMIx (Aurora's is), or be given Slurm's own libpmi, which needs no
+//! `--mpi` at all (Intel MPI's `I_MPI_PMI_LIBRARY`). After `MPI_Init`, [`Launch::agrees`] holds the number of
 //! processes that MPI sees against the number launched, and that settles it whatever was built how.
 
 use ranks::{Flavour, Library};
@@ -17,7 +19,8 @@ use crate::launcher::Launcher;
 pub enum LaunchRefusal {
     /// Several processes, and no plug-in to find one another with.
     #[error(
-        "{} started {size}, and numabench has no MPI to join them into one run ({tried}): each process would measure alone. {remedy}",
+        "{} started {size}, and numabench has no MPI to join them into one run ({tried}): each process would \
+         measure alone. {remedy}",
         launcher.name()
     )]
     NoPlugin {
@@ -32,7 +35,8 @@ pub enum LaunchRefusal {
     },
     /// The library cannot use what the launcher offers.
     #[error(
-        "{} started {size} and offers them {}, but {library} needs {needs}: MPI_Init would abort, or each process would see itself as rank 0 of 1. {remedy}",
+        "{} started {size} and offers them {}, but {library} needs {needs}: MPI_Init would abort, or each \
+         process would see itself as rank 0 of 1. {remedy}",
         launcher.name(), offered.name()
     )]
     Unheard {
@@ -51,7 +55,8 @@ pub enum LaunchRefusal {
     },
     /// MPI sees fewer processes than were launched.
     #[error(
-        "{} started {size}, but {library} sees {seen} in MPI_COMM_WORLD: each of those would measure alone. {remedy}",
+        "{} started {size}, but {library} sees {seen} in MPI_COMM_WORLD: each of those would measure alone. \
+         {remedy}",
         launcher.name()
     )]
     Apart {
@@ -68,9 +73,9 @@ pub enum LaunchRefusal {
     },
     /// Workers of a launcher that knows no MPI.
     #[error(
-        "{} started {size}, and MPI cannot join processes of that launcher into one run: each process would measure alone. \
-         Start numabench once on each node, without the launcher: its ranks are threads, one for each GPU. numabench check \
-         shows where the workers are, and numabench exec places them",
+        "{} started {size}, and MPI cannot join processes of that launcher into one run: each process would \
+         measure alone. Start numabench once on each node, without the launcher: its ranks are threads, one \
+         for each GPU. numabench check shows where the workers are, and numabench exec places them",
         launcher.name()
     )]
     Workers {
@@ -81,8 +86,9 @@ pub enum LaunchRefusal {
     },
     /// A shell's step has several tasks.
     #[error(
-        "srun --pty started {size}, of which only the first has this terminal, so this step cannot run them together. \
-         For a shell start one task (srun -N1 -n1 --pty bash), for several processes leave --pty out"
+        "srun --pty started {size}, of which only the first has this terminal, so this step cannot run them \
+         together. For a shell start one task (srun -N1 -n1 --pty bash), for several processes leave --pty \
+         out"
     )]
     Terminal {
         /// How many.
@@ -98,8 +104,10 @@ impl Launch {
     pub fn accepts(&self, library: &Library) -> Result<(), LaunchRefusal> {
         self.can_be_one_run()?;
         let needs_pmix = library.flavour == Flavour::OpenMpi && !self.open_mpi_with_pmi;
-        let only_pmi = matches!(self.launcher, Launcher::Srun | Launcher::Hydra) && self.interface != Interface::Pmix;
-        // MPICH 4.0 under Open MPI's mpirun runs as many times rank 0 of 1; later ones find a PMI that answers them nothing, and abort.
+        let only_pmi =
+            matches!(self.launcher, Launcher::Srun | Launcher::Hydra) && self.interface != Interface::Pmix;
+        // MPICH 4.0 under Open MPI's mpirun runs as many times rank 0 of 1; later ones find a PMI that
+        // answers them nothing, and abort.
         let needs_pmi = library.flavour == Flavour::Mpich;
         let only_pmix = self.launcher == Launcher::Mpirun;
         let needs = match () {
@@ -118,7 +126,8 @@ impl Launch {
         })
     }
 
-    /// Whether MPI sees all the processes that were launched. More than were told of are well: MPI knows better.
+    /// Whether MPI sees all the processes that were launched. More than were told of are well: MPI knows
+    /// better.
     ///
     /// # Errors
     /// [`LaunchRefusal::Apart`], in every process that was told of others.
@@ -126,11 +135,13 @@ impl Launch {
         if seen >= self.size.least() {
             return Ok(());
         }
-        let (launcher, size, library, remedy) = (self.launcher, self.size, library.clone(), self.remedy(library));
+        let (launcher, size, library, remedy) =
+            (self.launcher, self.size, library.clone(), self.remedy(library));
         Err(LaunchRefusal::Apart { launcher, size, seen, library, remedy })
     }
 
-    /// What to say where several processes were launched and no plug-in was found. `tried` says where it was looked for.
+    /// What to say where several processes were launched and no plug-in was found. `tried` says where it was
+    /// looked for.
     ///
     /// # Errors
     /// Always, unless the process is alone.
@@ -140,11 +151,16 @@ impl Launch {
         }
         self.can_be_one_run()?;
         let remedy = format!(
-            "Build the plug-in with this system's MPI (cargo xtask mpi-plugin) and put it beside the binary or name it in NUMABENCH_MPI=…, \
-             or {}",
+            "Build the plug-in with this system's MPI (cargo xtask mpi-plugin) and put it beside the binary \
+             or name it in NUMABENCH_MPI=…, or {}",
             self.one_process()
         );
-        Err(LaunchRefusal::NoPlugin { launcher: self.launcher, size: self.size, tried: tried.to_owned(), remedy })
+        Err(LaunchRefusal::NoPlugin {
+            launcher: self.launcher,
+            size: self.size,
+            tried: tried.to_owned(),
+            remedy,
+        })
     }
 
     fn can_be_one_run(&self) -> Result<(), LaunchRefusal> {
@@ -160,13 +176,16 @@ impl Launch {
         let own = own_launcher(library);
         let start = self.start_for(library).map_or(own.clone(), |start| format!("{start} or with {own}"));
         let rebuild = match self.launcher.facts().belongs_to_one_mpi {
-            true => "build the plug-in with the MPI whose launcher this is (MPICC=… cargo xtask mpi-plugin), or ",
+            true => {
+                "build the plug-in with the MPI whose launcher this is (MPICC=… cargo xtask mpi-plugin), or "
+            }
             false => "",
         };
         format!("Start it with {start}, or {rebuild}{}", self.one_process())
     }
 
-    /// The same launcher with another option, where that helps. Not the option already given: then the library was built without it.
+    /// The same launcher with another option, where that helps. Not the option already given: then the
+    /// library was built without it.
     fn start_for(&self, library: &Library) -> Option<String> {
         let option = (self.launcher.facts().mpi_option)(library)?;
         // Intel's also needs a variable, which nobody can see here.
@@ -195,7 +214,8 @@ fn own_launcher(library: &Library) -> String {
 mod tests {
     use super::*;
 
-    const OPEN_MPI: &str = "Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4, repo rev: v4.1.4, May 26, 2022";
+    const OPEN_MPI: &str =
+        "Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4, repo rev: v4.1.4, May 26, 2022";
     const MPICH: &str = "MPICH Version:\t4.0.2\n";
     const INTEL: &str = "Intel(R) MPI Library 2021.9 for Linux* OS\n";
     const CRAY: &str = "MPI VERSION    : CRAY MPICH version 8.1.25.17 (ANL base 3.4a2)\n";
@@ -205,7 +225,9 @@ mod tests {
     }
 
     fn before(launcher: Launcher, interface: Interface, library: &str) -> Result<(), String> {
-        launch(launcher, interface).accepts(&Library::from_version(library)).map_err(|refusal| refusal.to_string())
+        launch(launcher, interface)
+            .accepts(&Library::from_version(library))
+            .map_err(|refusal| refusal.to_string())
     }
 
     /// What is said where MPI sees one process.
@@ -223,11 +245,17 @@ mod tests {
     fn an_open_mpi_without_pmix_is_refused_before_it_can_abort() {
         for offered in [Interface::None, Interface::Pmi2, Interface::Cray] {
             let text = before(Launcher::Srun, offered, OPEN_MPI).err().unwrap_or_default();
-            says(&text, &["srun started 4 processes", offered.name(), "Open MPI 4.1.4 needs PMIx", "rank 0 of 1"]);
+            says(
+                &text,
+                &["srun started 4 processes", offered.name(), "Open MPI 4.1.4 needs PMIx", "rank 0 of 1"],
+            );
             says(&text, &["Start it with srun --mpi=pmix", "the mpirun of Open MPI 4.1.4", "srun -N1 -n1"]);
         }
         let text = before(Launcher::Hydra, Interface::Pmi1, OPEN_MPI).err().unwrap_or_default();
-        says(&text, &["Hydra's mpiexec started 4 processes", "PMI-1", "Start it with the mpirun of Open MPI 4.1.4"]);
+        says(
+            &text,
+            &["Hydra's mpiexec started 4 processes", "PMI-1", "Start it with the mpirun of Open MPI 4.1.4"],
+        );
         assert!(!text.contains("srun"), "{text}");
     }
 
@@ -235,7 +263,10 @@ mod tests {
     fn an_mpich_under_open_mpis_mpirun_is_refused_before_it_can_abort() {
         for library in [MPICH, INTEL] {
             let text = before(Launcher::Mpirun, Interface::Pmix, library).err().unwrap_or_default();
-            says(&text, &["Open MPI's mpirun started 4 processes", "offers them PMIx", "needs PMI-1 or PMI-2"]);
+            says(
+                &text,
+                &["Open MPI's mpirun started 4 processes", "offers them PMIx", "needs PMI-1 or PMI-2"],
+            );
             says(&text, &["Start it with the mpiexec of ", "the MPI whose launcher this is (MPICC="]);
         }
         let alone = Launch { size: LaunchSize::Known(1), ..launch(Launcher::Mpirun, Interface::Pmix) };
@@ -256,7 +287,11 @@ mod tests {
             assert!(launch(launcher, offered).agrees(&Library::from_version(library), 4).is_ok());
         }
         let told = Launch { open_mpi_with_pmi: true, ..launch(Launcher::Srun, Interface::Pmi2) };
-        assert_eq!(told.accepts(&Library::from_version(OPEN_MPI)), Ok(()), "an Open MPI 4 with Slurm's PMI-2");
+        assert_eq!(
+            told.accepts(&Library::from_version(OPEN_MPI)),
+            Ok(()),
+            "an Open MPI 4 with Slurm's PMI-2"
+        );
     }
 
     #[test]
@@ -264,20 +299,36 @@ mod tests {
         for (offered, library, parts) in [
             (Interface::None, MPICH, ["Start it with srun --mpi=pmi2 …", "the mpiexec of MPICH 4.0.2"]),
             (Interface::Pmix, MPICH, ["Start it with srun --mpi=pmi2 …", "the mpiexec of MPICH 4.0.2"]),
-            (Interface::None, CRAY, ["Start it with srun --mpi=cray_shasta …", "Cray MPICH 8.1.25.17 sees 1"]),
-            (Interface::Pmi2, INTEL, ["I_MPI_PMI_LIBRARY set to Slurm's libpmi2.so", "Intel MPI 2021.9 sees 1"]),
+            (
+                Interface::None,
+                CRAY,
+                ["Start it with srun --mpi=cray_shasta …", "Cray MPICH 8.1.25.17 sees 1"],
+            ),
+            (
+                Interface::Pmi2,
+                INTEL,
+                ["I_MPI_PMI_LIBRARY set to Slurm's libpmi2.so", "Intel MPI 2021.9 sees 1"],
+            ),
         ] {
             let text = after(Launcher::Srun, offered, library);
             says(
                 &text,
-                &["srun started 4 processes, but ", " sees 1 in MPI_COMM_WORLD", "srun --mpi=list", "srun -N1 -n1"],
+                &[
+                    "srun started 4 processes, but ",
+                    " sees 1 in MPI_COMM_WORLD",
+                    "srun --mpi=list",
+                    "srun -N1 -n1",
+                ],
             );
             says(&text, &parts);
         }
         let text = after(Launcher::Mpirun, Interface::Pmix, MPICH);
         says(
             &text,
-            &["Open MPI's mpirun started 4 processes, but MPICH 4.0.2 sees 1", "Start it with the mpiexec of MPICH"],
+            &[
+                "Open MPI's mpirun started 4 processes, but MPICH 4.0.2 sees 1",
+                "Start it with the mpiexec of MPICH",
+            ],
         );
         says(&text, &["the MPI whose launcher this is", "(without Open MPI's mpirun)"]);
         says(&after(Launcher::Pals, Interface::Cray, OPEN_MPI), &["Start it with mpiexec --pmi=pmix"]);
@@ -299,7 +350,10 @@ mod tests {
     #[test]
     fn an_unknown_library_is_refused_without_a_guess_at_its_option() {
         let text = after(Launcher::Srun, Interface::None, "Some MPI 1.0");
-        says(&text, &["Some MPI 1.0 sees 1", "the srun --mpi=… that it needs", "the launcher of Some MPI 1.0 itself"]);
+        says(
+            &text,
+            &["Some MPI 1.0 sees 1", "the srun --mpi=… that it needs", "the launcher of Some MPI 1.0 itself"],
+        );
     }
 
     #[test]
@@ -315,8 +369,8 @@ mod tests {
 
     #[test]
     fn without_a_plug_in_several_processes_are_refused_and_one_is_not() {
-        let text =
-            launch(Launcher::Srun, Interface::Pmix).without_plugin("no libnumabench_mpi.so beside /opt/numabench");
+        let text = launch(Launcher::Srun, Interface::Pmix)
+            .without_plugin("no libnumabench_mpi.so beside /opt/numabench");
         let text = text.map_or_else(|refusal| refusal.to_string(), |()| "agreed".to_owned());
         says(
             &text,
@@ -328,10 +382,15 @@ mod tests {
         );
         says(&text, &["cargo xtask mpi-plugin", "NUMABENCH_MPI", "srun -N1 -n1", "whose ranks are threads"]);
         let unknown = Launch { size: LaunchSize::AtLeast(2), ..launch(Launcher::Nobody, Interface::None) };
-        let text = unknown.without_plugin("none").map_or_else(|refusal| refusal.to_string(), |()| "agreed".to_owned());
+        let text = unknown
+            .without_plugin("none")
+            .map_or_else(|refusal| refusal.to_string(), |()| "agreed".to_owned());
         says(
             &text,
-            &["an unknown launcher started 2 or more processes", "whose ranks are threads (without a launcher)"],
+            &[
+                "an unknown launcher started 2 or more processes",
+                "whose ranks are threads (without a launcher)",
+            ],
         );
         assert_eq!(Launch::ALONE.without_plugin(""), Ok(()));
         let one = Launch { size: LaunchSize::Known(1), ..launch(Launcher::Srun, Interface::None) };
@@ -342,12 +401,20 @@ mod tests {
     fn workers_of_torchrun_are_refused_whatever_mpi_there_is_and_told_what_works() {
         let workers = launch(Launcher::Torchrun, Interface::None);
         let refused = workers.accepts(&Library::from_version(MPICH));
-        assert_eq!(refused, Err(LaunchRefusal::Workers { launcher: Launcher::Torchrun, size: LaunchSize::Known(4) }));
+        assert_eq!(
+            refused,
+            Err(LaunchRefusal::Workers { launcher: Launcher::Torchrun, size: LaunchSize::Known(4) })
+        );
         assert_eq!(refused, workers.without_plugin("not there"));
         let text = refused.map_or_else(|refusal| refusal.to_string(), |()| "agreed".to_owned());
         says(
             &text,
-            &["torchrun or its like started 4 processes", "once on each node", "numabench check", "numabench exec"],
+            &[
+                "torchrun or its like started 4 processes",
+                "once on each node",
+                "numabench check",
+                "numabench exec",
+            ],
         );
     }
 

@@ -1,4 +1,5 @@
-//! From environment variables to the launch: the first launcher whose variables are there, in the order of [`Launcher::ALL`].
+//! From environment variables to the launch: the first launcher whose variables are there, in the order of
+//! [`Launcher::ALL`].
 
 use super::Launch;
 use super::on_node::on_node;
@@ -63,8 +64,8 @@ mod tests {
         "PALS_RANKID=1 PALS_APINFO=/x PALS_LOCAL_RANKID=1 PMI_RANK=1 PMI_SIZE=2 PMI_CONTROL_PORT=20161";
     const BATCH: &str = "SLURM_JOB_ID=4 SLURM_NTASKS=2 SLURM_NPROCS=2 SLURM_PROCID=0 SLURM_LOCALID=0";
     const SALLOC: &str = "SLURM_JOB_ID=5 SLURM_NNODES=1 SLURM_TASKS_PER_NODE=1";
-    const MPIRUN: &str = "OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_LOCAL_SIZE=2 PMIX_NAMESPACE=75169793 \
-        PMIX_RANK=1 OMPI_MCA_pmix=^s1,s2,cray,isolated";
+    const MPIRUN: &str = "OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_LOCAL_SIZE=2 \
+        PMIX_NAMESPACE=75169793 PMIX_RANK=1 OMPI_MCA_pmix=^s1,s2,cray,isolated";
     const HYDRA: &str = "PMI_FD=8 PMI_RANK=1 PMI_SIZE=2 MPI_LOCALNRANKS=2 MPI_LOCALRANKID=1";
     /// A daemon's step, as mpirun and Hydra start one on each node.
     const DAEMON: &str =
@@ -72,9 +73,14 @@ mod tests {
 
     /// The launch that these `NAME=VALUE`s tell of; of a name given twice the last counts.
     fn sensed(texts: &[&str]) -> Launch {
-        let pairs: Vec<(&str, &str)> =
-            texts.iter().flat_map(|text| text.split_whitespace()).filter_map(|pair| pair.split_once('=')).collect();
-        Launch::sensed(|name| pairs.iter().rev().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned()))
+        let pairs: Vec<(&str, &str)> = texts
+            .iter()
+            .flat_map(|text| text.split_whitespace())
+            .filter_map(|pair| pair.split_once('='))
+            .collect();
+        Launch::sensed(|name| {
+            pairs.iter().rev().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned())
+        })
     }
 
     fn sensed_facts(texts: &[&str]) -> (Launcher, LaunchSize, Option<usize>, Interface) {
@@ -88,20 +94,22 @@ mod tests {
 
     #[test]
     fn a_process_started_by_hand_a_batch_script_and_a_shell_of_salloc_are_alone() {
-        for variables in ["", BATCH, SALLOC, "PMI_SIZE= PALS_RANKID= OMPI_COMM_WORLD_SIZE=", "FLUX_URI=local:///x"] {
+        for variables in
+            ["", BATCH, SALLOC, "PMI_SIZE= PALS_RANKID= OMPI_COMM_WORLD_SIZE=", "FLUX_URI=local:///x"]
+        {
             assert_eq!(sensed(&[variables]), Launch::ALONE, "{variables}");
         }
     }
 
     #[test]
     fn a_step_of_one_task_is_alone_whatever_the_job_asked_for() {
-        let shell =
-            "SLURM_JOB_ID=6 SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=1 SLURM_PROCID=0 SLURM_NTASKS=8 SLURM_PTY_PORT=1";
+        let shell = "SLURM_JOB_ID=6 SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=1 SLURM_PROCID=0 SLURM_NTASKS=8 \
+            SLURM_PTY_PORT=1";
         assert!(sensed(&[shell]).is_alone());
         assert!(sensed(&[shell, "PMIX_NAMESPACE=slurm.pmix.6.0 PMIX_RANK=0"]).is_alone());
         // salloc with LaunchParameters=use_interactive_step.
-        let interactive =
-            "SLURM_STEP_ID=4294967290 SLURM_STEP_NUM_TASKS=1 SLURM_PROCID=0 SLURM_NTASKS=2 SLURM_PTY_PORT=32925";
+        let interactive = "SLURM_STEP_ID=4294967290 SLURM_STEP_NUM_TASKS=1 SLURM_PROCID=0 SLURM_NTASKS=2 \
+            SLURM_PTY_PORT=32925";
         assert!(sensed(&[interactive]).is_alone());
         assert!(sensed(&[STEP, "SLURM_STEP_ID=4294967291"]).is_alone(), "a batch step is no step of tasks");
         assert!(
@@ -132,7 +140,10 @@ mod tests {
             two(Launcher::Srun, Interface::Pmix),
             "a form not known"
         );
-        assert_eq!(sensed_facts(&[STEP, PMIX, inner, "SLURM_HET_SIZE=2"]), two(Launcher::Srun, Interface::Pmix));
+        assert_eq!(
+            sensed_facts(&[STEP, PMIX, inner, "SLURM_HET_SIZE=2"]),
+            two(Launcher::Srun, Interface::Pmix)
+        );
         assert_eq!(sensed(&[PMIX]), Launch::ALONE, "a batch script submitted from a step");
     }
 
@@ -142,7 +153,10 @@ mod tests {
             assert_eq!(sensed_facts(&[around, MPIRUN]), two(Launcher::Mpirun, Interface::Pmix), "{around}");
             assert_eq!(sensed_facts(&[around, HYDRA]), two(Launcher::Hydra, Interface::Pmi1), "{around}");
         }
-        assert_eq!(sensed_facts(&[DAEMON, "PMIX_NAMESPACE=slurm.pmix.8.0 PMIX_RANK=0", HYDRA]).3, Interface::Pmi1);
+        assert_eq!(
+            sensed_facts(&[DAEMON, "PMIX_NAMESPACE=slurm.pmix.8.0 PMIX_RANK=0", HYDRA]).3,
+            Interface::Pmi1
+        );
         let jsm = "JSM_NAMESPACE_SIZE=2 JSM_NAMESPACE_RANK=1";
         assert_eq!(sensed_facts(&[MPIRUN, jsm]), two(Launcher::Jsrun, Interface::Pmix));
     }
@@ -160,7 +174,10 @@ mod tests {
         let pals = "PALS_RANKID=1 PALS_LOCAL_RANKID=1 PALS_LOCAL_SIZE=2 PALS_NODEID=0";
         assert_eq!(sensed_facts(&[pals, "PMI_SIZE=2"]), two(Launcher::Pals, Interface::Cray));
         let pmix = "PMI_SIZE= PMIX_NAMESPACE=x PMIX_RANK=1";
-        assert_eq!(sensed_facts(&[pals, pmix]), (Launcher::Pals, LaunchSize::AtLeast(2), Some(1), Interface::Pmix));
+        assert_eq!(
+            sensed_facts(&[pals, pmix]),
+            (Launcher::Pals, LaunchSize::AtLeast(2), Some(1), Interface::Pmix)
+        );
         assert_eq!(sensed_facts(&[pals, "PALS_RANKID=11"]).1, LaunchSize::AtLeast(12));
         assert_eq!(
             sensed_facts(&[pals, "PMI_SIZE=24 MPI_LOCALNRANKS=2"]).0,
@@ -171,8 +188,14 @@ mod tests {
 
     #[test]
     fn other_launchers_are_known_by_what_they_speak() {
-        assert_eq!(sensed_facts(&["PMI_SIZE=2 PMI_RANK=1 PMI_PORT=h:1"]), two(Launcher::Pmi, Interface::Pmi1));
-        assert_eq!(sensed_facts(&["MV2_COMM_WORLD_SIZE=2 MV2_COMM_WORLD_RANK=1"]), two(Launcher::Pmi, Interface::None));
+        assert_eq!(
+            sensed_facts(&["PMI_SIZE=2 PMI_RANK=1 PMI_PORT=h:1"]),
+            two(Launcher::Pmi, Interface::Pmi1)
+        );
+        assert_eq!(
+            sensed_facts(&["MV2_COMM_WORLD_SIZE=2 MV2_COMM_WORLD_RANK=1"]),
+            two(Launcher::Pmi, Interface::None)
+        );
         let prterun = (Launcher::Pmix, LaunchSize::AtLeast(2), Some(1), Interface::Pmix);
         assert_eq!(sensed_facts(&["PMIX_NAMESPACE=prterun-7 PMIX_RANK=1"]), prterun);
         assert!(!sensed(&["PMIX_NAMESPACE=prterun-7 PMIX_RANK=0"]).is_alone(), "nobody says that it is");

@@ -1,7 +1,8 @@
 //! `flux run`: cores and GPUs a task, and the shell's options `cpu-affinity`, `gpu-affinity`.
 //!
-//! flux-run(1) and flux-shell(1): `cpu-affinity=on` (the default) binds all tasks to the job's cores, `per-task` gives each the next of them, `map:` a
-//! set each, `off` none; `gpu-affinity` likewise, where `on` shows all GPUs of the job. The scheduler is taken to give the whole node, or its first cores.
+//! flux-run(1) and flux-shell(1): `cpu-affinity=on` (the default) binds all tasks to the job's cores,
+//! `per-task` gives each the next of them, `map:` a set each, `off` none; `gpu-affinity` likewise, where `on`
+//! shows all GPUs of the job. The scheduler is taken to give the whole node, or its first cores.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +24,8 @@ use crate::value::{count, ids, number};
 
 pub(crate) static FACTS: LauncherFacts = LauncherFacts {
     name: "flux run",
-    // flux-core, src/shell/task.c; the broker takes these away from what runs in an instance but is no job of it.
+    // flux-core, src/shell/task.c; the broker takes these away from what runs in an instance but is no job of
+    // it.
     sensed: |variables| {
         let size = variables.number("FLUX_JOB_SIZE").filter(|_| variables.is_set("FLUX_TASK_RANK"))?;
         Some(Sensed::one_of(size, "FLUX_TASK_RANK"))
@@ -60,10 +62,11 @@ const FLUX: Grammar = Grammar {
     tool: "flux run",
     style: Style::Getopt,
     letters: "n:N:c:g:o:t:q:B:xO:lvS:",
-    names: "exclusive verbose dry-run unbuffered label-io coral2-chassis \
-        ntasks: nodes: nslots: cores-per-task: gpus-per-task: gpus-per-node: tasks-per-node: tasks-per-core: cores: \
-        setopt: setattr: time-limit: queue: bank: env: env-remove: env-file: output: error: input: job-name: urgency: \
-        cwd: requires: rlimit: begin-time: signal: taskmap: add-file: conf: flags: dependency: log: log-stderr:",
+    names: "exclusive verbose dry-run unbuffered label-io coral2-chassis ntasks: nodes: nslots: \
+        cores-per-task: gpus-per-task: gpus-per-node: tasks-per-node: tasks-per-core: cores: setopt: \
+        setattr: time-limit: queue: bank: env: env-remove: env-file: output: error: input: job-name: \
+        urgency: cwd: requires: rlimit: begin-time: signal: taskmap: add-file: conf: flags: dependency: log: \
+        log-stderr:",
     is_open: true,
 };
 
@@ -141,9 +144,10 @@ fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> {
         Ok(match gpu {
             "on" if each * ranks == total || exclusive => None,
             "on" if each == 0 => None,
-            "on" => {
-                Some(Err(format!("Flux gives the job {} of the node's {total} GPUs, and chooses which", each * ranks)))
-            }
+            "on" => Some(Err(format!(
+                "Flux gives the job {} of the node's {total} GPUs, and chooses which",
+                each * ranks
+            ))),
             "per-task" => Some(Ok((rank * each..(rank + 1) * each).collect())),
             how => match how.strip_prefix("map:") {
                 Some(map) => {
@@ -156,7 +160,13 @@ fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> {
     };
     let one = |rank| Ok(Start { pus: pus(rank)?, gpus: shown(rank)?, ..Start::FREE });
     let starts = (0..ranks).map(one).collect::<Result<Vec<_>, LineError>>()?;
-    Ok(Options { count: said, layouts: vec![Layout::certain(starts)], program, environment, notes: Vec::new() })
+    Ok(Options {
+        count: said,
+        layouts: vec![Layout::certain(starts)],
+        program,
+        environment,
+        notes: Vec::new(),
+    })
 }
 
 /// A task's entry of a map, which begins again where there are more tasks.
@@ -177,7 +187,8 @@ fn affinity(how: &str) -> &str {
 /// The line that puts each rank in its place, with its GPU.
 fn written(topology: &Topology, places: &NodePlaces) -> String {
     let lists: Vec<String> = places.places.iter().map(|place| place.pus.to_string()).collect();
-    let gpus: Option<Vec<u32>> = places.places.iter().map(|place| Some(place.target.as_ref()?.index)).collect();
+    let gpus: Option<Vec<u32>> =
+        places.places.iter().map(|place| Some(place.target.as_ref()?.index)).collect();
     let gpus = match gpus {
         None => String::new(),
         // The shell gives each task the next of the job's GPUs.

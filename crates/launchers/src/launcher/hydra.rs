@@ -1,7 +1,8 @@
 //! Hydra, the mpiexec of MPICH and of Intel MPI: its facts, and whose line it is.
 //!
-//! MPICH reads `-bind-to` and `-map-by` and binds nothing without them (`mpich`); Intel MPI reads `I_MPI_PIN_*` and pins by itself (`intel_mpi`). Intel MPI's
-//! mpiexec takes `-bind-to` without a word and does nothing with it, so a line with that option and without `I_MPI_` is taken for MPICH's.
+//! MPICH reads `-bind-to` and `-map-by` and binds nothing without them (`mpich`); Intel MPI reads
+//! `I_MPI_PIN_*` and pins by itself (`intel_mpi`). Intel MPI's mpiexec takes `-bind-to` without a word and
+//! does nothing with it, so a line with that option and without `I_MPI_` is taken for MPICH's.
 
 mod intel_mpi;
 mod mpich;
@@ -67,8 +68,8 @@ pub(crate) fn layouts(common: &Common<'_>, line: &LaunchLine<'_>) -> Result<Vec<
         (false, Some(bind_to)) => vec![mpich::layout(bind_to, map_by, common, line)?],
         // By default Intel MPI divides the CPUs among the ranks; MPICH leaves them unbound.
         (false, None) => {
-            let free =
-                Layout::free(common.count.here(1)?).assuming("the mpiexec is MPICH's, which binds no rank by itself");
+            let free = Layout::free(common.count.here(1)?)
+                .assuming("the mpiexec is MPICH's, which binds no rank by itself");
             [vec![free], intel_mpi::layouts(common, line)?].concat()
         }
     })

@@ -1,8 +1,9 @@
 //! IBM's jsrun: resource sets, and the tasks in them.
 //!
-//! jsrun(1) and OLCF's Summit User Guide, "Resource Sets", "Launching a Job with jsrun": resource sets are laid out one after another and, while they fit, each within a
-//! package; `-b packed:N` gives each task the next N cores of its set, `rs` all of them, and `packed:1` is the default. GPUs go to the sets in order, those of the
-//! set's package where it has some left.
+//! jsrun(1) and OLCF's Summit User Guide, "Resource Sets", "Launching a Job with jsrun": resource sets are
+//! laid out one after another and, while they fit, each within a package; `-b packed:N` gives each task the
+//! next N cores of its set, `rs` all of them, and `packed:1` is the default. GPUs go to the sets in order,
+//! those of the set's package where it has some left.
 
 use std::collections::BTreeMap;
 
@@ -43,11 +44,10 @@ const JSRUN: Grammar = Grammar {
     tool: "jsrun",
     style: Style::Getopt,
     letters: "n:a:c:g:r:K:l:d:b:p:m:E:D:F:U:h:e:k:o:t:S:M:J:L:I:P:X:ivVQH",
-    names: "immediate help version stdio_stderr debug \
-        nrs: tasks_per_rs: cpu_per_rs: gpu_per_rs: rs_per_host: rs_per_socket: latency_priority: launch_distribution: \
-        bind: np: memory_per_rs: env: env_no_propagate: env_eval: erf_input: chdir: stdio_input: stdio_mode: \
-        stdio_stdout: appfile: smpiargs: use_reservation: exit_on_error: progress: pre_post_exec: hostname: \
-        allocate_only:",
+    names: "immediate help version stdio_stderr debug nrs: tasks_per_rs: cpu_per_rs: gpu_per_rs: \
+        rs_per_host: rs_per_socket: latency_priority: launch_distribution: bind: np: memory_per_rs: env: \
+        env_no_propagate: env_eval: erf_input: chdir: stdio_input: stdio_mode: stdio_stdout: appfile: \
+        smpiargs: use_reservation: exit_on_error: progress: pre_post_exec: hostname: allocate_only:",
     is_open: true,
 };
 
@@ -59,7 +59,8 @@ fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> {
     let LaunchLine { words, machine, .. } = *line;
     let topology = machine.topology;
     let (given, program) = JSRUN.read(words)?;
-    let (mut sets, mut tasks, mut cores, mut gpus, mut per_host, mut all_tasks) = (None, None, None, 0, None, None);
+    let (mut sets, mut tasks, mut cores, mut gpus, mut per_host, mut all_tasks) =
+        (None, None, None, 0, None, None);
     let (mut bind, mut distribution) = ("packed:1", "packed");
     let mut environment = BTreeMap::new();
     for one in &given {
@@ -102,10 +103,13 @@ fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> {
         None => Layout::unknown(
             ranks,
             &format!(
-                "{here} resource sets do not fit into this machine's cores for the job, or cross its packages: jsrun decides"
+                "{here} resource sets do not fit into this machine's cores for the job, or cross its \
+                 packages: jsrun decides"
             ),
         ),
-        Some(places) => Layout::certain(starts(places, bind, tasks, topology)?.into_iter().take(ranks).collect()),
+        Some(places) => {
+            Layout::certain(starts(places, bind, tasks, topology)?.into_iter().take(ranks).collect())
+        }
     };
     Ok(Options { count, layouts: vec![layout], program, environment, notes: Vec::new() })
 }
@@ -146,10 +150,14 @@ fn starts(sets: &[Set], bind: &str, tasks: usize, topology: &Topology) -> Result
                 "none" => None,
                 "rs" => Some(Ok(IdSet::of_all(cores))),
                 "packed" | "proportional-packed" => {
-                    let width = if kind == "packed" { count("--bind", width)? } else { (cores.len() / tasks).max(1) };
+                    let width =
+                        if kind == "packed" { count("--bind", width)? } else { (cores.len() / tasks).max(1) };
                     let own = cores.get(task * width..(task + 1) * width);
                     Some(own.map(IdSet::of_all).ok_or_else(|| {
-                        format!("a resource set of {} cores has too few for {tasks} tasks of {width}", cores.len())
+                        format!(
+                            "a resource set of {} cores has too few for {tasks} tasks of {width}",
+                            cores.len()
+                        )
                     }))
                 }
                 _ => return Err(wrong("--bind", bind, "write packed:N, rs or none")),

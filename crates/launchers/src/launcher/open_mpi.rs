@@ -1,8 +1,9 @@
 //! Open MPI's mpirun: its facts, and where its options put ranks.
 //!
-//! Versions 4 and 5 are two launchers that share their words: each reads the line (`options`) and has a model of its own (`four`, `five`, over `objects`; what
-//! a model says is `placed`). Both models are held against what the versions did (`tests/truth`). Where both do the same the line is
-//! judged for certain, else each has a layout that says which version it assumes.
+//! Versions 4 and 5 are two launchers that share their words: each reads the line (`options`) and has a model
+//! of its own (`four`, `five`, over `objects`; what a model says is `placed`). Both models are held against
+//! what the versions did (`tests/truth`). Where both do the same the line is judged for certain, else each
+//! has a layout that says which version it assumes.
 
 mod five;
 mod four;
@@ -29,7 +30,9 @@ use placed::{NoPlace, Outcome, in_order, layout_of};
 pub(crate) static FACTS: LauncherFacts = LauncherFacts {
     name: "Open MPI's mpirun",
     // docs.open-mpi.org, "Environment variables set for MPI applications".
-    sensed: |variables| Some(Sensed::one_of(variables.number("OMPI_COMM_WORLD_SIZE")?, "OMPI_COMM_WORLD_RANK")),
+    sensed: |variables| {
+        Some(Sensed::one_of(variables.number("OMPI_COMM_WORLD_SIZE")?, "OMPI_COMM_WORLD_RANK"))
+    },
     local_rank: &["OMPI_COMM_WORLD_LOCAL_RANK"],
     local_size: |variables| variables.number("OMPI_COMM_WORLD_LOCAL_SIZE"),
     tells: &[
@@ -50,11 +53,12 @@ pub(crate) static FACTS: LauncherFacts = LauncherFacts {
 };
 
 /// Options that no other `mpirun` or `mpiexec` has.
-pub(crate) const ITS_OWN: &str = "mca gmca omca prtemca pmixmca x rankfile rf report-bindings npernode npersocket \
-    pernode display display-map use-hwthread-cpus oversubscribe cpu-set cpu-list bind-to-core bind-to-socket bynode \
-    byslot bycore cpus-per-proc rank-by allow-run-as-root hostfile tag-output";
+pub(crate) const ITS_OWN: &str = "mca gmca omca prtemca pmixmca x rankfile rf report-bindings npernode \
+    npersocket pernode display display-map use-hwthread-cpus oversubscribe cpu-set cpu-list bind-to-core \
+    bind-to-socket bynode byslot bycore cpus-per-proc rank-by allow-run-as-root hostfile tag-output";
 
-/// Where Open MPI's options put ranks: one layout where its versions do the same, else one for each that takes the line.
+/// Where Open MPI's options put ranks: one layout where its versions do the same, else one for each that
+/// takes the line.
 ///
 /// # Errors
 /// [`LineError`]: mpirun would refuse them.
@@ -79,7 +83,11 @@ pub(crate) struct OpenMpiLayouts {
 }
 
 /// What one version does with the line.
-fn outcome(options: &MappingOptions, common: &mut Common<'_>, line: &LaunchLine<'_>) -> Result<Outcome, LineError> {
+fn outcome(
+    options: &MappingOptions,
+    common: &mut Common<'_>,
+    line: &LaunchLine<'_>,
+) -> Result<Outcome, LineError> {
     let machine = line.machine;
     if let Some(word) = &options.foreign {
         return Ok(Err(NoPlace::NoOption(word.clone())));
@@ -114,7 +122,8 @@ fn number_of_ranks(common: &mut Common<'_>) -> Result<usize, LineError> {
     let count = &mut common.count;
     if count.ranks.is_none() && count.of_a_node.is_none() {
         if count.slots.is_empty() {
-            let what = "without -np mpirun starts a rank for each slot of the job, and how many there are does not follow from the line: write -np N";
+            let what = "without -np mpirun starts a rank for each slot of the job, and how many there are \
+                does not follow from the line: write -np N";
             return Err(LineError::NotSaid(what.to_owned()));
         }
         count.ranks = Some(count.slots.iter().sum());
@@ -144,7 +153,9 @@ fn of_rankfile(
     }
     let ranks = common.count.here(file.pus.len())?;
     if ranks > file.pus.len() {
-        return Ok(Err(NoPlace::Refused(format!("the rankfile {path} has no line for some of {ranks} ranks"))));
+        return Ok(Err(NoPlace::Refused(format!(
+            "the rankfile {path} has no line for some of {ranks} ranks"
+        ))));
     }
     let pus = file.pus.into_iter().take(ranks).collect::<Result<Vec<IdSet>, String>>();
     Ok(pus.map(in_order).map_err(NoPlace::NotFollowed))
@@ -175,7 +186,8 @@ fn combined(outcomes: Vec<(Version, Outcome)>, ranks: usize) -> Result<OpenMpiLa
         };
         layouts.push(layout.assuming(version.name()));
     }
-    let places_some = outcomes.iter().any(|(_, outcome)| matches!(outcome, Ok(_) | Err(NoPlace::NotFollowed(_))));
+    let places_some =
+        outcomes.iter().any(|(_, outcome)| matches!(outcome, Ok(_) | Err(NoPlace::NotFollowed(_))));
     if !places_some {
         let whys = outcomes.into_iter().filter_map(|(version, outcome)| match outcome {
             Err(NoPlace::NoOption(word)) => Some(format!("{} has no {word}", version.name())),

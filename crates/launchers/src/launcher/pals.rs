@@ -1,7 +1,9 @@
-//! PALS, the mpiexec of HPE Cray systems under PBS: `--ppn`, `--depth`, `--cpu-bind`, `--gpu-bind`, `--mem-bind`.
+//! PALS, the mpiexec of HPE Cray systems under PBS: `--ppn`, `--depth`, `--cpu-bind`, `--gpu-bind`,
+//! `--mem-bind`.
 //!
-//! mpiexec(1) of PALS 1.2 to 1.6, and what ALCF documents of Polaris and Aurora ("Running Jobs on Polaris", "Controlling process placement and binding"). `depth`
-//! gives each rank the next so many CPUs, counted by their numbers; a list has a set for each rank.
+//! mpiexec(1) of PALS 1.2 to 1.6, and what ALCF documents of Polaris and Aurora ("Running Jobs on Polaris",
+//! "Controlling process placement and binding"). `depth` gives each rank the next so many CPUs, counted by
+//! their numbers; a list has a set for each rank.
 
 use placement::NodePlaces;
 use ranks::{Flavour, Library};
@@ -91,18 +93,23 @@ pub(crate) fn layout(common: &Common<'_>, line: &LaunchLine<'_>) -> Result<Layou
         (Some(lists), ..) => Layout::lists(lists, ranks),
         (None, Some(one), _) => {
             let mut words = one.value().split(',');
-            let kind = words.find(|word| !matches!(*word, "verbose" | "v" | "quiet" | "q")).unwrap_or_default();
-            bound(kind, depth.unwrap_or(1), machine, ranks)
-                .ok_or_else(|| wrong("--cpu-bind", kind, "write none, depth, core, thread, numa, socket or list:…"))?
+            let kind =
+                words.find(|word| !matches!(*word, "verbose" | "v" | "quiet" | "q")).unwrap_or_default();
+            bound(kind, depth.unwrap_or(1), machine, ranks).ok_or_else(|| {
+                wrong("--cpu-bind", kind, "write none, depth, core, thread, numa, socket or list:…")
+            })?
         }
         // mpiexec(1): ranks are bound to their depth of CPUs where one is given.
         (None, None, Some(depth)) => in_order(&singles(&machine.pus), depth, ranks),
         (None, None, None) => Layout::unknown(
             ranks,
-            "where PALS binds ranks without --cpu-bind depends on the site: write --cpu-bind depth, or list:…",
+            "where PALS binds ranks without --cpu-bind depends on the site: write --cpu-bind depth, or \
+             list:…",
         ),
     };
-    let gpus = |option: &str, rank: &str| rank.split(',').map(|gpu| number(option, gpu)).collect::<Result<Vec<_>, _>>();
+    let gpus = |option: &str, rank: &str| {
+        rank.split(',').map(|gpu| number(option, gpu)).collect::<Result<Vec<_>, _>>()
+    };
     if let Some(all) = common.list(&["gpu-bind"], gpus)? {
         layout = layout.with_gpus(all.into_iter().cycle().map(Ok));
     }
@@ -127,7 +134,8 @@ fn bound(kind: &str, depth: usize, machine: &JobMachine<'_>, ranks: usize) -> Op
                 false => Layout::unknown(
                     ranks,
                     &format!(
-                        "--cpu-bind {kind} with {ranks} ranks on {} of them: which rank is where, PALS decides; --cpu-bind verbose,{kind} shows it",
+                        "--cpu-bind {kind} with {ranks} ranks on {} of them: which rank is where, PALS \
+                         decides; --cpu-bind verbose,{kind} shows it",
                         all.len()
                     ),
                 ),
@@ -143,7 +151,9 @@ fn in_order(cpus: &[IdSet], depth: usize, ranks: usize) -> Layout {
         true => Layout::lists(&grouped(cpus, depth), ranks),
         false => Layout::unknown(
             ranks,
-            &format!("{ranks} ranks with a depth of {depth} need more CPUs than this machine has for the job"),
+            &format!(
+                "{ranks} ranks with a depth of {depth} need more CPUs than this machine has for the job"
+            ),
         ),
     }
 }

@@ -13,7 +13,9 @@ pub(crate) static FACTS: LauncherFacts = LauncherFacts {
         })
     },
     local_rank: &["MV2_COMM_WORLD_LOCAL_RANK", "PMI_LOCAL_RANK", "MPI_LOCALRANKID"],
-    local_size: |variables| variables.first(&["MV2_COMM_WORLD_LOCAL_SIZE", "PMI_LOCAL_SIZE", "MPI_LOCALNRANKS"]),
+    local_size: |variables| {
+        variables.first(&["MV2_COMM_WORLD_LOCAL_SIZE", "PMI_LOCAL_SIZE", "MPI_LOCALNRANKS"])
+    },
     one_process: Some("without a launcher"),
     ..OF_ANY
 };

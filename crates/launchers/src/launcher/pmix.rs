@@ -5,7 +5,8 @@ use crate::launch_size::LaunchSize;
 
 pub(crate) static FACTS: LauncherFacts = LauncherFacts {
     name: "a launcher that speaks PMIx",
-    // The PMIx standard has a variable for the rank and none for the size. Slurm's, without a step, were inherited from one.
+    // The PMIx standard has a variable for the rank and none for the size. Slurm's, without a step, were
+    // inherited from one.
     sensed: |variables| {
         let name = variables.get("PMIX_NAMESPACE").filter(|_| variables.is_set("PMIX_RANK"))?;
         (!name.starts_with("slurm.")).then_some(Sensed::OneOf(LaunchSize::AtLeast(1), "PMIX_RANK"))

@@ -1,8 +1,10 @@
-//! Slurm's srun: what is known of it; its options are read in `options`, with where they put ranks (`distribution`), memory (`memory`) and GPUs (`gpus`).
+//! Slurm's srun: what is known of it; its options are read in `options`, with where they put ranks
+//! (`distribution`), memory (`memory`) and GPUs (`gpus`).
 //!
-//! `SLURM_NTASKS` says what a job asked for, in its batch script too, which is one process; only a step's variables say that this is
-//! one of several tasks. One case cannot be told apart: a batch script submitted from inside a step of several tasks inherits that
-//! step's variables (`sbatch --export=NONE` avoids it), and is refused rather than run as one of N. Left out: heterogeneous steps.
+//! `SLURM_NTASKS` says what a job asked for, in its batch script too, which is one process; only a step's
+//! variables say that this is one of several tasks. One case cannot be told apart: a batch script submitted
+//! from inside a step of several tasks inherits that step's variables (`sbatch --export=NONE` avoids it), and
+//! is refused rather than run as one of N. Left out: heterogeneous steps.
 
 mod distribution;
 mod gpus;
@@ -36,11 +38,13 @@ pub(crate) static FACTS: LauncherFacts = LauncherFacts {
     of_one_launch: &["SLURM_JOB_ID", "SLURM_STEP_ID", "SLURMD_NODENAME"],
     starters: &["slurmstepd"],
     shared_pus: SharedPus::OfStep,
-    frees_from_affinity: "start the step with srun --cpu-bind=none, or bind the tasks there yourself (srun --cpu-bind=map_cpu:…)",
-    widens_cpuset: "ask for the whole node (sbatch or salloc --exclusive), for more CPUs a task (srun -c N), or for what other steps \
-                    of the job hold too (srun --overlap)",
-    shows_devices: "show every task all GPUs of the step (srun --gpus-per-node=N --gpu-bind=none; --gpus-per-task=1 hides the others), \
-                    name them in the order in which Slurm bound them, or leave --gpus out",
+    frees_from_affinity: "start the step with srun --cpu-bind=none, or bind the tasks there yourself (srun \
+        --cpu-bind=map_cpu:…)",
+    widens_cpuset: "ask for the whole node (sbatch or salloc --exclusive), for more CPUs a task (srun -c N), \
+        or for what other steps of the job hold too (srun --overlap)",
+    shows_devices: "show every task all GPUs of the step (srun --gpus-per-node=N --gpu-bind=none; \
+        --gpus-per-task=1 hides the others), name them in the order in which Slurm bound them, or leave \
+        --gpus out",
     belongs_to_one_mpi: false,
     mpi_option: |library| Some(mpi_option(library)),
     one_process: Some("srun -N1 -n1 --cpu-bind=none …"),
@@ -50,7 +54,8 @@ pub(crate) static FACTS: LauncherFacts = LauncherFacts {
     ..OF_ANY
 };
 
-/// Step numbers from here on are Slurm's own: the batch script, the interactive step of `salloc` (`slurm.h`, `SLURM_MAX_NORMAL_STEP_ID`).
+/// Step numbers from here on are Slurm's own: the batch script, the interactive step of `salloc` (`slurm.h`,
+/// `SLURM_MAX_NORMAL_STEP_ID`).
 const FIRST_SPECIAL_STEP: u64 = 0xffff_fff0;
 
 /// A task of a step.
@@ -94,8 +99,8 @@ fn interface(variables: &LauncherVariables<'_>) -> Interface {
     }
 }
 
-/// `srun` inside a shell of another `srun` inherits that one's variables, and `--mpi=none` does not take them away. Slurm names its
-/// namespaces `slurm.pmix.JOB.STEP`; a name of another form is believed.
+/// `srun` inside a shell of another `srun` inherits that one's variables, and `--mpi=none` does not take them
+/// away. Slurm names its namespaces `slurm.pmix.JOB.STEP`; a name of another form is believed.
 fn is_this_steps_pmix(variables: &LauncherVariables<'_>) -> bool {
     variables.get("PMIX_NAMESPACE").is_some_and(|name| match name.strip_prefix("slurm.pmix.") {
         Some(told) => job_and_step(variables).is_none_or(|own| own == told),

@@ -1,7 +1,8 @@
 //! torchrun: the workers of one node, and `--numa-binding`.
 //!
-//! docs.pytorch.org, "torchrun (Elastic Launch)" and `torch.numa.binding` (2.9): workers inherit what torchrun itself is bound to; `--numa-binding=node` binds
-//! each to the NUMA node of the GPU of its local rank, `socket` to the package, `exclusive` to a share of the node's cores, `core-complex` to one L3 of it.
+//! docs.pytorch.org, "torchrun (Elastic Launch)" and `torch.numa.binding` (2.9): workers inherit what
+//! torchrun itself is bound to; `--numa-binding=node` binds each to the NUMA node of the GPU of its local
+//! rank, `socket` to the package, `exclusive` to a share of the node's cores, `core-complex` to one L3 of it.
 //! torchrun hides no GPU: a worker takes the one of its `LOCAL_RANK` by convention.
 
 use stats::IdSet;
@@ -59,7 +60,8 @@ fn sensed(variables: &LauncherVariables<'_>) -> Option<Sensed> {
     }
 }
 
-/// Scripts under `srun` and `mpirun` set the same names by hand, from the launcher's own: without torchrun's mark they count only where they tell of more processes than the launcher.
+/// Scripts under `srun` and `mpirun` set the same names by hand, from the launcher's own: without torchrun's
+/// mark they count only where they tell of more processes than the launcher.
 fn counts_inside(variables: &LauncherVariables<'_>, own: LaunchSize, around: Option<LaunchSize>) -> bool {
     match own {
         // docs.pytorch.org, "torchrun (Elastic Launch)", "Environment Variables".
@@ -74,12 +76,13 @@ const TORCHRUN: Grammar = Grammar {
     tool: "torchrun",
     style: Style::Getopt,
     letters: "mr:t:h",
-    names: "standalone module no-python no_python run-path run_path use-env use_env help duplicate-stdout-filters \
-        nnodes: nproc-per-node: nproc_per_node: rdzv-backend: rdzv_backend: rdzv-endpoint: rdzv_endpoint: rdzv-id: \
-        rdzv_id: rdzv-conf: rdzv_conf: max-restarts: max_restarts: monitor-interval: monitor_interval: start-method: \
-        start_method: role: log-dir: log_dir: redirects: tee: local-ranks-filter: local_ranks_filter: node-rank: \
-        node_rank: master-addr: master_addr: master-port: master_port: local-addr: local_addr: logs-specs: \
-        logs_specs: numa-binding: numa_binding: event-log-handler: event_log_handler:",
+    names: "standalone module no-python no_python run-path run_path use-env use_env help \
+        duplicate-stdout-filters nnodes: nproc-per-node: nproc_per_node: rdzv-backend: rdzv_backend: \
+        rdzv-endpoint: rdzv_endpoint: rdzv-id: rdzv_id: rdzv-conf: rdzv_conf: max-restarts: max_restarts: \
+        monitor-interval: monitor_interval: start-method: start_method: role: log-dir: log_dir: redirects: \
+        tee: local-ranks-filter: local_ranks_filter: node-rank: node_rank: master-addr: master_addr: \
+        master-port: master_port: local-addr: local_addr: logs-specs: logs_specs: numa-binding: \
+        numa_binding: event-log-handler: event_log_handler:",
     is_open: true,
 };
 
@@ -103,7 +106,8 @@ pub(crate) fn apply(process: &mut Process<'_>, words: &[&str]) -> Result<(), Lin
                     "gpu" | "auto" => shown(process).len().max(1),
                     value if is_unknown(value) || value.starts_with('$') => {
                         return Err(LineError::NotSaid(format!(
-                            "how many workers {option} {value} starts does not follow from the line: write a number"
+                            "how many workers {option} {value} starts does not follow from the line: write a \
+                             number"
                         )));
                     }
                     _ => one.count()?,
@@ -111,7 +115,9 @@ pub(crate) fn apply(process: &mut Process<'_>, words: &[&str]) -> Result<(), Lin
             }
             "nnodes" => workers.nodes = value.split(':').next().and_then(|nodes| nodes.parse().ok()),
             "numa-binding" | "numa_binding" => workers.binding = Some(value.to_owned()),
-            "no-python" | "no_python" => workers.program = program.iter().map(|word| (*word).to_owned()).collect(),
+            "no-python" | "no_python" => {
+                workers.program = program.iter().map(|word| (*word).to_owned()).collect()
+            }
             _ => {}
         }
     }
@@ -119,13 +125,18 @@ pub(crate) fn apply(process: &mut Process<'_>, words: &[&str]) -> Result<(), Lin
     Ok(())
 }
 
-/// The GPUs that workers count along by LOCAL_RANK: those that are shown where torchrun starts; none where they are not known.
+/// The GPUs that workers count along by LOCAL_RANK: those that are shown where torchrun starts; none where
+/// they are not known.
 pub(crate) fn shown(process: &Process<'_>) -> Vec<Visible> {
     gpus::usable(process, None).devices.unwrap_or_default()
 }
 
 /// The process of one worker, before its program is followed.
-pub(crate) fn worker<'t>(workers: &Workers, parent: &Process<'t>, rank: usize) -> Result<Process<'t>, LineError> {
+pub(crate) fn worker<'t>(
+    workers: &Workers,
+    parent: &Process<'t>,
+    rank: usize,
+) -> Result<Process<'t>, LineError> {
     let mut process = Process { workers: None, shares_own_pus: true, ..parent.clone() };
     for (name, tells) in FACTS.tells {
         let value = match tells {
@@ -141,17 +152,27 @@ pub(crate) fn worker<'t>(workers: &Workers, parent: &Process<'t>, rank: usize) -
         let gpu = shown(parent).get(rank).and_then(|gpu| process.topology.gpu_at(gpu.pci?));
         match gpu.map(|gpu| bound(binding, &JobMachine::of(process.topology), gpu, rank)) {
             Some(pus) => process.bind(pus?),
-            None => process.pus = Err(format!("--numa-binding needs a GPU {rank}, which this machine does not have")),
+            None => {
+                process.pus =
+                    Err(format!("--numa-binding needs a GPU {rank}, which this machine does not have"))
+            }
         }
     }
     Ok(process)
 }
 
 /// The PUs of a worker by the GPU of its number.
-fn bound(binding: &str, machine: &JobMachine<'_>, gpu: &Gpu, rank: usize) -> Result<Result<IdSet, String>, LineError> {
+fn bound(
+    binding: &str,
+    machine: &JobMachine<'_>,
+    gpu: &Gpu,
+    rank: usize,
+) -> Result<Result<IdSet, String>, LineError> {
     let near = gpu.locality.pus.and(&machine.pus);
     if near.is_empty() {
-        return Ok(Err(format!("where GPU {rank} is, this machine does not say: --numa-binding has nothing to go by")));
+        return Ok(Err(format!(
+            "where GPU {rank} is, this machine does not say: --numa-binding has nothing to go by"
+        )));
     }
     let node = machine.widened(Part::Numa, &near);
     Ok(match binding {

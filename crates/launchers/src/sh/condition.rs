@@ -42,8 +42,14 @@ impl Reader<'_> {
         self.joined(["&&", "-a"], false, Self::not)
     }
 
-    /// Conditions with one of these operators between; one with the value that decides settles it, also beside one that is not known.
-    fn joined(&mut self, operators: [&str; 2], decides: bool, one: fn(&mut Self) -> Option<bool>) -> Option<bool> {
+    /// Conditions with one of these operators between; one with the value that decides settles it, also
+    /// beside one that is not known.
+    fn joined(
+        &mut self,
+        operators: [&str; 2],
+        decides: bool,
+        one: fn(&mut Self) -> Option<bool>,
+    ) -> Option<bool> {
         let mut value = one(self);
         while self.peek().is_some_and(|word| operators.contains(&word)) {
             self.at += 1;
@@ -102,7 +108,8 @@ impl Reader<'_> {
             true => fits(&right.pattern, &left.text.chars().collect::<Vec<_>>()),
             false => left.text == right.text,
         };
-        let compare = |is: fn(&i64, &i64) -> bool| Some(is(&integer(left.text.trim())?, &integer(right.text.trim())?));
+        let compare =
+            |is: fn(&i64, &i64) -> bool| Some(is(&integer(left.text.trim())?, &integer(right.text.trim())?));
         match operator {
             "=" | "==" => Some(equal()),
             "!=" => Some(!equal()),
@@ -122,6 +129,19 @@ impl Reader<'_> {
 fn is_binary(operator: &str) -> bool {
     matches!(
         operator,
-        "=" | "==" | "!=" | "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge" | "<" | ">" | "=~" | "-nt" | "-ot" | "-ef"
+        "=" | "=="
+            | "!="
+            | "-eq"
+            | "-ne"
+            | "-lt"
+            | "-le"
+            | "-gt"
+            | "-ge"
+            | "<"
+            | ">"
+            | "=~"
+            | "-nt"
+            | "-ot"
+            | "-ef"
     )
 }

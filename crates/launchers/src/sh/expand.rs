@@ -1,4 +1,5 @@
-//! Words as a command gets them: variables and arithmetic put in, unquoted values split at blanks, or where `IFS` says. File names are not expanded: there are none here.
+//! Words as a command gets them: variables and arithmetic put in, unquoted values split at blanks, or where
+//! `IFS` says. File names are not expanded: there are none here.
 
 use super::Unread;
 use super::arithmetic::{self, Variables, integer};
@@ -46,7 +47,8 @@ impl Shell<'_> {
         Ok(words.iter().map(|word| self.split_words(word)).collect::<Result<Vec<_>, _>>()?.concat())
     }
 
-    /// Where unquoted values are split: at the characters of `IFS`, and at blanks where the script does not set it.
+    /// Where unquoted values are split: at the characters of `IFS`, and at blanks where the script does not
+    /// set it.
     pub(super) fn separators(&self) -> String {
         let own = self.process.variables.get("IFS").map(|variable| variable.value.clone());
         own.filter(|own| !is_unknown(own)).unwrap_or_else(|| " \t\n".to_owned())
@@ -116,8 +118,8 @@ impl Shell<'_> {
 
     /// Whether it stands for several words: `$@`, `${list[@]}`.
     fn is_all(&self, parameter: &Parameter) -> bool {
-        let several =
-            matches!(parameter.name.as_str(), "@" | "*") || matches!(parameter.index.as_deref(), Some("@" | "*"));
+        let several = matches!(parameter.name.as_str(), "@" | "*")
+            || matches!(parameter.index.as_deref(), Some("@" | "*"));
         several && !parameter.length
     }
 
@@ -189,14 +191,16 @@ impl Shell<'_> {
                 (true, None) if matches!(parameter.name.as_str(), "@" | "*") => Some(self.arguments.len()),
                 (true, None) => None,
                 _ => {
-                    let value = self.plain(&Parameter { length: false, ..parameter.clone() })?.unwrap_or_default();
+                    let value =
+                        self.plain(&Parameter { length: false, ..parameter.clone() })?.unwrap_or_default();
                     (!is_unknown(&value)).then(|| value.chars().count())
                 }
             };
             return Ok(length.map_or_else(|| UNKNOWN.to_string(), |length| length.to_string()));
         }
         let value = self.plain(parameter)?;
-        let is_set = value.as_ref().is_some_and(|value| !parameter.operator.starts_with(':') || !value.is_empty());
+        let is_set =
+            value.as_ref().is_some_and(|value| !parameter.operator.starts_with(':') || !value.is_empty());
         let unknown = value.as_deref().is_some_and(is_unknown);
         Ok(match parameter.operator.as_str() {
             "" => value.unwrap_or_default(),
@@ -224,7 +228,9 @@ impl Shell<'_> {
                 let length = length.map(|length| self.arithmetic(length)).transpose()?;
                 let most = length.map_or(Some(usize::MAX), |length| length.parse().ok());
                 match (from, most) {
-                    (Some(from), Some(most)) => value.unwrap_or_default().chars().skip(from).take(most).collect(),
+                    (Some(from), Some(most)) => {
+                        value.unwrap_or_default().chars().skip(from).take(most).collect()
+                    }
                     _ => UNKNOWN.to_string(),
                 }
             }

@@ -1,7 +1,8 @@
 //! A script's text as commands: simple ones, lists, pipelines, `if`, `case`, loops, groups, functions.
 //!
-//! 720 lines because a grammar is read in one place. What a shell knows beyond it (here-documents feed only programs, so their text is passed
-//! over; `select`, coprocesses, process substitution) is an error that names the line.
+//! Some 780 lines because a grammar is read in one place. What a shell knows beyond it (here-documents feed
+//! only programs, so their text is passed over; `select`, coprocesses, process substitution) is an error that
+//! names the line.
 
 use super::Unread;
 use super::word::{Assignment, AssignmentValue, Parameter, Piece, Word, is_name};
@@ -97,8 +98,9 @@ pub(super) fn script(text: &str) -> Result<Node, Unread> {
 }
 
 /// Words that begin or end a compound command where a command may begin.
-const RESERVED: [&str; 15] =
-    ["if", "then", "elif", "else", "fi", "case", "esac", "for", "while", "until", "do", "done", "{", "}", "[["];
+const RESERVED: [&str; 15] = [
+    "if", "then", "elif", "else", "fi", "case", "esac", "for", "while", "until", "do", "done", "{", "}", "[[",
+];
 
 /// Commands whose words may be assignments.
 const DECLARATIONS: [&str; 5] = ["export", "readonly", "declare", "typeset", "local"];
@@ -378,7 +380,8 @@ impl Reader {
         if self.looking_at("((") {
             let text = self.arithmetic()?;
             let parts: Vec<String> = text.split(';').map(|part| part.trim().to_owned()).collect();
-            let parts = <[String; 3]>::try_from(parts).map_err(|_| self.unread("for ((…)) without three parts"))?;
+            let parts =
+                <[String; 3]>::try_from(parts).map_err(|_| self.unread("for ((…)) without three parts"))?;
             return Ok(Node::ForArithmetic { parts, body: Box::new(self.body()?) });
         }
         let name = self.bare();
@@ -415,7 +418,8 @@ impl Reader {
             while self.peek().is_some_and(char::is_whitespace) {
                 self.at += 1;
             }
-            let operator = ["&&", "||", "(", ")", "<", ">"].into_iter().find(|operator| self.looking_at(operator));
+            let operator =
+                ["&&", "||", "(", ")", "<", ">"].into_iter().find(|operator| self.looking_at(operator));
             if let Some(operator) = operator {
                 self.take(operator);
                 words.push(vec![Piece::Text { text: operator.to_owned(), quoted: false }]);
@@ -476,10 +480,13 @@ impl Reader {
             words.push(word);
             // `name() { …; }`, and bash's `function name { …; }`.
             let [name, more @ ..] = words.as_slice() else { break };
-            let is_function = more.len() == 1 && *name == [Piece::Text { text: "function".to_owned(), quoted: false }];
+            let is_function =
+                more.len() == 1 && *name == [Piece::Text { text: "function".to_owned(), quoted: false }];
             let name = more.first().filter(|_| is_function).unwrap_or(name);
             self.blanks();
-            if let ([Piece::Text { text, quoted: false }], true) = (name.as_slice(), self.take("()") || is_function) {
+            if let ([Piece::Text { text, quoted: false }], true) =
+                (name.as_slice(), self.take("()") || is_function)
+            {
                 let name = text.clone();
                 self.gaps();
                 return Ok(Node::Function { name, body: Box::new(self.nested(Self::compound)?) });
@@ -593,7 +600,8 @@ impl Reader {
     /// The word at this place; `None` where something else stands.
     fn word(&mut self) -> Result<Option<Word>, Unread> {
         let start = self.at;
-        let word = self.pieces(|c| c.is_whitespace() || matches!(c, ';' | '&' | '|' | '(' | ')' | '<' | '>'))?;
+        let word =
+            self.pieces(|c| c.is_whitespace() || matches!(c, ';' | '&' | '|' | '(' | ')' | '<' | '>'))?;
         Ok((self.at > start).then_some(word))
     }
 
@@ -638,7 +646,10 @@ impl Reader {
                     return Ok(());
                 }
                 Some('\\')
-                    if self.text.get(self.at + 1).is_some_and(|c| matches!(c, '$' | '`' | '"' | '\\' | '\n')) =>
+                    if self
+                        .text
+                        .get(self.at + 1)
+                        .is_some_and(|c| matches!(c, '$' | '`' | '"' | '\\' | '\n')) =>
                 {
                     push(word, self.text.get(self.at + 1).copied().filter(|c| *c != '\n'), true);
                     self.at += 2;
@@ -725,8 +736,10 @@ fn push(word: &mut Word, c: Option<char>, is_quoted: bool) {
 }
 
 /// Operators behind a name, the longer ones first.
-const OPERATORS: [&str; 20] =
-    [":-", ":=", ":+", ":?", "##", "%%", "//", "/#", "/%", "^^", ",,", "-", "=", "+", "?", "#", "%", "/", ":", "@"];
+const OPERATORS: [&str; 20] = [
+    ":-", ":=", ":+", ":?", "##", "%%", "//", "/#", "/%", "^^", ",,", "-", "=", "+", "?", "#", "%", "/", ":",
+    "@",
+];
 
 /// What stands between `${` and `}`.
 fn parameter(text: &str) -> Result<Parameter, Unread> {

@@ -1,6 +1,6 @@
 //! Commands one after another: what they set, and what they would start.
 //!
-//! 580 lines because a shell's commands change one state, and each is short.
+//! Some 650 lines because a shell's commands change one state, and each is short.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -29,7 +29,8 @@ const MOST_STARS: usize = 4;
 /// What follows a program that the script starts.
 pub(crate) type Follow = for<'t> fn(Process<'t>, &[&str]) -> Result<Vec<Process<'t>>, LineError>;
 
-/// Follows a script, `name` by its file's or `sh`, for this process; the programs that the process may become: the shell itself where it starts none.
+/// Follows a script, `name` by its file's or `sh`, for this process; the programs that the process may
+/// become: the shell itself where it starts none.
 ///
 /// # Errors
 /// [`LineError`]: a command of it that is wrong in itself, or it gives up.
@@ -42,7 +43,9 @@ pub(crate) fn run<'t>(
 ) -> Result<Vec<Process<'t>>, LineError> {
     let shell = followed(text, name, arguments, process, follow)?;
     if shell.started.is_empty() && shell.flow == Flow::Ended && shell.status == Some(false) {
-        return Err(LineError::NotSaid(format!("the script {name} ends before it starts a program for some rank")));
+        return Err(LineError::NotSaid(format!(
+            "the script {name} ends before it starts a program for some rank"
+        )));
     }
     Ok(if shell.started.is_empty() { vec![shell.process] } else { shell.started })
 }
@@ -61,13 +64,15 @@ pub(crate) fn started<'t>(
 }
 
 thread_local! {
-    /// The script that was read last: every rank of a launch runs the same one, and with hundreds of ranks it has hundreds of lines.
+    /// The script that was read last: every rank of a launch runs the same one, and with hundreds of ranks it
+    /// has hundreds of lines.
     static LAST: RefCell<Option<(String, Rc<Node>)>> = const { RefCell::new(None) };
 }
 
 /// The script's commands.
 fn read(text: &str) -> Result<Rc<Node>, Unread> {
-    let last = LAST.with_borrow(|last| last.as_ref().filter(|last| last.0 == text).map(|last| Rc::clone(&last.1)));
+    let last =
+        LAST.with_borrow(|last| last.as_ref().filter(|last| last.0 == text).map(|last| Rc::clone(&last.1)));
     if let Some(node) = last {
         return Ok(node);
     }
@@ -261,7 +266,9 @@ impl<'t> Shell<'t> {
         for (joint, node) in list {
             match (joint, self.status) {
                 (Some(wanted), Some(status)) if *wanted != status => {}
-                (Some(_), None) if self.flow == Flow::Next => self.either(|shell| shell.node(node), |_| Ok(()))?,
+                (Some(_), None) if self.flow == Flow::Next => {
+                    self.either(|shell| shell.node(node), |_| Ok(()))?
+                }
                 _ => self.node(node)?,
             }
         }
@@ -284,7 +291,8 @@ impl<'t> Shell<'t> {
     fn case(&mut self, subject: &str, arms: &[(Vec<Word>, Node)]) -> Result<(), LineError> {
         let letters: Vec<char> = subject.chars().collect();
         for (at, (patterns, body)) in arms.iter().enumerate() {
-            let patterns: Vec<Pattern> = patterns.iter().map(|word| self.pattern(word)).collect::<Result<_, _>>()?;
+            let patterns: Vec<Pattern> =
+                patterns.iter().map(|word| self.pattern(word)).collect::<Result<_, _>>()?;
             let is_any = patterns.iter().any(|pattern| pattern.as_slice() == [('*', false)]);
             let doubtful = patterns.iter().any(|pattern| {
                 pattern.iter().any(|(c, _)| *c == UNKNOWN)
@@ -410,8 +418,11 @@ impl<'t> Shell<'t> {
             }
             (AssignmentValue::Word(word), None) => {
                 let value = self.text(word)?;
-                let before =
-                    if assignment.append { self.process.variable(name).unwrap_or_default() } else { String::new() };
+                let before = if assignment.append {
+                    self.process.variable(name).unwrap_or_default()
+                } else {
+                    String::new()
+                };
                 self.process.set(name, before + &value);
             }
         }
@@ -430,8 +441,9 @@ impl<'t> Shell<'t> {
             pattern: text.chars().map(|c| (c, true)).collect(),
         };
         match name.as_str() {
-            ":" | "true" | "echo" | "printf" | "cd" | "pushd" | "popd" | "set" | "shopt" | "trap" | "umask"
-            | "ulimit" | "wait" | "alias" | "hash" | "module" | "ml" | "sleep" | "mkdir" | "type" => {
+            ":" | "true" | "echo" | "printf" | "cd" | "pushd" | "popd" | "set" | "shopt" | "trap"
+            | "umask" | "ulimit" | "wait" | "alias" | "hash" | "module" | "ml" | "sleep" | "mkdir"
+            | "type" => {
                 self.set_arguments(name, rest);
             }
             "false" => self.status = Some(false),
@@ -456,7 +468,9 @@ impl<'t> Shell<'t> {
                 self.status = holds(&inside.iter().map(operand).collect::<Vec<_>>(), false);
             }
             // A tool that the script asks for is taken to be there.
-            "command" | "which" if rest.first().is_none_or(|word| name == "which" || word == "-v" || word == "-V") => {
+            "command" | "which"
+                if rest.first().is_none_or(|word| name == "which" || word == "-v" || word == "-V") =>
+            {
                 let tools = ["numactl", "taskset"];
                 self.status = rest.last().filter(|tool| tools.contains(&tool.as_str())).map(|_| true);
             }
@@ -496,11 +510,13 @@ impl<'t> Shell<'t> {
 
     /// `read -r -a LIST <<< "TEXT"`: of input that is known the words, else nothing.
     fn read_words(&mut self, words: &[String], input: Option<&str>, separators: &str) {
-        let (options, names): (Vec<&String>, Vec<&String>) = words.iter().partition(|word| word.starts_with('-'));
+        let (options, names): (Vec<&String>, Vec<&String>) =
+            words.iter().partition(|word| word.starts_with('-'));
         let is_array = options.iter().any(|option| option.ends_with('a'));
         // A delimiter, a number of letters: what they take stands among the names.
         let is_plain = options.iter().all(|option| option.chars().all(|c| matches!(c, '-' | 'r' | 'a')));
-        let line = input.filter(|input| is_plain && !is_unknown(input)).and_then(|input| input.lines().next());
+        let line =
+            input.filter(|input| is_plain && !is_unknown(input)).and_then(|input| input.lines().next());
         self.status = line.map(|_| true);
         let is_separator = |c: char| separators.contains(c);
         let mut rest = line;
@@ -534,7 +550,8 @@ impl<'t> Shell<'t> {
     /// `export NAME=VALUE`.
     fn declare(&mut self, command: &str, words: &[String]) {
         for word in words.iter().filter(|word| !word.starts_with('-')) {
-            let (name, value) = word.split_once('=').map_or((word.as_str(), None), |(name, value)| (name, Some(value)));
+            let (name, value) =
+                word.split_once('=').map_or((word.as_str(), None), |(name, value)| (name, Some(value)));
             if let Some(value) = value {
                 self.process.set(name, value.to_owned());
             }
@@ -559,7 +576,8 @@ impl<'t> Shell<'t> {
             Some(node) => self.called(&node, rest.to_vec()),
             None => {
                 self.status = None;
-                self.process.distrust(&format!("the file {} that the script reads cannot be read here", shown(path)));
+                self.process
+                    .distrust(&format!("the file {} that the script reads cannot be read here", shown(path)));
                 Ok(())
             }
         }
@@ -608,10 +626,10 @@ fn shown(path: &str) -> String {
 }
 
 /// Programs that look and tell, and place nothing.
-const NEUTRAL: &str = "tee grep sed awk cat head tail sort cut tr wc date hostname uname ls pwd rm cp mv ln touch \
-    chmod id whoami env printenv nproc lscpu lstopo lstopo-no-graphics hwloc-ls nvidia-smi rocm-smi amd-smi xpu-smi \
-    rocminfo nvidia-cuda-mps-control scontrol sinfo conda mamba free df find basename dirname sync expr seq stat \
-    readlink realpath";
+const NEUTRAL: &str = "tee grep sed awk cat head tail sort cut tr wc date hostname uname ls pwd rm cp mv ln \
+    touch chmod id whoami env printenv nproc lscpu lstopo lstopo-no-graphics hwloc-ls nvidia-smi rocm-smi \
+    amd-smi xpu-smi rocminfo nvidia-cuda-mps-control scontrol sinfo conda mamba free df find basename \
+    dirname sync expr seq stat readlink realpath";
 
 /// Programs that look and tell: they are not what the rank is for.
 pub(crate) fn is_neutral(name: &str, words: &[String]) -> bool {

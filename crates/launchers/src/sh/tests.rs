@@ -21,8 +21,10 @@ fn followed(script: &str, arguments: &[&str]) -> Result<Vec<(String, String)>, S
         .iter()
         .map(|process| {
             let shown = process.exported("CUDA_VISIBLE_DEVICES");
-            let shown =
-                shown.map_or_else(|why| format!("not known: {why}"), |value| value.unwrap_or_else(|| "-".to_owned()));
+            let shown = shown.map_or_else(
+                |why| format!("not known: {why}"),
+                |value| value.unwrap_or_else(|| "-".to_owned()),
+            );
             (shown, process.pus.as_ref().map_or_else(|why| format!("not known: {why}"), IdSet::to_string))
         })
         .collect())
@@ -37,21 +39,43 @@ fn what_a_script_works_out_is_what_its_program_gets() {
         ("export CUDA_VISIBLE_DEVICES=$(( (SLURM_LOCALID*3+1) / 2 )); exec \"$@\"", "3", "0-15"),
         ("g=(3 2 1 0)\nexport CUDA_VISIBLE_DEVICES=${g[$SLURM_LOCALID]}\nexec \"$@\"", "1", "0-15"),
         ("g=(3 2 1 0); export CUDA_VISIBLE_DEVICES=${g[SLURM_LOCALID+1]}; exec \"$@\"", "0", "0-15"),
-        ("case $SLURM_LOCALID in 0|1) n=0;; [2-3]) n=1;; *) n=9;; esac; exec numactl -N $n \"$@\"", "-", "4-7,12-15"),
-        ("if [ $SLURM_LOCALID -lt 2 ]; then n=0; elif true; then n=1; fi; numactl -N$n $@", "-", "4-7,12-15"),
-        ("[[ $SLURM_LOCALID == [01] ]] && n=0 || n=1; exec numactl --cpunodebind=$n \"$@\"", "-", "4-7,12-15"),
-        ("r=${OMPI_COMM_WORLD_LOCAL_RANK:-${SLURM_LOCALID:-0}}; export CUDA_VISIBLE_DEVICES=$r; ./app", "2", "0-15"),
-        ("f() { local n=$1; shift; exec numactl -N $n \"$@\"; }\nf 1 \"$@\"", "-", "4-7,12-15"),
         (
-            "for i in 0 1 2 3; do if (( i == SLURM_LOCALID )); then export CUDA_VISIBLE_DEVICES=$i; fi; done; ./app",
+            "case $SLURM_LOCALID in 0|1) n=0;; [2-3]) n=1;; *) n=9;; esac; exec numactl -N $n \"$@\"",
+            "-",
+            "4-7,12-15",
+        ),
+        ("if [ $SLURM_LOCALID -lt 2 ]; then n=0; elif true; then n=1; fi; numactl -N$n $@", "-", "4-7,12-15"),
+        (
+            "[[ $SLURM_LOCALID == [01] ]] && n=0 || n=1; exec numactl --cpunodebind=$n \"$@\"",
+            "-",
+            "4-7,12-15",
+        ),
+        (
+            "r=${OMPI_COMM_WORLD_LOCAL_RANK:-${SLURM_LOCALID:-0}}; export CUDA_VISIBLE_DEVICES=$r; ./app",
             "2",
             "0-15",
         ),
-        ("i=0; while [ $i -lt $SLURM_LOCALID ]; do i=$((i+1)); done; CUDA_VISIBLE_DEVICES=$i exec ./app", "2", "0-15"),
+        ("f() { local n=$1; shift; exec numactl -N $n \"$@\"; }\nf 1 \"$@\"", "-", "4-7,12-15"),
+        (
+            "for i in 0 1 2 3; do if (( i == SLURM_LOCALID )); then export CUDA_VISIBLE_DEVICES=$i; fi; \
+             done; ./app",
+            "2",
+            "0-15",
+        ),
+        (
+            "i=0; while [ $i -lt $SLURM_LOCALID ]; do i=$((i+1)); done; CUDA_VISIBLE_DEVICES=$i exec ./app",
+            "2",
+            "0-15",
+        ),
         ("for ((i=0; i<3; i++)); do n=$i; done; CUDA_VISIBLE_DEVICES=$n ./app", "2", "0-15"),
         ("taskset -pc 4-5 $$ > /dev/null; exec ./app", "-", "4-5"),
         ("bash -c 'numactl -N 1 ./app'", "-", "4-7,12-15"),
-        ("echo start; nvidia-smi -L | grep A100; cat <<EOF\nnumactl -N 0\nEOF\nnumactl -C 3 ./app | tee log", "-", "3"),
+        (
+            "echo start; nvidia-smi -L | grep A100; cat <<EOF\nnumactl -N 0\nEOF\n\
+             numactl -C 3 ./app | tee log",
+            "-",
+            "3",
+        ),
         ("n=node1; exec numactl -N ${n#node} ./app", "-", "4-7,12-15"),
         ("l=0,1,2,3; IFS=,; export CUDA_VISIBLE_DEVICES=${l:4:1}; unset IFS; ./app", "2", "0-15"),
         ("unset CUDA_VISIBLE_DEVICES; exec nsys profile taskset 0x10 ./app", "-", "4"),
@@ -75,7 +99,10 @@ fn what_does_not_follow_from_the_script_is_not_known() {
         "if then; exec ./app",
     ] {
         let found = followed(script, &[]);
-        assert!(matches!(found.as_deref(), Ok([(_, pus)]) if pus.starts_with("not known")), "{script}: {found:?}");
+        assert!(
+            matches!(found.as_deref(), Ok([(_, pus)]) if pus.starts_with("not known")),
+            "{script}: {found:?}"
+        );
     }
     let found = followed("CUDA_VISIBLE_DEVICES=1\n./app", &[]);
     assert!(matches!(found.as_deref(), Ok([(shown, _)]) if shown.contains("not exported")), "{found:?}");
@@ -84,7 +111,10 @@ fn what_does_not_follow_from_the_script_is_not_known() {
         Ok(2)
     );
     let nothing = followed("echo nothing; exit 1", &[]);
-    assert!(nothing.as_ref().is_err_and(|error| error.contains("ends before it starts a program")), "{nothing:?}");
+    assert!(
+        nothing.as_ref().is_err_and(|error| error.contains("ends before it starts a program")),
+        "{nothing:?}"
+    );
     // What it shows is its own binding.
     assert_eq!(followed("echo $SLURM_PROCID; taskset -cp $$", &[]).map(|all| all.len()), Ok(1));
 }

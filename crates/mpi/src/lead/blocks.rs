@@ -1,7 +1,9 @@
-//! The blocks of cases: verified, warmed up, and measured in an order drawn anew for each pass, until each case has enough.
+//! The blocks of cases: verified, warmed up, and measured in an order drawn anew for each pass, until each
+//! case has enough.
 //!
-//! A block lasts 2 ms, or 16 rounds within 20 ms where that is longer. Memory is made once in a run, so intervals and the stop rule know one allocation: they
-//! say how well the figure of these buffers is known, and not what other buffers would give.
+//! A block lasts 2 ms, or 16 rounds within 20 ms where that is longer. Memory is made once in a run, so
+//! intervals and the stop rule know one allocation: they say how well the figure of these buffers is known,
+//! and not what other buffers would give.
 
 use std::time::Instant;
 

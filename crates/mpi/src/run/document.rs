@@ -8,8 +8,8 @@ use experiments::document::DocumentState;
 use experiments::supervised::SupervisedRun;
 use report::json::word;
 use report::mpi::{
-    MpiAdapter, MpiCarried, MpiCase, MpiDeviceMemory, MpiGpuThread, MpiLibrary, MpiOperation, MpiPair, MpiPerByte,
-    MpiPlaced, MpiRank, MpiSettings, MpiWitness, rows,
+    MpiAdapter, MpiCarried, MpiCase, MpiDeviceMemory, MpiGpuThread, MpiLibrary, MpiOperation, MpiPair,
+    MpiPerByte, MpiPlaced, MpiRank, MpiSettings, MpiWitness, rows,
 };
 use report::{MpiDocument, SavedDocument};
 use stats::alpha::CONFIDENCE;
@@ -225,7 +225,10 @@ fn notes(ranks: &[RankFacts]) -> Vec<String> {
             vec![format!("no GPU took part, host memory alone was sent: {why}")]
         }
         Some(first) => {
-            vec![format!("rank {} has no GPU, so host memory alone was sent: every rank needs one", first.rank())]
+            vec![format!(
+                "rank {} has no GPU, so host memory alone was sent: every rank needs one",
+                first.rank()
+            )]
         }
     }
 }

@@ -21,12 +21,17 @@ pub struct ThreadSpot {
     pub memory_node: u32,
 }
 
-/// The threads of this local rank, whose host's ranks call MPI on `mpi`: one on the first PU of a free core of that node, where there is one, and one where it was
-/// asked for.
+/// The threads of this local rank, whose host's ranks call MPI on `mpi`: one on the first PU of a free core
+/// of that node, where there is one, and one where it was asked for.
 ///
 /// # Errors
 /// There are not as many PUs as ranks, or one of them cannot be had or is another thread's.
-pub fn threads(topology: &Topology, mpi: &IdList, asked: &IdList, rank: usize) -> Result<Vec<ThreadSpot>, Fault> {
+pub fn threads(
+    topology: &Topology,
+    mpi: &IdList,
+    asked: &IdList,
+    rank: usize,
+) -> Result<Vec<ThreadSpot>, Fault> {
     let (mpi, asked) = (&mpi.0, &asked.0);
     if mpi.len() != asked.len() || rank >= asked.len() {
         let text = format!(
@@ -66,8 +71,9 @@ pub fn threads(topology: &Topology, mpi: &IdList, asked: &IdList, rank: usize) -
     }
     let spot = |at, pu| Some(ThreadSpot { at, pu, memory_node: node(pu)? });
     let near = near.and_then(|pu| spot(GpuThreadAt::Near, pu));
-    let apart = spot(GpuThreadAt::Apart, asked[rank])
-        .ok_or_else(|| Fault::usage(format!("--gpu-cpus: PU {} is of no core with memory of its own", asked[rank])))?;
+    let apart = spot(GpuThreadAt::Apart, asked[rank]).ok_or_else(|| {
+        Fault::usage(format!("--gpu-cpus: PU {} is of no core with memory of its own", asked[rank]))
+    })?;
     Ok(near.into_iter().chain([apart]).collect())
 }
 
@@ -75,7 +81,8 @@ pub fn threads(topology: &Topology, mpi: &IdList, asked: &IdList, rank: usize) -
 mod tests {
     use super::*;
 
-    /// LUMI-G: node 0 has the cores of PUs 0 to 15, node 1 those of 16 to 31; the second PU of a core is 64 further.
+    /// LUMI-G: node 0 has the cores of PUs 0 to 15, node 1 those of 16 to 31; the second PU of a core is 64
+    /// further.
     fn machine() -> Result<Topology, topo::TopoError> {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../topo/tests/fixtures/lumi-g.xml");
         Ok(topo::survey_xml(std::path::Path::new(file))?.topology)
@@ -86,10 +93,12 @@ mod tests {
     }
 
     #[test]
-    fn each_rank_has_a_thread_on_a_free_core_of_its_node_and_one_where_it_was_asked_for() -> Result<(), topo::TopoError>
-    {
+    fn each_rank_has_a_thread_on_a_free_core_of_its_node_and_one_where_it_was_asked_for()
+    -> Result<(), topo::TopoError> {
         let machine = machine()?;
-        let of = |rank| threads(&machine, &IdList(vec![0, 1]), &IdList(vec![16, 82]), rank).map(|spots| pus(&spots));
+        let of = |rank| {
+            threads(&machine, &IdList(vec![0, 1]), &IdList(vec![16, 82]), rank).map(|spots| pus(&spots))
+        };
         assert_eq!(of(0).ok(), Some(vec![(2, 0), (16, 1)]));
         assert_eq!(of(1).ok(), Some(vec![(3, 0), (82, 1)]), "not the core that rank 0 has");
         Ok(())
@@ -104,7 +113,8 @@ mod tests {
     }
 
     #[test]
-    fn a_pu_that_is_taken_or_not_there_and_a_list_too_short_are_refused_by_name() -> Result<(), topo::TopoError> {
+    fn a_pu_that_is_taken_or_not_there_and_a_list_too_short_are_refused_by_name()
+    -> Result<(), topo::TopoError> {
         let machine = machine()?;
         let refused = |asked: &[u32], word: &str| {
             let refused = threads(&machine, &IdList(vec![0, 1]), &IdList(asked.to_vec()), 0);

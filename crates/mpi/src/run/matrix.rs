@@ -1,7 +1,8 @@
 //! `--matrix`: which place of its host each rank has, and which ranks then stand in rows and columns. Pure.
 //!
-//! A rank stays in its place from before MPI_Init on, and so does what MPI allocates there: a rank that was moved would leave that behind, and the figures would be
-//! those of no program. So it takes a rank for each place.
+//! A rank stays in its place from before MPI_Init on, and so does what MPI allocates there: a rank that was
+//! moved would leave that behind, and the figures would be those of no program. So it takes a rank for each
+//! place.
 
 use experiments::Fault;
 use placement::{RowPlace, RowsBy, rows};
@@ -64,13 +65,15 @@ fn misfit(places: &[(String, RowPlace)], size: usize) -> String {
         false => String::new(),
     };
     format!(
-        "--matrix takes a rank for each place: this process may use {count} here ({names}), and its host has {}. Start one rank on each host for each \
-         place{twice}, and start them unbound, so that each may go to its place: srun --cpu-bind=none, mpirun --bind-to none",
+        "--matrix takes a rank for each place: this process may use {count} here ({names}), and its host has \
+         {}. Start one rank on each host for each place{twice}, and start them unbound, so that each may go \
+         to its place: srun --cpu-bind=none, mpirun --bind-to none",
         counted(size, "rank")
     )
 }
 
-/// The ranks of rows and of columns: the first host's against those of the others, or of one host all against all, or one of each place against the other.
+/// The ranks of rows and of columns: the first host's against those of the others, or of one host all against
+/// all, or one of each place against the other.
 fn sides(ranks: &[RankFacts]) -> [Vec<usize>; 2] {
     let Some(first) = ranks.first() else { return [Vec::new(), Vec::new()] };
     let mut seen: Vec<(&str, &str)> = Vec::new();
@@ -84,7 +87,8 @@ fn sides(ranks: &[RankFacts]) -> [Vec<usize>; 2] {
             once.push(rank.rank());
         }
     }
-    let (here, there): (Vec<usize>, Vec<usize>) = once.iter().partition(|rank| ranks[**rank].host() == first.host());
+    let (here, there): (Vec<usize>, Vec<usize>) =
+        once.iter().partition(|rank| ranks[**rank].host() == first.host());
     match (there.is_empty(), again.is_empty()) {
         (false, _) => [here, there],
         (true, false) => [here, again],

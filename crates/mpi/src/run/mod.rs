@@ -1,6 +1,8 @@
-//! Messages between supervised ranks (`experiments::supervised`), from options to the document: MPI may crash or hang when it is given device memory.
+//! Messages between supervised ranks (`experiments::supervised`), from options to the document: MPI may crash
+//! or hang when it is given device memory.
 //!
-//! * `options` what is asked for; `session` does the work of a rank, `matrix` places ranks where places are compared, `gpu_cpus` their threads beside; `facts` what ranks tell each other;
+//! * `options` what is asked for; `session` does the work of a rank, `matrix` places ranks where places are
+//!   compared, `gpu_cpus` their threads beside; `facts` what ranks tell each other;
 //! * `supervision` what supervisors make of a session's end, and the exit code; `document` what is shown.
 
 mod document;

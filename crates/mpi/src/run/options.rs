@@ -15,7 +15,8 @@ use crate::operation::DeviceOperation;
 pub struct MessageOptions {
     /// Where ranks go.
     pub place: PlaceAsked,
-    /// A PU for each rank of a node, for a thread that copies to and from the rank's GPU beside the messages; the ranks' own PUs are named then too.
+    /// A PU for each rank of a node, for a thread that copies to and from the rank's GPU beside the messages;
+    /// the ranks' own PUs are named then too.
     pub gpu_cpus: Option<IdList>,
     /// Which ranks; the first two where none are named.
     pub pairs: Option<PairsAsked>,
@@ -77,6 +78,7 @@ pub enum Expectation {
     Aware,
     /// That, and from device to device.
     Direct,
-    /// No rank's bytes go over an adapter of another NUMA node while one of its GPU's node, or of its PU's without a GPU, has a link.
+    /// No rank's bytes go over an adapter of another NUMA node while one of its GPU's node, or of its PU's
+    /// without a GPU, has a link.
     Near,
 }

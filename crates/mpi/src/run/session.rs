@@ -1,4 +1,5 @@
-//! The session of one rank: bind, open the GPU, start MPI, exchange. MPI may end it at any call; its supervisor has heard everything by then.
+//! The session of one rank: bind, open the GPU, start MPI, exchange. MPI may end it at any call; its
+//! supervisor has heard everything by then.
 
 use std::mem::ManuallyDrop;
 use std::sync::atomic::AtomicBool;
@@ -37,9 +38,12 @@ use crate::memory::MessageMemory;
 const MOST_BYTES: u64 = 1 << 30;
 /// Messages that operations are tried with: one that goes at once, and one that two ranks agree on first.
 const ATTEMPT_BYTES: [usize; 2] = [1024, 8 << 20];
-/// Blocks of a case, and the interval to reach: half of what pingpong's are held to, because every size is one of many.
-const RULE: StopRule = StopRule { min_blocks: 10, max_blocks: 40, target_half_width: 0.01, patience: Patience::Long };
-/// The same under `--matrix`, where one half of the blocks chooses which places are compared and the other half compares them.
+/// Blocks of a case, and the interval to reach: half of what pingpong's are held to, because every size is
+/// one of many.
+const RULE: StopRule =
+    StopRule { min_blocks: 10, max_blocks: 40, target_half_width: 0.01, patience: Patience::Long };
+/// The same under `--matrix`, where one half of the blocks chooses which places are compared and the other
+/// half compares them.
 const IN_MATRIX: StopRule = StopRule { min_blocks: 14, ..RULE };
 
 /// Runs the session of this rank; what it finds goes to the supervisor.
@@ -68,8 +72,15 @@ pub fn run(session: &RankSession<MessageOptions>) -> Result<Exit, Fault> {
     };
     let adapters = has_other_hosts.then(|| HostAdapters::find(FsRoot::default(), &topology, &nics, &plan));
     let in_matrix = in_matrix.map(|(spots, missing)| (spots[local_rank].clone(), missing));
-    let rank =
-        MessageSession { session, topology: &topology, found: &found, plan: &plan, in_matrix, gpu_threads, adapters };
+    let rank = MessageSession {
+        session,
+        topology: &topology,
+        found: &found,
+        plan: &plan,
+        in_matrix,
+        gpu_threads,
+        adapters,
+    };
     let exit = session.on_own_thread(move |interrupted| rank.bound(interrupted))?;
     // As the rank's memory.
     std::mem::forget(found);
@@ -114,7 +125,8 @@ impl MessageSession<'_> {
             let device = session.open(found, plan)?;
             let bytes = most_bytes(&session.kind.sizes, is_gpu)?;
             let one_node = self.topology.allowed.nodes.len() <= 1;
-            let memory = MessageMemory::new(&bound, device.as_deref(), [plan.pu, plan.memory_node], one_node, bytes);
+            let memory =
+                MessageMemory::new(&bound, device.as_deref(), [plan.pu, plan.memory_node], one_node, bytes);
             let start_thread = |spot: &ThreadSpot| {
                 let TargetId::Gpu(pci) = plan.target.id else { return Err(ExchangeFault::NoDevice) };
                 let places = [spot.pu, spot.memory_node];
@@ -126,8 +138,9 @@ impl MessageSession<'_> {
             let own = own.map_err(Fault::no_result);
             drop(watchdog);
 
-            // The memory that messages lie in stays until MPI is left. It is not given back then either: the process ends soon and the kernel gives everything back, and a driver that
-            // does not let go of it must not keep the rank here.
+            // The memory that messages lie in stays until MPI is left. It is not given back then either: the
+            // process ends soon and the kernel gives everything back, and a driver that does not let go of it
+            // must not keep the rank here.
             let (mut kept, device) = (ManuallyDrop::new(None), ManuallyDrop::new(device));
             let mut gpu_threads = None;
             let ended = session.with_ranks(Some(level(session.kind)), |mpi, mut agreement| {
@@ -199,7 +212,8 @@ impl MessageSession<'_> {
         let mut session = self.session;
         let place = comm.place();
         let here = &met.ranks[place.rank];
-        let on_this_host = |rank: &RankFacts| (rank.host() == here.host()).then_some(rank.location.gpu).flatten();
+        let on_this_host =
+            |rank: &RankFacts| (rank.host() == here.host()).then_some(rank.location.gpu).flatten();
         let gpus: Vec<Option<PciAddress>> = met.ranks.iter().map(on_this_host).collect();
         let counters = PairCounters::open(here.location.gpu, gpus.clone());
         let len = memory.half();
@@ -282,7 +296,9 @@ fn pairs(asked: Option<&PairsAsked>, ranks: usize) -> Result<Vec<[usize; 2]>, Fa
             Ok((0..ranks).flat_map(|one| (one + 1..ranks).map(move |other| [one, other])).collect())
         }
         Some(PairsAsked::These(pairs)) => match pairs.iter().flatten().find(|rank| **rank >= ranks) {
-            Some(rank) => Err(Fault::usage(format!("--pairs names rank {rank}; this launch has 0 to {}", ranks - 1))),
+            Some(rank) => {
+                Err(Fault::usage(format!("--pairs names rank {rank}; this launch has 0 to {}", ranks - 1)))
+            }
             None => Ok(pairs.clone()),
         },
     }
@@ -303,7 +319,8 @@ mod tests {
     fn a_rank_that_is_not_there_is_named() {
         let these = PairsAsked::These(vec![[0, 1], [1, 7]]);
         assert!(
-            pairs(Some(&these), 4).is_err_and(|fault| fault.to_string().contains("rank 7; this launch has 0 to 3"))
+            pairs(Some(&these), 4)
+                .is_err_and(|fault| fault.to_string().contains("rank 7; this launch has 0 to 3"))
         );
         assert_eq!(pairs(Some(&PairsAsked::All), 3).ok(), Some(vec![[0, 1], [0, 2], [1, 2]]));
         assert!(pairs(None, 1).is_err());

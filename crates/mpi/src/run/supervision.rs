@@ -1,4 +1,5 @@
-//! What supervisors know of messages: what ranks wait for, what the end of a session means, and the exit code of a run.
+//! What supervisors know of messages: what ranks wait for, what the end of a session means, and the exit code
+//! of a run.
 
 use std::os::unix::process::ExitStatusExt;
 use std::time::Duration;
@@ -62,7 +63,9 @@ impl Supervised for MessageOptions {
     fn settle(&self, found: &mut MessageResults, ending: &SessionOutcome<MessageStep>) {
         let outcome = match &ending.end {
             SessionEnd::Hung => AttemptOutcome::Hang(self.operation_timeout.as_secs()),
-            SessionEnd::Partner(rank) => AttemptOutcome::Crash(format!("the process of rank {rank} died in it")),
+            SessionEnd::Partner(rank) => {
+                AttemptOutcome::Crash(format!("the process of rank {rank} died in it"))
+            }
             SessionEnd::Left(status) => match status.signal() {
                 Some(signal) => AttemptOutcome::Crash(signal_name(signal)),
                 None => AttemptOutcome::Crash(format!(
@@ -74,9 +77,15 @@ impl Supervised for MessageOptions {
         };
         let (ranks, operation, bytes) = match ending.doing {
             MessageStep::Operation { ranks, operation, bytes } => (ranks, operation, bytes),
-            MessageStep::Case { ranks, case: MessageCase { path: MessagePath::GpuAware, pattern, bytes } } => {
-                let operation =
-                    if pattern == MessagePattern::PingPong { DeviceOperation::Send } else { DeviceOperation::Isend };
+            MessageStep::Case {
+                ranks,
+                case: MessageCase { path: MessagePath::GpuAware, pattern, bytes },
+            } => {
+                let operation = if pattern == MessagePattern::PingPong {
+                    DeviceOperation::Send
+                } else {
+                    DeviceOperation::Isend
+                };
                 (ranks, operation, bytes)
             }
             _ => return,
@@ -102,7 +111,8 @@ impl Supervised for MessageOptions {
     ) -> (Status, Exit, Option<String>) {
         let (status, exit) = ended(self, met.pairs.len(), found, ending);
         // Why the first case that has no figure has none.
-        let trouble = || found.pairs.iter().flat_map(|pair| &pair.cases).find_map(|case| case.trouble.clone());
+        let trouble =
+            || found.pairs.iter().flat_map(|pair| &pair.cases).find_map(|case| case.trouble.clone());
         let failed = || if status == Status::Failed { trouble() } else { None };
         (status, exit, ending.why.clone().or_else(failed))
     }
@@ -138,9 +148,11 @@ fn ended(
         return (Status::Interrupted, signal);
     }
     let cases = || found.pairs.iter().flat_map(|pair| &pair.cases);
-    // What MPI does wrong with device memory is what is looked for: a finding, and no fault of the run. Wrong bytes of host memory are one.
+    // What MPI does wrong with device memory is what is looked for: a finding, and no fault of the run. Wrong
+    // bytes of host memory are one.
     let host = cases().any(|case| {
-        case.case.path != MessagePath::GpuAware && case.trouble.as_deref().is_some_and(|why| why.starts_with("corrupt"))
+        case.case.path != MessagePath::GpuAware
+            && case.trouble.as_deref().is_some_and(|why| why.starts_with("corrupt"))
     });
     if host {
         return (Status::DataCorrupt, Exit::DataCorrupt);
@@ -154,7 +166,8 @@ fn ended(
             .iter()
             .any(|attempt| matches!(attempt.outcome, AttemptOutcome::Crash(_) | AttemptOutcome::Hang(_)))
     };
-    // A library that died in an operation that it was tried with did what was asked: it answered, if no pair is left that it was not tried with.
+    // A library that died in an operation that it was tried with did what was asked: it answered, if no pair
+    // is left that it was not tried with.
     let last = found.pairs.len() == pairs && found.pairs.iter().all(|pair| !pair.attempts.is_empty());
     let answered = ending.end == SessionEnd::Over || (last && found.pairs.iter().any(ended_by_mpi));
     let all = cases().all(|case| case.trouble.is_none() || case.case.path == MessagePath::GpuAware);
@@ -162,7 +175,10 @@ fn ended(
         return (Status::Partial, Exit::Partial);
     }
     let harms = |attempt: &Attempt| {
-        matches!(attempt.outcome, AttemptOutcome::Crash(_) | AttemptOutcome::Hang(_) | AttemptOutcome::Garbage(_))
+        matches!(
+            attempt.outcome,
+            AttemptOutcome::Crash(_) | AttemptOutcome::Hang(_) | AttemptOutcome::Garbage(_)
+        )
     };
     if found.pairs.iter().flat_map(|pair| &pair.attempts).any(harms) {
         return (Status::Complete, Exit::Finding);
@@ -181,7 +197,9 @@ fn expected(expect: Option<Expectation>, found: &MessageResults) -> Exit {
             (_, Awareness::Unknown, _) => None,
             (Expectation::Aware, awareness, _) => Some(awareness == Awareness::Aware),
             (Expectation::Direct, Awareness::Aware, Transport::Unknown) => None,
-            (_, awareness, transport) => Some(awareness == Awareness::Aware && transport == Transport::Direct),
+            (_, awareness, transport) => {
+                Some(awareness == Awareness::Aware && transport == Transport::Direct)
+            }
         };
         match holds {
             Some(true) => {}
@@ -222,7 +240,15 @@ mod tests {
             trouble: None,
         };
         let placed = [[None, None], [None, None]];
-        PairFound { ranks, cases: vec![measured], attempts, counted: None, carried: Vec::new(), peer: None, placed }
+        PairFound {
+            ranks,
+            cases: vec![measured],
+            attempts,
+            counted: None,
+            carried: Vec::new(),
+            peer: None,
+            placed,
+        }
     }
 
     #[test]
@@ -234,7 +260,12 @@ mod tests {
         let ended = |pairs: usize, found: Vec<PairFound>| {
             let (end, doing) = (SessionEnd::Hung, MessageStep::Else);
             let ending = SessionOutcome { end, doing, why: Some("it died".to_owned()), signal: None };
-            ended(&MessageOptions::default(), pairs, &MessageResults { pairs: found, interrupted: false }, &ending)
+            ended(
+                &MessageOptions::default(),
+                pairs,
+                &MessageResults { pairs: found, interrupted: false },
+                &ending,
+            )
         };
         assert_eq!(ended(1, vec![pair([0, 1], crash())]), (Status::Complete, Exit::Finding));
         // One not begun, and one whose device memory was not.

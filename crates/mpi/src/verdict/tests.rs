@@ -29,7 +29,15 @@ fn case(path: MessagePath, gbs: f64) -> CaseFound {
     let case = MessageCase { path, pattern: MessagePattern::PingPong, bytes: 64 * MIB };
     let ns = case.bytes as f64 / gbs;
     let block_ns = (0..10).map(|at| ns * (1.0 + f64::from(at) * 1e-4)).collect();
-    CaseFound { case, block_ns, gpu_bytes_per_s: Vec::new(), rounds: 1, verified_bytes: 0, stop: None, trouble: None }
+    CaseFound {
+        case,
+        block_ns,
+        gpu_bytes_per_s: Vec::new(),
+        rounds: 1,
+        verified_bytes: 0,
+        stop: None,
+        trouble: None,
+    }
 }
 
 fn rates(by_mpi: f64) -> Vec<CaseFound> {
@@ -66,21 +74,29 @@ fn what_send_does_not_take_is_not_aware_however_it_fails() {
         let mut found = pair(&[(DeviceOperation::Send, way.clone())]);
         found.cases = rates(390.0);
         let verdict = verdict(&found);
-        assert_eq!((verdict.awareness, verdict.transport), (Awareness::NotAware, Transport::Unknown), "{way:?}");
+        assert_eq!(
+            (verdict.awareness, verdict.transport),
+            (Awareness::NotAware, Transport::Unknown),
+            "{way:?}"
+        );
     }
 }
 
 #[test]
 fn two_witnesses_that_agree_say_which_way_it_goes() {
-    for (gbs, counters, way) in
-        [(386.0, counted(1.0, 0.0, 0.0), Transport::Direct), (40.0, counted(0.0, 1.09, 0.0), Transport::Staged)]
-    {
+    for (gbs, counters, way) in [
+        (386.0, counted(1.0, 0.0, 0.0), Transport::Direct),
+        (40.0, counted(0.0, 1.09, 0.0), Transport::Staged),
+    ] {
         let mut found = pair(&all_work());
         found.cases = rates(gbs);
         found.counted = Some(counters);
         let verdict = verdict(&found);
         assert_eq!((verdict.awareness, verdict.transport), (Awareness::Aware, way));
-        assert_eq!(verdict.witnesses.iter().map(|w| w.name).collect::<Vec<_>>(), ["operations", "rate", "counters"]);
+        assert_eq!(
+            verdict.witnesses.iter().map(|w| w.name).collect::<Vec<_>>(),
+            ["operations", "rate", "counters"]
+        );
     }
 }
 
@@ -98,8 +114,11 @@ fn witnesses_that_disagree_and_traffic_of_others_leave_it_open() {
 #[test]
 fn a_rate_that_host_memory_could_reach_does_not_say_direct() {
     let mut found = pair(&all_work());
-    found.cases =
-        vec![case(MessagePath::GpuAware, 50.0), case(MessagePath::ToHost, 55.0), case(MessagePath::ToDevice, 54.0)];
+    found.cases = vec![
+        case(MessagePath::GpuAware, 50.0),
+        case(MessagePath::ToHost, 55.0),
+        case(MessagePath::ToDevice, 54.0),
+    ];
     found.cases.push(case(MessagePath::Peer, 50.0));
     let verdict = verdict(&found);
     assert_eq!(verdict.transport, Transport::Unknown);
@@ -196,7 +215,8 @@ fn one_path_is_faster_from_the_size_on_from_which_it_stays_so() {
             trouble: None,
         }
     };
-    let times = [(8, 20.0, 15.0), (64, 20.0, 30.0), (512, 40.0, 35.0), (4096, 50.0, 90.0), (65536, 60.0, 400.0)];
+    let times =
+        [(8, 20.0, 15.0), (64, 20.0, 30.0), (512, 40.0, 35.0), (4096, 50.0, 90.0), (65536, 60.0, 400.0)];
     let mut cases = Vec::new();
     for (bytes, direct, staged) in times {
         cases.extend([at(MessagePath::GpuAware, bytes, direct), at(MessagePath::Staged, bytes, staged)]);

@@ -22,14 +22,18 @@ pub struct Compare {
     /// More new runs
     #[arg(long, value_name = "PATHS", value_delimiter = ',')]
     pub more_new: Vec<PathBuf>,
-    /// The change that matters: of rates, or RATES,TIMES with that of times of copies up to 64 KiB [default: 3%,5%]
+    /// The change that matters: of rates, or RATES,TIMES with that of times of copies up to 64 KiB [default:
+    /// 3%,5%]
     #[arg(long, value_name = "PERCENT[,PERCENT]", value_parser = thresholds)]
     pub threshold: Option<analysis::compare::Thresholds>,
-    /// What ends with exit code 5. Otherwise the code is 6 where cases are suspect or inconclusive, else 0; with none it is always 0
-    #[arg(long, value_parser = one_of(FINDINGS), value_delimiter = ',', default_values = ["regressed", "missing"], hide_default_value = true,
+    /// What ends with exit code 5. Otherwise the code is 6 where cases are suspect or inconclusive, else 0;
+    /// with none it is always 0
+    #[arg(long, value_parser = one_of(FINDINGS), value_delimiter = ',',
+          default_values = ["regressed", "missing"], hide_default_value = true,
           value_name = "FINDINGS")]
     pub fail_on: Vec<Option<ComparisonFinding>>,
-    /// Compare runs that did not measure the same thing (another GPU model, another number of ranks) all the same
+    /// Compare runs that did not measure the same thing (another GPU model, another number of ranks) all the
+    /// same
     #[arg(long)]
     pub force: bool,
     /// Print the comparison as Markdown, for a merge request

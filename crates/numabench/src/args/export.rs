@@ -22,6 +22,7 @@ pub struct Export {
 /// A form by its name: those that there are say what they are called.
 fn form() -> impl TypedValueParser<Value = Form> {
     let named = Form::ALL.map(|(_, name, about)| PossibleValue::new(name).help(about));
-    let known = |typed: String| Form::ALL.into_iter().find(|(_, name, _)| *name == typed).map(|(form, ..)| form);
+    let known =
+        |typed: String| Form::ALL.into_iter().find(|(_, name, _)| *name == typed).map(|(form, ..)| form);
     PossibleValuesParser::new(named).try_map(move |typed| known(typed).ok_or("no such form"))
 }

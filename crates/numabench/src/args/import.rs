@@ -20,7 +20,8 @@ pub struct Import {
     /// Write the document to FILE, whole or not at all, instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// When the run was, as 2026-11-22T14:01:28Z, which the programs do not write [default: when the first file was last changed]
+    /// When the run was, as 2026-11-22T14:01:28Z, which the programs do not write [default: when the first
+    /// file was last changed]
     #[arg(long, value_name = "TIME", value_parser = moment)]
     pub started_at: Option<String>,
     /// Figures of your site, beside those that come with numabench (`numabench reference` shows their form)
@@ -55,6 +56,8 @@ fn moment(text: &str) -> Result<String, String> {
     // With as many digits as other documents have, which are sorted by it.
     match unix_ns(text) {
         Some(ns) => Ok(rfc3339_utc(UNIX_EPOCH + Duration::from_nanos(ns))),
-        None => Err(format!("\"{text}\" is not a time in UTC: give one as 2026-11-22T14:01:28Z (`date -u +%FT%TZ`)")),
+        None => Err(format!(
+            "\"{text}\" is not a time in UTC: give one as 2026-11-22T14:01:28Z (`date -u +%FT%TZ`)"
+        )),
     }
 }

@@ -20,43 +20,54 @@ pub struct Laplace {
     #[arg(long, value_name = "ROWSxCOLUMNS", default_value = "8192x8192", help_heading = "What is computed")]
     pub grid: LaplaceGrid,
     /// The precision of a cell
-    #[arg(long, value_parser = one_of(PRECISIONS), default_value = "double", help_heading = "What is computed")]
+    #[arg(long, value_parser = one_of(PRECISIONS), default_value = "double",
+          help_heading = "What is computed")]
     pub precision: Precision,
-    /// Who computes and how halos go: cpu (each rank with its core, MPI of host memory), staged (GPUs, halos through pinned host memory), gpu-aware (MPI is given device
-    /// memory, in a process that may die of it), gpu (a rank alone) [default: all that this launch can have]
+    /// Who computes and how halos go: cpu (each rank with its core, MPI of host memory), staged (GPUs, halos
+    /// through pinned host memory), gpu-aware (MPI is given device memory, in a process that may die of it),
+    /// gpu (a rank alone) [default: all that this launch can have]
     #[arg(long, value_name = "WAYS", value_delimiter = ',', help_heading = "What is computed")]
     pub ways: Vec<HaloWay>,
     /// Whether halos go while the inner rows are computed
-    #[arg(long, value_parser = one_of(OVERLAPS), default_value = "both", value_name = "on|off|both", help_heading = "What is computed")]
+    #[arg(long, value_parser = one_of(OVERLAPS), default_value = "both", value_name = "on|off|both",
+          help_heading = "What is computed")]
     pub overlap: Overlapped,
 
     /// One PU for each rank of a node, OS ids as taskset writes them [default: near each rank's GPU]
     #[arg(long, value_name = "LIST", help_heading = "Placement")]
     pub cpus: Option<IdList>,
-    /// One GPU for each rank of a node, or one for all: indices in PCI order, PCI addresses, UUIDs, or all [default: all that are visible, in turn]
+    /// One GPU for each rank of a node, or one for all: indices in PCI order, PCI addresses, UUIDs, or all
+    /// [default: all that are visible, in turn]
     #[arg(long, value_name = "LIST", help_heading = "Placement")]
     pub gpus: Option<Selection>,
     /// Where host memory lies: local (the node of the rank's PU) or a NUMA node's number
-    #[arg(long, value_name = "local|NODE", default_value = "local", value_parser = membind, help_heading = "Placement")]
+    #[arg(long, value_name = "local|NODE", default_value = "local", value_parser = membind,
+          help_heading = "Placement")]
     pub membind: placement::Membind,
     /// Which devices: auto takes CUDA, else HIP, where there is a GPU; host computes with cores alone
     #[arg(long, value_parser = one_of(BACKENDS), default_value = "auto", help_heading = "Placement")]
     pub backend: Backend,
 
     /// Begin no further pass over the ways of a phase after this time, once each has 10 blocks
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "10s", help_heading = "How it is measured")]
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "10s",
+          help_heading = "How it is measured")]
     pub max_time: Duration,
     /// Give up on ranks that do not start, and on a block that does not come back, after this time
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "120s", help_heading = "How it is measured")]
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "120s",
+          help_heading = "How it is measured")]
     pub timeout: Duration,
     /// The seed of the order of blocks
-    #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=u64::MAX), default_value_t = 1, help_heading = "How it is measured")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=u64::MAX), default_value_t = 1,
+          help_heading = "How it is measured")]
     pub seed: u64,
 
-    /// Print the result document instead of the table, or write it to FILE (rewritten between passes) beside it
-    #[arg(long, value_name = "FILE|-", num_args = 0..=1, default_missing_value = "-", help_heading = "Output")]
+    /// Print the result document instead of the table, or write it to FILE (rewritten between passes) beside
+    /// it
+    #[arg(long, value_name = "FILE|-", num_args = 0..=1, default_missing_value = "-",
+          help_heading = "Output")]
     pub json: Option<PathBuf>,
-    /// Print everything. By default so where no terminal is (a log keeps all), and on a terminal what a screen holds
+    /// Print everything. By default so where no terminal is (a log keeps all), and on a terminal what a
+    /// screen holds
     #[arg(long, help_heading = "Output")]
     pub full: bool,
     /// Only the verdict, the figures and the problems
@@ -75,8 +86,11 @@ const PRECISIONS: &[Word<Precision>] =
 type Overlapped = Option<bool>;
 
 /// Whether halos overlap.
-const OVERLAPS: &[Word<Overlapped>] =
-    &[("on", Some(true), "They do"), ("off", Some(false), "They do not"), ("both", None, "Both are measured")];
+const OVERLAPS: &[Word<Overlapped>] = &[
+    ("on", Some(true), "They do"),
+    ("off", Some(false), "They do not"),
+    ("both", None, "Both are measured"),
+];
 
 impl Laplace {
     /// What is to be measured.

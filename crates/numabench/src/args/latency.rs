@@ -15,15 +15,17 @@ pub struct Latency {
     /// What a row is: a NUMA node's memory, from its own cores, an L3's cores, or each core
     #[arg(long, value_name = "node|l3|core", default_value_t, help_heading = "What is measured")]
     pub rows: RowsBy,
-    /// The range that is loaded from, larger than the cache before the memory, and with --loaded that of each thread of traffic [default: 64 MiB for a
-    /// GPU, four times the L3 for a core]
-    #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, help_heading = "What is measured")]
+    /// The range that is loaded from, larger than the cache before the memory, and with --loaded that of each
+    /// thread of traffic [default: 64 MiB for a GPU, four times the L3 for a core]
+    #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size,
+          help_heading = "What is measured")]
     pub range: Option<u64>,
     /// Measure core-to-core or CPU-GPU flag latency instead of memory loads
-    #[arg(long, value_parser = one_of(BETWEEN), value_name = "WHAT", conflicts_with = "range", help_heading = "What is measured")]
+    #[arg(long, value_parser = one_of(BETWEEN), value_name = "WHAT", conflicts_with = "range",
+          help_heading = "What is measured")]
     pub between: Option<Between>,
-    /// Measure loads by one core of each row beside traffic of other cores on the same memory, from none to all they can make [default
-    /// traffic: read]
+    /// Measure loads by one core of each row beside traffic of other cores on the same memory, from none to
+    /// all they can make [default traffic: read]
     #[arg(
         long,
         value_parser = one_of(BESIDE),
@@ -49,7 +51,11 @@ pub struct Latency {
 /// Between what.
 const BETWEEN: &[Word<Between>] = &[
     ("cores", Between::Cores, "From each core to each other one: half of a round trip"),
-    ("gpus", Between::Gpus, "Flag round trip from the core of each row (--rows core: each core) to each GPU and back"),
+    (
+        "gpus",
+        Between::Gpus,
+        "Flag round trip from the core of each row (--rows core: each core) to each GPU and back",
+    ),
 ];
 
 impl Latency {

@@ -16,34 +16,42 @@ pub struct Matrix {
     #[arg(long, value_name = "node|l3|core", default_value_t, help_heading = "What is measured")]
     pub rows: RowsBy,
     /// The size of one copy
-    #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, default_value = "128MiB", help_heading = "What is measured")]
+    #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, default_value = "128MiB",
+          help_heading = "What is measured")]
     pub size: u64,
     /// Kinds of host memory, for GPUs [default: pinned]
-    #[arg(long, value_parser = one_of(MEMORY), value_delimiter = ',', value_name = "KINDS", help_heading = "What is measured")]
+    #[arg(long, value_parser = one_of(MEMORY), value_delimiter = ',', value_name = "KINDS",
+          help_heading = "What is measured")]
     pub memory: Vec<MemoryKind>,
     /// Directions, for GPUs; bidir is both at once
-    #[arg(long, value_parser = one_of(DIRECTIONS), value_delimiter = ',', default_values = ["h2d", "d2h", "bidir"],
+    #[arg(long, value_parser = one_of(DIRECTIONS), value_delimiter = ',',
+          default_values = ["h2d", "d2h", "bidir"],
           hide_default_value = true, value_name = "DIRECTIONS", help_heading = "What is measured")]
     pub direction: Vec<Direction>,
-    /// What moves the bytes: the GPU's copy engines, or a kernel of loads and stores (pinned memory only); ce,sm measures both in one run
-    #[arg(long, value_parser = one_of(ENGINES), value_delimiter = ',', default_values = ["ce"], value_name = "ENGINES", help_heading = "What is measured")]
+    /// What moves the bytes: the GPU's copy engines, or a kernel of loads and stores (pinned memory only);
+    /// ce,sm measures both in one run
+    #[arg(long, value_parser = one_of(ENGINES), value_delimiter = ',', default_values = ["ce"],
+          value_name = "ENGINES", help_heading = "What is measured")]
     pub engine: Vec<CopyBy>,
     /// Copy to (and from) all GPUs at once in each row, instead of to one after the other
     #[arg(long, help_heading = "What is measured")]
     pub concurrent: bool,
-    /// Measure the latency of a load too: of each row's memory by each GPU; where no GPU takes part, by each row's core
+    /// Measure the latency of a load too: of each row's memory by each GPU; where no GPU takes part, by each
+    /// row's core
     #[arg(long, conflicts_with = "concurrent", help_heading = "What is measured")]
     pub latency: bool,
     /// Accesses by the CPU, where no GPU takes part: bandwidth of reads, writes and copies, latency of loads
     #[arg(long, value_parser = one_of(ACCESSES), value_delimiter = ',', default_values = ["read", "load"],
           hide_default_value = true, value_name = "ACCESSES", help_heading = "What is measured")]
     pub access: Vec<Access>,
-    /// Threads of a row that read, write or copy at once, where no GPU takes part [default: one on each of its cores]
+    /// Threads of a row that read, write or copy at once, where no GPU takes part [default: one on each of
+    /// its cores]
     #[arg(long, value_name = "N", value_parser = whole::<usize>(1..=MOST), help_heading = "What is measured")]
     pub threads: Option<usize>,
-    /// The range of each thread [default: 64 MiB, or as much as all threads of a row need for four times the L3; less where a node has
-    /// little memory]; for GPUs the range of --latency [default: 64 MiB]
-    #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, help_heading = "What is measured")]
+    /// The range of each thread [default: 64 MiB, or as much as all threads of a row need for four times the
+    /// L3; less where a node has little memory]; for GPUs the range of --latency [default: 64 MiB]
+    #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size,
+          help_heading = "What is measured")]
     pub range: Option<u64>,
     /// What every measurement has.
     #[command(flatten)]

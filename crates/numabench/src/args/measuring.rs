@@ -1,4 +1,5 @@
-//! The options that every command of the measurement suite has: which devices, how it is measured, where the result goes.
+//! The options that every command of the measurement suite has: which devices, how it is measured, where the
+//! result goes.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,7 +15,8 @@ use super::{ColorChoice, SWITCH, duration, one_of, percent, whole};
 /// What commands that measure have in common.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Measuring {
-    /// The GPUs: indices in PCI order, PCI addresses, UUIDs, or all; with the host backend NUMA nodes [default: all]
+    /// The GPUs: indices in PCI order, PCI addresses, UUIDs, or all; with the host backend NUMA nodes
+    /// [default: all]
     #[arg(long, value_name = "LIST", help_heading = "Placement")]
     pub gpus: Option<Selection>,
     /// Which devices: auto takes CUDA, else HIP, where there is a GPU, and host memory otherwise
@@ -22,14 +24,18 @@ pub struct Measuring {
     pub backend: Backend,
 
     /// Whether host memory may use huge pages
-    #[arg(long, value_parser = one_of(SWITCH), action = ArgAction::Set, default_value = "on", help_heading = "How it is measured")]
+    #[arg(long, value_parser = one_of(SWITCH), action = ArgAction::Set, default_value = "on",
+          help_heading = "How it is measured")]
     pub huge_pages: bool,
     /// Measure this number of rounds a case; without it, blocks are measured until the interval is narrow
-    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=10_000_000), help_heading = "How it is measured")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=10_000_000),
+          help_heading = "How it is measured")]
     pub reps: Option<u64>,
-    /// Measure until the 95 % interval is within ± this part of the figure, however long that takes, up to 1000 blocks a case and --max-time [default: 1 %, or what
-    /// ten blocks and a second or a quarter of the run more give]
-    #[arg(long, value_name = "PERCENT", value_parser = percent, conflicts_with = "reps", help_heading = "How it is measured")]
+    /// Measure until the 95 % interval is within ± this part of the figure, however long that takes, up to
+    /// 1000 blocks a case and --max-time [default: 1 %, or what ten blocks and a second or a quarter of the
+    /// run more give]
+    #[arg(long, value_name = "PERCENT", value_parser = percent, conflicts_with = "reps",
+          help_heading = "How it is measured")]
     pub precision: Option<f64>,
     /// Begin no further pass after this time of measuring [default: 1 s a case, at least 30 s]
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "How it is measured")]
@@ -38,7 +44,8 @@ pub struct Measuring {
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "How it is measured")]
     pub timeout: Option<Duration>,
     /// Seed of the payload and of the order of blocks
-    #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=u64::MAX), default_value_t = 1, help_heading = "How it is measured")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=u64::MAX), default_value_t = 1,
+          help_heading = "How it is measured")]
     pub seed: u64,
     /// Do not verify the bytes that were copied and read
     #[arg(long, help_heading = "How it is measured")]
@@ -47,14 +54,18 @@ pub struct Measuring {
     /// Print the plan and touch no GPU
     #[arg(long, conflicts_with = "json", help_heading = "Output")]
     pub dry_run: bool,
-    /// Print the result document instead of the table, or write it to FILE (rewritten between passes) beside it, or into a folder under the
-    /// node's name (DIR/). Launched with one task a node, DIR/ takes each node's document, and the first task shows all nodes
-    #[arg(long, value_name = "FILE|-|DIR/", num_args = 0..=1, default_missing_value = "-", help_heading = "Output")]
+    /// Print the result document instead of the table, or write it to FILE (rewritten between passes) beside
+    /// it, or into a folder under the node's name (DIR/). Launched with one task a node, DIR/ takes each
+    /// node's document, and the first task shows all nodes
+    #[arg(long, value_name = "FILE|-|DIR/", num_args = 0..=1, default_missing_value = "-",
+          help_heading = "Output")]
     pub json: Option<PathBuf>,
-    /// Also hold the figures against those of this file (`numabench reference --lines` shows its form): your site's own
+    /// Also hold the figures against those of this file (`numabench reference --lines` shows its form): your
+    /// site's own
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub reference: Option<PathBuf>,
-    /// Print everything: each rank, the placement, the devices and the settings. By default so where no terminal is (a log keeps all), and on a terminal what a screen holds
+    /// Print everything: each rank, the placement, the devices and the settings. By default so where no
+    /// terminal is (a log keeps all), and on a terminal what a screen holds
     #[arg(long, help_heading = "Output")]
     pub full: bool,
     /// Print what a screen holds, also where no terminal is

@@ -20,15 +20,18 @@ pub struct Mpi {
     /// One PU for each rank of a node, OS ids as taskset writes them [default: near each rank's GPU]
     #[arg(long, visible_alias = "mpi-cpus", value_name = "LIST", help_heading = "Placement")]
     pub cpus: Option<IdList>,
-    /// One GPU for each rank of a node: indices in PCI order, PCI addresses, UUIDs, or all [default: all that are visible, in turn]
+    /// One GPU for each rank of a node: indices in PCI order, PCI addresses, UUIDs, or all [default: all that
+    /// are visible, in turn]
     #[arg(long, value_name = "LIST", help_heading = "Placement")]
     pub gpus: Option<Selection>,
-    /// One PU for each rank of a node, for a thread that copies to and from the rank's GPU beside the messages: shows what copies and messages cost each other, there
-    /// and on a core near the thread that calls MPI
+    /// One PU for each rank of a node, for a thread that copies to and from the rank's GPU beside the
+    /// messages: shows what copies and messages cost each other, there and on a core near the thread that
+    /// calls MPI
     #[arg(long, value_name = "LIST", help_heading = "Placement")]
     pub gpu_cpus: Option<IdList>,
     /// Where host memory lies: local (the node of the rank's PU) or a NUMA node's number
-    #[arg(long, value_name = "local|NODE", default_value = "local", value_parser = membind, help_heading = "Placement")]
+    #[arg(long, value_name = "local|NODE", default_value = "local", value_parser = membind,
+          help_heading = "Placement")]
     pub membind: placement::Membind,
     /// Which devices: auto takes CUDA, else HIP, where there is a GPU; host sends host memory alone
     #[arg(long, value_parser = one_of(BACKENDS), default_value = "auto", help_heading = "Placement")]
@@ -36,48 +39,63 @@ pub struct Mpi {
     /// Which ranks: all pairs, or pairs like 0-1,0-8 [default: 0-1]
     #[arg(long, value_name = "PAIRS", value_parser = pairs, help_heading = "Placement")]
     pub pairs: Option<PairsAsked>,
-    /// Compare places: each rank of a host runs on a NUMA node, L3 or core of its own and exchanges messages with each rank of the other host; on one host the ranks
-    /// do so with each other (with twice as many ranks also within a place)
-    #[arg(long, value_name = "node|l3|core", num_args = 0..=1, require_equals = true, default_missing_value = "node",
+    /// Compare places: each rank of a host runs on a NUMA node, L3 or core of its own and exchanges messages
+    /// with each rank of the other host; on one host the ranks do so with each other (with twice as many
+    /// ranks also within a place)
+    #[arg(long, value_name = "node|l3|core", num_args = 0..=1, require_equals = true,
+          default_missing_value = "node",
           conflicts_with_all = ["cpus", "membind", "pairs"], help_heading = "Placement")]
     pub matrix: Option<RowsBy>,
 
-    /// Sizes of messages: a list or a geometric range like 8B..128MiB:8, up to 1 GiB [default: 8B..128MiB:8; 8B,4MiB with --matrix]
+    /// Sizes of messages: a list or a geometric range like 8B..128MiB:8, up to 1 GiB [default: 8B..128MiB:8;
+    /// 8B,4MiB with --matrix]
     #[arg(long, value_name = "SIZES", value_parser = sizes, help_heading = "What is sent")]
     size: Option<Sizes>,
-    /// How messages follow each other: ping-pong one at a time (as osu_latency), one-way and both-ways up to 64 at once (as osu_bw, osu_bibw)
-    /// [default: all; ping-pong with --matrix]
-    #[arg(long, value_parser = one_of(PATTERNS), value_delimiter = ',', value_name = "PATTERNS", help_heading = "What is sent")]
+    /// How messages follow each other: ping-pong one at a time (as osu_latency), one-way and both-ways up to
+    /// 64 at once (as osu_bw, osu_bibw) [default: all; ping-pong with --matrix]
+    #[arg(long, value_parser = one_of(PATTERNS), value_delimiter = ',', value_name = "PATTERNS",
+          help_heading = "What is sent")]
     pattern: Vec<MessagePattern>,
-    /// What MPI is given device memory for: all, none, or send,isend,sendrecv,bcast,put,get,alltoall,allreduce. MPI may crash in it: a process of
-    /// its own does it, and what was measured before is kept [default: all; none with --matrix]
-    #[arg(long, value_parser = operations(), value_delimiter = ',', value_name = "OPERATIONS", help_heading = "What is sent")]
+    /// What MPI is given device memory for: all, none, or
+    /// send,isend,sendrecv,bcast,put,get,alltoall,allreduce. MPI may crash in it: a process of its own does
+    /// it, and what was measured before is kept [default: all; none with --matrix]
+    #[arg(long, value_parser = operations(), value_delimiter = ',', value_name = "OPERATIONS",
+          help_heading = "What is sent")]
     operations: Vec<String>,
 
-    /// The thread level that MPI is started with: single as OSU's programs and most MPI programs; others take up to 0.2 µs a message
-    #[arg(long, value_parser = one_of(LEVELS), default_value = "single", value_name = "LEVEL", help_heading = "How it is measured")]
+    /// The thread level that MPI is started with: single as OSU's programs and most MPI programs; others take
+    /// up to 0.2 µs a message
+    #[arg(long, value_parser = one_of(LEVELS), default_value = "single", value_name = "LEVEL",
+          help_heading = "How it is measured")]
     pub thread_level: ThreadLevel,
     /// Begin no further pass over the cases of a phase after this time
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "20s", help_heading = "How it is measured")]
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "20s",
+          help_heading = "How it is measured")]
     pub max_time: Duration,
     /// End an MPI whose operation takes longer than this: it hangs
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "30s", help_heading = "How it is measured")]
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "30s",
+          help_heading = "How it is measured")]
     pub operation_timeout: Duration,
     /// Give up on ranks that do not start within this time
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "120s", help_heading = "How it is measured")]
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "120s",
+          help_heading = "How it is measured")]
     pub timeout: Duration,
     /// The seed of the order of blocks
-    #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=u64::MAX), default_value_t = 1, help_heading = "How it is measured")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=u64::MAX), default_value_t = 1,
+          help_heading = "How it is measured")]
     pub seed: u64,
 
-    /// End with exit code 5 where this does not hold, with 6 where that is not known: what MPI does with device memory, or which network adapters carry messages between
-    /// hosts. An operation that crashes, hangs or brings wrong bytes ends with 5 in any case
+    /// End with exit code 5 where this does not hold, with 6 where that is not known: what MPI does with
+    /// device memory, or which network adapters carry messages between hosts. An operation that crashes,
+    /// hangs or brings wrong bytes ends with 5 in any case
     #[arg(long, value_parser = one_of(EXPECTED), value_name = "WHAT", help_heading = "Output")]
     pub expect: Option<Expectation>,
     /// Print the document instead of the table, or write it to FILE beside it
-    #[arg(long, value_name = "FILE|-", num_args = 0..=1, default_missing_value = "-", help_heading = "Output")]
+    #[arg(long, value_name = "FILE|-", num_args = 0..=1, default_missing_value = "-",
+          help_heading = "Output")]
     pub json: Option<PathBuf>,
-    /// Print everything. By default so where no terminal is (a log keeps all), and on a terminal what a screen holds
+    /// Print everything. By default so where no terminal is (a log keeps all), and on a terminal what a
+    /// screen holds
     #[arg(long, help_heading = "Output")]
     pub full: bool,
     /// Print the answer alone
@@ -151,7 +169,8 @@ fn operations() -> PossibleValuesParser {
 
 /// Those asked for, `send` first.
 fn tried(asked: &[String]) -> Vec<DeviceOperation> {
-    let is_asked = |operation: &DeviceOperation| asked.iter().any(|word| word == "all" || word == operation.name());
+    let is_asked =
+        |operation: &DeviceOperation| asked.iter().any(|word| word == "all" || word == operation.name());
     let mut tried: Vec<DeviceOperation> = DeviceOperation::ALL.into_iter().filter(is_asked).collect();
     if !tried.is_empty() && !tried.contains(&DeviceOperation::Send) {
         tried.insert(0, DeviceOperation::Send);
@@ -174,7 +193,8 @@ const EXPECTED: &[Word<Expectation>] = &[
     (
         "near",
         Expectation::Near,
-        "No rank's bytes go over an adapter of another NUMA node while one of its GPU's node, or of its PU's without a GPU, has a link",
+        "No rank's bytes go over an adapter of another NUMA node while one of its GPU's node, or of its PU's \
+         without a GPU, has a link",
     ),
 ];
 

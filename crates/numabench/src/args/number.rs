@@ -1,6 +1,8 @@
-//! Numbers as options take them: what is refused, is refused with the range that is allowed, however it is wrong.
+//! Numbers as options take them: what is refused, is refused with the range that is allowed, however it is
+//! wrong.
 //!
-//! clap's own parsers say the range of a number that is outside of it, and the limits of a type of one that does not fit that.
+//! clap's own parsers say the range of a number that is outside of it, and the limits of a type of one that
+//! does not fit that.
 
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -11,7 +13,8 @@ pub(crate) fn whole<T: FromStr>(
 ) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static {
     move |text| {
         let inside = text.parse().is_ok_and(|number: u64| range.contains(&number));
-        let refused = || format!("\"{text}\" is not a whole number from {} to {}", range.start(), range.end());
+        let refused =
+            || format!("\"{text}\" is not a whole number from {} to {}", range.start(), range.end());
         text.parse().ok().filter(|_| inside).ok_or_else(refused)
     }
 }
@@ -45,6 +48,9 @@ mod tests {
             assert_eq!(take(wrong), Err(format!("\"{wrong}\" is not a whole number from 1 to 10")));
         }
         assert_eq!(whole::<u64>(0..=u64::MAX)("18446744073709551615"), Ok(u64::MAX));
-        assert!(whole::<std::num::NonZeroUsize>(0..=8)("0").is_err(), "what the type cannot hold is refused too");
+        assert!(
+            whole::<std::num::NonZeroUsize>(0..=8)("0").is_err(),
+            "what the type cannot hold is refused too"
+        );
     }
 }

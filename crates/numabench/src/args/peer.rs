@@ -23,27 +23,32 @@ const PAIRS: &[Word<GpuPairs>] = &[
 #[derive(Debug, clap::Args)]
 pub struct Peer {
     /// The size of one copy [default: 512MiB, or an eighth of a GPU's memory where that is less]
-    #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, help_heading = "What is measured")]
+    #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size,
+          help_heading = "What is measured")]
     pub size: Option<u64>,
-    /// Which pairs: every two both ways, each GPU with the next one way (quick: every GPU sends and receives once), or none but each GPU's own
-    /// memory
+    /// Which pairs: every two both ways, each GPU with the next one way (quick: every GPU sends and receives
+    /// once), or none but each GPU's own memory
     #[arg(long, value_parser = one_of(PAIRS), default_value = "all", help_heading = "What is measured")]
     pub pairs: GpuPairs,
     /// Which of the two GPUs copies: writes and reads differ on most links
     #[arg(long, value_parser = one_of(BY), default_value = "source", help_heading = "What is measured")]
     pub by: PeerEnd,
     /// What moves the bytes: that GPU's copy engines, or a kernel of loads and stores
-    #[arg(long, value_parser = one_of(ENGINES), default_value = "ce", value_name = "ENGINE", help_heading = "What is measured")]
+    #[arg(long, value_parser = one_of(ENGINES), default_value = "ce", value_name = "ENGINE",
+          help_heading = "What is measured")]
     pub engine: CopyBy,
-    /// Measure how long a load takes too: by a kernel of each GPU, from each other one's memory. The time of the smallest copy, which is always
-    /// measured between every two, is that of the driver's call, the copy and the wait
+    /// Measure how long a load takes too: by a kernel of each GPU, from each other one's memory. The time of
+    /// the smallest copy, which is always measured between every two, is that of the driver's call, the copy
+    /// and the wait
     #[arg(long, help_heading = "What is measured")]
     pub latency: bool,
     /// The range of these loads: 64 MiB are answered by the owner's memory, 1 MiB (nvbandwidth's) by its
     /// cache [default: 64MiB]
-    #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, requires = "latency", help_heading = "What is measured")]
+    #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, requires = "latency",
+          help_heading = "What is measured")]
     pub range: Option<u64>,
-    /// Measure all at once too: the copies of all other GPUs to each one, and its copies to all others. Between two GPUs that is each pair one way
+    /// Measure all at once too: the copies of all other GPUs to each one, and its copies to all others.
+    /// Between two GPUs that is each pair one way
     #[arg(long, help_heading = "What is measured")]
     pub all: bool,
     /// What every measurement has.

@@ -12,7 +12,8 @@ use super::measuring::Measuring;
 pub struct Suite {
     /// The time that it may take, its start and its last verification included; less than one block of every
     /// case takes is refused
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "2min", conflicts_with = "max_time", help_heading = "What is measured")]
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "2min",
+          conflicts_with = "max_time", help_heading = "What is measured")]
     pub within: Duration,
     /// What every measurement has.
     #[command(flatten)]

@@ -13,32 +13,41 @@ use crate::fault::Fault;
 /// `numabench sweep`.
 #[derive(Debug, clap::Args)]
 pub struct Sweep {
-    /// Sizes of one copy, as a geometric range or a list [default: 4 B to 1 GiB, or to what fits, doubled each time]
+    /// Sizes of one copy, as a geometric range or a list [default: 4 B to 1 GiB, or to what fits, doubled
+    /// each time]
     #[arg(long, value_name = "SIZES", value_parser = sizes, help_heading = "What is measured")]
     pub size: Option<Sizes>,
     /// Kinds of host memory [default: pinned; pageable with the host backend]
-    #[arg(long, value_parser = one_of(MEMORY), value_delimiter = ',', value_name = "KINDS", help_heading = "What is measured")]
+    #[arg(long, value_parser = one_of(MEMORY), value_delimiter = ',', value_name = "KINDS",
+          help_heading = "What is measured")]
     pub memory: Vec<MemoryKind>,
     /// Directions; roundtrip is H2D then D2H
     #[arg(long, value_parser = one_of(DIRECTIONS), value_delimiter = ',', default_values = ["h2d", "d2h"],
           hide_default_value = true, value_name = "DIRECTIONS", help_heading = "What is measured")]
     pub direction: Vec<Direction>,
-    /// The clock of every size: host is the time that an application sees of a blocking copy; auto changes to the device's at 1 MiB
+    /// The clock of every size: host is the time that an application sees of a blocking copy; auto changes to
+    /// the device's at 1 MiB
     #[arg(long, value_parser = one_of(CLOCKS), default_value = "host", help_heading = "What is measured")]
     pub timing: TimingChoice,
     /// What moves the bytes: the GPU's copy engines, or a kernel of loads and stores (pinned memory only)
-    #[arg(long, value_parser = one_of(ENGINES), default_value = "ce", value_name = "ENGINE", help_heading = "What is measured")]
+    #[arg(long, value_parser = one_of(ENGINES), default_value = "ce", value_name = "ENGINE",
+          help_heading = "What is measured")]
     pub engine: CopyBy,
-    /// Many small pieces instead of single copies, by every way of sending them: their sizes, multiples of 4 KiB, as a range or a list (4KiB..1MiB). Needs a GPU
-    #[arg(long, value_name = "SIZES", value_parser = sizes, conflicts_with_all = ["size", "engine", "timing"], help_heading = "Small pieces")]
+    /// Many small pieces instead of single copies, by every way of sending them: their sizes, multiples of 4
+    /// KiB, as a range or a list (4KiB..1MiB). Needs a GPU
+    #[arg(long, value_name = "SIZES", value_parser = sizes, conflicts_with_all = ["size", "engine", "timing"],
+          help_heading = "Small pieces")]
     pub pieces: Option<Sizes>,
     /// Bytes of all pieces that are sent together
-    #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, default_value = "64MiB", help_heading = "Small pieces")]
+    #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, default_value = "64MiB",
+          help_heading = "Small pieces")]
     pub total: u64,
     /// Where pieces lie scattered; on the other side they lie one behind the other
-    #[arg(long, value_parser = one_of(SCATTERED), value_name = "SIDE", default_value = "both", help_heading = "Small pieces")]
+    #[arg(long, value_parser = one_of(SCATTERED), value_name = "SIDE", default_value = "both",
+          help_heading = "Small pieces")]
     pub scattered: Scattered,
-    /// Ways of sending them: a copy of each, one call that queues all copies, one kernel, or packed into one copy [default: all]
+    /// Ways of sending them: a copy of each, one call that queues all copies, one kernel, or packed into one
+    /// copy [default: all]
     #[arg(
         long,
         value_parser = one_of(WAYS),
@@ -47,7 +56,8 @@ pub struct Sweep {
         help_heading = "Small pieces"
     )]
     pub ways: Vec<TransferMethod>,
-    /// The memory that pieces come from and go to: of every NUMA node, L3 or core [default: what is nearest to the GPU]
+    /// The memory that pieces come from and go to: of every NUMA node, L3 or core [default: what is nearest
+    /// to the GPU]
     #[arg(long, value_name = "node|l3|core", help_heading = "Small pieces")]
     pub rows: Option<RowsBy>,
     /// What every measurement has. Without --gpus the first GPU alone is measured.
@@ -79,8 +89,16 @@ impl Sweep {
             return Ok(None);
         }
         let command = "sweep";
-        options::MovingOptions { command, cpus: None, rows: None, kinds: memory, sizes, directions, measuring }
-            .where_asked_for()
+        options::MovingOptions {
+            command,
+            cpus: None,
+            rows: None,
+            kinds: memory,
+            sizes,
+            directions,
+            measuring,
+        }
+        .where_asked_for()
     }
 
     fn small(&self, sizes: &Sizes) -> options::SmallPiecesOptions {
@@ -102,5 +120,9 @@ const WAYS: &[Word<TransferMethod>] = &[
     ("loop", TransferMethod::Loop, "An asynchronous copy of each"),
     ("batch", TransferMethod::Batch, "One call of the driver that queues all copies"),
     ("kernel", TransferMethod::Kernel, "One kernel that moves all of them"),
-    ("packed", TransferMethod::Packed, "One copy, packed on the host by the rank's core and on the GPU by a kernel"),
+    (
+        "packed",
+        TransferMethod::Packed,
+        "One copy, packed on the host by the rank's core and on the GPU by a kernel",
+    ),
 ];

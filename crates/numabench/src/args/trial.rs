@@ -18,24 +18,29 @@ pub struct Trial {
     /// [default: close,spread,compact, unless --launch or --vary name the variants]
     #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "What is tried")]
     pub placements: Vec<Strategy>,
-    /// A line that starts the program: {app} stands for the program, {bind} for the launcher's options that leave binding to numabench;
-    /// taken apart as a shell does, without variables or pipes. Several lines are several variants
+    /// A line that starts the program: {app} stands for the program, {bind} for the launcher's options that
+    /// leave binding to numabench; taken apart as a shell does, without variables or pipes. Several lines are
+    /// several variants
     #[arg(long, value_name = "LINE", help_heading = "What is tried")]
     pub launch: Vec<String>,
-    /// Values of an environment variable, or of membind (local, interleave, none, or a NUMA node): each is tried with each placement
+    /// Values of an environment variable, or of membind (local, interleave, none, or a NUMA node): each is
+    /// tried with each placement
     #[arg(long, value_name = "NAME=V1,V2", help_heading = "What is tried")]
     pub vary: Vec<Vary>,
-    /// Which GPUs placed programs see: own hides all but the rank's own, near hides none and binds near it [default: own under a launcher;
-    /// near for a program on its own and under torchrun]
+    /// Which GPUs placed programs see: own hides all but the rank's own, near hides none and binds near it
+    /// [default: own under a launcher; near for a program on its own and under torchrun]
     #[arg(long, value_parser = one_of(GPUS), value_name = "own|near", help_heading = "What is tried")]
     pub gpu: Option<bool>,
-    /// Try the baseline against itself in so many trials, and say how often a difference was claimed: this machine's false alarms
-    #[arg(long, value_name = "TRIALS", num_args = 0..=1, default_missing_value = "10", value_parser = whole::<u32>(1..=1000),
-          conflicts_with_all = ["placements", "vary", "expect", "json", "resume"], help_heading = "What is tried")]
+    /// Try the baseline against itself in so many trials, and say how often a difference was claimed: this
+    /// machine's false alarms
+    #[arg(long, value_name = "TRIALS", num_args = 0..=1, default_missing_value = "10",
+          value_parser = whole::<u32>(1..=1000),
+          conflicts_with_all = ["placements", "vary", "expect", "json", "resume"],
+          help_heading = "What is tried")]
     pub aa: Option<u32>,
 
-    /// A number in the program's output: the text that the ( ) of this regular expression matches, the last time. The first metric decides;
-    /// the wall time is always kept beside it [default: the wall time]
+    /// A number in the program's output: the text that the ( ) of this regular expression matches, the last
+    /// time. The first metric decides; the wall time is always kept beside it [default: the wall time]
     #[arg(long, value_name = "REGEX", help_heading = "What is compared")]
     pub metric: Vec<String>,
     /// The median of all matches in a run's output instead of the last one
@@ -48,14 +53,17 @@ pub struct Trial {
     #[arg(long, value_name = "FILE", help_heading = "What is compared")]
     pub metric_file: Vec<PathBuf>,
     /// Whether less or more of the metrics is better: one word for all, or one for each
-    #[arg(long, value_parser = one_of(BETTER), value_delimiter = ',', value_name = "lower|higher", help_heading = "What is compared")]
+    #[arg(long, value_parser = one_of(BETTER), value_delimiter = ',', value_name = "lower|higher",
+          help_heading = "What is compared")]
     pub better: Vec<Better>,
 
     /// Differences below this do not matter
-    #[arg(long, value_name = "PERCENT", default_value = "3%", value_parser = percent, help_heading = "How much is enough")]
+    #[arg(long, value_name = "PERCENT", default_value = "3%", value_parser = percent,
+          help_heading = "How much is enough")]
     pub equivalence: f64,
     /// The most counted runs of each variant
-    #[arg(long, value_name = "N", default_value_t = 44, value_parser = whole::<u32>(1..=300), help_heading = "How much is enough")]
+    #[arg(long, value_name = "N", default_value_t = 44, value_parser = whole::<u32>(1..=300),
+          help_heading = "How much is enough")]
     pub max_runs: u32,
     /// Begin no run after this time
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "How much is enough")]
@@ -64,25 +72,31 @@ pub struct Trial {
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "How much is enough")]
     pub run_timeout: Option<Duration>,
     /// Seed of the order in which the variants take turns
-    #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=u64::MAX), default_value_t = 1, help_heading = "How much is enough")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=u64::MAX), default_value_t = 1,
+          help_heading = "How much is enough")]
     pub seed: u64,
 
     /// Make the warm-up runs for the estimate, print the plan and end
     #[arg(long, conflicts_with_all = ["json", "resume", "aa"], help_heading = "Output")]
     pub dry_run: bool,
-    /// End with exit code 5 unless this variant is the best, or as good as the best as far as the runs can tell
+    /// End with exit code 5 unless this variant is the best, or as good as the best as far as the runs can
+    /// tell
     #[arg(long, value_name = "VARIANT", help_heading = "Output")]
     pub expect: Option<String>,
-    /// Print the trial document instead of the table, or write it to FILE (rewritten after every run) beside it
-    #[arg(long, value_name = "FILE|-", num_args = 0..=1, default_missing_value = "-", help_heading = "Output")]
+    /// Print the trial document instead of the table, or write it to FILE (rewritten after every run) beside
+    /// it
+    #[arg(long, value_name = "FILE|-", num_args = 0..=1, default_missing_value = "-",
+          help_heading = "Output")]
     pub json: Option<PathBuf>,
-    /// Continue a trial that was ended or killed, with the options in its document; finished runs are not repeated
+    /// Continue a trial that was ended or killed, with the options in its document; finished runs are not
+    /// repeated
     #[arg(long, value_name = "FILE", exclusive = true, help_heading = "Output")]
     pub resume: Option<PathBuf>,
     /// The folder for the output of runs that do not count; made when there is one
     #[arg(long, value_name = "FOLDER", default_value = "numabench-trial", help_heading = "Output")]
     pub keep: PathBuf,
-    /// Print everything. By default so where no terminal is (a log keeps all), and on a terminal what a screen holds
+    /// Print everything. By default so where no terminal is (a log keeps all), and on a terminal what a
+    /// screen holds
     #[arg(long, help_heading = "Output")]
     pub full: bool,
     /// Only the answer, without plan and table
@@ -125,12 +139,17 @@ impl Trial {
 }
 
 /// What is better.
-const BETTER: &[Word<Better>] = &[("lower", Better::Lower, "Less of it"), ("higher", Better::Higher, "More of it")];
+const BETTER: &[Word<Better>] =
+    &[("lower", Better::Lower, "Less of it"), ("higher", Better::Higher, "More of it")];
 
 fn json_metric(text: &str) -> Result<(PathBuf, String), String> {
     let wrong = || format!("\"{text}\" is not FILE:POINTER: write for example result.json:/fom/rate");
     let (file, pointer) = text.rsplit_once(':').ok_or_else(wrong)?;
-    if file.is_empty() || !pointer.starts_with('/') { Err(wrong()) } else { Ok((file.into(), pointer.to_owned())) }
+    if file.is_empty() || !pointer.starts_with('/') {
+        Err(wrong())
+    } else {
+        Ok((file.into(), pointer.to_owned()))
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Options whose values are words: a word, what it stands for in a library and what it means are said once, in a table that help, completions and
-//! the manual show.
+//! Options whose values are words: a word, what it stands for in a library and what it means are said once,
+//! in a table that help, completions and the manual show.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use device::{CopyBy, Direction, MemoryKind};
@@ -11,7 +11,9 @@ use report::settings::OrderAsked;
 pub(crate) type Word<T> = (&'static str, T, &'static str);
 
 /// A parser that takes one of these words.
-pub(crate) fn one_of<T: Copy + Send + Sync + 'static>(words: &'static [Word<T>]) -> impl TypedValueParser<Value = T> {
+pub(crate) fn one_of<T: Copy + Send + Sync + 'static>(
+    words: &'static [Word<T>],
+) -> impl TypedValueParser<Value = T> {
     let possible = words.iter().map(|(word, _, meaning)| PossibleValue::new(*word).help(*meaning));
     let stands_for = |text: String| words.iter().find(|(word, ..)| *word == text).map(|(_, value, _)| *value);
     PossibleValuesParser::new(possible).try_map(move |text| stands_for(text).ok_or("no such word"))
@@ -33,7 +35,8 @@ pub(crate) const MEMORY: &[Word<MemoryKind>] = &[
     (
         "managed",
         MemoryKind::Managed,
-        "Allocated by the driver, which moves pages to the GPU or core that touches them: rates of touches instead of copies",
+        "Allocated by the driver, which moves pages to the GPU or core that touches them: rates of touches \
+         instead of copies",
     ),
     (
         "system",
@@ -61,8 +64,10 @@ pub(crate) const CLOCKS: &[Word<TimingChoice>] = &[
 ];
 
 /// What moves the bytes of copies to and from a GPU.
-pub(crate) const ENGINES: &[Word<CopyBy>] =
-    &[("ce", CopyBy::Engine, "The GPU's copy engines"), ("sm", CopyBy::Kernel, "A kernel on its multiprocessors")];
+pub(crate) const ENGINES: &[Word<CopyBy>] = &[
+    ("ce", CopyBy::Engine, "The GPU's copy engines"),
+    ("sm", CopyBy::Kernel, "A kernel on its multiprocessors"),
+];
 
 /// Which ranks copy at once.
 pub(crate) const ORDERS: &[Word<OrderAsked>] = &[

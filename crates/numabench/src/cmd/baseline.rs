@@ -24,18 +24,23 @@ pub fn run(args: &Baseline) -> Result<Exit, Fault> {
     })?;
     let tool = crate::version::tool();
     let values: Vec<Value> = taken.iter().flatten().cloned().collect();
-    let baseline = learn(tool, taken.len() as u32, &values).map_err(|error| Fault::new(Exit::NoResult, error))?;
+    let baseline =
+        learn(tool, taken.len() as u32, &values).map_err(|error| Fault::new(Exit::NoResult, error))?;
     write(&sink, &json(&baseline)?)?;
     if let Some(lines) = lines {
         // The day of the latest run: RFC 3339 begins with it.
         let date = latest.get(..10).unwrap_or(&latest);
         let learned = of_baseline(&baseline, date);
         let text: String = learned.iter().map(|one| format!("{}\n", one.line())).collect();
-        let head = "# Learned by `numabench baseline`. To hand lines in: name your site in the last part, and check that its figures may be told.\n";
+        let head = "# Learned by `numabench baseline`. To hand lines in: name your site in the last part, \
+            and check that its figures may be told.\n";
         write(&lines, format!("{head}{text}").as_bytes())?;
     }
-    let text =
-        render::compared::baseline(&baseline, terminal::width(), terminal::color(crate::args::ColorChoice::Auto));
+    let text = render::compared::baseline(
+        &baseline,
+        terminal::width(),
+        terminal::color(crate::args::ColorChoice::Auto),
+    );
     terminal::print(text.as_bytes())?;
     Ok(Exit::Ok)
 }

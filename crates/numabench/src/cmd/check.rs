@@ -1,8 +1,10 @@
-//! `numabench check`: look at each rank, bring the node's together, judge, show, and end with one code for all of the node.
+//! `numabench check`: look at each rank, bring the node's together, judge, show, and end with one code for
+//! all of the node.
 //!
-//! Ranks of other nodes are judged by their own first rank, since placement is a node's own matter; each node writes its table in
-//! one piece. Nothing is started and nothing is changed, so it can stand before any program: without `--strict` nothing that goes wrong here
-//! keeps the program from starting, since a prologue must never cost the job.
+//! Ranks of other nodes are judged by their own first rank, since placement is a node's own matter; each node
+//! writes its table in one piece. Nothing is started and nothing is changed, so it can stand before any
+//! program: without `--strict` nothing that goes wrong here keeps the program from starting, since a prologue
+//! must never cost the job.
 
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -36,7 +38,9 @@ pub fn run(args: &Check) -> Result<Exit, Fault> {
     } else {
         match catch_unwind(AssertUnwindSafe(|| look(args))) {
             Ok(Ok(_)) => {}
-            Ok(Err(fault)) => terminal::say(&format!("warning: {fault}; the program is started all the same")),
+            Ok(Err(fault)) => {
+                terminal::say(&format!("warning: {fault}; the program is started all the same"))
+            }
             // What is wrong has been said by the panic itself.
             Err(_) => terminal::say("warning: the check failed; the program is started all the same"),
         }
@@ -57,8 +61,9 @@ fn look(args: &Check) -> Result<Exit, Fault> {
 }
 
 fn asked(args: &Check) -> Result<CheckRequest, Fault> {
-    let launch =
-        Launch::here().with_numbers_of_user(args.rank, args.ranks.map(NonZeroUsize::get)).map_err(Fault::usage)?;
+    let launch = Launch::here()
+        .with_numbers_of_user(args.rank, args.ranks.map(NonZeroUsize::get))
+        .map_err(Fault::usage)?;
     let line = args.launch.as_ref().map(|line| {
         let site = SlurmFiles::read(args.gres_conf.as_deref(), args.slurm_conf.as_deref());
         site.map(|site| (line.clone(), site)).map_err(Fault::usage)
@@ -70,7 +75,8 @@ fn asked(args: &Check) -> Result<CheckRequest, Fault> {
         (None, None) if args.pid.is_empty() => Whom::Launch(launch),
         (None, None) => Whom::Processes(args.pid.clone()),
     };
-    // Before a program nothing is started that could keep it from starting: a driver that hangs in the kernel would.
+    // Before a program nothing is started that could keep it from starting: a driver that hangs in the kernel
+    // would.
     let asks_driver = matches!(whom, Whom::Launch(_)) && args.program.is_empty() && args.input.is_empty();
     let driver_gpus = if asks_driver { backends::off_bus_in_time() } else { None };
     Ok(CheckRequest { whom, input: args.input.clone(), driver_gpus, wait: args.timeout })
@@ -94,8 +100,8 @@ fn shown(table: &str, fix: &[String]) -> String {
     }
 }
 
-/// The table on a screen: no line is wider than it, but for those to paste; notes that have no room are counted, and an answer that has scrolled away stands once more
-/// at the end.
+/// The table on a screen: no line is wider than it, but for those to paste; notes that have no room are
+/// counted, and an answer that has scrolled away stands once more at the end.
 fn on_screen(table: &str, fix: &[String], width: usize, screen: usize) -> String {
     let is_pasted = |line: &str| line.starts_with("fix:") || fix.iter().any(|fix| fix.contains(line));
     let one = |line: &str| if is_pasted(line) { line.to_owned() } else { terminal::wrapped(line, width) };
@@ -118,7 +124,10 @@ fn on_screen(table: &str, fix: &[String], width: usize, screen: usize) -> String
         text.push_str(&format!("{part}\n"));
     }
     if left_out > 0 {
-        text.push_str(&format!("{}: numabench check … | less has all\n", stats::units::counted(left_out, "more note")));
+        text.push_str(&format!(
+            "{}: numabench check … | less has all\n",
+            stats::units::counted(left_out, "more note")
+        ));
     }
     if height(&text) > screen {
         let answer = table.lines().next().unwrap_or_default();
@@ -159,7 +168,8 @@ mod tests {
         let long = "what is said of a rank in more words than a screen is wide for ".repeat(2);
         let table = |wrong: usize| {
             let wrong: String = (0..wrong).map(|at| format!("misplaced: rank {at}: {long}\n")).collect();
-            format!("node: WRONG\nfix: srun {}\n{wrong}", "--option ".repeat(12)) + &format!("note: {long}\n").repeat(9)
+            format!("node: WRONG\nfix: srun {}\n{wrong}", "--option ".repeat(12))
+                + &format!("note: {long}\n").repeat(9)
         };
         let fits = on_screen(&table(2), &[], 80, 22);
         assert_eq!((fits.lines().count(), fits.matches("note: ").count()), (21, 7), "{fits}");
@@ -167,7 +177,10 @@ mod tests {
         let wide = fits.lines().filter(|line| line.chars().count() > 80);
         assert!(wide.eq(fits.lines().filter(|line| line.starts_with("fix: "))), "{fits}");
         let more = on_screen(&table(12), &[], 80, 22);
-        assert!(more.matches("misplaced: ").count() == 12 && more.ends_with("Answer: node: WRONG\n"), "{more}");
+        assert!(
+            more.matches("misplaced: ").count() == 12 && more.ends_with("Answer: node: WRONG\n"),
+            "{more}"
+        );
         let short = "node: well placed\nnote: all is well\n";
         assert_eq!(on_screen(short, &[], 80, 22), short);
     }

@@ -1,4 +1,5 @@
-//! `numabench check --bandwidth`: measure this node's GPUs, or those of each node of a launch, and say whether they are well.
+//! `numabench check --bandwidth`: measure this node's GPUs, or those of each node of a launch, and say
+//! whether they are well.
 
 use analysis::gate::Checked;
 use analysis::imported_fits::answer_of_checked;
@@ -18,7 +19,8 @@ pub fn run(args: &Check) -> Result<Exit, Fault> {
     let references = references(None)?;
     let table = |checked: &Checked| {
         // As in measurements, a figure of others decides nothing.
-        let normal = sentences(answer_of_checked(checked, &references)).into_iter().map(|line| format!("  {line}\n"));
+        let normal =
+            sentences(answer_of_checked(checked, &references)).into_iter().map(|line| format!("  {line}\n"));
         render::compared::gate(checked, terminal::width()) + &normal.collect::<String>()
     };
     if let Some(folder) = fleet::folder(args.json.as_deref()) {
@@ -34,7 +36,10 @@ pub fn run(args: &Check) -> Result<Exit, Fault> {
     }
     let output = JsonOutput::open(args.json.as_deref())?;
     let checked = check(args, false)?;
-    output.show(&checked, |checked| if args.quiet { render::compared::reason(checked) } else { table(checked) })?;
+    output.show(
+        &checked,
+        |checked| if args.quiet { render::compared::reason(checked) } else { table(checked) },
+    )?;
     Ok(checked.gate.into())
 }
 

@@ -25,12 +25,16 @@ pub fn run(args: &Compare) -> Result<Exit, Fault> {
     let thresholds = args.threshold.unwrap_or_default();
     let nodes = node_changes(tool.clone(), &base.nodes, &new.nodes);
     let compared = compare(tool, &base.runs, &new.runs, thresholds, args.force).map_err(Fault::usage)?;
-    let side = |name: &'static str, side: ComparedSide| side.reference.into_iter().map(|text| (name.to_owned(), text));
+    let side = |name: &'static str, side: ComparedSide| {
+        side.reference.into_iter().map(|text| (name.to_owned(), text))
+    };
     let reference = gathered(side("base", base).chain(side("new", new)));
     let comparison = Comparison { nodes, reference, ..compared };
     output.show(&comparison, |comparison| match args.markdown {
         true => render::compared::markdown(comparison),
-        false => render::compared::table(comparison, terminal::width(), terminal::color(args.color), args.quiet),
+        false => {
+            render::compared::table(comparison, terminal::width(), terminal::color(args.color), args.quiet)
+        }
     })?;
     Ok(exit(&comparison, &args.fail_on))
 }

@@ -1,4 +1,5 @@
-//! `numabench completions`: what a shell must know to complete these commands, from the same description that parses them.
+//! `numabench completions`: what a shell must know to complete these commands, from the same description that
+//! parses them.
 
 use crate::args::completions::Completions;
 use crate::exit::Exit;

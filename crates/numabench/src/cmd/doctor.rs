@@ -1,4 +1,5 @@
-//! `numabench doctor`: read the machine, look at its settings, show what costs placement or bandwidth. Nothing is measured and nothing changed.
+//! `numabench doctor`: read the machine, look at its settings, show what costs placement or bandwidth.
+//! Nothing is measured and nothing changed.
 
 use experiments::journal::FinishedRun;
 use std::path::Path;

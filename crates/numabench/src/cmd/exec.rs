@@ -34,7 +34,8 @@ pub fn run(args: &Exec) -> Result<Exit, Fault> {
     }
     if std::env::var_os(MARK).is_some() {
         // A trial looks whether the rank stays where it is put here.
-        let place = AskedPlace { pus: setup.bound_pus().cloned(), memory_nodes: setup.bound_memory().cloned() };
+        let place =
+            AskedPlace { pus: setup.bound_pus().cloned(), memory_nodes: setup.bound_memory().cloned() };
         setup.variables.push((ASKED, place.text()));
     }
     let host = start.topology.host();

@@ -1,7 +1,7 @@
 //! `numabench export`: read a document, write it in another form.
 //!
-//! Also that of a run that did not end well: what it measured is of use, and a dashboard must learn of it. What is missing is said, and the exit code is
-//! that of a run with so much of a result.
+//! Also that of a run that did not end well: what it measured is of use, and a dashboard must learn of it.
+//! What is missing is said, and the exit code is that of a run with so much of a result.
 
 use analysis::any_document::AnyDocument;
 use analysis::incomplete::Incomplete;
@@ -46,7 +46,9 @@ mod tests {
 
     #[test]
     fn half_a_result_is_not_well() {
-        let exit = |status, figures| exit(&Incomplete { status, reason: None, figures, results: 4, missing_ranks: 0 });
+        let exit = |status, figures| {
+            exit(&Incomplete { status, reason: None, figures, results: 4, missing_ranks: 0 })
+        };
         assert_eq!(exit(Status::Running, 4), Exit::Partial);
         assert_eq!(exit(Status::Interrupted, 1), Exit::Partial);
         assert_eq!(exit(Status::TimedOut, 0), Exit::NoResult);

@@ -20,8 +20,9 @@ use crate::{output_file, terminal};
 /// Runs the command.
 pub fn run(args: &Import) -> Result<Exit, Fault> {
     let sink = args.output.as_deref().map(output_file::open).transpose()?;
-    let output =
-        |path: &PathBuf| Ok(ProgramOutput { name: path.display().to_string(), bytes: documents::bytes(path)? });
+    let output = |path: &PathBuf| {
+        Ok(ProgramOutput { name: path.display().to_string(), bytes: documents::bytes(path)? })
+    };
     let outputs = args.files.iter().map(output).collect::<Result<Vec<_>, Fault>>()?;
     let Origin { tool, argv, .. } = origin();
     let about = About {
@@ -30,8 +31,8 @@ pub fn run(args: &Import) -> Result<Exit, Fault> {
         started_at: documents::began(args.started_at.as_deref(), &args.files),
         host: args.host.clone(),
     };
-    let document =
-        import(args.program, &outputs, about).map_err(|(name, fault)| Fault::usage(anyhow!("{name}: {fault}")))?;
+    let document = import(args.program, &outputs, about)
+        .map_err(|(name, fault)| Fault::usage(anyhow!("{name}: {fault}")))?;
     let json = json(&document)?;
     match sink {
         Some(sink) => write(&sink, &json)?,

@@ -1,8 +1,9 @@
 //! `numabench man`: manual pages, from the same description that parses the command line.
 //!
-//! clap_mangen writes name, description and options; its synopsis leaves out the options' values, so that is written here. What stands behind `--help` (exit codes and examples) would become one
-//! paragraph with it; here the codes are a list and the examples are lines. The date is the
-//! commit's: a page is the same for the same sources.
+//! clap_mangen writes name, description and options; its synopsis leaves out the options' values, so that is
+//! written here. What stands behind `--help` (exit codes and examples) would become one paragraph with it;
+//! here the codes are a list and the examples are lines. The date is the commit's: a page is the same for the
+//! same sources.
 
 use std::io;
 use std::path::Path;
@@ -57,7 +58,8 @@ fn page(command: &clap::Command) -> io::Result<(String, Vec<u8>)> {
     exit_status(&mut end);
     lines(&mut end, command);
     end.to_writer(&mut text)?;
-    // clap_mangen's empty line between two breaks is a space between paragraphs, and said so it passes every lint.
+    // clap_mangen's empty line between two breaks is a space between paragraphs, and said so it passes every
+    // lint.
     let text = String::from_utf8_lossy(&text).replace("\n.br\n\n.br\n", "\n.sp\n");
     Ok((page.get_filename(), text.into_bytes()))
 }
@@ -69,7 +71,9 @@ fn synopsis(command: &clap::Command) -> Roff {
         let Some(name) = name_of(option).filter(|_| !option.is_hide_set()) else { continue };
         words.extend([roman(" ["), bold(name)]);
         words.extend(
-            values(option).into_iter().flat_map(|(before, value, after)| [roman(before), italic(value), roman(after)]),
+            values(option)
+                .into_iter()
+                .flat_map(|(before, value, after)| [roman(before), italic(value), roman(after)]),
         );
         words.push(roman("]"));
     }
@@ -91,7 +95,9 @@ fn is_switch(arg: &Arg) -> bool {
 
 /// As it is typed.
 fn name_of(arg: &Arg) -> Option<String> {
-    arg.get_long().map(|long| format!("--{long}")).or_else(|| arg.get_short().map(|short| format!("-{short}")))
+    arg.get_long()
+        .map(|long| format!("--{long}"))
+        .or_else(|| arg.get_short().map(|short| format!("-{short}")))
 }
 
 /// What stands between an option and its value, the value, and what stands behind it; `None` for a switch.
@@ -108,8 +114,10 @@ fn values(option: &Arg) -> Option<(&'static str, String, &'static str)> {
 
 /// The words that an option takes, or what they are called.
 fn value_name(arg: &Arg) -> String {
-    let words: Vec<String> = arg.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect();
-    let named = || arg.get_value_names().unwrap_or_default().iter().map(|name| name.as_str()).collect::<Vec<_>>();
+    let words: Vec<String> =
+        arg.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect();
+    let named =
+        || arg.get_value_names().unwrap_or_default().iter().map(|name| name.as_str()).collect::<Vec<_>>();
     if words.is_empty() { named().join(" ") } else { words.join("|") }
 }
 

@@ -1,4 +1,5 @@
-//! `numabench matrix`: rows of the machine against its GPUs, or where no GPU takes part against its memory nodes.
+//! `numabench matrix`: rows of the machine against its GPUs, or where no GPU takes part against its memory
+//! nodes.
 
 use crate::args::matrix::Matrix;
 use crate::cmd::measured;

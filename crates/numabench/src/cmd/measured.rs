@@ -1,4 +1,5 @@
-//! What every command that measures a node from one process does with its options: the plan printed, or the run kept and shown.
+//! What every command that measures a node from one process does with its options: the plan printed, or the
+//! run kept and shown.
 
 use experiments::driver::{self, Measurement, RunContext};
 use experiments::journal::FinishedRun;
@@ -30,7 +31,8 @@ pub fn run(measurement: &dyn Measurement, args: &Measuring) -> Result<Exit, Faul
         terminal::print(driver::outline(measurement)?.to_string().as_bytes())?;
         return Ok(Exit::Ok);
     }
-    let output = Output { json: args.json.as_deref(), quiet: args.quiet, extent, color: args.color, reference };
+    let output =
+        Output { json: args.json.as_deref(), quiet: args.quiet, extent, color: args.color, reference };
     output.show(measure(measurement, args, &output)?)
 }
 

@@ -1,4 +1,5 @@
-//! One file a command: each reads as the list of steps it takes. A measurement whose options are all that it has is `measured` and has no file.
+//! One file a command: each reads as the list of steps it takes. A measurement whose options are all that it
+//! has is `measured` and has no file.
 
 pub mod baseline;
 pub mod check;

@@ -1,4 +1,5 @@
-//! `numabench pingpong`: for a process on its own, whose ranks are its threads, or as one process of a launch.
+//! `numabench pingpong`: for a process on its own, whose ranks are its threads, or as one process of a
+//! launch.
 
 use std::num::NonZeroUsize;
 
@@ -22,8 +23,9 @@ pub fn run(args: &Pingpong) -> Result<Exit, Fault> {
     if let Some(moving) = args.moving()? {
         return measured::run(&moving, &args.measuring());
     }
-    let launch =
-        Launch::here().with_numbers_of_user(args.rank, args.ranks.map(NonZeroUsize::get)).map_err(Fault::usage)?;
+    let launch = Launch::here()
+        .with_numbers_of_user(args.rank, args.ranks.map(NonZeroUsize::get))
+        .map_err(Fault::usage)?;
     let options = args.options();
     if args.dry_run {
         if !launch.speaks() {
@@ -36,9 +38,11 @@ pub fn run(args: &Pingpong) -> Result<Exit, Fault> {
     let origin = origin();
     let reference = &references(args.reference.as_deref())?;
     let extent = Extent::of(args.full, args.brief, args.quiet);
-    let output = Output { json: args.json.as_deref(), quiet: args.quiet, extent, color: args.color, reference };
-    let fails =
-        |document: &Document| args.fail_on.contains(&FailingFinding::SlowerTwin) && !document.slower_twins.is_empty();
+    let output =
+        Output { json: args.json.as_deref(), quiet: args.quiet, extent, color: args.color, reference };
+    let fails = |document: &Document| {
+        args.fail_on.contains(&FailingFinding::SlowerTwin) && !document.slower_twins.is_empty()
+    };
     let mut progress = Progress::new(args.quiet || !launch.speaks());
     let (say, observer) = (terminal::say, &mut progress);
     if launch.is_alone() {
@@ -48,7 +52,13 @@ pub fn run(args: &Pingpong) -> Result<Exit, Fault> {
         let session = RunContext { origin, sink: sink.as_ref(), signals: &signals, observer, say };
         return output.show(options.measure(session, fails)?);
     }
-    let desk =
-        Desk { origin, say, open: &|| output.open(), observer, fails: &fails, show: &|ended| output.show(ended) };
+    let desk = Desk {
+        origin,
+        say,
+        open: &|| output.open(),
+        observer,
+        fails: &fails,
+        show: &|ended| output.show(ended),
+    };
     launched::run(&options, &launch, desk)
 }

@@ -1,4 +1,5 @@
-//! `numabench place`: read the machine, plan (or read back, or measure), show the places and the lines that make them so.
+//! `numabench place`: read the machine, plan (or read back, or measure), show the places and the lines that
+//! make them so.
 
 use ::place::document::{self, Invocation};
 use ::place::{Candidates, Saved, TURNS_AT_MOST, knows_nics, pasted, planned, situation};
@@ -21,7 +22,8 @@ use crate::terminal;
 pub fn run(args: &Place) -> Result<Exit, Fault> {
     let origin = origin();
     // The output is opened first: a measurement whose result cannot be kept must not begin.
-    let output = Output::plain(args.json.as_deref(), Extent::of(args.full, false, args.quiet), args.quiet, args.color);
+    let output =
+        Output::plain(args.json.as_deref(), Extent::of(args.full, false, args.quiet), args.quiet, args.color);
     let sink = output.open()?;
     let survey = survey_of(&args.input)?;
     let topology = &survey.topology;
@@ -29,15 +31,18 @@ pub fn run(args: &Place) -> Result<Exit, Fault> {
         return gres_conf(&survey, args.quiet).map(|()| Exit::Ok);
     }
     let asked = args.asked();
-    let unseen =
-        (!args.measure && args.input.is_empty() && args.from.is_none()).then(backends::off_bus_in_time).flatten();
+    let unseen = (!args.measure && args.input.is_empty() && args.from.is_none())
+        .then(backends::off_bus_in_time)
+        .flatten();
     if let Some(unseen) = unseen {
         terminal::say(&format!(
-            "warning: {unseen}: no rank is planned for them; `numabench place --measure` asks the driver, and measures what is near"
+            "warning: {unseen}: no rank is planned for them; `numabench place --measure` asks the driver, \
+             and measures what is near"
         ));
     }
     let situation = situation::situation(&asked, &survey);
-    let build = |found: &Candidates| document::build(&asked, command(args, &origin), &survey, found, &situation);
+    let build =
+        |found: &Candidates| document::build(&asked, command(args, &origin), &survey, found, &situation);
     let (found, exit) = if args.measure {
         let (progress, most) = (Progress::new(args.quiet), TURNS_AT_MOST as u64);
         let turns = |names: &str, turns| {
@@ -98,7 +103,10 @@ fn gres_conf(survey: &Survey, quiet: bool) -> Result<(), Fault> {
         found.remarks.iter().for_each(|remark| terminal::say(&format!("note: {remark}")));
     }
     if found.conf.lines.is_empty() {
-        return Err(Fault::new(Exit::Absent, anyhow::anyhow!("gres.conf has lines for GPUs, and no GPU is here")));
+        return Err(Fault::new(
+            Exit::Absent,
+            anyhow::anyhow!("gres.conf has lines for GPUs, and no GPU is here"),
+        ));
     }
     terminal::print(found.conf.to_string().as_bytes())
 }

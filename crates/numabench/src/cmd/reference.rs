@@ -1,4 +1,5 @@
-//! `numabench reference`: the figures that others published, listed; and those that measurements are held against.
+//! `numabench reference`: the figures that others published, listed; and those that measurements are held
+//! against.
 
 use std::path::Path;
 
@@ -32,7 +33,8 @@ pub fn with(file: Option<&Path>) -> Result<Vec<Reference>, Fault> {
     if let Some(file) = file {
         let bytes = documents::bytes(file)?;
         let text = String::from_utf8_lossy(&bytes);
-        references.extend(parse(&text).map_err(|error| Fault::usage(anyhow!("{}: {error}", file.display())))?);
+        references
+            .extend(parse(&text).map_err(|error| Fault::usage(anyhow!("{}: {error}", file.display())))?);
     }
     Ok(references)
 }

@@ -1,4 +1,5 @@
-//! `numabench report`: read documents, write one HTML file (of several nodes a row each), or show nodes side by side.
+//! `numabench report`: read documents, write one HTML file (of several nodes a row each), or show nodes side
+//! by side.
 
 use analysis::nodes::nodes;
 use experiments::documents::Documents;

@@ -7,8 +7,10 @@ use crate::terminal;
 
 /// Runs the command.
 pub fn run(args: &Schema) -> Result<Exit, Fault> {
-    // The committed texts, which tests hold against the types: the code that makes them is three times as large.
-    let all = [&report::schema::COMMITTED[..], &analysis::schema::COMMITTED, &crate::schemas::COMMITTED].concat();
+    // The committed texts, which tests hold against the types: the code that makes them is three times as
+    // large.
+    let all =
+        [&report::schema::COMMITTED[..], &analysis::schema::COMMITTED, &crate::schemas::COMMITTED].concat();
     for (_, text) in all.into_iter().filter(|(name, _)| *name == args.kind) {
         terminal::print(text.as_bytes())?;
     }

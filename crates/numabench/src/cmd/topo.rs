@@ -1,5 +1,6 @@
-//! `numabench topo`: read, save, draw, render; `--emit`: a machine in the words of NCCL; `--svg --with`: draw what a result measured; `topo diff`: read two, compare. No GPU runtime is started but for
-//! `topo --measure`, which is `topo_measure`.
+//! `numabench topo`: read, save, draw, render; `--emit`: a machine in the words of NCCL; `--svg --with`: draw
+//! what a result measured; `topo diff`: read two, compare. No GPU runtime is started but for `topo
+//! --measure`, which is `topo_measure`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -105,7 +106,9 @@ fn nccl_topo(args: &Topo) -> Result<Survey, Fault> {
         NcclError::NothingNew | NcclError::NothingKnown(_) | NcclError::NoFreeAddress => {
             Fault::new(Exit::NoResult, error)
         }
-        NcclError::NoSuchDevice(_) | NcclError::SameAddress(_) | NcclError::NotTheMachine(_) => Fault::usage(error),
+        NcclError::NoSuchDevice(_) | NcclError::SameAddress(_) | NcclError::NotTheMachine(_) => {
+            Fault::usage(error)
+        }
     })?;
     file.remarks.iter().for_each(|remark| terminal::say(&format!("note: {remark}")));
     terminal::print(file.xml.as_bytes())?;

@@ -1,4 +1,5 @@
-//! `numabench topo --measure`: which GPUs and which cores belong together where nobody declares it, by what they lose together and by how long a flag takes.
+//! `numabench topo --measure`: which GPUs and which cores belong together where nobody declares it, by what
+//! they lose together and by how long a flag takes.
 
 use std::path::Path;
 
@@ -28,8 +29,13 @@ pub fn run(args: &Topo) -> Result<Exit, Fault> {
     let sink = output_file::of_document(json)?;
     let signals = Signals::catch()?;
     let mut progress = Progress::new(false);
-    let session =
-        RunContext { origin, sink: sink.as_ref(), signals: &signals, observer: &mut progress, say: terminal::say };
+    let session = RunContext {
+        origin,
+        sink: sink.as_ref(),
+        signals: &signals,
+        observer: &mut progress,
+        say: terminal::say,
+    };
     let (document, exit) = groups.measure(session)?;
     if json == Some(Path::new("-")) {
         terminal::print_document(&result_output::json(&document)?)?;

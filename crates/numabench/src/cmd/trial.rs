@@ -43,7 +43,8 @@ fn resumed(file: &Path) -> Result<Exit, Fault> {
 }
 
 fn trial(args: &Trial, before: Option<TrialDocument>) -> Result<Exit, Fault> {
-    let output = Output::plain(args.json.as_deref(), Extent::of(args.full, false, args.quiet), args.quiet, args.color);
+    let output =
+        Output::plain(args.json.as_deref(), Extent::of(args.full, false, args.quiet), args.quiet, args.color);
     let sink = output.open()?;
     let trial = PlannedTrial::new(args.options(), origin(), before)?;
     let plan = terminal::shown(&trial.text());

@@ -1,9 +1,12 @@
-//! Which options mean something together, checked once after the command line is parsed: an option that would be ignored is refused.
+//! Which options mean something together, checked once after the command line is parsed: an option that would
+//! be ignored is refused.
 //!
-//! clap knows options that exclude each other (`conflicts_with`). It does not hold `requires` where the required option conflicts with another one that was
-//! given, and it knows nothing of values. So what an option needs, and which values exclude which options, stands in `table.rs`, a list for each command, and is
-//! held here against what was typed; defaults do not count. Whether GPUs take part is known later: options for one of the two cases go with the other options to the library,
-//! which refuses them (`experiments::for_one_platform`).
+//! clap knows options that exclude each other (`conflicts_with`). It does not hold `requires` where the
+//! required option conflicts with another one that was given, and it knows nothing of values. So what an
+//! option needs, and which values exclude which options, stands in `table.rs`, a list for each command, and
+//! is held here against what was typed; defaults do not count. Whether GPUs take part is known later: options
+//! for one of the two cases go with the other options to the library, which refuses them
+//! (`experiments::for_one_platform`).
 
 mod table;
 
@@ -12,7 +15,8 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command};
 use experiments::for_one_platform::ForOnePlatform;
 
-/// An option as the table names it: `size` for `--size`, `memory=managed` for that value of it, `program` for a positional argument.
+/// An option as the table names it: `size` for `--size`, `memory=managed` for that value of it, `program` for
+/// a positional argument.
 type Name = &'static str;
 
 /// How options go together.
@@ -87,7 +91,8 @@ impl Typed<'_> {
     fn has(&self, name: Name) -> bool {
         let Some(id) = self.arg(name).map(|arg| arg.get_id().as_str()) else { return false };
         let is_typed = self.matches.value_source(id) == Some(ValueSource::CommandLine);
-        let is_value = |value: &str| self.matches.get_raw(id).is_some_and(|mut raw| raw.any(|typed| typed == value));
+        let is_value =
+            |value: &str| self.matches.get_raw(id).is_some_and(|mut raw| raw.any(|typed| typed == value));
         is_typed && name.split_once('=').is_none_or(|(_, value)| is_value(value))
     }
 
@@ -113,7 +118,8 @@ impl Typed<'_> {
     /// What was typed and excludes this.
     fn excludes(&self, rules: &[&Rule], name: Name) -> Option<String> {
         let needed = self.arg(name)?;
-        let typed = |arg: &&Arg| self.matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine);
+        let typed =
+            |arg: &&Arg| self.matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine);
         let excluded = |arg: &&Arg| {
             let excludes = |one: &Arg, other: &Arg| {
                 self.command.get_arg_conflicts_with(one).iter().any(|found| found.get_id() == other.get_id())
@@ -143,7 +149,8 @@ impl Typed<'_> {
                 let excluding = rule.others.iter().find_map(|name| self.excludes(rules, name));
                 let text = match excluding {
                     Some(other) => format!(
-                        "{shown} needs {needed}, which cannot be used with {other}: leave {shown} or {other} out"
+                        "{shown} needs {needed}, which cannot be used with {other}: leave {shown} or {other} \
+                         out"
                     ),
                     None => format!("{shown} needs {needed}: add it, or leave {shown} out"),
                 };
@@ -158,7 +165,10 @@ impl Typed<'_> {
             }
             Relation::Never(why) => {
                 let name = self.command.get_name();
-                Some((ErrorKind::ArgumentConflict, format!("{shown} says nothing of {name}: {why}; leave it out")))
+                Some((
+                    ErrorKind::ArgumentConflict,
+                    format!("{shown} says nothing of {name}: {why}; leave it out"),
+                ))
             }
             Relation::Needs | Relation::OfGpus | Relation::OfHost => None,
         }
@@ -167,8 +177,10 @@ impl Typed<'_> {
 
 /// An argument by its name.
 fn as_typed(arg: &Arg) -> String {
-    let positional =
-        || arg.get_value_names().map_or_else(String::new, |names| names.iter().map(|name| name.as_str()).collect());
+    let positional = || {
+        arg.get_value_names()
+            .map_or_else(String::new, |names| names.iter().map(|name| name.as_str()).collect())
+    };
     arg.get_long().map_or_else(positional, |long| format!("--{long}"))
 }
 

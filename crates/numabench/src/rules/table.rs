@@ -1,6 +1,8 @@
-//! Which options of each command mean something together. An option that is not named here means something beside every other one that clap does not exclude.
+//! Which options of each command mean something together. An option that is not named here means something
+//! beside every other one that clap does not exclude.
 //!
-//! Names are those that are typed, without dashes; `size=4B` is that value alone, and a value that every command has by default is never named.
+//! Names are those that are typed, without dashes; `size=4B` is that value alone, and a value that every
+//! command has by default is never named.
 
 use super::{Rule, apart, needs, never, of_gpus, of_host};
 
@@ -12,15 +14,18 @@ const PLAN_ALONE: &str = "the plan alone is printed";
 const NO_COLOR: &str = "colour says nothing of it";
 /// Memory that moves.
 const MOVING: &[&str] = &["memory=managed", "memory=system"];
-const IT_MOVES: &str = "managed and system memory lie where they are touched, by one GPU and one core after the other, and by the host's clock";
+const IT_MOVES: &str = "managed and system memory lie where they are touched, by one GPU and one core after \
+    the other, and by the host's clock";
 
 /// Commands whose result is a document or a table.
 const DOCUMENT: &[Rule] = &[apart(&["color=always"], &["json=-"], NO_TABLE)];
 /// Those whose `--quiet` is of the table alone.
 const QUIET_TABLE: &[Rule] = &[apart(&["quiet"], &["json=-"], NO_TABLE)];
 /// Those that print a screen on a terminal.
-const SCREEN: &[Rule] =
-    &[apart(&["full"], &["json=-"], NO_TABLE), apart(&["full"], &["quiet"], "one leaves out what the other prints")];
+const SCREEN: &[Rule] = &[
+    apart(&["full"], &["json=-"], NO_TABLE),
+    apart(&["full"], &["quiet"], "one leaves out what the other prints"),
+];
 /// Commands that measure a node.
 const MEASURING: &[Rule] = &[
     apart(&["full", "brief", "reference"], &["json=-"], NO_TABLE),
@@ -95,8 +100,12 @@ const TOPO: &[Rule] = &[
         &["emit"],
         "the file that --emit prints is all that is made",
     ),
-    apart(&["json", "numa", "tree", "matrix", "identity"], &["with"], "the picture of a document is all that is made")
-        .unless(&["emit"]),
+    apart(
+        &["json", "numa", "tree", "matrix", "identity"],
+        &["with"],
+        "the picture of a document is all that is made",
+    )
+    .unless(&["emit"]),
     apart(&["input"], &["with"], "the picture of a document is of its own machine").unless(&["emit"]),
     apart(&["save"], &["with"], "the picture of a document is all that is made"),
     apart(&["color=always"], &["save=-", "svg=-", "emit", "with"], NO_COLOR),
@@ -142,7 +151,8 @@ const CHECK: &[Rule] = &[
     apart(&["threads", "quiet"], &["json=-"], NO_TABLE),
 ];
 
-const EXEC: &[Rule] = &[needs(&["rank"], &["ranks"]), apart(&["gpu", "nic=near"], &["gpus=none"], "no rank has a GPU")];
+const EXEC: &[Rule] =
+    &[needs(&["rank"], &["ranks"]), apart(&["gpu", "nic=near"], &["gpus=none"], "no rank has a GPU")];
 
 const TRIAL: &[Rule] = &[
     needs(&["metric-all"], &["metric"]),
@@ -162,7 +172,8 @@ const MPI: &[Rule] = &[
 
 const LAPLACE: &[Rule] = &[apart(&["gpus"], &["backend=host"], "cores alone compute, and no GPU takes part")];
 
-const COMPARE: &[Rule] = &[apart(&["quiet", "color=always"], &["markdown"], "Markdown has all cases, and no colour")];
+const COMPARE: &[Rule] =
+    &[apart(&["quiet", "color=always"], &["markdown"], "Markdown has all cases, and no colour")];
 
 const REPORT: &[Rule] = &[apart(&["color=always"], &["output"], "a page has colours of its own")];
 

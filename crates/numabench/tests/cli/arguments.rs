@@ -1,4 +1,5 @@
-//! Malformed arguments: each is answered with what was typed, why it cannot be read, and what to write instead; exit code 2.
+//! Malformed arguments: each is answered with what was typed, why it cannot be read, and what to write
+//! instead; exit code 2.
 
 use crate::run::{Done, run};
 
@@ -83,7 +84,8 @@ fn reserved_pus_that_the_machine_does_not_have_are_refused_alike_wherever_they_a
 
 #[test]
 fn reserved_pus_that_are_none_are_no_list() {
-    // What a variable that is not set leaves of `--reserve "$PUS"`: nothing would be reserved, and nobody be told.
+    // What a variable that is not set leaves of `--reserve "$PUS"`: nothing would be reserved, and nobody be
+    // told.
     let planned = malformed(&["place"], &[("--reserve", "")]);
     assert_eq!(malformed(&["exec", "--print"], &[("--reserve", "")]), planned);
     insta::assert_snapshot!(planned, @r#"error: invalid value '' for '--reserve <LIST>': the list "" has an empty item: write ids and ranges with commas between, e.g. 0-3,8 or 0-31:2"#);
@@ -165,9 +167,11 @@ fn a_number_out_of_range_is_answered_with_the_range() {
 
 #[test]
 fn options_that_exclude_or_need_each_other_say_so() {
-    run(&["pingpong", "--size", "1KiB", "--floats", "2"]).refused(2, &["--size", "cannot be used with", "--floats"]);
+    run(&["pingpong", "--size", "1KiB", "--floats", "2"])
+        .refused(2, &["--size", "cannot be used with", "--floats"]);
     run(&["pingpong", "--warmup", "2"]).refused(2, &["--warmup needs --reps"]);
-    run(&["pingpong", "--dry-run", "--json", "x"]).refused(2, &["--dry-run", "cannot be used with", "--json"]);
+    run(&["pingpong", "--dry-run", "--json", "x"])
+        .refused(2, &["--dry-run", "cannot be used with", "--json"]);
 }
 
 #[test]
@@ -188,7 +192,8 @@ fn bytes_that_are_no_text_are_refused_and_not_a_panic() -> Done {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
     let odd = OsStr::from_bytes(b"4\xff");
-    let ended = crate::run::end(&mut crate::run::numabench(), [OsStr::new("pingpong"), OsStr::new("--size"), odd]);
+    let ended =
+        crate::run::end(&mut crate::run::numabench(), [OsStr::new("pingpong"), OsStr::new("--size"), odd]);
     ended.refused(2, &["UTF-8"]);
     Ok(())
 }

@@ -1,8 +1,8 @@
-//! Saved topologies through the command line: files that cannot be read, each with its message; and, where they are at hand,
-//! the captures of real machines with every GPU's locality.
+//! Saved topologies through the command line: files that cannot be read, each with its message; and, where
+//! they are at hand, the captures of real machines with every GPU's locality.
 //!
-//! The captures are not part of the repository: they are read from `../shared/topologies` beside the checkout, or from
-//! `NUMABENCH_TOPOLOGIES`.
+//! The captures are not part of the repository: they are read from `../shared/topologies` beside the
+//! checkout, or from `NUMABENCH_TOPOLOGIES`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -54,7 +54,8 @@ fn a_topology_file_that_cannot_be_read_is_answered_with_why_and_how_to_make_one(
         let path = path.display().to_string();
         let refused = run(&["topo", "--input", &path]).refused(2, &[&path]).err;
         assert_eq!(run(&["topo", "--json", "--input", &path]).refused(2, &[&path]).err, refused);
-        said += &refused.replace(&folder.path().display().to_string(), "FOLDER").replace(&hwloc, "hwloc VERSION");
+        said +=
+            &refused.replace(&folder.path().display().to_string(), "FOLDER").replace(&hwloc, "hwloc VERSION");
     }
     insta::assert_snapshot!(said, @"
     numabench: error: cannot read the topology file FOLDER/missing.xml: No such file or directory (os error 2); give the path of a file written by `lstopo FILE.xml`
@@ -142,9 +143,9 @@ fn every_row_of_the_expected_gpu_localities_comes_out_right() -> Done {
         let gpus = list(&json, "/gpus");
         let Some(rows) = expected.remove(&name) else {
             // No row: there is no GPU, or hwloc does not know where it is, and then nobody may guess.
-            let guessed = gpus
-                .iter()
-                .filter(|gpu| text(gpu, "/locality/rung") != "unknown" || gpu["locality"]["nodes"] != json!([]));
+            let guessed = gpus.iter().filter(|gpu| {
+                text(gpu, "/locality/rung") != "unknown" || gpu["locality"]["nodes"] != json!([])
+            });
             wrong.extend(guessed.map(|gpu| format!("{name}: a locality out of nowhere: {gpu}")));
             continue;
         };

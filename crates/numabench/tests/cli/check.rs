@@ -1,5 +1,6 @@
-//! `numabench check` of this process, of running ones, and under mpirun; in a Slurm step it is tried in the tests of `slurm`, and in a
-//! guest of four nodes in those of `guest_check`. Lines that are pasted and not run are in `check_line`.
+//! `numabench check` of this process, of running ones, and under mpirun; in a Slurm step it is tried in the
+//! tests of `slurm`, and in a guest of four nodes in those of `guest_check`. Lines that are pasted and not
+//! run are in `check_line`. Some 430 lines because they are tests of one command.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -58,11 +59,18 @@ fn a_process_far_from_its_gpu_is_5_and_near_it_0() -> Done {
     assert!(near.out.contains("NUMA-local"), "{}", near.out);
     let far = check("1", &[]);
     assert_eq!(far.code, Some(5), "{}{}", far.out, far.err);
-    for words in ["far from its GPU 0 at 0000:06:00.0", "judged by the saved machine", "fix: taskset -c 0 PROGRAM"] {
+    for words in
+        ["far from its GPU 0 at 0000:06:00.0", "judged by the saved machine", "fix: taskset -c 0 PROGRAM"]
+    {
         assert!(far.out.contains(words), "{words}: {}", far.out);
     }
     let unbound = check("0-1", &["--json"]);
-    assert_eq!((unbound.code, found(&unbound.json()?)), (Some(5), vec!["not-bound".to_owned()]), "{}", unbound.out);
+    assert_eq!(
+        (unbound.code, found(&unbound.json()?)),
+        (Some(5), vec!["not-bound".to_owned()]),
+        "{}",
+        unbound.out
+    );
     Ok(())
 }
 
@@ -97,10 +105,12 @@ fn a_running_program_is_seen_with_its_bound_threads_and_what_it_started() -> Don
         return Ok(());
     }
     // A shell on both PUs that has started a program on one of them.
-    let mut shell = Command::new("sh").args(["-c", "taskset -c 1 sleep 1000 & wait"]).stdin(Stdio::null()).spawn()?;
+    let mut shell =
+        Command::new("sh").args(["-c", "taskset -c 1 sleep 1000 & wait"]).stdin(Stdio::null()).spawn()?;
     let pid = shell.id().to_string();
     let children = format!("/proc/{pid}/task/{pid}/children");
-    let is_sleep = |pid: &str| std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name == "sleep\n");
+    let is_sleep =
+        |pid: &str| std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name == "sleep\n");
     let child = loop {
         match std::fs::read_to_string(&children)?.split_whitespace().find(|pid| is_sleep(pid)) {
             Some(child) => break child.to_owned(),
@@ -112,7 +122,8 @@ fn a_running_program_is_seen_with_its_bound_threads_and_what_it_started() -> Don
     // A shell's own: a small system has no program of that name.
     Command::new("sh").args(["-c", &format!("kill {child}")]).status()?;
     shell.wait()?;
-    let line = |text: &str| text.lines().find(|line| line.contains(" sleep ")).unwrap_or_default().trim().to_owned();
+    let line =
+        |text: &str| text.lines().find(|line| line.contains(" sleep ")).unwrap_or_default().trim().to_owned();
     let said = format!("{}\n{}", line(&folded.out), line(&rows.out));
     insta::assert_snapshot!("started_by_a_program", said.replace(&pid, "PID"));
     let document = document.json()?;
@@ -123,7 +134,8 @@ fn a_running_program_is_seen_with_its_bound_threads_and_what_it_started() -> Don
 
 #[test]
 fn of_all_that_use_a_gpu_there_is_nobody_where_no_gpu_is() -> Done {
-    let has_gpu = run(&["topo", "--json"]).well().json()?["gpus"].as_array().is_some_and(|gpus| !gpus.is_empty());
+    let has_gpu =
+        run(&["topo", "--json"]).well().json()?["gpus"].as_array().is_some_and(|gpus| !gpus.is_empty());
     if has_gpu {
         skipped("check --all without a GPU: there is one here");
         return Ok(());
@@ -138,9 +150,14 @@ fn of_all_that_use_a_gpu_there_is_nobody_where_no_gpu_is() -> Done {
 
 #[test]
 fn the_adapter_near_a_ranks_gpu_is_named_and_a_variable_that_names_another_is_told() {
-    let input = Path::new(env!("CARGO_MANIFEST_DIR")).join("../topo/tests/fixtures/dgx-a100.xml").display().to_string();
-    let told =
-        end(numabench().env("CUDA_VISIBLE_DEVICES", "2").env("NCCL_IB_HCA", "=mlx5_9"), ["check", "--input", &input]);
+    let input = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../topo/tests/fixtures/dgx-a100.xml")
+        .display()
+        .to_string();
+    let told = end(
+        numabench().env("CUDA_VISIBLE_DEVICES", "2").env("NCCL_IB_HCA", "=mlx5_9"),
+        ["check", "--input", &input],
+    );
     for words in ["mlx5_2 ", "names another adapter than the one near its GPU, mlx5_2"] {
         assert!(told.out.contains(words), "{words}: {}", told.out);
     }
@@ -160,7 +177,8 @@ fn asked_for_adapters_a_variable_that_names_another_is_5_and_one_that_agrees_is_
     let said = |text: &str| {
         let (first, rest) = text.split_once('\n').unwrap_or_default();
         let answer = first.split_once(';').map(|(_, on_adapters)| on_adapters).unwrap_or_default();
-        let of_rank = rest.lines().filter(|line| line.contains("UCX_NET_DEVICES")).collect::<Vec<_>>().join("\n");
+        let of_rank =
+            rest.lines().filter(|line| line.contains("UCX_NET_DEVICES")).collect::<Vec<_>>().join("\n");
         format!("answer:{answer}\n{of_rank}")
     };
     insta::assert_snapshot!("told_of_adapters", format!("{}\n\n{}", said(&other.out), said(&near.out)));
@@ -177,7 +195,8 @@ fn a_process_that_is_not_there_is_refused_by_its_number() {
 
 #[test]
 fn the_document_says_what_the_table_says() -> Done {
-    let ended = end(numabench().env("CUDA_VISIBLE_DEVICES", "1"), ["check", "--json", "--input", &interleaved()]);
+    let ended =
+        end(numabench().env("CUDA_VISIBLE_DEVICES", "1"), ["check", "--json", "--input", &interleaved()]);
     let document = ended.json()?;
     let rank = &document["ranks"][0];
     assert_eq!(rank["seen"]["gpus"]["devices"][0]["pci"], "0000:14:00.0", "{document:#}");
@@ -197,11 +216,15 @@ fn the_document_says_what_the_table_says() -> Done {
 fn two(variables: &str, options: &str) -> std::io::Result<std::process::Output> {
     let file = interleaved();
     let script = format!(
-        "for r in 0 1; do {variables} CUDA_VISIBLE_DEVICES=$r taskset -c $r {BINARY} check --input {file} {options} & p=\"$p $!\"; done; \
-         e=0; for p in $p; do wait $p || e=$?; done; exit $e"
+        "for r in 0 1; do {variables} CUDA_VISIBLE_DEVICES=$r taskset -c $r {BINARY} check --input {file} \
+         {options} & p=\"$p $!\"; done; e=0; for p in $p; do wait $p || e=$?; done; exit $e"
     );
     let mut command = assert_cmd::Command::new("sh");
-    command.timeout(Duration::from_secs(60)).envs(crate::run::variables(&no_driver())).args(["-c", &script]).output()
+    command
+        .timeout(Duration::from_secs(60))
+        .envs(crate::run::variables(&no_driver()))
+        .args(["-c", &script])
+        .output()
 }
 
 #[test]
@@ -209,8 +232,8 @@ fn workers_of_torchrun_and_ranks_that_the_user_names_are_one_table() -> Done {
     if !has_two()? {
         return Ok(());
     }
-    let torchrun =
-        "TORCHELASTIC_RUN_ID=none MASTER_PORT=29511 GROUP_RANK=0 RANK=$r WORLD_SIZE=2 LOCAL_RANK=$r LOCAL_WORLD_SIZE=2";
+    let torchrun = "TORCHELASTIC_RUN_ID=none MASTER_PORT=29511 GROUP_RANK=0 RANK=$r WORLD_SIZE=2 \
+        LOCAL_RANK=$r LOCAL_WORLD_SIZE=2";
     for (variables, options, words) in
         [(torchrun, "", "2 ranks of torchrun or its like here"), ("", "--rank $r --ranks 2", "2 ranks here")]
     {
@@ -226,7 +249,10 @@ fn workers_of_torchrun_and_ranks_that_the_user_names_are_one_table() -> Done {
 
 #[test]
 fn by_a_saved_machine_wrong_is_5_and_a_gpu_that_is_not_there_is_wrong() -> Done {
-    let input = Path::new(env!("CARGO_MANIFEST_DIR")).join("../topo/tests/fixtures/dgx-a100.xml").display().to_string();
+    let input = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../topo/tests/fixtures/dgx-a100.xml")
+        .display()
+        .to_string();
     if !has_two()? {
         return Ok(());
     }
@@ -236,7 +262,13 @@ fn by_a_saved_machine_wrong_is_5_and_a_gpu_that_is_not_there_is_wrong() -> Done 
         end(&mut command, ["-c", "0", BINARY, "check", "--json", "--input", &input])
     };
     let far = check("0");
-    assert_eq!(far.code, Some(5), "this machine has none of its near PUs, that one has: {}{}", far.out, far.err);
+    assert_eq!(
+        far.code,
+        Some(5),
+        "this machine has none of its near PUs, that one has: {}{}",
+        far.out,
+        far.err
+    );
     let absent = check("99");
     assert_eq!(absent.code, Some(5), "{}{}", absent.out, absent.err);
     let document = absent.json()?;
@@ -256,19 +288,26 @@ fn pingpong_under_torchrun_is_refused_and_not_run_by_every_worker() {
         ("LOCAL_WORLD_SIZE", "2"),
     ];
     let refused = end(numabench().envs(variables), ["pingpong", "--backend", "host"]);
-    insta::assert_snapshot!(refused.refused(2, &[]).err, @"numabench: error: torchrun or its like started 2 processes, and MPI cannot join processes of that launcher into one run: each process would measure alone. Start numabench once on each node, without the launcher: its ranks are threads, one for each GPU. numabench check shows where the workers are, and numabench exec places them");
+    insta::assert_snapshot!(refused.refused(2, &[]).err, @"numabench: error: torchrun or its like started 2 \
+        processes, and MPI cannot join processes of that launcher into one run: each process would measure \
+        alone. Start numabench once on each node, without the launcher: its ranks are threads, one for each \
+        GPU. numabench check shows where the workers are, and numabench exec places them");
 }
 
 #[test]
-fn what_all_workers_of_torchrun_would_say_the_first_one_says_and_a_process_of_a_worker_says_it_itself() -> Done {
+fn what_all_workers_of_torchrun_would_say_the_first_one_says_and_a_process_of_a_worker_says_it_itself() -> Done
+{
     let variables = "export TORCHELASTIC_RUN_ID=none RANK=$r WORLD_SIZE=2 LOCAL_RANK=$r LOCAL_WORLD_SIZE=2";
     let said = |script: &str| -> Result<usize, std::io::Error> {
         let mut shell = assert_cmd::Command::new("sh");
         shell.timeout(Duration::from_secs(60)).envs(crate::run::variables(&no_driver()));
         let output = shell.args(["-c", script]).output()?;
-        Ok(String::from_utf8_lossy(&output.stderr).matches("torchrun or its like started 2 processes").count())
+        Ok(String::from_utf8_lossy(&output.stderr)
+            .matches("torchrun or its like started 2 processes")
+            .count())
     };
-    let workers = format!("for r in 0 1; do ({variables}; exec {BINARY} pingpong --backend host) & done; wait");
+    let workers =
+        format!("for r in 0 1; do ({variables}; exec {BINARY} pingpong --backend host) & done; wait");
     assert_eq!(said(&workers)?, 1);
     let of_a_worker = format!("r=1; {variables}; sh -c '{BINARY} pingpong --backend host; exit 0'");
     assert_eq!(said(&of_a_worker)?, 1);
@@ -297,7 +336,10 @@ fn ranks_of_mpirun_and_of_hydra_meet_without_mpi() -> Done {
         };
         let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         assert_eq!(output.status.code(), Some(0), "{launcher}: {out}{err}");
-        assert!(out.contains("well placed: 2 of 2 ranks") && out.matches("ranks of").count() == 1, "{launcher}: {out}");
+        assert!(
+            out.contains("well placed: 2 of 2 ranks") && out.matches("ranks of").count() == 1,
+            "{launcher}: {out}"
+        );
     }
     Ok(())
 }
@@ -329,25 +371,30 @@ fn a_program_behind_check_starts_whatever_keeps_the_ranks_from_meeting() {
 #[test]
 fn with_strict_it_starts_only_where_all_ranks_were_seen_and_are_well_placed() {
     second_of_two(&["--strict"]).refused(6, &["did not answer within 0.2 s"]);
-    run(&["check", "--strict", "--input", "/nowhere.xml", "--", "echo", "started"]).refused(2, &["/nowhere.xml"]);
+    run(&["check", "--strict", "--input", "/nowhere.xml", "--", "echo", "started"])
+        .refused(2, &["/nowhere.xml"]);
 }
 
 #[test]
 fn ranks_meet_where_no_file_can_be_made_and_a_killed_one_leaves_none() -> Done {
-    // Nothing of it is in a file system: with no writable one at all the ranks still meet. The program may lie below /tmp itself.
+    // Nothing of it is in a file system: with no writable one at all the ranks still meet. The program may
+    // lie below /tmp itself.
     let (folder, program) = BINARY.rsplit_once('/').ok_or("a program without a folder")?;
     let script = format!(
-        "mount --bind {folder} /mnt || exit 77; for at in /dev/shm /tmp; do mount -t tmpfs -o ro none $at || exit 77; done; \
-         export OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_SIZE=2 PMIX_NAMESPACE=no-files-$$; \
-         OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_LOCAL_RANK=1 /mnt/{program} check --timeout 20s & \
-         OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_LOCAL_RANK=0 /mnt/{program} check --timeout 20s; code=$?; wait; exit $code"
+        "mount --bind {folder} /mnt || exit 77; for at in /dev/shm /tmp; do mount -t tmpfs -o ro none $at || \
+         exit 77; done; export OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_SIZE=2 \
+         PMIX_NAMESPACE=no-files-$$; OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_LOCAL_RANK=1 /mnt/{program} \
+         check --timeout 20s & OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_LOCAL_RANK=0 /mnt/{program} check \
+         --timeout 20s; code=$?; wait; exit $code"
     );
     let mut command = assert_cmd::Command::new("unshare");
     command.timeout(Duration::from_secs(60)).envs(variables(&no_driver()));
     let output = command.args(["--mount", "--map-root-user", "sh", "-c", &script]).output()?;
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     if output.status.code() == Some(77) || err.contains("unshare") {
-        skipped(&format!("ranks that meet without a writable file system: no mount namespace of one's own ({err})"));
+        skipped(&format!(
+            "ranks that meet without a writable file system: no mount namespace of one's own ({err})"
+        ));
         return Ok(());
     }
     assert!(out.contains("2 ranks of Open MPI's mpirun here"), "{out}{err}");

@@ -1,4 +1,5 @@
-//! `check --bandwidth` beyond twins: how long eight GPUs are kept busy, and a GPU's memory that is slow by a baseline.
+//! `check --bandwidth` beyond twins: how long eight GPUs are kept busy, and a GPU's memory that is slow by a
+//! baseline.
 
 use std::fs;
 use std::path::Path;
@@ -8,13 +9,15 @@ use serde_json::Value;
 use crate::driver::{self, Driver};
 use crate::run::{Done, Ended, end, with_driver};
 
-/// So many GPUs in virtual time, each with a copy that takes as long as the check's does on an H100: 4 MiB where it copies 64 (at 55 GB/s) and 512 (within, at
-/// 1,490 GB/s, and to the next at 390).
+/// So many GPUs in virtual time, each with a copy that takes as long as the check's does on an H100: 4 MiB
+/// where it copies 64 (at 55 GB/s) and 512 (within, at 1,490 GB/s, and to the next at 390).
 fn h100s(count: usize, within: &str) -> String {
     let one = |at: usize| {
-        let peers: Vec<String> = (0..count).filter(|other| *other != at).map(|other| other.to_string()).collect();
+        let peers: Vec<String> =
+            (0..count).filter(|other| *other != at).map(|other| other.to_string()).collect();
         format!(
-            "device 0000:{:02x}:00.0; memory 32MiB; h2d 3.4375GB/s 5us; d2h 3.4375GB/s 5us; peer 3.05GB/s 3us; within {within} 3us; peers {}",
+            "device 0000:{:02x}:00.0; memory 32MiB; h2d 3.4375GB/s 5us; d2h 3.4375GB/s 5us; peer 3.05GB/s \
+             3us; within {within} 3us; peers {}",
             0x18 + 0x10 * at,
             peers.join(" ")
         )
@@ -36,7 +39,8 @@ fn ended(devices: &str, args: &[&str]) -> Result<Ended, Box<dyn std::error::Erro
 fn the_whole_check_of_eight_gpus_keeps_them_for_less_than_five_seconds() -> Done {
     let folder = tempfile::tempdir()?;
     let mut all_ns = 0;
-    // The check's own two runs. Their limits are real time, which a busy machine has little of: the documents count the GPUs' own.
+    // The check's own two runs. Their limits are real time, which a busy machine has little of: the documents
+    // count the GPUs' own.
     for args in [
         &["pingpong", "--order", "alone", "--size", "4MiB", "--memory", "pinned", "--direction", "h2d,d2h"][..],
         &["peer", "--pairs", "ring"],
@@ -46,15 +50,25 @@ fn the_whole_check_of_eight_gpus_keeps_them_for_less_than_five_seconds() -> Done
         ended(&h100s(8, WITHIN), &[args, &more].concat())?.well();
         let document: Value = serde_json::from_slice(&fs::read(&file)?)?;
         let ranks = document["ranks"].as_array().ok_or("no ranks")?;
-        let results = document["cases"].as_array().into_iter().flatten().flat_map(|case| case["ranks"].as_array());
+        let results =
+            document["cases"].as_array().into_iter().flatten().flat_map(|case| case["ranks"].as_array());
         for result in results.flatten().filter(|result| result["outcome"]["status"] == "measured") {
             let blocks = result["outcome"]["summary"]["blocks"].as_u64();
             assert!(blocks.is_some_and(|blocks| blocks >= 10), "{args:?}: {}", result["outcome"]);
         }
         // One rank after the other: what each waits for adds up.
-        let parts =
-            ["init_ns", "allocate_ns", "pin_ns", "prove_ns", "warm_up_ns", "lay_out_ns", "measure_ns", "verify_ns"];
-        let spent = ranks.iter().flat_map(|rank| parts.map(|part| rank["time"][part].as_u64().unwrap_or_default()));
+        let parts = [
+            "init_ns",
+            "allocate_ns",
+            "pin_ns",
+            "prove_ns",
+            "warm_up_ns",
+            "lay_out_ns",
+            "measure_ns",
+            "verify_ns",
+        ];
+        let spent =
+            ranks.iter().flat_map(|rank| parts.map(|part| rank["time"][part].as_u64().unwrap_or_default()));
         all_ns += spent.sum::<u64>();
     }
     assert!((500_000_000..5_000_000_000).contains(&all_ns), "{:.2} s", all_ns as f64 / 1e9);
@@ -72,19 +86,26 @@ fn of_host(document: &str, host: &str, file: &Path) -> Done {
 fn memory_that_is_as_slow_in_all_gpus_is_found_against_a_baseline_of_healthy_nodes() -> Done {
     let folder = tempfile::tempdir()?;
     let path = |name: &str| folder.path().join(name).display().to_string();
-    let (run, baseline, lines, nodes) = (path("run.json"), path("baseline.json"), path("lines.txt"), path("nodes"));
+    let (run, baseline, lines, nodes) =
+        (path("run.json"), path("baseline.json"), path("lines.txt"), path("nodes"));
     fs::create_dir(&nodes)?;
     // Rates of real boards differ by some 0.3 %: a document each with a little of its own.
     for (at, within) in ["11.60GB/s", "11.64GB/s", "11.68GB/s"].iter().enumerate() {
-        let measure = ["peer", "--pairs", "none", "--quiet", "--gpus", "all", "--max-time", "20s", "--json", &run];
+        let measure =
+            ["peer", "--pairs", "none", "--quiet", "--gpus", "all", "--max-time", "20s", "--json", &run];
         ended(&h100s(3, within), &measure)?.well();
-        of_host(&fs::read_to_string(&run)?, &format!("n{at}"), &folder.path().join(format!("nodes/{at}.json")))?;
+        of_host(
+            &fs::read_to_string(&run)?,
+            &format!("n{at}"),
+            &folder.path().join(format!("nodes/{at}.json")),
+        )?;
     }
     let learned = ended("", &["baseline", &nodes, "-o", &baseline, "--lines", &lines])?;
     assert_eq!(learned.code, Some(0), "{}{}", learned.out, learned.err);
 
-    let check =
-        |within: &str| ended(&h100s(3, within), &["check", "--bandwidth", "--what", "hbm", "--against", &baseline]);
+    let check = |within: &str| {
+        ended(&h100s(3, within), &["check", "--bandwidth", "--what", "hbm", "--against", &baseline])
+    };
     let well = check(WITHIN)?;
     assert_eq!(well.code, Some(0), "{}{}", well.out, well.err);
     let slow = check("8GB/s")?;
@@ -93,12 +114,17 @@ fn memory_that_is_as_slow_in_all_gpus_is_found_against_a_baseline_of_healthy_nod
         assert!(slow.out.contains(words), "{words}: {}", slow.out);
     }
 
-    // What it learned can be handed in: lines that this program reads, and that fit what they were learned from.
+    // What it learned can be handed in: lines that this program reads, and that fit what they were learned
+    // from.
     let text = fs::read_to_string(&lines)?;
     assert!(text.starts_with('#') && text.contains("`numabench baseline`"), "{text}");
     let gpu = "Fake GPU";
     let listed = ended("", &["reference", "--reference", &lines, "--gpu", gpu])?.well();
-    assert!(listed.out.contains(gpu) && listed.out.contains(" 9 ") && listed.out.contains(" 3 "), "{}", listed.out);
+    assert!(
+        listed.out.contains(gpu) && listed.out.contains(" 9 ") && listed.out.contains(" 3 "),
+        "{}",
+        listed.out
+    );
     // A reference decides nothing, however far the figure is below it.
     let measure = ["peer", "--pairs", "none", "--gpus", "all", "--max-time", "20s", "--reference", &lines];
     assert_eq!(ended(&h100s(3, "8GB/s"), &measure)?.code, Some(0));

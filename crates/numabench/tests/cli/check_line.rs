@@ -8,14 +8,18 @@ use crate::run::{Done, Ended, end, numabench, run};
 /// A saved DGX A100: GPU 0 is near PUs 48-63, and PU 0 is on another NUMA node.
 #[test]
 fn a_pasted_line_is_judged_by_a_saved_machine_without_a_launch() {
-    let input = Path::new(env!("CARGO_MANIFEST_DIR")).join("../topo/tests/fixtures/dgx-a100.xml").display().to_string();
+    let input = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../topo/tests/fixtures/dgx-a100.xml")
+        .display()
+        .to_string();
     let of = |line: &str| run(&["check", "--input", &input, "--launch", line]);
     let right = "srun -n8 --cpu-bind=map_cpu:48,56,16,24,112,120,80,88 --gpus-per-task=1 ./a.out";
     let right = run(&["check", "--json", "--input", &input, "--launch", right]).well();
     assert_eq!(places(&right), ["well placed"; 8], "{}", right.out);
     let wrong = of("srun -n8 --cpu-bind=map_cpu:0,8,16,24,112,120,80,88 --gpus-per-task=1 ./a.out");
     assert_eq!(wrong.code, Some(5), "{}{}", wrong.out, wrong.err);
-    for words in ["WRONG: 2 of 8 ranks", "rank 0 runs on PU 0, far from its GPU 0", "fix: srun --cpu-bind=map_cpu:48,"]
+    for words in
+        ["WRONG: 2 of 8 ranks", "rank 0 runs on PU 0, far from its GPU 0", "fix: srun --cpu-bind=map_cpu:48,"]
     {
         assert!(wrong.out.contains(words), "{words}: {}", wrong.out);
     }
@@ -51,8 +55,10 @@ fn places(ended: &Ended) -> Vec<String> {
 
 #[test]
 fn a_gres_conf_decides_which_gpus_slurm_takes_for_near_to_a_task() -> Done {
-    let input =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../topo/tests/fixtures/interleaved.xml").display().to_string();
+    let input = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../topo/tests/fixtures/interleaved.xml")
+        .display()
+        .to_string();
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("gres.conf");
     let path = file.display().to_string();
@@ -73,7 +79,8 @@ fn a_gres_conf_decides_which_gpus_slurm_takes_for_near_to_a_task() -> Done {
 
 #[test]
 fn a_sites_numbers_of_sockets_and_cpus_decide_which_cores_slurm_gives_a_task() -> Done {
-    let input = Path::new(env!("CARGO_MANIFEST_DIR")).join("../topo/tests/fixtures/lumi-g.xml").display().to_string();
+    let input =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../topo/tests/fixtures/lumi-g.xml").display().to_string();
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("slurm.conf");
     let path = file.display().to_string();
@@ -91,7 +98,12 @@ fn a_sites_numbers_of_sockets_and_cpus_decide_which_cores_slurm_gives_a_task() -
     std::fs::write(&file, "NodeName=nid[1-9] CPUs=128 Sockets=4 CoresPerSocket=16 ThreadsPerCore=2\n")?;
     let by_nodes = check();
     assert_eq!(by_nodes.code, Some(5), "{}", by_nodes.out);
-    assert_eq!(places(&by_nodes).iter().filter(|placed| *placed == "misplaced").count(), 1, "{}", by_nodes.out);
+    assert_eq!(
+        places(&by_nodes).iter().filter(|placed| *placed == "misplaced").count(),
+        1,
+        "{}",
+        by_nodes.out
+    );
     Ok(())
 }
 
@@ -131,7 +143,11 @@ fn tools_before_the_program_are_read_as_they_read_themselves() {
         ("ROCR_VISIBLE_DEVICES=4 numactl --cpunodebind=0 --membind=0 ./app", 0, "well placed"),
         ("ROCR_VISIBLE_DEVICES=4 numactl -N0 -m0 ./app -m model.bin", 0, "1-7,9-15"),
         ("ROCR_VISIBLE_DEVICES=4 numactl -N 0 -m 3 ./app", 5, "memory policy is bind on node 3"),
-        ("ROCR_VISIBLE_DEVICES=4 numactl --interleave=all ./app", 5, "is not bound to the PUs near to its GPU 4"),
+        (
+            "ROCR_VISIBLE_DEVICES=4 numactl --interleave=all ./app",
+            5,
+            "is not bound to the PUs near to its GPU 4",
+        ),
         ("ROCR_VISIBLE_DEVICES=4 numactl -l ./app", 5, "is not bound to the PUs near to its GPU 4"),
         ("ROCR_VISIBLE_DEVICES=4 numactl -C1-3 ./app", 0, "NUMA  memory"),
         ("ROCR_VISIBLE_DEVICES=4 taskset 3 ./app", 0, "the kernel leaves out 0"),
@@ -145,7 +161,8 @@ fn tools_before_the_program_are_read_as_they_read_themselves() {
     }
     let undecided = on_lumi("numactl -m netdev:hsn0 ./app");
     assert_eq!(undecided.code, Some(6), "{}", undecided.out);
-    insta::assert_snapshot!(undecided.err, @"numabench: error: --launch: numactl -m=netdev:hsn0 depends on the machine where numactl runs: write the number of the NUMA node");
+    insta::assert_snapshot!(undecided.err, @"numabench: error: --launch: numactl -m=netdev:hsn0 depends on \
+        the machine where numactl runs: write the number of the NUMA node");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! GPUs that share memory with their CPU, on stand-in drivers: their device memory is memory of this process, so the kernel does locate
-//! it, as on Grace or MI300A.
+//! GPUs that share memory with their CPU, on stand-in drivers: their device memory is memory of this process,
+//! so the kernel does locate it, as on Grace or MI300A.
 
 use std::error::Error;
 
@@ -10,7 +10,8 @@ use crate::proof::{self, list, text};
 use crate::run::{Done, skipped};
 
 /// One rank after the other: on a busy machine ranks do not overlap enough to be a result.
-const QUICK: [&str; 10] = ["--size", "4MiB", "--reps", "6", "--warmup", "1", "--direction", "h2d", "--order", "alone"];
+const QUICK: [&str; 10] =
+    ["--size", "4MiB", "--reps", "6", "--warmup", "1", "--direction", "h2d", "--order", "alone"];
 
 /// The document and the words of a run on these devices.
 fn run(kind: &Kind, devices: &str, gpus: &str) -> Result<(Value, String), Box<dyn Error>> {
@@ -20,7 +21,8 @@ fn run(kind: &Kind, devices: &str, gpus: &str) -> Result<(Value, String), Box<dy
     Ok((document, kind.pingpong(&told, &args)?.well().out))
 }
 
-/// The one node that all device pages of the first case were found on; `None` where this kernel or container does not tell.
+/// The one node that all device pages of the first case were found on; `None` where this kernel or container
+/// does not tell.
 fn located(document: &Value) -> Option<u64> {
     let pages = &document["cases"][0]["ranks"][0]["seen_before"]["device_pages"];
     assert!(text(pages, "/source").starts_with("move_pages"), "it was not looked for: {pages}");
@@ -40,18 +42,27 @@ fn device_memory_that_is_not_on_its_own_node_is_located_and_said() -> Done {
         let (document, words) = run(&kind, own, "0")?;
         let Some(node) = located(&document) else { return Ok(()) };
         let device = &document["devices"][0];
-        assert_eq!((text(device, "/coherence"), &device["memory_node"]["value"]), ("nvlink-c2c", &Value::from(0)));
-        assert_eq!(device["bound_bytes_per_s"]["value"].as_f64(), Some(450e9), "NVLink-C2C's, and not PCIe's");
+        assert_eq!(
+            (text(device, "/coherence"), &device["memory_node"]["value"]),
+            ("nvlink-c2c", &Value::from(0))
+        );
+        assert_eq!(
+            device["bound_bytes_per_s"]["value"].as_f64(),
+            Some(450e9),
+            "NVLink-C2C's, and not PCIe's"
+        );
         assert_eq!(words.contains("lies on"), node != 0, "{words}");
 
         let away = node + 1;
         let (_, words) = run(&kind, &format!("{}{away}", own.trim_end_matches('0')), "0")?;
-        let want = format!("The memory of GPU 0 lies on NUMA node {node}, host memory, not on its own node {away}");
+        let want =
+            format!("The memory of GPU 0 lies on NUMA node {node}, host memory, not on its own node {away}");
         assert!(words.replace("\n  ", " ").contains(&want), "{want}: {words}");
 
         let two = format!("{}{away}; device 0000:06:00.0; memory-node {node}", own.trim_end_matches('0'));
         let (_, words) = run(&kind, &two, "0,1")?;
-        let want = format!("The memory of GPU 0 lies on NUMA node {node}, the memory of GPU 1, not on its own");
+        let want =
+            format!("The memory of GPU 0 lies on NUMA node {node}, the memory of GPU 1, not on its own");
         assert!(words.replace("\n  ", " ").contains(&want), "{want}: {words}");
     }
     Ok(())

@@ -1,4 +1,5 @@
-//! What a GPU was under while it was measured, by a stand-in of NVIDIA's management library: throttled, shared with others, or neither.
+//! What a GPU was under while it was measured, by a stand-in of NVIDIA's management library: throttled,
+//! shared with others, or neither.
 
 use serde_json::Value;
 
@@ -9,7 +10,8 @@ use crate::run::{Done, Ended, end, with_driver};
 fn run(device: &str, more: &[&str]) -> Result<Ended, Box<dyn std::error::Error>> {
     let mut command = with_driver(&driver::stand_in_with_nvml()?);
     command.env("FAKE_DEVICES", format!("device 0000:05:00.0; {device}"));
-    let args = ["pingpong", "--gpus", "0", "--size", "4MiB", "--reps", "6", "--warmup", "1", "--direction", "h2d"];
+    let args =
+        ["pingpong", "--gpus", "0", "--size", "4MiB", "--reps", "6", "--warmup", "1", "--direction", "h2d"];
     Ok(end(&mut command, [&args[..], more].concat()))
 }
 
@@ -48,13 +50,18 @@ fn another_process_on_the_gpu_is_said_and_this_one_is_not() -> Done {
 #[test]
 fn a_gpu_that_nothing_holds_back_is_as_it_was_and_what_is_not_known_says_why() -> Done {
     let document = run("throttled power 0", &["--json", "-"])?.well().json()?;
-    assert!(flags(&document).iter().all(|flag| !["throttled", "shared-gpu"].contains(flag)), "{:?}", flags(&document));
+    assert!(
+        flags(&document).iter().all(|flag| !["throttled", "shared-gpu"].contains(flag)),
+        "{:?}",
+        flags(&document)
+    );
     let said = run("", &[])?.well().out;
     assert!(!said.contains("throttled") && !said.contains("computed"), "{said}");
 
     let mut without = with_driver(&driver::fake()?);
     without.env("FAKE_DEVICES", "device fffe:05:00.0");
-    let args = ["pingpong", "--gpus", "0", "--size", "4MiB", "--reps", "6", "--direction", "h2d", "--json", "-"];
+    let args =
+        ["pingpong", "--gpus", "0", "--size", "4MiB", "--reps", "6", "--direction", "h2d", "--json", "-"];
     let document = end(&mut without, args).well().json()?;
     let conditions = &document["devices"][0]["conditions"];
     assert!(
@@ -80,7 +87,8 @@ fn other_commands_say_it_too_and_a_comparison_names_what_differs() -> Done {
     matrix("throttled power 0", "free.json")?;
     let compared = crate::run::run(&["compare", &file("free.json"), &file("throttled.json")]);
     let text = compared.out.replace("\n  ", " ");
-    let differs: Vec<&str> = text.lines().filter(|line| line.contains("differs") && line.contains("power")).collect();
+    let differs: Vec<&str> =
+        text.lines().filter(|line| line.contains("differs") && line.contains("power")).collect();
     assert!(matches!(differs[..], [one] if one.contains("0000:05:00.0")), "{text}{}", compared.err);
     Ok(())
 }

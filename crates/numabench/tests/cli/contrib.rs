@@ -1,5 +1,6 @@
-//! The examples under `contrib/`, run as far as this machine allows: the shell scripts as they are with a stand-in driver, ReFrame's check under
-//! ReFrame where it is installed (`pip install reframe-hpc`; another folder by `NUMABENCH_TEST_REFRAME`, the program's path).
+//! The examples under `contrib/`, run as far as this machine allows: the shell scripts as they are with a
+//! stand-in driver, ReFrame's check under ReFrame where it is installed (`pip install reframe-hpc`; another
+//! folder by `NUMABENCH_TEST_REFRAME`, the program's path).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -35,7 +36,8 @@ fn command(program: &Path, programs: &Path, devices: &str) -> Result<Command, Bo
 
 fn devices(second: &str) -> String {
     format!(
-        "device 0000:05:00.0; h2d 400MB/s 10us; d2h 400MB/s 10us; device 0000:c1:00.0; h2d {second} 10us; d2h {second} 10us"
+        "device 0000:05:00.0; h2d 400MB/s 10us; d2h 400MB/s 10us; device 0000:c1:00.0; h2d {second} 10us; \
+         d2h {second} 10us"
     )
 }
 
@@ -73,18 +75,30 @@ fn the_prologue_lets_a_well_node_pass_and_drains_nobody_for_what_is_undecided() 
 fn reframe_runs_its_check_and_reads_the_rates() -> Done {
     let reframe = std::env::var("NUMABENCH_TEST_REFRAME").unwrap_or_else(|_| "reframe".to_owned());
     if !Command::new(&reframe).arg("--version").output().is_ok_and(|output| output.status.success()) {
-        skipped("ReFrame's check: there is no reframe (pip install reframe-hpc); NUMABENCH_TEST_REFRAME names another");
+        skipped(
+            "ReFrame's check: there is no reframe (pip install reframe-hpc); NUMABENCH_TEST_REFRAME names \
+             another",
+        );
         return Ok(());
     }
     let programs = programs()?;
     let mut command = command(Path::new(&reframe), programs.path(), &devices("400MB/s"))?;
-    command.args(["-c", &contrib("reframe/numabench_check.py").display().to_string(), "-r", "--performance-report"]);
+    command.args([
+        "-c",
+        &contrib("reframe/numabench_check.py").display().to_string(),
+        "-r",
+        "--performance-report",
+    ]);
     command
         .env("NUMABENCH_OPTIONS", "--order alone --size 1MiB --direction h2d,d2h --gpus 0,1 --max-time 2s")
         .current_dir(programs.path());
     let output = command.output()?;
-    let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let said =
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success() && said.contains("PASSED"), "{said}");
-    assert!(["h2d_0000_05_00_0", "d2h_0000_c1_00_0", "GB/s"].iter().all(|part| said.contains(part)), "{said}");
+    assert!(
+        ["h2d_0000_05_00_0", "d2h_0000_c1_00_0", "GB/s"].iter().all(|part| said.contains(part)),
+        "{said}"
+    );
     Ok(())
 }

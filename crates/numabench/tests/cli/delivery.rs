@@ -1,5 +1,6 @@
-//! What sites take along: scripts for Slurm and NHC, pipelines for GitHub and GitLab, a dashboard. Each is run as its host runs it, as far as that is a
-//! shell: a runner's steps, conditions and cache are played here, from the committed file.
+//! What sites take along: scripts for Slurm and NHC, pipelines for GitHub and GitLab, a dashboard. Each is
+//! run as its host runs it, as far as that is a shell: a runner's steps, conditions and cache are played
+//! here, from the committed file.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -49,9 +50,13 @@ impl Programs {
         let folder = driver::fake()?;
         let mut command = Command::new(program);
         command.envs(variables(&folder)).env("PATH", path).env("SLURMD_NODENAME", "nid000012");
-        command.env("FAKE_DEVICES", format!(
-            "repeats skip; device 0000:05:00.0; h2d 4GB/s 10us; d2h 4GB/s 10us; device 0000:c1:00.0; h2d {second} 10us; d2h {second} 10us"
-        ));
+        command.env(
+            "FAKE_DEVICES",
+            format!(
+                "repeats skip; device 0000:05:00.0; h2d 4GB/s 10us; d2h 4GB/s 10us; device 0000:c1:00.0; h2d \
+                 {second} 10us; d2h {second} 10us"
+            ),
+        );
         command.env("LD_PRELOAD", folder.join(driver::Driver::Cuda.library()));
         Ok(command)
     }
@@ -62,7 +67,8 @@ fn both_streams(output: &Output) -> String {
 }
 
 /// What `check --bandwidth --quiet` printed of a node with a slow GPU.
-const FINDING: &str = "slow: 0000:c1:00.0, alone/pinned/h2d/67108864: 27.10 GB/s where 55.30 is normal and 53.60 the least, below it in 3 of 3 passes";
+const FINDING: &str = "slow: 0000:c1:00.0, alone/pinned/h2d/67108864: 27.10 GB/s where 55.30 is normal and \
+    53.60 the least, below it in 3 of 3 passes";
 
 #[test]
 fn the_prologue_fails_with_the_findings_own_line_and_calls_no_slurm_command() -> Done {
@@ -96,7 +102,11 @@ fn nhc_is_told_the_finding_and_not_what_is_undecided() -> Done {
     let script = "die() { echo \"die $*\"; }; log() { echo \"log $*\"; }; . \"$0\"; check_numabench";
     let check = || -> Result<String, Box<dyn Error>> {
         Ok(both_streams(
-            &programs.command("bash", "4GB/s")?.args(["-c", script]).arg(contrib("nhc/numabench.nhc")).output()?,
+            &programs
+                .command("bash", "4GB/s")?
+                .args(["-c", script])
+                .arg(contrib("nhc/numabench.nhc"))
+                .output()?,
         ))
     };
     programs.add("numabench", &format!("echo '{FINDING}'; exit 5"))?;
@@ -134,7 +144,8 @@ struct Step {
     run: String,
 }
 
-/// The steps of the committed workflow: a list of flat maps, with block texts. That is all of YAML that it uses.
+/// The steps of the committed workflow: a list of flat maps, with block texts. That is all of YAML that it
+/// uses.
 fn github_steps() -> Result<Vec<Step>, Box<dyn Error>> {
     let text = fs::read_to_string(contrib("github/numabench.yml"))?;
     let (_, steps) = text.split_once("    steps:\n").ok_or("no steps")?;
@@ -189,25 +200,30 @@ impl Runner {
         for step in github_steps()? {
             let here = job.workspace.path();
             let runs =
-                step.condition.trim_start_matches("${{ ").trim_end_matches(" }}").split(" && ").all(
-                    |part| match part {
+                step.condition.trim_start_matches("${{ ").trim_end_matches(" }}").split(" && ").all(|part| {
+                    match part {
                         "" | "success()" => job.failed.is_empty(),
                         "!cancelled()" => true,
                         "github.ref_name == github.event.repository.default_branch" => branch == "main",
                         file => {
                             let name = file.trim_start_matches("hashFiles('").trim_end_matches("') != ''");
-                            assert!(file.starts_with("hashFiles("), "a condition that no runner here knows: {file}");
+                            assert!(
+                                file.starts_with("hashFiles("),
+                                "a condition that no runner here knows: {file}"
+                            );
                             here.join(name).exists()
                         }
-                    },
-                );
+                    }
+                });
             if !runs {
                 continue;
             }
             match step.uses.split('@').next().unwrap_or_default() {
                 "" => {
                     let mut command = self.programs.command("bash", second)?;
-                    command.args(["--noprofile", "--norc", "-eo", "pipefail", "-c", &step.run]).current_dir(here);
+                    command
+                        .args(["--noprofile", "--norc", "-eo", "pipefail", "-c", &step.run])
+                        .current_dir(here);
                     command.env("MEASURE", MEASURE).env("GITHUB_STEP_SUMMARY", here.join("summary"));
                     let output = command.output()?;
                     job.said.push_str(&both_streams(&output));
@@ -224,11 +240,14 @@ impl Runner {
         Ok(job)
     }
 
-    /// The job of GitLab's file: its lines in one shell, which GitLab ends at the first that fails, and its cache, kept also after a failure.
+    /// The job of GitLab's file: its lines in one shell, which GitLab ends at the first that fails, and its
+    /// cache, kept also after a failure.
     fn gitlab(&self, branch: &str, second: &str) -> Result<Job, Box<dyn Error>> {
         let text = fs::read_to_string(contrib("gitlab/numabench.gitlab-ci.yml"))?;
         assert!(
-            ["policy: pull-push", "unprotect: true", "paths: [base.json]"].iter().all(|words| text.contains(words)),
+            ["policy: pull-push", "unprotect: true", "paths: [base.json]"]
+                .iter()
+                .all(|words| text.contains(words)),
             "{text}"
         );
         let (_, script) = text.split_once("  script:\n").ok_or("no script")?;
@@ -238,7 +257,9 @@ impl Runner {
         let kept = self.cache.path().join("base.json");
         drop(fs::copy(&kept, workspace.path().join("base.json")));
         let mut command = self.programs.command("bash", second)?;
-        command.args(["-c", &format!("set -eo pipefail\n{}", lines.join("\n"))]).current_dir(workspace.path());
+        command
+            .args(["-c", &format!("set -eo pipefail\n{}", lines.join("\n"))])
+            .current_dir(workspace.path());
         command.env("MEASURE", MEASURE).env("CI_COMMIT_BRANCH", branch).env("CI_DEFAULT_BRANCH", "main");
         let output = command.output()?;
         drop(fs::copy(workspace.path().join("base.json"), &kept));
@@ -251,7 +272,8 @@ impl Runner {
 
 const MEASURE: &str = "--gpus all --order alone --size 4MiB --direction h2d --max-time 2s";
 
-/// A base is kept on the default branch and used elsewhere; what got worse fails the job, and its report is there all the same.
+/// A base is kept on the default branch and used elsewhere; what got worse fails the job, and its report is
+/// there all the same.
 fn holds(
     run: impl Fn(&str, &str) -> Result<Job, Box<dyn Error>>,
     reports: &[&str],
@@ -270,7 +292,11 @@ fn holds(
     // A tenth slower is no slower twin, and worse than the base.
     let worse = run("feature", "3.7GB/s")?;
     assert_eq!(worse.failed.len(), 1, "{}", worse.said);
-    assert!(worse.failed[0].contains("Some(5)") && compared(&worse).contains("SUSPECT"), "{:?}", worse.failed);
+    assert!(
+        worse.failed[0].contains("Some(5)") && compared(&worse).contains("SUSPECT"),
+        "{:?}",
+        worse.failed
+    );
     let twin = run("main", "1GB/s")?;
     assert!(twin.failed[0].contains("Some(5)"), "{:?} {}", twin.failed, twin.said);
     for job in [&like, &worse, &twin] {
@@ -297,7 +323,11 @@ fn the_github_workflow_compares_with_the_last_good_run_and_reports_what_failed()
 fn the_gitlab_job_compares_with_the_last_good_run_and_reports_what_failed() -> Done {
     let runner = Runner::new()?;
     let printed = |job: &Job| job.said.clone();
-    holds(|branch, second| runner.gitlab(branch, second), &["report.html", "metrics.txt", "junit.xml"], printed)?;
+    holds(
+        |branch, second| runner.gitlab(branch, second),
+        &["report.html", "metrics.txt", "junit.xml"],
+        printed,
+    )?;
     fs::write(runner.cache.path().join("base.json"), "{}")?;
     let broken = runner.gitlab("feature", "4GB/s")?;
     assert_eq!(broken.failed, ["Some(2)"], "{}", broken.said);
@@ -330,14 +360,16 @@ fn the_dashboard_asks_for_metrics_and_labels_that_the_exporters_file_has() -> Do
     let targets = panels.iter().flat_map(|panel| panel["targets"].as_array().into_iter().flatten());
     let mut asked = 0;
     for expression in targets.filter_map(|target| target["expr"].as_str()) {
-        // Names: what is no function, keyword, number or quoted text. A name in `by (…)`, `on (…)` or before `=` is a label's.
+        // Names: what is no function, keyword, number or quoted text. A name in `by (…)`, `on (…)` or before
+        // `=` is a label's.
         let mut plain = String::new();
         let mut is_quoted = false;
         for character in expression.chars() {
             is_quoted ^= character == '"';
             plain.push(if is_quoted { ' ' } else { character });
         }
-        let words = plain.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(|word| word.len() > 1);
+        let words =
+            plain.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(|word| word.len() > 1);
         for word in words {
             let is_language =
                 ["bottomk", "quantile", "count", "min", "max", "time", "by", "on", "group_left", "20", "0"]

@@ -1,5 +1,5 @@
-//! GPUs and drivers that are not there: asked for by name, exit code 77 with what there is; not asked for, host memory with the
-//! reason.
+//! GPUs and drivers that are not there: asked for by name, exit code 77 with what there is; not asked for,
+//! host memory with the reason.
 
 use std::error::Error;
 use std::path::Path;
@@ -27,13 +27,16 @@ fn a_gpu_that_does_not_exist_is_answered_with_those_that_do() -> Done {
 
 #[test]
 fn a_gpu_asked_for_without_a_driver_is_absent_hardware_with_the_way_out() {
-    for args in [["pingpong", "--gpus", "0"], ["pingpong", "--gpus", "all"], ["pingpong", "--backend", "cuda"]] {
+    for args in
+        [["pingpong", "--gpus", "0"], ["pingpong", "--gpus", "all"], ["pingpong", "--backend", "cuda"]]
+    {
         let ended = run(&args).refused(77, &["libcuda.so.1", "NVIDIA driver", "--backend host"]);
         insta::allow_duplicates! { insta::assert_snapshot!(ended.err.split(", but ").next().unwrap_or_default(), @"numabench: error: a GPU was asked for") }
     }
 }
 
-/// Without being asked for a GPU the run takes host memory, and both outputs say why; asked for, it ends with 77 and the same.
+/// Without being asked for a GPU the run takes host memory, and both outputs say why; asked for, it ends with
+/// 77 and the same.
 #[track_caller]
 fn falls_back(folder: &Path, told: &[(&str, &str)], why: &[&str]) -> Done {
     let quick = ["--size", "64KiB", "--reps", "6", "--gpus", "0", "--direction", "h2d"];
@@ -59,7 +62,11 @@ fn falls_back(folder: &Path, told: &[(&str, &str)], why: &[&str]) -> Done {
 
 #[test]
 fn without_a_driver_host_memory_is_measured_and_the_reason_is_said() -> Done {
-    falls_back(&no_driver(), &[], &["no libcuda.so.1 could be loaded", "file too short", "install the driver"])
+    falls_back(
+        &no_driver(),
+        &[],
+        &["no libcuda.so.1 could be loaded", "file too short", "install the driver"],
+    )
 }
 
 #[test]
@@ -73,7 +80,11 @@ fn a_driver_stub_is_called_a_stub() -> Done {
 
 #[test]
 fn a_driver_without_devices_says_what_may_hide_them() -> Done {
-    falls_back(&driver::fake()?, &[("FAKE_FAULTS", "fail cuInit * 100")], &["shows no device", "job was given a GPU"])?;
+    falls_back(
+        &driver::fake()?,
+        &[("FAKE_FAULTS", "fail cuInit * 100")],
+        &["shows no device", "job was given a GPU"],
+    )?;
     let hidden = [("CUDA_VISIBLE_DEVICES", "7")];
     falls_back(&driver::fake()?, &hidden, &["shows no device", "CUDA_VISIBLE_DEVICES=\"7\"", "unset it"])
 }

@@ -1,8 +1,11 @@
-//! The pages under `docs/`: every command in their `console` blocks is run, ends as the page says, and prints what the page shows.
+//! The pages under `docs/`: every command in their `console` blocks is run, ends as the page says, and prints
+//! what the page shows.
 //!
-//! A page is run in a folder of its own, its commands one after the other, with the binary under test first in the path and no driver; in a block marked
-//! `gpus` with two devices of the stand-in driver whose rates are described, so that a busy machine makes them no slower. `# exit code 0 or 6` behind a command says how it may end; `3 on a busy machine` counts only with that
-//! for a reason. In what is shown, `…` stands for anything (a line of it alone for any lines), and the lines must come in that order.
+//! A page is run in a folder of its own, its commands one after the other, with the binary under test first
+//! in the path and no driver; in a block marked `gpus` with two devices of the stand-in driver whose rates
+//! are described, so that a busy machine makes them no slower. `# exit code 0 or 6` behind a command says how
+//! it may end; `3 on a busy machine` counts only with that for a reason. In what is shown, `…` stands for
+//! anything (a line of it alone for any lines), and the lines must come in that order.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -12,12 +15,14 @@ use std::process::Command;
 use crate::driver;
 use crate::run::{BINARY, Done, Ended, no_driver, skipped, variables};
 
-/// How a page says that a command is partial only where other programs take the cores; and what the program then says.
+/// How a page says that a command is partial only where other programs take the cores; and what the program
+/// then says.
 const ON_A_BUSY_MACHINE: &str = "or 3 on a busy machine";
 const NOT_AT_ONCE: &str = "Status: PARTIAL: all ranks were at work in only";
 
 /// The devices of a block marked `gpus`.
-const GPUS: &str = "repeats skip; device 0000:05:00.0; h2d 25GB/s 1us; d2h 25GB/s 1us; device 0000:c1:00.0; h2d 25GB/s 1us; d2h 25GB/s 1us";
+const GPUS: &str = "repeats skip; device 0000:05:00.0; h2d 25GB/s 1us; d2h 25GB/s 1us; device 0000:c1:00.0; \
+    h2d 25GB/s 1us; d2h 25GB/s 1us";
 
 /// A command of a page.
 struct Step {
@@ -81,8 +86,9 @@ fn missing<'a>(output: &str, shown: &'a [String]) -> Option<&'a str> {
     shown.iter().map(String::as_str).find(|shown| !lines.by_ref().any(|line| is_shown(line, shown)))
 }
 
-/// Which of the tools of others that pages use are not here: jq, and a Python with pandas. `NUMABENCH_TEST_PYTHON` names another interpreter,
-/// which pages then find under its usual name in these folders.
+/// Which of the tools of others that pages use are not here: jq, and a Python with pandas.
+/// `NUMABENCH_TEST_PYTHON` names another interpreter, which pages then find under its usual name in these
+/// folders.
 fn lacking_tools(
     first: &tempfile::TempDir,
     second: &tempfile::TempDir,
@@ -130,7 +136,8 @@ fn followed(page: &str, files: &[&str]) -> Done {
             skipped(&format!("{page}: {tool} is not here, or has no pandas, for {}", step.line));
             continue;
         }
-        let (driver, first) = if step.gpus { (driver::fake()?, &with_gpus) } else { (no_driver(), &programs) };
+        let (driver, first) =
+            if step.gpus { (driver::fake()?, &with_gpus) } else { (no_driver(), &programs) };
         let mut command = Command::new("sh");
         command.args(["-c", &step.line]).envs(variables(&driver)).current_dir(&folder);
         command.env("PATH", format!("{}:{others}", first.path().display())).env("FAKE_DEVICES", GPUS);
@@ -139,7 +146,11 @@ fn followed(page: &str, files: &[&str]) -> Done {
         let code = ended.code.unwrap_or(-1);
         assert!(step.codes.contains(&code), "{page}: {} ended with {code}:\n{said}", step.line);
         let busy = code == 3 && step.line.ends_with(ON_A_BUSY_MACHINE);
-        assert!(!busy || said.contains(NOT_AT_ONCE), "{page}: {} is partial for another reason:\n{said}", step.line);
+        assert!(
+            !busy || said.contains(NOT_AT_ONCE),
+            "{page}: {} is partial for another reason:\n{said}",
+            step.line
+        );
         let missing = missing(&said, &step.shown);
         assert!(missing.is_none(), "{page}: {} did not print {missing:?}:\n{said}", step.line);
     }
@@ -163,7 +174,8 @@ fn five_questions_in_a_hurry_have_their_answers_in_the_first_lines() -> Done {
 
 #[test]
 fn a_line_for_the_job_script_is_found_and_judged_as_the_page_says() -> Done {
-    let fixtures = ["crates/topo/tests/fixtures/lumi-g.xml", "crates/topo/tests/fixtures/lumi-g-low-noise.xml"];
+    let fixtures =
+        ["crates/topo/tests/fixtures/lumi-g.xml", "crates/topo/tests/fixtures/lumi-g-low-noise.xml"];
     followed("job-script.md", &fixtures)
 }
 
@@ -231,11 +243,15 @@ fn outputs_that_the_pages_show_are_of_this_version() -> Done {
     let root = docs().join("..");
     for page in ["README.md", "docs/measuring.md", "docs/my-program.md"] {
         let text = fs::read_to_string(root.join(page))?;
-        let is_header =
-            |line: &&str| line.strip_prefix("numabench ").is_some_and(|rest| rest.starts_with(char::is_numeric));
+        let is_header = |line: &&str| {
+            line.strip_prefix("numabench ").is_some_and(|rest| rest.starts_with(char::is_numeric))
+        };
         let headers: Vec<&str> = text.lines().filter(is_header).collect();
         assert!(!headers.is_empty(), "{page} shows no output");
-        assert!(headers.iter().all(|line| line.starts_with(&this)), "{page} is of an earlier version: {headers:?}");
+        assert!(
+            headers.iter().all(|line| line.starts_with(&this)),
+            "{page} is of an earlier version: {headers:?}"
+        );
     }
     Ok(())
 }
@@ -261,7 +277,8 @@ fn every_link_between_pages_leads_to_a_file_and_to_a_heading_of_it() -> Done {
         let text = fs::read_to_string(&page)?;
         let links = text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(link, _)| link);
         for link in links.filter(|link| !link.starts_with("http")) {
-            let (file, heading) = link.split_once('#').map_or((link, None), |(file, heading)| (file, Some(heading)));
+            let (file, heading) =
+                link.split_once('#').map_or((link, None), |(file, heading)| (file, Some(heading)));
             let file = if file.is_empty() { page.clone() } else { page.parent().unwrap_or(&root).join(file) };
             assert!(file.exists(), "{}: no file for {link}", page.display());
             if let Some(heading) = heading {

@@ -1,4 +1,5 @@
-//! `numabench doctor` as users meet it: the answer, the document and its schema, the exit code; without rights, without a change, and in saved files.
+//! `numabench doctor` as users meet it: the answer, the document and its schema, the exit code; without
+//! rights, without a change, and in saved files.
 
 use std::error::Error;
 use std::fs;
@@ -28,12 +29,14 @@ fn the_answer_the_document_and_the_exit_code_say_the_same() -> Done {
     assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
     let ended = numabench(&["doctor", "--json", "-"])?;
     let document = document(&ended)?;
-    let first = text.out.split("\n\n").next().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
+    let first =
+        text.out.split("\n\n").next().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(first.starts_with(document["verdict"][0].as_str().ok_or("no verdict")?), "{first}");
     assert_eq!((text.code, ended.code), (ended.code, document["exit_code"].as_i64().map(|code| code as i32)));
     assert_eq!((text.err.as_str(), ended.err.as_str()), ("", ""));
     let checks = document["checks"].as_array().ok_or("no checks")?;
-    let has = |state: &str| checks.iter().any(|check| check["state"] == state && check["costs"] == json!(true));
+    let has =
+        |state: &str| checks.iter().any(|check| check["state"] == state && check["costs"] == json!(true));
     let wanted = if has("look") {
         5
     } else if has("unknown") {
@@ -65,7 +68,8 @@ fn the_document_follows_its_schema_on_a_machine_with_gpus_too() -> Done {
 fn no_gpu_driver_is_opened_and_a_missing_management_library_is_one_thing_to_see_to() -> Done {
     let folder = tempfile::tempdir()?;
     let tripped = folder.path().join("tripped");
-    let ended = end(with_driver(&driver::tripwire()?).env("TRIPWIRE", &tripped), ["doctor", "--input", MACHINE]);
+    let ended =
+        end(with_driver(&driver::tripwire()?).env("TRIPWIRE", &tripped), ["doctor", "--input", MACHINE]);
     assert!(!tripped.exists(), "the CUDA driver was opened");
     assert!(ended.code == Some(5) || ended.code == Some(6), "{}", ended.out);
     let text = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -75,12 +79,14 @@ fn no_gpu_driver_is_opened_and_a_missing_management_library_is_one_thing_to_see_
 
 #[test]
 fn a_user_without_rights_gets_an_answer_on_a_machine_that_nothing_can_be_written_to() -> Done {
-    // In a user namespace: root's name without root's rights, and file systems that this process cannot write to.
+    // In a user namespace: root's name without root's rights, and file systems that this process cannot write
+    // to.
     let script = format!(
         "for at in / /proc /sys /tmp /dev/shm; do mount -o remount,bind,ro $at 2>/dev/null; done; \
          if touch /tmp/written 2>/dev/null; then exit 99; fi; exec '{BINARY}' doctor --json -"
     );
-    let run = Command::new("unshare").args(["-rm", "sh", "-c", &script]).envs(variables(&no_driver())).output();
+    let run =
+        Command::new("unshare").args(["-rm", "sh", "-c", &script]).envs(variables(&no_driver())).output();
     let ended = match run {
         Ok(output) => Ended::of(&output),
         Err(error) => {

@@ -1,7 +1,7 @@
 //! Stand-in driver libraries, each in a folder of the target folder for LD_LIBRARY_PATH.
 //!
-//! `fake` is the workspace's `tests/fake-driver` (its module documentation says what it can be told), `lacking` the same without
-//! some functions; `tripwire` leaves a file behind when something loads it.
+//! `fake` is the workspace's `tests/fake-driver` (its module documentation says what it can be told),
+//! `lacking` the same without some functions; `tripwire` leaves a file behind when something loads it.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,8 @@ mod stand_in;
 #[allow(unused_imports, reason = "not every binary of tests uses all")]
 pub use stand_in::{Driver, lacking, stand_in, stand_in_with_math, stand_in_with_nvml};
 
-/// A driver of two simulated devices with 256 MiB each, 0000:05:00.0 and 0000:c1:00.0, unless FAKE_DEVICES says otherwise.
+/// A driver of two simulated devices with 256 MiB each, 0000:05:00.0 and 0000:c1:00.0, unless FAKE_DEVICES
+/// says otherwise.
 pub fn fake() -> Result<PathBuf, Box<dyn Error>> {
     stand_in(Driver::Cuda)
 }

@@ -1,4 +1,5 @@
-//! `--dry-run`: the plan, and no driver. (Its text word for word: `guest`, where the machine is always the same.)
+//! `--dry-run`: the plan, and no driver. (Its text word for word: `guest`, where the machine is always the
+//! same.)
 
 use crate::driver;
 use crate::run::{Done, end, host, run, with_driver};
@@ -24,10 +25,20 @@ fn a_dry_run_loads_no_driver_and_a_run_does() -> Done {
 
 #[test]
 fn a_dry_run_says_who_goes_where_and_what_would_be_measured() {
-    let plan =
-        host(&["--dry-run", "--gpus", "0,0", "--size", "4B..16B", "--direction", "h2d,bidir", "--order", "both"]);
+    let plan = host(&[
+        "--dry-run",
+        "--gpus",
+        "0,0",
+        "--size",
+        "4B..16B",
+        "--direction",
+        "h2d,bidir",
+        "--order",
+        "both",
+    ]);
     let text = plan.well().out;
-    insta::assert_snapshot!(text.lines().next().unwrap_or_default(), @"Plan (dry run: no GPU was touched, nothing was measured)");
+    insta::assert_snapshot!(text.lines().next().unwrap_or_default(), @"Plan (dry run: no GPU was touched, \
+        nothing was measured)");
     for words in ["dry run", "rank 0", "rank 1", "4 B, 8 B, 16 B", "h2d, bidir", "12 on 2 ranks"] {
         assert!(text.contains(words), "{words}: {text}");
     }
@@ -45,7 +56,8 @@ fn a_dry_run_finds_the_faults_that_a_run_would() {
     run(&["pingpong", "--dry-run", "--backend", "host", "--gpus", "60000"]).refused(77, &["no device 60000"]);
 }
 
-/// What no machine has and a process could address, asked of every command that has a size or a range: the plan refuses it as the run does, and in the same words.
+/// What no machine has and a process could address, asked of every command that has a size or a range: the
+/// plan refuses it as the run does, and in the same words.
 #[test]
 fn a_dry_run_refuses_the_memory_that_a_run_would() {
     const MUCH: &str = "100TiB";

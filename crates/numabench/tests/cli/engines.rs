@@ -7,9 +7,17 @@ use crate::proof::{self, case_ids, list, results, text};
 use crate::run::{Done, Ended, end, with_driver};
 
 /// `numabench matrix` on devices that are described, with these faults.
-fn matrix(kind: &Kind, devices: &str, faults: &str, args: &[&str]) -> Result<Ended, Box<dyn std::error::Error>> {
-    let told =
-        [("FAKE_DEVICES", devices.to_owned()), ("FAKE_FAULTS", faults.to_owned()), ("LD_PRELOAD", kind.library()?)];
+fn matrix(
+    kind: &Kind,
+    devices: &str,
+    faults: &str,
+    args: &[&str],
+) -> Result<Ended, Box<dyn std::error::Error>> {
+    let told = [
+        ("FAKE_DEVICES", devices.to_owned()),
+        ("FAKE_FAULTS", faults.to_owned()),
+        ("LD_PRELOAD", kind.library()?),
+    ];
     Ok(end(with_driver(&kind.folder()?).args(["matrix", "--backend", kind.name]).envs(told), args))
 }
 
@@ -35,8 +43,19 @@ fn copies_by_a_kernel_are_measured_and_said_or_skipped_where_there_is_none() -> 
 
 #[test]
 fn copy_engines_and_a_kernel_are_measured_in_one_run_and_told_apart() -> Done {
-    let args =
-        ["--size", "4MiB", "--direction", "h2d,d2h", "--engine", "sm,ce", "--latency", "--reps", "12", "--json", "-"];
+    let args = [
+        "--size",
+        "4MiB",
+        "--direction",
+        "h2d,d2h",
+        "--engine",
+        "sm,ce",
+        "--latency",
+        "--reps",
+        "12",
+        "--json",
+        "-",
+    ];
     for kind in kinds::tried() {
         let ended = matrix(&kind, "device 0000:05:00.0; device 0000:c1:00.0", "", &args)?;
         let document = proof::document(&ended)?;
@@ -49,7 +68,8 @@ fn copy_engines_and_a_kernel_are_measured_in_one_run_and_told_apart() -> Done {
             "pinned/load/128",
         ];
         assert_eq!(case_ids(&document), want.map(|id| format!("alone/{id}")));
-        let titles: Vec<&str> = list(&document, "/matrices").iter().map(|matrix| text(matrix, "/title")).collect();
+        let titles: Vec<&str> =
+            list(&document, "/matrices").iter().map(|matrix| text(matrix, "/title")).collect();
         insta::allow_duplicates! { insta::assert_snapshot!(titles.join("\n"), @"
         host memory and GPUs
         host memory and GPUs, by a kernel
@@ -59,7 +79,8 @@ fn copy_engines_and_a_kernel_are_measured_in_one_run_and_told_apart() -> Done {
         assert!(!said[0].contains("kernel"), "{said:?}");
         // A rank for each GPU and engine; the thread's time stands with its first place.
         assert_eq!(list(&document, "/ranks").len(), 4);
-        let times: Vec<bool> = list(&document, "/ranks").iter().map(|rank| rank["time"].is_object()).collect();
+        let times: Vec<bool> =
+            list(&document, "/ranks").iter().map(|rank| rank["time"].is_object()).collect();
         assert_eq!(times, [true, false, false, false]);
 
         let table = matrix(&kind, "device 0000:05:00.0", "", &args[..args.len() - 2])?;
@@ -69,7 +90,8 @@ fn copy_engines_and_a_kernel_are_measured_in_one_run_and_told_apart() -> Done {
     }
     // Where there is no kernel, the copy engines' figures are there all the same.
     for kind in kinds::tried().iter().filter(|kind| kind.name == "hip") {
-        let args = ["--size", "4MiB", "--direction", "h2d", "--engine", "ce,sm", "--reps", "6", "--json", "-"];
+        let args =
+            ["--size", "4MiB", "--direction", "h2d", "--engine", "ce,sm", "--reps", "6", "--json", "-"];
         let ended = matrix(kind, "device 0000:05:00.0", kinds::NO_COMPILER, &args)?;
         let document = proof::document(&ended)?;
         assert_eq!(ended.code, Some(3), "{}", document["status_reason"]);

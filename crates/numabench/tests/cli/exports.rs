@@ -1,4 +1,5 @@
-//! Every export of every kind of document, read by a parser of its form that is not ours (`readers`, the campaign's). No figure may get lost on the way.
+//! Every export of every kind of document, read by a parser of its form that is not ours (`readers`, the
+//! campaign's). No figure may get lost on the way.
 
 use std::error::Error;
 use std::fs;
@@ -14,9 +15,10 @@ use crate::run::{Done, end, host, numabench, run, with_driver};
 mod readers;
 
 /// Three GPUs that reach each other: each has two others, so a GPU alone does not name a copy.
-const DEVICES: &str = "device 0000:05:00.0; h2d 20GB/s 1us; d2h 20GB/s 1us; peers 1 2; peer 200GB/s 1us; within 400GB/s 10ns; \
-    device 0000:46:00.0; h2d 20GB/s 1us; d2h 20GB/s 1us; peers 0 2; peer 200GB/s 1us; within 400GB/s 10ns; \
-    device 0000:c1:00.0; h2d 20GB/s 1us; d2h 20GB/s 1us; peers 0 1; peer 100GB/s 1us; within 300GB/s 10ns";
+const DEVICES: &str = "device 0000:05:00.0; h2d 20GB/s 1us; d2h 20GB/s 1us; peers 1 2; peer 200GB/s 1us; \
+    within 400GB/s 10ns; device 0000:46:00.0; h2d 20GB/s 1us; d2h 20GB/s 1us; peers 0 2; peer 200GB/s 1us; \
+    within 400GB/s 10ns; device 0000:c1:00.0; h2d 20GB/s 1us; d2h 20GB/s 1us; peers 0 1; peer 100GB/s 1us; \
+    within 300GB/s 10ns";
 
 /// Commands on described devices.
 const DESCRIBED: [(&str, &[&str]); 5] = [
@@ -46,7 +48,11 @@ fn documents(folder: &Path) -> Result<Vec<(String, PathBuf)>, Box<dyn Error>> {
     for ((command, args), told) in DESCRIBED.into_iter().map(|of| (of, &described[..])).chain(plain) {
         let file = folder.join(format!("{command}.json"));
         let mut measuring = with_driver(&kind.folder()?);
-        measuring.args([command, "--backend", kind.name, "--json"]).arg(&file).args(args).envs(told.iter().cloned());
+        measuring
+            .args([command, "--backend", kind.name, "--json"])
+            .arg(&file)
+            .args(args)
+            .envs(told.iter().cloned());
         let ended = end(&mut measuring, [""; 0]);
         assert!(file.exists(), "{command}, code {:?}: {}{}", ended.code, ended.out, ended.err);
         all.push((command.to_owned(), file));
@@ -60,7 +66,8 @@ fn documents(folder: &Path) -> Result<Vec<(String, PathBuf)>, Box<dyn Error>> {
     host(&["--size", "1MiB", "--reps", "6", "--quiet", "--json", &on_host.display().to_string()]).well();
     all.push(("pingpong on host memory".to_owned(), on_host));
     let trial = folder.join("trial.json");
-    let options = ["trial", "--vary", "X=100,130 ", "--metric", "x=([0-9]+)", "--better", "lower", "--max-runs", "7"];
+    let options =
+        ["trial", "--vary", "X=100,130 ", "--metric", "x=([0-9]+)", "--better", "lower", "--max-runs", "7"];
     let program = ["--", "sh", "-c", "echo x=1$(printf %s \"$X\" | wc -c)"];
     end(numabench().args(options).arg("--json").arg(&trial).current_dir(folder), program);
     all.push(("trial".to_owned(), trial));
@@ -75,7 +82,8 @@ fn documents(folder: &Path) -> Result<Vec<(String, PathBuf)>, Box<dyn Error>> {
     ];
     for (program, output) in outputs {
         let file = folder.join(format!("{output}.json"));
-        let (from, to) = (given.join("outputs").join(output).display().to_string(), file.display().to_string());
+        let (from, to) =
+            (given.join("outputs").join(output).display().to_string(), file.display().to_string());
         let ended = run(&["import", program, &from, "-o", &to]);
         assert!(file.exists(), "{output} was not imported: {}", ended.err);
         all.push((output.to_owned(), file));
@@ -86,7 +94,9 @@ fn documents(folder: &Path) -> Result<Vec<(String, PathBuf)>, Box<dyn Error>> {
 /// How many figures a document has; of a trial those of the metric that decides.
 fn figures(document: &Value) -> usize {
     match text(document, "/schema") {
-        "numabench.result" => list(document, "/rows").iter().filter(|row| row["median_ns"].is_number()).count(),
+        "numabench.result" => {
+            list(document, "/rows").iter().filter(|row| row["median_ns"].is_number()).count()
+        }
         "numabench.trial" => list(document, "/rows").iter().filter(|row| row["median"].is_number()).count(),
         "numabench.mpi" => {
             let cases = list(document, "/pairs").iter().flat_map(|pair| list(pair, "/cases"));
@@ -113,7 +123,9 @@ fn every_export_of_every_kind_of_document_is_read_by_a_parser_of_its_form_and_ha
                 Ok(found) if form.starts_with("gha") => rates_and_times += found,
                 // A trial has a test a variant, which has the wall time beside its metric.
                 Ok(found) if form == "junit" && is_trial && 2 * found == wanted => {}
-                Ok(found) if found != wanted => wrong.push(format!("{name} as {form}: {found} of {wanted} figures")),
+                Ok(found) if found != wanted => {
+                    wrong.push(format!("{name} as {form}: {found} of {wanted} figures"))
+                }
                 Ok(_) => {}
             }
         }

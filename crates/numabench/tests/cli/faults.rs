@@ -1,5 +1,6 @@
-//! A GPU driver that fails, in every way that the stand-in can be told, and with every kind of driver: what goes wrong is a result
-//! with its status, call, code and message, the cases that nothing is wrong with are kept, and nothing hangs past `--timeout`.
+//! A GPU driver that fails, in every way that the stand-in can be told, and with every kind of driver: what
+//! goes wrong is a result with its status, call, code and message, the cases that nothing is wrong with are
+//! kept, and nothing hangs past `--timeout`.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -30,7 +31,9 @@ fn outcomes(document: &Value) -> Vec<(String, String)> {
     cases
         .flat_map(|case| {
             let id = text(case, "/id");
-            list(case, "/ranks").iter().map(move |rank| (id.to_owned(), text(rank, "/outcome/status").to_owned()))
+            list(case, "/ranks")
+                .iter()
+                .map(move |rank| (id.to_owned(), text(rank, "/outcome/status").to_owned()))
         })
         .collect()
 }
@@ -45,15 +48,18 @@ fn outcome<'a>(document: &'a Value, words: &str) -> Result<&'a Value, Box<dyn Er
 fn a_code_of_any_call_is_the_result_of_its_case_with_the_drivers_own_words() -> Done {
     let mut said = BTreeSet::new();
     for kind in kinds::tried() {
-        for (call, stage) in [(kind.register, "allocate"), (kind.allocate, "allocate"), (kind.to_device, "warm-up")] {
+        for (call, stage) in
+            [(kind.register, "allocate"), (kind.allocate, "allocate"), (kind.to_device, "warm-up")]
+        {
             // What a copy from the device begins with is put there by one to it.
-            let stage_of = |id: &str| if call == kind.to_device && !id.contains("/h2d/") { "verify" } else { stage };
+            let stage_of =
+                |id: &str| if call == kind.to_device && !id.contains("/h2d/") { "verify" } else { stage };
             for code in [917, 98765, -1] {
                 let (document, ended) = document(&kind, &format!("fail {call} * {code}"), &[BOTH])?;
                 assert_eq!(ended.code, Some(1), "{call} {code}: {document:#}");
-                let cases = list(&document, "/cases")
-                    .iter()
-                    .flat_map(|case| list(case, "/ranks").iter().map(move |result| (text(case, "/id"), result)));
+                let cases = list(&document, "/cases").iter().flat_map(|case| {
+                    list(case, "/ranks").iter().map(move |result| (text(case, "/id"), result))
+                });
                 for (id, result) in cases {
                     let outcome = &result["outcome"];
                     let told = (text(outcome, "/status"), text(outcome, "/stage"));
@@ -65,7 +71,8 @@ fn a_code_of_any_call_is_the_result_of_its_case_with_the_drivers_own_words() -> 
             }
         }
     }
-    insta::assert_snapshot!(said.into_iter().collect::<Vec<_>>().join("\n"), @"CALL failed with code CODE (unknown to this driver): this driver does not describe it");
+    insta::assert_snapshot!(said.into_iter().collect::<Vec<_>>().join("\n"), @"CALL failed with code CODE \
+        (unknown to this driver): this driver does not describe it");
     Ok(())
 }
 
@@ -80,7 +87,11 @@ fn a_copy_that_fails_while_it_is_measured_fails_its_case_and_no_other() -> Done 
         ] {
             let base = if args.is_empty() { BOTH } else { &["--gpus", "0", "--direction", "h2d,d2h"] };
             let (document, ended) = document(&kind, &fault, &[base, args])?;
-            assert_eq!((ended.code, text(&document, "/status")), (Some(3), "partial"), "{fault}: {document:#}");
+            assert_eq!(
+                (ended.code, text(&document, "/status")),
+                (Some(3), "partial"),
+                "{fault}: {document:#}"
+            );
             let failed = outcome(&document, "/h2d/")?;
             assert_eq!(
                 (text(failed, "/status"), text(failed, "/stage"), text(failed, "/call")),
@@ -128,7 +139,9 @@ fn a_copy_that_never_ends_is_given_up_at_the_timeout_wherever_it_comes() -> Done
             let document = gives_up(&kind, &format!("hang {copy}"), &[BOTH, args].concat())?;
             let lost = list(&document, "/missing");
             assert_eq!(lost.len(), 1, "{lost:?}");
-            insta::allow_duplicates! { insta::assert_snapshot!(text(&lost[0], "/why"), @"rank 0 did not come back within the time limit of 2 s: a driver's call hangs, its process is stopped, or its node is gone; --timeout changes the limit") }
+            insta::allow_duplicates! { insta::assert_snapshot!(text(&lost[0], "/why"), @"rank 0 did not come \
+            back within the time limit of 2 s: a driver's call hangs, its process is stopped, or its \
+            node is gone; --timeout changes the limit") }
         }
     }
     Ok(())
@@ -137,7 +150,8 @@ fn a_copy_that_never_ends_is_given_up_at_the_timeout_wherever_it_comes() -> Done
 #[test]
 fn what_was_finished_before_a_copy_hangs_is_kept() -> Done {
     for kind in kinds::tried() {
-        let args = ["--gpus", "0", "--size", "64KiB", "--reps", "1000", "--direction", "h2d", "--timing", "host"];
+        let args =
+            ["--gpus", "0", "--size", "64KiB", "--reps", "1000", "--direction", "h2d", "--timing", "host"];
         let document = gives_up(&kind, "hang 501", &args)?;
         let blocks = results(&document).map(|result| list(result, "/blocks").len()).sum::<usize>();
         assert!((1..10).contains(&blocks), "{blocks} of 10 blocks");
@@ -149,7 +163,18 @@ fn what_was_finished_before_a_copy_hangs_is_kept() -> Done {
 fn a_device_that_is_lost_fails_what_comes_after_and_keeps_what_came_before() -> Done {
     for kind in kinds::tried() {
         for code in [719, 917] {
-            let args = ["--gpus", "0", "--size", "64KiB", "--reps", "1000", "--direction", "h2d", "--timing", "host"];
+            let args = [
+                "--gpus",
+                "0",
+                "--size",
+                "64KiB",
+                "--reps",
+                "1000",
+                "--direction",
+                "h2d",
+                "--timing",
+                "host",
+            ];
             let (document, ended) = document(&kind, &format!("lose 501 {code}"), &[&args])?;
             assert_eq!(ended.code, Some(1), "{document:#}");
             for result in results(&document) {
@@ -168,14 +193,26 @@ fn a_device_that_is_lost_fails_what_comes_after_and_keeps_what_came_before() -> 
 #[test]
 fn a_device_that_is_lost_takes_no_other_device_with_it() -> Done {
     for kind in kinds::tried() {
-        let args = ["--gpus", "0,1", "--order", "alone", "--size", "64KiB", "--reps", "100", "--timing", "host"];
+        let args =
+            ["--gpus", "0,1", "--order", "alone", "--size", "64KiB", "--reps", "100", "--timing", "host"];
         // Rank 0 and rank 1 take turns; which of them begins the 300th copy is the schedule's matter.
         let (document, ended) = document(&kind, "lose 300 719", &[&args])?;
-        assert_eq!((ended.code, text(&document, "/status")), (Some(3), "partial"), "{:?}", outcomes(&document));
+        assert_eq!(
+            (ended.code, text(&document, "/status")),
+            (Some(3), "partial"),
+            "{:?}",
+            outcomes(&document)
+        );
         let well = |rank: usize| {
-            list(&document, "/cases").iter().all(|case| text(&case["ranks"][rank], "/outcome/status") == "measured")
+            list(&document, "/cases")
+                .iter()
+                .all(|case| text(&case["ranks"][rank], "/outcome/status") == "measured")
         };
-        assert!(well(0) != well(1), "one rank's device is lost, the other's is not: {:?}", outcomes(&document));
+        assert!(
+            well(0) != well(1),
+            "one rank's device is lost, the other's is not: {:?}",
+            outcomes(&document)
+        );
     }
     Ok(())
 }
@@ -224,7 +261,9 @@ fn a_driver_that_lacks_a_function_is_named_with_it_before_anything_runs() -> Don
             let ended = kind.lacking(function, BOTH)?;
             let refused = ended.refused(77, &[&format!(" {function}: ")]).err.replace(function, "FUNCTION");
             insta::allow_duplicates! {
-                insta::assert_snapshot!(refused.split(" (").next().unwrap_or_default(), @"numabench: error: a GPU was asked for, but the driver library has no FUNCTION: it is older than numabench needs")
+                insta::assert_snapshot!(refused.split(" (").next().unwrap_or_default(), @"numabench: error: \
+                    a GPU was asked for, but the driver library has no FUNCTION: it is older than numabench \
+                    needs")
             }
         }
         // The latch's wait is not required: without it something else holds, or the host times.
@@ -248,7 +287,18 @@ fn a_driver_that_does_not_start_is_absent_hardware_with_its_code() -> Done {
 #[test]
 fn a_copy_to_the_host_that_fails_once_fails_only_the_case_it_was_in() -> Done {
     for kind in kinds::tried() {
-        let args = ["--gpus", "0", "--size", "64KiB", "--reps", "1000", "--direction", "h2d,d2h", "--timing", "host"];
+        let args = [
+            "--gpus",
+            "0",
+            "--size",
+            "64KiB",
+            "--reps",
+            "1000",
+            "--direction",
+            "h2d,d2h",
+            "--timing",
+            "host",
+        ];
         let (document, ended) = document(&kind, &format!("fail {} 60 917", kind.to_host), &[&args])?;
         assert_eq!(ended.code, Some(3), "{:?}", outcomes(&document));
         assert_eq!(text(outcome(&document, "/h2d/")?, "/status"), "measured");
@@ -262,10 +312,15 @@ fn nothing_turns_off_that_the_devices_are_simulated() -> Done {
     for kind in kinds::tried() {
         let (document, _) = document(&kind, "fail nothing * 0", &[BOTH, &["--no-verify", "--quiet"]])?;
         assert!(text(&document, "/platform/simulated").contains("fake"), "{}", document["platform"]);
-        for args in
-            [&["--quiet"][..], &["--color", "always"], &["--color", "never"], &["--no-verify"], &["--order", "alone"]]
-        {
-            let told = [("NO_COLOR", "1"), ("FAKE_DEVICES", "device 0000:05:00.0"), ("numabench_simulation", "")];
+        for args in [
+            &["--quiet"][..],
+            &["--color", "always"],
+            &["--color", "never"],
+            &["--no-verify"],
+            &["--order", "alone"],
+        ] {
+            let told =
+                [("NO_COLOR", "1"), ("FAKE_DEVICES", "device 0000:05:00.0"), ("numabench_simulation", "")];
             let table = kind.pingpong(&told, &[BOTH, args].concat())?;
             assert_eq!(table.code, Some(0), "{}", table.out);
             assert!(table.out.contains("SIMULATED") && table.out.contains("fake"), "{args:?}: {}", table.out);
@@ -282,7 +337,8 @@ fn a_wait_that_fails_frees_nothing_that_copies_may_still_use() -> Done {
     for kind in kinds::tried() {
         // The first wait fails, or all do: in either case the copies behind it go on.
         for when in ["1", "1", "1", "3", "*"] {
-            let (document, ended) = document(&kind, &format!("fail {} {when} 999", kind.synchronize), &[BOTH])?;
+            let (document, ended) =
+                document(&kind, &format!("fail {} {when} 999", kind.synchronize), &[BOTH])?;
             assert!(matches!(ended.code, Some(1 | 3)), "{when}: {:?} {}", ended.code, ended.err);
             proof::agrees(&document, ended.code)?;
         }

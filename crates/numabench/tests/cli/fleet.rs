@@ -1,5 +1,6 @@
-//! One task a node into one folder: each node's document, the table of all, what is said of nodes that did not answer, and what is refused. The launch is
-//! played by processes with a launcher's variables; `slurm` has a real one.
+//! One task a node into one folder: each node's document, the table of all, what is said of nodes that did
+//! not answer, and what is refused. The launch is played by processes with a launcher's variables; `slurm`
+//! has a real one.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -12,7 +13,10 @@ use crate::run::{Done, Ended, end, run, skipped, spawnable, with_driver};
 /// Two GPUs in virtual time, of which one copies so fast within its memory.
 fn devices(within: &str) -> String {
     let one = |address: &str, within: &str| {
-        format!("device {address}; h2d 10GB/s 5us; d2h 10GB/s 5us; peer 20GB/s 5us; within {within} 5us; peers 0 1")
+        format!(
+            "device {address}; h2d 10GB/s 5us; d2h 10GB/s 5us; peer 20GB/s 5us; within {within} 5us; peers 0 \
+             1"
+        )
     };
     format!("repeats skip; {}; {}", one("0000:05:00.0", "40GB/s"), one("0000:c1:00.0", within))
 }
@@ -23,7 +27,12 @@ fn task(rank: usize, nodes: usize, folder: &str, args: &[&str]) -> Result<Child,
 }
 
 /// The same, not yet begun.
-fn launched(rank: usize, nodes: usize, folder: &str, args: &[&str]) -> Result<Command, Box<dyn std::error::Error>> {
+fn launched(
+    rank: usize,
+    nodes: usize,
+    folder: &str,
+    args: &[&str],
+) -> Result<Command, Box<dyn std::error::Error>> {
     let fake = driver::fake()?;
     let mut command = spawnable(&fake);
     let number = rank.to_string();
@@ -96,7 +105,19 @@ fn each_node_writes_its_document_and_the_first_task_shows_all_in_one_table() -> 
 fn latency_and_matrix_of_one_task_a_node_are_a_fleet_too() -> Done {
     for args in [
         &["latency", "--backend", "host", "--max-time", "1s", "--quiet"][..],
-        &["matrix", "--backend", "host", "--access", "read", "--threads", "1", "--range", "1MiB", "--max-time", "1s"],
+        &[
+            "matrix",
+            "--backend",
+            "host",
+            "--access",
+            "read",
+            "--threads",
+            "1",
+            "--range",
+            "1MiB",
+            "--max-time",
+            "1s",
+        ],
     ] {
         let folder = tempfile::tempdir()?;
         let path = format!("{}/", folder.path().display());
@@ -140,7 +161,9 @@ fn doctor_of_one_task_a_node_names_the_node_that_is_set_up_unlike_most() -> Done
     let worst = [5, 6, 0].into_iter().find(|code| codes.contains(code));
     assert_eq!(first.code.map(i64::from), worst, "{codes:?}: {}{}", first.out, first.err);
     let text = first.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    for words in ["1 node set up unlike most: nid2", "kubernetes.cpuset: ", "no such thing on 2 nodes", "settings of"] {
+    for words in
+        ["1 node set up unlike most: nid2", "kubernetes.cpuset: ", "no such thing on 2 nodes", "settings of"]
+    {
         assert!(text.contains(words), "{words}: {text}");
     }
 
@@ -157,7 +180,8 @@ fn doctor_of_one_task_a_node_names_the_node_that_is_set_up_unlike_most() -> Done
 fn a_node_that_never_began_is_named_by_the_launchers_list_and_one_that_failed_with_its_reason() -> Done {
     let folder = tempfile::tempdir()?;
     let path = format!("{}/", folder.path().display());
-    // Node 1 asks for a baseline that it does not have; node 2 never comes, and a signal ends the first one's waiting.
+    // Node 1 asks for a baseline that it does not have; node 2 never comes, and a signal ends the first one's
+    // waiting.
     let failing = task(1, 3, &path, &["check", "--bandwidth", "--against", "/nonexistent/baseline.json"])?;
     let failing = Ended::of(&failing.wait_with_output()?);
     assert_eq!(failing.code, Some(0), "the first task's code speaks for all: {}", failing.err);
@@ -247,10 +271,16 @@ fn several_tasks_on_a_node_are_refused_with_the_way_out_and_one_alone_writes_und
     let path = format!("{}/", folder.path().display());
     let fake = driver::fake()?;
     let mut command = with_driver(&fake);
-    for (name, value) in [("SLURM_STEP_NUM_TASKS", "2"), ("SLURM_STEP_TASKS_PER_NODE", "2"), ("SLURM_STEP_ID", "0")] {
+    for (name, value) in
+        [("SLURM_STEP_NUM_TASKS", "2"), ("SLURM_STEP_TASKS_PER_NODE", "2"), ("SLURM_STEP_ID", "0")]
+    {
         command.env(name, value);
     }
-    command.env("SLURM_PROCID", "0").env("SLURM_LOCALID", "0").env("SLURM_NODEID", "0").env("SLURM_JOB_ID", "7");
+    command
+        .env("SLURM_PROCID", "0")
+        .env("SLURM_LOCALID", "0")
+        .env("SLURM_NODEID", "0")
+        .env("SLURM_JOB_ID", "7");
     let refused = end(&mut command, ["matrix", "--json", &path]);
     assert_eq!(refused.code, Some(2), "{}{}", refused.out, refused.err);
     assert!(refused.err.contains("tasks") && refused.err.contains("--ntasks-per-node=1"), "{}", refused.err);
@@ -273,7 +303,9 @@ fn a_slow_memory_is_found_among_twins_and_each_kind_of_copy_is_a_case_of_its_own
     let check = |within: &str, what: &str, more: &[&str]| -> Result<Ended, Box<dyn std::error::Error>> {
         let fake = driver::fake()?;
         let mut command = with_driver(&fake);
-        command.env("FAKE_DEVICES", devices(within)).env("LD_PRELOAD", fake.join(driver::Driver::Cuda.library()));
+        command
+            .env("FAKE_DEVICES", devices(within))
+            .env("LD_PRELOAD", fake.join(driver::Driver::Cuda.library()));
         Ok(end(&mut command, [&["check", "--bandwidth", "--what", what], more].concat()))
     };
     let well = check("40GB/s", "h2d,d2h,hbm,peer", &["--json"])?.well().json()?;
@@ -291,7 +323,9 @@ fn a_slow_memory_is_found_among_twins_and_each_kind_of_copy_is_a_case_of_its_own
     }
     let line = check("20GB/s", "hbm", &["--quiet"])?;
     assert!(
-        ["SIMULATED:", "slow:", "0000:c1:00.0,", "alone/device/d2d/"].iter().all(|word| line.out.contains(word))
+        ["SIMULATED:", "slow:", "0000:c1:00.0,", "alone/device/d2d/"]
+            .iter()
+            .all(|word| line.out.contains(word))
             && line.out.lines().count() == 1,
         "{}",
         line.out

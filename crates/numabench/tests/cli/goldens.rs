@@ -1,4 +1,5 @@
-//! Texts word for word: the help, and `topo` of the project's own files. A change shows as a diff of a snapshot.
+//! Texts word for word: the help, and `topo` of the project's own files. A change shows as a diff of a
+//! snapshot.
 //!
 //! Left out: tables of measured runs (the renderer's own snapshots are in `report`).
 

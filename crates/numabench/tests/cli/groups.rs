@@ -1,4 +1,5 @@
-//! `numabench topo --measure`: groups of GPUs on stand-in drivers whose links are described, and what cannot be grouped.
+//! `numabench topo --measure`: groups of GPUs on stand-in drivers whose links are described, and what cannot
+//! be grouped.
 
 use std::time::Duration;
 
@@ -8,8 +9,8 @@ use crate::kinds::{self, Kind};
 use crate::proof::{self, list, text};
 use crate::run::{BINARY, Done, Ended, end, run, with_driver};
 
-/// `numabench topo --measure=gpus` on the stand-in, with devices whose rates are described. So many rounds that what one rank starts later than
-/// another on a busy machine is little of their time together.
+/// `numabench topo --measure=gpus` on the stand-in, with devices whose rates are described. So many rounds
+/// that what one rank starts later than another on a busy machine is little of their time together.
 fn measured(kind: &Kind, devices: &str, args: &[&str]) -> Result<Ended, Box<dyn std::error::Error>> {
     let told = [("FAKE_DEVICES", devices.to_owned()), ("LD_PRELOAD", kind.library()?)];
     let base = ["topo", "--measure=gpus", "--backend", kind.name, "--size", "1MiB", "--reps", "120"];
@@ -27,14 +28,16 @@ fn devices(count: usize, links: &str, over: impl Fn(usize) -> Vec<String>) -> St
     format!("repeats skip; {links}; {}", devices.join("; "))
 }
 
-/// The figures of eight H200s of one virtual machine: GPUs 0-3 get 18.5 GB/s each together and 37 in pairs, 4-7 get 34.5 and 53; one of each half get
-/// 103 together (55 and 48 there; a link that is shared fairly gives 51.5 to each); all at once get 182.
+/// The figures of eight H200s of one virtual machine: GPUs 0-3 get 18.5 GB/s each together and 37 in pairs,
+/// 4-7 get 34.5 and 53; one of each half get 103 together (55 and 48 there; a link that is shared fairly
+/// gives 51.5 to each); all at once get 182.
 fn eight() -> String {
     let pairs = |wanted: fn(usize, usize) -> bool| -> Vec<(usize, usize)> {
         (0..8).flat_map(|j| (0..j).map(move |i| (i, j))).filter(|(i, j)| wanted(*i, *j)).collect()
     };
     let (near, across) = (pairs(|i, _| i >= 4), pairs(|i, j| i < 4 && j >= 4));
-    let mut links = vec!["link far 74GB/s".to_owned(), "link near 138GB/s".to_owned(), "link all 182GB/s".to_owned()];
+    let mut links =
+        vec!["link far 74GB/s".to_owned(), "link near 138GB/s".to_owned(), "link all 182GB/s".to_owned()];
     links.extend(near.iter().map(|(i, j)| format!("link p{i}{j} 106GB/s")));
     links.extend(across.iter().map(|(i, j)| format!("link p{i}{j} 103GB/s")));
     devices(8, &links.join("; "), |at| {
@@ -78,7 +81,10 @@ fn the_reference_of_eight_gpus_is_grouped_as_it_is() -> Done {
     let by: Vec<&str> = groups.iter().map(|found| text(found, "/by")).collect();
     assert_eq!(by, ["gpu-pairs", "gpus-but-one"]);
     assert_eq!((&groups[0]["groups"], &groups[0]["rest"]), (&json!([[0, 1, 2, 3]]), &json!([4, 5, 6, 7])));
-    assert_eq!((&groups[1]["groups"], &groups[1]["rest"]), (&json!([[0, 1, 2, 3], [4, 5, 6, 7]]), &json!([])));
+    assert_eq!(
+        (&groups[1]["groups"], &groups[1]["rest"]),
+        (&json!([[0, 1, 2, 3], [4, 5, 6, 7]]), &json!([]))
+    );
     for found in groups {
         assert_eq!(text(found, "/finding"), "groups", "{found}");
         assert!(found["p_value"].as_f64().is_some_and(|p| p < 0.01), "{found}");
@@ -124,19 +130,31 @@ fn nccl_gets_the_groups(document: &str) -> Done {
     });
     let joined = emitted(&addressed)?;
     assert_eq!(joined.code, Some(0), "{}", joined.err);
-    assert!(joined.err.starts_with("numabench: note: GPU 0, GPU 1, GPU 2, GPU 3 were measured"), "{}", joined.err);
+    assert!(
+        joined.err.starts_with("numabench: note: GPU 0, GPU 1, GPU 2, GPU 3 were measured"),
+        "{}",
+        joined.err
+    );
     assert!(joined.out.contains("GPU 0, GPU 1, GPU 2, GPU 3 were measured to share"), "{}", joined.out);
-    assert_eq!(joined.out.matches("class=\"0x060400\"").count(), 9, "one more than without groups: {}", joined.out);
+    assert_eq!(
+        joined.out.matches("class=\"0x060400\"").count(),
+        9,
+        "one more than without groups: {}",
+        joined.out
+    );
 
     // The machine as a document beside it, which --with without --emit has no room for.
     let groups = folder.path().join("groups.json").display().to_string();
     let kept = folder.path().join("machine.json").display().to_string();
-    let beside = run(&["topo", "--input", &machine, "--emit", "nccl-topo", "--with", &groups, "--json", &kept]);
+    let beside =
+        run(&["topo", "--input", &machine, "--emit", "nccl-topo", "--with", &groups, "--json", &kept]);
     assert_eq!((beside.code, &beside.out), (Some(0), &joined.out), "{}", beside.err);
     assert!(std::fs::read_to_string(&kept)?.contains("\"interconnect\""), "{kept}");
-    run(&["topo", "--svg", "-", "--with", &groups, "--json", &kept]).refused(2, &["the picture of a document"]);
+    run(&["topo", "--svg", "-", "--with", &groups, "--json", &kept])
+        .refused(2, &["the picture of a document"]);
 
-    emitted(&addressed.replace("gpu-pairs", "gpus-but-one"))?.refused(2, &["no two GPUs were found to share"]);
+    emitted(&addressed.replace("gpu-pairs", "gpus-but-one"))?
+        .refused(2, &["no two GPUs were found to share"]);
     Ok(())
 }
 
@@ -214,7 +232,10 @@ fn a_corrupt_copy_ends_it_with_4_and_nothing_is_grouped() -> Done {
     let kind = &kinds::tried()[0];
     let described = devices(3, "link all 60GB/s", |_| vec!["all 1".to_owned()]);
     let mut command = with_driver(&kind.folder()?);
-    command.env("FAKE_FAULTS", "corrupt * 70001").env("FAKE_DEVICES", described).env("LD_PRELOAD", kind.library()?);
+    command
+        .env("FAKE_FAULTS", "corrupt * 70001")
+        .env("FAKE_DEVICES", described)
+        .env("LD_PRELOAD", kind.library()?);
     let ended = end(
         &mut command,
         ["topo", "--measure=gpus", "--backend", kind.name, "--size", "1MiB", "--reps", "12", "--json"],

@@ -1,9 +1,10 @@
-//! A Linux guest with several NUMA nodes (`tests/lab/numa-guest.sh`): binding, page placement, offline PUs and cpusets are its
-//! kernel's own, so what a document proves here is real. Its timings are an emulator's and mean nothing, except on simulated GPUs, whose
-//! time is their own.
+//! A Linux guest with several NUMA nodes (`tests/lab/numa-guest.sh`): binding, page placement, offline PUs
+//! and cpusets are its kernel's own, so what a document proves here is real. Its timings are an emulator's
+//! and mean nothing, except on simulated GPUs, whose time is their own.
 //!
-//! A boot takes seconds, so each test boots once and runs everything it needs. Where the emulator's own copies are timed, ranks run one
-//! after the other: it runs one CPU at a time, so no two ranks ever overlap enough to be a simultaneous result.
+//! A boot takes seconds, so each test boots once and runs everything it needs. Where the emulator's own
+//! copies are timed, ranks run one after the other: it runs one CPU at a time, so no two ranks ever overlap
+//! enough to be a simultaneous result.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -15,9 +16,9 @@ use crate::lab;
 use crate::proof::{self, list, number, placed, results, text};
 use crate::run::{Done, Ended};
 
-/// Shell functions of the guest's script. `run NAME COMMAND...` reports how a command ended. `disturbed NAME FILE VALUE` starts a
-/// run on PU 4 and node 2 in the cgroup `job`, writes VALUE to that cgroup's FILE once the first pass is over, and reports the
-/// run's document.
+/// Shell functions of the guest's script. `run NAME COMMAND...` reports how a command ended. `disturbed NAME
+/// FILE VALUE` starts a run on PU 4 and node 2 in the cgroup `job`, writes VALUE to that cgroup's FILE once
+/// the first pass is over, and reports the run's document.
 const FUNCTIONS: &str = r#"
 report() { echo "@@@ run $1 $2"; cat "$3"; echo "@@@ err"; cat /tmp/err; }
 run() { name=$1; shift; "$@" >/tmp/out 2>/tmp/err; report "$name" $? /tmp/out; }
@@ -34,7 +35,8 @@ disturbed() {
 }
 "#;
 
-/// Boots a guest of this shape and runs the script's lines in it; `None` where no guest can run, which is said.
+/// Boots a guest of this shape and runs the script's lines in it; `None` where no guest can run, which is
+/// said.
 fn guest(shape: &str, script: &str) -> Result<Option<BTreeMap<String, Ended>>, Box<dyn Error>> {
     guest_with(shape, &[], script)
 }
@@ -71,7 +73,8 @@ fn in_a_guest_of_four_nodes_threads_and_pages_are_where_they_were_asked_to_be() 
          run elsewhere {ping} --reps 6 --order alone --membind 3 --json -\n\
          run small-pages {ping} --reps 6 --order alone --membind 0 --huge-pages off --json -\n\
          run at-once {ping} --reps 6 --json -\n\
-         run chosen numabench pingpong --backend host --size 64KiB --reps 6 --order alone --direction h2d --json -\n\
+         run chosen numabench pingpong --backend host --size 64KiB --reps 6 --order alone --direction h2d \
+         --json -\n\
          run table {both} --reps 6 --order alone --membind 3\n\
          run plan {both} --reps 10 --dry-run\n\
          run default-plan numabench pingpong --size 1MiB --dry-run\n\
@@ -145,13 +148,17 @@ fn in_a_guest_offline_pus_and_cpusets_are_refused_and_a_change_under_way_is_foun
     placed(&proof::document(&take(&mut all, "beside-offline")?)?, &[(2, 1)])?;
     take(&mut all, "pu-outside")?
         .refused(2, &["PU 1 is outside this process's cpuset", "allowed here: 4-5", "choose one of these"]);
-    take(&mut all, "node-outside")?.refused(2, &["NUMA node 1 is outside this process's cpuset", "allowed are 2"]);
+    take(&mut all, "node-outside")?
+        .refused(2, &["NUMA node 1 is outside this process's cpuset", "allowed are 2"]);
     take(&mut all, "device-outside")?.refused(77, &["no device 0", "node 2"]);
     placed(&proof::document(&take(&mut all, "inside")?)?, &[(4, 2)])?;
     let topo = take(&mut all, "topo")?.well().json()?;
     let allowed = &topo["allowed"];
     assert_eq!((&allowed["pus"], &allowed["nodes"]), (&json!([4, 5]), &json!([2])));
-    assert_eq!((&allowed["offline_pus"], &allowed["not_in_cgroup_pus"]), (&json!([3]), &json!([0, 1, 2, 6, 7])));
+    assert_eq!(
+        (&allowed["offline_pus"], &allowed["not_in_cgroup_pus"]),
+        (&json!([3]), &json!([0, 1, 2, 6, 7]))
+    );
 
     for (name, found) in [
         ("pages-moved", ["node 2, found", "on node 3"]),
@@ -192,7 +199,8 @@ fn in_a_guest_a_node_without_memory_and_one_without_pus_are_named_as_what_they_a
     );
     let Some(mut all) = guest("odd", &script)? else { return Ok(()) };
 
-    take(&mut all, "no-memory")?.refused(2, &["NUMA node 3 has no memory", "only CPUs", "nodes with memory are 0-2,4"]);
+    take(&mut all, "no-memory")?
+        .refused(2, &["NUMA node 3 has no memory", "only CPUs", "nodes with memory are 0-2,4"]);
     take(&mut all, "no-node")?.refused(2, &["NUMA node 9 does not exist", "nodes with memory are 0-2,4"]);
     take(&mut all, "no-device")?.refused(77, &["no device 3", "node 4"]);
     placed(&proof::document(&take(&mut all, "far")?)?, &[(6, 4)])?;
@@ -207,8 +215,8 @@ fn in_a_guest_a_node_without_memory_and_one_without_pus_are_named_as_what_they_a
     Ok(())
 }
 
-/// Two GPUs at node 3 whose copies from that node share less than each gets from elsewhere: as on Leonardo, where ranks spread over both
-/// nodes had 9.0 GB/s each and near ones 7.4.
+/// Two GPUs at node 3 whose copies from that node share less than each gets from elsewhere: as on Leonardo,
+/// where ranks spread over both nodes had 9.0 GB/s each and near ones 7.4.
 const FASTER_FROM_AFAR: &str = "says a machine on which memory beside the GPUs is the slower one; repeats skip; \
     node 0 0-1; node 1 2-3; node 2 4-5; node 3 6-7; link near 14.8GB/s; \
     device 0000:c1:00.0; host-node 3; h2d 9GB/s 1us; d2h 9GB/s 1us; over near 1 local; \
@@ -216,8 +224,10 @@ const FASTER_FROM_AFAR: &str = "says a machine on which memory beside the GPUs i
 
 #[test]
 fn in_a_guest_where_the_far_placement_is_the_faster_one_it_is_found_and_recommended() -> Done {
-    let library =
-        format!("{}:/opt/libamdhip64.so.7", driver::stand_in(Driver::Hip)?.join("libamdhip64.so.7").display());
+    let library = format!(
+        "{}:/opt/libamdhip64.so.7",
+        driver::stand_in(Driver::Hip)?.join("libamdhip64.so.7").display()
+    );
     let script = format!(
         "export LD_LIBRARY_PATH=/opt FAKE_PUS=seen FAKE_DEVICES='{FASTER_FROM_AFAR}'\n\
          run place env LD_PRELOAD=/opt/libamdhip64.so.7 \
@@ -228,7 +238,8 @@ fn in_a_guest_where_the_far_placement_is_the_faster_one_it_is_found_and_recommen
     let document = ended.json()?;
     proof::follows(&document, "place-v1.json")?;
     assert!(text(&document, "/measured/platform/simulated").contains("slower"), "{}", document["measured"]);
-    // Both ways away from the GPUs' node are as fast as each other, so the topology's word decides between them.
+    // Both ways away from the GPUs' node are as fast as each other, so the topology's word decides between
+    // them.
     assert_eq!(
         (ended.code, text(&document, "/measured/finding")),
         (Some(0), "no-measurable-difference"),
@@ -236,13 +247,15 @@ fn in_a_guest_where_the_far_placement_is_the_faster_one_it_is_found_and_recommen
     );
     let names: Vec<&str> = list(&document, "/candidates").iter().map(|way| text(way, "/name")).collect();
     assert_eq!(names[0], "spread", "{document:#}");
-    // Time is the simulated machine's, so what the links allow is what each turn has, but for a copy's latency.
+    // Time is the simulated machine's, so what the links allow is what each turn has, but for a copy's
+    // latency.
     for (way, rate, verdict) in [
         ("close", 7.4, "lower"),
         ("compact", 9.0, "no-measurable-difference"),
         ("spread", 9.0, "no-measurable-difference"),
     ] {
-        let way = list(&document, "/candidates").iter().find(|found| text(found, "/name") == way).ok_or(way)?;
+        let way =
+            list(&document, "/candidates").iter().find(|found| text(found, "/name") == way).ok_or(way)?;
         for turn in list(way, "/turns") {
             for rank in ["h2d", "d2h"].iter().flat_map(|way| list(turn, &format!("/{way}_bytes_per_s"))) {
                 let found = rank.as_f64().ok_or("no rate")? / 1e9;
@@ -256,7 +269,8 @@ fn in_a_guest_where_the_far_placement_is_the_faster_one_it_is_found_and_recommen
             assert!((ratio / (rate / 9.0) - 1.0).abs() < 0.01, "{ratio}: {way:#}");
         }
     }
-    let close = list(&document, "/candidates").iter().find(|way| text(way, "/name") == "close").ok_or("no close")?;
+    let close =
+        list(&document, "/candidates").iter().find(|way| text(way, "/name") == "close").ok_or("no close")?;
     let pus: Vec<&Value> = list(close, "/places").iter().map(|place| &place["first_pu"]).collect();
     assert_eq!(json!(pus), json!([6, 7]), "near the GPUs, as the platform says");
     Ok(())
@@ -264,15 +278,19 @@ fn in_a_guest_where_the_far_placement_is_the_faster_one_it_is_found_and_recommen
 
 #[test]
 fn in_a_guest_the_memory_of_a_gpu_is_found_on_the_node_where_the_driver_put_it() -> Done {
-    let library = format!("{}:/opt/libcuda.so.1", driver::stand_in(Driver::Cuda)?.join("libcuda.so.1").display());
-    // The stand-in's device memory is touched first by the rank that allocates it: it lies on that rank's node.
+    let library =
+        format!("{}:/opt/libcuda.so.1", driver::stand_in(Driver::Cuda)?.join("libcuda.so.1").display());
+    // The stand-in's device memory is touched first by the rank that allocates it: it lies on that rank's
+    // node.
     let run = |name: &str, pu: u32| {
         format!(
-            "run {name} numabench pingpong --backend cuda --cpus {pu} --gpus 0 --size 4MiB --reps 6 --direction h2d --json -\n"
+            "run {name} numabench pingpong --backend cuda --cpus {pu} --gpus 0 --size 4MiB --reps 6 \
+             --direction h2d --json -\n"
         )
     };
     let script = format!(
-        "export LD_LIBRARY_PATH=/opt FAKE_DEVICES='device 0000:05:00.0; name NVIDIA GH200 120GB; memory-node 3'\n{}{}",
+        "export LD_LIBRARY_PATH=/opt FAKE_DEVICES='device 0000:05:00.0; name NVIDIA GH200 120GB; memory-node \
+         3'\n{}{}",
         run("own", 6),
         run("away", 0)
     );

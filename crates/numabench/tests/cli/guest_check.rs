@@ -1,4 +1,5 @@
-//! `numabench check --pid` in a guest of four NUMA nodes: it says where a program's memory lies, and catches a wrong place.
+//! `numabench check --pid` in a guest of four NUMA nodes: it says where a program's memory lies, and catches
+//! a wrong place.
 
 use std::process::Command;
 
@@ -7,8 +8,8 @@ use serde_json::Value;
 use crate::guest::{guest_with, take};
 use crate::run::{Done, skipped};
 
-/// `start NAME OPTIONS...`: a program under numactl with these options, which has read 24 MB at once and cannot get rid of them; `$pid_NAME` is
-/// its id.
+/// `start NAME OPTIONS...`: a program under numactl with these options, which has read 24 MB at once and
+/// cannot get rid of them; `$pid_NAME` is its id.
 const START: &str = r#"
 mkfifo /tmp/full; exec 9<>/tmp/full
 start() {
@@ -53,7 +54,8 @@ fn in_a_guest_the_memory_of_a_running_program_is_found_where_it_lies_and_a_wrong
         let ended = take(&mut all, name)?;
         let document = ended.json()?;
         assert_eq!(ended.code, Some(code), "{name}: {document:#}");
-        let found: Vec<&str> = list(&document["findings"]).filter_map(|finding| finding["kind"].as_str()).collect();
+        let found: Vec<&str> =
+            list(&document["findings"]).filter_map(|finding| finding["kind"].as_str()).collect();
         assert_eq!(found, kinds, "{name}: {document:#}");
         let pages = list(&document["ranks"][0]["seen"]["pages"]["nodes"]);
         let most = pages.max_by_key(|pages| pages["bytes"].as_u64()).ok_or("no pages")?;
@@ -62,7 +64,11 @@ fn in_a_guest_the_memory_of_a_running_program_is_found_where_it_lies_and_a_wrong
     }
     let together = take(&mut all, "all")?;
     assert_eq!(together.code, Some(5), "{}", together.out);
-    assert!(together.out.contains("WRONG: 1 of 2 ranks") && together.out.contains("bind 2"), "{}", together.out);
+    assert!(
+        together.out.contains("WRONG: 1 of 2 ranks") && together.out.contains("bind 2"),
+        "{}",
+        together.out
+    );
     assert!(together.out.contains("fix: migratepages"), "{}", together.out);
     Ok(())
 }

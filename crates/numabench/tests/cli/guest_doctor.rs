@@ -100,8 +100,9 @@ fn in_a_guest_what_the_host_keeps_in_gpu_memory_is_found_and_nothing_else_is() -
     let every = if is_whole() { 1 } else { 5 };
     let planted: Vec<_> = PLANTED.iter().step_by(every).collect();
     let clean: Vec<_> = CLEAN.iter().enumerate().step_by(every).collect();
-    let plant =
-        planted.iter().map(|(kind, node, mib)| format!("{kind} {node} {mib}; look {kind}-{node}-{mib}; gone\n"));
+    let plant = planted
+        .iter()
+        .map(|(kind, node, mib)| format!("{kind} {node} {mib}; look {kind}-{node}-{mib}; gone\n"));
     let leave = clean.iter().map(|(at, state)| format!("{state}; look clean-{at}; gone\n"));
     let script = format!("{FUNCTIONS}{}", plant.chain(leave).collect::<String>());
     let path = String::from_utf8(numactl.stdout)?;
@@ -124,7 +125,8 @@ fn in_a_guest_what_the_host_keeps_in_gpu_memory_is_found_and_nothing_else_is() -
         let is_found = check["costs"] == true
             && seen.contains(&format!("NUMA node {node} (memory of GPU {})", node - 2))
             && seen.contains(&words)
-            && amount(seen).is_some_and(|found| (found - f64::from(*mib)).abs() < 0.1 * f64::from(*mib) + 1.0);
+            && amount(seen)
+                .is_some_and(|found| (found - f64::from(*mib)).abs() < 0.1 * f64::from(*mib) + 1.0);
         if !is_found {
             wrong.push(format!("{name}: {check}"));
         }
@@ -138,7 +140,8 @@ fn in_a_guest_what_the_host_keeps_in_gpu_memory_is_found_and_nothing_else_is() -
     }
 
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    let seconds: Vec<f64> = said.values().filter_map(|part| part.rsplit(':').next()?.trim().parse().ok()).collect();
+    let seconds: Vec<f64> =
+        said.values().filter_map(|part| part.rsplit(':').next()?.trim().parse().ok()).collect();
     let most = seconds.iter().copied().fold(0.0, f64::max);
     println!("{} looks, all right; the longest took {most:.2} s of the emulated machine", seconds.len());
     Ok(())

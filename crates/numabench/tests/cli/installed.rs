@@ -1,5 +1,5 @@
-//! What an installation brings beside the binary's work: its version, its manual pages and its completions, held against the tools and shells
-//! that read them, where they are on this machine.
+//! What an installation brings beside the binary's work: its version, its manual pages and its completions,
+//! held against the tools and shells that read them, where they are on this machine.
 
 use std::fs;
 use std::io::Write;
@@ -38,7 +38,10 @@ fn the_version_is_one_line_with_commit_and_build_and_documents_have_the_same_com
     let checkout = Command::new("git").args(["ls-files", "--error-unmatch", "build.rs"]).output();
     if checkout.is_ok_and(|output| output.status.success()) {
         let hash = commit(&text).ok_or("a checkout has a commit")?;
-        assert!(hash.len() >= 12 && hash.trim_end_matches('+').chars().all(|c| c.is_ascii_hexdigit()), "{text}");
+        assert!(
+            hash.len() >= 12 && hash.trim_end_matches('+').chars().all(|c| c.is_ascii_hexdigit()),
+            "{text}"
+        );
     }
     let document = host(&["--gpus", "0", "--size", "4KiB", "--reps", "1", "--json", "-"]).json()?;
     assert_eq!(document["tool"]["git"].as_str().map(str::to_owned), commit(&text));
@@ -79,8 +82,10 @@ fn every_command_has_a_manual_page_that_the_manuals_own_checks_accept() -> Done 
     run(&["man", "--dir", &folder.path().join("man1").display().to_string()]).well();
     let pages: Vec<_> = fs::read_dir(folder.path().join("man1"))?.collect::<Result<_, _>>()?;
     let commands = run(&["--help"]).well().out;
-    let listed = commands.lines().take_while(|line| *line != "Options:").filter_map(|line| line.strip_prefix("  "));
-    let names: Vec<&str> = listed.filter_map(|line| line.split(' ').next()).filter(|name| *name != "help").collect();
+    let listed =
+        commands.lines().take_while(|line| *line != "Options:").filter_map(|line| line.strip_prefix("  "));
+    let names: Vec<&str> =
+        listed.filter_map(|line| line.split(' ').next()).filter(|name| *name != "help").collect();
     assert!(names.len() > 20, "{names:?}");
     for command in names {
         let page = folder.path().join(format!("man1/numabench-{command}.1"));
@@ -88,9 +93,13 @@ fn every_command_has_a_manual_page_that_the_manuals_own_checks_accept() -> Done 
         assert!(text.contains(".SH EXAMPLES") && text.contains(".SH \"EXIT STATUS\""), "{command}");
     }
     let pingpong = fs::read_to_string(folder.path().join("man1/numabench-pingpong.1"))?;
-    let synopsis =
-        pingpong.split(".SH").find(|section| section.trim_start().starts_with("SYNOPSIS")).unwrap_or_default();
-    for option in [r"[\fB\-\-gpus\fR \fILIST\fR]", r"[\fB\-\-color\fR \fIauto|always|never\fR]", r"[\fB\-\-full\fR]"] {
+    let synopsis = pingpong
+        .split(".SH")
+        .find(|section| section.trim_start().starts_with("SYNOPSIS"))
+        .unwrap_or_default();
+    for option in
+        [r"[\fB\-\-gpus\fR \fILIST\fR]", r"[\fB\-\-color\fR \fIauto|always|never\fR]", r"[\fB\-\-full\fR]"]
+    {
         assert!(synopsis.contains(option), "{option}: {synopsis}");
     }
     let first = run(&["man"]).well().out;
@@ -111,8 +120,11 @@ fn every_command_has_a_manual_page_that_the_manuals_own_checks_accept() -> Done 
     }
     if is_here("mandoc") {
         for page in &pages {
-            let found =
-                program_output("mandoc", &["-T", "lint", "-W", "warning", &page.path().display().to_string()], b"")?;
+            let found = program_output(
+                "mandoc",
+                &["-T", "lint", "-W", "warning", &page.path().display().to_string()],
+                b"",
+            )?;
             assert_eq!(found, "", "{}", page.path().display());
         }
     } else {
@@ -138,7 +150,8 @@ fn each_shell_reads_its_completions_and_completes_a_command() -> Done {
             "--norc",
             "-c",
             &format!(
-                "source {} && COMP_WORDS=(numabench ping) COMP_CWORD=1 && _numabench numabench ping numabench && echo \"${{COMPREPLY[@]}}\"",
+                "source {} && COMP_WORDS=(numabench ping) COMP_CWORD=1 && _numabench numabench ping \
+                 numabench && echo \"${{COMPREPLY[@]}}\"",
                 file("numabench.bash")
             ),
         ],
@@ -149,8 +162,9 @@ fn each_shell_reads_its_completions_and_completes_a_command() -> Done {
             "-f",
             "-c",
             &format!(
-                "fpath=({0} $fpath); autoload -Uz compinit && compinit -u -d {0}/dump && (( $+functions[_numabench] )) && \
-         [[ ${{_comps[numabench]}} == _numabench ]] && autoload +X _numabench && which _numabench",
+                "fpath=({0} $fpath); autoload -Uz compinit && compinit -u -d {0}/dump && (( \
+                 $+functions[_numabench] )) && [[ ${{_comps[numabench]}} == _numabench ]] && autoload +X \
+                 _numabench && which _numabench",
                 folder.path().display()
             ),
         ],
@@ -205,7 +219,10 @@ fn module_systems_find_the_release_by_the_module_files_own_place() -> Done {
         let script = String::from_utf8_lossy(&output.stdout).into_owned();
         let ask = format!("{script}\nnumabench --version && echo \"$MANPATH $NUMABENCH_JOBS\"");
         let said = program_output("bash", &["--norc", "-c", &ask], b"")?;
-        assert!(said.contains("numabench ") && said.contains(std::env::consts::ARCH), "{system}: {said}{script}");
+        assert!(
+            said.contains("numabench ") && said.contains(std::env::consts::ARCH),
+            "{system}: {said}{script}"
+        );
         assert!(said.contains(&format!("{root}/share/man:")), "{system}: {said}");
         assert!(said.contains(&format!("{root}/share/numabench/jobs")), "{system}: {said}");
     }

@@ -1,4 +1,5 @@
-//! `numabench kernels`: kernels that compute on the stand-in drivers and on this machine's cores, their documents, and what is wrong with them.
+//! `numabench kernels`: kernels that compute on the stand-in drivers and on this machine's cores, their
+//! documents, and what is wrong with them.
 
 use std::error::Error;
 use std::path::Path;
@@ -29,7 +30,8 @@ fn kernels_compute_on_a_gpu_with_transfers_and_alone_and_every_result_is_checked
     for kind in kinds::tried() {
         // Half of them each: the stand-in computes them one number after the other.
         let cuda = kind.name == "cuda";
-        let names = if cuda { ["triad", "sort", "fft", "md-dp"] } else { ["scan", "reduction", "stencil", "spmv"] };
+        let names =
+            if cuda { ["triad", "sort", "fft", "md-dp"] } else { ["scan", "reduction", "stencil", "spmv"] };
         let ended = simulated(&kind, &[], &["--kernels", &names.join(","), "--json", "-"])?;
         let document = proof::document(&ended)?;
         assert_eq!(ended.code, Some(0), "{}", document["status_reason"]);
@@ -44,7 +46,10 @@ fn kernels_compute_on_a_gpu_with_transfers_and_alone_and_every_result_is_checked
             assert!(ids.iter().any(|id| id.ends_with(&format!("/{name}/resident"))), "{ids:?}");
         }
         for case in list(&document, "/cases").iter().filter(|case| case["direction"] == "kernel") {
-            assert!(case["ranks"][0]["outcome"]["percent_of_bound"].is_null(), "a kernel works over no link: {case:#}");
+            assert!(
+                case["ranks"][0]["outcome"]["percent_of_bound"].is_null(),
+                "a kernel works over no link: {case:#}"
+            );
         }
         for result in results(&document) {
             let checked = &result["verification"];
@@ -57,7 +62,8 @@ fn kernels_compute_on_a_gpu_with_transfers_and_alone_and_every_result_is_checked
 #[test]
 fn transfers_both_ways_and_launches_go_on_at_once_where_a_problem_has_parts() -> Done {
     for kind in kinds::tried() {
-        // In virtual time: one after the other the three arrays of the triad would be moved at the rate of either direction.
+        // In virtual time: one after the other the three arrays of the triad would be moved at the rate of
+        // either direction.
         let devices = "device 0000:05:00.0; h2d 10GB/s 1us; d2h 10GB/s 1us; kernel numabench_triad 10ns";
         let told = [("FAKE_DEVICES", devices), ("LD_PRELOAD", &kind.library()?[..])];
         for (iterations, rates) in [("1", 13.0..15.0), ("2", 18.0..30.0)] {
@@ -101,7 +107,8 @@ fn a_size_in_bytes_is_that_of_input_and_result_and_one_that_a_kernel_cannot_have
         };
         assert_eq!((data("triad")?, data("sgemm")?), (3_145_728.0, 3_145_728.0));
     }
-    let refused = run(&["kernels", "--backend", "host", "--kernels", "triad,dgemm", "--size", "64KiB", "--dry-run"]);
+    let refused =
+        run(&["kernels", "--backend", "host", "--kernels", "triad,dgemm", "--size", "64KiB", "--dry-run"]);
     assert_eq!(refused.code, Some(2));
     insta::assert_snapshot!("a_size_that_dgemm_cannot_have", refused.err);
     let both = run(&["kernels", "--size", "64MiB", "--class", "2"]);
@@ -138,19 +145,27 @@ fn a_vendors_libraries_compute_where_they_lie_on_the_machine_and_are_named() -> 
             proof::document(&end(&mut command, &small))?
         };
         assert_eq!(text(&document, "/status"), "complete", "{}", document["status_reason"]);
-        let [blas, fft] =
-            if kind.name == "cuda" { ["cuBLAS 12.3.4", "cuFFT 12.3.4"] } else { ["rocBLAS", "hipFFT 12.3.4"] };
+        let [blas, fft] = if kind.name == "cuda" {
+            ["cuBLAS 12.3.4", "cuFFT 12.3.4"]
+        } else {
+            ["rocBLAS", "hipFFT 12.3.4"]
+        };
         for (name, by) in [("sgemm", blas), ("dgemm", blas), ("fft", fft), ("fft-dp", fft)] {
             assert_eq!(kernel(&document, name)?["by"], by, "{name}");
         }
         assert!(kernel(&document, "triad")?["by"].is_null());
         let said = document["verdict"].to_string();
         assert!(
-            said.contains(&format!("Computed by the GPU vendor's libraries: sgemm by {blas}, dgemm by {blas}, fft by")),
+            said.contains(&format!(
+                "Computed by the GPU vendor's libraries: sgemm by {blas}, dgemm by {blas}, fft by"
+            )),
             "{said}"
         );
-        let wrong =
-            vendor(&folder, &[("FAKE_FAULTS", "kernels wrong numabench_fft")], &["--kernels", "fft", "--json", "-"]);
+        let wrong = vendor(
+            &folder,
+            &[("FAKE_FAULTS", "kernels wrong numabench_fft")],
+            &["--kernels", "fft", "--json", "-"],
+        );
         assert_eq!(wrong.code, Some(4), "{}", wrong.err);
         let none = vendor(&folder, &[], &["--kernels", "triad"]);
         assert_eq!(none.code, Some(2), "{}", none.err);
@@ -158,7 +173,8 @@ fn a_vendors_libraries_compute_where_they_lie_on_the_machine_and_are_named() -> 
         assert!(none.err.contains(says), "{}", none.err);
         // Without the libraries.
         let linker = std::process::Command::new("/sbin/ldconfig").arg("-p").output();
-        let known = linker.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+        let known =
+            linker.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
         if ["libcufft.so", "libhipfft.so"].iter().any(|library| known.contains(library)) {
             skipped("a vendor's libraries that are missing: this machine has them");
             continue;
@@ -204,10 +220,15 @@ fn a_kernel_that_hangs_ends_with_the_timeout() -> Done {
 #[test]
 fn where_no_kernel_can_be_compiled_the_reason_is_given() -> Done {
     for kind in kinds::tried().iter().filter(|kind| kind.name == "hip") {
-        let ended = simulated(kind, &[("FAKE_FAULTS", kinds::NO_COMPILER)], &["--kernels", "triad", "--json", "-"])?;
+        let ended =
+            simulated(kind, &[("FAKE_FAULTS", kinds::NO_COMPILER)], &["--kernels", "triad", "--json", "-"])?;
         let document = proof::document(&ended)?;
         assert_ne!(ended.code, Some(0));
-        assert!(text(&document, "/status_reason").contains(kinds::NO_KERNEL), "{}", document["status_reason"]);
+        assert!(
+            text(&document, "/status_reason").contains(kinds::NO_KERNEL),
+            "{}",
+            document["status_reason"]
+        );
     }
     Ok(())
 }
@@ -233,7 +254,17 @@ fn a_node_with_too_little_memory_is_named_with_what_to_do() -> Done {
     told(&run(&["kernels", "--backend", "host", "--kernels", "triad", "--size", "1TiB"]));
     let Some(kind) = kinds::tried().into_iter().next() else { return Ok(()) };
     let mut command = with_driver(&kind.folder()?);
-    command.args(["kernels", "--backend", kind.name, "--gpus", "0", "--kernels", "reduction", "--size", "1TiB"]);
+    command.args([
+        "kernels",
+        "--backend",
+        kind.name,
+        "--gpus",
+        "0",
+        "--kernels",
+        "reduction",
+        "--size",
+        "1TiB",
+    ]);
     told(&end(command.env("FAKE_DEVICES", "device 0000:c1:00.0; memory 4096GiB"), [] as [&str; 0]));
     Ok(())
 }
@@ -243,11 +274,22 @@ fn a_gpu_that_computes_little_in_double_precision_is_said_and_nothing_fails() ->
     for kind in kinds::tried() {
         for (double, weak) in [("1920us", true), ("120us", false)] {
             let devices = format!(
-                "device 0000:05:00.0; kernel numabench_sgemm 60us; kernel numabench_dgemm {double}; h2d 10GB/s 1us; d2h 10GB/s 1us"
+                "device 0000:05:00.0; kernel numabench_sgemm 60us; kernel numabench_dgemm {double}; h2d \
+                 10GB/s 1us; d2h 10GB/s 1us"
             );
             let told = [("FAKE_DEVICES", &devices[..]), ("LD_PRELOAD", &kind.library()?[..])];
             let mut command = with_driver(&kind.folder()?);
-            command.args(["kernels", "--backend", kind.name, "--gpus", "0", "--kernels", "sgemm,dgemm", "--reps", "2"]);
+            command.args([
+                "kernels",
+                "--backend",
+                kind.name,
+                "--gpus",
+                "0",
+                "--kernels",
+                "sgemm,dgemm",
+                "--reps",
+                "2",
+            ]);
             // One tile of a matrix each: the edges are the same.
             let sizes = ["--size", "384KiB", "--json", "-"];
             let document = proof::document(&end(command.envs(told), sizes))?;
@@ -290,5 +332,8 @@ fn a_plan_names_the_kernels_and_a_kernel_that_there_is_not_is_refused_with_those
     let planned: Vec<&str> = plan.out.lines().filter(|line| line.contains("fft")).map(str::trim).collect();
     let refused = run(&["kernels", "--kernels", "lu"]);
     assert_eq!(refused.code, Some(2));
-    insta::assert_snapshot!("kernels_planned_and_refused", format!("{}\n{}", planned.join("\n"), refused.err));
+    insta::assert_snapshot!(
+        "kernels_planned_and_refused",
+        format!("{}\n{}", planned.join("\n"), refused.err)
+    );
 }

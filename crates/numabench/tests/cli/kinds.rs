@@ -1,4 +1,5 @@
-//! The kinds of GPU driver that the stand-in takes the place of: what each calls the functions that tests make fail.
+//! The kinds of GPU driver that the stand-in takes the place of: what each calls the functions that tests
+//! make fail.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -55,8 +56,9 @@ const HIP: Kind = Kind {
     required: &["hipInit", "hipDriverGetVersion", "hipMemcpyDtoHAsync", "hipEventQuery"],
 };
 
-/// Those that a test tries: of those that this binary has one, told by the test's name, so that each is tried by about half of the tests; or all ([`run::is_whole`]). What
-/// differs between them is held for all by their crates' own tests, which call each by the contract.
+/// Those that a test tries: of those that this binary has one, told by the test's name, so that each is tried
+/// by about half of the tests; or all ([`run::is_whole`]). What differs between them is held for all by their
+/// crates' own tests, which call each by the contract.
 pub fn tried() -> Vec<Kind> {
     let mut here = all();
     match std::thread::current().name() {
@@ -96,7 +98,8 @@ impl Kind {
         Ok(self.on(&self.folder()?, told, args))
     }
 
-    /// The same with devices whose rates are described, in the stand-in's virtual time, which is then the program's clock too.
+    /// The same with devices whose rates are described, in the stand-in's virtual time, which is then the
+    /// program's clock too.
     pub fn described(&self, devices: &str, args: &[&str]) -> Result<Ended, Box<dyn Error>> {
         let told = [("FAKE_DEVICES", devices), ("LD_PRELOAD", &self.library()?)];
         self.pingpong(&told, args)

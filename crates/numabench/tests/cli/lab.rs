@@ -1,11 +1,12 @@
-//! What the tests of several binaries share: a script run in a Linux guest with several NUMA nodes (`tests/lab/numa-guest.sh`).
+//! What the tests of several binaries share: a script run in a Linux guest with several NUMA nodes
+//! (`tests/lab/numa-guest.sh`).
 
 use std::error::Error;
 use std::path::Path;
 use std::process::Command;
 
-/// What a script wrote in a guest of this shape, which has the binary and `programs` of this machine (`FILE` or `FILE:PLACE`); `None` where no
-/// guest can run, which is said.
+/// What a script wrote in a guest of this shape, which has the binary and `programs` of this machine (`FILE`
+/// or `FILE:PLACE`); `None` where no guest can run, which is said.
 ///
 /// # Errors
 /// The guest could not be started, or it or the script ended badly, with all that was written.
@@ -18,7 +19,8 @@ pub fn written(shape: &str, programs: &[&str], script: &str) -> Result<Option<St
         return Ok(None);
     }
     let folder = tempfile::tempdir()?;
-    // Without names and lines, which are most of it and have to be unpacked by an emulator; whole where there is no strip(1).
+    // Without names and lines, which are most of it and have to be unpacked by an emulator; whole where there
+    // is no strip(1).
     let (binary, small) = (Path::new(env!("CARGO_BIN_EXE_numabench")), folder.path().join("numabench"));
     let stripped = Command::new("strip").arg("-s").arg("-o").arg(&small).arg(binary).status();
     let source = if stripped.is_ok_and(|status| status.success()) { &small } else { binary };
@@ -37,6 +39,7 @@ pub fn written(shape: &str, programs: &[&str], script: &str) -> Result<Option<St
 
 /// The parts of what was written, each after a line `@@@ NAME`, by name.
 pub fn parts(text: &str) -> std::collections::BTreeMap<String, String> {
-    let part = |part: &str| part.split_once('\n').map(|(name, text)| (name.trim().to_owned(), text.to_owned()));
+    let part =
+        |part: &str| part.split_once('\n').map(|(name, text)| (name.trim().to_owned(), text.to_owned()));
     text.split("@@@ ").filter_map(part).collect()
 }

@@ -1,4 +1,5 @@
-//! `numabench laplace` by a rank alone: on the stand-in drivers and on this machine's core, its document and who takes it, and what is wrong.
+//! `numabench laplace` by a rank alone: on the stand-in drivers and on this machine's core, its document and
+//! who takes it, and what is wrong.
 
 use std::error::Error;
 
@@ -33,7 +34,10 @@ fn core_and_gpu_give_the_same_residual_to_the_last_bit_and_every_cell_is_checked
             let [cpu, gpu] = [way(&document, "cpu")?, way(&document, "gpu")?];
             assert!(cpu["residual"].as_f64() > Some(0.0) && cpu["residual"] == gpu["residual"], "{cpu}{gpu}");
             for way in [cpu, gpu] {
-                assert!(way["iteration_ns"].as_f64() > Some(0.0) && way["cells_per_s"].as_f64() > Some(0.0), "{way}");
+                assert!(
+                    way["iteration_ns"].as_f64() > Some(0.0) && way["cells_per_s"].as_f64() > Some(0.0),
+                    "{way}"
+                );
                 assert!(way["halo_share"].is_null(), "a rank alone has no halos: {way}");
             }
             assert_eq!(gpu["speed_ups"][0]["over"], "cpu");

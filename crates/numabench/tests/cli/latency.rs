@@ -1,5 +1,5 @@
-//! `numabench latency`: a GPU's loads on stand-in devices of described latencies, a core's where no GPU takes part, alone and beside traffic, and handovers
-//! between cores.
+//! `numabench latency`: a GPU's loads on stand-in devices of described latencies, a core's where no GPU takes
+//! part, alone and beside traffic, and handovers between cores.
 
 use std::process::Command;
 
@@ -102,13 +102,26 @@ fn loads_are_measured_beside_traffic_of_each_step_and_every_thread_is_proven() -
         rest.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default().to_owned()
     };
     let (loads, writes) = (after("loads by PU "), after("traffic by PU "));
-    let args =
-        ["latency", "--loaded=write", "--rows", "node", "--beside-cpus", &writes, "--range", "1MiB", "--reps", "12"];
+    let args = [
+        "latency",
+        "--loaded=write",
+        "--rows",
+        "node",
+        "--beside-cpus",
+        &writes,
+        "--range",
+        "1MiB",
+        "--reps",
+        "12",
+    ];
     let ended = run(&[&args[..], &["--json", "-"]].concat());
     let document = proof::document(&ended)?;
     let rows = list(&document, "/matrices/0/rows");
     let names: Vec<&str> = rows.iter().map(|row| text(row, "/name")).collect();
-    assert_eq!((names.len(), names[0], names[1], names[10]), (11, "idle", "10 % write traffic", "full write traffic"));
+    assert_eq!(
+        (names.len(), names[0], names[1], names[10]),
+        (11, "idle", "10 % write traffic", "full write traffic")
+    );
     assert_eq!(text(&document, "/matrices/0/compares"), "loaded");
     let asked = |rank: u64| &document["ranks"][rank as usize]["asked"];
     for row in rows {
@@ -133,7 +146,11 @@ fn loads_are_measured_beside_traffic_of_each_step_and_every_thread_is_proven() -
             assert_eq!(result["verification"]["checked"], true);
             for moment in ["seen_before", "seen_after"] {
                 assert_eq!(result[moment]["pu"]["value"], asked(rank)["pu"], "{moment}");
-                assert_eq!(result[moment]["host_pages"]["value"][0]["node"], asked(rank)["memory_node"], "{moment}");
+                assert_eq!(
+                    result[moment]["host_pages"]["value"][0]["node"],
+                    asked(rank)["memory_node"],
+                    "{moment}"
+                );
             }
         }
     }
@@ -204,13 +221,15 @@ fn between_cores_every_two_are_measured_once_placed_and_counted() -> Done {
 fn cores_that_cannot_hand_over_are_refused_with_what_is_allowed() {
     run(&["latency", "--between", "cores", "--cpus", "0,0"]).refused(2, &["PU 0, twice", "each once"]);
     run(&["latency", "--between", "cores", "--cpus", "0,4711"]).refused(2, &["PU 4711", "may use PUs"]);
-    run(&["latency", "--between", "cores", "--cpus", "0"]).refused(2, &["needs two cores", "there is one (PU 0"]);
+    run(&["latency", "--between", "cores", "--cpus", "0"])
+        .refused(2, &["needs two cores", "there is one (PU 0"]);
     run(&["latency", "--cpus", "0,1"]).refused(2, &["--between"]);
     run(&["latency", "--between", "nodes"]).refused(2, &["cores", "gpus"]);
     run(&["latency", "--between", "cores", "--range", "1MiB"]).refused(2, &["cannot be used with"]);
 }
 
-/// `numabench latency --between gpus` on a device of this kind, by the machine's own clock: the kernel that answers and the core look without a pause.
+/// `numabench latency --between gpus` on a device of this kind, by the machine's own clock: the kernel that
+/// answers and the core look without a pause.
 fn answered(kind: &Kind, faults: &str, args: &[&str]) -> Result<Ended, Box<dyn std::error::Error>> {
     let told = [("FAKE_DEVICES", "device 0000:05:00.0".to_owned()), ("FAKE_FAULTS", faults.to_owned())];
     let command = ["latency", "--backend", kind.name, "--between", "gpus"];
@@ -235,20 +254,25 @@ fn a_flag_goes_to_each_gpu_and_back_and_every_answer_is_the_questions_own() -> D
         }
     }
     let table = answered(&kinds::tried()[0], "", &["--reps", "6"])?.out;
-    assert!(table.starts_with("CPU-GPU") && table.matches("CPU-GPU").count() > 1, "the answer, and a table: {table}");
+    assert!(
+        table.starts_with("CPU-GPU") && table.matches("CPU-GPU").count() > 1,
+        "the answer, and a table: {table}"
+    );
     Ok(())
 }
 
 #[test]
 fn a_gpu_that_stops_answering_or_runs_no_kernel_gives_no_number() -> Done {
     for kind in kinds::tried() {
-        let document = proof::document(&answered(&kind, "kernels answers-stop", &["--reps", "6", "--json", "-"])?)?;
+        let document =
+            proof::document(&answered(&kind, "kernels answers-stop", &["--reps", "6", "--json", "-"])?)?;
         let outcome = &document["cases"][0]["ranks"][0]["outcome"];
         assert_eq!(text(outcome, "/status"), "failed", "{outcome}");
         assert!(text(outcome, "/message").contains("answer"), "{outcome}");
     }
     for kind in kinds::tried().iter().filter(|kind| kind.name == "hip") {
-        let document = proof::document(&answered(kind, kinds::NO_COMPILER, &["--reps", "6", "--json", "-"])?)?;
+        let document =
+            proof::document(&answered(kind, kinds::NO_COMPILER, &["--reps", "6", "--json", "-"])?)?;
         let outcome = &document["cases"][0]["ranks"][0]["outcome"];
         assert_eq!(text(outcome, "/status"), "skipped", "{outcome}");
         assert!(text(outcome, "/reason").contains(kinds::NO_KERNEL), "{outcome}");

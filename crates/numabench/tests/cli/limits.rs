@@ -1,4 +1,5 @@
-//! Limits of processes and memory, and values at the ends of their ranges: a result or a message, never a panic.
+//! Limits of processes and memory, and values at the ends of their ranges: a result or a message, never a
+//! panic.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,7 +12,8 @@ use crate::run::{BINARY, Done, Ended, host, no_driver, run, skipped, variables};
 fn values_at_the_ends_of_their_ranges_are_followed_or_refused() -> Done {
     let most = u64::MAX.to_string();
     let mut said = BTreeSet::new();
-    for command in [&["matrix"][..], &["latency"], &["latency", "--loaded"], &["contend", "--beside", "read"]] {
+    for command in [&["matrix"][..], &["latency"], &["latency", "--loaded"], &["contend", "--beside", "read"]]
+    {
         for range in [&most, "16777215TiB", "129TiB"] {
             let ended = run(&[command, &["--backend", "host", "--range", range, "--dry-run"]].concat());
             said.extend(ended.refused(2, &[]).err.lines().next().map(str::to_owned));
@@ -32,7 +34,12 @@ fn values_at_the_ends_of_their_ranges_are_followed_or_refused() -> Done {
     error: invalid value '18446744073709551615' for '--size <SIZES>': the size "18446744073709551615" is too large: at most 128TiB, which is all that a process can address
     "#);
     let ended = run(&["topo", "--measure", "--within", "500ms"]);
-    assert!([Some(0), Some(1), Some(3), Some(6), Some(77)].contains(&ended.code), "{:?}: {}", ended.code, ended.err);
+    assert!(
+        [Some(0), Some(1), Some(3), Some(6), Some(77)].contains(&ended.code),
+        "{:?}: {}",
+        ended.code,
+        ended.err
+    );
     Ok(())
 }
 
@@ -87,7 +94,8 @@ fn a_process_that_variables_call_a_rank_of_nobodys_launch_says_why_it_ends() {
     for (rank, size) in [("5", "2"), ("1", "2")] {
         let mut command = crate::run::numabench();
         command.envs([("PMI_RANK", rank), ("PMI_SIZE", size)]);
-        crate::run::end(&mut command, ["matrix", "--backend", "host", "--dry-run"]).refused(2, &["one process"]);
+        crate::run::end(&mut command, ["matrix", "--backend", "host", "--dry-run"])
+            .refused(2, &["one process"]);
     }
     let mut command = crate::run::numabench();
     command.envs([("OMPI_COMM_WORLD_RANK", "7"), ("OMPI_COMM_WORLD_SIZE", "2")]);

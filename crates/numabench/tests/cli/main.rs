@@ -1,16 +1,18 @@
 //! The binary as its users meet it: arguments in; text, documents, messages and exit codes out.
 //!
-//! Support: `run` starts the binary in a known environment and holds every ending against the rules that all share; `driver`
-//! builds the stand-in drivers; `proof` reads documents and checks what they prove.
+//! Support: `run` starts the binary in a known environment and holds every ending against the rules that all
+//! share; `driver` builds the stand-in drivers; `proof` reads documents and checks what they prove.
 //!
 //! Tests, by what they hold:
 //! * `arguments`  malformed lists, sizes and numbers;
 //! * `processors` PUs that cannot be had, and lists of unequal lengths;
 //! * `memory`     nodes, budgets and pinning;
 //! * `devices`    GPUs and drivers that are not there, broken, or named wrongly;
-//! * `simulated`  the way to a document on stand-in drivers: every memory and direction, sharing, corrupt data, a stuck device;
-//! * `coherent`   GPUs that share memory with their CPU: where their memory lies, and that PCIe bounds nothing;
-//! * `faults`     GPU drivers of every kind (`kinds`) that fail, hang, lose a device, corrupt data or give nonsense times;
+//! * `simulated` the way to a document on stand-in drivers: every memory and direction, sharing, corrupt
+//!   data, a stuck device;
+//! * `coherent` GPUs that share memory with their CPU: where their memory lies, and that PCIe bounds nothing;
+//! * `faults` GPU drivers of every kind (`kinds`) that fail, hang, lose a device, corrupt data or give
+//!   nonsense times;
 //! * `figures`    what a described device's links allow is what is measured;
 //! * `stalls`     drivers whose calls never return, and whose exit handlers wait for those: time limits hold;
 //! * `options`    what was asked for is what was done: rounds, sizes, orders, seeds, verification;
@@ -20,10 +22,11 @@
 //! * `doctor`     the settings of a node, with and without rights, and in saved files;
 //! * `place`      places recommended, measured, read back, and said in every launcher's words;
 //! * `goldens`    help and `topo` as text, word for word (snapshots);
-//! * `nvml`       NVIDIA's management library is opened for the views that show what it says, and for no other;
+//! * `nvml` NVIDIA's management library is opened for the views that show what it says, and for no other;
 //! * `exports`    every export of every kind of document is read by a parser of its form;
 //! * `results`    comparisons and exports of documents; `unfinished` those of runs that did not end well;
-//! * `matrix`     rows against GPUs and against memory nodes, on this machine, on stand-in drivers and in a guest;
+//! * `matrix` rows against GPUs and against memory nodes, on this machine, on stand-in drivers and in a
+//!   guest;
 //! * `engines`    copy engines and a kernel, one of them and both in one run;
 //! * `kernels`    kernels that compute, on stand-in drivers and on cores;
 //! * `laplace`    Jacobi's iteration by a rank alone, likewise;
@@ -31,11 +34,14 @@
 //! * `groups`     topo --measure on GPUs whose links are described;
 //! * `measurements` sweep, contend and suite find what stand-in drivers were told;
 //! * `installed`  version, manual pages and completions, as tools and shells read them;
-//! * `fleet`      one task a node: documents, the table of all, who did not answer; `check_bandwidth` what it keeps GPUs for, and slow memory;
-//! * `contrib`    the examples to take along, run; `delivery` scripts, pipelines and the dashboard; `docs` the pages' commands;
+//! * `fleet` one task a node: documents, the table of all, who did not answer; `check_bandwidth` what it
+//!   keeps GPUs for, and slow memory;
+//! * `contrib` the examples to take along, run; `delivery` scripts, pipelines and the dashboard; `docs` the
+//!   pages' commands;
 //! * `captures`   real machines' hwloc files through the command line, where they are at hand;
-//! * `check`      what is seen and judged of this process, of running ones and of ranks; `guest_check` in a guest;
-//! * `guest`      a Linux guest with several NUMA nodes: binding, pages, offline PUs, cpusets, nodes without memory.
+//! * `check` what is seen and judged of this process, of running ones and of ranks; `guest_check` in a guest;
+//! * `guest` a Linux guest with several NUMA nodes: binding, pages, offline PUs, cpusets, nodes without
+//!   memory.
 //!
 //! No test depends on a measured figure. What a machine lacks is said in a line that begins with `SKIPPED`.
 

@@ -1,5 +1,6 @@
-//! `numabench matrix`: rows and columns from arguments to document; the CPU's own accesses on this machine's memory, GPUs on the stand-in driver, four
-//! nodes in the guest.
+//! `numabench matrix`: rows and columns from arguments to document; the CPU's own accesses on this machine's
+//! memory, GPUs on the stand-in driver, four nodes in the guest. Some 500 lines because they are tests of one
+//! command.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +29,8 @@ fn rates(document: &Value) -> BTreeMap<(String, u64, String), f64> {
 
 #[test]
 fn without_a_gpu_every_access_of_every_row_is_measured_placed_and_verified() -> Done {
-    let args = ["matrix", "--backend", "host", "--access", "read,write,copy,load", "--range", "1MiB", "--reps", "6"];
+    let args =
+        ["matrix", "--backend", "host", "--access", "read,write,copy,load", "--range", "1MiB", "--reps", "6"];
     let ended = run(&[&args[..], &["--threads", "1", "--json", "-"]].concat());
     let document = proof::document(&ended)?;
     assert_eq!(ended.code, Some(0), "{}", document["status_reason"]);
@@ -51,9 +53,11 @@ fn without_a_gpu_every_access_of_every_row_is_measured_placed_and_verified() -> 
             assert_eq!(result[moment]["pu"]["value"], place["pu"], "{moment}");
         }
     }
-    let load = list(&document, "/cases").iter().find(|case| text(case, "/direction") == "load").ok_or("no load")?;
+    let load =
+        list(&document, "/cases").iter().find(|case| text(case, "/direction") == "load").ok_or("no load")?;
     let ns = load["ranks"][0]["outcome"]["summary"]["median_ns"].as_f64().ok_or("no time")?;
-    // Of one load, not of a thousand: a cache answers in more than a tenth of a nanosecond, memory in less than 20 µs.
+    // Of one load, not of a thousand: a cache answers in more than a tenth of a nanosecond, memory in less
+    // than 20 µs.
     assert!((0.1..20_000.0).contains(&ns), "{ns} ns");
     assert!(!list(&document, "/verdict").is_empty(), "{}", document["verdict"]);
     let table = run(&[&args[..], &["--threads", "1"]].concat());
@@ -66,7 +70,19 @@ fn without_a_gpu_every_access_of_every_row_is_measured_placed_and_verified() -> 
 fn what_a_matrix_wrote_is_compared_and_exported_like_any_result() -> Done {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("m.json").display().to_string();
-    let args = ["matrix", "--backend", "host", "--access", "read", "--range", "1MiB", "--reps", "60", "--threads", "1"];
+    let args = [
+        "matrix",
+        "--backend",
+        "host",
+        "--access",
+        "read",
+        "--range",
+        "1MiB",
+        "--reps",
+        "60",
+        "--threads",
+        "1",
+    ];
     run(&[&args[..], &["--json", &file]].concat());
     let csv = run(&["export", "--to", "csv", &file]).well().out;
     assert!(csv.contains("alone/pageable/read/1048576"), "{csv}");
@@ -74,14 +90,20 @@ fn what_a_matrix_wrote_is_compared_and_exported_like_any_result() -> Done {
     // One noisy run against itself: the same or undecided, and never a case that is not matched.
     assert!(matches!(compared.code, Some(0 | 6)), "{}{}", compared.out, compared.err);
     let document = compared.json()?;
-    assert_eq!((list(&document, "/missing").len(), list(&document, "/cases").is_empty()), (0, false), "{document:#}");
+    assert_eq!(
+        (list(&document, "/missing").len(), list(&document, "/cases").is_empty()),
+        (0, false),
+        "{document:#}"
+    );
     Ok(())
 }
 
 #[test]
 fn a_dry_run_names_rows_columns_and_figures_and_measures_nothing() {
     let plan = run(&["matrix", "--backend", "host", "--dry-run"]).well().out;
-    for words in ["row       node 0: PU ", "memory on node 0", "columns   node 0", "load latency over", "read, "] {
+    for words in
+        ["row       node 0: PU ", "memory on node 0", "columns   node 0", "load latency over", "read, "]
+    {
         assert!(plan.contains(words), "{words}: {plan}");
     }
     run(&["matrix", "--rows", "socket"]).refused(2, &["node, l3 or core"]);
@@ -95,7 +117,18 @@ const UNEQUAL: &str =
 #[test]
 fn every_row_is_measured_against_every_gpu_in_each_direction() -> Done {
     for kind in kinds::tried() {
-        let args = ["--rows", "core", "--size", "4MiB", "--memory", "pinned,pageable", "--reps", "12", "--json", "-"];
+        let args = [
+            "--rows",
+            "core",
+            "--size",
+            "4MiB",
+            "--memory",
+            "pinned,pageable",
+            "--reps",
+            "12",
+            "--json",
+            "-",
+        ];
         let ended = described(&kind, UNEQUAL, &args)?;
         let document = proof::document(&ended)?;
         assert_eq!(ended.code, Some(0), "{}", document["status_reason"]);
@@ -104,23 +137,28 @@ fn every_row_is_measured_against_every_gpu_in_each_direction() -> Done {
         assert_eq!(ids.len(), 5, "pageable memory has no case of both directions at once: {ids:?}");
         assert_eq!(results(&document).count(), rows * 2 * 5);
         for ((case, _, device), rate) in rates(&document) {
-            let want = match (case.contains("pinned/h2d"), case.contains("pinned/d2h"), device == "0000:05:00.0") {
-                (true, _, true) => 10.0,
-                (true, _, false) => 5.0,
-                (_, true, true) => 8.0,
-                (_, true, false) => 4.0,
-                _ => continue,
-            };
+            let want =
+                match (case.contains("pinned/h2d"), case.contains("pinned/d2h"), device == "0000:05:00.0") {
+                    (true, _, true) => 10.0,
+                    (true, _, false) => 5.0,
+                    (_, true, true) => 8.0,
+                    (_, true, false) => 4.0,
+                    _ => continue,
+                };
             assert!((rate / want - 1.0).abs() < 0.03, "{case} {device}: {rate} GB/s, not {want}");
         }
-        assert!(text(&document, "/verdict/0").contains("difference:") || rows == 1, "{}", document["verdict"]);
+        assert!(
+            text(&document, "/verdict/0").contains("difference:") || rows == 1,
+            "{}",
+            document["verdict"]
+        );
     }
     Ok(())
 }
 
 /// Every PU of this machine stands for node 0, where one device is.
-const NEAR_LOADS: &str = "node 0 0-1023; device 0000:05:00.0; host-node 0; h2d 10GB/s 1us; loads 700ns 1100ns; \
-    device 0000:06:00.0; host-node 1; h2d 10GB/s 1us; loads 700ns 1100ns";
+const NEAR_LOADS: &str = "node 0 0-1023; device 0000:05:00.0; host-node 0; h2d 10GB/s 1us; loads 700ns \
+    1100ns; device 0000:06:00.0; host-node 1; h2d 10GB/s 1us; loads 700ns 1100ns";
 
 /// Copies one way and loads of 4 MiB, on the stand-in.
 fn with_latency(kind: &Kind, faults: &str, more: &[&str]) -> Result<Ended, Box<dyn std::error::Error>> {
@@ -160,11 +198,16 @@ fn the_latency_of_loads_stands_beside_the_copies_in_the_same_places() -> Done {
                 assert!((found / ns - 1.0).abs() < 0.01, "{figure}: {found} ns, not {ns}");
             }
             assert_eq!(result["verification"]["checked"], true);
-            assert_eq!(result["seen_before"]["host_pages"]["value"][0]["node"], place["memory_node"], "{result:#}");
+            assert_eq!(
+                result["seen_before"]["host_pages"]["value"][0]["node"], place["memory_node"],
+                "{result:#}"
+            );
             assert_eq!(result["seen_before"]["pu"]["value"], place["pu"], "{result:#}");
         }
         let shown = with_latency(kind, "", &[])?;
-        for words in ["load by the GPU, random order over 4 MiB, ns a load", "700.0 █", "1100 ▒", "H2D, 1 MiB"] {
+        for words in
+            ["load by the GPU, random order over 4 MiB, ns a load", "700.0 █", "1100 ▒", "H2D, 1 MiB"]
+        {
             assert!(shown.out.contains(words), "{words}: {}", shown.out);
         }
         for (range, why) in [("100TiB", "loads go over"), ("400GiB", "copied and loaded from")] {
@@ -181,8 +224,12 @@ fn loads_that_were_not_all_made_are_no_number_and_the_copies_are() -> Done {
         let ended = with_latency(kind, "kernels chase-stops", &["--json", "-"])?;
         let document = proof::document(&ended)?;
         assert_eq!(ended.code, Some(3), "{}", document["status_reason"]);
-        assert!(loads(&document).iter().all(|result| text(result, "/outcome/status") == "invalid"), "{document:#}");
-        let measured = results(&document).filter(|result| text(result, "/outcome/status") == "measured").count();
+        assert!(
+            loads(&document).iter().all(|result| text(result, "/outcome/status") == "invalid"),
+            "{document:#}"
+        );
+        let measured =
+            results(&document).filter(|result| text(result, "/outcome/status") == "measured").count();
         assert_eq!(measured, loads(&document).len(), "one direction of every place");
     }
     Ok(())
@@ -199,10 +246,15 @@ fn where_no_kernel_can_be_loaded_the_missing_latency_is_said_once() -> Done {
             assert_eq!(text(result, "/outcome/status"), "skipped", "{result}");
             assert!(text(result, "/outcome/reason").contains(WHY), "{result}");
         }
-        let said = list(&document, "/verdict").iter().filter_map(Value::as_str).filter(|said| said.contains(WHY));
+        let said =
+            list(&document, "/verdict").iter().filter_map(Value::as_str).filter(|said| said.contains(WHY));
         let said: Vec<&str> = said.collect();
-        assert!(matches!(said[..], [one] if one.starts_with("load") && one.contains("(skipped:")), "{said:?}");
-        let shown = with_latency(kind, kinds::NO_COMPILER, &[])?.out.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            matches!(said[..], [one] if one.starts_with("load") && one.contains("(skipped:")),
+            "{said:?}"
+        );
+        let shown =
+            with_latency(kind, kinds::NO_COMPILER, &[])?.out.split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(shown.matches(&format!("every cell skipped: {WHY}")).count(), 1, "{shown}");
         assert!(shown.contains("H2D,"), "{shown}");
     }
@@ -211,13 +263,26 @@ fn where_no_kernel_can_be_loaded_the_missing_latency_is_said_once() -> Done {
 
 #[test]
 fn without_a_gpu_the_latency_is_that_of_a_cores_loads_and_at_once_there_is_none() -> Done {
-    let args = ["matrix", "--backend", "host", "--access", "read", "--threads", "1", "--range", "1MiB", "--reps", "6"];
+    let args = [
+        "matrix",
+        "--backend",
+        "host",
+        "--access",
+        "read",
+        "--threads",
+        "1",
+        "--range",
+        "1MiB",
+        "--reps",
+        "6",
+    ];
     let document = proof::document(&run(&[&args[..], &["--latency", "--json", "-"]].concat()))?;
     let ids = case_ids(&document);
     for id in ["alone/pageable/read/1048576", "alone/pageable/load/64"] {
         assert!(ids.contains(&id.to_owned()), "{id}: {ids:?}");
     }
-    run(&["matrix", "--latency", "--concurrent"]).refused(2, &["--latency", "cannot be used with", "--concurrent"]);
+    run(&["matrix", "--latency", "--concurrent"])
+        .refused(2, &["--latency", "cannot be used with", "--concurrent"]);
     Ok(())
 }
 
@@ -246,15 +311,18 @@ fn a_corrupt_copy_ends_a_matrix_with_4() -> Done {
     for kind in kinds::tried() {
         let mut command = with_driver(&kind.folder()?);
         command.args(["matrix", "--backend", kind.name]).env("FAKE_FAULTS", "corrupt * 70001");
-        let ended =
-            end(&mut command, ["--size", "1MiB", "--reps", "6", "--gpus", "0", "--direction", "h2d", "--json", "-"]);
+        let ended = end(
+            &mut command,
+            ["--size", "1MiB", "--reps", "6", "--gpus", "0", "--direction", "h2d", "--json", "-"],
+        );
         let document = proof::document(&ended)?;
         assert_eq!(ended.code, Some(4), "{}", document["status_reason"]);
     }
     Ok(())
 }
 
-/// A GPU at node 3 and one at node 1, whose copies from elsewhere share a slow link: 12 GB/s near, 3 GB/s from afar.
+/// A GPU at node 3 and one at node 1, whose copies from elsewhere share a slow link: 12 GB/s near, 3 GB/s
+/// from afar.
 const NEAR_AND_FAR: &str = "says a machine whose nodes are 4 times apart; repeats skip; \
     node 0 0-1; node 1 2-3; node 2 4-5; node 3 6-7; link far 3GB/s; \
     device 0000:c1:00.0; host-node 3; h2d 12GB/s 1us; d2h 12GB/s 1us; over far 1 remote; \
@@ -262,14 +330,17 @@ const NEAR_AND_FAR: &str = "says a machine whose nodes are 4 times apart; repeat
 
 #[test]
 fn in_a_guest_of_four_nodes_the_matrix_ranks_them_as_told() -> Done {
-    let library =
-        format!("{}:/opt/libamdhip64.so.7", driver::stand_in(Driver::Hip)?.join("libamdhip64.so.7").display());
+    let library = format!(
+        "{}:/opt/libamdhip64.so.7",
+        driver::stand_in(Driver::Hip)?.join("libamdhip64.so.7").display()
+    );
     let script = format!(
         "export LD_LIBRARY_PATH=/opt FAKE_PUS=seen FAKE_DEVICES='{NEAR_AND_FAR}'\n\
-         run gpus env LD_PRELOAD=/opt/libamdhip64.so.7 \
-            numabench matrix --backend hip --size 1MiB --direction h2d,d2h --reps 10 --json -\n\
+         run gpus env LD_PRELOAD=/opt/libamdhip64.so.7 numabench matrix --backend hip --size 1MiB \
+         --direction h2d,d2h --reps 10 --json -\n\
          unset LD_PRELOAD\n\
-         run memory numabench matrix --backend host --access load,read --range 256KiB --threads 1 --reps 8 --json -\n"
+         run memory numabench matrix --backend host --access load,read --range 256KiB --threads 1 --reps 8 \
+         --json -\n"
     );
     let Some(mut all) = guest_with("lumig", &[&library], &script)? else { return Ok(()) };
     let ended = take(&mut all, "gpus")?;
@@ -295,7 +366,10 @@ fn in_a_guest_of_four_nodes_the_matrix_ranks_them_as_told() -> Done {
     assert_eq!(list(&document, "/rows").len(), 4 * 4 * 2);
     for result in results(&document) {
         let asked = &document["ranks"][number(result, "/rank") as usize]["asked"];
-        assert_eq!(result["seen_before"]["host_pages"]["value"][0]["node"], asked["memory_node"], "{result:#}");
+        assert_eq!(
+            result["seen_before"]["host_pages"]["value"][0]["node"], asked["memory_node"],
+            "{result:#}"
+        );
     }
     Ok(())
 }
@@ -314,14 +388,17 @@ impl Asked {
     }
 }
 
-/// Passes of the runs below, and how often memory is made anew in as many (METHOD, "Blocks and intervals": at passes 0 and 4).
+/// Passes of the runs below, and how often memory is made anew in as many (METHOD, "Blocks and intervals": at
+/// passes 0 and 4).
 const PASSES: usize = 5;
 const FRESH: usize = 2;
 
 #[test]
-fn in_a_guest_of_eight_nodes_and_gpus_memory_is_pinned_for_each_node_and_a_context_made_for_each_gpu() -> Done {
+fn in_a_guest_of_eight_nodes_and_gpus_memory_is_pinned_for_each_node_and_a_context_made_for_each_gpu() -> Done
+{
     let library = driver::stand_in(Driver::Cuda)?.join("libcuda.so.1");
-    let device = |at| format!("device 0000:{at:02x}:00.0; memory 1GiB; h2d 12GB/s 1us; d2h 10GB/s 1us; loads 5us 5us");
+    let device =
+        |at| format!("device 0000:{at:02x}:00.0; memory 1GiB; h2d 12GB/s 1us; d2h 10GB/s 1us; loads 5us 5us");
     // Nodes and GPUs, and whether loads are measured too. Eight take an emulated machine minutes.
     let all = &[(2, false), (8, false), (2, true), (4, true)][..];
     let runs = if is_whole() { all } else { &[(2, false), (4, false)] };
@@ -335,14 +412,15 @@ fn in_a_guest_of_eight_nodes_and_gpus_memory_is_pinned_for_each_node_and_a_conte
         script += &format!(
             "echo 0-{last} >$job/cpuset.cpus; echo 0-{last} >$job/cpuset.mems\n\
              export FAKE_CALLS=/tmp/calls FAKE_DEVICES='repeats skip; {}'\n\
-             run matrix-{number} in_job numabench matrix --backend cuda --size 1MiB --direction h2d,d2h {latency} \
-                --reps {PASSES} --json -\n\
+             run matrix-{number} in_job numabench matrix --backend cuda --size 1MiB --direction h2d,d2h \
+             {latency} --reps {PASSES} --json -\n\
              unset FAKE_CALLS\n\
              run calls-{number} cat /tmp/calls\n",
             devices.join("; ")
         );
     }
-    let Some(mut all) = guest_with("eight", &[&format!("{}:/opt/libcuda.so.1", library.display())], &script)? else {
+    let Some(mut all) = guest_with("eight", &[&format!("{}:/opt/libcuda.so.1", library.display())], &script)?
+    else {
         return Ok(());
     };
     let mut per_cell = Vec::new();
@@ -354,7 +432,8 @@ fn in_a_guest_of_eight_nodes_and_gpus_memory_is_pinned_for_each_node_and_a_conte
         assert_eq!(list(&document, "/rows").len(), cells * (2 + loads), "every cell has both directions");
         assert!(results(&document).all(|result| list(result, "/blocks").len() == PASSES), "{size}");
         let asked = Asked::of(&take(&mut all, &format!("calls-{number}"))?.out);
-        // Each node has the source and the destination of its copies, and what is loaded from; they go from GPU to GPU.
+        // Each node has the source and the destination of its copies, and what is loaded from; they go from
+        // GPU to GPU.
         let (pinned, ranges) = (asked.count("cuMemHostRegister"), (2 + loads) * size);
         assert_eq!(pinned, ranges * FRESH, "of {size} nodes: {:?}", asked.0);
         assert_eq!(asked.count("contexts"), size, "one for each GPU: {:?}", asked.0);
@@ -363,12 +442,23 @@ fn in_a_guest_of_eight_nodes_and_gpus_memory_is_pinned_for_each_node_and_a_conte
         // A node's copies are on one GPU at a time.
         let areas = asked.count("areas-at-most");
         let kernels = 9000 * asked.count("cuDevicePrimaryCtxRetain");
-        assert!((1 << 20..(size << 20) + kernels).contains(&areas), "{areas} bytes on {size} GPUs: {:?}", asked.0);
+        assert!(
+            (1 << 20..(size << 20) + kernels).contains(&areas),
+            "{areas} bytes on {size} GPUs: {:?}",
+            asked.0
+        );
         // What is made once for a cell's copies and once for its loads, whatever the number of their blocks.
-        for (name, most) in
-            [("cuDevicePrimaryCtxRetain", 1), ("cuModuleLoadData", 1), ("cuMemHostAlloc", 2), ("cuStreamCreate", 2)]
-        {
-            assert!(asked.count(name) <= most * (1 + loads) * cells, "{name} of {cells} cells: {:?}", asked.0);
+        for (name, most) in [
+            ("cuDevicePrimaryCtxRetain", 1),
+            ("cuModuleLoadData", 1),
+            ("cuMemHostAlloc", 2),
+            ("cuStreamCreate", 2),
+        ] {
+            assert!(
+                asked.count(name) <= most * (1 + loads) * cells,
+                "{name} of {cells} cells: {:?}",
+                asked.0
+            );
         }
         let calls = asked.0.iter().filter(|(name, _)| name.starts_with("cu") && !name.ends_with("Query"));
         per_cell.push(calls.map(|(_, count)| *count).sum::<usize>() as f64 / cells as f64);
@@ -391,7 +481,11 @@ fn in_a_guest_memory_without_cpus_and_cpus_without_memory_are_labelled_rows() ->
     let rows = list(&document, "/matrices/0/rows");
     assert_eq!(rows.len(), 5, "no node is left out");
     assert_eq!(text(&rows[3], "/reason"), "it has CPUs and no memory");
-    assert!(text(&rows[4], "/note").starts_with("it has memory and no CPUs: measured from PU"), "{}", rows[4]);
+    assert!(
+        text(&rows[4], "/note").starts_with("it has memory and no CPUs: measured from PU"),
+        "{}",
+        rows[4]
+    );
     let from = number(&rows[4], "/memory_node");
     assert_eq!(from, 4);
     assert!(results(&document).all(|result| text(result, "/outcome/status") == "measured"));

@@ -1,4 +1,5 @@
-//! `numabench sweep`, `contend` and `suite` on stand-in drivers whose rates are described: what they find must be what the driver was told.
+//! `numabench sweep`, `contend` and `suite` on stand-in drivers whose rates are described: what they find
+//! must be what the driver was told.
 
 use serde_json::Value;
 
@@ -7,7 +8,12 @@ use crate::proof::{self, list, number, text};
 use crate::run::{Done, Ended, end, run, with_driver};
 
 /// A command on the stand-in, with devices whose rates are described.
-fn described(kind: &Kind, devices: &str, command: &str, args: &[&str]) -> Result<Ended, Box<dyn std::error::Error>> {
+fn described(
+    kind: &Kind,
+    devices: &str,
+    command: &str,
+    args: &[&str],
+) -> Result<Ended, Box<dyn std::error::Error>> {
     let told = [("FAKE_DEVICES", devices.to_owned()), ("LD_PRELOAD", kind.library()?)];
     Ok(end(with_driver(&kind.folder()?).args([command, "--backend", kind.name]).envs(told), args))
 }
@@ -81,8 +87,8 @@ fn gpus_at_once_lose_what_their_link_lacks_and_the_smallest_set_that_loses_is_na
 
 #[test]
 fn gpus_that_share_nothing_lose_nothing() -> Done {
-    let devices =
-        "device 0000:01:00.0; h2d 10GB/s 1us; d2h 10GB/s 1us; device 0000:02:00.0; h2d 10GB/s 1us; d2h 10GB/s 1us";
+    let devices = "device 0000:01:00.0; h2d 10GB/s 1us; d2h 10GB/s 1us; device 0000:02:00.0; h2d 10GB/s 1us; \
+        d2h 10GB/s 1us";
     for kind in kinds::tried() {
         let args = ["--size", "4MiB", "--direction", "h2d", "--reps", "60", "--json", "-"];
         let document = proof::document(&described(&kind, devices, "contend", &args)?)?;
@@ -95,7 +101,8 @@ fn gpus_that_share_nothing_lose_nothing() -> Done {
 fn ranks_that_share_a_gpu_share_its_rate() -> Done {
     let device = "device 0000:01:00.0; h2d 12GB/s 1us; d2h 12GB/s 1us";
     for kind in kinds::tried() {
-        let args = ["--ranks-per-gpu", "3", "--size", "4MiB", "--direction", "h2d", "--reps", "60", "--json", "-"];
+        let args =
+            ["--ranks-per-gpu", "3", "--size", "4MiB", "--direction", "h2d", "--reps", "60", "--json", "-"];
         let ended = described(&kind, device, "contend", &args)?;
         let document = proof::document(&ended)?;
         assert_eq!(ended.code, Some(0), "{}", document["status_reason"]);
@@ -117,7 +124,8 @@ fn ranks_that_share_a_gpu_share_its_rate() -> Done {
 fn ranks_on_each_of_several_gpus_share_their_own_gpus_rate_and_the_path_of_all() -> Done {
     let devices = "link root 18GB/s; device 0000:01:00.0; h2d 12GB/s 1us; d2h 12GB/s 1us; over root; \
                    device 0000:02:00.0; h2d 12GB/s 1us; d2h 12GB/s 1us; over root";
-    let args = ["--ranks-per-gpu", "2", "--size", "4MiB", "--direction", "h2d", "--reps", "60", "--json", "-"];
+    let args =
+        ["--ranks-per-gpu", "2", "--size", "4MiB", "--direction", "h2d", "--reps", "60", "--json", "-"];
     let document = proof::document(&described(&kinds::tried()[0], devices, "contend", &args)?)?;
 
     let gpus: Vec<&str> = list(&document, "/ranks").iter().map(|rank| text(rank, "/asked/device")).collect();
@@ -141,7 +149,17 @@ fn ranks_on_each_of_several_gpus_share_their_own_gpus_rate_and_the_path_of_all()
 fn traffic_beside_copies_is_measured_with_them_and_without_them() -> Done {
     for kind in kinds::tried() {
         let mut command = with_driver(&kind.folder()?);
-        command.args(["contend", "--backend", kind.name, "--gpus", "0", "--beside", "read", "--beside-cpus", "0"]);
+        command.args([
+            "contend",
+            "--backend",
+            kind.name,
+            "--gpus",
+            "0",
+            "--beside",
+            "read",
+            "--beside-cpus",
+            "0",
+        ]);
         let args = [
             "--size",
             "1MiB",
@@ -159,7 +177,11 @@ fn traffic_beside_copies_is_measured_with_them_and_without_them() -> Done {
         let ended = end(&mut command, args);
         let document = proof::document(&ended)?;
         let groups: Vec<&str> = list(&document, "/cases").iter().map(|case| text(case, "/group")).collect();
-        assert_eq!(groups, ["alone", "1 thread without copies", "beside 1 thread", "beside 1 thread"], "{groups:?}");
+        assert_eq!(
+            groups,
+            ["alone", "1 thread without copies", "beside 1 thread", "beside 1 thread"],
+            "{groups:?}"
+        );
         let ways: Vec<&str> = list(&document, "/cases").iter().map(|case| text(case, "/direction")).collect();
         assert_eq!(ways, ["h2d", "read", "h2d", "read"]);
         for case in &list(&document, "/cases")[..2] {
@@ -169,9 +191,21 @@ fn traffic_beside_copies_is_measured_with_them_and_without_them() -> Done {
     // Rows and columns that have nothing to do with a table are not in it: no figure is made up for them.
     let kind = &kinds::tried()[0];
     let mut command = with_driver(&kind.folder()?);
-    command.args(["contend", "--backend", kind.name, "--gpus", "0", "--beside", "read", "--beside-cpus", "0"]);
-    let shown = end(&mut command, ["--size", "1MiB", "--direction", "h2d", "--range", "1MiB", "--reps", "20"]).out;
-    let copies = shown.split("H2D, 1 MiB").nth(1).and_then(|rest| rest.split("\n\n").next()).ok_or("no table")?;
+    command.args([
+        "contend",
+        "--backend",
+        kind.name,
+        "--gpus",
+        "0",
+        "--beside",
+        "read",
+        "--beside-cpus",
+        "0",
+    ]);
+    let shown =
+        end(&mut command, ["--size", "1MiB", "--direction", "h2d", "--range", "1MiB", "--reps", "20"]).out;
+    let copies =
+        shown.split("H2D, 1 MiB").nth(1).and_then(|rest| rest.split("\n\n").next()).ok_or("no table")?;
     assert!(copies.contains("beside") && !copies.contains("without"), "{shown}");
     assert!(!copies.contains("threads") && !copies.contains("0.0000"), "{shown}");
     Ok(())
@@ -183,8 +217,19 @@ fn threads_beside_copies_are_compared_with_the_same_threads_without_in_one_direc
     let rows = [("h2d", &[][..]), ("h2d,d2h", &["beside d2h copies (1 thread)"][..])];
     for (kind, (directions, more)) in kinds::tried().iter().flat_map(|kind| rows.map(|row| (kind, row))) {
         let mut command = with_driver(&kind.folder()?);
-        command.args(["contend", "--backend", kind.name, "--gpus", "0", "--beside", "read", "--beside-cpus", "0"]);
-        command.args(["--size", "1MiB", "--range", "1MiB", "--reps", "20", "--timing", "host", "--json", "-"]);
+        command.args([
+            "contend",
+            "--backend",
+            kind.name,
+            "--gpus",
+            "0",
+            "--beside",
+            "read",
+            "--beside-cpus",
+            "0",
+        ]);
+        command
+            .args(["--size", "1MiB", "--range", "1MiB", "--reps", "20", "--timing", "host", "--json", "-"]);
         let document = proof::document(&end(&mut command, ["--direction", directions]))?;
         let rows = list(&document, "/matrices/0/rows");
         // What threads get is held against the first row of the same threads.
@@ -194,7 +239,8 @@ fn threads_beside_copies_are_compared_with_the_same_threads_without_in_one_direc
         assert!(rows.iter().all(|row| groups.contains(&text(row, "/group"))), "{rows:?}: {groups:?}");
         let of_threads: Vec<&str> =
             findings(&document).into_iter().filter(|sentence| sentence.contains("threads:")).collect();
-        // One sentence, and another one where a busy machine left a row that cannot be compared; which is right is tested on given figures.
+        // One sentence, and another one where a busy machine left a row that cannot be compared; which is
+        // right is tested on given figures.
         assert!(!of_threads.is_empty(), "{directions}");
         assert!(of_threads.iter().all(|sentence| sentence.starts_with("read,")), "{of_threads:?}");
     }
@@ -211,7 +257,8 @@ fn a_suite_measures_memory_gpus_and_contention_in_its_time_as_one_document() -> 
         command.args(["suite", "--backend", kind.name, "--within", "6s", "--gpus", gpus, "--json", "-"]);
         let document = end(&mut command, [""; 0]).json()?;
         proof::valid(&document)?;
-        let titles: Vec<&str> = list(&document, "/matrices").iter().map(|matrix| text(matrix, "/title")).collect();
+        let titles: Vec<&str> =
+            list(&document, "/matrices").iter().map(|matrix| text(matrix, "/title")).collect();
         if gpus == "0" {
             insta::allow_duplicates! { insta::assert_snapshot!(titles.join("\n"), @"
             host memory and GPUs
@@ -240,7 +287,11 @@ fn a_suite_measures_memory_gpus_and_contention_in_its_time_as_one_document() -> 
         let mut keys: Vec<String> = list(&document, "/rows").iter().map(key).collect();
         keys.sort();
         assert!(keys.windows(2).all(|pair| pair[0] != pair[1]), "two rows of the same place: {keys:#?}");
-        assert!(document["elapsed_s"].as_f64().is_some_and(|elapsed| elapsed < 40.0), "{}", document["elapsed_s"]);
+        assert!(
+            document["elapsed_s"].as_f64().is_some_and(|elapsed| elapsed < 40.0),
+            "{}",
+            document["elapsed_s"]
+        );
     }
     let plan = run(&["suite", "--backend", "host", "--dry-run"]).well().out;
     assert!(plan.contains("memory: read") && plan.contains(" 96 "), "{plan}");
@@ -250,19 +301,24 @@ fn a_suite_measures_memory_gpus_and_contention_in_its_time_as_one_document() -> 
 #[test]
 fn a_screenful_is_forty_lines_where_it_is_asked_for_and_a_log_has_everything() -> Done {
     let kind = &kinds::tried()[0];
-    let two =
-        "device 0000:01:00.0; h2d 20GB/s 8us; d2h 10GB/s 5us; device 0000:02:00.0; h2d 10GB/s 8us; d2h 10GB/s 5us";
+    let two = "device 0000:01:00.0; h2d 20GB/s 8us; d2h 10GB/s 5us; device 0000:02:00.0; h2d 10GB/s 8us; d2h \
+        10GB/s 5us";
     // One after the other: ranks that were not at work together are told, whatever room that takes.
-    let args = ["--size", "4B..4MiB", "--reps", "6", "--timing", "device", "--gpus", "0,1", "--order", "alone"];
+    let args =
+        ["--size", "4B..4MiB", "--reps", "6", "--timing", "device", "--gpus", "0,1", "--order", "alone"];
     let shown = |more: &str| described(kind, two, "pingpong", &[&args[..], &[more]].concat());
     let (brief, full) = (shown("--brief")?.out, shown("--full")?.out);
     // The curve, and as many sizes as there is room for; where there is none, where they are.
-    let sizes =
-        ["GB/s of 8 of 21 sizes", "--full shows the rest: some sizes"].iter().any(|words| brief.contains(words));
+    let sizes = ["GB/s of 8 of 21 sizes", "--full shows the rest: some sizes"]
+        .iter()
+        .any(|words| brief.contains(words));
     let has_curve = brief.lines().any(|line| line.contains("GB/s") && line.contains("over"));
     assert!(brief.lines().count() <= 40 && has_curve && sizes, "{brief}");
     assert!(brief.contains("--full") && full.lines().count() > 80, "{full}");
-    assert!(described(kind, two, "pingpong", &args)?.out.lines().count() > 80, "what is no terminal has everything");
+    assert!(
+        described(kind, two, "pingpong", &args)?.out.lines().count() > 80,
+        "what is no terminal has everything"
+    );
     described(kind, two, "pingpong", &["--brief", "--full"])?.refused(2, &["--full"]);
     // In real time: cores that read memory do not move the stand-in's clock.
     let mut suite = with_driver(&kind.folder()?);
@@ -283,6 +339,9 @@ fn a_launch_of_several_tasks_is_refused() {
             ("OMPI_COMM_WORLD_LOCAL_RANK", "0"),
         ]);
         let refused = end(launched.arg(command), ["--backend", "host"]).refused(2, &[]);
-        insta::allow_duplicates! { insta::assert_snapshot!(refused.err, @"numabench: error: this command measures a node from one process, and was launched as several: use srun -n1 --cpu-bind=none (or mpirun -n 1 --bind-to none); to measure each node of a launch by itself, one task a node and --json DIR/") }
+        insta::allow_duplicates! { insta::assert_snapshot!(refused.err, @"numabench: error: this command \
+        measures a node from one process, and was launched as several: use srun -n1 --cpu-bind=none (or \
+        mpirun -n 1 --bind-to none); to measure each node of a launch by itself, one task a node and \
+        --json DIR/") }
     }
 }

@@ -1,4 +1,5 @@
-//! Memory that is not there, is not enough, or cannot be pinned. (Nodes without memory and nodes outside a cpuset: `guest`.)
+//! Memory that is not there, is not enough, or cannot be pinned. (Nodes without memory and nodes outside a
+//! cpuset: `guest`.)
 
 use std::error::Error;
 
@@ -25,7 +26,9 @@ fn more_memory_than_the_node_has_is_refused_before_anything_is_allocated() -> Do
         let ended = host(&["--gpus", "0", "--size", size, "--json", &file]);
         let refused = ended.refused(2, &["NUMA node", "need", "TiB"]).err;
         let way_out = refused.rsplit_once(": ").map(|(_, way_out)| way_out.to_owned());
-        insta::allow_duplicates! { insta::assert_snapshot!(way_out.unwrap_or_default(), @"one range for one direction, two for more, and where the device is a node, its copy of them); ask for a smaller --size or fewer ranks") }
+        insta::allow_duplicates! { insta::assert_snapshot!(way_out.unwrap_or_default(), @"one range for one \
+        direction, two for more, and where the device is a node, its copy of them); ask for a smaller \
+        --size or fewer ranks") }
     }
     assert_eq!(folder.path().read_dir()?.count(), 0, "a run that did not begin leaves nothing");
     Ok(())
@@ -45,8 +48,14 @@ fn more_memory_than_the_gpu_has_is_refused_before_anything_is_allocated() -> Don
         end(with_driver(&driver::fake()?).args(["pingpong", "--reps", "1"]), args).refused(2, words);
         Ok(())
     };
-    refuse(&["--gpus", "1", "--size", "300MiB"], &["GPU 0000:c1:00.0 has 256 MiB", "300 MiB", "smaller --size"])?;
-    refuse(&["--gpus", "0,0", "--size", "200MiB"], &["GPU 0000:05:00.0 has 256 MiB", "2 ranks need 400 MiB"])?;
+    refuse(
+        &["--gpus", "1", "--size", "300MiB"],
+        &["GPU 0000:c1:00.0 has 256 MiB", "300 MiB", "smaller --size"],
+    )?;
+    refuse(
+        &["--gpus", "0,0", "--size", "200MiB"],
+        &["GPU 0000:05:00.0 has 256 MiB", "2 ranks need 400 MiB"],
+    )?;
     refuse(
         &["--gpus", "0", "--size", "200MiB", "--direction", "bidir"],
         &["1 rank needs 400 MiB", "--direction bidir"],
@@ -74,10 +83,18 @@ fn memory_that_cannot_be_pinned_fails_with_the_limit_and_the_ways_out() -> Done 
     assert_eq!(ended.code, Some(1));
     for result in results(&document) {
         assert_eq!((text(result, "/outcome/status"), text(result, "/outcome/stage")), ("failed", "allocate"));
-        assert_eq!((text(result, "/outcome/call"), &result["outcome"]["code"]), ("cuMemHostRegister", &2.into()));
+        assert_eq!(
+            (text(result, "/outcome/call"), &result["outcome"]["code"]),
+            ("cuMemHostRegister", &2.into())
+        );
         let message = text(result, "/outcome/message");
-        for word in ["pinning 1048576 bytes", "may lock 65536 bytes", "ulimit -l", "LimitMEMLOCK", "--memory pageable"]
-        {
+        for word in [
+            "pinning 1048576 bytes",
+            "may lock 65536 bytes",
+            "ulimit -l",
+            "LimitMEMLOCK",
+            "--memory pageable",
+        ] {
             assert!(message.contains(word), "{word}: {message}");
         }
     }
@@ -104,7 +121,18 @@ fn where_a_containers_filter_forbids_move_pages_placement_is_proven_by_get_mempo
     let mut strace = std::process::Command::new("strace");
     strace.args(["-f", "--seccomp-bpf", "-qq", "-o", "/dev/null"]);
     strace.args(["-e", "trace=move_pages", "-e", "inject=move_pages:error=EPERM", BINARY]);
-    strace.args(["pingpong", "--backend", "host", "--size", "1MiB", "--reps", "2", "--order", "alone", "--json"]);
+    strace.args([
+        "pingpong",
+        "--backend",
+        "host",
+        "--size",
+        "1MiB",
+        "--reps",
+        "2",
+        "--order",
+        "alone",
+        "--json",
+    ]);
     for (name, value) in spawnable(&no_driver()).get_envs() {
         match value {
             Some(value) => strace.env(name, value),

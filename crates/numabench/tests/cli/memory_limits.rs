@@ -18,8 +18,10 @@ impl MemoryGroup {
     fn new(name: &str, bytes: u64) -> Option<Self> {
         let places = [("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")];
         places.into_iter().find_map(|(at, file)| {
-            let group =
-                Self { folder: PathBuf::from(format!("{at}/numabench-test-{name}-{}", std::process::id())), file };
+            let group = Self {
+                folder: PathBuf::from(format!("{at}/numabench-test-{name}-{}", std::process::id())),
+                file,
+            };
             fs::create_dir(&group.folder).ok()?;
             fs::write(group.folder.join(file), bytes.to_string()).ok()?;
             Some(group)
@@ -80,7 +82,18 @@ fn in_a_group_of_half_a_gib_commands_choose_what_fits_and_refuse_what_does_not()
 fn a_limit_on_the_address_space_is_known_beforehand() -> Done {
     let script = "ulimit -v 4194304 && exec \"$0\" \"$@\"";
     let mut command = Command::new("sh");
-    command.args(["-c", script, BINARY, "matrix", "--backend", "host", "--range", "4GiB", "--access", "read"]);
+    command.args([
+        "-c",
+        script,
+        BINARY,
+        "matrix",
+        "--backend",
+        "host",
+        "--range",
+        "4GiB",
+        "--access",
+        "read",
+    ]);
     let ended = Ended::of(&command.envs(variables(&no_driver())).output()?);
     ended.refused(2, &["the memory limit of this process (4 GiB, ulimit -v; "]);
     Ok(())

@@ -1,4 +1,5 @@
-//! `--memory managed` and `--memory system`: memory that the GPU and the core touch by turns, on the stand-in drivers; what is wrong with it is seen, and what a driver lacks is said.
+//! `--memory managed` and `--memory system`: memory that the GPU and the core touch by turns, on the stand-in
+//! drivers; what is wrong with it is seen, and what a driver lacks is said.
 
 use serde_json::Value;
 
@@ -7,7 +8,8 @@ use crate::proof::{self, case_ids, list, results, text};
 use crate::run::{Done, Ended, end, run, with_driver};
 
 /// In virtual time, as a GH200 has it: what is with the device is read at once, what is not comes at 25 GB/s.
-const DEVICES: &str = "device 0000:05:00.0; system; h2d 25GB/s 10us; d2h 20GB/s 10us; kernel numabench_moving_read 2ns";
+const DEVICES: &str =
+    "device 0000:05:00.0; system; h2d 25GB/s 10us; d2h 20GB/s 10us; kernel numabench_moving_read 2ns";
 
 /// A command with memory that moves on the stand-in.
 fn touched(kind: &Kind, told: &[(&str, &str)], args: &[&str]) -> Result<Ended, Box<dyn std::error::Error>> {
@@ -45,7 +47,8 @@ fn both_sides_touch_both_kinds_in_every_way_and_all_words_are_compared() -> Done
                 assert!(list(result, "/away").iter().all(|part| part == 0.0), "{result:#}");
                 assert!(result["outcome"]["percent_of_bound"].is_null(), "{result:#}");
             }
-            let in_turns = case_ids(&document).iter().filter(|id| id.ends_with("/roundtrip/1048576/in-turns")).count();
+            let in_turns =
+                case_ids(&document).iter().filter(|id| id.ends_with("/roundtrip/1048576/in-turns")).count();
             assert_eq!(in_turns, if args[0] == "pingpong" { 2 } else { 0 });
         }
     }
@@ -73,7 +76,8 @@ fn the_answer_is_what_the_first_touch_costs_beside_later_ones_and_a_prefetch() -
             assert!(said.contains(part), "{said}");
         }
         let (_, fate) = said.rsplit_once("GB/s. ").ok_or("no second sentence")?;
-        insta::allow_duplicates! { insta::assert_snapshot!(fate, @"Pages that the GPU has read stay with the host.") }
+        insta::allow_duplicates! { insta::assert_snapshot!(fate, @"Pages that the GPU has read stay with the \
+        host.") }
     }
     Ok(())
 }
@@ -82,8 +86,14 @@ fn the_answer_is_what_the_first_touch_costs_beside_later_ones_and_a_prefetch() -
 fn what_the_gpu_or_the_core_reads_wrong_ends_the_run_with_4() -> Done {
     for kind in kinds::tried() {
         for (kernel, args) in [
-            ("numabench_moving_read", &["sweep", "--memory", "managed", "--size", "1MiB", "--direction", "h2d"][..]),
-            ("numabench_moving_write", &["sweep", "--memory", "managed", "--size", "1MiB", "--direction", "d2h"]),
+            (
+                "numabench_moving_read",
+                &["sweep", "--memory", "managed", "--size", "1MiB", "--direction", "h2d"][..],
+            ),
+            (
+                "numabench_moving_write",
+                &["sweep", "--memory", "managed", "--size", "1MiB", "--direction", "d2h"],
+            ),
         ] {
             let told = [("FAKE_FAULTS", &format!("kernels wrong {kernel}")[..])];
             let ended = touched(&kind, &told, args)?;
@@ -158,17 +168,31 @@ fn what_such_memory_is_not_measured_with_is_refused_with_the_way_out() -> Done {
 fn a_screen_has_both_sides() -> Done {
     for kind in kinds::tried() {
         let mut command = with_driver(&kind.folder()?);
-        command.args(["pingpong", "--memory", "managed", "--size", "1MiB", "--brief", "--backend", kind.name]);
+        command.args([
+            "pingpong",
+            "--memory",
+            "managed",
+            "--size",
+            "1MiB",
+            "--brief",
+            "--backend",
+            kind.name,
+        ]);
         let shown = end(&mut command, ["--gpus", "0"]).well().out;
         for side in ["GPU", "core"] {
-            assert!(shown.contains(&format!("  managed memory touched by the {side}: GB/s")), "{}: {shown}", kind.name);
+            assert!(
+                shown.contains(&format!("  managed memory touched by the {side}: GB/s")),
+                "{}: {shown}",
+                kind.name
+            );
         }
         assert!(shown.lines().count() <= 40, "{}: {shown}", kind.name);
     }
     Ok(())
 }
 
-/// A GPU whose memory is a node of the host, as a Grace Hopper's: what lies there lies with the GPU, and the kernel finds it.
+/// A GPU whose memory is a node of the host, as a Grace Hopper's: what lies there lies with the GPU, and the
+/// kernel finds it.
 #[test]
 fn pages_on_the_node_that_is_the_gpus_memory_lie_with_the_gpu() -> Done {
     for kind in kinds::tried().iter().filter(|kind| kind.name == "cuda") {
@@ -177,8 +201,9 @@ fn pages_on_the_node_that_is_the_gpus_memory_lie_with_the_gpu() -> Done {
             let devices = format!("device 0000:05:00.0; memory-node {node}");
             let args = ["sweep", "--memory", "managed", "--size", "1MiB", "--direction", "h2d"];
             let document = proof::document(&touched(kind, &[("FAKE_DEVICES", &devices)], &args)?)?;
-            let on_node_0 =
-                |result: &&Value| list(result, "/seen_before/host_pages/value").iter().all(|pages| pages["node"] == 0);
+            let on_node_0 = |result: &&Value| {
+                list(result, "/seen_before/host_pages/value").iter().all(|pages| pages["node"] == 0)
+            };
             for result in results(&document).filter(on_node_0) {
                 assert!(!list(result, "/away").is_empty(), "{result:#}");
                 assert!(list(result, "/away").iter().all(|away| *away == part), "node {node}: {result:#}");

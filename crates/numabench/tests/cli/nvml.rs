@@ -1,7 +1,9 @@
-//! NVIDIA's management library costs time, so no view opens it that does not show what it says. A tripwire lies in its place.
+//! NVIDIA's management library costs time, so no view opens it that does not show what it says. A tripwire
+//! lies in its place.
 //!
-//! On a machine with an NVIDIA GPU this holds the views themselves; elsewhere nothing would open it anyway, and what is held is that
-//! it stays so. (That it is asked only where it was asked for is a test of `topo`, with GPUs.)
+//! On a machine with an NVIDIA GPU this holds the views themselves; elsewhere nothing would open it anyway,
+//! and what is held is that it stays so. (That it is asked only where it was asked for is a test of `topo`,
+//! with GPUs.)
 
 use std::process::Command;
 
@@ -42,7 +44,8 @@ fn the_visible_devices_variables_of_the_process_are_shown_and_kept_in_what_it_sa
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("node.xml").display().to_string();
     let variables = [("CUDA_VISIBLE_DEVICES", "1,0"), ("ROCR_VISIBLE_DEVICES", "2")];
-    let shown = |args: &[&str]| end(with_driver(&crate::run::no_driver()).envs(variables), args).well().json();
+    let shown =
+        |args: &[&str]| end(with_driver(&crate::run::no_driver()).envs(variables), args).well().json();
     let mut saved = shown(&["topo", "--json", "--save", &path])?;
     let mut read = crate::run::run(&["topo", "--json", "--input", &path]).well().json()?;
     // Settings are what `doctor` saw when the file was saved, and no part of the live model.
@@ -53,7 +56,8 @@ fn the_visible_devices_variables_of_the_process_are_shown_and_kept_in_what_it_sa
     assert_eq!(saved, read);
     // Which GPU a value means depends on the GPUs that are there; that the value itself is kept does not.
     let file = std::fs::read_to_string(&path)?;
-    let nvidia = saved["gpus"].as_array().is_some_and(|gpus| gpus.iter().any(|gpu| gpu["vendor_id"] == 0x10de));
+    let nvidia =
+        saved["gpus"].as_array().is_some_and(|gpus| gpus.iter().any(|gpu| gpu["vendor_id"] == 0x10de));
     assert_eq!(
         saved["visibility"].as_array().is_some_and(|all| all.iter().any(|one| one["runtime"] == "cuda")),
         nvidia

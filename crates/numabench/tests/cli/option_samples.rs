@@ -1,5 +1,6 @@
-//! A value of every option of the commands that print no plan, what it needs beside it, and the files that such lines name. Which pairs show nothing on a plain
-//! machine stands here with the reason; `pairs` runs all others.
+//! A value of every option of the commands that print no plan, what it needs beside it, and the files that
+//! such lines name. Which pairs show nothing on a plain machine stands here with the reason; `pairs` runs all
+//! others.
 
 use std::fs;
 use std::path::Path;
@@ -180,7 +181,8 @@ pub const COMMANDS: &[Command] = &[
             ("rank", "ranks meet other processes"),
             ("ranks", "ranks meet other processes"),
         ],
-        end: "sh -c 'env | grep -E \"OMP|VISIBLE|UCX|NCCL\"; grep _allowed_list /proc/self/status; cut -d\" \" -f2 /proc/self/numa_maps | sort -u'",
+        end: "sh -c 'env | grep -E \"OMP|VISIBLE|UCX|NCCL\"; grep _allowed_list /proc/self/status; cut -d\" \
+            \" -f2 /proc/self/numa_maps | sort -u'",
     },
     Command {
         name: "doctor",
@@ -279,8 +281,8 @@ pub const COMMANDS: &[Command] = &[
 ];
 
 /// A figure of somebody's own, in the form of `reference --lines`.
-const LINES: &str =
-    "H200 | - | device | local | ce | 512MiB | - | 2000-2100 GB/s | 2400 | report | 1 | a test | 2026-11 | here\n";
+const LINES: &str = "H200 | - | device | local | ce | 512MiB | - | 2000-2100 GB/s | 2400 | report | 1 | a \
+    test | 2026-11 | here\n";
 
 /// What srun prints with `--cpu-bind=verbose`.
 const BINDINGS: &str = "\
@@ -310,10 +312,14 @@ pub fn write_files(folder: &Path) -> Done {
     fs::write(folder.join("bindings.txt"), BINDINGS)?;
     for (name, size) in [("run.json", "4KiB"), ("other.json", "4KiB,8KiB"), ("third.json", "4KiB")] {
         let path = folder.join(name).display().to_string();
-        let line = ["pingpong", "--backend", "host", "--gpus", "0", "--size", size, "--reps", "40", "--json", &path];
+        let line =
+            ["pingpong", "--backend", "host", "--gpus", "0", "--size", size, "--reps", "40", "--json", &path];
         end(&mut numabench(), line);
     }
     let path = folder.join("links.json").display().to_string();
-    end(&mut numabench(), ["matrix", "--backend", "host", "--range", "1MiB", "--max-time", "1s", "--json", &path]);
+    end(
+        &mut numabench(),
+        ["matrix", "--backend", "host", "--range", "1MiB", "--max-time", "1s", "--json", &path],
+    );
     Ok(())
 }

@@ -45,8 +45,9 @@ fn a_range_of_sizes_doubles_or_takes_the_factor_given() -> Done {
     let ids = |size: &str| -> Result<Vec<String>, Box<dyn Error>> {
         Ok(case_ids(&document(&["--size", size, "--reps", "1", "--direction", "h2d"])?))
     };
-    let expected =
-        |sizes: &[u64]| -> Vec<String> { sizes.iter().map(|bytes| format!("alone/pageable/h2d/{bytes}")).collect() };
+    let expected = |sizes: &[u64]| -> Vec<String> {
+        sizes.iter().map(|bytes| format!("alone/pageable/h2d/{bytes}")).collect()
+    };
     assert_eq!(ids("4B..64B")?, expected(&[4, 8, 16, 32, 64]));
     assert_eq!(ids("4B..1KiB:16")?, expected(&[4, 64, 1024]));
     assert_eq!(ids("1KiB,4B,1KiB")?, expected(&[4, 1024]));
@@ -75,15 +76,33 @@ fn without_a_fixed_number_blocks_are_measured_until_a_reason_to_stop() -> Done {
 
 #[test]
 fn both_orders_are_two_cases_and_a_penalty_for_each_rank() -> Done {
-    let args =
-        ["--gpus", "0,0", "--size", "256KiB", "--reps", "50", "--direction", "h2d", "--order", "both", "--json", "-"];
+    let args = [
+        "--gpus",
+        "0,0",
+        "--size",
+        "256KiB",
+        "--reps",
+        "50",
+        "--direction",
+        "h2d",
+        "--order",
+        "both",
+        "--json",
+        "-",
+    ];
     let ended = host(&args);
     let document = proof::document(&ended)?;
     assert_eq!(case_ids(&document), ["simultaneous/pageable/h2d/262144", "alone/pageable/h2d/262144"]);
-    // Whether two ranks overlap enough to be compared is this machine's business now; what follows from it is ours.
+    // Whether two ranks overlap enough to be compared is this machine's business now; what follows from it is
+    // ours.
     let measured = list(&document, "/cases").iter().all(|case| text(case, "/status") == "measured");
     assert_eq!(ended.code == Some(0), measured);
-    assert_eq!(list(&document, "/penalties").len(), if measured { 2 } else { 0 }, "{}", document["penalties"]);
+    assert_eq!(
+        list(&document, "/penalties").len(),
+        if measured { 2 } else { 0 },
+        "{}",
+        document["penalties"]
+    );
     Ok(())
 }
 
@@ -92,7 +111,8 @@ fn a_rank_by_itself_is_alone_whatever_order_was_asked_for() -> Done {
     let document = document(&["--size", "4KiB", "--reps", "6", "--direction", "h2d", "--order", "both"])?;
     assert_eq!(case_ids(&document), ["alone/pageable/h2d/4096"]);
     let mut messages = list(&document, "/messages").iter().map(|message| text(message, "/text"));
-    insta::assert_snapshot!(messages.find(|text| text.contains("one rank")).unwrap_or_default(), @"there is one rank only: alone and at once are the same, and there is no contention penalty");
+    insta::assert_snapshot!(messages.find(|text| text.contains("one rank")).unwrap_or_default(), @"there is \
+        one rank only: alone and at once are the same, and there is no contention penalty");
     Ok(())
 }
 
@@ -145,7 +165,8 @@ fn data_are_verified_unless_that_was_refused_and_both_are_on_record() -> Done {
 #[test]
 fn what_host_memory_cannot_do_is_skipped_with_the_reason_and_is_no_success() -> Done {
     for args in [["--memory", "pinned"], ["--memory", "pinned-driver"], ["--timing", "device"]] {
-        let ended = host(&[&["--gpus", "0", "--size", "4KiB", "--reps", "1", "--json", "-"], &args[..]].concat());
+        let ended =
+            host(&[&["--gpus", "0", "--size", "4KiB", "--reps", "1", "--json", "-"], &args[..]].concat());
         let document = proof::document(&ended)?;
         assert_eq!(ended.code, Some(1));
         for result in results(&document) {
@@ -153,7 +174,8 @@ fn what_host_memory_cannot_do_is_skipped_with_the_reason_and_is_no_success() -> 
             assert!(text(result, "/outcome/reason").contains("host copies"), "{}", result["outcome"]);
         }
     }
-    let ended = host(&["--gpus", "0", "--size", "4KiB", "--reps", "1", "--json", "-", "--memory", "pinned,pageable"]);
+    let ended =
+        host(&["--gpus", "0", "--size", "4KiB", "--reps", "1", "--json", "-", "--memory", "pinned,pageable"]);
     proof::document(&ended)?;
     assert_eq!(ended.code, Some(3), "half of what was asked for is not the whole");
     Ok(())
@@ -162,17 +184,22 @@ fn what_host_memory_cannot_do_is_skipped_with_the_reason_and_is_no_success() -> 
 #[test]
 fn the_document_of_a_run_proves_where_it_was_and_no_other_place() -> Done {
     let document = document(&["--size", "1MiB", "--reps", "6"])?;
-    let (pu, node) = (number(&document, "/ranks/0/asked/pu"), number(&document, "/ranks/0/asked/memory_node"));
+    let (pu, node) =
+        (number(&document, "/ranks/0/asked/pu"), number(&document, "/ranks/0/asked/memory_node"));
     proof::placed(&document, &[(pu, node)])?;
     for wrong in [&[(pu + 1, node)][..], &[(pu, node + 1)], &[(pu, node), (pu, node)], &[]] {
         assert!(proof::placed(&document, wrong).is_err(), "{wrong:?} is not where it was");
     }
-    // Nor is it a proof when one page, the device or the thread was elsewhere at either moment, or there is no result.
+    // Nor is it a proof when one page, the device or the thread was elsewhere at either moment, or there is
+    // no result.
     let result = "/cases/1/ranks/0";
     for (place, other) in [
         ("seen_after/pu/value", json!(pu + 1)),
         ("seen_after/affinity/value", json!([pu, pu + 1])),
-        ("seen_before/host_pages/value", json!([{"node": node, "pages": 511}, {"node": node + 1, "pages": 1}])),
+        (
+            "seen_before/host_pages/value",
+            json!([{"node": node, "pages": 511}, {"node": node + 1, "pages": 1}]),
+        ),
         ("seen_after/host_pages/value", json!([{"node": node, "pages": 511}])),
         ("seen_after/host_pages/value", json!(null)),
         ("seen_before/device_pages/value", json!([{"node": node + 1, "pages": 256}])),

@@ -1,4 +1,5 @@
-//! Where output goes: files that cannot be written, pipes that are closed, standard output for the document alone, colour, quiet.
+//! Where output goes: files that cannot be written, pipes that are closed, standard output for the document
+//! alone, colour, quiet.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -29,7 +30,8 @@ fn a_document_that_cannot_be_written_is_refused_before_the_run() -> Done {
         assert!(!tripped.exists(), "the file is tried before any driver is");
         // Who may not write is told something else by the system than root is.
         let (said, rest) = ended.err.split_once(" failed (").unwrap_or((&ended.err, ""));
-        let rest = rest.split_once("); ").map_or_else(String::new, |(_, rest)| format!(" failed (WHY); {rest}"));
+        let rest =
+            rest.split_once("); ").map_or_else(String::new, |(_, rest)| format!(" failed (WHY); {rest}"));
         Ok(format!("{said}{rest}").replace(&folder.path().display().to_string(), "FOLDER"))
     };
     fs::write(at("file"), "")?;
@@ -63,7 +65,11 @@ fn a_document_in_a_file_is_the_one_that_standard_output_gets_and_the_table_is_pr
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("result.json");
     let table = quick(&["--json", &path.display().to_string()]).well();
-    assert!(table.out.contains("complete") && table.out.contains(&path.display().to_string()), "{}", table.out);
+    assert!(
+        table.out.contains("complete") && table.out.contains(&path.display().to_string()),
+        "{}",
+        table.out
+    );
     let written = proof::file(&path)?;
     proof::agrees(&written, table.code)?;
     assert_eq!(fs::read_dir(folder.path())?.count(), 1, "nothing else is left in the folder");
@@ -133,8 +139,10 @@ fn a_full_disk_behind_standard_output_is_an_error_that_says_so() -> Done {
         skipped("a full disk: there is no /dev/full");
         return Ok(());
     }
-    let output = spawnable(&no_driver()).arg("topo").stdout(File::options().write(true).open(full)?).output()?;
-    insta::assert_snapshot!(Ended::of(&output).refused(1, &[]).err, @"numabench: error: cannot write to standard output: No space left on device (os error 28)");
+    let output =
+        spawnable(&no_driver()).arg("topo").stdout(File::options().write(true).open(full)?).output()?;
+    insta::assert_snapshot!(Ended::of(&output).refused(1, &[]).err, @"numabench: error: cannot write to \
+        standard output: No space left on device (os error 28)");
     Ok(())
 }
 
@@ -201,7 +209,8 @@ fn on_a_terminal_no_color_is_heeded() -> Done {
 fn a_table_fits_the_columns_there_are_between_80_and_120() {
     for (columns, fits) in [("80", 80), ("100", 100), ("120", 120), ("10", 80), ("500", 120)] {
         let mut command = numabench();
-        let ended = end(command.env("COLUMNS", columns).args(["pingpong", "--backend", "host"]), QUICK).well();
+        let ended =
+            end(command.env("COLUMNS", columns).args(["pingpong", "--backend", "host"]), QUICK).well();
         let widest = ended.out.lines().map(|line| line.chars().count()).max().unwrap_or_default();
         assert!(widest <= fits, "{widest} columns where {columns} were given:\n{}", ended.out);
     }
@@ -278,7 +287,8 @@ fn a_document_whose_folder_goes_away_is_kept_elsewhere_and_the_table_comes() -> 
     // What did not work, and whether it was seen before, depends on when the folder went.
     let last = ended.err.lines().last().unwrap_or_default().replace(&kept.display().to_string(), "KEPT");
     let said = last.split(&path.display().to_string()).next().unwrap_or_default();
-    insta::assert_snapshot!(said, @"numabench: error: the document is in KEPT, because its own file could not take it:");
+    insta::assert_snapshot!(said, @"numabench: error: the document is in KEPT, because its own file could \
+        not take it:");
     assert!(ended.out.contains(&kept.display().to_string()), "{}", ended.out);
     let document = proof::file(&kept)?;
     assert_eq!(document["status"], "interrupted", "{document:#}");
@@ -287,19 +297,24 @@ fn a_document_whose_folder_goes_away_is_kept_elsewhere_and_the_table_comes() -> 
 
 #[test]
 fn a_document_that_standard_output_does_not_take_is_kept_in_the_temporary_folder() -> Done {
-    for (command, more) in
-        [("pingpong", &["--backend", "host", "--gpus", "0", "--size", "4KiB", "--reps", "6"][..]), ("place", &[])]
-    {
+    for (command, more) in [
+        ("pingpong", &["--backend", "host", "--gpus", "0", "--size", "4KiB", "--reps", "6"][..]),
+        ("place", &[]),
+    ] {
         let temporary = tempfile::tempdir()?;
         let mut run = spawnable(&no_driver());
         run.arg(command).args(more).args(["--json", "-"]).env("TMPDIR", temporary.path());
-        let output = run.stdout(File::options().write(true).open("/dev/full")?).stderr(Stdio::piped()).output()?;
+        let output =
+            run.stdout(File::options().write(true).open("/dev/full")?).stderr(Stdio::piped()).output()?;
         let ended = Ended::of(&output);
         assert_eq!(ended.code, Some(1), "{}", ended.err);
         let kept = only_file(temporary.path())?;
         assert!(ended.err.contains(&kept.display().to_string()), "{}", ended.err);
         let document: serde_json::Value = serde_json::from_slice(&fs::read(&kept)?)?;
-        assert!(document["schema"].as_str().is_some_and(|schema| schema.starts_with("numabench.")), "{document:#}");
+        assert!(
+            document["schema"].as_str().is_some_and(|schema| schema.starts_with("numabench.")),
+            "{document:#}"
+        );
     }
     Ok(())
 }
@@ -361,9 +376,12 @@ fn no_writer_of_a_file_dies_of_a_limit_of_its_size() -> Done {
 
 #[test]
 fn a_closed_standard_output_is_no_success() -> Done {
-    for line in
-        ["topo", "pingpong --backend host --gpus 0 --size 4KiB --reps 6", "--version --verbose", "schema result"]
-    {
+    for line in [
+        "topo",
+        "pingpong --backend host --gpus 0 --size 4KiB --reps 6",
+        "--version --verbose",
+        "schema result",
+    ] {
         let mut command = Command::new("sh");
         command.args(["-c", &format!("exec {BINARY} {line} >&-")]).envs(variables(&no_driver()));
         let ended = Ended::of(&command.output()?);

@@ -1,9 +1,12 @@
-//! Every pair of options of the commands that print no plan: the result changes with each of the two, or the pair is refused with exit 2 and both names.
+//! Every pair of options of the commands that print no plan: the result changes with each of the two, or the
+//! pair is refused with exit 2 and both names.
 //!
-//! Options are those that `--help` lists; each has a value here, and what it needs beside it. What is observed of a line is its exit code, what it prints and the files it
-//! writes, without the moment and the command line that documents keep. Commands that print a plan have theirs in the binary's own tests (`rules`), where no process is needed.
-//! A pair of which one option cannot show on a plain machine (`--nic` without an adapter) is named with the reason.
-//! Left out: options whose effect is no text (time limits, colour of a line that has none); those of `place --measure` and `topo --measure`, which would measure.
+//! Options are those that `--help` lists; each has a value here, and what it needs beside it. What is
+//! observed of a line is its exit code, what it prints and the files it writes, without the moment and the
+//! command line that documents keep. Commands that print a plan have theirs in the binary's own tests
+//! (`rules`), where no process is needed. A pair of which one option cannot show on a plain machine (`--nic`
+//! without an adapter) is named with the reason. Left out: options whose effect is no text (time limits,
+//! colour of a line that has none); those of `place --measure` and `topo --measure`, which would measure.
 #![allow(clippy::print_stdout, reason = "a count of what was tried is a figure of this test")]
 
 use std::collections::BTreeMap;
@@ -36,8 +39,9 @@ fn redacted(text: &str) -> String {
     let Ok(mut value) = serde_json::from_str::<Value>(text) else {
         // The moment stands in the heading of some tables.
         let own = |word: &str| word.len() > 20 && word.ends_with('Z') && word.contains('T');
-        let line =
-            |line: &str| line.split(' ').map(|word| if own(word) { "NOW" } else { word }).collect::<Vec<_>>().join(" ");
+        let line = |line: &str| {
+            line.split(' ').map(|word| if own(word) { "NOW" } else { word }).collect::<Vec<_>>().join(" ")
+        };
         return text.lines().map(line).collect::<Vec<_>>().join("\n");
     };
     fn without(value: &mut Value) {
@@ -73,7 +77,9 @@ fn option_of(typed: &str) -> &str {
 impl Tried<'_> {
     fn line(&self, samples: &[&Sample], also: &[&Sample]) -> String {
         let mut words: Vec<&str> = samples.iter().map(|(_, typed, _)| *typed).collect();
-        for beside in samples.iter().chain(also).map(|(.., beside)| *beside).filter(|beside| !beside.is_empty()) {
+        for beside in
+            samples.iter().chain(also).map(|(.., beside)| *beside).filter(|beside| !beside.is_empty())
+        {
             let is_there = |typed: &&str| option_of(typed) == option_of(beside);
             if !words.iter().chain(also.iter().map(|(_, typed, _)| typed)).any(is_there) {
                 words.insert(0, beside);
@@ -120,7 +126,8 @@ impl Tried<'_> {
             _ => {
                 let (by_one, by_other) = (self.line(&[other], &[one]), self.line(&[one], &[other]));
                 let changes = [self.observe(by_one)? != done, self.observe(by_other)? != done];
-                let is_pair = |(a, b, _): &&(&str, &str, &str)| [(one.0, other.0), (other.0, one.0)].contains(&(a, b));
+                let is_pair =
+                    |(a, b, _): &&(&str, &str, &str)| [(one.0, other.0), (other.0, one.0)].contains(&(a, b));
                 match changes {
                     [true, true] => self.changed += 1,
                     _ if self.command.same.iter().any(|pair| is_pair(&pair)) => self.same += 1,

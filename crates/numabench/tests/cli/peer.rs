@@ -1,4 +1,5 @@
 //! `numabench peer` on stand-in devices that reach each other at described rates, and on some that do not.
+//! Some 460 lines because they are tests of one command.
 
 use std::process::Command;
 
@@ -8,18 +9,28 @@ use crate::kinds::{self, Kind};
 use crate::proof::{self, list, text};
 use crate::run::{Done, Ended, end, run, spawnable, with_driver};
 
-/// The first copies to the second twice as fast as that one back, and within its own memory half as fast again.
+/// The first copies to the second twice as fast as that one back, and within its own memory half as fast
+/// again.
 const REACH: &str = "device 0000:05:00.0; peers 1; peer 200GB/s 1us; within 400GB/s 10ns; \
     device 0000:c1:00.0; peers 0; peer 100GB/s 1us; within 300GB/s 10ns";
 
-fn described(kind: &Kind, devices: &str, faults: &str, args: &[&str]) -> Result<Ended, Box<dyn std::error::Error>> {
-    let told =
-        [("FAKE_DEVICES", devices.to_owned()), ("FAKE_FAULTS", faults.to_owned()), ("LD_PRELOAD", kind.library()?)];
+fn described(
+    kind: &Kind,
+    devices: &str,
+    faults: &str,
+    args: &[&str],
+) -> Result<Ended, Box<dyn std::error::Error>> {
+    let told = [
+        ("FAKE_DEVICES", devices.to_owned()),
+        ("FAKE_FAULTS", faults.to_owned()),
+        ("LD_PRELOAD", kind.library()?),
+    ];
     let common = ["peer", "--backend", kind.name, "--size", "4MiB", "--json", "-"];
     Ok(end(with_driver(&kind.folder()?).args(common).envs(told), args))
 }
 
-/// The median rate of each copy in the cases of this group and size, GB/s: of all pairs, then of each GPU with itself.
+/// The median rate of each copy in the cases of this group and size, GB/s: of all pairs, then of each GPU
+/// with itself.
 fn rates(document: &Value, group: &str, bytes: u64) -> Vec<f64> {
     let wanted = |case: &&Value| text(case, "/group") == group && case["bytes"] == bytes;
     let ranks = list(document, "/cases").iter().filter(wanted).flat_map(|case| list(case, "/ranks"));
@@ -28,7 +39,8 @@ fn rates(document: &Value, group: &str, bytes: u64) -> Vec<f64> {
 
 /// Whether these are the rates wanted, to 5 %: a copy of 4 MiB waits for its 1 us.
 fn near(rates: &[f64], wanted: &[f64]) -> bool {
-    rates.len() == wanted.len() && rates.iter().zip(wanted).all(|(rate, wanted)| (rate / wanted - 1.0).abs() < 0.05)
+    rates.len() == wanted.len()
+        && rates.iter().zip(wanted).all(|(rate, wanted)| (rate / wanted - 1.0).abs() < 0.05)
 }
 
 fn sentences(document: &Value) -> Vec<&str> {
@@ -45,9 +57,13 @@ fn each_gpus_copies_to_each_other_have_its_rate_and_every_byte_is_compared() -> 
         assert!(near(&one_way[..2], &[200.0, 100.0]), "{one_way:?}");
         assert!(near(&rates(&document, "both-ways", 4 << 20), &[200.0, 100.0]), "{document:#}");
         assert_eq!(rates(&document, "one-way", 4).len(), 2, "and how long the smallest copy takes");
-        let both =
-            list(&document, "/cases").iter().find(|case| text(case, "/group") == "both-ways").ok_or("no case")?;
-        let sum = both["aggregate"]["sum_bytes_per_s"].as_f64().ok_or("the two were at once, and have no sum")? / 1e9;
+        let both = list(&document, "/cases")
+            .iter()
+            .find(|case| text(case, "/group") == "both-ways")
+            .ok_or("no case")?;
+        let sum =
+            both["aggregate"]["sum_bytes_per_s"].as_f64().ok_or("the two were at once, and have no sum")?
+                / 1e9;
         assert!(near(&[sum], &[300.0]), "{sum}");
         for result in proof::results(&document) {
             assert_eq!(result["verification"]["checked"], true, "{result:#}");
@@ -65,22 +81,34 @@ fn areas_are_allocated_once_an_allocation_and_not_for_every_block_of_every_pair(
         let folder = tempfile::tempdir()?;
         let calls = folder.path().join("calls");
         let gpu = |at: usize, peers: &str| {
-            format!("device 0000:{at:02x}:00.0; memory 1GiB; peers {peers}; peer 200GB/s 1us; within 400GB/s 10ns")
+            format!(
+                "device 0000:{at:02x}:00.0; memory 1GiB; peers {peers}; peer 200GB/s 1us; within 400GB/s 10ns"
+            )
         };
         let devices = [gpu(5, "1 2"), gpu(6, "0 2"), gpu(7, "0 1")].join("; ");
-        let told =
-            [("FAKE_DEVICES", devices), ("FAKE_CALLS", calls.display().to_string()), ("LD_PRELOAD", kind.library()?)];
+        let told = [
+            ("FAKE_DEVICES", devices),
+            ("FAKE_CALLS", calls.display().to_string()),
+            ("LD_PRELOAD", kind.library()?),
+        ];
         let args = ["peer", "--backend", kind.name, "--size", "4MiB", "--reps", "20", "--json", "-"];
         let document = proof::document(&end(with_driver(&kind.folder()?).envs(told), args))?;
         assert_eq!(document["status"], "complete", "{}", document["status_reason"]);
 
         let counts = std::fs::read_to_string(&calls)?;
         let count = |name: &str| {
-            counts.lines().filter_map(|line| line.rsplit_once(' ')).find(|(call, _)| *call == name)?.1.parse().ok()
+            counts
+                .lines()
+                .filter_map(|line| line.rsplit_once(' '))
+                .find(|(call, _)| *call == name)?
+                .1
+                .parse()
+                .ok()
         };
         let allocated: usize = count(kind.allocate).ok_or("nothing was allocated")?;
-        // Three GPUs, three allocations, of 4 MiB an area to copy from and one on each GPU, of 4 B one on each other GPU and one to copy from; and a
-        // few of each context's own. 21 setups of ten blocks would be 420.
+        // Three GPUs, three allocations, of 4 MiB an area to copy from and one on each GPU, of 4 B one on
+        // each other GPU and one to copy from; and a few of each context's own. 21 setups of ten blocks would
+        // be 420.
         assert!(allocated <= 3 * 3 * (4 + 3) + 3 * 8, "{allocated} areas: {counts}");
     }
     Ok(())
@@ -92,7 +120,8 @@ fn what_the_driver_stages_is_said_and_a_wrong_byte_ends_it_with_4() -> Done {
         let apart = "device 0000:05:00.0; device 0000:c1:00.0";
         let document = proof::document(&described(&kind, apart, "", &["--reps", "6"])?)?;
         let said: Vec<&str> = list(&document, "/verdict").iter().filter_map(Value::as_str).collect();
-        let staged = |sentence: &&str| ["GPU 0", "staged", "GPU 1"].iter().all(|part| sentence.contains(part));
+        let staged =
+            |sentence: &&str| ["GPU 0", "staged", "GPU 1"].iter().all(|part| sentence.contains(part));
         assert!(said.iter().any(staged), "{said:?}");
 
         let ended = described(&kind, REACH, "corrupt * 70001", &["--reps", "6"])?;
@@ -125,20 +154,26 @@ fn each_gpus_load_of_each_others_memory_is_told_apart_from_the_smallest_copy() -
             assert!((median / ns - 1.0).abs() < 0.01, "{median} ns, not {ns}");
             assert_eq!(result["verification"]["checked"], true);
         }
-        let case = list(&document, "/cases").iter().find(|case| text(case, "/group") == "loads").ok_or("no loads")?;
+        let case = list(&document, "/cases")
+            .iter()
+            .find(|case| text(case, "/group") == "loads")
+            .ok_or("no loads")?;
         assert_eq!(
             (text(case, "/direction"), text(case, "/memory"), text(case, "/timing")),
             ("load", "device", "device")
         );
         assert_eq!(rates(&document, "one-way", 4).len(), 2, "the smallest copies are there as well");
         let said: Vec<&str> = list(&document, "/verdict").iter().filter_map(Value::as_str).collect();
-        let sentence = "GPU to GPU, loads by a kernel (64 MiB, load latency): 650–900 ns; 1 of 2 pairs is more than 10 % behind \
-                        the best, slowest: by GPU 1 from GPU 0.";
+        let sentence = "GPU to GPU, loads by a kernel (64 MiB, load latency): 650–900 ns; 1 of 2 pairs is \
+            more than 10 % behind the best, slowest: by GPU 1 from GPU 0.";
         assert!(said.contains(&sentence), "{said:?}");
 
         let ended = described(kind, LOADS, "kernels chase-stops", &["--reps", "6", "--latency"])?;
         let document = proof::document(&ended)?;
-        assert!(loads(&document).iter().all(|result| text(result, "/outcome/status") == "invalid"), "{document:#}");
+        assert!(
+            loads(&document).iter().all(|result| text(result, "/outcome/status") == "invalid"),
+            "{document:#}"
+        );
     }
     Ok(())
 }
@@ -160,8 +195,11 @@ fn loads_where_a_gpu_reaches_no_other_or_runs_no_kernel_are_missing_with_the_rea
             assert_eq!(text(result, "/outcome/status"), "skipped", "{result}");
             assert!(text(result, "/outcome/reason").contains(why), "{result}");
         }
-        let said =
-            list(&document, "/verdict").iter().filter_map(Value::as_str).filter(|said| said.contains(why)).count();
+        let said = list(&document, "/verdict")
+            .iter()
+            .filter_map(Value::as_str)
+            .filter(|said| said.contains(why))
+            .count();
         assert_eq!(said, 1, "{}", document["verdict"]);
     }
     Ok(())
@@ -196,8 +234,11 @@ fn each_gpus_copies_within_its_memory_have_its_rate_and_no_pair_is_compared_with
 fn one_gpu_copies_within_its_memory_and_has_no_pair_and_host_memory_is_no_gpu() -> Done {
     for kind in kinds::tried() {
         let one = "device 0000:05:00.0; within 400GB/s 10ns";
-        for args in [&["--reps", "12"][..], &["--reps", "12", "--all", "--latency"], &["--reps", "12", "--gpus", "0,0"]]
-        {
+        for args in [
+            &["--reps", "12"][..],
+            &["--reps", "12", "--all", "--latency"],
+            &["--reps", "12", "--gpus", "0,0"],
+        ] {
             let ended = described(&kind, one, "", args)?;
             let document = proof::document(&ended)?;
             assert_eq!(ended.code, Some(0), "{}", document["status_reason"]);
@@ -205,7 +246,11 @@ fn one_gpu_copies_within_its_memory_and_has_no_pair_and_host_memory_is_no_gpu() 
             assert_eq!(proof::results(&document).count(), 1, "there is nothing else to measure");
             assert_eq!(text(&document, "/cases/0/timing"), "device");
             let said = sentences(&document);
-            let name = if args.contains(&"--all") { "no_copies_at_once_of_one_gpu" } else { "copies_within_one_gpu" };
+            let name = if args.contains(&"--all") {
+                "no_copies_at_once_of_one_gpu"
+            } else {
+                "copies_within_one_gpu"
+            };
             insta::assert_snapshot!(name, proof::without_figures(&said.join("\n")));
         }
         let ended = described(&kind, one, "corrupt * 70001", &["--reps", "6"])?;
@@ -282,11 +327,13 @@ fn short_copies_that_the_host_times_are_not_compared_with_those_that_the_gpu_tim
 fn a_kernel_out_of_whose_reach_a_gpu_is_takes_no_part_in_copies_of_all() -> Done {
     for kind in kinds::tried() {
         // The third reaches none and is reached by none.
-        let apart = THREE.replace("peers 1 2", "peers 1").replace("peers 0 2", "peers 0").replace("; peers 0 1", "");
+        let apart =
+            THREE.replace("peers 1 2", "peers 1").replace("peers 0 2", "peers 0").replace("; peers 0 1", "");
         let ended = described(&kind, &apart, "", &["--reps", "6", "--all", "--engine", "sm"])?;
         let document = proof::document(&ended)?;
         assert!(
-            rates(&document, "all-to-one", 4 << 20).is_empty() && rates(&document, "one-to-all", 4 << 20).is_empty()
+            rates(&document, "all-to-one", 4 << 20).is_empty()
+                && rates(&document, "one-to-all", 4 << 20).is_empty()
         );
         let why = "not measured: fewer than two pairs are in a kernel's reach.";
         assert_eq!(
@@ -315,7 +362,8 @@ fn between_two_gpus_all_to_one_is_the_pair_one_way_and_that_is_said() -> Done {
     Ok(())
 }
 
-/// `peer` and `suite`, whose first copy never ends: on CUDA it is one that a device tries out while it is opened.
+/// `peer` and `suite`, whose first copy never ends: on CUDA it is one that a device tries out while it is
+/// opened.
 pub fn hanging(kind: &Kind, command: &[&str]) -> Result<Command, Box<dyn std::error::Error>> {
     let mut run = spawnable(&kind.folder()?);
     run.args(command).args(["--backend", kind.name]).env("FAKE_FAULTS", "hang 1");
@@ -327,15 +375,24 @@ pub fn hanging(kind: &Kind, command: &[&str]) -> Result<Command, Box<dyn std::er
 pub const OPENING: [&[&str]; 2] = [&["peer", "--size", "4MiB"], &["suite", "--within", "20s"]];
 
 #[test]
-fn a_driver_that_hangs_while_the_gpus_are_opened_ends_at_the_limit_with_a_document_that_names_the_gpu() -> Done {
+fn a_driver_that_hangs_while_the_gpus_are_opened_ends_at_the_limit_with_a_document_that_names_the_gpu() -> Done
+{
     for kind in kinds::tried() {
         for command in OPENING {
-            let ended = Ended::of(&hanging(&kind, command)?.args(["--timeout", "2s", "--json", "-"]).output()?);
+            let ended =
+                Ended::of(&hanging(&kind, command)?.args(["--timeout", "2s", "--json", "-"]).output()?);
             assert_eq!(ended.code, Some(124), "{}", ended.err);
             let document: Value = serde_json::from_str(&ended.out)?;
-            assert_eq!((text(&document, "/status"), &document["exit_code"]), ("timed-out", &Value::from(124)));
-            let (reason, failure) = (text(&document, "/status_reason"), &document["cases"][0]["ranks"][0]["outcome"]);
-            assert!(reason.starts_with("opening") && reason.contains(" 0 ") && reason.contains(" 2 "), "{reason}");
+            assert_eq!(
+                (text(&document, "/status"), &document["exit_code"]),
+                ("timed-out", &Value::from(124))
+            );
+            let (reason, failure) =
+                (text(&document, "/status_reason"), &document["cases"][0]["ranks"][0]["outcome"]);
+            assert!(
+                reason.starts_with("opening") && reason.contains(" 0 ") && reason.contains(" 2 "),
+                "{reason}"
+            );
             assert_eq!((text(failure, "/status"), text(failure, "/stage")), ("failed", "open"), "{failure}");
         }
     }
@@ -360,10 +417,17 @@ fn a_driver_that_hangs_before_it_names_its_gpus_has_a_document_that_names_the_dr
             let ended = Ended::of(&run.args(["--timeout", "1s", "--json", "-"]).output()?);
             assert_eq!(ended.code, Some(124), "{}", ended.err);
             let document: Value = serde_json::from_str(&ended.out)?;
-            assert_eq!((text(&document, "/status"), &document["exit_code"]), ("timed-out", &Value::from(124)));
+            assert_eq!(
+                (text(&document, "/status"), &document["exit_code"]),
+                ("timed-out", &Value::from(124))
+            );
             assert_eq!(text(&document, "/command"), command[0]);
             assert!(text(&document, "/status_reason").starts_with(&wanted), "{}", document["status_reason"]);
-            assert!(sentences(&document)[0].contains(&wanted) && ended.err.contains(&wanted), "{}", ended.err);
+            assert!(
+                sentences(&document)[0].contains(&wanted) && ended.err.contains(&wanted),
+                "{}",
+                ended.err
+            );
             proof::follows(&document, "result-v1.json")?;
         }
     }

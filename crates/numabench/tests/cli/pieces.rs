@@ -1,4 +1,5 @@
-//! `numabench sweep --pieces`: many small pieces by every way of sending them, on the stand-in drivers; what is wrong with them is seen, and what a driver lacks is said.
+//! `numabench sweep --pieces`: many small pieces by every way of sending them, on the stand-in drivers; what
+//! is wrong with them is seen, and what a driver lacks is said.
 
 use serde_json::Value;
 
@@ -15,7 +16,10 @@ const DEVICES: &str = "device 0000:05:00.0; h2d 10GB/s 1us; d2h 10GB/s 1us; with
 /// `numabench sweep --pieces 4KiB,1MiB` on the stand-in.
 fn sent(kind: &Kind, told: &[(&str, &str)], args: &[&str]) -> Result<Ended, Box<dyn std::error::Error>> {
     let mut command = with_driver(&kind.folder()?);
-    command.args(["sweep", "--backend", kind.name, "--pieces", "4KiB,1MiB"]).args(FEW).envs(told.iter().copied());
+    command
+        .args(["sweep", "--backend", kind.name, "--pieces", "4KiB,1MiB"])
+        .args(FEW)
+        .envs(told.iter().copied());
     Ok(end(&mut command, args))
 }
 
@@ -35,9 +39,15 @@ fn pieces_are_sent_in_every_way_wherever_they_lie_and_all_their_bytes_are_compar
             proof::valid(&document)?;
             assert_eq!(case_ids(&document).len(), 2 * 2 * 4, "{:?}", case_ids(&document));
             for result in results(&document) {
-                assert!(result["verification"]["bytes_checked"].as_u64() >= Some(2 << 20), "{scattered}: {result:#}");
+                assert!(
+                    result["verification"]["bytes_checked"].as_u64() >= Some(2 << 20),
+                    "{scattered}: {result:#}"
+                );
                 assert!(!list(result, "/host_round_ns").is_empty(), "{scattered}: {result:#}");
-                assert_eq!(list(result, "/blocks")[0]["bytes"].as_u64().map(|bytes| bytes % (2 << 20)), Some(0));
+                assert_eq!(
+                    list(result, "/blocks")[0]["bytes"].as_u64().map(|bytes| bytes % (2 << 20)),
+                    Some(0)
+                );
             }
         }
     }
@@ -88,13 +98,22 @@ fn a_screen_has_both_directions_and_the_whole_every_size_and_the_hosts_part() ->
         let (screen, whole) = (shown("--brief")?, shown("--full")?);
         assert!(screen.lines().count() <= 40, "{}: {screen}", kind.name);
         for direction in ["H2D", "D2H"] {
-            let caption = format!("  {direction}, 256 KiB in pieces scattered on both sides: GB/s, and µs a piece");
+            let caption =
+                format!("  {direction}, 256 KiB in pieces scattered on both sides: GB/s, and µs a piece");
             assert!(screen.contains(&format!("{caption}, 5 of 7 sizes")), "{}: {screen}", kind.name);
             assert!(whole.contains(&format!("{caption}\n")), "{}: {whole}", kind.name);
-            assert!(whole.contains(&format!("{direction}: % of the time in which the host is in calls")), "{whole}");
+            assert!(
+                whole.contains(&format!("{direction}: % of the time in which the host is in calls")),
+                "{whole}"
+            );
         }
-        let rows = |text: &str, size: &str| text.lines().filter(|line| line.trim_start().starts_with(size)).count();
-        assert_eq!((rows(&screen, "16 KiB"), rows(&screen, "256 KiB"), rows(&whole, "16 KiB")), (0, 2, 4), "{screen}");
+        let rows =
+            |text: &str, size: &str| text.lines().filter(|line| line.trim_start().starts_with(size)).count();
+        assert_eq!(
+            (rows(&screen, "16 KiB"), rows(&screen, "256 KiB"), rows(&whole, "16 KiB")),
+            (0, 2, 4),
+            "{screen}"
+        );
     }
     Ok(())
 }
@@ -106,7 +125,8 @@ fn pieces_of_every_row_say_whose_they_are() -> Done {
         let document = proof::document(&ended)?;
         let said: Vec<String> = list(&document, "/verdict").iter().map(ToString::to_string).collect();
         for rank in list(&document, "/ranks") {
-            let place = format!("from PU {}, NUMA node {}:", rank["asked"]["pu"], rank["asked"]["memory_node"]);
+            let place =
+                format!("from PU {}, NUMA node {}:", rank["asked"]["pu"], rank["asked"]["memory_node"]);
             let own = said.iter().filter(|sentence| sentence.contains(&place)).count();
             assert!(own == 1 || list(&document, "/ranks").len() == 1, "{place}: {said:?}");
         }

@@ -1,4 +1,5 @@
-//! `numabench place` from outside: a plan of a saved machine, a measurement of this one, and what was saved read back.
+//! `numabench place` from outside: a plan of a saved machine, a measurement of this one, and what was saved
+//! read back.
 //!
 //! Which places are right is held in `placement`; here, that they reach the user and come back.
 
@@ -29,25 +30,32 @@ fn document(ended: &Ended) -> Result<Value, Box<dyn Error>> {
 /// The PUs and GPU addresses of the recommended places.
 fn places(document: &Value) -> Vec<(Value, Value, Value)> {
     let rows = document["candidates"][0]["places"].as_array().cloned().unwrap_or_default();
-    rows.iter().map(|row| (row["pus"].clone(), row["memory_node"].clone(), row["gpu"]["pci_address"].clone())).collect()
+    rows.iter()
+        .map(|row| (row["pus"].clone(), row["memory_node"].clone(), row["gpu"]["pci_address"].clone()))
+        .collect()
 }
 
 #[test]
 fn which_cores_belong_to_a_gpu_stands_in_the_first_line() {
     let said = run(&["place", "--input", &fixture("dgx-a100.xml"), "--gpus", "3"]).well().out;
     let first = said.lines().next().unwrap_or_default();
-    assert_eq!(first, "GPU 3: PUs 24-31, memory of node 1: 1 rank of 8 cores, near its GPU (placement close).");
+    assert_eq!(
+        first,
+        "GPU 3: PUs 24-31, memory of node 1: 1 rank of 8 cores, near its GPU (placement close)."
+    );
 }
 
 #[test]
 fn a_saved_machines_places_are_shown_with_their_lines_and_kept_as_a_document() -> Done {
     let input = fixture("two-packages-gpus.xml");
     let table = run(&["place", "--input", &input]).well().out;
-    for part in ["0000:03:00.0", "0000:83:00.0", "numabench exec -- PROGRAM", "--emit X", "numactl", "taskset"] {
+    for part in
+        ["0000:03:00.0", "0000:83:00.0", "numabench exec -- PROGRAM", "--emit X", "numactl", "taskset"]
+    {
         assert!(table.contains(part), "{part} is missing in:\n{table}");
     }
-    let first =
-        "3 ranks of 1–4 cores, 2 near their GPU, 1 with a GPU whose locality is not reported (placement close).";
+    let first = "3 ranks of 1–4 cores, 2 near their GPU, 1 with a GPU whose locality is not reported \
+        (placement close).";
     assert_eq!(table.lines().take(2).collect::<Vec<_>>().join(" "), first, "{table}");
     let document = document(&run(&["place", "--input", &input, "--json", "-"]).well())?;
     assert_eq!(places(&document).len(), 3, "a rank for each GPU");
@@ -77,7 +85,10 @@ fn eight_ranks_fit_a_screen_with_one_whole_line_to_paste() -> Done {
     assert!(first.contains("idle") && first.contains(" 128 "), "{idle}");
     for (launcher, line) in [
         ("mpirun", "  mpirun -np 8 --bind-to none numabench exec --cores-per-rank 16 -- PROGRAM"),
-        ("torchrun", "  torchrun --nproc-per-node 8 --no-python numabench exec --cores-per-rank 16 -- PROGRAM"),
+        (
+            "torchrun",
+            "  torchrun --nproc-per-node 8 --no-python numabench exec --cores-per-rank 16 -- PROGRAM",
+        ),
     ] {
         let args = ["place", "--input", &fixture("dgx-a100.xml"), "--threads", "16", "--launcher", launcher];
         let table = run(&args).well().out;
@@ -93,7 +104,8 @@ fn threads_are_cores_or_with_smt_hardware_threads() -> Done {
     assert!(table.contains("OMP_NUM_THREADS=4 ") && table.contains(" 49-52 "), "{table}");
     let smt = run(&["place", "--input", &input, "--threads", "4", "--smt"]).well().out;
     assert!(smt.contains("OMP_NUM_THREADS=4 ") && smt.contains(" 49-50,113-114 "), "{smt}");
-    run(&["place", "--input", &input, "--threads", "4", "--cores-per-rank", "4"]).refused(2, &["--cores-per-rank"]);
+    run(&["place", "--input", &input, "--threads", "4", "--cores-per-rank", "4"])
+        .refused(2, &["--cores-per-rank"]);
     run(&["place", "--input", &input, "--reserve", "0,200"]).refused(2, &["--reserve 200", "PUs 0-127"]);
     Ok(())
 }
@@ -136,7 +148,8 @@ fn a_measurement_ends_with_a_verdict_and_every_candidates_turns() -> Done {
         assert!(!turns.is_empty() && candidate["trouble"].is_null(), "{candidate:#}");
         for turn in turns {
             for way in ["h2d_bytes_per_s", "d2h_bytes_per_s"] {
-                let rates: Vec<f64> = turn[way].as_array().into_iter().flatten().filter_map(Value::as_f64).collect();
+                let rates: Vec<f64> =
+                    turn[way].as_array().into_iter().flatten().filter_map(Value::as_f64).collect();
                 assert!(rates.len() == 1 && rates.iter().all(|rate| *rate > 0.0), "{turn}");
             }
         }
@@ -157,7 +170,11 @@ fn maps_of_the_users_own_are_measured_in_turn_with_the_strategies() -> Done {
     assert!(!list(swapped, "/turns").is_empty(), "{swapped}");
     // The strategies have these places too.
     assert!(of("first").is_none(), "{}", document["candidates"]);
-    assert!(list(&document, "/notes").iter().any(|note| note.as_str().is_some_and(|note| note.starts_with("first "))));
+    assert!(
+        list(&document, "/notes")
+            .iter()
+            .any(|note| note.as_str().is_some_and(|note| note.starts_with("first ")))
+    );
 
     for (wrong, why) in [
         ("swapped=0", "names 1 PU for 2 ranks"),
@@ -256,9 +273,12 @@ fn a_file_without_places_or_for_a_node_that_is_not_here_is_refused() -> Done {
 }
 
 #[test]
-fn the_wrapper_tells_each_rank_of_the_adapter_near_its_gpu_where_that_is_asked_for_and_keeps_what_is_set() -> Done {
+fn the_wrapper_tells_each_rank_of_the_adapter_near_its_gpu_where_that_is_asked_for_and_keeps_what_is_set()
+-> Done {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../topo/tests/fixtures/dgx-a100.xml");
-    let emit = |more: &[&str]| run(&[&["place", "-n", "2", "--input", file, "--emit", "wrapper", "-q"], more].concat());
+    let emit = |more: &[&str]| {
+        run(&[&["place", "-n", "2", "--input", file, "--emit", "wrapper", "-q"], more].concat())
+    };
     let told = emit(&["--nic", "near"]).well().out;
     for near in ["mlx5_0", "mlx5_4"] {
         let ucx = format!("    export UCX_NET_DEVICES=\"${{UCX_NET_DEVICES-{near}:1}}\"\n");
@@ -277,7 +297,10 @@ fn the_wrapper_tells_each_rank_of_the_adapter_near_its_gpu_where_that_is_asked_f
         command.env_clear().env("SLURM_LOCALID", "1").env("PATH", folder.path());
         Ok(String::from_utf8(command.envs(set.iter().copied()).output()?.stdout)?)
     };
-    assert_eq!((said(&[])?.trim(), said(&[("UCX_NET_DEVICES", "mlx5_9:1")])?.trim()), ("mlx5_4:1", "mlx5_9:1"));
+    assert_eq!(
+        (said(&[])?.trim(), said(&[("UCX_NET_DEVICES", "mlx5_9:1")])?.trim()),
+        ("mlx5_4:1", "mlx5_9:1")
+    );
     let refused = run(&["place", "-n", "2", "--input", file, "--emit", "srun", "--nic", "near"]);
     assert_eq!(refused.code, Some(2), "{}", refused.err);
     assert!(refused.err.contains("--emit") && refused.err.contains("wrapper"), "{}", refused.err);

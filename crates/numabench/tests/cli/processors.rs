@@ -1,5 +1,5 @@
-//! PUs that cannot be had, each answered with which ones can; and lists whose lengths do not fit. (Offline PUs and cpusets:
-//! `guest`.)
+//! PUs that cannot be had, each answered with which ones can; and lists whose lengths do not fit. (Offline
+//! PUs and cpusets: `guest`.)
 
 use std::error::Error;
 use std::fs;
@@ -32,7 +32,16 @@ fn a_pu_outside_the_affinity_is_answered_with_the_allowed_list_and_the_way_out()
         return Ok(());
     };
     let mut taskset = Command::new("taskset");
-    taskset.args(["-c", &mine.to_string(), BINARY, "pingpong", "--backend", "host", "--cpus", &other.to_string()]);
+    taskset.args([
+        "-c",
+        &mine.to_string(),
+        BINARY,
+        "pingpong",
+        "--backend",
+        "host",
+        "--cpus",
+        &other.to_string(),
+    ]);
     let ended = Ended::of(&taskset.envs(variables(&no_driver())).output()?);
     ended.refused(
         2,

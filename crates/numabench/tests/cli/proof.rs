@@ -1,7 +1,7 @@
 //! What a result document proves, read from its JSON as any program would read it.
 //!
-//! [`placed`] is the one function that says whether the work was where it was asked to be; the tests hold it against wrong
-//! expectations too, since a checker that cannot fail proves nothing.
+//! [`placed`] is the one function that says whether the work was where it was asked to be; the tests hold it
+//! against wrong expectations too, since a checker that cannot fail proves nothing.
 
 use std::error::Error;
 use std::fs;
@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 
 use crate::run::{Done, Ended, run};
 
-/// The document on standard output: it follows the committed schema, names the command that was given, and its status and exit code agree with the process's.
+/// The document on standard output: it follows the committed schema, names the command that was given, and
+/// its status and exit code agree with the process's.
 pub fn document(ended: &Ended) -> Result<Value, Box<dyn Error>> {
     let document = ended.json()?;
     valid(&document)?;
@@ -31,7 +32,11 @@ pub fn file(path: &Path) -> Result<Value, Box<dyn Error>> {
 /// Whether the document's command is the one that its command line has.
 fn names_its_command(document: &Value) -> Result<(), String> {
     let (command, given) = (text(document, "/command"), text(document, "/argv/1"));
-    if command == given { Ok(()) } else { Err(format!("`{given}` was given, the document is of `{command}`")) }
+    if command == given {
+        Ok(())
+    } else {
+        Err(format!("`{given}` was given, the document is of `{command}`"))
+    }
 }
 
 /// Whether a result document follows its committed schema.
@@ -67,8 +72,9 @@ pub fn agrees(document: &Value, code: Option<i32>) -> Result<(), String> {
     if fits { Ok(()) } else { Err(format!("status {status} with exit code {code:?}")) }
 }
 
-/// Whether every case on every rank was measured on the PU and with all pages on the node expected of that rank, before and
-/// after; `expected` has a PU and a NUMA node for each rank. Where a node's memory is the device, its pages must be there too.
+/// Whether every case on every rank was measured on the PU and with all pages on the node expected of that
+/// rank, before and after; `expected` has a PU and a NUMA node for each rank. Where a node's memory is the
+/// device, its pages must be there too.
 pub fn placed(document: &Value, expected: &[(u64, u64)]) -> Result<(), String> {
     let cases = list(document, "/cases");
     if cases.is_empty() {
@@ -93,7 +99,9 @@ pub fn placed(document: &Value, expected: &[(u64, u64)]) -> Result<(), String> {
                 let seen = &rank[moment];
                 bound(seen, *pu)
                     .and_then(|()| all_on(&seen["host_pages"], *node, pages))
-                    .and_then(|()| device_node.map_or(Ok(()), |node| all_on(&seen["device_pages"], node, bytes / 4096)))
+                    .and_then(|()| {
+                        device_node.map_or(Ok(()), |node| all_on(&seen["device_pages"], node, bytes / 4096))
+                    })
                     .map_err(|error| format!("{id}: rank {number_of_rank}, {moment}: {error}"))?;
             }
         }
@@ -119,7 +127,8 @@ fn bound(seen: &Value, pu: u64) -> Result<(), String> {
 fn all_on(found: &Value, node: u64, pages: u64) -> Result<(), String> {
     let places = list(found, "/value");
     // Pages that cannot move are looked at one in so many the second time.
-    let one_in = text(found, "/source").split_once("one page in ").and_then(|(_, more)| more.split(':').next());
+    let one_in =
+        text(found, "/source").split_once("one page in ").and_then(|(_, more)| more.split(':').next());
     let pages = pages.div_ceil(one_in.and_then(|one_in| one_in.parse().ok()).unwrap_or(1));
     if places.len() == 1 && places[0]["node"] == node && number(&places[0], "/pages") >= pages {
         return Ok(());
@@ -142,7 +151,8 @@ pub fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
     value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// A text without its measured figures, for a snapshot: each number with a point in it, and each percentage, is `#`.
+/// A text without its measured figures, for a snapshot: each number with a point in it, and each percentage,
+/// is `#`.
 pub fn without_figures(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;

@@ -1,5 +1,6 @@
-//! The published table of kernels from a near and a far NUMA node (SHOC on two nodes at 5.5 and 4.3 GB/s), on a stand-in with its rates: losses are ordered as published, and each
-//! is what the share of transfers predicts.
+//! The published table of kernels from a near and a far NUMA node (SHOC on two nodes at 5.5 and 4.3 GB/s), on
+//! a stand-in with its rates: losses are ordered as published, and each is what the share of transfers
+//! predicts.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -15,7 +16,8 @@ use crate::run::{BINARY, Done, Ended, skipped, variables};
 
 const NEAR: f64 = 5.5;
 const FAR: f64 = 4.3;
-/// What the bandwidths leave to lose: a kernel of nothing but transfers loses 27.9 %, and stencil and scan are published with more.
+/// What the bandwidths leave to lose: a kernel of nothing but transfers loses 27.9 %, and stencil and scan
+/// are published with more.
 const MOST: f64 = NEAR / FAR - 1.0;
 /// The published losses, less a quarter each, so that all of them are possible at these bandwidths.
 const LOSSES: [(Kernel, f64); 8] = [
@@ -60,8 +62,8 @@ fn losses_are_ordered_as_published_and_each_is_within_three_points_of_share_time
     let functions: Vec<String> = LOSSES.into_iter().map(described).collect();
     // The first PU stands for the GPU's node, the last one for another, whose copies pass a slower link.
     let devices = format!(
-        "node 6 {near}; node 7 {far}; link far {FAR}GB/s; device 0000:05:00.0; host-node 6; h2d {NEAR}GB/s 10ns; d2h {NEAR}GB/s 10ns; \
-         over far 1 remote; {}",
+        "node 6 {near}; node 7 {far}; link far {FAR}GB/s; device 0000:05:00.0; host-node 6; h2d {NEAR}GB/s \
+         10ns; d2h {NEAR}GB/s 10ns; over far 1 remote; {}",
         functions.join("; ")
     );
     let mut command = Command::new("taskset");
@@ -92,7 +94,8 @@ fn losses_are_ordered_as_published_and_each_is_within_three_points_of_share_time
     let mut last = f64::INFINITY;
     for (kernel, (expected, published)) in list(&document, "/kernels").iter().zip(LOSSES) {
         assert_eq!(kernel["name"], expected.name());
-        let float = |pointer: &str| kernel.pointer(pointer).and_then(serde_json::Value::as_f64).ok_or("no figure");
+        let float =
+            |pointer: &str| kernel.pointer(pointer).and_then(serde_json::Value::as_f64).ok_or("no figure");
         let (loss, predicted) = (float("/losses/0/loss")?, float("/losses/0/predicted_loss")?);
         let share = float("/places/0/transfer_share")?;
         assert!(loss < last, "{expected}: {loss} after {last}");

@@ -1,5 +1,5 @@
-//! Commands that read documents: what they print, refuse and end with, on documents that this binary wrote. 510 lines because they
-//! share those documents.
+//! Commands that read documents: what they print, refuse and end with, on documents that this binary wrote.
+//! Some 620 lines because they share those documents.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,7 +13,8 @@ use crate::run::{Done, end, numabench, run, with_driver};
 /// A document of a short run on host memory.
 fn measured(folder: &Path) -> Result<PathBuf, Box<dyn std::error::Error>> {
     let path = folder.join("measured.json");
-    let args = ["--size", "1MiB", "--direction", "h2d", "--max-time", "1s", "--gpus", "0", "--quiet", "--json"];
+    let args =
+        ["--size", "1MiB", "--direction", "h2d", "--max-time", "1s", "--gpus", "0", "--quiet", "--json"];
     let ended = end(numabench().args(["pingpong", "--backend", "host"]).args(args), [&path]);
     assert_eq!(ended.code, Some(0), "{}", ended.err);
     Ok(path)
@@ -22,7 +23,8 @@ fn measured(folder: &Path) -> Result<PathBuf, Box<dyn std::error::Error>> {
 /// Blocks of a document that is compared: a busy machine measures fewer in its time than say anything.
 const BLOCKS: usize = 20;
 
-/// The document with as many blocks as say something, all times multiplied by `factor`, and each block's by up to a tenth of a per cent more.
+/// The document with as many blocks as say something, all times multiplied by `factor`, and each block's by
+/// up to a tenth of a per cent more.
 fn slowed(from: &Path, to: &Path, factor: f64) -> Done {
     let mut document: Value = serde_json::from_slice(&fs::read(from)?)?;
     let scale = |value: &mut Value, by: f64| {
@@ -37,8 +39,8 @@ fn slowed(from: &Path, to: &Path, factor: f64) -> Done {
                 *measured = measured.iter().cycle().take(BLOCKS).cloned().collect();
             }
             for (at, block) in result["blocks"].as_array_mut().into_iter().flatten().enumerate() {
-                let rounds =
-                    block["rounds"].as_f64().unwrap_or(1.0) * block["copies_per_round"].as_f64().unwrap_or(1.0);
+                let rounds = block["rounds"].as_f64().unwrap_or(1.0)
+                    * block["copies_per_round"].as_f64().unwrap_or(1.0);
                 block["elapsed_ns"] = json!(steady * rounds * factor * (1.0 + at as f64 * 1e-5));
             }
             scale(&mut result["outcome"]["summary"]["median_ns"], factor);
@@ -65,7 +67,8 @@ fn a_comparison_ends_with_what_it_found() -> Done {
             slowed(&measured, &side.join(format!("{at}.json")), factor * of_run)?;
         }
     }
-    let compare = |base: &Path, new: &Path, more: &[&str]| end(numabench().arg("compare").args([base, new]), more);
+    let compare =
+        |base: &Path, new: &Path, more: &[&str]| end(numabench().arg("compare").args([base, new]), more);
     let same = compare(&base, &base, &[]).well();
     assert!(same.out.starts_with("SAME:"), "{}", same.out);
 
@@ -81,10 +84,22 @@ fn a_comparison_ends_with_what_it_found() -> Done {
     let (one, other) = (base.join("0.json"), slow.join("0.json"));
     let suspect = compare(&one, &other, &[]);
     assert_eq!(suspect.code, Some(6), "{}{}", suspect.out, suspect.err);
-    assert!(suspect.out.starts_with("SUSPECT:") && suspect.out.contains("if runs differ by"), "{}", suspect.out);
+    assert!(
+        suspect.out.starts_with("SUSPECT:") && suspect.out.contains("if runs differ by"),
+        "{}",
+        suspect.out
+    );
     assert_eq!(compare(&one, &other, &["--fail-on", "suspect"]).code, Some(5));
-    assert_eq!(compare(&other, &one, &["--fail-on", "suspect"]).code, Some(6), "faster, as far as one run tells");
-    assert_eq!(compare(&one, &other, &["--threshold", "9%"]).code, Some(6), "too near to the threshold to say");
+    assert_eq!(
+        compare(&other, &one, &["--fail-on", "suspect"]).code,
+        Some(6),
+        "faster, as far as one run tells"
+    );
+    assert_eq!(
+        compare(&one, &other, &["--threshold", "9%"]).code,
+        Some(6),
+        "too near to the threshold to say"
+    );
 
     let json = compare(&base, &slow, &["--json", "-"]).json()?;
     assert_eq!(json["counts"]["regressed"], 1);
@@ -94,8 +109,12 @@ fn a_comparison_ends_with_what_it_found() -> Done {
         jsonschema::validator_for(&schema)?.iter_errors(&json).map(|fault| fault.to_string()).collect();
     assert!(faults.is_empty(), "{faults:?}");
     let markdown = compare(&base, &slow, &["--markdown"]).out;
-    let row = markdown.lines().find(|line| line.starts_with('|') && line.contains("REGRESSED")).unwrap_or_default();
-    assert!(markdown.starts_with("**REGRESSED") && row.contains("H2D,") && row.contains("pageable"), "{markdown}");
+    let row =
+        markdown.lines().find(|line| line.starts_with('|') && line.contains("REGRESSED")).unwrap_or_default();
+    assert!(
+        markdown.starts_with("**REGRESSED") && row.contains("H2D,") && row.contains("pageable"),
+        "{markdown}"
+    );
     Ok(())
 }
 
@@ -115,7 +134,10 @@ fn folders_are_sides_and_what_is_no_document_is_left_out_and_said() -> Done {
     assert_eq!(ended.code, Some(5), "{}{}", ended.out, ended.err);
     assert!(ended.err.contains("other.json"), "{}{}", ended.out, ended.err);
     let json = end(numabench().args(["compare", "--json", "-"]), [&base, &new]).json()?;
-    assert_eq!((json["base"].as_array().map(Vec::len), json["new"].as_array().map(Vec::len)), (Some(3), Some(3)));
+    assert_eq!(
+        (json["base"].as_array().map(Vec::len), json["new"].as_array().map(Vec::len)),
+        (Some(3), Some(3))
+    );
     Ok(())
 }
 
@@ -140,7 +162,10 @@ fn two_folders_of_nodes_say_in_every_form_which_node_got_worse_by_itself() -> Do
     assert!(compare(&[]).out.contains(said), "{}", compare(&[]).out);
     let markdown = compare(&["--markdown"]).out;
     let row = markdown.lines().find(|line| line.starts_with("| h7")).unwrap_or_default();
-    assert!(row.contains("\\*-50.0") && markdown.lines().any(|line| line.starts_with("**Node")), "{markdown}");
+    assert!(
+        row.contains("\\*-50.0") && markdown.lines().any(|line| line.starts_with("**Node")),
+        "{markdown}"
+    );
     let json = compare(&["--json", "-"]).json()?;
     assert_eq!(
         (&json["nodes"]["rows"][0]["host"], json["nodes"]["rows"].as_array().map(Vec::len)),
@@ -159,10 +184,14 @@ fn what_cannot_be_compared_is_refused_with_the_way_out() -> Done {
     let folder = tempfile::tempdir()?;
     let path = |name: &str| folder.path().join(name).display().to_string();
     fs::write(folder.path().join("broken.json"), "{")?;
-    fs::write(folder.path().join("newer.json"), r#"{"schema": "numabench.result", "schema_version": "2.0"}"#)?;
+    fs::write(
+        folder.path().join("newer.json"),
+        r#"{"schema": "numabench.result", "schema_version": "2.0"}"#,
+    )?;
     fs::create_dir(folder.path().join("empty"))?;
     let compare = |name: &str| run(&["compare", &path(name), &path(name)]);
-    let refused = ["absent.json", "broken.json", "newer.json", "empty"].map(|name| compare(name).refused(2, &[]).err);
+    let refused =
+        ["absent.json", "broken.json", "newer.json", "empty"].map(|name| compare(name).refused(2, &[]).err);
     let threshold = run(&["compare", "a", "b", "--threshold", "fast"]).refused(2, &[]).err;
     let said = refused.concat().replace(&folder.path().display().to_string(), "FOLDER");
     insta::assert_snapshot!(said + threshold.lines().next().unwrap_or_default(), @r#"
@@ -181,11 +210,14 @@ fn a_document_is_exported_and_one_expression_reaches_a_figure() -> Done {
     let measured = measured(folder.path())?;
     let document: Value = serde_json::from_slice(&fs::read(&measured)?)?;
     let rate = document["rows"][0]["median_bytes_per_s"].as_f64().ok_or("rows[0] has the rate")?;
-    let csv = end(&mut numabench(), [Path::new("export"), &measured, Path::new("--to"), Path::new("csv")]).well().out;
+    let csv = end(&mut numabench(), [Path::new("export"), &measured, Path::new("--to"), Path::new("csv")])
+        .well()
+        .out;
     assert_eq!(csv.lines().count(), 2, "{csv}");
     assert!(csv.contains(&rate.to_string()), "{csv}");
     let file = folder.path().join("metrics.prom");
-    end(numabench().arg("export").arg(&measured), ["--to", "openmetrics", "-o", &file.display().to_string()]).well();
+    end(numabench().arg("export").arg(&measured), ["--to", "openmetrics", "-o", &file.display().to_string()])
+        .well();
     assert!(fs::read_to_string(file)?.ends_with("EOF\n"));
     for form in ["bmf", "gha", "gha-smaller", "junit", "influx"] {
         let ended = end(numabench().arg("export").arg(&measured), ["--to", form]).well();
@@ -195,8 +227,8 @@ fn a_document_is_exported_and_one_expression_reaches_a_figure() -> Done {
 }
 
 /// Two GPUs, the second at half the first's rate.
-const UNLIKE_TWINS: &str =
-    "device 0000:05:00.0; h2d 400MB/s 10us; d2h 400MB/s 10us; device 0000:c1:00.0; h2d 200MB/s 10us; d2h 200MB/s 10us";
+const UNLIKE_TWINS: &str = "device 0000:05:00.0; h2d 400MB/s 10us; d2h 400MB/s 10us; device 0000:c1:00.0; \
+    h2d 200MB/s 10us; d2h 200MB/s 10us";
 
 /// The binary with devices whose rates are described, in the stand-in's virtual time.
 fn described(devices: &str) -> Result<assert_cmd::Command, Box<dyn std::error::Error>> {
@@ -209,8 +241,19 @@ fn described(devices: &str) -> Result<assert_cmd::Command, Box<dyn std::error::E
 #[test]
 fn a_gpu_at_half_the_rate_of_its_twin_is_named_in_the_first_lines_and_fails_the_run_if_asked() -> Done {
     let run = |more: &[&str]| -> Result<crate::run::Ended, Box<dyn std::error::Error>> {
-        let args =
-            ["pingpong", "--backend", "cuda", "--gpus", "0,1", "--order", "alone", "--size", "1MiB", "--reps", "10"];
+        let args = [
+            "pingpong",
+            "--backend",
+            "cuda",
+            "--gpus",
+            "0,1",
+            "--order",
+            "alone",
+            "--size",
+            "1MiB",
+            "--reps",
+            "10",
+        ];
         let mut command = described(UNLIKE_TWINS)?;
         command.args(args).args(["--direction", "h2d", "--timing", "device"]);
         Ok(end(&mut command, more))
@@ -231,32 +274,42 @@ fn a_gpu_at_half_the_rate_of_its_twin_is_named_in_the_first_lines_and_fails_the_
 fn half_of_one_in_four() -> String {
     let one = |address: &str, rate: u32, between: u32| {
         format!(
-            "device {address}; memory 256MiB; h2d {rate}GB/s 1ns; d2h {rate}GB/s 1ns; peer {between}GB/s 1ns; within 900GB/s 1ns; peers 0 1 2 3; "
+            "device {address}; memory 256MiB; h2d {rate}GB/s 1ns; d2h {rate}GB/s 1ns; peer {between}GB/s \
+             1ns; within 900GB/s 1ns; peers 0 1 2 3; "
         )
     };
     let like = |address| one(address, 50, 300);
-    let all = [like("0000:18:00.0"), like("0000:28:00.0"), one("0000:38:00.0", 25, 150), like("0000:48:00.0")];
+    let all =
+        [like("0000:18:00.0"), like("0000:28:00.0"), one("0000:38:00.0", 25, 150), like("0000:48:00.0")];
     format!("repeats skip; {}", all.concat())
 }
 
 #[test]
-fn a_gpu_at_half_the_rates_of_its_twins_is_named_by_every_command_that_measures_links_and_marked_in_its_picture() -> Done
-{
+fn a_gpu_at_half_the_rates_of_its_twins_is_named_by_every_command_that_measures_links_and_marked_in_its_picture()
+-> Done {
     let folder = tempfile::tempdir()?;
     let size = ["--size", "16MiB", "--reps", "6"];
-    for (command, more) in
-        [("matrix", &size[..]), ("contend", &size), ("peer", &size), ("suite", &["--within", "10s", "--reps", "6"])]
-    {
+    for (command, more) in [
+        ("matrix", &size[..]),
+        ("contend", &size),
+        ("peer", &size),
+        ("suite", &["--within", "10s", "--reps", "6"]),
+    ] {
         let file = folder.path().join(format!("{command}.json"));
         let mut run = described(&half_of_one_in_four())?;
         run.args([command, "--backend", "cuda", "--json"]).arg(&file);
         let told = end(&mut run, more);
-        // A suite reads this machine's own memory too, and where others work on it that part may come to nothing.
+        // A suite reads this machine's own memory too, and where others work on it that part may come to
+        // nothing.
         let ended_well = told.code == Some(0) || (command == "suite" && told.code == Some(3));
         assert!(ended_well, "{command}: {}{}", told.out, told.err);
         let words = told.out.split_whitespace().collect::<Vec<_>>().join(" ");
         let named = "SLOWER TWIN: GPU 2 (0000:38:00.0) is 50 % slower than its 3 twins";
-        assert!(words.contains(named) && words.matches("SLOWER TWIN").count() == 1, "{command}: {}", told.out);
+        assert!(
+            words.contains(named) && words.matches("SLOWER TWIN").count() == 1,
+            "{command}: {}",
+            told.out
+        );
         let document: Value = serde_json::from_slice(&fs::read(&file)?)?;
         assert_eq!(document["slower_twins"][0]["device"], "0000:38:00.0", "{command}");
         let page = folder.path().join(format!("{command}.html"));
@@ -324,7 +377,8 @@ fn every_schema_is_printed_and_is_one() -> Done {
 
 #[test]
 fn what_topo_and_check_print_follows_the_schemas_that_are_printed() -> Done {
-    let machine = Path::new(env!("CARGO_MANIFEST_DIR")).join("../topo/tests/fixtures/lumi-g.xml").display().to_string();
+    let machine =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../topo/tests/fixtures/lumi-g.xml").display().to_string();
     for (kind, version, args) in [
         ("topology", "1.3", &["topo", "--json"][..]),
         ("topology", "1.3", &["topo", "--json", "--input", &machine]),
@@ -333,8 +387,10 @@ fn what_topo_and_check_print_follows_the_schemas_that_are_printed() -> Done {
     ] {
         let document = run(args).json()?;
         let schema = run(&["schema", kind]).well().json()?;
-        let faults: Vec<String> =
-            jsonschema::validator_for(&schema)?.iter_errors(&document).map(|fault| fault.to_string()).collect();
+        let faults: Vec<String> = jsonschema::validator_for(&schema)?
+            .iter_errors(&document)
+            .map(|fault| fault.to_string())
+            .collect();
         assert!(faults.is_empty(), "{args:?}: {faults:?}");
         assert_eq!(
             (&document["schema"], &document["schema_version"]),
@@ -351,14 +407,20 @@ fn an_imported_output_is_a_document_that_the_other_commands_read() -> Done {
     let path = |name: &str| outputs.join(name).display().to_string();
     let file = |name: &str| folder.path().join(name).display().to_string();
     let import = |program: &str, from: &[String], to: &str| {
-        end(numabench().args(["import", program]).args(from), ["-o", &file(to), "--started-at", "2026-11-22T14:01:28Z"])
+        end(
+            numabench().args(["import", program]).args(from),
+            ["-o", &file(to), "--started-at", "2026-11-22T14:01:28Z"],
+        )
     };
     let ended = import("nvbandwidth", &[path("nvbandwidth.json")], "nv.json");
     assert_eq!(ended.code, Some(0), "{}", ended.err);
     assert!(ended.err.contains("verified"), "{}", ended.err);
-    let first = ended.err.lines().next().and_then(|line| line.strip_prefix("numabench: ")).unwrap_or_default();
+    let first =
+        ended.err.lines().next().and_then(|line| line.strip_prefix("numabench: ")).unwrap_or_default();
     assert!(
-        first.starts_with("Normal for ") || first.starts_with("Low for ") || first.starts_with("No figure known"),
+        first.starts_with("Normal for ")
+            || first.starts_with("Low for ")
+            || first.starts_with("No figure known"),
         "{first}"
     );
     assert_eq!(import("osu", &[path("osu_latency.txt"), path("osu_bw.txt")], "osu.json").code, Some(0));
@@ -374,11 +436,14 @@ fn an_imported_output_is_a_document_that_the_other_commands_read() -> Done {
     }
     let failed = import("nvbandwidth", &[path("nvbandwidth-out-of-memory.txt")], "failed.json");
     assert_eq!(failed.code, Some(1), "{}", failed.err);
-    run(&["import", "osu", &path("nvbandwidth.txt")]).refused(2, &["nvbandwidth.txt", "not the output of OSU"]);
-    run(&["import", "osu", &path("osu_bw.txt"), "--started-at", "today"]).refused(2, &["today", "not a time in UTC"]);
+    run(&["import", "osu", &path("nvbandwidth.txt")])
+        .refused(2, &["nvbandwidth.txt", "not the output of OSU"]);
+    run(&["import", "osu", &path("osu_bw.txt"), "--started-at", "today"])
+        .refused(2, &["today", "not a time in UTC"]);
     run(&["report", &file("nv.json"), &file("tb.json"), "-o", &file("both.html")]).well();
     let ours = measured(folder.path())?.display().to_string();
-    run(&["report", &file("nv.json"), &ours, "-o", &file("both.html")]).refused(2, &["one kind", "result, imported"]);
+    run(&["report", &file("nv.json"), &ours, "-o", &file("both.html")])
+        .refused(2, &["one kind", "result, imported"]);
     run(&["compare", &ours, &file("nv.json")]).refused(2, &["no case in common"]);
     Ok(())
 }
@@ -393,7 +458,8 @@ fn a_comparison_holds_both_sides_against_reference_figures_and_decides_nothing_b
     let unknown = run(&["compare", &path("mpi.json"), &path("mpi.json")]).well().out;
     assert!(unknown.contains("base, new: No figure known to hold these against: "), "{unknown}");
     // Of simulated devices nothing is said.
-    let simulated = run(&["compare", &path("history/2026-11-15.json"), &path("history/2026-11-15.json")]).well().out;
+    let simulated =
+        run(&["compare", &path("history/2026-11-15.json"), &path("history/2026-11-15.json")]).well().out;
     assert!(!simulated.contains("base, new:"), "{simulated}");
 }
 
@@ -406,14 +472,18 @@ fn an_mpi_document_is_compared_exported_and_shown() -> Done {
     assert_eq!(found.code, Some(5), "{}{}", found.out, found.err);
     assert!(found.out.contains("MISSING") && found.out.contains(" 1024 "), "{}", found.out);
     assert!(
-        run(&["export", &path("mpi-1.0-aware.json"), "--to", "csv"]).well().out.contains("gpu-aware/ping-pong/8388608")
+        run(&["export", &path("mpi-1.0-aware.json"), "--to", "csv"])
+            .well()
+            .out
+            .contains("gpu-aware/ping-pong/8388608")
     );
     let file = folder.path().join("mpi.html").display().to_string();
     run(&["report", &path("mpi-1.0-aware.json"), "-o", &file]).well();
     assert!(fs::read_to_string(file)?.contains("<summary>Operations"));
     let baseline = folder.path().join("baseline.json").display().to_string();
     let refused = run(&["baseline", &path("mpi-1.0-aware.json"), "-o", &baseline]).refused(2, &[]).err;
-    insta::assert_snapshot!(refused.replace(&path("mpi-1.0-aware.json"), "FILE"), @"numabench: error: FILE: it is a document of kind MPI: give documents that `numabench pingpong --json` wrote");
+    insta::assert_snapshot!(refused.replace(&path("mpi-1.0-aware.json"), "FILE"), @"numabench: error: FILE: \
+        it is a document of kind MPI: give documents that `numabench pingpong --json` wrote");
     Ok(())
 }
 
@@ -436,7 +506,11 @@ fn a_folder_of_runs_tells_the_day_on_which_a_figure_fell() -> Done {
     let found = end(&mut numabench(), [Path::new("history"), &runs]);
     assert_eq!(found.code, Some(5), "{}{}", found.out, found.err);
     let lines = |parts: [&str; 2]| found.out.lines().any(|line| parts.iter().all(|part| line.contains(part)));
-    assert!(lines(["2026-02-15T03:00:00.000Z", " 9.1 "]) && lines(["kernel.release:", " 6.12"]), "{}", found.out);
+    assert!(
+        lines(["2026-02-15T03:00:00.000Z", " 9.1 "]) && lines(["kernel.release:", " 6.12"]),
+        "{}",
+        found.out
+    );
     Ok(())
 }
 
@@ -461,7 +535,8 @@ fn a_pipe_or_an_endless_device_in_a_documents_place_is_refused_at_once() -> Done
             said.insert(ended.refused(2, &[]).err.replace(path, "FILE"));
         }
         let line = format!("mpirun -n 2 --rankfile {path} ./app");
-        let ended = end(numabench().timeout(std::time::Duration::from_secs(20)), ["check", "--launch", &line]);
+        let ended =
+            end(numabench().timeout(std::time::Duration::from_secs(20)), ["check", "--launch", &line]);
         said.insert(ended.refused(6, &[path]).err.replace(path, "FILE"));
         // A program that is none is no wrapper that says something of places.
         let ended = end(

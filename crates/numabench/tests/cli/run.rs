@@ -1,6 +1,8 @@
-//! Starting the binary and holding how it ended: the same environment for every test, and the rules that every ending keeps.
+//! Starting the binary and holding how it ended: the same environment for every test, and the rules that
+//! every ending keeps.
 //!
-//! No GPU driver of this machine is used: the loader meets a file that is no library first, unless a test puts a stand-in there.
+//! No GPU driver of this machine is used: the loader meets a file that is no library first, unless a test
+//! puts a stand-in there.
 
 use std::error::Error;
 use std::ffi::OsStr;
@@ -21,7 +23,8 @@ pub const BINARY: &str = env!("CARGO_BIN_EXE_numabench");
 /// Longer than any run here takes, also on a busy machine: a hang fails here and not in the test runner.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Whether each test is to try all that it can (`NUMABENCH_TEST_WHOLE`): every kind of driver, every state of a guest. Otherwise some share them out.
+/// Whether each test is to try all that it can (`NUMABENCH_TEST_WHOLE`): every kind of driver, every state of
+/// a guest. Otherwise some share them out.
 pub fn is_whole() -> bool {
     env::var_os("NUMABENCH_TEST_WHOLE").is_some()
 }
@@ -56,13 +59,15 @@ impl Ended {
         Self::new(output.status.code(), text(&output.stdout), text(&output.stderr))
     }
 
-    /// The same, of a process elsewhere. What it says of an MPI that starts slowly is how busy this machine is, and left out.
+    /// The same, of a process elsewhere. What it says of an MPI that starts slowly is how busy this machine
+    /// is, and left out.
     pub fn new(code: Option<i32>, out: String, err: String) -> Self {
         for text in [&out, &err] {
             assert!(!text.contains("panicked"), "a panic:\n{text}");
             assert!(!text.contains("RUST_BACKTRACE"), "a panic:\n{text}");
         }
-        let err = err.split_inclusive('\n').filter(|line| !line.contains(": still in MPI_Init of ")).collect();
+        let err =
+            err.split_inclusive('\n').filter(|line| !line.contains(": still in MPI_Init of ")).collect();
         Self { code, out, err }
     }
 
@@ -73,7 +78,8 @@ impl Ended {
         self
     }
 
-    /// It refused before it began: this code, nothing on standard output, and one message with all these words.
+    /// It refused before it began: this code, nothing on standard output, and one message with all these
+    /// words.
     #[track_caller]
     pub fn refused(self, code: i32, words: &[&str]) -> Self {
         assert_eq!(self.code, Some(code), "{}{}", self.out, self.err);

@@ -1,5 +1,6 @@
-//! Signals during a run: the first ends it with what is finished, its echo changes nothing, a later one ends the process, and a process that is
-//! killed leaves the last whole document, which lacks no more than docs/results.md says.
+//! Signals during a run: the first ends it with what is finished, its echo changes nothing, a later one ends
+//! the process, and a process that is killed leaves the last whole document, which lacks no more than
+//! docs/results.md says.
 
 use std::error::Error;
 use std::ffi::OsString;
@@ -16,10 +17,21 @@ use crate::peer;
 use crate::proof::{self, list, results, text};
 use crate::run::{BINARY, Done, Ended, no_driver, spawnable, variables};
 
-/// A run with two cases that would take many seconds, of which a pass is written to `document` within the first.
+/// A run with two cases that would take many seconds, of which a pass is written to `document` within the
+/// first.
 fn long_run(document: &Path) -> Result<Child, Box<dyn Error>> {
     let mut command = spawnable(&no_driver());
-    command.args(["pingpong", "--backend", "host", "--gpus", "0", "--size", "64KiB", "--direction", "h2d,d2h"]);
+    command.args([
+        "pingpong",
+        "--backend",
+        "host",
+        "--gpus",
+        "0",
+        "--size",
+        "64KiB",
+        "--direction",
+        "h2d,d2h",
+    ]);
     command.args(["--reps", "3000000", "--json"]).arg(document);
     Ok(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?)
 }
@@ -48,7 +60,8 @@ fn signal(child: &Child, name: &str) -> Done {
     Ok(())
 }
 
-/// The signal comes after the first pass, and `echoes` more times; the process must end with its code, a table and an `interrupted` document.
+/// The signal comes after the first pass, and `echoes` more times; the process must end with its code, a
+/// table and an `interrupted` document.
 fn interrupted(name: &str, number: i32, echoes: usize) -> Done {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("result.json");
@@ -66,7 +79,10 @@ fn interrupted(name: &str, number: i32, echoes: usize) -> Done {
     assert!(text(&document, "/status_reason").contains(&number.to_string()), "{}", document["status_reason"]);
     assert_eq!(list(&document, "/cases").len(), 2);
     for result in results(&document) {
-        assert_eq!((text(result, "/outcome/status"), text(result, "/outcome/stop_reason")), ("measured", "signal"));
+        assert_eq!(
+            (text(result, "/outcome/status"), text(result, "/outcome/stop_reason")),
+            ("measured", "signal")
+        );
         let blocks = list(result, "/blocks").len();
         assert!((1..10).contains(&blocks), "{blocks} blocks: the whole run has 10");
     }
@@ -100,7 +116,9 @@ fn a_dropped_ssh_session_and_a_limit_of_cpu_time_end_a_run_as_sigterm_does() -> 
 fn the_document_is_there_while_gpus_are_found_and_opened_and_a_signal_ends_the_wait_for_them() -> Done {
     let kind = kinds::tried().into_iter().next().ok_or("there is no stand-in driver")?;
     let found = format!("stall {} 1;exit waits", kind.init);
-    for (command, fault) in peer::OPENING.into_iter().flat_map(|command| [(command, "hang 1"), (command, &found[..])]) {
+    for (command, fault) in
+        peer::OPENING.into_iter().flat_map(|command| [(command, "hang 1"), (command, &found[..])])
+    {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("result.json");
         let mut run = peer::hanging(&kind, command)?;
@@ -112,7 +130,12 @@ fn the_document_is_there_while_gpus_are_found_and_opened_and_a_signal_ends_the_w
         assert_eq!((text(&document, "/status"), &document["exit_code"]), ("running", &Value::Null));
         signal(&child, "TERM")?;
         let ended = Ended::of(&child.wait_with_output()?);
-        assert_eq!((ended.code, text(&proof::file(&path)?, "/status")), (Some(143), "interrupted"), "{}", ended.err);
+        assert_eq!(
+            (ended.code, text(&proof::file(&path)?, "/status")),
+            (Some(143), "interrupted"),
+            "{}",
+            ended.err
+        );
     }
     Ok(())
 }
@@ -122,7 +145,8 @@ fn a_run_under_nohup_survives_the_end_of_its_session() -> Done {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("result.json");
     let mut command = Command::new("sh");
-    let run = "trap '' HUP; exec \"$0\" pingpong --backend host --gpus 0 --size 64KiB --direction h2d --reps 300000 --json \"$1\"";
+    let run = "trap '' HUP; exec \"$0\" pingpong --backend host --gpus 0 --size 64KiB --direction h2d --reps \
+        300000 --json \"$1\"";
     command.args(["-c", run, BINARY]).arg(&path).envs(variables(&no_driver()));
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     wait_until("the first document", || path.exists())?;
@@ -263,7 +287,9 @@ fn a_later_signal_ends_a_run_that_a_stuck_device_holds_at_once() -> Done {
 #[test]
 fn one_signal_ends_a_run_whose_device_is_stuck_after_a_while() -> Done {
     let mut command = spawnable(&driver::fake()?);
-    command.args(["pingpong", "--gpus", "0", "--size", "64KiB", "--reps", "100", "--timing", "host", "--json", "-"]);
+    command.args([
+        "pingpong", "--gpus", "0", "--size", "64KiB", "--reps", "100", "--timing", "host", "--json", "-",
+    ]);
     command.env("FAKE_FAULTS", "hang *").stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn()?;
     let tasks = format!("/proc/{}/task", child.id());

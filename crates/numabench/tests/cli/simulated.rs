@@ -1,5 +1,5 @@
-//! The way from arguments to document on a stand-in driver, with every kind of driver: its devices are simulated, which every
-//! output says, so what is held here is everything but the figures.
+//! The way from arguments to document on a stand-in driver, with every kind of driver: its devices are
+//! simulated, which every output says, so what is held here is everything but the figures.
 
 use std::error::Error;
 
@@ -52,7 +52,8 @@ fn has_numbers(result: &Value) -> Done {
     let nodes = |seen: &Value| -> Vec<Value> {
         list(seen, "/host_pages/value").iter().map(|pages| pages["node"].clone()).collect()
     };
-    let same = before["affinity"] == after["affinity"] && nodes(before) == nodes(after) && !nodes(before).is_empty();
+    let same =
+        before["affinity"] == after["affinity"] && nodes(before) == nodes(after) && !nodes(before).is_empty();
     let seen = before["pu"]["value"].is_u64() && before["pu"] == after["pu"] && same;
     let measured = text(result, "/outcome/status") == "measured" && rate.is_some_and(|rate| rate > 0.0);
     if measured && verified && seen { Ok(()) } else { Err(format!("{result:#}").into()) }
@@ -61,10 +62,23 @@ fn has_numbers(result: &Value) -> Done {
 #[test]
 fn both_directions_at_once_need_pinned_memory_and_pageable_is_skipped_with_the_reason() -> Done {
     for kind in kinds::tried() {
-        let args =
-            ["--gpus", "0", "--size", "1MiB", "--reps", "6", "--timing", "host", "--direction", "bidir", "--json", "-"];
-        let document =
-            proof::document(&kind.pingpong(&[], &[&args[..], &["--memory", "pinned,pinned-driver"]].concat())?)?;
+        let args = [
+            "--gpus",
+            "0",
+            "--size",
+            "1MiB",
+            "--reps",
+            "6",
+            "--timing",
+            "host",
+            "--direction",
+            "bidir",
+            "--json",
+            "-",
+        ];
+        let document = proof::document(
+            &kind.pingpong(&[], &[&args[..], &["--memory", "pinned,pinned-driver"]].concat())?,
+        )?;
         assert_eq!(text(&document, "/status"), "complete", "{}", document["status_reason"]);
         results(&document).try_for_each(has_numbers)?;
         let ended = kind.pingpong(&[], &[&args[..], &["--memory", "pageable"]].concat())?;
@@ -72,7 +86,11 @@ fn both_directions_at_once_need_pinned_memory_and_pageable_is_skipped_with_the_r
         assert_eq!((ended.code, results(&document).count()), (Some(1), 1));
         for result in results(&document) {
             assert_eq!(text(result, "/outcome/status"), "skipped");
-            assert!(text(result, "/outcome/reason").contains("one direction at a time"), "{}", result["outcome"]);
+            assert!(
+                text(result, "/outcome/reason").contains("one direction at a time"),
+                "{}",
+                result["outcome"]
+            );
         }
     }
     Ok(())
@@ -81,12 +99,23 @@ fn both_directions_at_once_need_pinned_memory_and_pageable_is_skipped_with_the_r
 #[test]
 fn pinned_copies_of_a_mebibyte_are_timed_by_the_device_and_pageable_ones_by_the_host() -> Done {
     for kind in kinds::tried() {
-        let args =
-            ["--gpus", "0", "--size", "64KiB,1MiB", "--reps", "6", "--memory", "pinned,pageable", "--direction", "h2d"];
+        let args = [
+            "--gpus",
+            "0",
+            "--size",
+            "64KiB,1MiB",
+            "--reps",
+            "6",
+            "--memory",
+            "pinned,pageable",
+            "--direction",
+            "h2d",
+        ];
         let document = proof::document(&kind.pingpong(&[], &[&args[..], &["--json", "-"]].concat())?)?;
         let clocks: Vec<(&str, &str)> =
             list(&document, "/cases").iter().map(|case| (text(case, "/id"), text(case, "/timing"))).collect();
-        let has = |id: &str, timing: &str| assert!(clocks.contains(&(id, timing)), "{id} {timing}: {clocks:?}");
+        let has =
+            |id: &str, timing: &str| assert!(clocks.contains(&(id, timing)), "{id} {timing}: {clocks:?}");
         has("alone/pinned/h2d/65536", "host");
         has("alone/pinned/h2d/1048576", "device");
         has("alone/pageable/h2d/65536", "host");
@@ -101,7 +130,18 @@ fn corrupt_data_end_the_run_with_4_and_name_the_first_byte_that_differs() -> Don
         for (direction, memory) in
             [("h2d", "pinned"), ("d2h", "pageable"), ("roundtrip", "pinned-driver"), ("bidir", "pinned")]
         {
-            let args = ["--gpus", "0", "--size", "1MiB", "--reps", "6", "--direction", direction, "--memory", memory];
+            let args = [
+                "--gpus",
+                "0",
+                "--size",
+                "1MiB",
+                "--reps",
+                "6",
+                "--direction",
+                direction,
+                "--memory",
+                memory,
+            ];
             let told = [("FAKE_FAULTS", "corrupt * 70001")];
             let ended = kind.pingpong(&told, &[&args[..], &["--json", "-"]].concat())?;
             let document = proof::document(&ended)?;
@@ -133,8 +173,20 @@ fn corrupt_data_go_unseen_only_where_no_verification_was_asked_for_and_then_that
 #[test]
 fn ranks_that_share_a_gpu_are_two_ranks_and_the_sharing_is_noted() -> Done {
     for kind in kinds::tried() {
-        let args =
-            ["--gpus", "0,0", "--size", "1MiB", "--reps", "6", "--direction", "h2d", "--order", "alone", "--json", "-"];
+        let args = [
+            "--gpus",
+            "0,0",
+            "--size",
+            "1MiB",
+            "--reps",
+            "6",
+            "--direction",
+            "h2d",
+            "--order",
+            "alone",
+            "--json",
+            "-",
+        ];
         let ended = kind.pingpong(&[], &args)?;
         let document = proof::document(&ended)?;
         assert_eq!(ended.code, Some(0), "{}", document["status_reason"]);
@@ -151,20 +203,29 @@ fn ranks_that_share_a_gpu_are_two_ranks_and_the_sharing_is_noted() -> Done {
 }
 
 /// Two devices in virtual time, so that no chance decides who overlaps.
-const DESCRIBED: &str =
-    "device 0000:05:00.0; h2d 10GB/s 5us; d2h 10GB/s 5us; device 0000:c1:00.0; h2d 10GB/s 5us; d2h 10GB/s 5us";
+const DESCRIBED: &str = "device 0000:05:00.0; h2d 10GB/s 5us; d2h 10GB/s 5us; device 0000:c1:00.0; h2d \
+    10GB/s 5us; d2h 10GB/s 5us";
 
 #[test]
 fn ranks_at_once_on_devices_of_their_own_or_on_one_overlap_and_are_numbers() -> Done {
     for kind in kinds::tried() {
         for gpus in ["0,0", "0,1"] {
-            let args = ["--gpus", gpus, "--size", "1MiB", "--reps", "20", "--direction", "h2d,bidir", "--json", "-"];
+            let args =
+                ["--gpus", gpus, "--size", "1MiB", "--reps", "20", "--direction", "h2d,bidir", "--json", "-"];
             let ended = kind.described(DESCRIBED, &args)?;
             let document = proof::document(&ended)?;
             assert_eq!(ended.code, Some(0), "{gpus}: {}", document["status_reason"]);
             for case in list(&document, "/cases") {
-                assert_eq!((text(case, "/order"), text(case, "/status")), ("simultaneous", "measured"), "{case}");
-                assert!(case["overlap"].as_f64().is_some_and(|overlap| overlap >= 0.95), "{}", case["overlap"]);
+                assert_eq!(
+                    (text(case, "/order"), text(case, "/status")),
+                    ("simultaneous", "measured"),
+                    "{case}"
+                );
+                assert!(
+                    case["overlap"].as_f64().is_some_and(|overlap| overlap >= 0.95),
+                    "{}",
+                    case["overlap"]
+                );
             }
         }
     }
@@ -174,9 +235,12 @@ fn ranks_at_once_on_devices_of_their_own_or_on_one_overlap_and_are_numbers() -> 
 #[test]
 fn a_device_that_never_answers_is_given_up_at_the_timeout_with_what_was_finished() -> Done {
     for kind in kinds::tried() {
-        let args = ["--gpus", "0", "--size", "64KiB", "--reps", "1000", "--direction", "h2d", "--timing", "host"];
-        let ended =
-            kind.pingpong(&[("FAKE_FAULTS", "hang 501+")], &[&args[..], &["--timeout", "2s", "--json", "-"]].concat())?;
+        let args =
+            ["--gpus", "0", "--size", "64KiB", "--reps", "1000", "--direction", "h2d", "--timing", "host"];
+        let ended = kind.pingpong(
+            &[("FAKE_FAULTS", "hang 501+")],
+            &[&args[..], &["--timeout", "2s", "--json", "-"]].concat(),
+        )?;
         let document = proof::document(&ended)?;
         assert_eq!((ended.code, text(&document, "/status")), (Some(124), "timed-out"));
         let blocks = results(&document).map(|result| list(result, "/blocks").len()).sum::<usize>();
@@ -209,7 +273,8 @@ fn hip_over_cuda_moves_bytes_by_the_cuda_driver_and_says_what_it_is() -> Done {
     let (hip, cuda) = (driver::hip_over_cuda()?, driver::fake()?);
     let mut command = with_driver(&hip);
     command.env("LD_LIBRARY_PATH", format!("{}:{}", hip.display(), cuda.display()));
-    let args = ["--gpus", "0", "--size", "256KiB,1MiB", "--reps", "6", "--memory", "pinned,pinned-driver,pageable"];
+    let args =
+        ["--gpus", "0", "--size", "256KiB,1MiB", "--reps", "6", "--memory", "pinned,pinned-driver,pageable"];
     let ended = end(command.args(["pingpong", "--backend", "hip", "--json", "-"]), args);
     let document = proof::document(&ended)?;
     assert_eq!(ended.code, Some(0), "{}", document["status_reason"]);

@@ -1,4 +1,5 @@
-//! Drivers whose calls never return, with an exit handler that waits for those calls: a time limit holds all the same, and what was found is shown.
+//! Drivers whose calls never return, with an exit handler that waits for those calls: a time limit holds all
+//! the same, and what was found is shown.
 
 use std::error::Error;
 use std::process::Stdio;
@@ -48,7 +49,10 @@ fn a_driver_that_never_answers_while_gpus_are_found_or_opened_is_left_at_the_lim
     ] {
         let ended = stalled(command, SHORT, fault)?;
         assert_eq!(ended.code, Some(124), "{command}: {fault}: {}{}", ended.out, ended.err);
-        let told = ["asking the CUDA driver for its GPUs took longer than 1 s", "opening GPU 0 took longer than 1 s"];
+        let told = [
+            "asking the CUDA driver for its GPUs took longer than 1 s",
+            "opening GPU 0 took longer than 1 s",
+        ];
         assert!(told.iter().any(|words| ended.err.contains(words)), "{fault}: {}", ended.err);
     }
     Ok(())
@@ -90,7 +94,9 @@ fn groups_and_places_are_not_measured_beyond_the_limit() -> Done {
 fn a_check_whose_pass_is_left_says_what_did_not_come_back() -> Done {
     let ended = stalled("check", &["--bandwidth", "--what", "peer"], "cuMemcpyPeerAsync 2")?;
     assert_eq!(ended.code, Some(124), "{}{}", ended.out, ended.err);
-    insta::assert_snapshot!(ended.err.replace("rank 1", "rank 0"), @"numabench: error: a pass (numabench peer) ended early: rank 0 did not come back within the time limit of 1 s: a driver's call hangs, its process is stopped, or its node is gone; --timeout changes the limit");
+    insta::assert_snapshot!(ended.err.replace("rank 1", "rank 0"), @"numabench: error: a pass (numabench \
+        peer) ended early: rank 0 did not come back within the time limit of 1 s: a driver's call hangs, its \
+        process is stopped, or its node is gone; --timeout changes the limit");
     Ok(())
 }
 

@@ -1,4 +1,5 @@
-//! What a terminal of 80 columns and 24 lines shows of each command that this machine can run: a screen at most, no line wider than it, the answer first.
+//! What a terminal of 80 columns and 24 lines shows of each command that this machine can run: a screen at
+//! most, no line wider than it, the answer first.
 //!
 //! `script` gives the terminal. Without it these tests skip.
 
@@ -27,8 +28,9 @@ fn on_a_terminal(line: &str) -> Result<Option<Ended>, Box<dyn std::error::Error>
 /// The lines as they stand at the end: what a line of progress had drawn over is gone.
 fn lines(ended: &Ended) -> Vec<String> {
     let text = ended.out.replace("\r\n", "\n");
-    let last =
-        |line: &str| line.rsplit('\r').next().unwrap_or_default().replace("\u{1b}[2K", "").replace("\u{1b}[K", "");
+    let last = |line: &str| {
+        line.rsplit('\r').next().unwrap_or_default().replace("\u{1b}[2K", "").replace("\u{1b}[K", "")
+    };
     text.lines().map(last).collect()
 }
 
@@ -75,7 +77,9 @@ fn a_long_error_is_broken_at_the_terminals_width_and_whole_in_a_file() -> Done {
 
 #[test]
 fn a_run_says_from_its_first_moment_what_it_does() -> Done {
-    let Some(ended) = on_a_terminal("pingpong --backend host --gpus 0 --size 64KiB --reps 6")? else { return Ok(()) };
+    let Some(ended) = on_a_terminal("pingpong --backend host --gpus 0 --size 64KiB --reps 6")? else {
+        return Ok(());
+    };
     let first = ended.out.find("opening devices").unwrap_or(usize::MAX);
     assert!(first < ended.out.find("sample").unwrap_or(usize::MAX), "{}", ended.out);
     assert!(!lines(&ended).concat().contains("opening devices"), "the line is taken away: {}", ended.out);
@@ -88,8 +92,9 @@ fn topo_is_coloured_as_other_commands_are() -> Done {
     let (plain, colored) = (run(&[]), run(&["--color", "always"]));
     assert!(!plain.contains('\u{1b}') && colored.starts_with("\u{1b}[1m"), "{colored}");
     // Free memory changes from run to run.
-    let words =
-        |text: &str| text.replace("\u{1b}[1m", "").replace("\u{1b}[0m", "").replace(|c: char| c.is_ascii_digit(), "");
+    let words = |text: &str| {
+        text.replace("\u{1b}[1m", "").replace("\u{1b}[0m", "").replace(|c: char| c.is_ascii_digit(), "")
+    };
     assert_eq!(words(&colored), words(&plain), "colour changes no word");
     assert_eq!(words(&run(&["--color", "never"])), words(&plain));
     Ok(())

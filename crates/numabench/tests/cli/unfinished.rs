@@ -1,5 +1,5 @@
-//! Documents of runs that go on, were killed or were interrupted, and files that are no document at all: what commands make of them by
-//! themselves, and in a folder beside others.
+//! Documents of runs that go on, were killed or were interrupted, and files that are no document at all: what
+//! commands make of them by themselves, and in a folder beside others.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,7 +14,8 @@ use crate::run::{Done, end, host, numabench, run};
 fn measured(folder: &Path) -> Result<PathBuf, Box<dyn std::error::Error>> {
     let path = folder.join("measured.json");
     let file = path.display().to_string();
-    host(&["--size", "1MiB", "--reps", "6", "--direction", "h2d", "--gpus", "0", "--quiet", "--json", &file]).well();
+    host(&["--size", "1MiB", "--reps", "6", "--direction", "h2d", "--gpus", "0", "--quiet", "--json", &file])
+        .well();
     Ok(path)
 }
 
@@ -47,10 +48,16 @@ fn an_export_of_half_a_run_is_written_said_and_ends_with_3() -> Done {
         for document in [&interrupted, &running] {
             let ended = run(&["export", document, "--to", form]);
             assert_eq!(ended.code, Some(3), "{form} of {document}: {}{}", ended.out, ended.err);
-            let note = ended.err.strip_prefix(&format!("numabench: warning: {document}: ")).ok_or(ended.err.clone())?;
+            let note = ended
+                .err
+                .strip_prefix(&format!("numabench: warning: {document}: "))
+                .ok_or(ended.err.clone())?;
             said.insert(note.to_owned());
             assert_eq!(form == "junit", ended.out.contains(note.trim_end()), "{}", ended.out);
-            assert!(ended.out.lines().count() >= all.out.lines().count(), "{form}: what was measured is exported");
+            assert!(
+                ended.out.lines().count() >= all.out.lines().count(),
+                "{form}: what was measured is exported"
+            );
         }
     }
     insta::assert_snapshot!(said.into_iter().collect::<String>(), @"
@@ -58,7 +65,10 @@ fn an_export_of_half_a_run_is_written_said_and_ends_with_3() -> Done {
     the run was still under way, or was killed; its only result has a figure
     ");
     let junit = run(&["export", &running, "--to", "junit"]).out;
-    assert!(junit.contains("tests=\"2\" failures=\"0\" errors=\"1\"") && junit.contains("name=\"run\""), "{junit}");
+    assert!(
+        junit.contains("tests=\"2\" failures=\"0\" errors=\"1\"") && junit.contains("name=\"run\""),
+        "{junit}"
+    );
     Ok(())
 }
 
@@ -66,7 +76,8 @@ fn an_export_of_half_a_run_is_written_said_and_ends_with_3() -> Done {
 fn an_export_ends_with_what_the_run_came_to() -> Done {
     let folder = tempfile::tempdir()?;
     let measured = measured(folder.path())?;
-    let corrupt = standing(&measured, &folder.path().join("c.json"), "data-corrupt", json!("rank 0"), json!(4))?;
+    let corrupt =
+        standing(&measured, &folder.path().join("c.json"), "data-corrupt", json!("rank 0"), json!(4))?;
     assert_eq!(run(&["export", &corrupt, "--to", "csv"]).code, Some(4));
     let mut document: Value = serde_json::from_slice(&fs::read(&measured)?)?;
     document["status"] = json!("timed-out");
@@ -117,12 +128,14 @@ fn a_folder_is_read_past_what_cannot_be_used_and_each_is_named_with_its_reason()
         let ended = run(args);
         assert!(codes.iter().any(|code| ended.code == Some(*code)), "{args:?}: {}{}", ended.out, ended.err);
         // Both sides of a comparison are read, and say so.
-        let mut notes: Vec<&str> = ended.err.lines().filter(|line| line.starts_with("numabench: note: ")).collect();
+        let mut notes: Vec<&str> =
+            ended.err.lines().filter(|line| line.starts_with("numabench: note: ")).collect();
         let reads = if args[0] == "compare" { 2 } else { 1 };
         assert_eq!(notes.len(), reads * LEFT_OUT.len(), "{}", ended.err);
         notes.sort_unstable();
         notes.dedup();
-        insta::allow_duplicates! { insta::assert_snapshot!(without_end(&notes.join("\n")).replace(&runs, "RUNS"), @"
+        insta::allow_duplicates! { insta::assert_snapshot!(without_end(&notes.join("\n\
+            ")).replace(&runs, "RUNS"), @"
         numabench: note: RUNS/b-running.json is left out: the run was still under way, or was killed: give the document of a run that has ended
         numabench: note: RUNS/c-damaged.json is left out: this is not JSON: give a file that `numabench pingpong --json FILE` wrote
         numabench: note: RUNS/d-newer.json is left out: the document follows schema 2.0; this numabench reads 1.x: read it with the numabench that wrote it, or a newer one
@@ -147,7 +160,11 @@ fn a_folder_of_nothing_that_can_be_used_is_an_error() -> Done {
     let notes: Vec<&str> = ended.err.lines().filter(|line| line.starts_with("numabench: note: ")).collect();
     assert_eq!(notes.len(), LEFT_OUT.len(), "{}", ended.err);
     for name in LEFT_OUT {
-        assert_eq!(notes.iter().filter(|note| note.contains(&format!("/{name}.json "))).count(), 1, "{notes:?}");
+        assert_eq!(
+            notes.iter().filter(|note| note.contains(&format!("/{name}.json "))).count(),
+            1,
+            "{notes:?}"
+        );
     }
     Ok(())
 }
@@ -181,7 +198,8 @@ fn a_file_that_was_named_must_be_a_document_that_can_be_used() -> Done {
 fn the_first_line_of_a_run_names_the_rank_whose_trouble_it_was() -> Done {
     for kind in crate::kinds::tried() {
         // Whichever rank has the fifth timing, the other one is only left without it.
-        let args = ["--gpus", "0,1", "--size", "1MiB", "--direction", "h2d", "--max-time", "1s", "--json", "-"];
+        let args =
+            ["--gpus", "0,1", "--size", "1MiB", "--direction", "h2d", "--max-time", "1s", "--json", "-"];
         let document = proof::document(&kind.faulty("times 5 nan", &args)?)?;
         let outcomes: Vec<&str> =
             proof::results(&document).map(|result| proof::text(result, "/outcome/reason")).collect();

@@ -1,7 +1,8 @@
-//! In a Linux guest with four NUMA nodes and the PCI devices of eight AMD GPUs (`tests/lab/numa-guest.sh`): a program's memory and its PUs
-//! are where they were told to be, as the guest's own kernel says.
+//! In a Linux guest with four NUMA nodes and the PCI devices of eight AMD GPUs (`tests/lab/numa-guest.sh`): a
+//! program's memory and its PUs are where they were told to be, as the guest's own kernel says.
 //!
-//! The guest has no AMD driver, so the nodes of its topology are written by hand over `/sys/class`, in the opposite of PCI's order.
+//! The guest has no AMD driver, so the nodes of its topology are written by hand over `/sys/class`, in the
+//! opposite of PCI's order.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -9,7 +10,8 @@ use std::error::Error;
 use crate::lab;
 use crate::run::Done;
 
-/// `rank NAME OPTIONS` runs a program of two megabytes under numabench, which shows what it has: one process, as each costs an emulator a tenth of a second.
+/// `rank NAME OPTIONS` runs a program of two megabytes under numabench, which shows what it has: one process,
+/// as each costs an emulator a tenth of a second.
 const SCRIPT: &str = r#"
 part() { echo "@@@ $*"; }
 look='function show(file) { while ((getline line < file) > 0) print line }
@@ -62,7 +64,8 @@ fn seen(text: &str) -> Result<Seen, Box<dyn Error>> {
     for line in maps {
         let mut words = line.split(' ').skip(1);
         policies.insert(words.next().ok_or("no policy")?.to_owned());
-        // A file's page that was written to counts twice, once as the file's: it lies where it was read first.
+        // A file's page that was written to counts twice, once as the file's: it lies where it was read
+        // first.
         if line.contains(" file=") {
             continue;
         }
@@ -78,12 +81,14 @@ fn seen(text: &str) -> Result<Seen, Box<dyn Error>> {
 fn in_a_guest_of_four_nodes_each_ranks_program_has_its_gpu_and_the_cores_and_the_memory_beside_it() -> Done {
     let Some(text) = lab::written("lumig", &[], SCRIPT)? else { return Ok(()) };
     let parts = lab::parts(&text);
-    let part = |name: &str| parts.get(name).ok_or_else(|| format!("the guest did not write {name}: {parts:#?}"));
+    let part =
+        |name: &str| parts.get(name).ok_or_else(|| format!("the guest did not write {name}: {parts:#?}"));
     let of = |name: &str| -> Result<Seen, Box<dyn Error>> {
         let text = part(name)?;
         seen(text).map_err(|error| format!("{name}: {error}: {text}").into())
     };
-    // Held against what was meant; that the same check says no to another node is seen from the ranks that are elsewhere.
+    // Held against what was meant; that the same check says no to another node is seen from the ranks that
+    // are elsewhere.
     let is = |name: &str, gpus: &str, pus: &str, node: Option<u32>| -> Done {
         let seen = of(name)?;
         assert_eq!((seen.gpus.as_str(), seen.pus.as_str()), (gpus, pus), "{name}: {seen:?}");
@@ -118,8 +123,15 @@ fn in_a_guest_of_four_nodes_each_ranks_program_has_its_gpu_and_the_cores_and_the
     assert!(part("no-driver")?.contains("no variable is set for HIP"), "{}", part("no-driver")?);
 
     let cpuset = of("cpuset")?;
-    assert!(cpuset.pus == "4" || cpuset.pus == "5" || cpuset.pus == "4-5", "never outside of the cpuset: {cpuset:?}");
+    assert!(
+        cpuset.pus == "4" || cpuset.pus == "5" || cpuset.pus == "4-5",
+        "never outside of the cpuset: {cpuset:?}"
+    );
     assert_eq!(cpuset.pages.keys().copied().collect::<Vec<_>>(), [2]);
-    assert!(part("outside")?.contains("NUMA node 1 is outside this process's cpuset"), "{}", part("outside")?);
+    assert!(
+        part("outside")?.contains("NUMA node 1 is outside this process's cpuset"),
+        "{}",
+        part("outside")?
+    );
     Ok(())
 }

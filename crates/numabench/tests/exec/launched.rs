@@ -56,8 +56,13 @@ impl Launcher {
     }
 
     /// The affinity of each rank's program.
-    fn affinities(&self, ranks: &str, exec: &str) -> Result<BTreeMap<u32, IdSet>, Box<dyn std::error::Error>> {
-        let look = format!("echo ${} $(sed -n 's/^Cpus_allowed_list:[ \\t]*//p' /proc/self/status)", self.rank);
+    fn affinities(
+        &self,
+        ranks: &str,
+        exec: &str,
+    ) -> Result<BTreeMap<u32, IdSet>, Box<dyn std::error::Error>> {
+        let look =
+            format!("echo ${} $(sed -n 's/^Cpus_allowed_list:[ \\t]*//p' /proc/self/status)", self.rank);
         let script = format!("{exec} sh -c '{look}'", look = look.replace('\'', "'\\''"));
         let (out, err, code) = self.start(ranks, &["sh", "-c", &format!("exec {script}")])?;
         assert_eq!(code, Some(0), "{}: {out}{err}", self.program);
@@ -86,7 +91,10 @@ fn ranks_that_their_launcher_bound_have_its_pus_together_and_each_a_part() -> Do
         assert!(bound[&0].len() < own.len(), "{name} binds no more; this test has no object: {bound:?}");
         // One PU for each core, of all that the launcher has.
         let wide = launcher.affinities("1", &exec)?;
-        assert!(wide[&0].len() > bound[&0].len() || own.len() == 2 && wide[&0].is_subset(&own), "{name}: {wide:?}");
+        assert!(
+            wide[&0].len() > bound[&0].len() || own.len() == 2 && wide[&0].is_subset(&own),
+            "{name}: {wide:?}"
+        );
         let two = launcher.affinities("2", &exec)?;
         assert_eq!(two.len(), 2, "{name}");
         assert!(two[&0].and(&two[&1]).is_empty() && two[&0].or(&two[&1]).is_subset(&own), "{name}: {two:?}");

@@ -5,8 +5,8 @@
 //! * `launched` under Open MPI's mpirun and Hydra's mpiexec (under Slurm: `tests/slurm`);
 //! * `guest`    a Linux guest with four NUMA nodes and eight AMD GPUs' PCI devices.
 //!
-//! What passes through is held against the same command without numabench, so that a test cannot be right by accident. What a machine
-//! lacks is said in a line that begins with `SKIPPED`.
+//! What passes through is held against the same command without numabench, so that a test cannot be right by
+//! accident. What a machine lacks is said in a line that begins with `SKIPPED`.
 
 #[path = "../cli/lab.rs"]
 mod lab;

@@ -1,4 +1,5 @@
-//! Where the program runs, on this machine: whatever it has, the program has the part of it that was asked for.
+//! Where the program runs, on this machine: whatever it has, the program has the part of it that was asked
+//! for.
 
 use std::collections::BTreeSet;
 use std::thread::available_parallelism;
@@ -16,7 +17,8 @@ fn affinity(options: &[&str]) -> String {
 /// The first PUs that this process may use; `None` where there are fewer, which is said.
 fn pus(count: usize) -> Result<Option<Vec<u32>>, Box<dyn std::error::Error>> {
     let status = std::fs::read_to_string("/proc/self/status")?;
-    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).ok_or("no affinity")?;
+    let list =
+        status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).ok_or("no affinity")?;
     let all: stats::IdSet = list.trim().parse()?;
     if all.len() < count || available_parallelism()?.get() < count {
         skipped(&format!("{count} ranks with PUs of their own: this process may use {all}"));
@@ -82,7 +84,8 @@ fn a_rank_or_a_node_that_is_not_there_is_refused_before_anything_is_started() {
         let ended = run(&[&["exec"], options, &marks].concat()).refused(code, &[named]);
         // What there is on this machine comes after these words.
         let line = ended.err.lines().next().unwrap_or_default();
-        let end = [" on this machine: ", " here: "].iter().find_map(|words| line.find(words)).unwrap_or(line.len());
+        let end =
+            [" on this machine: ", " here: "].iter().find_map(|words| line.find(words)).unwrap_or(line.len());
         said += &format!("{}\n", &line[..end]);
     }
     insta::assert_snapshot!(said, @r#"
@@ -130,7 +133,8 @@ fn places_that_were_saved_are_taken_as_they_are_and_only_by_as_many_ranks() -> D
     let Some(pus) = pus(2)? else { return Ok(()) };
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("best.json").display().to_string();
-    let place = |options: &[&str]| run(&[&["place", "--gpus", "none", "--json", &file], options].concat()).well();
+    let place =
+        |options: &[&str]| run(&[&["place", "--gpus", "none", "--json", &file], options].concat()).well();
     // Not what two ranks would get by themselves: all of one rank's cores are kept free.
     place(&["-n", "1", "--reserve", &pus[0].to_string()]);
     let from = ["--from", &file];
@@ -141,7 +145,8 @@ fn places_that_were_saved_are_taken_as_they_are_and_only_by_as_many_ranks() -> D
     let both = [&["exec"], &from[..], &["--strategy", "spread", "--", "true"]].concat();
     run(&both).refused(2, &["--from", "--strategy"]);
     std::fs::write(&file, "no document")?;
-    run(&[&["exec"], &from[..], &["--", "true"]].concat()).refused(2, &["--from", "not JSON", "numabench place"]);
+    run(&[&["exec"], &from[..], &["--", "true"]].concat())
+        .refused(2, &["--from", "not JSON", "numabench place"]);
     Ok(())
 }
 

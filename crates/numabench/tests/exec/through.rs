@@ -1,4 +1,5 @@
-//! The program is the one that was asked for, started as it was asked for: its arguments, environment, signals, files and end.
+//! The program is the one that was asked for, started as it was asked for: its arguments, environment,
+//! signals, files and end.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -14,7 +15,8 @@ use crate::run::{BINARY, Done, end, no_driver, numabench, run, spawnable};
 /// The same shell line without numabench and with it: `@` stands for where it is put.
 fn both(line: &str) -> Result<(String, String), Box<dyn std::error::Error>> {
     let shown = |exec: &str| -> Result<String, Box<dyn std::error::Error>> {
-        let output = Command::new("bash").args(["-c", &line.replace('@', exec)]).stdin(Stdio::null()).output()?;
+        let output =
+            Command::new("bash").args(["-c", &line.replace('@', exec)]).stdin(Stdio::null()).output()?;
         assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     };
@@ -122,7 +124,8 @@ fn open_files_the_folder_and_limits_are_as_without_numabench() -> Done {
 #[test]
 fn the_environment_has_openmps_variables_more_and_nothing_less() -> Done {
     let of = |text: String| -> BTreeSet<String> { text.split('\0').map(str::to_owned).collect() };
-    let line = "ODD=$'two\\nlines' BAD=$'\\xff' OMP_NUM_THREADS= OMP_PROC_BIND= exec env -u OMP_NUM_THREADS -u OMP_PROC_BIND @ env -0";
+    let line = "ODD=$'two\\nlines' BAD=$'\\xff' OMP_NUM_THREADS= OMP_PROC_BIND= exec env -u OMP_NUM_THREADS \
+        -u OMP_PROC_BIND @ env -0";
     let (without, with) = both(line)?;
     let (without, with) = (of(without), of(with));
     let lost: Vec<&String> = without.difference(&with).collect();
@@ -144,11 +147,13 @@ fn no_gpu_runtime_no_management_library_and_no_mpi_is_loaded() -> Done {
         loaded.push_str(&std::fs::read_to_string(entry?.path())?);
     }
     assert!(loaded.contains("libhwloc"), "the loader says what it loads: {loaded}");
-    // Not libOpenCL: hwloc opens its own plug-ins with what they are linked with, and only then hears which of them may do something.
-    for library in ["libcuda", "libnvidia", "libamdhip", "libhsa", "rocm_smi", "libmpi", "libpmi", "_mpi.so"] {
-        let found = loaded
-            .lines()
-            .find(|line| line.contains(&format!("file={library}")) || line.contains(&format!("{library}.so")));
+    // Not libOpenCL: hwloc opens its own plug-ins with what they are linked with, and only then hears which
+    // of them may do something.
+    for library in ["libcuda", "libnvidia", "libamdhip", "libhsa", "rocm_smi", "libmpi", "libpmi", "_mpi.so"]
+    {
+        let found = loaded.lines().find(|line| {
+            line.contains(&format!("file={library}")) || line.contains(&format!("{library}.so"))
+        });
         assert_eq!(found, None, "{library}");
     }
     Ok(())

@@ -1,5 +1,5 @@
-//! A libcuda that says that it was loaded: its initialiser makes the file that `TRIPWIRE` names, and cuInit answers that there
-//! is no device. Built as a cdylib, see `tests/cli/driver.rs`.
+//! A libcuda that says that it was loaded: its initialiser makes the file that `TRIPWIRE` names, and cuInit
+//! answers that there is no device. Built as a cdylib, see `tests/cli/driver.rs`.
 
 use std::ffi::c_int;
 

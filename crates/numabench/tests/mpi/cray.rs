@@ -1,4 +1,5 @@
-//! Cray MPICH ends every process whose job asks for GPU support and that lacks its library for it. The stand-in does the same.
+//! Cray MPICH ends every process whose job asks for GPU support and that lacks its library for it. The
+//! stand-in does the same.
 
 use crate::driver;
 use crate::launch::all;
@@ -12,7 +13,11 @@ fn without_the_library_the_variable_is_set_off_and_with_it_mpi_has_it() -> Done 
         let folder = driver::fake_gtl()?;
         let preload = driver::fake_mpi()?.display().to_string();
         let told = |more: Option<(&'static str, String)>| {
-            let fixed = [("FAKE_MPI", "cray".to_owned()), ("LD_PRELOAD", preload.clone()), (ASKS.0, ASKS.1.to_owned())];
+            let fixed = [
+                ("FAKE_MPI", "cray".to_owned()),
+                ("LD_PRELOAD", preload.clone()),
+                (ASKS.0, ASKS.1.to_owned()),
+            ];
             fixed.into_iter().chain(more).collect::<Vec<_>>()
         };
         let args = ["--size", "8B", "--pattern", "ping-pong", "--max-time", "1s"];
@@ -61,7 +66,12 @@ fn an_mpi_that_ends_pingpong_while_it_starts_is_named_once_with_what_to_try() ->
         // Hydra now and then stops passing on what is said before the shell has spoken.
         let said = died.err.matches("inside of MPI_Init of ").count();
         assert!(said == 1 || said == 0 && mpi.name == "MPICH", "{}, {said} times: {}", mpi.name, died.err);
-        assert_eq!(died.err.matches("the mpirun or mpiexec that belongs to this MPI").count(), said, "{}", died.err);
+        assert_eq!(
+            died.err.matches("the mpirun or mpiexec that belongs to this MPI").count(),
+            said,
+            "{}",
+            died.err
+        );
         assert_ne!(died.code, Some(0));
         let lived = mpi.pingpong(&[]);
         // On a busy machine a second is too short for some cases (3); that it measured is what counts here.

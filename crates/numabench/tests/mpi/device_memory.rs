@@ -1,4 +1,5 @@
-//! What is said of an MPI's way with device memory. The stand-in's is heap memory, which any MPI takes; `tests/fake-mpi` lets it go wrong.
+//! What is said of an MPI's way with device memory. The stand-in's is heap memory, which any MPI takes;
+//! `tests/fake-mpi` lets it go wrong.
 
 use std::error::Error;
 use std::time::Duration;
@@ -37,7 +38,9 @@ fn wrong(document: &Value) -> Vec<(String, String)> {
 /// Figures of a path that count.
 fn figures(document: &Value, path: &str) -> usize {
     let cases = document["pairs"][0]["cases"].as_array().into_iter().flatten();
-    cases.filter(|case| case["path"] == path && case["message_ns"].is_f64() && case["reason"].is_null()).count()
+    cases
+        .filter(|case| case["path"] == path && case["message_ns"].is_f64() && case["reason"].is_null())
+        .count()
 }
 
 #[test]
@@ -71,9 +74,17 @@ fn an_mpi_that_takes_it_is_aware_and_every_path_has_figures() -> Done {
 fn one_that_crashes_in_send_is_not_aware_and_what_was_measured_before_is_kept() -> Done {
     for mpi in all() {
         let document = with_gpus(&mpi, "crash send", &[])?;
-        assert_eq!((&document["status"], &document["exit_code"]), (&"complete".into(), &5.into()), "{document:#}");
+        assert_eq!(
+            (&document["status"], &document["exit_code"]),
+            (&"complete".into(), &5.into()),
+            "{document:#}"
+        );
         assert_eq!(wrong(&document)[0], ("send".to_owned(), "crash".to_owned()));
-        assert!(wrong(&document)[1..].iter().all(|(_, outcome)| outcome == "not-tried"), "{:?}", wrong(&document));
+        assert!(
+            wrong(&document)[1..].iter().all(|(_, outcome)| outcome == "not-tried"),
+            "{:?}",
+            wrong(&document)
+        );
         assert_eq!(document["pairs"][0]["device_memory"]["awareness"], "not-aware");
         for path in ["host", "staged", "pipelined", "peer-copy"] {
             assert_eq!(figures(&document, path), 2, "{path}");
@@ -125,7 +136,8 @@ fn one_that_crashes_or_hangs_at_one_rank_alone_ends_with_the_code_of_the_documen
 
 #[test]
 fn a_launcher_that_is_told_to_end_while_mpi_hangs_or_sends_leaves_what_was_measured() -> Done {
-    // Without a fault long enough that it cannot be over by itself: what it says of itself comes without a pause meanwhile.
+    // Without a fault long enough that it cannot be over by itself: what it says of itself comes without a
+    // pause meanwhile.
     let sends = ["--size", "8B..1MiB:4", "--max-time", "60s"];
     let hangs = [&COMMON[..], &["--operation-timeout", "60s"]].concat();
     let (soon, later) = (Duration::from_millis(200), Duration::from_secs(5));
@@ -167,7 +179,11 @@ fn an_error_of_mpi_is_shown_in_its_words_and_the_other_operations_are_tried() ->
             "put works: {:?}",
             wrong(&document)
         );
-        assert!(operations.iter().any(|operation| operation["operation"] == "put" && operation["outcome"] == "works"));
+        assert!(
+            operations
+                .iter()
+                .any(|operation| operation["operation"] == "put" && operation["outcome"] == "works")
+        );
         assert_eq!(document["exit_code"], 0);
     }
     Ok(())
@@ -177,7 +193,12 @@ fn an_error_of_mpi_is_shown_in_its_words_and_the_other_operations_are_tried() ->
 fn an_mpi_that_changes_the_threads_device_changes_nothing_of_what_is_found() -> Done {
     for mpi in all() {
         let document = with_gpus(&mpi, "steals send", &["--operations", "send,bcast"])?;
-        assert_eq!((document["status"].as_str(), wrong(&document)), (Some("complete"), vec![]), "{}", mpi.name);
+        assert_eq!(
+            (document["status"].as_str(), wrong(&document)),
+            (Some("complete"), vec![]),
+            "{}",
+            mpi.name
+        );
     }
     Ok(())
 }
@@ -208,16 +229,25 @@ fn a_thread_that_copies_to_the_gpu_beside_messages_is_seen_in_its_place_and_both
         let args = [&args[..], &["--operations", "none", "--max-time", "1s"]].concat();
         let document = mpi.document(&driver::fake()?, &variables("")?, &args)?.1;
         let pair = &document["pairs"][0];
-        let case =
-            |path: &str| pair["cases"].as_array().into_iter().flatten().find(|case| case["path"] == path).cloned();
+        let case = |path: &str| {
+            pair["cases"].as_array().into_iter().flatten().find(|case| case["path"] == path).cloned()
+        };
         let beside = case("host-gpu-thread-apart").ok_or("no figure beside copies")?;
         assert!(beside["gpu_bytes_per_s"].as_f64().is_some_and(|rate| rate > 0.0), "{beside:#}");
-        assert!(case("gpu-thread-apart").is_some_and(|case| case["message_ns"].as_f64().is_some()), "{pair:#}");
+        assert!(
+            case("gpu-thread-apart").is_some_and(|case| case["message_ns"].as_f64().is_some()),
+            "{pair:#}"
+        );
         for (rank, pu) in [(0, 2), (1, 3)] {
             for when in 0..2 {
-                let threads = pair["placed"][when][rank]["gpu_threads"].as_array().cloned().unwrap_or_default();
+                let threads =
+                    pair["placed"][when][rank]["gpu_threads"].as_array().cloned().unwrap_or_default();
                 let apart = threads.last().ok_or("the thread was not looked at")?;
-                assert_eq!((&apart["pu"], &apart["affinity"]), (&pu.into(), &serde_json::json!([pu])), "{apart:#}");
+                assert_eq!(
+                    (&apart["pu"], &apart["affinity"]),
+                    (&pu.into(), &serde_json::json!([pu])),
+                    "{apart:#}"
+                );
             }
         }
     }

@@ -1,4 +1,5 @@
-//! `numabench laplace` as several ranks: halos by each way, ranks that share a GPU, and an MPI that dies, hangs or brings zeros when it is given device memory.
+//! `numabench laplace` as several ranks: halos by each way, ranks that share a GPU, and an MPI that dies,
+//! hangs or brings zeros when it is given device memory.
 
 use std::error::Error;
 use std::fs;
@@ -50,7 +51,10 @@ fn every_way_has_a_figure_and_one_residual_also_where_two_ranks_share_a_gpu() ->
             assert_eq!(measured(&document).len(), 6, "{}", document["laplace"]);
             let ways = document["laplace"]["ways"].as_array().into_iter().flatten();
             let residuals: Vec<&Value> = ways.map(|way| &way["residual"]).collect();
-            assert!(residuals.iter().all(|residual| *residual == residuals[0] && residual.is_f64()), "{residuals:?}");
+            assert!(
+                residuals.iter().all(|residual| *residual == residuals[0] && residual.is_f64()),
+                "{residuals:?}"
+            );
             assert!(verdict(&document).contains("residual") && verdict(&document).contains(" 16 "));
             let share = &document["laplace"]["ways"][2]["halo_share"];
             assert!(share.as_f64().is_some_and(|share| share > 0.0 && share < 1.0), "{share}");
@@ -69,7 +73,11 @@ fn an_mpi_that_dies_or_hangs_with_device_memory_leaves_the_other_ways_and_says_s
             ("hang isend", "did not come back within --timeout"),
         ] {
             let document = with_gpus(&mpi, told, &["--timeout", "6s"])?;
-            assert_eq!((&document["status"], &document["exit_code"]), (&"partial".into(), &3.into()), "{document:#}");
+            assert_eq!(
+                (&document["status"], &document["exit_code"]),
+                (&"partial".into(), &3.into()),
+                "{document:#}"
+            );
             assert_eq!(measured(&document), SAFE, "{told}");
             let said = verdict(&document);
             assert!(said.contains("gpu-aware:") && said.contains(why), "{said}");
@@ -92,7 +100,11 @@ fn an_mpi_that_changes_the_threads_device_changes_nothing_of_what_is_found() -> 
 fn zeros_in_place_of_a_neighbours_row_are_a_wrong_result() -> Done {
     for mpi in all().iter().take(1) {
         let document = with_gpus(mpi, "zeros isend", &["--ways", "gpu-aware"])?;
-        assert_eq!((&document["status"], &document["exit_code"]), (&"data-corrupt".into(), &4.into()), "{document:#}");
+        assert_eq!(
+            (&document["status"], &document["exit_code"]),
+            (&"data-corrupt".into(), &4.into()),
+            "{document:#}"
+        );
         let why = document["status_reason"].to_string();
         assert!(why.contains("wrong") && why.contains(" 16 "), "{document:#}");
     }
@@ -104,13 +116,20 @@ fn the_memory_of_halos_stays_until_mpi_is_left() -> Done {
     let preload = driver::fake_mpi()?.display().to_string();
     for mpi in all() {
         // Rows of 8 KiB, on the host and staged from the device.
-        let told =
-            [("FAKE_MPI", "watches".to_owned()), ("LD_PRELOAD", preload.clone()), ("FAKE_DEVICES", DEVICES.to_owned())];
+        let told = [
+            ("FAKE_MPI", "watches".to_owned()),
+            ("LD_PRELOAD", preload.clone()),
+            ("FAKE_DEVICES", DEVICES.to_owned()),
+        ];
         let args = ["--grid", "24x1024", "--max-time", "1s", "--ways", "cpu,staged", "--quiet"];
         let ended = mpi.run_command("laplace", &driver::fake()?, 2, &told, &args);
         assert_eq!(ended.code, Some(0), "{}{}", ended.out, ended.err);
-        let said: Vec<&str> =
-            ended.err.lines().filter_map(|line| line.split_once("fake MPI: ")).map(|(_, said)| said).collect();
+        let said: Vec<&str> = ended
+            .err
+            .lines()
+            .filter_map(|line| line.split_once("fake MPI: "))
+            .map(|(_, said)| said)
+            .collect();
         assert_eq!(said.len(), 2, "each rank says it: {}", ended.err);
         assert!(
             said.iter().all(|said| said.ends_with(" ranges were given to it, of 0 the pages are gone")),

@@ -40,7 +40,9 @@ pub fn all() -> Vec<Mpi> {
         let on_path = std::env::var_os("PATH")
             .is_some_and(|path| std::env::split_paths(&path).any(|dir| dir.join(program).exists()));
         if !plugin.exists() || !on_path {
-            skipped(&format!("{name}: no {program}, or no plug-in (cargo xtask mpi-plugin --each builds it)"));
+            skipped(&format!(
+                "{name}: no {program}, or no plug-in (cargo xtask mpi-plugin --each builds it)"
+            ));
             return None;
         }
         if thread::available_parallelism().map_or(1, std::num::NonZero::get) < 2 {
@@ -93,7 +95,13 @@ impl Mpi {
         }
     }
 
-    fn command(&self, driver: &Path, ranks: usize, told: &[(&str, String)], args: &[&str]) -> process::Command {
+    fn command(
+        &self,
+        driver: &Path,
+        ranks: usize,
+        told: &[(&str, String)],
+        args: &[&str],
+    ) -> process::Command {
         self.command_of("mpi", driver, ranks, told, args)
     }
 
@@ -126,7 +134,8 @@ impl Mpi {
 }
 
 impl Mpi {
-    /// The document of such a run: it follows the committed schema and says the exit code of the launch. In a file, because Hydra writes to standard output too.
+    /// The document of such a run: it follows the committed schema and says the exit code of the launch. In a
+    /// file, because Hydra writes to standard output too.
     pub fn document(
         &self,
         driver: &Path,
@@ -142,7 +151,11 @@ impl Mpi {
         follows(&document, "mpi-v1.json")?;
         let (noted, code) = (document["exit_code"].as_i64(), ended.code.map(i64::from));
         if noted != code {
-            return Err(format!("the launch ended with {code:?}, the document says {noted:?}: {}", ended.err).into());
+            return Err(format!(
+                "the launch ended with {code:?}, the document says {noted:?}: {}",
+                ended.err
+            )
+            .into());
         }
         Ok((ended, document))
     }
@@ -159,7 +172,8 @@ impl Mpi {
         let file = folder.path().join("mpi.json");
         let json = file.display().to_string();
         let mut command = self.command(driver, 2, told, &[args, &["--json", &json]].concat());
-        let mut launcher = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+        let mut launcher =
+            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
         let begun = Instant::now();
         while !has_figures(&fs::read(&file).unwrap_or_default()) {
             if begun.elapsed() > LIMIT {

@@ -1,9 +1,11 @@
-//! `numabench mpi` under Open MPI's mpirun and Hydra's mpiexec, with host memory and with stand-in GPUs whose memory an MPI takes, or mishandles.
+//! `numabench mpi` under Open MPI's mpirun and Hydra's mpiexec, with host memory and with stand-in GPUs whose
+//! memory an MPI takes, or mishandles.
 //!
 //! * `launch`        starting two ranks of an MPI that is here, and reading their document;
 //! * `messages`      host memory: every figure, its proof, its placement;
 //! * `rails`         two hosts with two network adapters each: which of them carried the bytes;
-//! * `device_memory` what is said of an MPI that takes device memory, and of one that crashes, hangs, or brings zeros;
+//! * `device_memory` what is said of an MPI that takes device memory, and of one that crashes, hangs, or
+//!   brings zeros;
 //! * `laplace`       `numabench laplace` over two ranks, and what such an MPI leaves of it;
 //! * `cray`          Cray MPICH's library for GPUs;
 //! * `refused`       what ends it before anything is measured.

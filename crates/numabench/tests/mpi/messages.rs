@@ -20,20 +20,28 @@ fn every_pattern_and_size_has_a_figure_that_was_verified_and_placed() -> Done {
         for case in cases {
             assert_eq!(case["path"], "host");
             assert!(case["message_ns"].as_f64().is_some_and(|ns| ns > 50.0), "{case:#}");
-            assert_eq!(case["verified_bytes"].as_u64(), case["bytes"].as_u64().map(|bytes| 2 * bytes), "{case:#}");
+            assert_eq!(
+                case["verified_bytes"].as_u64(),
+                case["bytes"].as_u64().map(|bytes| 2 * bytes),
+                "{case:#}"
+            );
         }
         for case in cases {
             let most = if case["pattern"] == "ping-pong" { 1 } else { 64 };
             assert_eq!(case["window"], most, "{case:#}");
         }
-        // Of each the best block: a busy machine slows some of them down. A window that was not divided by its messages would be dozens of times as long.
+        // Of each the best block: a busy machine slows some of them down. A window that was not divided by
+        // its messages would be dozens of times as long.
         let best = |pattern: &str| {
             let case = cases.iter().find(|case| case["pattern"] == pattern && case["bytes"] == 8);
             let blocks = case.and_then(|case| case["block_ns"].as_array()).into_iter().flatten();
             blocks.filter_map(Value::as_f64).fold(f64::INFINITY, f64::min)
         };
         let (many, one) = (best("one-way"), best("ping-pong"));
-        assert!(many < 8.0 * one, "each of many messages at once, and one there and back: {many} ns, {one} ns");
+        assert!(
+            many < 8.0 * one,
+            "each of many messages at once, and one there and back: {many} ns, {one} ns"
+        );
         for (rank, both) in [0, 1].into_iter().zip(document["ranks"].as_array().ok_or("ranks")?) {
             for when in 0..2 {
                 let seen = &pair["placed"][when][rank];
@@ -50,10 +58,17 @@ fn every_pattern_and_size_has_a_figure_that_was_verified_and_placed() -> Done {
 #[test]
 fn an_mpi_that_closes_standard_input_and_never_starts_is_left_at_the_limit() -> Done {
     for mpi in all() {
-        let told = [("FAKE_MPI", "deaf".to_owned()), ("LD_PRELOAD", driver::fake_mpi()?.display().to_string())];
+        let told =
+            [("FAKE_MPI", "deaf".to_owned()), ("LD_PRELOAD", driver::fake_mpi()?.display().to_string())];
         let began = Instant::now();
         let ended = mpi.run(&no_driver(), 2, &told, &["--size", "8B", "--timeout", "2s"]);
-        assert!(began.elapsed() < Duration::from_secs(20), "{}: {:?}: {}", mpi.name, began.elapsed(), ended.err);
+        assert!(
+            began.elapsed() < Duration::from_secs(20),
+            "{}: {:?}: {}",
+            mpi.name,
+            began.elapsed(),
+            ended.err
+        );
         assert!(ended.code.is_some_and(|code| code != 0), "{}: {}", mpi.name, ended.err);
         assert!(ended.err.contains("MPI") && ended.err.contains(" 2 "), "{}: {}", mpi.name, ended.err);
     }
@@ -68,7 +83,18 @@ fn the_pairs_that_were_asked_for_are_measured_and_no_other() -> Done {
             crate::run::skipped("three ranks need three PUs");
             return Ok(());
         }
-        let args = ["--size", "8B", "--pattern", "ping-pong", "--pairs", "0-2,1-2", "--max-time", "1s", "--json", "-"];
+        let args = [
+            "--size",
+            "8B",
+            "--pattern",
+            "ping-pong",
+            "--pairs",
+            "0-2,1-2",
+            "--max-time",
+            "1s",
+            "--json",
+            "-",
+        ];
         let ended = mpi.host(3, &args);
         let document = ended.json()?;
         let pairs: Vec<&Value> =
@@ -83,12 +109,18 @@ fn a_terminal_gets_the_answer_first() -> Done {
     for mpi in all() {
         let ended = mpi.host(2, &["--size", "8B", "--pattern", "ping-pong", "--max-time", "1s"]);
         assert_eq!(ended.code, Some(0), "{}", ended.err);
-        assert!(!ended.out.contains('\x1b'), "this is no terminal, whatever mpirun makes of it: {:?}", ended.out);
+        assert!(
+            !ended.out.contains('\x1b'),
+            "this is no terminal, whatever mpirun makes of it: {:?}",
+            ended.out
+        );
         assert!(ended.out.starts_with("Host"), "{}", ended.out);
         let words = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words.contains("no GPU took part, host memory alone was sent"), "{}", ended.out);
-        let quiet =
-            mpi.host(2, &["--size", "8B", "--pattern", "ping-pong", "--max-time", "1s", "--quiet", "--color", "never"]);
+        let quiet = mpi.host(
+            2,
+            &["--size", "8B", "--pattern", "ping-pong", "--max-time", "1s", "--quiet", "--color", "never"],
+        );
         // On a busy machine the answer is longer: what to do about noise.
         assert!(!quiet.out.trim_end().contains("\n\n"), "the answer alone: {}", quiet.out);
         assert!(quiet.out.contains("too noisy") || quiet.out.lines().count() == 1, "{}", quiet.out);
@@ -107,7 +139,11 @@ fn under_matrix_every_place_has_a_rank_of_its_own_and_figures_stand_by_place() -
         let args = ["--matrix=core", "--size", "8B,64KiB", "--max-time", "1s"];
         let (ended, document) = mpi.document(&no_driver(), &[], &args)?;
         let matrix = &document["matrix"];
-        assert_eq!((&matrix["places"], &matrix["missing"]), (&"core".into(), &serde_json::json!([])), "{matrix:#}");
+        assert_eq!(
+            (&matrix["places"], &matrix["missing"]),
+            (&"core".into(), &serde_json::json!([])),
+            "{matrix:#}"
+        );
         for side in ["rows", "columns"] {
             let names: Vec<&Value> =
                 matrix[side].as_array().into_iter().flatten().map(|place| &place["name"]).collect();
@@ -119,7 +155,11 @@ fn under_matrix_every_place_has_a_rank_of_its_own_and_figures_stand_by_place() -
             assert_eq!(document["pairs"][0]["placed"][1][rank]["pu"], document["ranks"][rank]["pu"]);
         }
         assert!(verdict(&document).starts_with("One"), "{}", verdict(&document));
-        assert!(ended.out.lines().any(|line| line.contains("memory,") && line.contains(" 64 ")), "{}", ended.out);
+        assert!(
+            ended.out.lines().any(|line| line.contains("memory,") && line.contains(" 64 ")),
+            "{}",
+            ended.out
+        );
     }
     Ok(())
 }
@@ -159,7 +199,12 @@ fn under_hydra_mpich_over_ucx_is_left_without_mpi_finalize() -> Done {
 fn an_mpi_that_does_not_start_is_told_by_its_code_and_asked_for_no_words() -> Done {
     for mpi in all() {
         let ended = faulty(&mpi, "MPI_Init_thread@0 1")?;
-        assert!(ended.err.contains("MPI_Init_thread") && ended.err.contains("code"), "{}: {}", mpi.name, ended.err);
+        assert!(
+            ended.err.contains("MPI_Init_thread") && ended.err.contains("code"),
+            "{}: {}",
+            mpi.name,
+            ended.err
+        );
         assert!(!ended.err.contains("MPI_Error_string"), "{}: {}", mpi.name, ended.err);
     }
     Ok(())
@@ -192,7 +237,8 @@ fn a_rank_that_fails_lets_the_first_one_say_why_before_it_ends() -> Done {
 
 /// Two ranks of which one call of MPI fails.
 fn faulty(mpi: &Mpi, fault: &str) -> Result<Ended, Box<dyn std::error::Error>> {
-    let told = [("FAKE_MPI_FAILS", fault.to_owned()), ("LD_PRELOAD", driver::fake_mpi()?.display().to_string())];
+    let told =
+        [("FAKE_MPI_FAILS", fault.to_owned()), ("LD_PRELOAD", driver::fake_mpi()?.display().to_string())];
     Ok(mpi.run(
         &no_driver(),
         2,
@@ -201,11 +247,13 @@ fn faulty(mpi: &Mpi, fault: &str) -> Result<Ended, Box<dyn std::error::Error>> {
     ))
 }
 
-/// A message of which no call says that it is sent may still be read: its bytes stay where its MPI_Test fails.
+/// A message of which no call says that it is sent may still be read: its bytes stay where its MPI_Test
+/// fails.
 #[test]
 fn bytes_of_a_message_whose_test_failed_stay_as_they_are() -> Done {
     for mpi in all() {
-        let told = [("FAKE_MPI", "rereads".to_owned()), ("LD_PRELOAD", driver::fake_mpi()?.display().to_string())];
+        let told =
+            [("FAKE_MPI", "rereads".to_owned()), ("LD_PRELOAD", driver::fake_mpi()?.display().to_string())];
         let args = ["--size", "8B", "--pattern", "ping-pong", "--max-time", "300ms", "--timeout", "4s"];
         let ended = mpi.run_command("mpi", &no_driver(), 2, &told, &args);
         assert!(ended.err.contains("MPI_Test"), "{}: {}{}", mpi.name, ended.out, ended.err);

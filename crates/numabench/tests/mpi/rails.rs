@@ -1,6 +1,8 @@
-//! Two hosts with two rails each (`tests/lab/rails.sh`): which adapter carried the bytes, by the kernel's own counters of real Ethernet interfaces.
+//! Two hosts with two rails each (`tests/lab/rails.sh`): which adapter carried the bytes, by the kernel's own
+//! counters of real Ethernet interfaces.
 //!
-//! r0 is on NUMA node 0, where the ranks are, and r1 on node 1. MPI sends over TCP and is told which rail to take: Open MPI by its own parameter, MPICH by UCX's variable.
+//! r0 is on NUMA node 0, where the ranks are, and r1 on node 1. MPI sends over TCP and is told which rail to
+//! take: Open MPI by its own parameter, MPICH by UCX's variable.
 
 use std::error::Error;
 use std::fs;
@@ -35,7 +37,11 @@ impl Rails {
         }
         let folder = tempfile::Builder::new().prefix("nbr").tempdir_in("/tmp")?;
         let mut hold = Command::new(&script);
-        hold.arg("hold").arg(folder.path()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        hold.arg("hold")
+            .arg(folder.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         let mut holder = hold.spawn()?;
         let mut said = String::new();
         BufReader::new(holder.stdout.as_mut().ok_or("no output")?).read_line(&mut said)?;
@@ -105,11 +111,13 @@ impl Rails {
         Ok([next()?, next()?])
     }
 
-    /// Traffic of others over a rail, from h0 to h1, until it is dropped: some ten megabytes a second, with pauses.
+    /// Traffic of others over a rail, from h0 to h1, until it is dropped: some ten megabytes a second, with
+    /// pauses.
     fn traffic(&self, rail: &str) -> Result<Traffic, Box<dyn Error>> {
         let address = format!("{}.9", rail.replace('r', "10.77."));
-        let flood =
-            format!("while :; do dd if=/dev/zero bs=32k count=64 2>/dev/null >/dev/udp/{address}/9; sleep 0.02; done");
+        let flood = format!(
+            "while :; do dd if=/dev/zero bs=32k count=64 2>/dev/null >/dev/udp/{address}/9; sleep 0.02; done"
+        );
         Ok(Traffic(self.on_h0(&["timeout", "300", "bash", "-c", &flood]).spawn()?))
     }
 }
@@ -137,7 +145,8 @@ impl Drop for Traffic {
 const LARGE: [&str; 4] = ["--size", "1MiB", "--pattern", "ping-pong"];
 
 #[test]
-fn a_wrong_rail_is_named_with_the_near_one_that_was_idle_and_is_a_finding_where_near_ones_are_expected() -> Done {
+fn a_wrong_rail_is_named_with_the_near_one_that_was_idle_and_is_a_finding_where_near_ones_are_expected()
+-> Done {
     let Some(rails) = Rails::start()? else { return Ok(()) };
     for mpi in all() {
         let args = ["--size", "8B,1MiB", "--pattern", "ping-pong", "--expect", "near"];
@@ -145,8 +154,8 @@ fn a_wrong_rail_is_named_with_the_near_one_that_was_idle_and_is_a_finding_where_
         let said = verdict(&document);
         for rank in ["Rank 0 (h0, NUMA node 0)", "Rank 1 (h1, NUMA node 0)"] {
             let whole = format!(
-                "{rank}: 100 % of its bytes went over r1 (NUMA node 1, FAR from it). r0 is near and was idle: set \
-                 UCX_NET_DEVICES=r0 or OMPI_MCA_btl_tcp_if_include=r0 or FI_TCP_IFACE=r0."
+                "{rank}: 100 % of its bytes went over r1 (NUMA node 1, FAR from it). r0 is near and was \
+                 idle: set UCX_NET_DEVICES=r0 or OMPI_MCA_btl_tcp_if_include=r0 or FI_TCP_IFACE=r0."
             );
             assert!(said.contains(&whole), "{}: {said}: {}", mpi.name, ended.err);
         }
@@ -156,7 +165,8 @@ fn a_wrong_rail_is_named_with_the_near_one_that_was_idle_and_is_a_finding_where_
 }
 
 #[test]
-fn the_right_rail_is_near_whatever_others_send_over_the_far_one_and_of_two_rails_the_shares_are_told() -> Done {
+fn the_right_rail_is_near_whatever_others_send_over_the_far_one_and_of_two_rails_the_shares_are_told() -> Done
+{
     let Some(rails) = Rails::start()? else { return Ok(()) };
     let Some(mpi) = all().into_iter().find(|mpi| mpi.name == "Open MPI") else { return Ok(()) };
 
@@ -187,14 +197,23 @@ fn the_right_rail_is_near_whatever_others_send_over_the_far_one_and_of_two_rails
     for (rail, counted) in ["r0", "r1"].into_iter().zip(&rise) {
         let counted = counted / (rise[0] + rise[1]);
         assert!((0.1..0.9).contains(&counted), "{rail} carries some: {rise:?}");
-        assert!((told(rail) - counted).abs() < 0.03, "{rail}: {} and {counted}: {}", told(rail), verdict(&document));
+        assert!(
+            (told(rail) - counted).abs() < 0.03,
+            "{rail}: {} and {counted}: {}",
+            told(rail),
+            verdict(&document)
+        );
     }
     let said = verdict(&document);
-    assert!(said.contains("r0 (NUMA node 0, near it)") && said.contains("r1 (NUMA node 1, FAR from it)"), "{said}");
+    assert!(
+        said.contains("r0 (NUMA node 0, near it)") && said.contains("r1 (NUMA node 1, FAR from it)"),
+        "{said}"
+    );
     Ok(())
 }
 
-/// The table of a cluster's adapters: small and large messages by the node of the rank's core, and by the adapter that carried them.
+/// The table of a cluster's adapters: small and large messages by the node of the rank's core, and by the
+/// adapter that carried them.
 #[test]
 fn a_matrix_between_hosts_says_over_which_rail_each_place_sent_and_two_launches_compare_the_rails() -> Done {
     let Some(rails) = Rails::start()? else { return Ok(()) };
@@ -211,7 +230,12 @@ fn a_matrix_between_hosts_says_over_which_rail_each_place_sent_and_two_launches_
     }
     let files = ["r0.json", "r1.json"].map(|name| rails.file(name).display().to_string());
     let compared = crate::run::run(&["compare", &files[0], &files[1]]);
-    assert!(compared.out.contains("8 B") && compared.out.contains("1 MiB"), "{}{}", compared.out, compared.err);
+    assert!(
+        compared.out.contains("8 B") && compared.out.contains("1 MiB"),
+        "{}{}",
+        compared.out,
+        compared.err
+    );
     Ok(())
 }
 
@@ -222,7 +246,12 @@ fn messages_within_a_host_are_no_adapters_and_whether_that_is_near_is_undecided(
         let (ended, document) = mpi.document(&no_driver(), &[], &args)?;
         assert_eq!(ended.code, Some(6), "{}: {}", mpi.name, ended.err);
         assert!(document["pairs"][0]["carried"].is_null() && document["ranks"][0]["adapters"].is_null());
-        assert!(ended.out.contains("--expect near: no network adapter was counted"), "{}: {}", mpi.name, ended.out);
+        assert!(
+            ended.out.contains("--expect near: no network adapter was counted"),
+            "{}: {}",
+            mpi.name,
+            ended.out
+        );
     }
     Ok(())
 }

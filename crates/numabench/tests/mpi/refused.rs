@@ -41,14 +41,16 @@ fn ranks_and_sizes_that_cannot_be_are_said_once_and_by_name() -> Done {
     Ok(())
 }
 
-/// As MPICH is from 4.1 on, which tells its launcher that a rank leaves in an exit handler: a session that refuses runs none. Rank 0's process is there for a moment longer, so
-/// that it is killed if Hydra takes the other one for dead.
+/// As MPICH is from 4.1 on, which tells its launcher that a rank leaves in an exit handler: a session that
+/// refuses runs none. Rank 0's process is there for a moment longer, so that it is killed if Hydra takes the
+/// other one for dead.
 #[test]
 fn a_refusal_keeps_its_code_where_mpi_does_not_tell_hydra_that_a_rank_leaves() -> Done {
     for mpi in all().into_iter().filter(|mpi| mpi.name == "MPICH") {
         for command in ["mpi", "laplace"] {
             let rank = format!(
-                "LD_PRELOAD={} {BINARY} {command} --cpus 0,0; code=$?; [ \"$PMI_RANK\" = 1 ] || sleep 0.5; exit $code",
+                "LD_PRELOAD={} {BINARY} {command} --cpus 0,0; code=$?; [ \"$PMI_RANK\" = 1 ] || sleep 0.5; \
+                 exit $code",
                 driver::fake_mpi()?.display()
             );
             let mut launch = mpi.launch(2);
@@ -61,7 +63,8 @@ fn a_refusal_keeps_its_code_where_mpi_does_not_tell_hydra_that_a_rank_leaves() -
     Ok(())
 }
 
-/// How soon a launch ends whose ranks cannot all begin: far less than the two minutes that a rank in MPI_Init waits for another one.
+/// How soon a launch ends whose ranks cannot all begin: far less than the two minutes that a rank in MPI_Init
+/// waits for another one.
 const SOON: Duration = Duration::from_secs(30);
 
 #[test]
@@ -82,7 +85,8 @@ fn a_rank_that_alone_has_no_driver_ends_all_ranks_at_once() -> Done {
     for mpi in all() {
         for command in ["mpi", "laplace"] {
             let rank = format!(
-                "[ \"${{PMI_RANK:-$OMPI_COMM_WORLD_RANK}}\" = 0 ] || export LD_LIBRARY_PATH={}; exec {BINARY} {command} --backend cuda",
+                "[ \"${{PMI_RANK:-$OMPI_COMM_WORLD_RANK}}\" = 0 ] || export LD_LIBRARY_PATH={}; exec \
+                 {BINARY} {command} --backend cuda",
                 no_driver().display()
             );
             let began = Instant::now();

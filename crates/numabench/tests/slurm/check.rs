@@ -1,7 +1,9 @@
-//! `numabench check` in steps: ranks meet without MPI, one table a node, one code for all, and a fix that works when it is pasted.
+//! `numabench check` in steps: ranks meet without MPI, one table a node, one code for all, and a fix that
+//! works when it is pasted.
 //!
-//! The lab's GPUs have no PCI address, so the ranks are judged by a saved machine: two packages whose PUs alternate, with a GPU on
-//! each, so that on PUs 0 and 1 the GPUs that Slurm gives to the two tasks are near one way round and far the other.
+//! The lab's GPUs have no PCI address, so the ranks are judged by a saved machine: two packages whose PUs
+//! alternate, with a GPU on each, so that on PUs 0 and 1 the GPUs that Slurm gives to the two tasks are near
+//! one way round and far the other.
 
 use std::error::Error;
 use std::path::Path;
@@ -37,7 +39,9 @@ fn a_good_binding_is_0_a_swapped_one_is_5_and_the_fix_pasted_makes_it_0() -> Don
     let Some(lab) = lab()? else { return Ok(()) };
     let good = check(&lab, &["--cpu-bind=map_cpu:0,1"], &[]).well();
     assert!(good.out.contains("2 ranks of srun here, Slurm job 1, step 0"), "{}", good.out);
-    for words in ["rank 0  0    0", "rank 1  1    1", "0 0000:06:00.0", "1 0000:14:00.0", "well placed: 2 of 2 ranks"] {
+    for words in
+        ["rank 0  0    0", "rank 1  1    1", "0 0000:06:00.0", "1 0000:14:00.0", "well placed: 2 of 2 ranks"]
+    {
         assert!(good.out.contains(words), "{words}: {}", good.out);
     }
     assert!(!good.out.contains("fix:"), "{}", good.out);
@@ -63,7 +67,10 @@ fn a_good_binding_is_0_a_swapped_one_is_5_and_the_fix_pasted_makes_it_0() -> Don
 fn ranks_that_nothing_binds_are_5_and_ranks_on_one_pu_are_5_with_a_fix() -> Done {
     let Some(lab) = lab()? else { return Ok(()) };
     for (binding, words) in [
-        ("--cpu-bind=none", "rank 0 is not bound to the PUs near to its GPU 0 at 0000:06:00.0: it may run on PU 1 too"),
+        (
+            "--cpu-bind=none",
+            "rank 0 is not bound to the PUs near to its GPU 0 at 0000:06:00.0: it may run on PU 1 too",
+        ),
         ("--cpu-bind=map_cpu:0,0", "ranks 0-1 have only PU 0 between them, while no rank has PU 1"),
     ] {
         let ended = check(&lab, &[binding], &[]);
@@ -122,7 +129,8 @@ fn one_after_the_other_in_one_step_each_meets_its_own() -> Done {
     let Some(lab) = lab()? else { return Ok(()) };
     let one = format!("{BINARY} check --json");
     let script = format!("{one}; a=$?; {one} >/dev/null; b=$?; exit $((a + b))");
-    let ended = without_sruns_words(lab.srun(&["-N1", "-n2", "--cpu-bind=map_cpu:0,1", "sh", "-c", &script])).well();
+    let ended =
+        without_sruns_words(lab.srun(&["-N1", "-n2", "--cpu-bind=map_cpu:0,1", "sh", "-c", &script])).well();
     let document = ended.json()?;
     assert_eq!(document["placed"], "well placed", "{document:#}");
     let pus: Vec<&serde_json::Value> =

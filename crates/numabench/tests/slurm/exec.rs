@@ -1,7 +1,9 @@
-//! `numabench exec` in a step: the plan, whatever Slurm bound the tasks to; Slurm's own choice of GPUs; everything else untouched.
+//! `numabench exec` in a step: the plan, whatever Slurm bound the tasks to; Slurm's own choice of GPUs;
+//! everything else untouched.
 //!
-//! The lab's GPUs are null devices without a PCI address, so the variables are Slurm's own and must stay so. Its nodes are this machine,
-//! all of whose CPUs a step of two nodes' tasks shares; there are no cgroups, so a task can be seen to leave Slurm's binding.
+//! The lab's GPUs are null devices without a PCI address, so the variables are Slurm's own and must stay so.
+//! Its nodes are this machine, all of whose CPUs a step of two nodes' tasks shares; there are no cgroups, so
+//! a task can be seen to leave Slurm's binding.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -69,7 +71,9 @@ fn every_task_of_two_nodes_says_who_it_is_among_those_of_its_node() -> Done {
     let Some(lab) = lab()? else { return Ok(()) };
     let ended = lab.srun(&["-N2", "-n3", "--cpu-bind=none", BINARY, "exec", "--report", "--", "true"]);
     assert_eq!(ended.code, Some(0), "{}", ended.err);
-    for who in ["rank 0 of 3 (rank 0 of 2 on ", "rank 1 of 3 (rank 1 of 2 on ", "rank 2 of 3 (rank 0 of 1 on "] {
+    for who in
+        ["rank 0 of 3 (rank 0 of 2 on ", "rank 1 of 3 (rank 1 of 2 on ", "rank 2 of 3 (rank 0 of 1 on "]
+    {
         assert_eq!(ended.err.matches(who).count(), 1, "{who}: {}", ended.err);
     }
     assert_eq!(ended.err.lines().count(), 3, "{}", ended.err);
@@ -98,7 +102,8 @@ fn arguments_and_exit_codes_pass_through_a_step() -> Done {
 fn a_signal_to_the_step_reaches_the_program_which_may_handle_it() -> Done {
     let Some(lab) = lab()? else { return Ok(()) };
     let began = lab.results().join("began");
-    let script = format!("trap 'echo caught; exit 9' TERM; touch {}; while :; do sleep 0.05; done", began.display());
+    let script =
+        format!("trap 'echo caught; exit 9' TERM; touch {}; while :; do sleep 0.05; done", began.display());
     // A process of its own, so that the step can be signalled while it runs.
     let mut srun = std::process::Command::new("bash");
     srun.args(["-c", ". \"$0\" && exec srun --quiet --time=5 -n1 \"$@\""]).arg(lab.folder().join("env.sh"));

@@ -28,10 +28,32 @@ impl Long {
     fn start(lab: &Lab, mpi: &Mpi, document: &Path, more: &[&str]) -> Result<Self, Box<dyn Error>> {
         let mut srun = Command::new("bash");
         srun.args(["-c", ". \"$0\" && exec srun \"$@\""]).arg(lab.folder().join("env.sh"));
-        srun.args(["--quiet", "--time=5", "--kill-on-bad-exit=0", "-N1", "-n2", "--cpu-bind=none", mpi.option, BINARY]);
-        srun.args(["pingpong", "--backend", "host", "--gpus", "0,0", "--size", "64KiB", "--direction", "h2d,d2h"]);
+        srun.args([
+            "--quiet",
+            "--time=5",
+            "--kill-on-bad-exit=0",
+            "-N1",
+            "-n2",
+            "--cpu-bind=none",
+            mpi.option,
+            BINARY,
+        ]);
+        srun.args([
+            "pingpong",
+            "--backend",
+            "host",
+            "--gpus",
+            "0,0",
+            "--size",
+            "64KiB",
+            "--direction",
+            "h2d,d2h",
+        ]);
         srun.args(["--order", "alone", "--reps", "3000000", "--json"]).arg(document).args(more);
-        srun.env("NUMABENCH_MPI", &mpi.plugin).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        srun.env("NUMABENCH_MPI", &mpi.plugin)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         let srun = srun.spawn()?;
         let began = Instant::now();
         while !document.exists() {
@@ -49,7 +71,8 @@ impl Long {
         let procid = format!("SLURM_PROCID={rank}");
         for entry in fs::read_dir("/proc")?.flatten() {
             let Ok(environment) = fs::read(entry.path().join("environ")) else { continue };
-            let has = |variable: &str| environment.split(|byte| *byte == 0).any(|text| text == variable.as_bytes());
+            let has =
+                |variable: &str| environment.split(|byte| *byte == 0).any(|text| text == variable.as_bytes());
             let name = fs::read_to_string(entry.path().join("comm")).unwrap_or_default();
             if name == "numabench\n" && has(&procid) && has(&self.conf) {
                 return Ok(entry.file_name().to_string_lossy().parse()?);
@@ -92,7 +115,14 @@ fn a_rank_that_is_killed_is_named_and_what_was_finished_is_kept() -> Done {
         run.signal(1, Signal::KILL)?;
         let ended = run.end()?;
         let document = proof::file(&path)?;
-        assert_eq!(text(&document, "/status"), "partial", "{}: {}{}", mpi.name, document["status_reason"], ended.err);
+        assert_eq!(
+            text(&document, "/status"),
+            "partial",
+            "{}: {}{}",
+            mpi.name,
+            document["status_reason"],
+            ended.err
+        );
         assert_eq!(document["exit_code"], 3, "{}", mpi.name);
         let missing = list(&document, "/missing");
         assert_eq!(missing.iter().map(|rank| number(rank, "/rank")).collect::<Vec<_>>(), [1], "{}", mpi.name);
@@ -108,15 +138,21 @@ fn sigterm_to_a_step_ends_all_ranks_with_one_code_and_keeps_what_is_finished() -
     for mpi in mpi::all() {
         let path = lab.results().join(format!("{}.json", mpi.option));
         let run = Long::start(&lab, &mpi, &path, &[])?;
-        let jobs =
-            Ended::of(&lab.command("squeue").args(["--noheader", "--steps", "--format=%i"]).output()?).well().out;
+        let jobs = Ended::of(&lab.command("squeue").args(["--noheader", "--steps", "--format=%i"]).output()?)
+            .well()
+            .out;
         let step = jobs.split_whitespace().find(|step| step.ends_with(".0")).ok_or("no step")?.to_owned();
         Ended::of(&lab.command("scancel").args(["--signal=TERM", &step]).output()?).well();
         let ended = run.end()?;
         assert_eq!(ended.code, Some(143), "{}: {}{}", mpi.name, ended.out, ended.err);
         let document = proof::file(&path)?;
         proof::agrees(&document, ended.code)?;
-        assert_eq!((text(&document, "/status"), list(&document, "/missing").len()), ("interrupted", 0), "{}", mpi.name);
+        assert_eq!(
+            (text(&document, "/status"), list(&document, "/missing").len()),
+            ("interrupted", 0),
+            "{}",
+            mpi.name
+        );
         measured(&document);
     }
     Ok(())
@@ -131,7 +167,12 @@ fn a_rank_that_hangs_holds_the_others_no_longer_than_the_timeout() -> Done {
         run.signal(1, Signal::STOP)?;
         let ended = run.end()?;
         let document = proof::file(&path)?;
-        assert_eq!((text(&document, "/status"), &document["exit_code"]), ("timed-out", &124.into()), "{}", ended.err);
+        assert_eq!(
+            (text(&document, "/status"), &document["exit_code"]),
+            ("timed-out", &124.into()),
+            "{}",
+            ended.err
+        );
         measured(&document);
     }
     Ok(())

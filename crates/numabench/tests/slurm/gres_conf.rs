@@ -1,8 +1,9 @@
-//! A gres.conf that gives both GPUs the cores of one package: `doctor` finds it, `check --launch --gres-conf` goes by it, `place --emit gres-conf` mends
-//! it, and Slurm itself agrees.
+//! A gres.conf that gives both GPUs the cores of one package: `doctor` finds it, `check --launch --gres-conf`
+//! goes by it, `place --emit gres-conf` mends it, and Slurm itself agrees.
 //!
-//! slurmd is told that it has the sockets of a saved machine whose PUs are numbered in turns over two packages, so that a line in PUs instead of cores is
-//! wrong too. A changed gres.conf counts from slurmd's next start, so each file has a lab of its own.
+//! slurmd is told that it has the sockets of a saved machine whose PUs are numbered in turns over two
+//! packages, so that a line in PUs instead of cores is wrong too. A changed gres.conf counts from slurmd's
+//! next start, so each file has a lab of its own.
 
 use std::error::Error;
 use std::fs;
@@ -34,7 +35,8 @@ fn check(lab: &Lab) -> Result<(Option<i32>, String, String), Box<dyn Error>> {
     let ended = lab.command(BINARY).args(["doctor", "--input", MACHINE, "--json", "-"]).output()?;
     let document: Value = serde_json::from_slice(&ended.stdout)?;
     let checks = document["checks"].as_array().ok_or("no checks")?;
-    let check = checks.iter().find(|check| check["name"] == "slurm.gres-cores").ok_or("no check of gres.conf")?;
+    let check =
+        checks.iter().find(|check| check["name"] == "slurm.gres-cores").ok_or("no check of gres.conf")?;
     let text = |field: &str| check[field].as_str().unwrap_or_default().to_owned();
     Ok((ended.status.code(), text("state"), text("seen")))
 }
@@ -61,7 +63,8 @@ fn a_wrong_gres_conf_is_found_and_mended_by_the_emitted_lines_and_slurm_agrees()
     let (code, said) = line(&wrong, &gres)?;
     assert_eq!(code, Some(6), "by this file Slurm keeps steps to the first socket as long as it can: {said}");
 
-    let emitted = wrong.command(BINARY).args(["place", "--input", MACHINE, "--emit", "gres-conf"]).output()?;
+    let emitted =
+        wrong.command(BINARY).args(["place", "--input", MACHINE, "--emit", "gres-conf"]).output()?;
     assert_eq!(emitted.status.code(), Some(0));
     fs::write(&gres, &emitted.stdout)?;
     drop(wrong);

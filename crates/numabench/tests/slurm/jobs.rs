@@ -1,7 +1,9 @@
-//! Every script of `jobs/`, submitted: the text that users submit, with values of this machine (`tests/lab/jobs.env`).
+//! Every script of `jobs/`, submitted: the text that users submit, with values of this machine
+//! (`tests/lab/jobs.env`).
 //!
-//! bash itself writes down which lines it runs, so "the script works" means that each of its lines ran here. Options of sbatch
-//! that name what a lab has not got (account, partition, four GPUs) are overridden on its command line, as users may.
+//! bash itself writes down which lines it runs, so "the script works" means that each of its lines ran here.
+//! Options of sbatch that name what a lab has not got (account, partition, four GPUs) are overridden on its
+//! command line, as users may.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -13,8 +15,8 @@ use crate::mpi::{self, Mpi};
 use crate::proof;
 use crate::run::{BINARY, Done};
 
-/// A script, what sbatch is told instead of its own options, on how many nodes its tasks are ranks (0: it has one task), and the
-/// documents it leaves (`%` is the job's number).
+/// A script, what sbatch is told instead of its own options, on how many nodes its tasks are ranks (0: it has
+/// one task), and the documents it leaves (`%` is the job's number).
 struct Job {
     script: &'static str,
     options: &'static [&'static str],
@@ -23,7 +25,12 @@ struct Job {
 }
 
 const JOBS: [Job; 8] = [
-    Job { script: "one-node.sh", options: &["--gpus-per-node=2"], nodes_of_ranks: 0, documents: &["result-%"] },
+    Job {
+        script: "one-node.sh",
+        options: &["--gpus-per-node=2"],
+        nodes_of_ranks: 0,
+        documents: &["result-%"],
+    },
     Job {
         script: "lumi-g.sh",
         options: &["--gpus-per-node=2"],
@@ -60,7 +67,12 @@ const JOBS: [Job; 8] = [
         nodes_of_ranks: 0,
         documents: &[],
     },
-    Job { script: "partition-sweep.sh", options: &["--gpus-per-node=2"], nodes_of_ranks: 2, documents: &["sweep-%"] },
+    Job {
+        script: "partition-sweep.sh",
+        options: &["--gpus-per-node=2"],
+        nodes_of_ranks: 2,
+        documents: &["sweep-%"],
+    },
 ];
 
 fn folder() -> PathBuf {
@@ -72,10 +84,13 @@ fn lab_values() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/lab/jobs.env")
 }
 
-/// The plug-in's path, srun's word for its MPI, and sbatch's option for two ranks a node; without one, one task.
+/// The plug-in's path, srun's word for its MPI, and sbatch's option for two ranks a node; without one, one
+/// task.
 fn launch(mpi: Option<&Mpi>) -> (String, &'static str, &'static str) {
     match mpi {
-        Some(mpi) => (mpi.plugin.display().to_string(), mpi.option.trim_start_matches("--mpi="), "--ntasks-per-node=2"),
+        Some(mpi) => {
+            (mpi.plugin.display().to_string(), mpi.option.trim_start_matches("--mpi="), "--ntasks-per-node=2")
+        }
         None => (String::new(), "none", "--ntasks-per-node=1"),
     }
 }
@@ -84,7 +99,8 @@ fn launch(mpi: Option<&Mpi>) -> (String, &'static str, &'static str) {
 fn submitted(lab: &Lab, job: &Job, mpi: Option<&Mpi>) -> Result<(Batch, BTreeSet<usize>), Box<dyn Error>> {
     let path = folder().join(job.script);
     let (traced, trace) = (lab.results().join("trace.bash"), lab.results().join("trace"));
-    // Every bash that is not interactive reads the file BASH_ENV names; only the batch script is to be traced.
+    // Every bash that is not interactive reads the file BASH_ENV names; only the batch script is to be
+    // traced.
     let tracing = format!(
         "if [ -n \"$SLURM_JOB_ID\" ] && [ -z \"$SLURM_STEP_ID\" ]; then\n\
          unset BASH_ENV; exec 9>>{}; BASH_XTRACEFD=9; PS4='@$LINENO '; set -x\nfi\n",
@@ -112,15 +128,16 @@ fn submitted(lab: &Lab, job: &Job, mpi: Option<&Mpi>) -> Result<(Batch, BTreeSet
     Ok((batch, text.lines().filter(|line| line.starts_with('@')).filter_map(line).collect()))
 }
 
-/// The lines of a script that do something: no comments, no words that only end or open a block, and of a command that goes on
-/// over several lines the first.
+/// The lines of a script that do something: no comments, no words that only end or open a block, and of a
+/// command that goes on over several lines the first.
 fn working_lines(script: &str) -> BTreeSet<usize> {
     let mut lines = BTreeSet::new();
     let mut goes_on = false;
     for (at, line) in (1..).zip(script.lines()) {
         let words = line.trim();
-        let structure =
-            ["", "}", "fi", "done", "else"].contains(&words) || words.starts_with('#') || words.ends_with("() {");
+        let structure = ["", "}", "fi", "done", "else"].contains(&words)
+            || words.starts_with('#')
+            || words.ends_with("() {");
         // A function on one line does its work where it is called from, if at all.
         if !goes_on && !structure && !words.contains("() { ") {
             lines.insert(at);
@@ -137,7 +154,10 @@ fn every_job_script_is_in_the_list_and_asks_for_a_signal_before_its_limit() -> D
         let name = entry?.file_name().to_string_lossy().into_owned();
         assert!(listed.contains(name.as_str()), "jobs/{name} is not run by this test");
         let text = fs::read_to_string(folder().join(&name))?;
-        assert!(text.contains("\n#SBATCH --signal=TERM@60\n"), "jobs/{name} is killed at its limit without a warning");
+        assert!(
+            text.contains("\n#SBATCH --signal=TERM@60\n"),
+            "jobs/{name} is killed at its limit without a warning"
+        );
     }
     Ok(())
 }
@@ -150,7 +170,13 @@ fn every_line_of_every_job_script_runs_and_leaves_its_documents() -> Done {
     for job in &JOBS {
         let (batch, ran) = submitted(&lab, job, mpi.as_ref())?;
         let text = fs::read_to_string(folder().join(job.script))?;
-        assert_eq!((batch.state.as_str(), batch.exit), ("COMPLETED", (0, 0)), "{}: {}", job.script, batch.out);
+        assert_eq!(
+            (batch.state.as_str(), batch.exit),
+            ("COMPLETED", (0, 0)),
+            "{}: {}",
+            job.script,
+            batch.out
+        );
         let missed: Vec<String> = working_lines(&text)
             .difference(&ran)
             .map(|at| format!("{at}: {}", text.lines().nth(at - 1).unwrap_or_default()))
@@ -159,8 +185,8 @@ fn every_line_of_every_job_script_runs_and_leaves_its_documents() -> Done {
         let mut tasks = 0;
         for name in job.documents {
             let name = name.replace('%', &batch.job);
-            let document =
-                proof::file(&lab.results().join(format!("{name}.json"))).map_err(|error| format!("{name}: {error}"))?;
+            let document = proof::file(&lab.results().join(format!("{name}.json")))
+                .map_err(|error| format!("{name}: {error}"))?;
             assert_eq!(proof::text(&document, "/status"), "complete", "{name}");
             tasks = tasks.max(proof::number(&document, "/launch/tasks"));
         }
@@ -186,7 +212,8 @@ fn a_job_at_its_time_limit_keeps_what_is_finished_and_begins_no_other_run() -> D
         ("NUMABENCH_MPI", &plugin),
         ("SLURM_MPI_TYPE", mpi_type),
     ];
-    // A minute is the least limit there is, and the signal is due a minute before it: Slurm sends it when it next looks, within 30 s.
+    // A minute is the least limit there is, and the signal is due a minute before it: Slurm sends it when it
+    // next looks, within 30 s.
     let options = ["--gpus-per-node=2", tasks, "--time=1"];
     let batch = lab.sbatch(&folder().join("lumi-g.sh"), &options, &variables)?;
     assert_eq!(batch.exit, (143, 0), "{}: {}", batch.state, batch.out);

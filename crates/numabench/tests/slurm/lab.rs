@@ -1,7 +1,8 @@
 //! A Slurm of a test's own: started, used, and gone with it.
 //!
-//! `slurm.sh hold` runs in a process group of its own and waits for the end of its standard input, which this process holds open:
-//! however a test ends, also by the runner's SIGKILL, the kernel closes it and the lab goes down.
+//! `slurm.sh hold` runs in a process group of its own and waits for the end of its standard input, which this
+//! process holds open: however a test ends, also by the runner's SIGKILL, the kernel closes it and the lab
+//! goes down.
 
 use std::error::Error;
 use std::ffi::OsStr;
@@ -43,7 +44,8 @@ fn script() -> PathBuf {
 }
 
 impl Lab {
-    /// Two nodes of this machine's CPUs and two null GPUs; `None` where Slurm is not installed, which is said.
+    /// Two nodes of this machine's CPUs and two null GPUs; `None` where Slurm is not installed, which is
+    /// said.
     pub fn start() -> Result<Option<Self>, Box<dyn Error>> {
         Self::with(&[])
     }
@@ -84,7 +86,8 @@ impl Lab {
         Ok(!fs::read_to_string(self.folder().join("env.sh"))?.contains("OMPI_MCA_btl=self,tcp"))
     }
 
-    /// What lies in the first node's shared memory; `None` where the lab lacks the rights to give each node its own, which is said.
+    /// What lies in the first node's shared memory; `None` where the lab lacks the rights to give each node
+    /// its own, which is said.
     pub fn shared_memory(&self) -> Result<Option<Vec<String>>, Box<dyn Error>> {
         if !self.has_host_names()? {
             skipped("what is left in shared memory: the nodes of this lab have none of their own");
@@ -128,7 +131,12 @@ impl Lab {
     }
 
     /// Submits a script and waits for its end. `options` override what the script says for itself.
-    pub fn sbatch(&self, script: &Path, options: &[&str], variables: &[(&str, &str)]) -> Result<Batch, Box<dyn Error>> {
+    pub fn sbatch(
+        &self,
+        script: &Path,
+        options: &[&str],
+        variables: &[(&str, &str)],
+    ) -> Result<Batch, Box<dyn Error>> {
         let out = self.results().join("out-%j");
         let mut submit = self.command("sbatch");
         submit.args(["--parsable", "--partition=main", "--time=5"]).args(options).arg("--output").arg(&out);
@@ -140,14 +148,16 @@ impl Lab {
     pub fn batch(&self, job: &str) -> Result<Batch, Box<dyn Error>> {
         let began = Instant::now();
         // Not `sbatch --wait`, which looks again only after seconds. An array's jobs are all in the list.
-        while !Ended::of(&self.command("squeue").args(["--noheader", "--jobs", job]).output()?).out.is_empty() {
+        while !Ended::of(&self.command("squeue").args(["--noheader", "--jobs", job]).output()?).out.is_empty()
+        {
             if began.elapsed() > LIMIT {
                 return Err(format!("job {job} has not ended in {LIMIT:?}: {}", self.written()).into());
             }
             thread::sleep(Duration::from_millis(50));
         }
         let shown = Ended::of(&self.command("scontrol").args(["show", "job", job]).output()?).well().out;
-        let value = |key: &str| shown.split_whitespace().find_map(|word| word.strip_prefix(key)).unwrap_or_default();
+        let value =
+            |key: &str| shown.split_whitespace().find_map(|word| word.strip_prefix(key)).unwrap_or_default();
         let (code, signal) = value("ExitCode=").split_once(':').ok_or("no exit code")?;
         let exit = (code.parse()?, signal.parse()?);
         Ok(Batch { state: value("JobState=").to_owned(), exit, out: self.written(), job: job.to_owned() })
@@ -182,7 +192,8 @@ impl Drop for Lab {
 fn a_lab_leaves_no_process_behind_also_when_a_task_ignores_sigterm() -> Done {
     let Some(lab) = Lab::start()? else { return Ok(()) };
     let folder = lab.folder();
-    let (mark, started) = (format!("SLURM_CONF={}", folder.join("etc/slurm.conf").display()), folder.join("started"));
+    let (mark, started) =
+        (format!("SLURM_CONF={}", folder.join("etc/slurm.conf").display()), folder.join("started"));
     let task = format!("trap '' TERM; touch {}; sleep 1000", started.display());
     let mut step = Command::new("bash");
     step.args(["-c", ". \"$0\" && exec srun --quiet -n1 sh -c \"$1\""]).arg(folder.join("env.sh")).arg(task);

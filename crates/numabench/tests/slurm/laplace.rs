@@ -1,4 +1,5 @@
-//! `numabench laplace` as tasks of a step over two nodes: halos between processes that see none of each other's memory.
+//! `numabench laplace` as tasks of a step over two nodes: halos between processes that see none of each
+//! other's memory.
 
 use serde_json::Value;
 
@@ -33,7 +34,10 @@ fn ranks_of_two_nodes_send_each_other_halos_by_every_way_and_have_one_residual()
         );
         assert!(of("iteration_ns").iter().all(Value::is_f64), "{ways:#?}");
         let residuals = of("residual");
-        assert!(residuals.iter().all(|residual| *residual == residuals[0] && residual.is_f64()), "{residuals:?}");
+        assert!(
+            residuals.iter().all(|residual| *residual == residuals[0] && residual.is_f64()),
+            "{residuals:?}"
+        );
     }
     Ok(())
 }

@@ -1,8 +1,10 @@
-//! The binary in a real Slurm (`tests/lab/slurm.sh`): steps, batch jobs, and the job scripts as users submit them.
+//! The binary in a real Slurm (`tests/lab/slurm.sh`): steps, batch jobs, and the job scripts as users submit
+//! them.
 //!
-//! Each test starts a lab of its own, which takes a few tenths of a second, so that none waits for or disturbs another's jobs;
-//! the test runner takes one at a time, because every lab's nodes are this machine. What a machine lacks is said in a line that
-//! begins with `SKIPPED`. Nothing waits for ever: every command has a limit, and a lab ends with the process that holds it.
+//! Each test starts a lab of its own, which takes a few tenths of a second, so that none waits for or
+//! disturbs another's jobs; the test runner takes one at a time, because every lab's nodes are this machine.
+//! What a machine lacks is said in a line that begins with `SKIPPED`. Nothing waits for ever: every command
+//! has a limit, and a lab ends with the process that holds it.
 //!
 //! * `lab`       starting one, and srun and sbatch in it;
 //! * `step_view` what `topo` says of a step;

@@ -1,6 +1,8 @@
-//! The two MPIs that launches are tried with: each a plug-in for one and the same binary, and the `--mpi` that goes with it.
+//! The two MPIs that launches are tried with: each a plug-in for one and the same binary, and the `--mpi`
+//! that goes with it.
 //!
-//! `cargo xtask mpi-plugin --each` builds them into target/mpi; NUMABENCH_TEST_PLUGINS names another such folder.
+//! `cargo xtask mpi-plugin --each` builds them into target/mpi; NUMABENCH_TEST_PLUGINS names another such
+//! folder.
 
 use std::env;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,10 @@
 //! The lines that `place` prints and those of the pages, each started by the launcher that it is for.
 //!
-//! Where this machine has the CPUs, tasks say what they are bound to: what `place` prints for this machine itself. A line for another machine is started
-//! by a real Slurm on a forged node of that machine (`lab.sh`, MACHINE), where Slurm lays out, accepts and refuses as it would there and writes its masks
-//! down instead of making them. Each test says at its end which lines were which. `jobs` runs the scripts of `jobs/`, on this machine's own CPUs.
+//! Where this machine has the CPUs, tasks say what they are bound to: what `place` prints for this machine
+//! itself. A line for another machine is started by a real Slurm on a forged node of that machine (`lab.sh`,
+//! MACHINE), where Slurm lays out, accepts and refuses as it would there and writes its masks down instead of
+//! making them. Each test says at its end which lines were which. `jobs` runs the scripts of `jobs/`, on this
+//! machine's own CPUs.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -24,7 +26,8 @@ fn saved(machine: &str) -> String {
 /// The masks of a line's tasks in order of their numbers; or what its launcher says against it.
 type Bound = Result<Vec<String>, String>;
 
-/// A lab of one node, and the program of its lines: it says the task's number on its node and what it is bound to.
+/// A lab of one node, and the program of its lines: it says the task's number on its node and what it is
+/// bound to.
 struct Node {
     lab: Lab,
     gpus: usize,
@@ -53,8 +56,8 @@ impl Node {
         Ok(Some(Self { lab, gpus, task }))
     }
 
-    /// What the tasks of each line are bound to, in order of their numbers, in one job that has the whole node; or what its launcher says against it.
-    /// `PROGRAM` in a line stands for the task.
+    /// What the tasks of each line are bound to, in order of their numbers, in one job that has the whole
+    /// node; or what its launcher says against it. `PROGRAM` in a line stands for the task.
     fn started(&self, lines: &[String]) -> Result<Vec<Bound>, Box<dyn Error>> {
         let task = format!("sh {}", self.task.display());
         let script: String = lines
@@ -119,7 +122,9 @@ fn line_of(launcher: &str, options: &[&str]) -> Result<String, Box<dyn Error>> {
 
 /// The masks that a line of srun names, in hexadecimal without 0x.
 fn named(line: &str) -> Vec<String> {
-    let list = |kind: &str| line.split_once(kind).map(|(_, list)| list.split([' ', '\n']).next().unwrap_or_default());
+    let list = |kind: &str| {
+        line.split_once(kind).map(|(_, list)| list.split([' ', '\n']).next().unwrap_or_default())
+    };
     let mask = |pu: &str| pu.parse().map_or_else(|_| pu.to_owned(), |pu: u32| format!("{:x}", 1_u128 << pu));
     match (list("mask_cpu:"), list("map_cpu:")) {
         (Some(masks), _) => masks.split(',').map(|mask| mask.trim_start_matches("0x").to_owned()).collect(),
@@ -128,7 +133,10 @@ fn named(line: &str) -> Vec<String> {
     }
 }
 
-#[allow(clippy::print_stderr, reason = "a forged node binds nothing: which lines were started on one is to be known")]
+#[allow(
+    clippy::print_stderr,
+    reason = "a forged node binds nothing: which lines were started on one is to be known"
+)]
 fn report(how: &str, lines: &[String]) {
     eprintln!("{} lines {how}:", lines.len());
     lines.iter().for_each(|line| eprintln!("  {line:.200}"));
@@ -168,13 +176,16 @@ fn every_line_that_place_prints_for_this_machine_binds_its_ranks_as_it_says() ->
     for ranks in ["1", "2"] {
         let options = ["--gpus", "none", "-n", ranks];
         let of_srun = line_of("srun", &options)?;
-        // srun takes a map of one PU a rank as a mask too; the places are those of the plan for every launcher.
+        // srun takes a map of one PU a rank as a mask too; the places are those of the plan for every
+        // launcher.
         let places = named(&of_srun);
         if places.len().to_string() != ranks {
             skipped(&format!("{ranks} ranks: place has no masks for them here: {of_srun}"));
             continue;
         }
-        for (launcher, program) in [("srun", "srun"), ("mpirun", "mpirun.openmpi"), ("mpiexec", "mpiexec.hydra")] {
+        for (launcher, program) in
+            [("srun", "srun"), ("mpirun", "mpirun.openmpi"), ("mpiexec", "mpiexec.hydra")]
+        {
             if Command::new(program).arg("--version").output().is_err() {
                 skipped(&format!("place's line for {launcher}: {program} is not installed"));
                 continue;
@@ -264,8 +275,10 @@ fn every_mpirun_line_of_the_readme_and_the_pages_is_started_by_open_mpi_on_a_for
         start.env("HWLOC_XMLFILE", saved("lumi-g")).env("HWLOC_THISSYSTEM", "1").env("FORGED_CPUS", "128");
         start.env("LD_PRELOAD", forged.lab.folder().join("forged_affinity.so"));
         let ended = start.env("FORGED_AFFINITY", forged.lab.folder().join("bound")).output()?;
-        let told = String::from_utf8_lossy(&ended.stdout).lines().filter(|line| line.starts_with("= ")).count();
-        let wanted = line.split_once("-n ").and_then(|(_, rest)| rest.split(' ').next()?.parse::<usize>().ok());
+        let told =
+            String::from_utf8_lossy(&ended.stdout).lines().filter(|line| line.starts_with("= ")).count();
+        let wanted =
+            line.split_once("-n ").and_then(|(_, rest)| rest.split(' ').next()?.parse::<usize>().ok());
         assert_eq!(Some(told), wanted, "{line}: {}", String::from_utf8_lossy(&ended.stderr));
     }
     report("of the pages started by Open MPI on a forged lumi-g, which binds nothing", &lines);

@@ -1,7 +1,7 @@
 //! Tasks of a step as ranks of one run: bound, numbered by their nodes, in one document.
 //!
-//! Ranks run one after the other here, since on two busy CPUs they would seldom overlap enough to be a result; that they can run
-//! at once is tested too, by what the document says of it and not by its figures.
+//! Ranks run one after the other here, since on two busy CPUs they would seldom overlap enough to be a
+//! result; that they can run at once is tested too, by what the document says of it and not by its figures.
 
 use std::error::Error;
 use std::fs;
@@ -52,8 +52,12 @@ fn launched(document: &Value, mpi: &Mpi, tasks: u64, nodes: u64) {
     assert!(text(launch, "/mpi_library").contains(mpi.name), "{launch}");
     assert_eq!(document["missing"], json!([]));
     let ranks = list(document, "/ranks");
-    assert_eq!(ranks.iter().map(|rank| number(rank, "/rank")).collect::<Vec<_>>(), (0..tasks).collect::<Vec<_>>());
-    let processes: std::collections::BTreeSet<u64> = ranks.iter().map(|rank| number(rank, "/process_id")).collect();
+    assert_eq!(
+        ranks.iter().map(|rank| number(rank, "/rank")).collect::<Vec<_>>(),
+        (0..tasks).collect::<Vec<_>>()
+    );
+    let processes: std::collections::BTreeSet<u64> =
+        ranks.iter().map(|rank| number(rank, "/process_id")).collect();
     assert_eq!(processes.len() as u64, tasks, "each rank is a process: {processes:?}");
 }
 
@@ -96,7 +100,9 @@ fn two_nodes_with_two_ranks_each_take_the_lists_by_their_place_on_the_node() -> 
     for mpi in mpi::all() {
         // Open MPI tells nodes by their host names, MPICH by what Slurm says.
         if mpi.name == "Open MPI" && !lab.has_host_names()? {
-            skipped("two nodes with Open MPI: the lab's nodes share one host name (unshare --uts is not allowed)");
+            skipped(
+                "two nodes with Open MPI: the lab's nodes share one host name (unshare --uts is not allowed)",
+            );
             continue;
         }
         for (distribution, nodes) in [("block", [0, 0, 1, 1]), ("cyclic", [0, 1, 0, 1])] {
@@ -105,10 +111,15 @@ fn two_nodes_with_two_ranks_each_take_the_lists_by_their_place_on_the_node() -> 
             let run = document(&step(&lab, Some(&mpi.plugin), &pingpong(&srun, &args)))?;
             launched(&run, &mpi, 4, 2);
             let ranks = list(&run, "/ranks");
-            assert_eq!(ranks.iter().map(|rank| number(rank, "/node")).collect::<Vec<_>>(), nodes, "{distribution}");
+            assert_eq!(
+                ranks.iter().map(|rank| number(rank, "/node")).collect::<Vec<_>>(),
+                nodes,
+                "{distribution}"
+            );
             // The first rank of a node has the first of the list, whatever its number.
             let pus: Vec<u64> = (0..4).map(|rank| u64::from(!nodes[..rank].contains(&nodes[rank]))).collect();
-            placed(&run, &with_nodes(&pus)?).map_err(|error| format!("{} {distribution}: {error}", mpi.name))?;
+            placed(&run, &with_nodes(&pus)?)
+                .map_err(|error| format!("{} {distribution}: {error}", mpi.name))?;
             assert_eq!(list(&run, "/nodes").len(), 2);
         }
     }
@@ -120,8 +131,10 @@ fn ranks_at_once_share_one_window_of_their_nodes_clock() -> Done {
     let (Some(lab), Some(mpi)) = (two_cpus()?, mpi::mpich()) else { return Ok(()) };
     let srun = ["-N1", "-n2", mpi.option, "--cpu-bind=none", BINARY, "pingpong", "--backend", "host"];
     // Rounds that last longer than a busy machine's scheduler keeps one of the two waiting.
-    let more = ["--cpus", "0,1", "--gpus", "0,0", "--size=16MiB", "--direction=h2d", "--reps=40", "--json", "-"];
-    // The ranks may still have been together for too little of the time: the document then says so, with exit code 1 or 3.
+    let more =
+        ["--cpus", "0,1", "--gpus", "0,0", "--size=16MiB", "--direction=h2d", "--reps=40", "--json", "-"];
+    // The ranks may still have been together for too little of the time: the document then says so, with exit
+    // code 1 or 3.
     let run = proof::document(&step(&lab, Some(&mpi.plugin), &[&srun[..], &more].concat()))?;
     launched(&run, &mpi, 2, 1);
     let case = &list(&run, "/cases")[0];
@@ -134,7 +147,11 @@ fn ranks_at_once_share_one_window_of_their_nodes_clock() -> Done {
 fn one_task_is_a_run_of_threads_and_needs_no_mpi() -> Done {
     let Some(lab) = two_cpus()? else { return Ok(()) };
     let args = [&["--cpus", "0,1", "--gpus", "0,0"], &ALONE[..]].concat();
-    let run = document(&step(&lab, None, &pingpong(&["-N1", "-n1", "-c2", "--cpu-bind=none", "--mpi=none"], &args)))?;
+    let run = document(&step(
+        &lab,
+        None,
+        &pingpong(&["-N1", "-n1", "-c2", "--cpu-bind=none", "--mpi=none"], &args),
+    ))?;
     assert!(run["launch"].is_null());
     placed(&run, &with_nodes(&[0, 1])?)?;
     Ok(())

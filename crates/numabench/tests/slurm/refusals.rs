@@ -1,4 +1,5 @@
-//! Launches and lists that cannot become one run: refused once, by one voice, with what to change; never N runs.
+//! Launches and lists that cannot become one run: refused once, by one voice, with what to change; never N
+//! runs.
 
 use std::error::Error;
 use std::fs;
@@ -13,7 +14,8 @@ use crate::{driver, proof};
 /// Two ranks on two CPUs, all of a node's theirs.
 const FREE: [&str; 3] = ["-N1", "-n2", "--cpu-bind=none"];
 
-/// How soon a step ends whose tasks cannot all begin: far less than the two minutes that a task in MPI_Init waits for another one.
+/// How soon a step ends whose tasks cannot all begin: far less than the two minutes that a task in MPI_Init
+/// waits for another one.
 const SOON: Duration = Duration::from_secs(30);
 
 fn refused(lab: &Lab, plugin: Option<&Path>, args: &[&str], words: &[&str]) {
@@ -132,7 +134,8 @@ fn a_gpu_that_slurm_has_hidden_from_a_task_is_refused_and_without_a_list_each_ta
 fn options_that_differ_between_tasks_are_refused_with_both() -> Done {
     let (Some(lab), Some(mpi)) = (Lab::start()?, mpi::mpich()) else { return Ok(()) };
     let programs = lab.results().join("programs");
-    let line = |rank: u32, reps: &str| format!("{rank} {BINARY} pingpong --backend host --gpus 0,0 --reps {reps}\n");
+    let line =
+        |rank: u32, reps: &str| format!("{rank} {BINARY} pingpong --backend host --gpus 0,0 --reps {reps}\n");
     fs::write(&programs, line(0, "10") + &line(1, "20"))?;
     let programs = programs.display().to_string();
     let args = [&FREE[..], &[mpi.option, "--multi-prog", &programs]].concat();

@@ -1,10 +1,12 @@
-//! The case study's runs on LUMI-G again, on a simulated node: real srun, real ranks, a stand-in GPU driver with the published link
-//! rates (`tests/replay/lumi-g.devices` says where each comes from and what it does not explain).
+//! The case study's runs on LUMI-G again, on a simulated node: real srun, real ranks, a stand-in GPU driver
+//! with the published link rates (`tests/replay/lumi-g.devices` says where each comes from and what it does
+//! not explain).
 //!
-//! What is held are the rates that the description gives by hand calculation, within [`ROOM`], rank by rank; that they are within
-//! what was published; and that every output says that it is a simulation. This machine has not LUMI-G's cores: srun binds nothing, each
-//! rank is bound to a PU that there is, and the stand-in is told which core each rank stands for. Devices and ranks live in virtual
-//! time, which all processes of the run share, so that how busy this machine is changes nothing but how long a run takes.
+//! What is held are the rates that the description gives by hand calculation, within [`ROOM`], rank by rank;
+//! that they are within what was published; and that every output says that it is a simulation. This machine
+//! has not LUMI-G's cores: srun binds nothing, each rank is bound to a PU that there is, and the stand-in is
+//! told which core each rank stands for. Devices and ranks live in virtual time, which all processes of the
+//! run share, so that how busy this machine is changes nothing but how long a run takes.
 
 use std::error::Error;
 use std::fs;
@@ -21,8 +23,9 @@ use crate::run::{BINARY, Done, Ended};
 
 /// Longer than one run takes on a machine that is busy with much else.
 const LIMIT: Duration = Duration::from_secs(150);
-/// How far a rate may be from what the links give: the latency of a copy is 0.7 % of it, and rounds are cut to the common window. A link that is
-/// one part in ten faster or slower is outside, also of a round trip of which only one way is.
+/// How far a rate may be from what the links give: the latency of a copy is 0.7 % of it, and rounds are cut
+/// to the common window. A link that is one part in ten faster or slower is outside, also of a round trip of
+/// which only one way is.
 const ROOM: f64 = 0.02;
 
 /// One of the case study's runs: the core that each rank stands for, its GPU, and GB/s of all ranks.
@@ -39,7 +42,8 @@ struct Published {
 /// One alone has its own link: 23.55 there and 23.37 back.
 const ALONE: f64 = 23.46;
 
-const SINGLE: Published = Published { name: "single", cores: "49", gpus: "0", rates: [23.0, 23.7], expected: &[ALONE] };
+const SINGLE: Published =
+    Published { name: "single", cores: "49", gpus: "0", rates: [23.0, 23.7], expected: &[ALONE] };
 /// Two share a module: 35.5 / 2 on nodes 3 and 1, 32.7 / 2 on nodes 0 and 2.
 const CORRECT: Published = Published {
     name: "correct",
@@ -108,10 +112,32 @@ impl Stage {
             Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/replay/lumi-g.devices").canonicalize()?;
         let mut command = self.lab.command("salloc");
         command.timeout(LIMIT);
-        command.args(["--quiet", "-N1", "--exclusive", "srun", "--quiet", "--overcommit", "--cpu-bind=none", "-n"]);
-        command.arg(ranks.to_string()).args([self.mpi.option, "env", &format!("LD_PRELOAD={}", self.kind.library()?)]);
+        command.args([
+            "--quiet",
+            "-N1",
+            "--exclusive",
+            "srun",
+            "--quiet",
+            "--overcommit",
+            "--cpu-bind=none",
+            "-n",
+        ]);
+        command.arg(ranks.to_string()).args([
+            self.mpi.option,
+            "env",
+            &format!("LD_PRELOAD={}", self.kind.library()?),
+        ]);
         command.args([BINARY, "pingpong", "--backend", self.kind.name]);
-        command.args(["--cpus", &cpus.join(","), "--gpus", run.gpus, "--size", "16MiB", "--direction", "roundtrip"]);
+        command.args([
+            "--cpus",
+            &cpus.join(","),
+            "--gpus",
+            run.gpus,
+            "--size",
+            "16MiB",
+            "--direction",
+            "roundtrip",
+        ]);
         command.args(["--timing", "device", "--reps", "6", "--json"]).arg(&json);
         command.env("LD_LIBRARY_PATH", self.kind.folder()?).env("NUMABENCH_MPI", &self.mpi.plugin);
         command.env("FAKE_DEVICES", described).env("FAKE_PUS", run.cores).env("FAKE_SHARED", &shared);
@@ -122,7 +148,8 @@ impl Stage {
         Ok((ended, proof::file(&json)?))
     }
 
-    /// Each rank's rate in GB/s, all as expected and within what was published; the document and the table agree, and both say what they are.
+    /// Each rank's rate in GB/s, all as expected and within what was published; the document and the table
+    /// agree, and both say what they are.
     fn rates(&self, run: &Published) -> Result<Vec<f64>, Box<dyn Error>> {
         let rates = self.said_rates(run)?;
         assert_eq!(rates.len(), run.expected.len(), "{}", run.name);
@@ -132,14 +159,20 @@ impl Stage {
                 "{}: rank {rank}: {rate}, not {expected}: {rates:?}",
                 run.name
             );
-            assert!((run.rates[0]..=run.rates[1]).contains(rate), "{}: rank {rank}: {rate}: {rates:?}", run.name);
+            assert!(
+                (run.rates[0]..=run.rates[1]).contains(rate),
+                "{}: rank {rank}: {rate}: {rates:?}",
+                run.name
+            );
         }
         Ok(rates)
     }
 
     fn said_rates(&self, run: &Published) -> Result<Vec<f64>, Box<dyn Error>> {
         let (document, table) = self.replay(run)?;
-        for said in [text(&document, "/platform/simulated"), &table.split_whitespace().collect::<Vec<_>>().join(" ")] {
+        for said in
+            [text(&document, "/platform/simulated"), &table.split_whitespace().collect::<Vec<_>>().join(" ")]
+        {
             assert!(said.contains("LUMI-G by published rates and shares; its cores are pretended"), "{said}");
         }
         assert!(table.contains("SIMULATED"), "{table}");

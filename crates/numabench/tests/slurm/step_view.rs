@@ -1,7 +1,7 @@
 //! `numabench topo` in a step: what the step has, and the node's rest.
 //!
-//! The lab's GPUs are null devices without a PCI address, so they appear by Slurm's own numbers; how those are mapped to PCI
-//! devices and device files is tested in the `topo` crate.
+//! The lab's GPUs are null devices without a PCI address, so they appear by Slurm's own numbers; how those
+//! are mapped to PCI devices and device files is tested in the `topo` crate.
 
 use std::error::Error;
 use std::fs;
@@ -22,7 +22,10 @@ fn divided() -> Result<Option<Lab>, Box<dyn Error>> {
 
 /// The lines of the view's section on the step.
 fn section(view: &str) -> Vec<&str> {
-    view.lines().skip_while(|line| !line.starts_with("Slurm job")).take_while(|line| !line.is_empty()).collect()
+    view.lines()
+        .skip_while(|line| !line.starts_with("Slurm job"))
+        .take_while(|line| !line.is_empty())
+        .collect()
 }
 
 #[test]
@@ -60,12 +63,18 @@ fn a_step_with_one_core_and_one_of_two_gpus_shows_that_and_the_rest_as_not_in_it
     let others = step["cpus"]["not_in_step"].as_array().ok_or("no PUs that are not in the step")?;
     assert!(!others.is_empty() && !others.contains(&json!(pu)), "{step:#}");
     assert_eq!(step["cpus"]["not_in_step"], allowed["not_in_affinity_pus"]);
-    assert_eq!((&step["gpus"]["numbers"], &step["gpus"]["other_numbers"]), (&json!([gpu]), &json!([1 - gpu])));
+    assert_eq!(
+        (&step["gpus"]["numbers"], &step["gpus"]["other_numbers"]),
+        (&json!([gpu]), &json!([1 - gpu]))
+    );
 
     let of_job = section(of_job);
     assert_eq!(of_job[0], "Slurm job 1, its batch script, on node n0");
     assert!(of_job.contains(&"  GPUs  0-1 as Slurm numbers them"), "{of_job:?}");
-    assert!(!of_job.iter().any(|line| line.contains("not in this step")), "the job has the whole node: {of_job:?}");
+    assert!(
+        !of_job.iter().any(|line| line.contains("not in this step")),
+        "the job has the whole node: {of_job:?}"
+    );
     Ok(())
 }
 
@@ -80,7 +89,11 @@ fn tasks_of_one_step_have_each_their_own_and_the_others_is_not_outside_of_the_st
     for (task, gpu) in [("0", 0), ("1", 1)] {
         let step = each(task)?;
         let (cpus, gpus) = (&step["cpus"], &step["gpus"]);
-        assert_eq!((&cpus["count"], cpus["usable"].as_array().map(Vec::len)), (&json!(2), Some(1)), "{step:#}");
+        assert_eq!(
+            (&cpus["count"], cpus["usable"].as_array().map(Vec::len)),
+            (&json!(2), Some(1)),
+            "{step:#}"
+        );
         assert_eq!((&gpus["count"], &gpus["numbers"]), (&json!(2), &json!([gpu])), "{step:#}");
         // With exactly two CPUs the other one is the other task's; with more, Slurm does not say which is.
         let known = std::thread::available_parallelism()?.get() == 2;
@@ -100,7 +113,10 @@ fn a_batch_script_that_a_step_submitted_is_not_taken_for_that_step() -> Done {
     let job = lab.srun(&["-n1", "--gpus=1", "sh", "-c", &submit]).well().out;
     lab.batch(job.trim())?;
     let text = fs::read_to_string(out)?;
-    assert!(text.starts_with("SLURM_STEP_ID=0"), "Slurm no longer hands it on; this test has no object: {text}");
+    assert!(
+        text.starts_with("SLURM_STEP_ID=0"),
+        "Slurm no longer hands it on; this test has no object: {text}"
+    );
     assert_eq!(section(&text).first(), Some(&"Slurm job 2, its batch script, on node n0"), "{text}");
     assert!(!text.contains("GPUs  0 as Slurm"), "the submitting step's GPU is not this job's: {text}");
     Ok(())

@@ -1,11 +1,13 @@
-//! `numabench trial` in an allocation: it starts the steps itself, and sees their tasks, which are no children of its own.
+//! `numabench trial` in an allocation: it starts the steps itself, and sees their tasks, which are no
+//! children of its own.
 
 use serde_json::Value;
 
 use crate::lab::Lab;
 use crate::run::{BINARY, Done, Ended, skipped};
 
-/// `salloc` with two tasks on so many nodes, and in it a trial with these arguments, whose document is printed.
+/// `salloc` with two tasks on so many nodes, and in it a trial with these arguments, whose document is
+/// printed.
 fn in_allocation(lab: &Lab, nodes: &str, args: &[&str]) -> Result<Ended, Box<dyn std::error::Error>> {
     let mut command = lab.command("salloc");
     command.args(["--quiet", nodes, "-n2", BINARY, "trial"]).args(args);
@@ -19,15 +21,26 @@ fn in_an_allocation_a_trial_starts_steps_and_looks_at_their_tasks() -> Done {
         return Ok(());
     }
     let Some(lab) = Lab::start()? else { return Ok(()) };
-    let options =
-        ["--launch", "srun --quiet -n2 {bind} {app}", "--placements", "compact", "--max-runs", "6", "--json", "-"];
+    let options = [
+        "--launch",
+        "srun --quiet -n2 {bind} {app}",
+        "--placements",
+        "compact",
+        "--max-runs",
+        "6",
+        "--json",
+        "-",
+    ];
     let program = ["--metric", "x=([0-9]+)", "--better", "lower", "--", "sh", "-c", "sleep 1; echo x=100"];
     let ended = in_allocation(&lab, "-N1", &[&options[..], &program].concat())?;
     let document: Value =
         serde_json::from_str(&ended.out).map_err(|error| format!("{error}: {}{}", ended.out, ended.err))?;
     assert_eq!(ended.code, Some(0), "{}", ended.err);
     let line = document["variants"][1]["line"].as_str().unwrap_or_default();
-    assert!(line.starts_with("srun --quiet -n2 --cpu-bind=none numabench exec --strategy compact -- sh -c "), "{line}");
+    assert!(
+        line.starts_with("srun --quiet -n2 --cpu-bind=none numabench exec --strategy compact -- sh -c "),
+        "{line}"
+    );
     let runs = document["runs"].as_array().ok_or("no runs")?;
     let of = |rank: u64| {
         let compact = runs.iter().filter(|run| run["variant"] == "compact" && run["block"] != 0);
@@ -47,8 +60,11 @@ fn in_an_allocation_a_trial_starts_steps_and_looks_at_their_tasks() -> Done {
 #[test]
 fn a_step_that_the_allocation_is_too_small_for_is_an_error_before_the_first_counted_run() -> Done {
     let Some(lab) = Lab::start()? else { return Ok(()) };
-    let ended =
-        in_allocation(&lab, "-N1", &["--launch", "srun -n64 {bind} {app}", "--placements", "compact", "--", "true"])?;
+    let ended = in_allocation(
+        &lab,
+        "-N1",
+        &["--launch", "srun -n64 {bind} {app}", "--placements", "compact", "--", "true"],
+    )?;
     assert_eq!((ended.code, ended.out.as_str()), (Some(2), ""), "{}", ended.err);
     for words in ["the warm-up run of baseline does not count", "srun -n64", "srun: error"] {
         assert!(ended.err.contains(words), "{words}: {}", ended.err);
@@ -61,11 +77,21 @@ fn on_two_nodes_every_run_has_a_task_on_each_and_is_told_from_the_others() -> Do
     let Some(lab) = Lab::start()? else { return Ok(()) };
     let folder = tempfile::tempdir()?;
     let ran = folder.path().join("ran");
-    let options =
-        ["--launch", "srun --quiet -N2 -n2 {bind} {app}", "--placements", "compact", "--max-runs", "6", "--json", "-"];
+    let options = [
+        "--launch",
+        "srun --quiet -N2 -n2 {bind} {app}",
+        "--placements",
+        "compact",
+        "--max-runs",
+        "6",
+        "--json",
+        "-",
+    ];
     // The bound one takes longer: the step's cores say which it is, whoever asks.
-    let script =
-        format!("echo $SLURMD_NODENAME >> {}; [ -n \"$OMP_PLACES\" ] && echo x=120 || echo x=100", ran.display());
+    let script = format!(
+        "echo $SLURMD_NODENAME >> {}; [ -n \"$OMP_PLACES\" ] && echo x=120 || echo x=100",
+        ran.display()
+    );
     let program = ["--metric", "x=([0-9]+)", "--better", "lower", "--", "sh", "-c", &script];
     let ended = in_allocation(&lab, "-N2", &[&options[..], &program].concat())?;
     assert_eq!(ended.code, Some(0), "{}", ended.err);

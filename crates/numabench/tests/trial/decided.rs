@@ -21,7 +21,10 @@ fn a_known_difference_is_said_in_the_first_lines_with_the_line_to_use() -> Done 
     }
 
     let document = json(file.as_ref())?;
-    assert_eq!((document["schema"].as_str(), document["status"].as_str()), (Some("numabench.trial"), Some("complete")));
+    assert_eq!(
+        (document["schema"].as_str(), document["status"].as_str()),
+        (Some("numabench.trial"), Some("complete"))
+    );
     // Three comparisons: the first look is after eight blocks of four runs.
     assert_eq!(runs(&document).len(), 32);
     for block in runs(&document).chunks(4) {
@@ -50,7 +53,8 @@ fn a_document_is_compared_exported_and_reported() -> Done {
     assert!(same.out.contains("X=130") && same.out.contains("x"), "{}{}", same.out, same.err);
     let csv = run(&["export", &path("before.json"), "--to", "csv"]).well().out;
     assert!(
-        csv.lines().nth(1).is_some_and(|row| row.contains(",baseline,x,")) && csv.contains(",1.3,1.3,1.3,worse"),
+        csv.lines().nth(1).is_some_and(|row| row.contains(",baseline,x,"))
+            && csv.contains(",1.3,1.3,1.3,worse"),
         "{csv}"
     );
     for (form, words) in [
@@ -149,14 +153,18 @@ fn what_is_expected_decides_the_exit_code() {
         let options = ["trial", "--vary", "X=100,130", "--quiet", "--expect", expected];
         run(&[&options[..], &PRINTED[..3], &[better], &PROGRAM].concat()).code
     };
-    assert_eq!((of("higher", "X=130"), of("lower", "X=130"), of("lower", "baseline")), (Some(0), Some(5), Some(0)));
+    assert_eq!(
+        (of("higher", "X=130"), of("lower", "X=130"), of("lower", "baseline")),
+        (Some(0), Some(5), Some(0))
+    );
 }
 
 #[test]
 fn figures_that_decide_nothing_end_with_their_own_code() -> Done {
     let folder = tempfile::tempdir()?;
     // The figures of one variant jump up and down by half, whatever the block.
-    let script = "n=$(cat n 2>/dev/null || echo 0); n=$((n+1)); echo $n >n; echo x=$((100 + (n * 7919 % 13) * 8))";
+    let script =
+        "n=$(cat n 2>/dev/null || echo 0); n=$((n+1)); echo $n >n; echo x=$((100 + (n * 7919 % 13) * 8))";
     let mut command = crate::run::numabench();
     command.current_dir(folder.path()).args(["trial", "--vary", "X=1", "--max-runs", "13"]).args(PRINTED);
     let ended = crate::run::end(&mut command, ["--", "sh", "-c", script]);
@@ -194,11 +202,15 @@ fn the_baseline_against_itself_is_counted_in_trials() {
 
 #[test]
 fn a_launch_line_has_the_program_in_its_place_and_its_variables() -> Done {
-    let options = ["trial", "--launch", "A=1 env B=2 {app}", "--launch", "env B=3 {app}", "--json", "-", "--quiet"];
+    let options =
+        ["trial", "--launch", "A=1 env B=2 {app}", "--launch", "env B=3 {app}", "--json", "-", "--quiet"];
     let program = ["--", "sh", "-c", "echo x=$((100 + ${B:-0} * 10))"];
     let document = run(&[&options[..], &PRINTED, &program].concat()).json()?;
     let line = |at: usize| document["variants"][at]["line"].as_str().unwrap_or_default().to_owned();
-    assert_eq!((line(0).as_str(), &line(1)[..7]), ("A=1 env B=2 sh -c 'echo x=$((100 + ${B:-0} * 10))'", "env B=3"));
+    assert_eq!(
+        (line(0).as_str(), &line(1)[..7]),
+        ("A=1 env B=2 sh -c 'echo x=$((100 + ${B:-0} * 10))'", "env B=3")
+    );
     assert_eq!(document["comparisons"][0]["variant"], "launch-2");
     assert_eq!(document["comparisons"][0]["verdict"], "worse");
     Ok(())

@@ -22,7 +22,8 @@ fn built(name: &str, folder: &Path) -> Result<Option<PathBuf>, Box<dyn std::erro
     }
 }
 
-/// Threads and ranks that wait let others run: on a machine that has something else to do, those that spin take its cores from those they wait for.
+/// Threads and ranks that wait let others run: on a machine that has something else to do, those that spin
+/// take its cores from those they wait for.
 const PATIENT: [(&str, &str); 2] = [("OMP_WAIT_POLICY", "passive"), ("OMPI_MCA_mpi_yield_when_idle", "1")];
 
 /// The sum that an example printed, from a run of it with these arguments.
@@ -37,12 +38,21 @@ fn sum(program: &Path, args: &[&str]) -> Result<String, Box<dyn std::error::Erro
 fn the_stencil_diffuses_what_its_first_column_gives_and_is_tried() -> Done {
     let folder = tempfile::tempdir()?;
     let Some(program) = built("stencil", folder.path())? else { return Ok(()) };
-    // One step: the second column takes a quarter of the first's 1 in each of 64 rows, but for the rows at the edge of the plane, which have no
-    // neighbour outside and lose nothing by it.
+    // One step: the second column takes a quarter of the first's 1 in each of 64 rows, but for the rows at
+    // the edge of the plane, which have no neighbour outside and lose nothing by it.
     assert_eq!(sum(&program, &["64", "1"])?.parse::<f64>()?, 64.0 + 16.0);
     let path = program.to_str().ok_or("a path that is no text")?;
-    let options =
-        ["trial", "--vary", "OMP_NUM_THREADS=1", "--metric", "rate ([0-9.]+)", "--better", "higher", "--max-runs", "6"];
+    let options = [
+        "trial",
+        "--vary",
+        "OMP_NUM_THREADS=1",
+        "--metric",
+        "rate ([0-9.]+)",
+        "--better",
+        "higher",
+        "--max-runs",
+        "6",
+    ];
     let mut command = numabench();
     command.current_dir(folder.path()).envs(PATIENT);
     let ended = end(&mut command, [&options[..], &["--json", "-", "--", path, "256", "20"]].concat());
@@ -63,16 +73,27 @@ fn under_mpirun_every_rank_is_placed_by_exec_and_looked_at() -> Done {
     assert_eq!(sum(&program, &["1"])?, sum(&program, &["1"])?, "the sum is the arithmetic's");
     let path = program.to_str().ok_or("a path that is no text")?;
     let launch = "mpirun --allow-run-as-root --oversubscribe -n 2 {bind} {app}";
-    let options =
-        ["trial", "--launch", launch, "--placements", "compact", "--metric", "rate ([0-9.]+)", "--better", "higher"];
+    let options = [
+        "trial",
+        "--launch",
+        launch,
+        "--placements",
+        "compact",
+        "--metric",
+        "rate ([0-9.]+)",
+        "--better",
+        "higher",
+    ];
     // Outputs of runs that do not count are kept where the trial runs.
     let mut command = numabench();
     command.current_dir(folder.path()).envs(PATIENT);
-    let ended = end(&mut command, [&options[..], &["--max-runs", "6", "--json", "-", "--", path, "150"]].concat());
+    let ended =
+        end(&mut command, [&options[..], &["--max-runs", "6", "--json", "-", "--", path, "150"]].concat());
     let document = ended.json().map_err(|error| format!("{error}: {}", ended.err))?;
     let line = document["variants"][1]["line"].as_str().unwrap_or_default();
     let words: Vec<&str> = line.split(' ').collect();
-    let bound = words.windows(6).any(|words| words == ["none", "numabench", "exec", "--strategy", "compact", "--"]);
+    let bound =
+        words.windows(6).any(|words| words == ["none", "numabench", "exec", "--strategy", "compact", "--"]);
     assert!(words.contains(&"--bind-to") && bound, "{line}");
     let looked: Vec<_> = runs(&document).into_iter().filter(|run| run["variant"] == "compact").collect();
     assert!(looked.iter().all(|run| run["outcome"] == "counted"), "{document}");
@@ -84,9 +105,13 @@ fn under_mpirun_every_rank_is_placed_by_exec_and_looked_at() -> Done {
     let of = |rank: u64| ranks.iter().filter(move |seen| seen["rank"] == rank);
     for rank in [0, 1] {
         assert!(of(rank).count() > 0, "rank {rank} was never seen: {document}");
-        assert!(of(rank).all(|seen| seen["program"] == "compute" && seen["asked_pus"].is_array()), "{document}");
+        assert!(
+            of(rank).all(|seen| seen["program"] == "compute" && seen["asked_pus"].is_array()),
+            "{document}"
+        );
     }
-    let places = |rank| of(rank).map(|seen| seen["asked_pus"].to_string()).collect::<std::collections::BTreeSet<_>>();
+    let places =
+        |rank| of(rank).map(|seen| seen["asked_pus"].to_string()).collect::<std::collections::BTreeSet<_>>();
     assert!(places(0).is_disjoint(&places(1)), "each has its own: {:?} {:?}", places(0), places(1));
     Ok(())
 }

@@ -6,8 +6,8 @@
 //! * `examples` the programs under `examples/`, built and run;
 //! * `guest`    a Linux guest with four NUMA nodes.
 //!
-//! Figures are printed by the programs themselves where a test asserts one: no test depends on how fast this machine is. What a machine lacks is
-//! said in a line that begins with `SKIPPED`.
+//! Figures are printed by the programs themselves where a test asserts one: no test depends on how fast this
+//! machine is. What a machine lacks is said in a line that begins with `SKIPPED`.
 
 #[path = "../cli/lab.rs"]
 mod lab;

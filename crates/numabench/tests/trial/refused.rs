@@ -6,7 +6,9 @@ use crate::{PRINTED, PROGRAM};
 #[test]
 fn what_cannot_be_tried_is_refused_with_the_way_out() {
     let printed = |options: &[&'static str]| [&["trial"][..], options, &PRINTED, &PROGRAM].concat();
-    let of = |options: &[&'static str], program: &[&'static str]| [&["trial"][..], options, &["--"], program].concat();
+    let of = |options: &[&'static str], program: &[&'static str]| {
+        [&["trial"][..], options, &["--"], program].concat()
+    };
     let mut said = String::new();
     for (args, code) in [
         (of(&["--vary", "X=1"], &["/no/such/program"]), 127),
@@ -62,7 +64,8 @@ fn a_variant_that_does_not_work_in_the_warm_up_is_an_error_with_its_output() -> 
         crate::run::end(&mut command, args)
     };
     let script = "test \"$X\" != 2 || { echo what went wrong; exit 3; }; echo x=1";
-    let ended = in_folder(&[&["trial", "--vary", "X=1,2"][..], &PRINTED, &["--", "sh", "-c", script]].concat());
+    let ended =
+        in_folder(&[&["trial", "--vary", "X=1,2"][..], &PRINTED, &["--", "sh", "-c", script]].concat());
     assert_eq!((ended.code, ended.out.as_str()), (Some(2), ""), "{}", ended.err);
     for words in [
         "the warm-up run of X=2 does not count: it ended with code 3",

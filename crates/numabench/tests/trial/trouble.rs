@@ -15,7 +15,8 @@ fn in_folder(folder: &Path, args: &[&str]) -> Result<(Ended, Value), Box<dyn std
     let mut command = numabench();
     command.current_dir(folder).args(["trial", "--json", "trial.json"]);
     let ended = end(&mut command, args);
-    let document = json(&folder.join("trial.json")).map_err(|error| format!("{error}: {}{}", ended.out, ended.err))?;
+    let document =
+        json(&folder.join("trial.json")).map_err(|error| format!("{error}: {}{}", ended.out, ended.err))?;
     Ok((ended, document))
 }
 
@@ -23,7 +24,8 @@ fn in_folder(folder: &Path, args: &[&str]) -> Result<(Ended, Value), Box<dyn std
 fn a_variant_that_begins_to_fail_is_given_up_and_the_others_are_decided() -> Done {
     let folder = tempfile::tempdir()?;
     // From its third run on X=2 fails: the warm-up and one block are well.
-    let script = "echo run >>ran-$X; test \"$X\" = 2 && test $(wc -l <ran-2) -gt 2 && { echo broken; exit 3; }; echo x=$((100 + ${X:-0} * 10))";
+    let script = "echo run >>ran-$X; test \"$X\" = 2 && test $(wc -l <ran-2) -gt 2 && { echo broken; exit 3; \
+        }; echo x=$((100 + ${X:-0} * 10))";
     let args = [&["--vary", "X=1,2"][..], &PRINTED, &["--", "sh", "-c", script]].concat();
     let (ended, document) = in_folder(folder.path(), &args)?;
     let outcomes: Vec<&str> = runs(&document)
@@ -34,7 +36,10 @@ fn a_variant_that_begins_to_fail_is_given_up_and_the_others_are_decided() -> Don
     assert_eq!(outcomes, ["counted", "failed", "failed", "failed"], "{}", ended.out);
     assert_eq!(document["comparisons"][0]["verdict"], "worse", "{}", ended.out);
     assert!(ended.out.lines().any(|line| line.contains("X=2") && line.contains("three")), "{}", ended.out);
-    let file = runs(&document).into_iter().find_map(|run| run["output_file"].as_str()).ok_or("no output was kept")?;
+    let file = runs(&document)
+        .into_iter()
+        .find_map(|run| run["output_file"].as_str())
+        .ok_or("no output was kept")?;
     assert_eq!(std::fs::read_to_string(folder.path().join(file))?, "broken\n");
     assert_eq!(ended.code, Some(6), "one variant is not decided");
     Ok(())
@@ -44,7 +49,8 @@ fn a_variant_that_begins_to_fail_is_given_up_and_the_others_are_decided() -> Don
 fn a_run_that_hangs_is_ended_and_the_trial_goes_on() -> Done {
     let folder = tempfile::tempdir()?;
     let script = "echo run >>ran; test $(wc -l <ran) -eq 6 && sleep 60; echo x=${X:-100}";
-    let args = [&["--vary", "X=130", "--run-timeout", "3s"][..], &PRINTED, &["--", "sh", "-c", script]].concat();
+    let args =
+        [&["--vary", "X=130", "--run-timeout", "3s"][..], &PRINTED, &["--", "sh", "-c", script]].concat();
     let (ended, document) = in_folder(folder.path(), &args)?;
     let hung = runs(&document).into_iter().filter(|run| run["outcome"] == "timed-out").count();
     assert_eq!((hung, ended.code), (1, Some(3)), "{}{}", ended.out, ended.err);
@@ -54,18 +60,21 @@ fn a_run_that_hangs_is_ended_and_the_trial_goes_on() -> Done {
 
 #[test]
 fn a_run_whose_binding_is_changed_meanwhile_is_shown_and_not_counted() -> Done {
-    if thread::available_parallelism()?.get() < 2 || Command::new("taskset").arg("--version").output().is_err() {
+    if thread::available_parallelism()?.get() < 2
+        || Command::new("taskset").arg("--version").output().is_err()
+    {
         skipped("a binding that is changed: needs two CPUs and taskset");
         return Ok(());
     }
     let folder = tempfile::tempdir()?;
     // There is no time to warm up. The third run is moved while it runs, as by somebody else.
-    let script =
-        "echo run >>ran; sleep 1.2; test $(wc -l <ran) -eq 3 && taskset -cp 1 $$ >/dev/null; sleep 2; echo x=${X:-100}";
+    let script = "echo run >>ran; sleep 1.2; test $(wc -l <ran) -eq 3 && taskset -cp 1 $$ >/dev/null; sleep \
+        2; echo x=${X:-100}";
     let options = ["--launch", "taskset -c 0 {app}", "--vary", "X=130", "--max-time", "12s"];
     let args = [&options[..], &PRINTED, &["--", "sh", "-c", script]].concat();
     let (ended, document) = in_folder(folder.path(), &args)?;
-    let moved: Vec<&Value> = runs(&document).into_iter().filter(|run| run["outcome"] == "misplaced").collect();
+    let moved: Vec<&Value> =
+        runs(&document).into_iter().filter(|run| run["outcome"] == "misplaced").collect();
     assert_eq!(moved.len(), 1, "{}{}", ended.out, ended.err);
     assert!(ended.out.contains("MISPLACED,"), "{}", ended.out);
     assert!(moved[0]["reason"].as_str().is_some_and(|why| why.contains("binding")), "{}", moved[0]);
@@ -76,7 +85,9 @@ fn a_run_whose_binding_is_changed_meanwhile_is_shown_and_not_counted() -> Done {
     );
     let well = runs(&document).into_iter().filter(|run| run["outcome"] == "counted");
     let seen = well.flat_map(|run| run["looks"].as_array().into_iter().flatten());
-    let pus = seen.flat_map(|look| look["ranks"].as_array().into_iter().flatten()).map(|rank| rank["pus"].to_string());
+    let pus = seen
+        .flat_map(|look| look["ranks"].as_array().into_iter().flatten())
+        .map(|rank| rank["pus"].to_string());
     assert_eq!(pus.collect::<std::collections::BTreeSet<_>>(), ["[0]".to_owned()].into_iter().collect());
     Ok(())
 }
@@ -100,7 +111,8 @@ fn ctrl_c_keeps_what_was_run_and_the_trial_can_be_taken_up() -> Done {
     assert_eq!(ended.code, Some(130), "{}{}", ended.out, ended.err);
     let cut = json(&file)?;
     assert_eq!(cut["status"], "interrupted");
-    let finished: Vec<Value> = runs(&cut).into_iter().filter(|run| run["outcome"] == "counted").cloned().collect();
+    let finished: Vec<Value> =
+        runs(&cut).into_iter().filter(|run| run["outcome"] == "counted").cloned().collect();
     assert!((5..12).contains(&finished.len()), "{}", finished.len());
 
     let mut command = numabench();
@@ -118,7 +130,8 @@ fn ctrl_c_keeps_what_was_run_and_the_trial_can_be_taken_up() -> Done {
 fn a_trial_that_ends_while_it_warms_up_does_not_say_that_it_still_runs() -> Done {
     let folder = tempfile::tempdir()?;
     // The baseline runs; the other variant interrupts the trial, or fails.
-    for (other, code, status) in [("kill -INT $PPID; sleep 30", 130, "interrupted"), ("exit 3", 2, "failed")] {
+    for (other, code, status) in [("kill -INT $PPID; sleep 30", 130, "interrupted"), ("exit 3", 2, "failed")]
+    {
         let script = format!("test -z \"$X\" && exec echo x=1; {other}");
         let args = [&["--vary", "X=1"][..], &PRINTED, &["--", "sh", "-c", &script]].concat();
         let (ended, document) = in_folder(folder.path(), &args)?;
@@ -129,11 +142,12 @@ fn a_trial_that_ends_while_it_warms_up_does_not_say_that_it_still_runs() -> Done
     Ok(())
 }
 
-/// A trial of a program that is deaf to SIGTERM and has a child in a session of its own, until both run; then it gets the signal. The program's mark and the temporary folder
-/// of the trial, which must be gone soon.
+/// A trial of a program that is deaf to SIGTERM and has a child in a session of its own, until both run; then
+/// it gets the signal. The program's mark and the temporary folder of the trial, which must be gone soon.
 fn signalled(name: &str) -> Result<Ended, Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
-    let script = "echo $$ >>pids; trap '' TERM; setsid sh -c 'echo $$ >>pids; exec sleep 60' & sleep 60; wait";
+    let script =
+        "echo $$ >>pids; trap '' TERM; setsid sh -c 'echo $$ >>pids; exec sleep 60' & sleep 60; wait";
     let mut command = spawnable(&no_driver());
     command.current_dir(folder.path()).env("TMPDIR", folder.path());
     command.args(["trial", "--vary", "X=1", "--", "sh", "-c", script]);
@@ -150,15 +164,21 @@ fn signalled(name: &str) -> Result<Ended, Box<dyn std::error::Error>> {
     Command::new("sh").args(["-c", &format!("kill -{name} {}", child.id())]).status()?;
     let ended = Ended::of(&child.wait_with_output()?);
     let left = || {
-        let is_there =
-            |pid: &String| std::fs::read_to_string(format!("/proc/{pid}/cmdline")).is_ok_and(|line| !line.is_empty());
-        let folders = std::fs::read_dir(folder.path()).into_iter().flatten().flatten().map(|entry| entry.file_name());
+        let is_there = |pid: &String| {
+            std::fs::read_to_string(format!("/proc/{pid}/cmdline")).is_ok_and(|line| !line.is_empty())
+        };
+        let folders =
+            std::fs::read_dir(folder.path()).into_iter().flatten().flatten().map(|entry| entry.file_name());
         let folders = folders.filter(|name| name.to_string_lossy().starts_with("numabench-trial-")).count();
         (pids().iter().filter(|pid| is_there(pid)).count(), folders)
     };
     let asked = Instant::now();
     while left() != (0, 0) {
-        assert!(asked.elapsed() < Duration::from_secs(10), "after SIG{name}: processes and folders left: {:?}", left());
+        assert!(
+            asked.elapsed() < Duration::from_secs(10),
+            "after SIG{name}: processes and folders left: {:?}",
+            left()
+        );
         thread::sleep(Duration::from_millis(50));
     }
     Ok(ended)

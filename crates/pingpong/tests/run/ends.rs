@@ -1,4 +1,5 @@
-//! Signals, time limits, devices that hang and ranks that panic: every run ends, says how, and keeps what it had.
+//! Signals, time limits, devices that hang and ranks that panic: every run ends, says how, and keeps what it
+//! had.
 
 use std::time::{Duration, Instant};
 
@@ -21,7 +22,8 @@ fn endless() -> Amount {
 
 #[test]
 fn a_signal_keeps_the_finished_cases_and_marks_the_others() -> Outcome {
-    // By the device's pretend clock H2D takes the same time in every block and D2H does not, so that one is known at once.
+    // By the device's pretend clock H2D takes the same time in every block and D2H does not, so that one is
+    // known at once.
     let config = RunConfig {
         directions: vec![Direction::H2d, Direction::D2h],
         orders: vec![Order::Alone],
@@ -55,9 +57,12 @@ fn a_signal_inside_a_block_makes_no_block_and_no_fault() -> Outcome {
         for timing in [TimingChoice::Host, TimingChoice::Device] {
             // The time for measuring is up as well: that is not why there is no block.
             let config = RunConfig { orders: vec![order], timing, max_time: Duration::ZERO, ..config() };
-            // The first rank's first timed round or batch: then there is no whole round in both ranks' common time.
-            let faults =
-                vec![Fault::Round(Direction::H2d, 3, Misdeed::Interrupts), Fault::Batch(1, Misdeed::Interrupts)];
+            // The first rank's first timed round or batch: then there is no whole round in both ranks' common
+            // time.
+            let faults = vec![
+                Fault::Round(Direction::H2d, 3, Misdeed::Interrupts),
+                Fault::Batch(1, Misdeed::Interrupts),
+            ];
             let mock = Mock::new(vec![faults, vec![]], Duration::from_millis(20));
             let done = run_with(mock, &config, |_| false)?;
             assert_eq!(done.state.end, RunEnd::Interrupted, "{order:?} {timing:?}");
@@ -81,7 +86,8 @@ fn a_signal_before_the_run_measures_nothing() -> Outcome {
     mock.state.interrupted.store(true, std::sync::atomic::Ordering::SeqCst);
     let done = run_with(mock, &config(), |_| false)?;
     assert_eq!(done.state.end, RunEnd::Interrupted);
-    let untouched = |rank: &pingpong::RankCase| rank.samples.is_empty() && rank.stop == Some(StopReason::Signal);
+    let untouched =
+        |rank: &pingpong::RankCase| rank.samples.is_empty() && rank.stop == Some(StopReason::Signal);
     assert!(done.state.results.iter().flatten().all(untouched), "{:?}", done.state.results);
     Ok(())
 }
@@ -89,8 +95,10 @@ fn a_signal_before_the_run_measures_nothing() -> Outcome {
 #[test]
 fn a_signal_while_a_device_hangs_ends_the_run_without_it() -> Outcome {
     let hangs = Misdeed::HangsFor(Duration::from_secs(45));
-    let faults =
-        vec![vec![Fault::Round(Direction::H2d, 1, Misdeed::Interrupts)], vec![Fault::Round(Direction::H2d, 1, hangs)]];
+    let faults = vec![
+        vec![Fault::Round(Direction::H2d, 1, Misdeed::Interrupts)],
+        vec![Fault::Round(Direction::H2d, 1, hangs)],
+    ];
     let done = run(faults, &RunConfig { orders: vec![Order::Simultaneous], ..config() })?;
     assert_eq!(done.state.end, RunEnd::Interrupted);
     assert!(done.took < Duration::from_secs(20), "{:?}", done.took);
@@ -113,7 +121,11 @@ fn a_device_that_hangs_is_left_when_the_time_is_up() -> Outcome {
         assert_eq!(done.state.end, RunEnd::TimedOut, "{fault:?}");
         let named: Vec<bool> = done.state.ranks.iter().map(|rank| rank.lost.is_some()).collect();
         assert_eq!(named, [false, true], "{fault:?}");
-        assert!(began.elapsed() >= limit && done.took < Duration::from_secs(10), "{fault:?}: {:?}", done.took);
+        assert!(
+            began.elapsed() >= limit && done.took < Duration::from_secs(10),
+            "{fault:?}: {:?}",
+            done.took
+        );
         assert!(done.state.results.iter().flatten().all(|rank| rank.stop == Some(StopReason::Error)));
     }
     Ok(())
@@ -165,8 +177,14 @@ fn a_rank_that_panics_is_named_and_nobody_waits_for_it() -> Outcome {
             assert_eq!(done.state.end, RunEnd::RankLost, "{fault:?}");
             for (number, rank) in done.only(|_| true).iter().enumerate() {
                 let named = matches!(&rank.trouble, Some(Trouble::Failed(failure))
-                    if failure.stage == Stage::Measure && failure.message.contains(&format!("rank {number} ")));
-                assert_eq!(named, number == lost, "{fault:?} in rank {lost}: rank {number}: {:?}", rank.trouble);
+                    if failure.stage == Stage::Measure && failure.message.contains(&format!("rank {number} \
+                        ")));
+                assert_eq!(
+                    named,
+                    number == lost,
+                    "{fault:?} in rank {lost}: rank {number}: {:?}",
+                    rank.trouble
+                );
                 assert_eq!(rank.stop, Some(StopReason::Error));
             }
             assert!(done.took < Duration::from_secs(10), "{fault:?}: {:?}", done.took);
@@ -178,9 +196,12 @@ fn a_rank_that_panics_is_named_and_nobody_waits_for_it() -> Outcome {
 #[test]
 fn a_rank_that_panics_beside_one_that_hangs_does_not_outlast_the_time_limit() -> Outcome {
     let hangs = Misdeed::HangsFor(Duration::from_secs(30));
-    let faults =
-        vec![vec![Fault::Round(Direction::H2d, 1, Misdeed::Panics)], vec![Fault::Round(Direction::H2d, 1, hangs)]];
-    let config = RunConfig { orders: vec![Order::Simultaneous], timeout: Some(Duration::from_secs(2)), ..config() };
+    let faults = vec![
+        vec![Fault::Round(Direction::H2d, 1, Misdeed::Panics)],
+        vec![Fault::Round(Direction::H2d, 1, hangs)],
+    ];
+    let config =
+        RunConfig { orders: vec![Order::Simultaneous], timeout: Some(Duration::from_secs(2)), ..config() };
     let done = run(faults, &config)?;
     assert_eq!(done.state.end, RunEnd::RankLost);
     assert!(done.took < Duration::from_secs(10), "{:?}", done.took);

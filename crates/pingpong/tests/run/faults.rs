@@ -1,5 +1,5 @@
-//! A rank that fails, a byte that is wrong, a thread that is not where it should be: each is that rank's result, said as what it
-//! is, and the others' results are what they were.
+//! A rank that fails, a byte that is wrong, a thread that is not where it should be: each is that rank's
+//! result, said as what it is, and the others' results are what they were.
 
 use std::time::Duration;
 
@@ -39,14 +39,22 @@ fn a_rank_that_fails_says_where_and_the_other_is_not_called_simultaneous() -> Ou
         (h2d(1), RunConfig { orders: vec![Order::Simultaneous], ..config() }, Stage::WarmUp),
         // What a queue loads lazily is loaded by warming up.
         (Fault::EnqueueFails, config(), Stage::WarmUp),
-        (Fault::Batch(1, Misdeed::Fails), RunConfig { orders: vec![Order::Simultaneous], ..config() }, Stage::Measure),
+        (
+            Fault::Batch(1, Misdeed::Fails),
+            RunConfig { orders: vec![Order::Simultaneous], ..config() },
+            Stage::Measure,
+        ),
         // One warm-up and one round that does not count come before those that do.
         (
             h2d(5),
             RunConfig { timing: TimingChoice::Host, orders: vec![Order::Simultaneous], ..config() },
             Stage::Measure,
         ),
-        (Fault::Verify(Misdeed::Fails), RunConfig { orders: vec![Order::Simultaneous], ..config() }, Stage::Verify),
+        (
+            Fault::Verify(Misdeed::Fails),
+            RunConfig { orders: vec![Order::Simultaneous], ..config() },
+            Stage::Verify,
+        ),
     ] {
         let done = second_rank_with(fault.clone(), &config)?;
         assert_eq!(done.state.end, RunEnd::Complete, "{fault:?}");
@@ -55,7 +63,8 @@ fn a_rank_that_fails_says_where_and_the_other_is_not_called_simultaneous() -> Ou
             assert_eq!(stage(failed), Some(want), "{fault:?} {case:?}: {:?}", failed.trouble);
             assert!(failed.samples.is_empty(), "{fault:?} {case:?}");
             assert_eq!(failed.stop, Some(StopReason::Error));
-            // Alone, the other has every block it was asked for; at once, nobody goes on without the one that failed.
+            // Alone, the other has every block it was asked for; at once, nobody goes on without the one that
+            // failed.
             let ended = if case.order == Order::Alone { StopReason::Fixed } else { StopReason::Error };
             assert_eq!(other.stop, Some(ended), "{fault:?} {case:?}");
             match case.order {
@@ -89,14 +98,17 @@ fn a_block_that_failed_leaves_the_next_ones_of_other_cases_as_they_are() -> Outc
             ..config()
         };
         let done = second_rank_with(fault.clone(), &config)?;
-        let failed: Vec<_> =
-            done.results_where(|_| true).into_iter().filter(|(_, ranks)| stage(&ranks[1]).is_some()).collect();
+        let failed: Vec<_> = done
+            .results_where(|_| true)
+            .into_iter()
+            .filter(|(_, ranks)| stage(&ranks[1]).is_some())
+            .collect();
         assert_eq!(failed.len(), 1, "{fault:?}");
         for (case, ranks) in done.results_where(|case| *case != failed[0].0) {
             for rank in ranks {
                 assert_eq!((rank.trouble.as_ref(), rank.samples.len()), (None, 10), "{case:?}");
-                // Each goes on until the other has its rounds. After a missing arrival one would go on to its limit, 16 or 64
-                // times as long, and the other would not.
+                // Each goes on until the other has its rounds. After a missing arrival one would go on to its
+                // limit, 16 or 64 times as long, and the other would not.
                 let overlaps = rank.samples.iter().filter_map(|sample| sample.overlap);
                 let best = overlaps.clone().fold(0.0, f64::max);
                 assert!(best > 0.5, "{fault:?} {case:?}: {:?}", overlaps.collect::<Vec<_>>());
@@ -143,7 +155,8 @@ fn a_wrong_byte_is_found_where_it_is_in_every_direction_and_by_either_clock() ->
                 let mock = Mock::new(vec![vec![], faults], Duration::ZERO);
                 let done = run_with(mock, &config, |_| false)?;
                 let ranks = done.only(|_| true);
-                let flipped = done.mock.flipped.lock().ok().and_then(|last| *last).ok_or("no byte was flipped")?;
+                let flipped =
+                    done.mock.flipped.lock().ok().and_then(|last| *last).ok_or("no byte was flipped")?;
                 let mismatch = Mismatch { offset: flipped.0, expected: flipped.1, got: flipped.2 };
                 assert_eq!(flipped.0, offset as u64);
                 assert_eq!(
@@ -161,7 +174,8 @@ fn a_wrong_byte_is_found_where_it_is_in_every_direction_and_by_either_clock() ->
 
 #[test]
 fn a_byte_beyond_the_copy_is_nobodys_business() -> Outcome {
-    let done = run(vec![vec![Fault::FlipsBitAt(1 << 20)]], &RunConfig { orders: vec![Order::Alone], ..config() })?;
+    let done =
+        run(vec![vec![Fault::FlipsBitAt(1 << 20)]], &RunConfig { orders: vec![Order::Alone], ..config() })?;
     assert_eq!(done.only(|_| true)[0].trouble, None);
     Ok(())
 }
@@ -183,8 +197,9 @@ fn copies_that_stop_when_the_clock_starts_are_found() -> Outcome {
     for (direction, legs) in STOPS {
         for patterns in [true, false] {
             for bytes in [4, 1 << 20] {
-                // Ten rounds are ten blocks of one: after the warm-up and the round that does not count, the third is the first timed. Until then
-                // everything is moved, and is in place when the clock starts.
+                // Ten rounds are ten blocks of one: after the warm-up and the round that does not count, the
+                // third is the first timed. Until then everything is moved, and is in place when the clock
+                // starts.
                 let nth = 3;
                 for (timing, fault) in [
                     (TimingChoice::Host, Fault::Round(direction, nth, Misdeed::Loses(legs))),
@@ -203,7 +218,11 @@ fn copies_that_stop_when_the_clock_starts_are_found() -> Outcome {
                     let done = run(vec![faults], &config)?;
                     let rank = &done.only(|_| true)[0];
                     let found = matches!(rank.trouble, Some(Trouble::Corrupt(Mismatch { offset: 0, .. })));
-                    assert!(found && rank.samples.is_empty(), "{fault:?} {patterns} {bytes}: {:?}", rank.trouble);
+                    assert!(
+                        found && rank.samples.is_empty(),
+                        "{fault:?} {patterns} {bytes}: {:?}",
+                        rank.trouble
+                    );
                 }
             }
         }
@@ -214,7 +233,8 @@ fn copies_that_stop_when_the_clock_starts_are_found() -> Outcome {
 #[test]
 fn copies_that_stop_where_no_round_goes_before_a_block_are_found() -> Outcome {
     for (direction, legs) in STOPS {
-        // The first batch warms the queue up, the second is the first block; before the second block everything had been delivered once.
+        // The first batch warms the queue up, the second is the first block; before the second block
+        // everything had been delivered once.
         let fault = Fault::Batch(3, Misdeed::Loses(legs));
         let config = RunConfig {
             directions: vec![direction],
@@ -252,8 +272,7 @@ fn a_thread_that_was_moved_is_misplaced_and_measures_nothing_that_counts() -> Ou
         let done = run(vec![vec![fault.clone()]], &h2d)?;
         let rank = &done.only(|_| true)[0];
         let want = format!("asked for PU {}, ran on PU {second}", pus[0]);
-        let said =
-            matches!(&rank.trouble, Some(Trouble::Misplaced(why)) if why.contains(&want) && why.starts_with(when));
+        let said = matches!(&rank.trouble, Some(Trouble::Misplaced(why)) if why.contains(&want) && why.starts_with(when));
         assert!(said && rank.samples.is_empty(), "{fault:?}: {rank:?}");
         assert_eq!((done.state.end, rank.stop), (RunEnd::Complete, Some(StopReason::Error)));
     }

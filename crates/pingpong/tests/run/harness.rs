@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use device::{CopyBy, Direction, MemoryKind};
 use pingpong::{
-    Amount, CopyCase, CopySuite, Journal, Order, PlacingRules, RankCase, RunConfig, RunState, TimingChoice, Workers,
+    Amount, CopyCase, CopySuite, Journal, Order, PlacingRules, RankCase, RunConfig, RunState, TimingChoice,
+    Workers,
 };
 use placement::{Membind, Plan, Request, Target};
 use ranks::{Communicator, Single};
@@ -54,7 +55,8 @@ impl Done {
 /// A copy that lasts so long needs no further ones in a block.
 pub const A_BLOCK_BY_ITSELF: Duration = Duration::from_millis(5);
 
-/// One kind of memory, one direction, both orders; ten blocks of two rounds (40 where ranks are at once); no limits.
+/// One kind of memory, one direction, both orders; ten blocks of two rounds (40 where ranks are at once); no
+/// limits.
 pub fn config() -> RunConfig {
     RunConfig {
         sizes: vec![1 << 20],
@@ -75,7 +77,12 @@ pub fn config() -> RunConfig {
 
 /// Until the median's interval is narrow: with this target, as soon as there is one (7 blocks).
 pub fn until_there_is_an_interval() -> Amount {
-    Amount::Adaptive(StopRule { min_blocks: 7, max_blocks: 50, target_half_width: 1e9, patience: Patience::Long })
+    Amount::Adaptive(StopRule {
+        min_blocks: 7,
+        max_blocks: 50,
+        target_half_width: 1e9,
+        patience: Patience::Long,
+    })
 }
 
 /// The PUs this process may use, as many as ranks; PUs are shared where there are too few.
@@ -83,8 +90,11 @@ pub fn plan(ranks: usize) -> Result<(Plan, PlacingRules), Box<dyn Error>> {
     let topology = topo::read()?;
     let allowed: Vec<u32> = topology.allowed.pus.iter().collect();
     let pus = allowed.iter().copied().cycle().take(ranks).collect();
-    let target =
-        |index| Target { index: index as u32, id: placement::TargetId::Gpu(crate::mock::address(index)), uuid: None };
+    let target = |index| Target {
+        index: index as u32,
+        id: placement::TargetId::Gpu(crate::mock::address(index)),
+        uuid: None,
+    };
     let targets: Vec<Target> = (0..ranks).map(target).collect();
     let request = Request {
         cpus: Some(IdList(pus)),
@@ -109,7 +119,8 @@ pub fn run(faults: Vec<Vec<Fault>>, config: &RunConfig) -> Result<Done, Box<dyn 
     run_with(Mock::new(faults, Duration::from_micros(250)), config, |_| false)
 }
 
-/// The same on a platform of one's own; the signal flag is set when `interrupts` says so of the state after a pass.
+/// The same on a platform of one's own; the signal flag is set when `interrupts` says so of the state after a
+/// pass.
 pub fn run_with(mock: Mock, config: &RunConfig, interrupts: AfterPass) -> Result<Done, Box<dyn Error>> {
     let ranks = device::Platform::devices(&mock).len();
     let (plan, rules) = plan(ranks)?;

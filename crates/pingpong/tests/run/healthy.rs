@@ -10,7 +10,8 @@ use stats::stop::StopReason;
 use crate::harness::{A_BLOCK_BY_ITSELF, Outcome, config, run, run_with, until_there_is_an_interval};
 use crate::mock::{Fault, Mock};
 
-const DIRECTIONS: [Direction; 4] = [Direction::H2d, Direction::D2h, Direction::RoundTrip, Direction::Bidirectional];
+const DIRECTIONS: [Direction; 4] =
+    [Direction::H2d, Direction::D2h, Direction::RoundTrip, Direction::Bidirectional];
 const KINDS: [MemoryKind; 3] = [MemoryKind::Pinned, MemoryKind::PinnedDriver, MemoryKind::Pageable];
 
 #[test]
@@ -76,7 +77,8 @@ fn small_copies_that_the_host_lays_out_and_large_ones_that_the_device_does_have_
     };
     let done = run(vec![vec![]], &config)?;
     for (case, ranks) in done.results_where(|_| true) {
-        let wrong = (&ranks[0].trouble, ranks[0].samples.iter().any(|sample| sample.verified_bytes.is_none()));
+        let wrong =
+            (&ranks[0].trouble, ranks[0].samples.iter().any(|sample| sample.verified_bytes.is_none()));
         assert_eq!(wrong, (&None, false), "{case:?}");
     }
     Ok(())
@@ -86,7 +88,8 @@ fn small_copies_that_the_host_lays_out_and_large_ones_that_the_device_does_have_
 fn a_copy_that_is_a_block_by_itself_is_warmed_up_by_the_queued_one_and_has_no_round_before_it_on_whatever_memory()
 -> Outcome {
     let rounds = |copy_time, faults: Vec<Fault>| {
-        let config = RunConfig { orders: vec![Order::Alone], amount: until_there_is_an_interval(), ..config() };
+        let config =
+            RunConfig { orders: vec![Order::Alone], amount: until_there_is_an_interval(), ..config() };
         let done = run_with(Mock::new(vec![faults], copy_time), &config, |_| false)?;
         let rank = &done.only(|_| true)[0];
         assert_eq!((&rank.trouble, rank.samples.len()), (&None, 7));
@@ -110,7 +113,12 @@ fn the_state_after_each_pass_holds_what_is_there_so_far() -> Outcome {
     }
     let threads: BTreeSet<_> = done.state.ranks.iter().map(|rank| rank.thread_id).collect();
     assert_eq!(threads.len(), 2, "each rank is a thread of its own: {threads:?}");
-    assert!(done.state.ranks.iter().all(|rank| rank.latch.as_ref().is_some_and(|latch| *latch == Latch::StreamWait)));
+    assert!(
+        done.state
+            .ranks
+            .iter()
+            .all(|rank| rank.latch.as_ref().is_some_and(|latch| *latch == Latch::StreamWait))
+    );
     Ok(())
 }
 
@@ -129,7 +137,11 @@ fn a_fixed_number_of_rounds_is_that_number_whatever_it_is() -> Outcome {
             let rank = &done.only(|_| true)[0];
             let counted: u64 = rank.samples.iter().map(|sample| sample.block.rounds).sum();
             assert_eq!((counted, rank.stop), (reps, Some(StopReason::Fixed)), "{timing:?}");
-            assert!(rank.samples.len() as u64 >= reps.min(10), "{} blocks of {reps} rounds", rank.samples.len());
+            assert!(
+                rank.samples.len() as u64 >= reps.min(10),
+                "{} blocks of {reps} rounds",
+                rank.samples.len()
+            );
             assert_eq!(done.mock.complaints(), [""; 0]);
         }
     }
@@ -156,8 +168,9 @@ fn ranks_measured_at_once_are_at_work_at_once() -> Outcome {
             for (at, sample) in results[0].samples.iter().enumerate() {
                 assert!(results.iter().all(|rank| rank.samples[at].block.rounds > 0));
                 let windows = results.iter().map(|rank| &rank.samples[at].block);
-                let (latest, earliest) = windows
-                    .fold((0, u64::MAX), |(start, end), block| (block.start_ns.max(start), block.end_ns.min(end)));
+                let (latest, earliest) = windows.fold((0, u64::MAX), |(start, end), block| {
+                    (block.start_ns.max(start), block.end_ns.min(end))
+                });
                 assert!(latest < earliest, "{case:?}: counted rounds never met: {:?}", sample.block);
             }
         }
@@ -191,8 +204,12 @@ fn ranks_measured_alone_never_meet() -> Outcome {
 
 #[test]
 fn what_a_device_cannot_do_is_skipped_with_its_reason_and_the_rest_is_measured() -> Outcome {
-    let config =
-        RunConfig { memory: KINDS.to_vec(), timing: TimingChoice::Device, orders: vec![Order::Alone], ..config() };
+    let config = RunConfig {
+        memory: KINDS.to_vec(),
+        timing: TimingChoice::Device,
+        orders: vec![Order::Alone],
+        ..config()
+    };
     let done = run(vec![vec![Fault::LacksMemory(MemoryKind::PinnedDriver)]], &config)?;
     assert_eq!(done.state.end, RunEnd::Complete);
     let of = |kind| &done.only(|case| case.memory == kind)[0];
@@ -202,9 +219,16 @@ fn what_a_device_cannot_do_is_skipped_with_its_reason_and_the_rest_is_measured()
         other => format!("not skipped: {other:?}"),
     };
     assert_eq!(why(MemoryKind::PinnedDriver), "a test double without such memory");
-    assert!(why(MemoryKind::Pageable).contains("only host timing is possible"), "{}", why(MemoryKind::Pageable));
+    assert!(
+        why(MemoryKind::Pageable).contains("only host timing is possible"),
+        "{}",
+        why(MemoryKind::Pageable)
+    );
 
-    let done = run(vec![vec![Fault::LacksLatch]], &RunConfig { memory: vec![MemoryKind::Pinned], ..config.clone() })?;
+    let done = run(
+        vec![vec![Fault::LacksLatch]],
+        &RunConfig { memory: vec![MemoryKind::Pinned], ..config.clone() },
+    )?;
     let trouble = &done.only(|_| true)[0].trouble;
     assert!(
         matches!(trouble, Some(Trouble::Skipped(reason)) if reason.contains("a test double without a latch")),

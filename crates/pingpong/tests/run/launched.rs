@@ -1,4 +1,5 @@
-//! A run whose ranks are processes of a launch, simulated by threads with messages between them: one leads, the others follow.
+//! A run whose ranks are processes of a launch, simulated by threads with messages between them: one leads,
+//! the others follow.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, mpsc};
@@ -32,7 +33,8 @@ impl Journal for Passes {
     fn signalled(&mut self, _state: &RunState) {}
 }
 
-/// Two ranks on each of two "nodes", each with its faults; the lead's signal flag is set at first if `interrupts`.
+/// Two ranks on each of two "nodes", each with its faults; the lead's signal flag is set at first if
+/// `interrupts`.
 fn launch(
     faults: &[Vec<Fault>],
     config: &RunConfig,
@@ -57,8 +59,8 @@ fn process(
 ) -> Ended {
     let place = world.place();
     let mut comm = Communicator::new(world);
-    let group =
-        Processes::rendezvous(&mut comm, Deadline::until(Instant::now() + Duration::from_secs(20))).expect("they meet");
+    let group = Processes::rendezvous(&mut comm, Deadline::until(Instant::now() + Duration::from_secs(20)))
+        .expect("they meet");
     let nodes = vec![0, 0, 1, 1];
     let mut node: Vec<_> = all.ranks.iter().filter(|plan| nodes[plan.rank] == place.node).cloned().collect();
     // Each process has one device, its own, which its mock platform calls the first.
@@ -72,7 +74,10 @@ fn process(
     let platform: Arc<dyn device::Platform> = Arc::new(mock);
     let suite = Arc::new(CopySuite::new(config, &node, &platform, rules));
     if place.rank != 0 {
-        return Ended::Followed(place.rank, pingpong::follow(config, workers, &suite, &mut comm, &interrupted));
+        return Ended::Followed(
+            place.rank,
+            pingpong::follow(config, workers, &suite, &mut comm, &interrupted),
+        );
     }
     if interrupts {
         interrupted.store(true, Ordering::SeqCst);
@@ -173,6 +178,8 @@ fn a_device_that_hangs_in_another_process_is_left_when_the_time_is_up() -> Outco
 fn a_signal_to_the_lead_ends_the_run_for_all() -> Outcome {
     let ended = launch(&vec![vec![]; 4], &config(), true)?;
     assert_eq!(led(&ended).end, RunEnd::Interrupted);
-    assert!(codes(&ended).iter().all(|(_, followed)| matches!(followed, Followed::Dismissed { code: 42, .. })));
+    assert!(
+        codes(&ended).iter().all(|(_, followed)| matches!(followed, Followed::Dismissed { code: 42, .. }))
+    );
     Ok(())
 }

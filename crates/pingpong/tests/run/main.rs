@@ -1,4 +1,5 @@
-//! A whole run, held from outside against a platform that can be told to go wrong (`mock`, a test double: no GPU takes part).
+//! A whole run, held from outside against a platform that can be told to go wrong (`mock`, a test double: no
+//! GPU takes part).
 //!
 //! * `harness` starts a run on this machine's own PUs, and ends the test if the run does not end;
 //! * `healthy` what a run brings back when nothing goes wrong;

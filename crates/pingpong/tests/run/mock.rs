@@ -1,8 +1,10 @@
-//! A test double: a platform whose devices are vectors, which keeps the device contract, or breaks it where told.
+//! A test double: a platform whose devices are vectors, which keeps the device contract, or breaks it where
+//! told.
 //!
-//! Copies take virtual time (`virtual_time`): a blocking round waits for it; queued rounds end one after the other by the clock once the
-//! latch opens, while the caller does something else. So ranks overlap on few cores, and on busy ones, as they would with real
-//! devices. What a caller of a device must not do is kept in `violations`.
+//! Copies take virtual time (`virtual_time`): a blocking round waits for it; queued rounds end one after the
+//! other by the clock once the latch opens, while the caller does something else. So ranks overlap on few
+//! cores, and on busy ones, as they would with real devices. What a caller of a device must not do is kept in
+//! `violations`.
 
 mod copier;
 
@@ -11,8 +13,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use device::{
-    CallError, Capabilities, Copier, Device, DeviceError, DeviceFacts, DeviceId, Direction, HeapMemory, HostMemory,
-    HostPair, Latch, MemoryHome, MemoryInfo, MemoryKind, Platform, PlatformFacts, PlatformKind,
+    CallError, Capabilities, Copier, Device, DeviceError, DeviceFacts, DeviceId, Direction, HeapMemory,
+    HostMemory, HostPair, Latch, MemoryHome, MemoryInfo, MemoryKind, Platform, PlatformFacts, PlatformKind,
 };
 use stats::PciAddress;
 
@@ -26,7 +28,8 @@ pub enum Fault {
     AdoptFails,
     /// Making device memory fails.
     CopierFails,
-    /// Something happens in the `nth` (from 1) blocking round in this direction; bytes go on being lost in later ones.
+    /// Something happens in the `nth` (from 1) blocking round in this direction; bytes go on being lost in
+    /// later ones.
     Round(Direction, u64, Misdeed),
     /// Something happens when the `nth` (from 1) batch is waited for.
     Batch(u64, Misdeed),
@@ -104,7 +107,13 @@ pub fn address(device: usize) -> PciAddress {
 }
 
 pub fn failure() -> DeviceError {
-    CallError { call: "mockCall", code: 719, name: "MOCK_TOLD_TO".to_owned(), text: "told to fail".to_owned() }.into()
+    CallError {
+        call: "mockCall",
+        code: 719,
+        name: "MOCK_TOLD_TO".to_owned(),
+        text: "told to fail".to_owned(),
+    }
+    .into()
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -181,7 +190,9 @@ impl State {
                 Fault::Round(way, from, Misdeed::Loses(legs)) if *way == direction && nth >= *from => {
                     loses = loses.and(*legs);
                 }
-                Fault::Round(way, when, misdeed) if *way == direction && nth == *when => self.misbehave(misdeed)?,
+                Fault::Round(way, when, misdeed) if *way == direction && nth == *when => {
+                    self.misbehave(misdeed)?
+                }
                 _ => {}
             }
         }
@@ -218,7 +229,8 @@ impl State {
         self.faults[device].iter().any(wanted)
     }
 
-    /// What a real driver may do only when a queue that is held has ended, or what disturbs ranks that are timed.
+    /// What a real driver may do only when a queue that is held has ended, or what disturbs ranks that are
+    /// timed.
     fn needs_open_latches(&self, what: &str) {
         if self.holding.load(Ordering::SeqCst) > 0 {
             self.violated(format!("{what} while a latch held"));
@@ -230,7 +242,8 @@ fn move_thread_to(pu: u32) {
     let mut words = [0_u64; 128];
     words[pu as usize / 64] |= 1 << (pu % 64);
     // SAFETY: the kernel reads `size_of_val(&words)` bytes of a live array; pid 0 is the calling thread.
-    let result = unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, size_of_val(&words), words.as_ptr()) };
+    let result =
+        unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, size_of_val(&words), words.as_ptr()) };
     assert_eq!(result, 0, "the test double could not move to PU {pu}");
 }
 
@@ -244,11 +257,9 @@ impl Platform for Mock {
     }
 
     fn open(&self, id: DeviceId) -> Result<Box<dyn Device>, DeviceError> {
-        let index = self
-            .devices
-            .iter()
-            .position(|facts| facts.id == id)
-            .ok_or_else(|| DeviceError::UnknownDevice { asked: id.to_string(), present: "test doubles".to_owned() })?;
+        let index = self.devices.iter().position(|facts| facts.id == id).ok_or_else(|| {
+            DeviceError::UnknownDevice { asked: id.to_string(), present: "test doubles".to_owned() }
+        })?;
         for fault in &self.state.faults[index] {
             match fault {
                 Fault::OpenFails => return Err(failure()),
@@ -293,7 +304,8 @@ struct Lent {
     state: Arc<State>,
 }
 
-// SAFETY: the range is the wrapped memory's, which keeps the promise; nothing queued outlives the copier that owns it.
+// SAFETY: the range is the wrapped memory's, which keeps the promise; nothing queued outlives the copier that
+// owns it.
 unsafe impl HostMemory for Lent {
     fn bytes(&self) -> &[u8] {
         self.memory.bytes()
@@ -336,7 +348,11 @@ impl Device for MockDevice {
         Ok(MemoryInfo { free_bytes: 1 << 30, total_bytes: 1 << 30 })
     }
 
-    fn adopt(&self, kind: MemoryKind, memory: Box<dyn HostMemory>) -> Result<Box<dyn HostMemory>, DeviceError> {
+    fn adopt(
+        &self,
+        kind: MemoryKind,
+        memory: Box<dyn HostMemory>,
+    ) -> Result<Box<dyn HostMemory>, DeviceError> {
         if self.state.has(self.index, |fault| matches!(fault, Fault::AdoptFails)) {
             return Err(failure());
         }

@@ -1,9 +1,11 @@
-//! The time that the double's copies take, and the clock that ranks time them by: virtual, so that neither depends on how busy this machine is.
+//! The time that the double's copies take, and the clock that ranks time them by: virtual, so that neither
+//! depends on how busy this machine is.
 //!
-//! It is a discrete-event simulation whose processes are the ranks' threads: time stands while any of them has something to do, and goes
-//! on to the next end of a copy once all wait, for a copy or, asleep by the kernel's word, for one another. This program has a
-//! `clock_gettime` of its own, which answers for CLOCK_MONOTONIC_RAW; time limits are by other clocks and stay real. The stand-in driver
-//! does the same over several processes (`tests/fake-driver`).
+//! It is a discrete-event simulation whose processes are the ranks' threads: time stands while any of them
+//! has something to do, and goes on to the next end of a copy once all wait, for a copy or, asleep by the
+//! kernel's word, for one another. This program has a `clock_gettime` of its own, which answers for
+//! CLOCK_MONOTONIC_RAW; time limits are by other clocks and stay real. The stand-in driver does the same over
+//! several processes (`tests/fake-driver`).
 
 use std::cell::Cell;
 use std::ffi::c_int;
@@ -12,7 +14,8 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What a reading of the clock takes, and what it takes whoever has read so often and waited for no copy: it spins until a moment.
+/// What a reading of the clock takes, and what it takes whoever has read so often and waited for no copy: it
+/// spins until a moment.
 const READING_NS: u64 = 50;
 const SPINNING_NS: u64 = 1000;
 const SPINS: u64 = 16;
@@ -96,7 +99,9 @@ impl World {
 /// Whether the kernel says that a thread of this process sleeps, or that there is none.
 fn sleeps(thread: libc::pid_t) -> bool {
     let state = fs::read_to_string(format!("/proc/self/task/{thread}/stat"));
-    state.map_or(true, |text| text.rsplit_once(") ").is_some_and(|(_, state)| state.starts_with(['S', 'T', 't', 'Z'])))
+    state.map_or(true, |text| {
+        text.rsplit_once(") ").is_some_and(|(_, state)| state.starts_with(['S', 'T', 't', 'Z']))
+    })
 }
 
 /// Now, nanoseconds.
@@ -172,7 +177,8 @@ unsafe extern "C" fn clock_gettime(clock: libc::clockid_t, to: *mut libc::timesp
         return unsafe { libc::syscall(libc::SYS_clock_gettime, clock, to) } as c_int;
     }
     let now_ns = read();
-    let now = libc::timespec { tv_sec: (now_ns / 1_000_000_000) as i64, tv_nsec: (now_ns % 1_000_000_000) as i64 };
+    let now =
+        libc::timespec { tv_sec: (now_ns / 1_000_000_000) as i64, tv_nsec: (now_ns % 1_000_000_000) as i64 };
     // SAFETY: the caller's promise.
     unsafe { to.write(now) };
     0

@@ -1,8 +1,9 @@
 //! Whether ranks must share PUs or cores.
 //!
-//! Sets that overlap are no sharing yet: eight ranks that may each run on the same eight cores have room. They share for certain when there
-//! are fewer PUs than ranks among those that they have between them, which by Hall's theorem is exactly when no matching gives
-//! each rank a PU of its own. The matching is found with augmenting paths; ranks reached from one that finds none are those that share.
+//! Sets that overlap are no sharing yet: eight ranks that may each run on the same eight cores have room.
+//! They share for certain when there are fewer PUs than ranks among those that they have between them, which
+//! by Hall's theorem is exactly when no matching gives each rank a PU of its own. The matching is found with
+//! augmenting paths; ranks reached from one that finds none are those that share.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,11 +40,19 @@ pub(super) fn apart(topology: &Topology, pool: &JobResources, ranks: &[Observed]
     overlap(ranks, &sets).into_iter().collect()
 }
 
-fn shared(kind: FindingKind, ranks: &[Observed], sets: &[(usize, &IdSet)], crowd: &[usize], free: IdSet) -> Finding {
+fn shared(
+    kind: FindingKind,
+    ranks: &[Observed],
+    sets: &[(usize, &IdSet)],
+    crowd: &[usize],
+    free: IdSet,
+) -> Finding {
     let pus = IdSet::of_all(crowd.iter().map(|at| sets[*at].1));
     let who: Vec<usize> = crowd.iter().map(|at| sets[*at].0).collect();
     let what = match kind {
-        FindingKind::SharedCores => format!("{}, which are hardware threads of fewer cores", pus_in_words(&pus)),
+        FindingKind::SharedCores => {
+            format!("{}, which are hardware threads of fewer cores", pus_in_words(&pus))
+        }
         _ => pus_in_words(&pus),
     };
     let (weight, rest) = if free.is_empty() {
@@ -63,9 +72,13 @@ fn overlap(ranks: &[Observed], sets: &[(usize, &IdSet)]) -> Option<Finding> {
         common = common.or(&seen.and(pus));
         seen = seen.or(pus);
     }
-    let who: Vec<usize> = sets.iter().filter(|(_, pus)| !pus.and(&common).is_empty()).map(|(rank, _)| *rank).collect();
-    let text =
-        format!("{} may run on the same {}; nothing keeps them apart", names(ranks, &who), pus_in_words(&common));
+    let who: Vec<usize> =
+        sets.iter().filter(|(_, pus)| !pus.and(&common).is_empty()).map(|(rank, _)| *rank).collect();
+    let text = format!(
+        "{} may run on the same {}; nothing keeps them apart",
+        names(ranks, &who),
+        pus_in_words(&common)
+    );
     (!common.is_empty()).then_some(Finding {
         kind: FindingKind::SharedPus,
         weight: PlacementVerdict::Well,
@@ -74,7 +87,8 @@ fn overlap(ranks: &[Observed], sets: &[(usize, &IdSet)]) -> Option<Finding> {
     })
 }
 
-/// The places in `wants` of those that have fewer units between them than they are; `None` where each can have one of its own.
+/// The places in `wants` of those that have fewer units between them than they are; `None` where each can
+/// have one of its own.
 fn crowd(wants: &[Vec<u32>]) -> Option<Vec<usize>> {
     let mut owners = BTreeMap::new();
     for one in 0..wants.len() {

@@ -18,7 +18,8 @@ impl ByGpu {
         for pci in ranks.iter().flat_map(|rank| rank.gpus.iter().flatten()).filter_map(|gpu| gpu.pci) {
             by_gpu.entry(pci).or_insert_with(|| {
                 let around = Surroundings::of(topology, TargetId::Gpu(pci));
-                let closeness = |pu| around.as_ref().map_or(Closeness::Unknown, |around| around.closeness(pu));
+                let closeness =
+                    |pu| around.as_ref().map_or(Closeness::Unknown, |around| around.closeness(pu));
                 topology.pus.iter().map(|pu| (pu.os_index, closeness(pu.os_index))).collect()
             });
         }

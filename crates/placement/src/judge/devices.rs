@@ -1,8 +1,9 @@
-//! GPUs among the ranks: whether one is shared while another is idle, and whether they can reach one another's memory.
+//! GPUs among the ranks: whether one is shared while another is idle, and whether they can reach one
+//! another's memory.
 //!
-//! A rank counts as the user of a GPU only where it sees exactly that one: of several, its program chooses. IPC between GPUs needs each
-//! process to open the other's device file; a device cgroup for each task refuses that (PLACEMENT's rule 7), while variables that only hide
-//! a GPU do not.
+//! A rank counts as the user of a GPU only where it sees exactly that one: of several, its program chooses.
+//! IPC between GPUs needs each process to open the other's device file; a device cgroup for each task refuses
+//! that (PLACEMENT's rule 7), while variables that only hide a GPU do not.
 
 use std::collections::BTreeMap;
 
@@ -42,8 +43,8 @@ impl Ipc {
     pub(super) fn finding(&self, ranks: &[Observed]) -> Option<Finding> {
         let Self::Cut { ranks: who } = self else { return None };
         let text = format!(
-            "{} may not open the device files of the others' GPUs (device cgroup), so IPC between GPUs is cut: srun \
-             --gres-flags=allow-task-sharing, or --gpu-bind=none and numabench exec",
+            "{} may not open the device files of the others' GPUs (device cgroup), so IPC between GPUs is \
+             cut: srun --gres-flags=allow-task-sharing, or --gpu-bind=none and numabench exec",
             names(ranks, who)
         );
         Some(Finding { kind: FindingKind::IpcCut, weight: PlacementVerdict::Well, ranks: who.clone(), text })
@@ -104,8 +105,11 @@ pub(super) fn ipc(ranks: &[Observed]) -> Ipc {
         let others = users.iter().map(|(_, pci)| *pci).filter(|pci| *pci != own);
         ranks[rank].refused.as_ref().map(|refused| others.into_iter().any(|pci| refused.contains(&pci)))
     };
-    let cut: Vec<usize> =
-        users.iter().filter(|(rank, own)| refuses(*rank, *own) == Some(true)).map(|(rank, _)| *rank).collect();
+    let cut: Vec<usize> = users
+        .iter()
+        .filter(|(rank, own)| refuses(*rank, *own) == Some(true))
+        .map(|(rank, _)| *rank)
+        .collect();
     if !cut.is_empty() {
         Ipc::Cut { ranks: cut }
     } else if users.iter().any(|(rank, own)| refuses(*rank, *own).is_none()) {

@@ -1,8 +1,9 @@
 //! One rank's memory: where its policy sends it and where it lies, against what is local to its PUs.
 //!
-//! The node of its GPU counts as local too: where no PU near the GPU can be had, memory there is as good as the placement gets; so does the
-//! node that a plan takes where the PUs' own has no memory. Nodes of GPUs' memory hold what a program gave to its GPU and are not counted. A policy that
-//! interleaves spreads pages on purpose.
+//! The node of its GPU counts as local too: where no PU near the GPU can be had, memory there is as good as
+//! the placement gets; so does the node that a plan takes where the PUs' own has no memory. Nodes of GPUs'
+//! memory hold what a program gave to its GPU and are not counted. A policy that interleaves spreads pages on
+//! purpose.
 
 use std::collections::BTreeMap;
 
@@ -15,14 +16,16 @@ use crate::member::Owner;
 
 use super::{FindingKind, Found, Observed, PlacementVerdict, nodes_in_words, pus_in_words};
 
-/// Below this, pages say nothing: a program has some MiB before it is bound (its libraries' data, a runtime's start).
+/// Below this, pages say nothing: a program has some MiB before it is bound (its libraries' data, a runtime's
+/// start).
 const ENOUGH_BYTES: u64 = 16 << 20;
 
 /// What was found.
 pub(super) fn memory(topology: &Topology, rank: &Observed) -> Vec<Found> {
     let Ok(pus) = &rank.pus else { return Vec::new() };
     let host: Vec<&NumaNode> = topology.nodes.iter().filter(|node| is_host(node)).collect();
-    let local: IdSet = host.iter().filter(|node| !node.pus.and(pus).is_empty()).map(|node| node.os_index).collect();
+    let local: IdSet =
+        host.iter().filter(|node| !node.pus.and(pus).is_empty()).map(|node| node.os_index).collect();
     // Where no node with memory is around the PUs, or there is one in all, nothing is elsewhere.
     if local.is_empty() || host.len() < 2 {
         return Vec::new();
@@ -38,7 +41,8 @@ fn planned(topology: &Topology, pus: &IdSet) -> IdSet {
     let first_node = |pu: u32| topology.pu(pu).and_then(|pu| pu.nodes.first().copied());
     // One PU of each node stands for all.
     let of_nodes: BTreeMap<Option<u32>, u32> = pus.iter().map(|pu| (first_node(pu), pu)).collect();
-    let own = of_nodes.into_values().filter_map(|pu| own_node(topology, Owner::this_process(topology), pu).ok());
+    let own =
+        of_nodes.into_values().filter_map(|pu| own_node(topology, Owner::this_process(topology), pu).ok());
     own.flat_map(|own| own.equals.0).collect()
 }
 
@@ -65,7 +69,9 @@ fn policy(rank: &Observed, pus: &IdSet, local: &IdSet) -> Option<Found> {
         Ok(asked) => asked,
     };
     let nodes = &rank.policy_nodes;
-    if matches!(asked, PolicyMode::Interleave | PolicyMode::WeightedInterleave) && !nodes.and(local).is_empty() {
+    if matches!(asked, PolicyMode::Interleave | PolicyMode::WeightedInterleave)
+        && !nodes.and(local).is_empty()
+    {
         let far = nodes.minus(local);
         let text = format!(
             "{name} spreads its memory over {} ({}), of which {} {} not local to it",
@@ -101,7 +107,8 @@ fn pages(topology: &Topology, rank: &Observed, pus: &IdSet, local: &IdSet) -> Op
     if all < ENOUGH_BYTES || far <= all / 2 {
         return None;
     }
-    let nodes: IdSet = rank.pages.keys().copied().filter(|node| host(*node) && !local.contains(*node)).collect();
+    let nodes: IdSet =
+        rank.pages.keys().copied().filter(|node| host(*node) && !local.contains(*node)).collect();
     let text = format!(
         "{} of the {} MiB of {} lie on {}, which is not local to {}",
         format_args!("{} MiB", far >> 20),

@@ -1,7 +1,7 @@
 //! One rank's PUs against its GPUs' NUMA domains; against the nodes alone where it has no GPU.
 //!
-//! Near is "L3-local or NUMA-local". Another node of the same package is not: on nodes with four of them in a package, taking the wrong one
-//! is the mistake that people make.
+//! Near is "L3-local or NUMA-local". Another node of the same package is not: on nodes with four of them in a
+//! package, taking the wrong one is the mistake that people make.
 
 use stats::IdSet;
 use topo::model::Topology;
@@ -10,8 +10,8 @@ use topo::visibility::Visible;
 use super::by_gpu::ByGpu;
 use super::room::Room;
 use super::{
-    FindingKind, Found, JobResources, Observed, PlacementVerdict, RankJudgement, gpu_in_words, homes, nodes_in_words,
-    pus_in_words,
+    FindingKind, Found, JobResources, Observed, PlacementVerdict, RankJudgement, gpu_in_words, homes,
+    nodes_in_words, pus_in_words,
 };
 use crate::{Closeness, TargetId, verdict};
 
@@ -26,15 +26,22 @@ pub(super) struct Among<'a> {
 /// What is said of the rank of this number, and what was found.
 pub(super) fn near(among: &Among<'_>, number: usize, rank: &Observed) -> (RankJudgement, Vec<Found>) {
     let topology = among.topology;
-    let mut own =
-        RankJudgement { placed: PlacementVerdict::Well, nodes: IdSet::default(), closeness: None, why: String::new() };
+    let mut own = RankJudgement {
+        placed: PlacementVerdict::Well,
+        nodes: IdSet::default(),
+        closeness: None,
+        why: String::new(),
+    };
     let all: IdSet = topology.pus.iter().map(|pu| pu.os_index).collect();
     let pus = match &rank.pus {
         Ok(pus) => pus.minus(&topology.allowed.offline_pus),
         Err(reason) => {
             return (
                 own,
-                vec![unknown(FindingKind::NotSeen, format!("the PUs of {} are not known: {reason}", rank.name))],
+                vec![unknown(
+                    FindingKind::NotSeen,
+                    format!("the PUs of {} are not known: {reason}", rank.name),
+                )],
             );
         }
     };
@@ -44,14 +51,16 @@ pub(super) fn near(among: &Among<'_>, number: usize, rank: &Observed) -> (RankJu
         return (own, vec![unknown(FindingKind::NotSeen, text)]);
     }
     if !strange.is_empty() {
-        let text = format!("{} may run on {}, which this machine does not have", rank.name, pus_in_words(&strange));
+        let text =
+            format!("{} may run on {}, which this machine does not have", rank.name, pus_in_words(&strange));
         return (own, vec![unknown(FindingKind::NotSeen, text)]);
     }
     own.nodes = homes(topology, &pus);
     let found = match &rank.gpus {
-        Err(reason) => {
-            Some(unknown(FindingKind::GpuNotKnown, format!("the GPUs of {} are not known: {reason}", rank.name)))
-        }
+        Err(reason) => Some(unknown(
+            FindingKind::GpuNotKnown,
+            format!("the GPUs of {} are not known: {reason}", rank.name),
+        )),
         Ok(gpus) if gpus.is_empty() => spans(rank, &pus, &own.nodes),
         Ok(gpus) => of_gpus(among, (number, rank), &pus, gpus, &mut own),
     };
@@ -102,7 +111,8 @@ fn of_gpus(
                 format!("{name} uses {words}, and the GPU that it is part of is not known"),
             ));
         };
-        let farther = |(closeness, _): &(Closeness, u32)| own.closeness.is_none_or(|worst| *closeness > worst);
+        let farther =
+            |(closeness, _): &(Closeness, u32)| own.closeness.is_none_or(|worst| *closeness > worst);
         if let Some((closeness, pu)) = by_gpu.farthest(pci, pus).filter(farther) {
             (own.closeness, own.why) = (Some(closeness), verdict(topology, pu, TargetId::Gpu(pci)).reason);
         }
@@ -126,7 +136,8 @@ fn of_gpus(
         let (here, near) = (pus_in_words(pus), pus_in_words(&nearest.in_pool));
         if !room.could_be_near(number, gpus.iter().filter_map(|gpu| gpu.pci).collect()) {
             let text = format!(
-                "{name} runs on {here}, far from its {}: other ranks have {near}; as near as this launch allows",
+                "{name} runs on {here}, far from its {}: other ranks have {near}; as near as this launch \
+                 allows",
                 nearest.words
             );
             return Some(unknown(FindingKind::FarFromGpu, text));
@@ -135,7 +146,10 @@ fn of_gpus(
         return Some((
             FindingKind::FarFromGpu,
             PlacementVerdict::Misplaced,
-            text.replace("are near to it", if nearest.in_pool.len() == 1 { "is near to it" } else { "are near to it" }),
+            text.replace(
+                "are near to it",
+                if nearest.in_pool.len() == 1 { "is near to it" } else { "are near to it" },
+            ),
         ));
     }
     if domains.iter().all(|domain| domain.own == *pus) {
@@ -151,7 +165,10 @@ fn of_gpus(
         if let [Visible { pci: Some(pci), .. }] = gpus
             && room.fills_what_is_left(number, *pci)
         {
-            return Some(unknown(FindingKind::NotBound, format!("{text}: other ranks have all others near to it")));
+            return Some(unknown(
+                FindingKind::NotBound,
+                format!("{text}: other ranks have all others near to it"),
+            ));
         }
         return Some((FindingKind::NotBound, PlacementVerdict::Misplaced, text));
     }

@@ -1,13 +1,17 @@
-//! Whether a rank that is far from its GPU could be near, given the other ranks: far is wrong only where it need not be.
+//! Whether a rank that is far from its GPU could be near, given the other ranks: far is wrong only where it
+//! need not be.
 //!
-//! What the launch gives stands: how many ranks there are, and how many cores each has. Within that a far rank could be near
+//! What the launch gives stands: how many ranks there are, and how many cores each has. Within that a far
+//! rank could be near
 //!
-//! * where near cores have room: no rank is on them, or fewer than on the rank's own core, or ranks share them without need;
-//! * where ranks exchange their places so that one more of them is near and none less: it takes the place of a rank that is far, or has no GPU,
-//!   or that is near but would be so elsewhere too, and so on (an augmenting path, as in bipartite matching).
+//! * where near cores have room: no rank is on them, or fewer than on the rank's own core, or ranks share
+//!   them without need;
+//! * where ranks exchange their places so that one more of them is near and none less: it takes the place of
+//!   a rank that is far, or has no GPU, or that is near but would be so elsewhere too, and so on (an
+//!   augmenting path, as in bipartite matching).
 //!
-//! A plan that fills near cores first leaves neither, so what `place` gives is not called wrong. Left out: places of different widths are
-//! exchanged as they are.
+//! A plan that fills near cores first leaves neither, so what `place` gives is not called wrong. Left out:
+//! places of different widths are exchanged as they are.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -58,7 +62,8 @@ enum Must {
 
 impl Room {
     pub(super) fn of(topology: &Topology, pool: &JobResources, ranks: &[Observed], by_gpu: &ByGpu) -> Self {
-        let gpus: BTreeSet<PciAddress> = ranks.iter().flat_map(|rank| known(rank).unwrap_or_default()).collect();
+        let gpus: BTreeSet<PciAddress> =
+            ranks.iter().flat_map(|rank| known(rank).unwrap_or_default()).collect();
         let near: BTreeMap<PciAddress, IdSet> =
             gpus.into_iter().map(|pci| (pci, by_gpu.within(pci, Closeness::NumaLocal))).collect();
         let first = |core: &topo::model::Core| core.pus.first().map(|first| (core.pus.clone(), first));
@@ -90,8 +95,12 @@ impl Room {
     fn place(&self, rank: &Observed) -> Place {
         let none = IdSet::default();
         let pus = rank.pus.as_ref().unwrap_or(&none);
-        let near: BTreeSet<PciAddress> =
-            self.near.iter().filter(|(_, near)| !pus.is_empty() && pus.is_subset(near)).map(|(pci, _)| *pci).collect();
+        let near: BTreeSet<PciAddress> = self
+            .near
+            .iter()
+            .filter(|(_, near)| !pus.is_empty() && pus.is_subset(near))
+            .map(|(pci, _)| *pci)
+            .collect();
         Place {
             cores: pus.iter().map(|pu| self.core(pu)).collect(),
             must: match known(rank) {
@@ -116,7 +125,8 @@ impl Room {
             if self.has_room(own, gpu) || own.near.contains(&gpu) {
                 return true;
             }
-            let there = self.places.iter().enumerate().filter(|(at, place)| *at != rank && place.near.contains(&gpu));
+            let there =
+                self.places.iter().enumerate().filter(|(at, place)| *at != rank && place.near.contains(&gpu));
             for (_, place) in there {
                 match &place.must {
                     Some(Must::NearOneOf(gpus)) => waiting.extend(gpus),
@@ -128,8 +138,8 @@ impl Room {
         false
     }
 
-    /// Whether all near cores that this rank has none of are other ranks' own, and there are such: a rank that is wider than what is left near to
-    /// its GPU reaches beyond, as it was asked to.
+    /// Whether all near cores that this rank has none of are other ranks' own, and there are such: a rank
+    /// that is wider than what is left near to its GPU reaches beyond, as it was asked to.
     pub(super) fn fills_what_is_left(&self, rank: usize, gpu: PciAddress) -> bool {
         let own = &self.places[rank].cores;
         let is_alone = own.iter().all(|core| self.cores.get(core).is_some_and(|core| core.ranks == 1));
@@ -143,14 +153,17 @@ impl Room {
         self.cores.iter().filter(move |(_, core)| is_near(core))
     }
 
-    /// Whether the cores near to a GPU take another rank that is as wide as the one of this place, on none as late as it sits now.
+    /// Whether the cores near to a GPU take another rank that is as wide as the one of this place, on none as
+    /// late as it sits now.
     fn has_room(&self, own: &Place, gpu: PciAddress) -> bool {
         let here = own.cores.iter().filter_map(|core| self.cores.get(core));
         let latest = here.clone().map(|core| self.row(core, core.ranks.saturating_sub(1))).max().unwrap_or(0);
         let shares = here.clone().any(|core| core.ranks > 1);
         let needed = if shares { 1.0 } else { own.cores.len() as f64 };
         let room =
-            self.near_cores(gpu).filter(|(first, _)| !own.cores.contains(first)).map(|(_, core)| match core.ranks {
+            self.near_cores(gpu).filter(|(first, _)| !own.cores.contains(first)).map(|(_, core)| match core
+                .ranks
+            {
                 ranks if self.row(core, ranks) <= latest => 1.0,
                 0 | 1 => 0.0,
                 _ => (1.0 - core.needed).max(0.0),
@@ -159,7 +172,8 @@ impl Room {
         room.sum::<f64>() > needed - 1e-6
     }
 
-    /// How late one sits on a core that has so many before: each core's first hardware thread, each core's second, and then again.
+    /// How late one sits on a core that has so many before: each core's first hardware thread, each core's
+    /// second, and then again.
     fn row(&self, core: &Core, before: usize) -> usize {
         let threads = core.pus.len().max(1);
         before / threads * self.widest + before % threads

@@ -1,4 +1,5 @@
 //! Each finding made and unmade by the least change that matters, on the small machine of this crate's tests.
+//! Some 410 lines because each finding has its case.
 
 use super::*;
 use crate::TargetId;
@@ -63,7 +64,8 @@ fn a_swapped_binding_is_misplaced_and_each_sentence_says_what_would_be_near() {
         judged
             .ranks
             .iter()
-            .all(|rank| rank.placed == PlacementVerdict::Misplaced && rank.closeness == Some(Closeness::Remote))
+            .all(|rank| rank.placed == PlacementVerdict::Misplaced
+                && rank.closeness == Some(Closeness::Remote))
     );
     assert_eq!(
         text(&judged),
@@ -75,7 +77,10 @@ fn a_swapped_binding_is_misplaced_and_each_sentence_says_what_would_be_near() {
 #[test]
 fn far_where_nothing_near_can_be_had_is_unknown_and_not_misplaced() {
     let judged = judge(&machine(), &pool("4-7", &[0]), &[rank(0, "4", &[0])]);
-    assert_eq!((judged.placed, judged.findings[0].kind), (PlacementVerdict::Unknown, FindingKind::FarFromGpu));
+    assert_eq!(
+        (judged.placed, judged.findings[0].kind),
+        (PlacementVerdict::Unknown, FindingKind::FarFromGpu)
+    );
     insta::assert_snapshot!("nothing_near_can_be_had", text(&judged));
 }
 
@@ -86,24 +91,34 @@ fn far_because_other_ranks_have_all_that_is_near_is_not_wrong_and_what_an_exchan
     assert_eq!(judged.placed, PlacementVerdict::Unknown, "{}", text(&judged));
     assert_eq!(
         judged.findings[0].text,
-        "rank 4 runs on PU 4, far from its GPU 0 at 0000:01:00.0: other ranks have PUs 0-3; as near as this launch allows"
+        "rank 4 runs on PU 4, far from its GPU 0 at 0000:01:00.0: other ranks have PUs 0-3; as near as this \
+         launch allows"
     );
     // The siblings of the near cores are free, and a core of one's own far away is better than half of one.
     assert_eq!(judge(&machine(), &pool("0-17", &[0]), &full).placed, PlacementVerdict::Unknown);
     let far = |ranks: &[Observed]| -> Vec<usize> {
         let judged = judge(&machine(), &pool("0-7", &[0, 1]), ranks);
-        let far =
-            |found: &&Finding| found.kind == FindingKind::FarFromGpu && found.weight == PlacementVerdict::Misplaced;
+        let far = |found: &&Finding| {
+            found.kind == FindingKind::FarFromGpu && found.weight == PlacementVerdict::Misplaced
+        };
         judged.findings.iter().filter(far).flat_map(|found| found.ranks.clone()).collect()
     };
     let of = |places: &[(&str, u8)]| -> Vec<Observed> {
         places.iter().enumerate().map(|(at, (pus, gpu))| rank(at, pus, &[*gpu])).collect()
     };
-    assert_eq!(far(&of(&[("0", 0), ("1", 0), ("2", 0), ("3", 1), ("4", 0)])), [3, 4], "ranks 3 and 4 exchanged");
+    assert_eq!(
+        far(&of(&[("0", 0), ("1", 0), ("2", 0), ("3", 1), ("4", 0)])),
+        [3, 4],
+        "ranks 3 and 4 exchanged"
+    );
     assert_eq!(far(&of(&[("0", 0), ("1", 0), ("2", 0), ("4", 0)])), [3], "PU 3 is free");
     assert_eq!(far(&of(&[("0-3", 0), ("0-3", 0), ("4-5", 0)])), [2], "two ranks leave room for two cores");
     assert_eq!(far(&of(&[("0-1", 0), ("2-3", 0), ("4-5", 0)])), [0; 0], "each rank has two");
-    assert_eq!(far(&of(&[("0", 0), ("1", 0), ("2", 0), ("3", 0), ("4", 0), ("4", 0)])), [4, 5], "PUs 5-7 are free");
+    assert_eq!(
+        far(&of(&[("0", 0), ("1", 0), ("2", 0), ("3", 0), ("4", 0), ("4", 0)])),
+        [4, 5],
+        "PUs 5-7 are free"
+    );
 }
 
 #[test]
@@ -141,10 +156,16 @@ fn a_rank_with_a_gpu_that_nothing_binds_is_misplaced_and_one_with_gpus_of_severa
     );
     // GPUs 1 and 2 are both near to all of package 1.
     let one_domain = found(&[rank(0, "4-17", &[1, 2])]);
-    assert_eq!(one_domain, (PlacementVerdict::Misplaced, vec![(FindingKind::NotBound, PlacementVerdict::Misplaced)]));
+    assert_eq!(
+        one_domain,
+        (PlacementVerdict::Misplaced, vec![(FindingKind::NotBound, PlacementVerdict::Misplaced)])
+    );
     assert_eq!(found(&[rank(0, "4-7", &[1, 2])]).0, PlacementVerdict::Well);
     let whole_node = found(&[rank(0, "0-17", &[0, 1])]);
-    assert_eq!(whole_node, (PlacementVerdict::Unknown, vec![(FindingKind::GpuNotKnown, PlacementVerdict::Unknown)]));
+    assert_eq!(
+        whole_node,
+        (PlacementVerdict::Unknown, vec![(FindingKind::GpuNotKnown, PlacementVerdict::Unknown)])
+    );
     let far_from_both = found(&[rank(0, "16", &[0, 1])]);
     assert_eq!(
         far_from_both,
@@ -157,10 +178,14 @@ fn what_nobody_knows_of_several_gpus_for_one_reason_is_said_once() {
     let mut topology = machine();
     topology.gpus[0].locality = topology.gpus[3].locality.clone();
     let judged = judge(&topology, &pool("0-17", &[0, 3]), &[rank(0, "0", &[0]), rank(1, "4", &[3])]);
-    let unknown: Vec<_> = judged.findings.iter().filter(|found| found.kind == FindingKind::LocalityNotKnown).collect();
+    let unknown: Vec<_> =
+        judged.findings.iter().filter(|found| found.kind == FindingKind::LocalityNotKnown).collect();
     assert_eq!((judged.placed, unknown.len()), (PlacementVerdict::Unknown, 1), "{}", text(&judged));
     assert_eq!(unknown[0].ranks, [0, 1]);
-    assert_eq!(judged.ranks.iter().map(|rank| rank.placed).collect::<Vec<_>>(), [PlacementVerdict::Unknown; 2]);
+    assert_eq!(
+        judged.ranks.iter().map(|rank| rank.placed).collect::<Vec<_>>(),
+        [PlacementVerdict::Unknown; 2]
+    );
     for part in ["0000:01:00.0 (rank 0), ", "0000:04:00.0 (rank 1): locality unknown (written by hand)"] {
         assert!(unknown[0].text.contains(part), "{part}: {}", unknown[0].text);
     }
@@ -219,7 +244,10 @@ fn ranks_that_must_share_are_misplaced_only_while_others_are_free() {
     assert_eq!(judge(&machine(), &pool("0-1,8-9", &[]), &siblings).placed, PlacementVerdict::Misplaced);
 
     let overlapping = [rank(0, "0-1", &[]), rank(1, "0-1", &[])];
-    assert_eq!(found(&overlapping), (PlacementVerdict::Well, vec![(FindingKind::SharedPus, PlacementVerdict::Well)]));
+    assert_eq!(
+        found(&overlapping),
+        (PlacementVerdict::Well, vec![(FindingKind::SharedPus, PlacementVerdict::Well)])
+    );
 }
 
 #[test]
@@ -244,11 +272,18 @@ fn memory_that_may_only_be_elsewhere_is_misplaced_and_what_the_cpuset_takes_is_u
         assert_eq!(judged.placed, placed, "{mode:?} {nodes}: {}", text(&judged));
     }
     let confined = judge(&machine(), &pool("0", &[]), &[with(PolicyMode::Default, "", "1")]);
-    assert_eq!((confined.placed, confined.findings[0].kind), (PlacementVerdict::Unknown, FindingKind::MemoryElsewhere));
+    assert_eq!(
+        (confined.placed, confined.findings[0].kind),
+        (PlacementVerdict::Unknown, FindingKind::MemoryElsewhere)
+    );
     // Memory near the GPU is not elsewhere, also where no PU near it is to be had.
     let far = Observed { policy_nodes: set("0"), policy: Ok(PolicyMode::Bind), ..rank(0, "4", &[0]) };
     let judged = judge(&machine(), &pool("4", &[]), &[far]);
-    assert!(judged.findings.iter().all(|finding| finding.kind == FindingKind::FarFromGpu), "{}", text(&judged));
+    assert!(
+        judged.findings.iter().all(|finding| finding.kind == FindingKind::FarFromGpu),
+        "{}",
+        text(&judged)
+    );
     // Node 4 has no memory: the nearest that has is what a plan takes, and others are farther.
     for (node, placed) in [("1", PlacementVerdict::Well), ("0", PlacementVerdict::Misplaced)] {
         let bound = Observed { policy: Ok(PolicyMode::Bind), policy_nodes: set(node), ..rank(0, "16", &[]) };
@@ -259,7 +294,8 @@ fn memory_that_may_only_be_elsewhere_is_misplaced_and_what_the_cpuset_takes_is_u
 #[test]
 fn most_of_the_memory_elsewhere_is_misplaced_and_little_memory_says_nothing() {
     const MIB: u64 = 1 << 20;
-    let with = |pages: &[(u32, u64)]| Observed { pages: pages.iter().copied().collect(), ..rank(0, "0", &[]) };
+    let with =
+        |pages: &[(u32, u64)]| Observed { pages: pages.iter().copied().collect(), ..rank(0, "0", &[]) };
     for (pages, placed) in [
         (&[(0, 100 * MIB)][..], PlacementVerdict::Well),
         (&[(1, 100 * MIB)], PlacementVerdict::Misplaced),
@@ -273,7 +309,8 @@ fn most_of_the_memory_elsewhere_is_misplaced_and_little_memory_says_nothing() {
     }
     let judged = judge(&machine(), &pool("0", &[]), &[with(&[(0, 50 * MIB), (1, 60 * MIB)])]);
     assert_eq!(text(&judged), "60 MiB of the 110 MiB of rank 0 lie on node 1, which is not local to PU 0");
-    let spread = Observed { policy: Ok(PolicyMode::Interleave), policy_nodes: set("0-1"), ..with(&[(1, 100 * MIB)]) };
+    let spread =
+        Observed { policy: Ok(PolicyMode::Interleave), policy_nodes: set("0-1"), ..with(&[(1, 100 * MIB)]) };
     assert_eq!(judge(&machine(), &pool("0", &[]), &[spread]).placed, PlacementVerdict::Well);
 }
 
@@ -290,11 +327,14 @@ fn a_shared_gpu_is_misplaced_only_while_another_is_certainly_idle() {
         (PlacementVerdict::Well, "ranks 0-1 share GPU 0 at 0000:01:00.0")
     );
     let third = [rank(0, "0", &[0]), rank(1, "1", &[0]), rank(2, "6", &[0, 1])];
-    let shared = |ranks: &[Observed]| found(ranks).1.contains(&(FindingKind::SharedGpu, PlacementVerdict::Misplaced));
+    let shared =
+        |ranks: &[Observed]| found(ranks).1.contains(&(FindingKind::SharedGpu, PlacementVerdict::Misplaced));
     assert!(!shared(&third), "the third may use the other one");
     let part = |name: &str| Ok(vec![Visible { pci: address(0), part: Some(name.to_owned()) }]);
-    let parts =
-        [Observed { gpus: part("MIG-1"), ..rank(0, "0", &[]) }, Observed { gpus: part("MIG-2"), ..rank(1, "1", &[]) }];
+    let parts = [
+        Observed { gpus: part("MIG-1"), ..rank(0, "0", &[]) },
+        Observed { gpus: part("MIG-2"), ..rank(1, "1", &[]) },
+    ];
     assert_eq!(found(&parts).0, PlacementVerdict::Well, "each has an instance of its own");
 }
 
@@ -302,8 +342,10 @@ fn a_shared_gpu_is_misplaced_only_while_another_is_certainly_idle() {
 fn ipc_is_cut_where_a_device_file_is_refused_and_not_where_a_variable_hides_it() {
     let pair = |refused: [Option<Vec<PciAddress>>; 2]| {
         let [one, other] = refused;
-        let ranks =
-            [Observed { refused: one, ..rank(0, "0", &[0]) }, Observed { refused: other, ..rank(1, "6", &[1]) }];
+        let ranks = [
+            Observed { refused: one, ..rank(0, "0", &[0]) },
+            Observed { refused: other, ..rank(1, "6", &[1]) },
+        ];
         judge(&machine(), &pool("0-17", &[0, 1]), &ranks)
     };
     let files = |index| Some(address(index).into_iter().collect::<Vec<_>>());
@@ -320,7 +362,10 @@ fn ipc_is_cut_where_a_device_file_is_refused_and_not_where_a_variable_hides_it()
 fn a_reserved_core_is_a_remark() {
     let topology = without(machine(), "0,2,4,6,8,10,12,14", topo::model::PuStatus::NotInCgroup);
     let judged = judge(&topology, &pool("0-17", &[]), &[rank(0, "0-1", &[0])]);
-    assert_eq!((judged.placed, judged.findings[0].kind), (PlacementVerdict::Well, FindingKind::ReservedCores));
+    assert_eq!(
+        (judged.placed, judged.findings[0].kind),
+        (PlacementVerdict::Well, FindingKind::ReservedCores)
+    );
     insta::assert_snapshot!("a_reserved_core", text(&judged));
 }
 
@@ -352,7 +397,11 @@ fn pus_of_a_line_that_the_job_may_not_use_are_misplaced_with_the_reason() {
 
 #[test]
 fn a_rank_without_a_pu_is_not_seen_and_shares_none() {
-    let judged = judge(&machine(), &pool("0-17", &[]), &[rank(0, "", &[]), rank(1, "", &[]), rank(2, "1", &[])]);
-    assert_eq!(text(&judged), "rank 0 may run on no PU that is online\nrank 1 may run on no PU that is online");
+    let judged =
+        judge(&machine(), &pool("0-17", &[]), &[rank(0, "", &[]), rank(1, "", &[]), rank(2, "1", &[])]);
+    assert_eq!(
+        text(&judged),
+        "rank 0 may run on no PU that is online\nrank 1 may run on no PU that is online"
+    );
     assert_eq!(judged.placed, PlacementVerdict::Unknown);
 }

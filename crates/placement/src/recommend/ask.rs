@@ -13,7 +13,8 @@ pub const MOST_RANKS: usize = 8192;
 /// What is to be placed on one node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ask {
-    /// How many ranks; `None`: one for each GPU chosen, and without GPUs one for each NUMA node that has a core to give.
+    /// How many ranks; `None`: one for each GPU chosen, and without GPUs one for each NUMA node that has a
+    /// core to give.
     pub ranks: Option<usize>,
     /// The GPUs that they drive.
     pub gpus: GpuChoice,
@@ -39,7 +40,8 @@ pub enum GpuChoice {
     AnyOf(Vec<Target>),
     /// None: ranks without a GPU.
     None,
-    /// These, in rank order; one may appear more than once. Node targets (the host backend's) are placed by the same rules.
+    /// These, in rank order; one may appear more than once. Node targets (the host backend's) are placed by
+    /// the same rules.
     These(Vec<Target>),
 }
 
@@ -87,7 +89,10 @@ impl FromStr for Strategy {
     type Err = StrategyError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::ALL.into_iter().find(|strategy| strategy.name() == text).ok_or_else(|| StrategyError(text.to_owned()))
+        Self::ALL
+            .into_iter()
+            .find(|strategy| strategy.name() == text)
+            .ok_or_else(|| StrategyError(text.to_owned()))
     }
 }
 

@@ -1,7 +1,8 @@
 //! Cores to ranks: first each one's own part, then what is wanting, from what is nearest and free.
 //!
-//! Everyone has a core before anyone has a second one, so that many ranks on one GPU do not crowd beside one that has all of its
-//! neighbour's share. Where some rank has no core of its own part, all of them are seated together (`seats`).
+//! Everyone has a core before anyone has a second one, so that many ranks on one GPU do not crowd beside one
+//! that has all of its neighbour's share. Where some rank has no core of its own part, all of them are seated
+//! together (`seats`).
 
 use stats::IdSet;
 use std::collections::BTreeMap;
@@ -26,7 +27,12 @@ pub(super) struct Assignment {
 }
 
 /// Assigns the pool's cores out, `each` to every rank where that is asked. The pool has a core.
-pub(super) fn assign_cores(pool: &Pool<'_>, wishes: &[Wish], each: Option<usize>, smt: bool) -> Vec<Assignment> {
+pub(super) fn assign_cores(
+    pool: &Pool<'_>,
+    wishes: &[Wish],
+    each: Option<usize>,
+    smt: bool,
+) -> Vec<Assignment> {
     let mut assigner = Assigner { pool, smt, ranks_on: BTreeMap::new() };
     let mut assignments = vec![Assignment::default(); wishes.len()];
     // One core for everyone before anyone has a second.
@@ -62,7 +68,8 @@ impl Assigner<'_> {
 
     /// So many of the rank's own part, as far as they are free.
     fn give_own(&mut self, assignment: &mut Assignment, wish: &Wish, most: usize) {
-        let free: Vec<usize> = wish.part.iter().copied().filter(|core| self.is_free(*core)).take(most).collect();
+        let free: Vec<usize> =
+            wish.part.iter().copied().filter(|core| self.is_free(*core)).take(most).collect();
         free.into_iter().for_each(|core| self.give_core(assignment, core));
     }
 
@@ -80,7 +87,8 @@ impl Assigner<'_> {
         *self.ranks_on.entry(pu).or_default() += 1;
     }
 
-    /// The core of a seat where it is the first there, else one of its hardware threads, else a PU of another rank's.
+    /// The core of a seat where it is the first there, else one of its hardware threads, else a PU of another
+    /// rank's.
     fn seat(&mut self, assignment: &mut Assignment, wish: &Wish, seat: Seat) {
         let core = &self.pool.cores[seat.core];
         if !wish.part.contains(&seat.core) {
@@ -99,7 +107,8 @@ impl Assigner<'_> {
     fn fill_up(&mut self, assignment: &mut Assignment, wish: &Wish, each: usize) {
         let cores = &self.pool.cores;
         let own = cores.iter().filter(|core| !assignment.pus.and(&core.pus).is_empty()).count();
-        let mut free: Vec<usize> = (0..cores.len()).filter(|core| own < each && self.is_free(*core)).collect();
+        let mut free: Vec<usize> =
+            (0..cores.len()).filter(|core| own < each && self.is_free(*core)).collect();
         free.sort_by_key(|core| (wish.costs[*core], *core));
         for core in free.into_iter().take(each.saturating_sub(own)) {
             assignment.elsewhere = assignment.elsewhere.or(&cores[core].pus);

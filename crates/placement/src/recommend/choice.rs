@@ -1,7 +1,9 @@
-//! Which GPU each rank drives, where it is not named: as many ranks on each GPU as on any other, or one more, neighbours in rank on one.
+//! Which GPU each rank drives, where it is not named: as many ranks on each GPU as on any other, or one more,
+//! neighbours in rank on one.
 //!
-//! Who gets the one more, or one at all where ranks are fewer than GPUs, goes by what is near: a GPU of whose cores the job has none is the last
-//! to be driven. Of GPUs as near those are taken that leave gaps of one size, so that ranks are spread over packages and links.
+//! Who gets the one more, or one at all where ranks are fewer than GPUs, goes by what is near: a GPU of whose
+//! cores the job has none is the last to be driven. Of GPUs as near those are taken that leave gaps of one
+//! size, so that ranks are spread over packages and links.
 
 use super::cost::{Cost, costs};
 use super::pool::Pool;
@@ -38,14 +40,17 @@ fn with_one_more(pool: &Pool<'_>, gpus: &[Target], ranks: usize) -> Vec<usize> {
         cheapest(ranks, &demands, &classes.bounds, |kind, class| kinds[kind][classes.cores[class][0]])
     };
     let open = seated(&|equal| Bounds { least: each * equal.len(), most: (each + 1) * equal.len() });
-    let by_gaps =
-        seated(&|equal| Bounds::exactly(each * equal.len() + equal.iter().filter(|gpu| in_gaps.contains(gpu)).count()));
+    let by_gaps = seated(&|equal| {
+        Bounds::exactly(each * equal.len() + equal.iter().filter(|gpu| in_gaps.contains(gpu)).count())
+    });
     if by_gaps.cost <= open.cost {
         return in_gaps;
     }
     let more_of = |kind: usize| open.seated[kind].iter().sum::<usize>() - each * equals[kind].len();
-    let chosen =
-        equals.iter().enumerate().flat_map(|(kind, equal)| gaps(equal.len(), more_of(kind)).map(|at| equal[at]));
+    let chosen = equals
+        .iter()
+        .enumerate()
+        .flat_map(|(kind, equal)| gaps(equal.len(), more_of(kind)).map(|at| equal[at]));
     chosen.collect()
 }
 

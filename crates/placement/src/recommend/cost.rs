@@ -1,8 +1,9 @@
 //! How far a core is from what a rank needs, as one number.
 //!
-//! A number, because placements of whole nodes are compared: by their ranks that are not near, then by those on another package, then closeness by
-//! closeness; and of plans that are equal in these, by the ranks away from the GPU's local PUs, then by the firmware's distances. Each of these has a field
-//! that no sum over a node's ranks ([`super::MOST_RANKS`]) overflows, so that sums compare as the list of them would.
+//! A number, because placements of whole nodes are compared: by their ranks that are not near, then by those
+//! on another package, then closeness by closeness; and of plans that are equal in these, by the ranks away
+//! from the GPU's local PUs, then by the firmware's distances. Each of these has a field that no sum over a
+//! node's ranks ([`super::MOST_RANKS`]) overflows, so that sums compare as the list of them would.
 
 use super::domain::Origin;
 use super::pool::Pool;

@@ -1,6 +1,7 @@
 //! A target's domain: the cores its ranks are given from, and why those.
 //!
-//! The cores local to it; where none of them can be had, those of the nearest node. What nobody knows stays unknown: it is not node 0.
+//! The cores local to it; where none of them can be had, those of the nearest node. What nobody knows stays
+//! unknown: it is not node 0.
 
 use stats::IdSet;
 use topo::model::Topology;
@@ -71,18 +72,20 @@ pub(super) fn near(pool: &Pool<'_>, target: TargetId) -> Domain {
     Domain { cores: pool.on(node), basis }
 }
 
-/// The cores of the node farthest from a target. Of several as far, the one half-way around from the nearest, so that targets of
-/// different nodes are not all sent to one.
+/// The cores of the node farthest from a target. Of several as far, the one half-way around from the nearest,
+/// so that targets of different nodes are not all sent to one.
 pub(super) fn far(pool: &Pool<'_>, target: TargetId) -> Domain {
     let near = near(pool, target);
     let nodes = pool.nodes();
-    let own = near.cores.first().and_then(|core| nodes.iter().position(|node| *node == pool.cores[*core].node));
+    let own =
+        near.cores.first().and_then(|core| nodes.iter().position(|node| *node == pool.cores[*core].node));
     let Some(own) = own else { return near };
     let origin = Origin::of(pool.topology, target);
     let farthest = nodes.iter().map(|node| origin.distance_of_node(pool, *node)).max();
-    let half_way = |at: &usize| (at + nodes.len() - own).abs_diff(nodes.len() + nodes.len() / 2) % nodes.len();
-    let candidates =
-        (0..nodes.len()).filter(|at| *at != own && Some(origin.distance_of_node(pool, nodes[*at])) == farthest);
+    let half_way =
+        |at: &usize| (at + nodes.len() - own).abs_diff(nodes.len() + nodes.len() / 2) % nodes.len();
+    let candidates = (0..nodes.len())
+        .filter(|at| *at != own && Some(origin.distance_of_node(pool, nodes[*at])) == farthest);
     match candidates.min_by_key(half_way) {
         Some(at) => Domain { cores: pool.on(nodes[at]), basis: Basis::Farthest { node: nodes[at] } },
         None => near,
@@ -102,13 +105,15 @@ impl Origin {
         Self { local, around: Surroundings::of(topology, target), nodes: nodes_of(topology, target) }
     }
 
-    /// How far a core is: outside the target's local PUs or not, then what a verdict says of it, then the firmware's distance between
-    /// their nodes.
+    /// How far a core is: outside the target's local PUs or not, then what a verdict says of it, then the
+    /// firmware's distance between their nodes.
     pub(super) fn distance_to(&self, pool: &Pool<'_>, core: usize) -> TargetDistance {
         let outside = !pool.core(core).iter().any(|pu| self.local.contains(pu));
-        let closeness = self.around.as_ref().map_or(Closeness::Unknown, |around| around.closeness(pool.first(core)));
+        let closeness =
+            self.around.as_ref().map_or(Closeness::Unknown, |around| around.closeness(pool.first(core)));
         let own = pool.cores[core].node;
-        let between = own.and_then(|own| self.nodes.iter().filter_map(|from| distance(pool.topology, from, own)).min());
+        let between =
+            own.and_then(|own| self.nodes.iter().filter_map(|from| distance(pool.topology, from, own)).min());
         (outside, closeness, between.unwrap_or(u64::MAX))
     }
 
@@ -123,8 +128,9 @@ impl Origin {
 fn nodes_of(topology: &Topology, target: TargetId) -> IdSet {
     match target {
         TargetId::Node(node) => [node].into_iter().collect(),
-        TargetId::Gpu(pci) => {
-            topology.gpu_at(pci).map(|gpu| gpu.locality.nodes.or(&gpu.locality.outside_nodes)).unwrap_or_default()
-        }
+        TargetId::Gpu(pci) => topology
+            .gpu_at(pci)
+            .map(|gpu| gpu.locality.nodes.or(&gpu.locality.outside_nodes))
+            .unwrap_or_default(),
     }
 }

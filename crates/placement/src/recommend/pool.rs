@@ -1,4 +1,5 @@
-//! The cores that ranks can be given: those of the pool, less the reserved ones, each with its usable PUs and where it is.
+//! The cores that ranks can be given: those of the pool, less the reserved ones, each with its usable PUs and
+//! where it is.
 
 use stats::IdSet;
 use topo::model::Topology;
@@ -87,8 +88,9 @@ impl<'t> Pool<'t> {
     }
 }
 
-/// The cores without the small ones of a hybrid CPU, and the PUs of these, as long as the others are enough for what is asked and are on the same nodes; else all, the
-/// small ones last. A rank with cores of both kinds waits for the small ones at each barrier.
+/// The cores without the small ones of a hybrid CPU, and the PUs of these, as long as the others are enough
+/// for what is asked and are on the same nodes; else all, the small ones last. A rank with cores of both
+/// kinds waits for the small ones at each barrier.
 fn fast_first(topology: &Topology, cores: Vec<PoolCore>, ask: &Ask) -> (Vec<PoolCore>, IdSet) {
     let is_slow = |core: &PoolCore| core.pus.iter().any(|pu| topology.is_slow(pu));
     let (slow, fast): (Vec<PoolCore>, Vec<PoolCore>) = cores.into_iter().partition(is_slow);
@@ -106,7 +108,8 @@ fn usable_cores(topology: &Topology, usable: &IdSet) -> Vec<PoolCore> {
     let in_cores: Vec<IdSet> =
         topology.cores.iter().map(|core| core.pus.and(usable)).filter(|pus| !pus.is_empty()).collect();
     let alone = usable.minus(&IdSet::of_all(&in_cores));
-    let mut all: Vec<IdSet> = in_cores.into_iter().chain(alone.iter().map(|pu| IdSet::from_iter([pu]))).collect();
+    let mut all: Vec<IdSet> =
+        in_cores.into_iter().chain(alone.iter().map(|pu| IdSet::from_iter([pu]))).collect();
     all.sort_by_key(IdSet::first);
     all.into_iter()
         .map(|pus| {

@@ -2,15 +2,18 @@
 //!
 //! The order of what is wanted:
 //!
-//! 1. one rank a core while cores are free; then one a PU while PUs are free; then as many ranks on each PU as on any other, or one more;
+//! 1. one rank a core while cores are free; then one a PU while PUs are free; then as many ranks on each PU
+//!    as on any other, or one more;
 //! 2. within that as many ranks near their GPU as there can be, closeness by closeness;
-//! 3. GPUs that are as close to every core have as many ranks near, and as many far, as each other, or one more;
+//! 3. GPUs that are as close to every core have as many ranks near, and as many far, as each other, or one
+//!    more;
 //! 4. within that the cores that [`cost`](super::cost) calls nearest of those of one closeness.
 //!
-//! The first is a matter of counting: every core has a first seat, then every core that has one its second hardware thread, and when all PUs
-//! have a rank all of that again. Of the *rows* of seats that come about, all but the last are full. The second is solved exactly
-//! (`transport`), over kinds of ranks and classes of cores, the third by dealing what equal GPUs have together out in turn, and the fourth as the
-//! second, for the ranks of each closeness.
+//! The first is a matter of counting: every core has a first seat, then every core that has one its second
+//! hardware thread, and when all PUs have a rank all of that again. Of the *rows* of seats that come about,
+//! all but the last are full. The second is solved exactly (`transport`), over kinds of ranks and classes of
+//! cores, the third by dealing what equal GPUs have together out in turn, and the fourth as the second, for
+//! the ranks of each closeness.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +30,8 @@ pub(super) struct Seat {
     pub(super) core: usize,
 }
 
-/// How many seats of each core are taken by so many ranks: those that are certainly, and whether one more may be.
+/// How many seats of each core are taken by so many ranks: those that are certainly, and whether one more may
+/// be.
 pub(super) fn taken(pool: &Pool<'_>, ranks: usize) -> Vec<Bounds> {
     let threads = |core: usize| pool.cores[core].pus.len();
     let widest = (0..pool.cores.len()).map(threads).max().unwrap_or(0);
@@ -102,7 +106,8 @@ pub(super) fn seats(pool: &Pool<'_>, wishes: &[Wish]) -> Vec<Seat> {
         // Who has a part of its own begins it.
         for (owner, left) in owners.iter().zip(&mut left) {
             for rank in &owner.ranks {
-                let at = wishes[*rank].part.first().and_then(|first| cores.iter().position(|core| core == first));
+                let at =
+                    wishes[*rank].part.first().and_then(|first| cores.iter().position(|core| core == first));
                 if let Some(at) = at.filter(|at| *left > 0 && class.next[*at] == 0) {
                     seats[*rank] = Some(class.take(at));
                     *left -= 1;
@@ -127,7 +132,8 @@ pub(super) fn seats(pool: &Pool<'_>, wishes: &[Wish]) -> Vec<Seat> {
     }
     for (owner, mut free) in owners.iter().zip(of_owner) {
         free.sort_unstable_by_key(|seat| (seat.row, owner.costs[seat.core], seat.core));
-        let unseated = owner.ranks.iter().filter(|rank| seats[**rank].is_none()).copied().collect::<Vec<usize>>();
+        let unseated =
+            owner.ranks.iter().filter(|rank| seats[**rank].is_none()).copied().collect::<Vec<usize>>();
         unseated.into_iter().zip(free).for_each(|(rank, seat)| seats[rank] = Some(seat));
     }
     seats.into_iter().flatten().collect()
@@ -147,8 +153,8 @@ fn owners(wishes: &[Wish]) -> Vec<Owner<'_>> {
 
 /// How many ranks of each owner sit in each class.
 ///
-/// First how many at each closeness, where GPUs of the same closeness to every core are dealt the same; then, with that given, which cores of
-/// that closeness.
+/// First how many at each closeness, where GPUs of the same closeness to every core are dealt the same; then,
+/// with that given, which cores of that closeness.
 fn counts(pool: &Pool<'_>, owners: &[Owner<'_>], classes: &Classes) -> Vec<Vec<usize>> {
     let coarse: Vec<Vec<Cost>> =
         owners.iter().map(|owner| owner.costs.iter().map(|cost| by_closeness(*cost)).collect()).collect();
@@ -218,7 +224,8 @@ impl Want<'_> {
 /// Above every sum of what tells cores of one closeness apart.
 const ELSEWHERE: Cost = 1 << 80;
 
-/// How many ranks of each want sit in each class: the cheapest of all ways, where what equal wants have together is dealt out in turn, the nearest first.
+/// How many ranks of each want sit in each class: the cheapest of all ways, where what equal wants have
+/// together is dealt out in turn, the nearest first.
 fn dealt(total: usize, wants: &[Want<'_>], equals: &[Vec<usize>], classes: &Classes) -> Vec<Vec<usize>> {
     let of = |equal: &Vec<usize>| Bounds::exactly(equal.iter().map(|want| wants[*want].ranks).sum());
     let demands: Vec<Bounds> = equals.iter().map(of).collect();

@@ -1,9 +1,9 @@
 //! The machine's cores to its GPUs: each one's share, whether or not a rank drives it.
 //!
-//! A domain is split among *all* GPUs that have it, not only those chosen, so that a process that sees one GPU gets for it what a
-//! plan of the whole node gives it. Two kinds of GPU count only where a rank drives them, because their cores are a way out and not
-//! their own: one whose local cores the pool has not got (the job's neighbour may use it), and one of unknown place when there
-//! is nothing left that no GPU is near to.
+//! A domain is split among *all* GPUs that have it, not only those chosen, so that a process that sees one
+//! GPU gets for it what a plan of the whole node gives it. Two kinds of GPU count only where a rank drives
+//! them, because their cores are a way out and not their own: one whose local cores the pool has not got (the
+//! job's neighbour may use it), and one of unknown place when there is nothing left that no GPU is near to.
 
 use std::collections::BTreeSet;
 
@@ -47,8 +47,8 @@ pub(super) fn shares(pool: &Pool<'_>, claims: &[Claim]) -> Vec<Vec<usize>> {
     shares
 }
 
-/// What those of a cell that are driven have together goes by their ranks where one has more than another: three ranks and two on eight
-/// cores each are five on sixteen.
+/// What those of a cell that are driven have together goes by their ranks where one has more than another:
+/// three ranks and two on eight cores each are five on sixteen.
 fn even_out(pool: &Pool<'_>, claims: &[Claim], owners: &[usize], shares: &mut [Vec<usize>]) {
     let driven: Vec<usize> = owners.iter().copied().filter(|owner| claims[*owner].ranks > 0).collect();
     let ranks: Vec<usize> = driven.iter().map(|owner| claims[*owner].ranks).collect();
@@ -63,11 +63,15 @@ fn even_out(pool: &Pool<'_>, claims: &[Claim], owners: &[usize], shares: &mut [V
     }
 }
 
-/// Domains that are the targets' own, the narrowest first: an L3 inside a node is its GPU's, and what is left of the node the others'.
+/// Domains that are the targets' own, the narrowest first: an L3 inside a node is its GPU's, and what is left
+/// of the node the others'.
 fn own_cells(claims: &[Claim]) -> Vec<Cell> {
     let own = |claim: &&Claim| matches!(claim.domain.basis, Basis::Local { .. } | Basis::Farthest { .. });
-    let domains: BTreeSet<(usize, &[usize])> =
-        claims.iter().filter(own).map(|claim| (claim.domain.cores.len(), claim.domain.cores.as_slice())).collect();
+    let domains: BTreeSet<(usize, &[usize])> = claims
+        .iter()
+        .filter(own)
+        .map(|claim| (claim.domain.cores.len(), claim.domain.cores.as_slice()))
+        .collect();
     let mut cells: Vec<Cell> = Vec::new();
     for (_, domain) in domains {
         let owners = (0..claims.len()).filter(|at| own(&&claims[*at]) && claims[*at].domain.cores == domain);
@@ -99,9 +103,11 @@ fn lodge_the_driven_out(claims: &[Claim], cells: &mut Vec<Cell>) {
     }
 }
 
-/// Targets of unknown place: evenly over the cores that no other has a claim to, as far as there is one for each.
+/// Targets of unknown place: evenly over the cores that no other has a claim to, as far as there is one for
+/// each.
 fn lodge_the_unknown(pool: &Pool<'_>, claims: &[Claim], cells: &mut Vec<Cell>, shares: &mut [Vec<usize>]) {
-    let unknown: Vec<usize> = (0..claims.len()).filter(|at| claims[*at].domain.basis == Basis::Unknown).collect();
+    let unknown: Vec<usize> =
+        (0..claims.len()).filter(|at| claims[*at].domain.basis == Basis::Unknown).collect();
     let every: Vec<usize> = (0..pool.cores.len()).collect();
     let left = unclaimed(&every, cells);
     if left.len() >= unknown.len() {

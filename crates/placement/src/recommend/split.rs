@@ -7,11 +7,12 @@ pub(super) fn sizes(count: usize, parts: usize) -> Vec<usize> {
     (0..parts).map(|part| count / parts + usize::from(part < count % parts)).collect()
 }
 
-/// The cores in `parts` disjoint parts that are together all of them; empty ones last where there are fewer cores than parts.
+/// The cores in `parts` disjoint parts that are together all of them; empty ones last where there are fewer
+/// cores than parts.
 ///
-/// Whole L3s where every part can have as many, and L3s that no part straddles where every L3 can have as many parts, unless
-/// a part would then get less than half of an even one: an L3 of which a job has one core is no share. Parts of several L3s each (POWER9's
-/// are of two cores) must be as even as without them.
+/// Whole L3s where every part can have as many, and L3s that no part straddles where every L3 can have as
+/// many parts, unless a part would then get less than half of an even one: an L3 of which a job has one core
+/// is no share. Parts of several L3s each (POWER9's are of two cores) must be as even as without them.
 pub(super) fn split(pool: &Pool<'_>, cores: &[usize], parts: usize) -> Vec<Vec<usize>> {
     if parts == 0 {
         return Vec::new();
@@ -38,7 +39,9 @@ pub(super) fn split(pool: &Pool<'_>, cores: &[usize], parts: usize) -> Vec<Vec<u
 fn by_l3(pool: &Pool<'_>, cores: &[usize]) -> Vec<Vec<usize>> {
     let mut sorted = cores.to_vec();
     // L3s in the order of their first core here, so that what is in order stays so.
-    let first = |core: usize| cores.iter().copied().filter(|other| pool.cores[*other].l3 == pool.cores[core].l3).min();
+    let first = |core: usize| {
+        cores.iter().copied().filter(|other| pool.cores[*other].l3 == pool.cores[core].l3).min()
+    };
     sorted.sort_by_cached_key(|core| (first(*core), *core));
     sorted.chunk_by(|one, other| pool.cores[*one].l3 == pool.cores[*other].l3).map(<[_]>::to_vec).collect()
 }

@@ -14,7 +14,8 @@ pub(super) fn spread(pool: &Pool<'_>, cores: &[usize], count: usize) -> Vec<Vec<
     nodes.iter().zip(counts).flat_map(|(cores, count)| split(pool, cores, count)).collect()
 }
 
-/// How many of `count` ranks each node gets, which has room for so many; the rest go evenly on top where there is room for none.
+/// How many of `count` ranks each node gets, which has room for so many; the rest go evenly on top where
+/// there is room for none.
 fn counts(room: &[usize], count: usize) -> Vec<usize> {
     let nodes = room.len();
     let mut counts = vec![0; nodes];

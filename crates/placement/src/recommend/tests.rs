@@ -39,7 +39,8 @@ fn each_gpu_gets_what_is_its_own_and_those_without_get_what_is_left() {
     its GPU's locality is unknown: cores are shared evenly over the NUMA nodes
     no PU is local to its GPU: the nearest, on NUMA node 0
     ");
-    let closeness: Vec<_> = places.places.iter().filter_map(|place| Some(place.verdict.as_ref()?.closeness)).collect();
+    let closeness: Vec<_> =
+        places.places.iter().filter_map(|place| Some(place.verdict.as_ref()?.closeness)).collect();
     use Closeness::{L3Local, NumaLocal, Unknown};
     assert_eq!(closeness, [L3Local, L3Local, NumaLocal, Unknown, NumaLocal]);
 }
@@ -59,7 +60,10 @@ fn more_cores_than_a_gpus_share_come_from_the_nearest_and_its_own_come_first() {
     let places = given(&machine(), &ask);
     assert_eq!((pus(&places), places.places[0].first_pu()), (vec!["4,6-7".to_owned()], 6));
     why(&places.places[0], &["its share is 2 cores: 4 come from elsewhere"]);
-    assert_eq!(places.places[0].verdict.as_ref().map(|verdict| verdict.closeness), Some(Closeness::NumaLocal));
+    assert_eq!(
+        places.places[0].verdict.as_ref().map(|verdict| verdict.closeness),
+        Some(Closeness::NumaLocal)
+    );
 }
 
 #[test]
@@ -86,7 +90,10 @@ fn ranks_without_a_gpu_are_one_a_node_and_as_even_as_they_can_be() {
     let places = given(&machine(), &ask(None));
     assert_eq!(pus(&places), ["0-3", "4-7", "16-17"]);
     assert!(
-        places.places.iter().all(|place| place.target.is_none() && place.verdict.is_none() && place.rung.is_none())
+        places
+            .places
+            .iter()
+            .all(|place| place.target.is_none() && place.verdict.is_none() && place.rung.is_none())
     );
     assert_eq!(pus(&given(&machine(), &ask(Some(5)))), ["0-1", "2-3", "4-5", "6-7", "16-17"]);
     assert_eq!(pus(&given(&machine(), &Ask { smt: true, ..ask(Some(1)) })), ["0-3,8-11"]);
@@ -120,7 +127,10 @@ fn the_pool_may_be_other_than_what_is_allowed_but_never_offline() {
     insta::assert_snapshot!("notes_on_a_pool", places.notes.join("\n"));
     let offline = without(machine(), "0-1,8-9", PuStatus::Offline);
     let refused = recommend(&offline, &Ask { pus: Some(set("0-1")), ..Ask::default() });
-    assert_eq!(refused, Err(RecommendError::NoPu { pool: set("0-1"), missing: set("0-1"), reserved: set("") }));
+    assert_eq!(
+        refused,
+        Err(RecommendError::NoPu { pool: set("0-1"), missing: set("0-1"), reserved: set("") })
+    );
     let all = Ask { reserve: set("0-17"), ..Ask::default() };
     assert!(matches!(recommend(&machine(), &all), Err(RecommendError::NoPu { .. })));
 }
@@ -138,7 +148,9 @@ fn nothing_is_asked_for_and_nothing_is_refused_by_its_own_name() {
     assert_eq!(asked(Ask { ranks: Some(0), ..Ask::default() }), Some(RecommendError::NoRanks));
     assert_eq!(asked(Ask { cores_per_rank: Some(0), ..Ask::default() }), Some(RecommendError::NoCores));
     let error = asked(Ask { ranks: Some(2), cores_per_rank: Some(6), ..Ask::default() });
-    let Some(error @ RecommendError::TooManyCores { needed: 12, there: 10, .. }) = error else { panic!("{error:?}") };
+    let Some(error @ RecommendError::TooManyCores { needed: 12, there: 10, .. }) = error else {
+        panic!("{error:?}")
+    };
     insta::assert_snapshot!("refused_cores", error);
 }
 
@@ -164,19 +176,23 @@ fn halves_of_small_l3s_are_as_even_as_cores_go() {
 }
 
 #[test]
-fn small_cores_are_left_out_while_there_are_enough_others_and_else_are_given_last() -> Result<(), RecommendError> {
+fn small_cores_are_left_out_while_there_are_enough_others_and_else_are_given_last()
+-> Result<(), RecommendError> {
     let mut topology = machine();
     topology.slow = Some(topo::model::SlowCores { pus: set("0-1,8-9"), reason: "small".to_owned() });
     let of = |ranks: usize| {
-        let ask = Ask { ranks: Some(ranks), gpus: GpuChoice::None, strategy: Strategy::Compact, ..Ask::default() };
+        let ask =
+            Ask { ranks: Some(ranks), gpus: GpuChoice::None, strategy: Strategy::Compact, ..Ask::default() };
         recommend(&topology, &Ask { cores_per_rank: Some(1), ..ask })
     };
     let pus = |places: &NodePlaces| places.places.iter().map(|place| place.first).collect::<Vec<u32>>();
     let few = of(2)?;
     assert_eq!(pus(&few), [2, 3]);
 
-    let one =
-        recommend(&topology, &Ask { ranks: Some(1), cores_per_rank: Some(topology.cores.len()), ..Ask::default() })?;
+    let one = recommend(
+        &topology,
+        &Ask { ranks: Some(1), cores_per_rank: Some(topology.cores.len()), ..Ask::default() },
+    )?;
     let cores = topology.cores.len();
     let all = of(cores)?;
     assert_eq!(pus(&all)[cores - 2..], [0, 1]);

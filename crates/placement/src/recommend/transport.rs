@@ -1,7 +1,8 @@
 //! The cheapest way to seat ranks of several kinds on cores of several classes.
 //!
-//! The transportation problem, solved exactly by successive cheapest paths (Ahuja, Magnanti and Orlin, *Network Flows*, 1993, §9.7). Nodes of computers have
-//! a few dozen kinds and classes, and a path carries as many ranks as it can, so this takes no time that anybody would notice.
+//! The transportation problem, solved exactly by successive cheapest paths (Ahuja, Magnanti and Orlin,
+//! *Network Flows*, 1993, §9.7). Nodes of computers have a few dozen kinds and classes, and a path carries as
+//! many ranks as it can, so this takes no time that anybody would notice.
 
 use super::cost::{Cost, MUST};
 
@@ -27,7 +28,8 @@ pub(super) struct Seating {
     pub(super) seated: Vec<Vec<usize>>,
 }
 
-/// Seats `total` ranks; `cost` is that of a kind in a class. Fewer are seated where there is no room for more.
+/// Seats `total` ranks; `cost` is that of a kind in a class. Fewer are seated where there is no room for
+/// more.
 pub(super) fn cheapest(
     total: usize,
     kinds: &[Bounds],
@@ -63,7 +65,9 @@ pub(super) fn cheapest(
         (0..kinds.len()).map(|kind| (0..classes.len()).map(|class| flow(kind, class)).collect()).collect();
     let each = seated.iter().enumerate().flat_map(|(kind, row)| {
         let cost = &cost;
-        row.iter().enumerate().map(move |(class, ranks)| cost(kind, class) * Cost::try_from(*ranks).unwrap_or(0))
+        row.iter()
+            .enumerate()
+            .map(move |(class, ranks)| cost(kind, class) * Cost::try_from(*ranks).unwrap_or(0))
     });
     Seating { cost: each.sum(), seated }
 }
@@ -139,12 +143,15 @@ mod tests {
 
     #[test]
     fn ranks_move_on_where_that_lets_another_one_in() {
-        // Kind 0 may sit in both classes, kind 1 in class 0 alone without a cost: the first one in must give way.
+        // Kind 0 may sit in both classes, kind 1 in class 0 alone without a cost: the first one in must give
+        // way.
         let costs = [[0, 0], [0, 5]];
-        let seating =
-            cheapest(4, &[Bounds::exactly(2), Bounds::exactly(2)], &[Bounds::exactly(2); 2], |kind, class| {
-                costs[kind][class]
-            });
+        let seating = cheapest(
+            4,
+            &[Bounds::exactly(2), Bounds::exactly(2)],
+            &[Bounds::exactly(2); 2],
+            |kind, class| costs[kind][class],
+        );
         assert_eq!(seating, Seating { cost: 0, seated: vec![vec![0, 2], vec![2, 0]] });
     }
 

@@ -28,8 +28,10 @@ impl Why<'_> {
     fn placed(&self) -> String {
         let pus = &self.assignment.pus;
         let name = if pus.len() == 1 { "PU" } else { "PUs" };
-        self.closeness
-            .map_or_else(|| format!("{name} {pus}"), |closeness| format!("{name} {pus} ({})", closeness.text()))
+        self.closeness.map_or_else(
+            || format!("{name} {pus}"),
+            |closeness| format!("{name} {pus} ({})", closeness.text()),
+        )
     }
 }
 
@@ -47,9 +49,15 @@ impl fmt::Display for Why<'_> {
             }
             Basis::Local { local } => write!(f, "local to its {device} ({local})")?,
             Basis::Taken { local, node } => {
-                write!(f, "this job has none of its {device}'s local PUs ({local}): the nearest, {}", on(*node))?;
+                write!(
+                    f,
+                    "this job has none of its {device}'s local PUs ({local}): the nearest, {}",
+                    on(*node)
+                )?;
             }
-            Basis::NoLocal { node } => write!(f, "no PU is local to its {device}: the nearest, {}", on(*node))?,
+            Basis::NoLocal { node } => {
+                write!(f, "no PU is local to its {device}: the nearest, {}", on(*node))?
+            }
             Basis::Farthest { node } => write!(f, "the farthest from its {device}, {}", on(*node))?,
             Basis::Unknown => {
                 write!(f, "its {device}'s locality is unknown: cores are shared evenly over the NUMA nodes")?
@@ -116,7 +124,8 @@ pub(super) fn notes(
     if let Some(slow) = &pool.topology.slow {
         say(!pool.left_slow.is_empty(), &|| {
             format!(
-                "PUs {} are slower cores ({}) and are left out: ask for more --cores-per-rank than the others give to use them",
+                "PUs {} are slower cores ({}) and are left out: ask for more --cores-per-rank than the \
+                 others give to use them",
                 pool.left_slow, slow.reason
             )
         });
@@ -124,7 +133,12 @@ pub(super) fn notes(
         let who = ranks(places.iter().filter(on_slow).map(|place| place.rank));
         let have = if places.iter().filter(on_slow).count() == 1 { "rank {} has" } else { "ranks {} have" };
         say(!who.is_empty(), &|| {
-            format!("{} slower cores, of PUs {} ({})", have.replace("{}", &who.to_string()), slow.pus, slow.reason)
+            format!(
+                "{} slower cores, of PUs {} ({})",
+                have.replace("{}", &who.to_string()),
+                slow.pus,
+                slow.reason
+            )
         });
     }
     say(!pool.missing.is_empty(), &|| format!("PUs {} were asked for and are not online here", pool.missing));
@@ -145,7 +159,9 @@ pub(super) fn notes(
     });
     let threads = ranks_where(assignments, |assignment| assignment.thread_only);
     say(!threads.is_empty(), &|| {
-        format!("ranks {threads} are on second hardware threads: each core near their GPUs already has a rank")
+        format!(
+            "ranks {threads} are on second hardware threads: each core near their GPUs already has a rank"
+        )
     });
     let shared = ranks_where(assignments, |assignment| assignment.shared);
     say(!shared.is_empty(), &|| {
@@ -159,19 +175,25 @@ pub(super) fn notes(
     let by_gpu = matches!(ask.strategy, Strategy::Close | Strategy::Worst);
     say(by_gpu && !lost.is_empty(), &|| {
         let alone = lost.iter().count() == 1;
-        let (gpus, cores) = if alone { ("GPU of rank", "its cores") } else { ("GPUs of ranks", "their cores") };
+        let (gpus, cores) =
+            if alone { ("GPU of rank", "its cores") } else { ("GPUs of ranks", "their cores") };
         format!(
-            "the locality of the {gpus} {lost} is not reported on this machine: {cores} are shared evenly; try place --measure"
+            "the locality of the {gpus} {lost} is not reported on this machine: {cores} are shared evenly; \
+             try place --measure"
         )
     });
     let wide = ranks(places.iter().filter(|place| place.nodes.len() > 1).map(|place| place.rank));
     say(!wide.is_empty(), &|| {
-        format!("ranks {wide} have cores on several NUMA nodes, and their memory is on the node of their first core")
+        format!(
+            "ranks {wide} have cores on several NUMA nodes, and their memory is on the node of their first \
+             core"
+        )
     });
     notes
 }
 
-/// That cores stay idle, and the option that uses more of them without taking any rank farther away; most of them, as a rule.
+/// That cores stay idle, and the option that uses more of them without taking any rank farther away; most of
+/// them, as a rule.
 fn idle(pool: &Pool<'_>, ask: &Ask, places: &[Place]) -> Option<String> {
     let is_used = |core: &&PoolCore| places.iter().any(|place| !place.pus.and(&core.pus).is_empty());
     let (all, used) = (pool.cores.len(), pool.cores.iter().filter(is_used).count());
@@ -181,7 +203,8 @@ fn idle(pool: &Pool<'_>, ask: &Ask, places: &[Place]) -> Option<String> {
     }
     let stay = if all - used == 1 { "stays" } else { "stay" };
     let said = format!("{} of {all} cores {stay} idle", all - used);
-    let wider = (1..=most).rev().take_while(|each| each * places.len() > used).filter(|each| is_whole(pool, *each));
+    let wider =
+        (1..=most).rev().take_while(|each| each * places.len() > used).filter(|each| is_whole(pool, *each));
     // A few: each is a plan of its own.
     let fitting = wider.take(8).find(|each| keeps(pool, ask, places, *each));
     Some(match fitting {

@@ -1,7 +1,7 @@
 //! Captures of real machines, and what a site may give a job of one.
 //!
-//! The captures are not part of the repository. They are read from `../shared/topologies` beside the checkout, or from
-//! `NUMABENCH_TOPOLOGIES`; where they are absent, each test says that it was skipped.
+//! The captures are not part of the repository. They are read from `../shared/topologies` beside the
+//! checkout, or from `NUMABENCH_TOPOLOGIES`; where they are absent, each test says that it was skipped.
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 

@@ -1,5 +1,6 @@
-//! What the places of a node's ranks must keep, whatever the machine and the strategy: said once, held against real captures and
-//! against random machines. Derived from the topology anew, so that a mistake in the crate shows here.
+//! What the places of a node's ranks must keep, whatever the machine and the strategy: said once, held
+//! against real captures and against random machines. Derived from the topology anew, so that a mistake in
+//! the crate shows here.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +19,9 @@ pub fn check(topology: &Topology, ask: &Ask) -> Result<Option<NodePlaces>, Strin
     let each = ask.cores_per_rank.unwrap_or(1);
     let not_there = ask.reserve.minus(&topology.pus.iter().map(|pu| pu.os_index).collect());
     match made {
-        Err(RecommendError::Reserved { absent, .. }) if !not_there.is_empty() && absent == not_there => Ok(None),
+        Err(RecommendError::Reserved { absent, .. }) if !not_there.is_empty() && absent == not_there => {
+            Ok(None)
+        }
         made if !not_there.is_empty() => Err(format!("PUs {not_there} are not there and reserved: {made:?}")),
         Ok(places) => {
             rules(topology, ask, &pool, &places).map_err(|error| format!("{error}\n{places:#?}"))?;
@@ -132,7 +135,8 @@ fn near(topology: &Topology, ask: &Ask, place: &Place, free_cores: &[&IdSet]) ->
         };
     };
     let away = place.pus.iter().any(|pu| {
-        let core = topology.core_of(pu).map(|core| core.pus.clone()).unwrap_or_else(|| [pu].into_iter().collect());
+        let core =
+            topology.core_of(pu).map(|core| core.pus.clone()).unwrap_or_else(|| [pu].into_iter().collect());
         core.and(&local).is_empty()
     });
     match free_cores.iter().find(|core| !core.and(&local).is_empty()) {

@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use stats::{IdSet, PciAddress};
 use topo::model::{
-    Allowed, Core, Distances, Gpu, GpuName, L3, Locality, NodeKind, NumaNode, Package, Pu, PuStatus, Rung, Topology,
-    TopologySource,
+    Allowed, Core, Distances, Gpu, GpuName, L3, Locality, NodeKind, NumaNode, Package, Pu, PuStatus, Rung,
+    Topology, TopologySource,
 };
 
 const KINDS: [NodeKind; 5] =
@@ -70,7 +70,8 @@ pub fn build(seed: &Seed) -> Topology {
             }
         }
     }
-    let ids: Vec<u32> = seed.nodes.iter().scan(0, |id, (step, ..)| Some(std::mem::replace(id, *id + step))).collect();
+    let ids: Vec<u32> =
+        seed.nodes.iter().scan(0, |id, (step, ..)| Some(std::mem::replace(id, *id + step))).collect();
     let on_node = |node: usize| {
         let own = cores.iter().zip(&seed.cores).filter(|(_, (at, _))| at % seed.nodes.len() == node);
         union(own.map(|(core, _)| core))
@@ -106,13 +107,15 @@ pub fn build(seed: &Seed) -> Topology {
         local.sort_by_key(|node| (!matches!(node.kind, NodeKind::Normal | NodeKind::CpuOnly), node.os_index));
         local.iter().map(|node| node.os_index).collect()
     };
-    let pus = every.iter().map(|pu| Pu { os_index: pu, status: statuses(pu), nodes: local_nodes(pu) }).collect();
+    let pus =
+        every.iter().map(|pu| Pu { os_index: pu, status: statuses(pu), nodes: local_nodes(pu) }).collect();
     let outside = of(PuStatus::NotInCgroup);
     let gpus = (0..).zip(&seed.gpus).map(|(index, (rung, first, number))| {
         let rung = [Rung::L3, Rung::PciLocalCpus, Rung::Driver, Rung::Unknown][usize::from(*rung)];
         let known = rung != Rung::Unknown;
         let around = union(cores.iter().skip(*first).take(if known { *number } else { 0 }));
-        let near: IdSet = nodes.iter().filter(|n| !n.pus.and(&around).is_empty()).map(|n| n.os_index).collect();
+        let near: IdSet =
+            nodes.iter().filter(|n| !n.pus.and(&around).is_empty()).map(|n| n.os_index).collect();
         Gpu {
             index,
             pci: PciAddress { domain: 0, bus: index as u8, device: 0, function: 0 },
@@ -168,6 +171,10 @@ pub fn build(seed: &Seed) -> Topology {
         gpus: gpus.collect(),
         pus,
         nodes,
-        cores: cores.iter().filter(|_| seed.names_cores).map(|pus| Core { os_index: None, pus: pus.clone() }).collect(),
+        cores: cores
+            .iter()
+            .filter(|_| seed.names_cores)
+            .map(|pus| Core { os_index: None, pus: pus.clone() })
+            .collect(),
     }
 }

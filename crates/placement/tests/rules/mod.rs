@@ -1,10 +1,12 @@
-//! What every plan must keep, whatever the machine: said once, held against real captures and against random machines.
+//! What every plan must keep, whatever the machine: said once, held against real captures and against random
+//! machines.
 //!
-//! The rules are derived from the topology anew, not with the crate's own functions, so that a mistake there shows here.
+//! The rules are derived from the topology anew, not with the crate's own functions, so that a mistake there
+//! shows here.
 
 use placement::{
-    ChosenBy, Closeness, Member, Membind, NodePlanError, NodeRequest, Plan, PlanError, RankPlanError, Request, Target,
-    TargetId, plan, plan_node,
+    ChosenBy, Closeness, Member, Membind, NodePlanError, NodeRequest, Plan, PlanError, RankPlanError,
+    Request, Target, TargetId, plan, plan_node,
 };
 use stats::IdSet;
 use topo::model::{Allowed, NodeKind, NumaNode, Rung, Topology};
@@ -30,7 +32,8 @@ pub fn check(topology: &Topology, request: &Request) -> Result<Option<Plan>, Str
     }
 }
 
-/// Plans for launched processes that leave every choice to the plan, and holds that against every rule; the plan, if one was to be made.
+/// Plans for launched processes that leave every choice to the plan, and holds that against every rule; the
+/// plan, if one was to be made.
 pub fn check_node(topology: &Topology, members: &[Member]) -> Result<Option<Plan>, String> {
     let owns_memory = |member: &Member| {
         let may = |node: &&NumaNode| member.allowed.nodes.contains(node.os_index);
@@ -53,7 +56,9 @@ pub fn check_node(topology: &Topology, members: &[Member]) -> Result<Option<Plan
             }
             ranks(topology, &plan, |rank| &members[rank].allowed).map(|()| Some(plan))
         }
-        Err(NodePlanError::Rank(RankPlanError::NoPu { .. })) if members.iter().any(|m| m.allowed.pus.is_empty()) => {
+        Err(NodePlanError::Rank(RankPlanError::NoPu { .. }))
+            if members.iter().any(|m| m.allowed.pus.is_empty()) =>
+        {
             Ok(None)
         }
         Err(NodePlanError::Rank(RankPlanError::Node(_))) if !members.iter().all(owns_memory) => Ok(None),
@@ -93,7 +98,8 @@ fn ranks<'a>(topology: &Topology, plan: &Plan, of: impl Fn(usize) -> &'a Allowed
         let usable = local.as_ref().map(|pus| pus.and(allowed)).filter(|pus| !pus.is_empty());
         let pool = usable.clone().unwrap_or_else(|| allowed.clone());
         let taken = |pu: u32| before.contains(&pu);
-        let core_taken = |pu: u32| taken(pu) || topology.core_of(pu).is_some_and(|core| core.pus.iter().any(taken));
+        let core_taken =
+            |pu: u32| taken(pu) || topology.core_of(pu).is_some_and(|core| core.pus.iter().any(taken));
         if !allowed.contains(rank.pu) {
             return say("the PU is not allowed");
         }

@@ -1,4 +1,5 @@
-//! Whether this machine wakes threads when it should: what a test of how soon something happens needs, and skips without.
+//! Whether this machine wakes threads when it should: what a test of how soon something happens needs, and
+//! skips without.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,7 +29,8 @@ impl Witness {
         Self { over, worst }
     }
 
-    /// Whether no thread was woken later than this since it began; if one was, that `what` is left out is said.
+    /// Whether no thread was woken later than this since it began; if one was, that `what` is left out is
+    /// said.
     #[allow(clippy::print_stderr, reason = "no test is skipped silently")]
     pub fn saw_at_most(self, limit: Duration, what: &str) -> bool {
         self.over.store(true, Ordering::Relaxed);

@@ -1,15 +1,17 @@
-//! What every `World` promises: shared by the tests here and by `examples/launched.rs`, which runs it over MPI.
+//! What every `World` promises: shared by the tests here and by `examples/launched.rs`, which runs it over
+//! MPI.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
 use ranks::{World, WorldPlace};
 
-/// Lengths that MPIs send in different ways: at once, by copies in shared memory, or after asking the receiver.
+/// Lengths that MPIs send in different ways: at once, by copies in shared memory, or after asking the
+/// receiver.
 const LENGTHS: [usize; 6] = [2, 4_000, 70_000, 2, 3_000_000, 500];
 
-/// Every rank sends to every rank, itself included, messages of many lengths; the last also gets an empty one from each. Panics if one is
-/// lost, doubled, out of order or changed.
+/// Every rank sends to every rank, itself included, messages of many lengths; the last also gets an empty one
+/// from each. Panics if one is lost, doubled, out of order or changed.
 pub fn every_message_comes_once_and_in_its_senders_order(world: &dyn World) {
     let WorldPlace { rank, size, .. } = world.place();
     let message = |number: usize, from: usize| {

@@ -1,5 +1,6 @@
-//! Colours. Those of series are Okabe and Ito's (2008), in mid-tones that stand out on black and on white; those of rates are viridis (Smith and van der Walt 2015), whose
-//! lightness rises evenly, so that it says the same in grey and to those who see few colours.
+//! Colours. Those of series are Okabe and Ito's (2008), in mid-tones that stand out on black and on white;
+//! those of rates are viridis (Smith and van der Walt 2015), whose lightness rises evenly, so that it says
+//! the same in grey and to those who see few colours.
 
 /// The colours of series.
 pub(crate) const SERIES: [&str; 8] =
@@ -50,7 +51,8 @@ mod tests {
 
     #[test]
     fn lighter_is_faster_all_the_way_and_text_stands_out() {
-        let lightness = |part: f64| rgb(part).iter().zip([0.2126, 0.7152, 0.0722]).map(|(c, w)| c * w).sum::<f64>();
+        let lightness =
+            |part: f64| rgb(part).iter().zip([0.2126, 0.7152, 0.0722]).map(|(c, w)| c * w).sum::<f64>();
         let all: Vec<f64> = (0..=100).map(|at| lightness(f64::from(at) / 100.0)).collect();
         assert!(all.windows(2).all(|pair| pair[0] <= pair[1] + 1.0), "{all:?}");
         assert_eq!((text_on(0.0), text_on(1.0)), ("#fff", "#000"));

@@ -1,5 +1,5 @@
-//! Values over values: series with the band of their intervals, their dots with the value under the pointer, fitted lines, lines that are compared with, axes with
-//! titles and a legend.
+//! Values over values: series with the band of their intervals, their dots with the value under the pointer,
+//! fitted lines, lines that are compared with, axes with titles and a legend.
 
 use super::scale::{AxisUnit, Scale};
 use stats::interval::range;
@@ -62,7 +62,11 @@ impl Plot {
         let (low_x, high_x) = self.extent(|point| [point.x, point.x], |(x, _)| *x);
         let (low_y, high_y) = self.range.unwrap_or_else(|| {
             self.extent(
-                |point| point.interval.map_or([point.y, point.y], |(low, high)| [low.min(point.y), high.max(point.y)]),
+                |point| {
+                    point
+                        .interval
+                        .map_or([point.y, point.y], |(low, high)| [low.min(point.y), high.max(point.y)])
+                },
                 |(_, y)| *y,
             )
         });
@@ -111,7 +115,11 @@ impl Plot {
     }
 
     /// The least and the largest of all that is drawn.
-    fn extent(&self, of: impl Fn(&PlotPoint) -> [f64; 2], of_line: impl Fn(&(f64, f64)) -> f64) -> (f64, f64) {
+    fn extent(
+        &self,
+        of: impl Fn(&PlotPoint) -> [f64; 2],
+        of_line: impl Fn(&(f64, f64)) -> f64,
+    ) -> (f64, f64) {
         let points = self.series.iter().flat_map(|series| &series.points).flat_map(of);
         let lines = self.references.iter().flat_map(|reference| &reference.points).map(of_line);
         range(points.chain(lines).filter(|value| value.is_finite())).unwrap_or((0.0, 1.0))

@@ -1,4 +1,5 @@
-//! A line a name on one scale: bars from zero, intervals, dots; a zone that does not matter, and levels that are compared with.
+//! A line a name on one scale: bars from zero, intervals, dots; a zone that does not matter, and levels that
+//! are compared with.
 
 use super::scale::{AxisUnit, Scale};
 use stats::interval::range;
@@ -45,7 +46,8 @@ pub(crate) struct Rows {
     pub(crate) from_zero: bool,
     /// Before a mark's number.
     pub(crate) signed: bool,
-    /// The farthest that the scale goes from zero: marks beyond it stand at its end, and their numbers beside the row.
+    /// The farthest that the scale goes from zero: marks beyond it stand at its end, and their numbers beside
+    /// the row.
     pub(crate) most: Option<f64>,
 }
 
@@ -70,8 +72,11 @@ impl Rows {
         let said = self.rows.iter().map(|row| width(&row.said)).fold(0.0, f64::max);
         let right = wide - if is_beside { said.min(wide * 0.3) + 16.0 } else { 14.0 };
         let row_height = if is_beside { ROW } else { ROW + 18.0 };
-        let mut entries: Vec<(String, Stroke<'_>)> = self.levels.iter().map(|(_, name)| (name.clone(), MARK)).collect();
-        let has = |wanted: fn(&Mark) -> bool| self.rows.iter().flat_map(|row| &row.marks).any(|(mark, _)| wanted(mark));
+        let mut entries: Vec<(String, Stroke<'_>)> =
+            self.levels.iter().map(|(_, name)| (name.clone(), MARK)).collect();
+        let has = |wanted: fn(&Mark) -> bool| {
+            self.rows.iter().flat_map(|row| &row.marks).any(|(mark, _)| wanted(mark))
+        };
         if has(|mark| matches!(mark, Mark::Bar(_))) && has(|mark| matches!(mark, Mark::Span(..))) {
             entries.push((
                 "median".to_owned(),
@@ -83,7 +88,10 @@ impl Rows {
             ));
         }
         if let Some((.., name)) = &self.zone {
-            entries.push((name.clone(), Stroke { colour: "currentColor", width: 10.0, opacity: 0.14, dashed: false }));
+            entries.push((
+                name.clone(),
+                Stroke { colour: "currentColor", width: 10.0, opacity: 0.14, dashed: false },
+            ));
         }
         let top = picture.legend(4.0, 14.0, &entries) - 6.0;
         let bottom = top + row_height * self.rows.len() as f64 + 6.0;
@@ -97,7 +105,9 @@ impl Rows {
         if self.signed {
             marks.iter_mut().filter(|(value, _)| *value > 0.0).for_each(|(_, said)| said.insert(0, '+'));
         }
-        scale.labels(&mut picture, bottom + 16.0, marks, |picture, at| picture.line((at, top), (at, bottom), &GUIDE));
+        scale.labels(&mut picture, bottom + 16.0, marks, |picture, at| {
+            picture.line((at, top), (at, bottom), &GUIDE)
+        });
         picture.text((left + right) / 2.0, bottom + 36.0, Anchor::Middle, &self.title);
         for (at, row) in self.rows.iter().enumerate() {
             let line = top + row_height * at as f64 + if is_beside { 0.0 } else { 18.0 };
@@ -157,8 +167,10 @@ impl Row {
                 }
                 Mark::Dot(at) => picture.dot((scale.at(at), middle), 5.0, &fill, value),
                 Mark::Ring(at) => {
-                    let paint =
-                        format!("fill=\"none\" pointer-events=\"all\" stroke=\"{}\" stroke-width=\"2\"", self.colour);
+                    let paint = format!(
+                        "fill=\"none\" pointer-events=\"all\" stroke=\"{}\" stroke-width=\"2\"",
+                        self.colour
+                    );
                     picture.dot((scale.at(at), middle), 5.0, &paint, value);
                 }
                 Mark::Speck(at) => {

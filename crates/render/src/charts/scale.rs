@@ -29,7 +29,8 @@ pub(crate) struct Scale {
 }
 
 impl Scale {
-    /// From `low` to `high`, in even steps; around a single value, which then lies in the middle, and from zero where that is the value.
+    /// From `low` to `high`, in even steps; around a single value, which then lies in the middle, and from
+    /// zero where that is the value.
     pub(crate) fn linear(low: f64, high: f64, from: f64, to: f64) -> Self {
         let (low, high) = match low {
             low if high > low => (low, high),
@@ -55,7 +56,8 @@ impl Scale {
         self.from + (self.to - self.from) * part.clamp(0.0, 1.0)
     }
 
-    /// Marks over the range and what they say: steps of 1, 2 or 5 times a power of ten; of sizes powers of two.
+    /// Marks over the range and what they say: steps of 1, 2 or 5 times a power of ten; of sizes powers of
+    /// two.
     pub(crate) fn marks(self, unit: AxisUnit, about: usize) -> Vec<(f64, String)> {
         let said = |value: f64| match unit {
             AxisUnit::Size => size(value as u64),
@@ -67,7 +69,8 @@ impl Scale {
         values.into_iter().map(|value| (value, said(value))).collect()
     }
 
-    /// Draws what marks say on the line at `y`, each where those before it leave room, and with each what else `mark` draws where it lies.
+    /// Draws what marks say on the line at `y`, each where those before it leave room, and with each what
+    /// else `mark` draws where it lies.
     pub(crate) fn labels(
         self,
         picture: &mut Picture,
@@ -102,7 +105,11 @@ impl Scale {
         if unit == AxisUnit::Size {
             let (first, last) = (self.low.log2().ceil() as i32, self.high.log2().floor() as i32);
             let step = (1..).map(|at| 2 * at).find(|step| (last - first) / step < about as i32).unwrap_or(2);
-            return (first..=last).step_by(step as usize).map(|power| 2_f64.powi(power)).filter(within).collect();
+            return (first..=last)
+                .step_by(step as usize)
+                .map(|power| 2_f64.powi(power))
+                .filter(within)
+                .collect();
         }
         let (first, last) = (self.low.log10().floor() as i32, self.high.log10().ceil() as i32);
         let of = |times: &[f64]| -> Vec<f64> {
@@ -153,7 +160,10 @@ mod tests {
     #[test]
     fn values_lie_where_they_belong_and_none_outside() {
         let scale = Scale::linear(0.0, 50.0, 100.0, 200.0);
-        assert_eq!([scale.at(0.0), scale.at(25.0), scale.at(50.0), scale.at(99.0)], [100.0, 150.0, 200.0, 200.0]);
+        assert_eq!(
+            [scale.at(0.0), scale.at(25.0), scale.at(50.0), scale.at(99.0)],
+            [100.0, 150.0, 200.0, 200.0]
+        );
         let scale = Scale::log(4.0, 1024.0, 0.0, 8.0);
         assert!((scale.at(32.0) - 3.0).abs() < 1e-9 && scale.at(0.0) == 0.0);
     }

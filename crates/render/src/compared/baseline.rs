@@ -6,7 +6,8 @@ use stats::units::counted;
 use crate::terminal::grid::TextGrid;
 use crate::terminal::page::{Page, Tone};
 
-/// From so many nodes on the limit is near to what more nodes would give: 8 deviations between nodes, of 5 with very many.
+/// From so many nodes on the limit is near to what more nodes would give: 8 deviations between nodes, of 5
+/// with very many.
 const ENOUGH_NODES: u32 = 10;
 
 /// A limit below this part of what is normal finds only what is grossly slow.
@@ -26,7 +27,17 @@ pub fn baseline(baseline: &Baseline, width: usize, color: bool) -> String {
     );
     page.blank();
     let percent = |part: f64| format!("{:.2} %", part * 100.0);
-    let header = ["case", "nodes", "GPUs", "values", "normal", "limit", "below normal", "between GPUs", "between runs"];
+    let header = [
+        "case",
+        "nodes",
+        "GPUs",
+        "values",
+        "normal",
+        "limit",
+        "below normal",
+        "between GPUs",
+        "between runs",
+    ];
     let mut grid = TextGrid::new(1, &header);
     let mut class = None;
     for normal in &baseline.normals {
@@ -60,14 +71,16 @@ pub fn baseline(baseline: &Baseline, width: usize, color: bool) -> String {
     for text in &baseline.too_few {
         page.paragraph(Tone::Warning, "too few: ", text);
     }
-    let far =
-        |normal: &&Normal| normal.nodes < ENOUGH_NODES && normal.limit_bytes_per_s < FAR * normal.median_bytes_per_s;
+    let far = |normal: &&Normal| {
+        normal.nodes < ENOUGH_NODES && normal.limit_bytes_per_s < FAR * normal.median_bytes_per_s
+    };
     if let Some(normal) = baseline.normals.iter().filter(far).min_by_key(|normal| normal.nodes) {
         page.paragraph(
             Tone::Warning,
             "few nodes: ",
             &format!(
-                "{} do not show how nodes differ, so the limit lies {} below normal; learn from {ENOUGH_NODES} nodes or more",
+                "{} do not show how nodes differ, so the limit lies {} below normal; learn from \
+                 {ENOUGH_NODES} nodes or more",
                 counted(normal.nodes as usize, "node"),
                 percent(1.0 - normal.limit_bytes_per_s / normal.median_bytes_per_s)
             ),

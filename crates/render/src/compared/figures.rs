@@ -5,7 +5,8 @@ use analysis::judge::{Basis, ChangeVerdict};
 
 use crate::digits::{compared, signed_change};
 
-/// The base, the new figure, its change whichever is better (`-3.1 %`), the interval of that (`-3.4 % .. -2.8 %`, with what it assumes of runs) and the values behind it (`10+12 blocks`).
+/// The base, the new figure, its change whichever is better (`-3.1 %`), the interval of that (`-3.4 % .. -2.8
+/// %`, with what it assumes of runs) and the values behind it (`10+12 blocks`).
 pub(super) fn cells(case: &ComparedCase) -> [String; 5] {
     let interval = case.ratio_interval;
     let what = match case.basis {

@@ -15,7 +15,11 @@ pub fn gate(checked: &Checked, width: usize) -> String {
         Gate::Finding => (Tone::Bad, "FINDING"),
     };
     let (gpus, passes) = (counted(checked.gpus as usize, "GPU"), counted(checked.passes as usize, "pass"));
-    page.paragraph(tone, "", &format!("{}: {word}; {gpus}, {passes}, {:.1} s", checked.host, checked.elapsed_s));
+    page.paragraph(
+        tone,
+        "",
+        &format!("{}: {word}; {gpus}, {passes}, {:.1} s", checked.host, checked.elapsed_s),
+    );
     if let Some(simulated) = &checked.simulated {
         page.paragraph(Tone::Warning, "  THE DEVICES ARE SIMULATED: ", simulated);
     }
@@ -41,7 +45,8 @@ fn findings(checked: &Checked) -> Vec<String> {
                 counted(suspect.passes as usize, "pass")
             ),
             _ => format!(
-                "{}, {}: {rate:.2} GB/s, and the baseline knows no such GPU in such a node: learn it with `numabench baseline`",
+                "{}, {}: {rate:.2} GB/s, and the baseline knows no such GPU in such a node: learn it with \
+                 `numabench baseline`",
                 suspect.device, suspect.case
             ),
         }
@@ -54,7 +59,8 @@ fn findings(checked: &Checked) -> Vec<String> {
     suspects.chain(checked.slower_twins.iter().map(of_twin)).collect()
 }
 
-/// What was found in one line, the worst of it, for a node's reason in Slurm or a log; how many more there are stands behind it.
+/// What was found in one line, the worst of it, for a node's reason in Slurm or a log; how many more there
+/// are stands behind it.
 pub fn reason(checked: &Checked) -> String {
     let simulated = if checked.simulated.is_some() { "SIMULATED: " } else { "" };
     let word = match checked.gate {

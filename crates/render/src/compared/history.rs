@@ -11,7 +11,8 @@ use crate::terminal::page::{Page, Tone};
 /// The history as text so many columns wide.
 pub fn history(history: &History, width: usize, color: bool) -> String {
     let mut page = Page::new(width);
-    let worse = |step: &analysis::history::LevelChange| (step.after < step.before) == step.unit.more_is_better();
+    let worse =
+        |step: &analysis::history::LevelChange| (step.after < step.before) == step.unit.more_is_better();
     let slower = history.steps.iter().filter(|step| worse(step)).count();
     let found = match history.steps.len() {
         0 if !history.moving.is_empty() => {
@@ -72,7 +73,8 @@ fn moves(series: &MovingSeries) -> String {
     let of = |count: u32| counted(count as usize, "run");
     match series.shape {
         SeriesShape::Alternating { low, high, at_low, switches } => format!(
-            "two levels that alternate, {} in {} and {} in {}, {switches} switches: look for what differs between such runs",
+            "two levels that alternate, {} in {} and {} in {}, {switches} switches: look for what differs \
+             between such runs",
             figure(series.unit, low),
             of(at_low),
             figure(series.unit, high),
@@ -82,8 +84,8 @@ fn moves(series: &MovingSeries) -> String {
             format!("a slow drift, {} over {}: it has no day", signed_change(1.0 + change), of(series.runs))
         }
         SeriesShape::Wandering { correlation, range } => format!(
-            "runs near to the one before (correlation {correlation:.1}) that wander over a range of {:.1} %: compare runs \
-             that took turns",
+            "runs near to the one before (correlation {correlation:.1}) that wander over a range of {:.1} %: \
+             compare runs that took turns",
             range * 100.0
         ),
     }

@@ -1,4 +1,5 @@
-//! A comparison for a merge request: GitHub's and GitLab's Markdown, the verdict first, long lists folded away.
+//! A comparison for a merge request: GitHub's and GitLab's Markdown, the verdict first, long lists folded
+//! away.
 
 use analysis::comparison::{ComparedCase, Comparison, Lacking};
 use analysis::judge::ChangeVerdict;
@@ -48,7 +49,8 @@ fn lacking(title: &str, cases: &[Lacking], text: &mut String) {
     *text += &format!("\n{title}:\n\n");
     for case in cases.iter().take(SHOWN) {
         let reason = case.reason.as_ref().map_or(String::new(), |reason| format!(": {}", escaped(reason)));
-        *text += &format!("- {}, {}{reason}\n", escaped(&case.key.case_in_words()), escaped(&case.key.place()));
+        *text +=
+            &format!("- {}, {}{reason}\n", escaped(&case.key.case_in_words()), escaped(&case.key.place()));
     }
     rest(cases.len(), text);
 }
@@ -57,8 +59,8 @@ fn cases(cases: &[&ComparedCase], text: &mut String) {
     if cases.is_empty() {
         return;
     }
-    *text +=
-        "\n| | case | place | base | new | change | 95 % interval | values |\n|---|---|---|---:|---:|---:|---:|---|\n";
+    *text += "\n| | case | place | base | new | change | 95 % interval | values |\n\
+        |---|---|---|---:|---:|---:|---:|---|\n";
     for case in cases.iter().take(SHOWN) {
         *text += &format!(
             "| {} | {} | {} | {} |\n",

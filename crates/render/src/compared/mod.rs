@@ -1,4 +1,5 @@
-//! What a terminal shows of a comparison, a history, a baseline and several nodes: text for a terminal, and Markdown for a merge request. JSON is the document itself.
+//! What a terminal shows of a comparison, a history, a baseline and several nodes: text for a terminal, and
+//! Markdown for a merge request. JSON is the document itself.
 
 mod baseline;
 mod escaped;

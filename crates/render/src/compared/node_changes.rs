@@ -1,4 +1,5 @@
-//! What became of nodes between two sides, below a comparison: which got worse by themselves, which are gone, and a row for each of those.
+//! What became of nodes between two sides, below a comparison: which got worse by themselves, which are gone,
+//! and a row for each of those.
 
 use analysis::node_changes::NodeChanges;
 use stats::units::counted;
@@ -13,7 +14,8 @@ const MOST_ROWS: usize = 32;
 
 /// The sentence that answers, and whether a node got worse by itself.
 fn answer(changes: &NodeChanges) -> (String, bool) {
-    let worse: Vec<&str> = changes.rows.iter().filter(|row| !row.worse.is_empty()).map(|row| &row.host[..]).collect();
+    let worse: Vec<&str> =
+        changes.rows.iter().filter(|row| !row.worse.is_empty()).map(|row| &row.host[..]).collect();
     let all = counted(changes.rows.len(), "node");
     let text = match (worse.len(), changes.is_judged) {
         (0, true) => format!("Node by node: {all} changed alike."),
@@ -27,7 +29,8 @@ fn answer(changes: &NodeChanges) -> (String, bool) {
     (text, !worse.is_empty())
 }
 
-/// The header, and a row for each node that is shown: those that got worse, and the others where they are few.
+/// The header, and a row for each node that is shown: those that got worse, and the others where they are
+/// few.
 fn rows(changes: &NodeChanges) -> (Vec<&str>, Vec<Vec<String>>) {
     let mut header = vec!["node"];
     header.extend(changes.columns.iter().map(|column| &column.name[..]));
@@ -74,7 +77,8 @@ pub(super) fn markdown(changes: &NodeChanges) -> String {
         text += &format!("- {what}{}\n", escaped(&hosts));
     }
     let (header, rows) = rows(changes);
-    let line = |cells: &mut dyn Iterator<Item = String>| format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "));
+    let line =
+        |cells: &mut dyn Iterator<Item = String>| format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "));
     text += &format!("\n{}", line(&mut header.iter().map(|cell| escaped(cell))));
     text += &format!("|---|{}\n", "---:|".repeat(header.len() - 1));
     rows.iter().for_each(|row| text += &line(&mut row.iter().map(|cell| escaped(cell))));

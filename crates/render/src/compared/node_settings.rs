@@ -1,4 +1,5 @@
-//! Settings of several nodes for a terminal: how they have each that costs or differs, and a row a node that is set up unlike most.
+//! Settings of several nodes for a terminal: how they have each that costs or differs, and a row a node that
+//! is set up unlike most.
 
 use analysis::node_settings::{NodeSetting, SettingCounts, SettingWay};
 use analysis::nodes::{NodeRow, Nodes};
@@ -20,8 +21,10 @@ pub(super) fn answer(nodes: &Nodes) -> Vec<String> {
     if of_doctor == 0 {
         return Vec::new();
     }
-    let unlike: Vec<&str> = nodes.rows.iter().filter(|row| row.is_unlike_most()).map(|row| &row.host[..]).collect();
-    let costly: Vec<&str> = nodes.settings.iter().filter(|one| is_costly(one)).map(|one| &one.name[..]).collect();
+    let unlike: Vec<&str> =
+        nodes.rows.iter().filter(|row| row.is_unlike_most()).map(|row| &row.host[..]).collect();
+    let costly: Vec<&str> =
+        nodes.settings.iter().filter(|one| is_costly(one)).map(|one| &one.name[..]).collect();
     let mut parts = Vec::new();
     if !unlike.is_empty() {
         parts.push(format!("{} set up unlike most: {}", counted(unlike.len(), "node"), names(&unlike)));
@@ -59,7 +62,8 @@ pub(super) fn settings(nodes: &Nodes) -> Vec<(Tone, String, String)> {
 
 fn value_on_nodes(way: &SettingWay) -> String {
     let hosts: Vec<&str> = way.hosts.iter().map(String::as_str).collect();
-    let on = if way.is_unlike_most || hosts.len() == 1 { names(&hosts) } else { counted(hosts.len(), "node") };
+    let on =
+        if way.is_unlike_most || hosts.len() == 1 { names(&hosts) } else { counted(hosts.len(), "node") };
     let what = match way.state {
         None => "no such thing".to_owned(),
         Some(State::Unknown) => format!("unknown ({})", way.seen),
@@ -95,7 +99,10 @@ pub(super) fn table(nodes: &Nodes, page: &mut Page) {
         };
         let ranges = (0..4).map(range);
         let more = ["–".to_owned()];
-        grid.row([format!("{} alike", alike.len())].into_iter().chain(ranges).chain(more).collect(), Vec::new());
+        grid.row(
+            [format!("{} alike", alike.len())].into_iter().chain(ranges).chain(more).collect(),
+            Vec::new(),
+        );
     }
     grid.draw_fitting(&["ok", "look"], page);
 }

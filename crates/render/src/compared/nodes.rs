@@ -1,5 +1,6 @@
-//! Several nodes: which are slow, which are set up unlike most, which did not answer, in sentences for a terminal and for the HTML report; for a terminal also a row a node, those
-//! that are alike folded into one row.
+//! Several nodes: which are slow, which are set up unlike most, which did not answer, in sentences for a
+//! terminal and for the HTML report; for a terminal also a row a node, those that are alike folded into one
+//! row.
 
 use analysis::nodes::{BelowLimit, Mark, NodeCell, NodeRow, Nodes};
 use stats::interval;
@@ -45,13 +46,15 @@ pub(crate) fn explained(nodes: &Nodes) -> Vec<(Tone, String, String)> {
     }
     said.extend(node_settings::settings(nodes));
     let missing = nodes.missing.iter();
-    said.extend(missing.map(|one| (Tone::Bad, "no answer: ".to_owned(), format!("{}: {}", one.host, one.reason))));
+    said.extend(
+        missing.map(|one| (Tone::Bad, "no answer: ".to_owned(), format!("{}: {}", one.host, one.reason))),
+    );
     let troubled = nodes.rows.iter().filter(|row| !row.trouble.is_empty());
     said.extend(troubled.map(|row| (Tone::Warning, format!("{}: ", row.host), row.trouble.join("; "))));
     said.extend(nodes.not_judged.iter().map(|why| (Tone::Faint, "not judged: ".to_owned(), why.clone())));
     if nodes.marked(Mark::Suspect) > 0 {
-        let text =
-            "one run shows a suspect and drains nobody: measure suspects again (three runs in one folder decide)";
+        let text = "one run shows a suspect and drains nobody: measure suspects again (three runs in one \
+            folder decide)";
         said.push((Tone::Plain, String::new(), text.to_owned()));
     }
     said.extend(reference_lines(&nodes.reference).into_iter().map(|line| (Tone::Plain, String::new(), line)));
@@ -61,12 +64,15 @@ pub(crate) fn explained(nodes: &Nodes) -> Vec<(Tone, String, String)> {
 /// What was found, in a sentence.
 pub(crate) fn answer(nodes: &Nodes) -> (Tone, String) {
     let named = |mark: Mark, words: &str| {
-        let of: Vec<&str> = nodes.rows.iter().filter(|row| row.mark == mark).map(|row| &row.host[..]).collect();
+        let of: Vec<&str> =
+            nodes.rows.iter().filter(|row| row.mark == mark).map(|row| &row.host[..]).collect();
         (!of.is_empty()).then(|| format!("{} {words}: {}", of.len(), names(&of)))
     };
-    // Nodes of which there are settings alone have nothing to be alike in but them, and the settings' own sentence says that.
-    let measured =
-        |row: &&NodeRow| row.mark == Mark::Well && (row.settings.is_none() || row.cells.iter().any(Option::is_some));
+    // Nodes of which there are settings alone have nothing to be alike in but them, and the settings' own
+    // sentence says that.
+    let measured = |row: &&NodeRow| {
+        row.mark == Mark::Well && (row.settings.is_none() || row.cells.iter().any(Option::is_some))
+    };
     let alike = nodes.rows.iter().filter(measured).count();
     let alike = match (alike, nodes.not_judged.is_empty() || nodes.marked(Mark::Well) < nodes.rows.len()) {
         (0, _) => None,
@@ -82,7 +88,9 @@ pub(crate) fn answer(nodes: &Nodes) -> (Tone, String) {
     let parts: Vec<String> = first.chain(node_settings::answer(nodes)).chain(alike).collect();
     let tone = match () {
         () if nodes.marked(Mark::Slow) + nodes.missing.len() > 0 => Tone::Bad,
-        () if nodes.marked(Mark::Suspect) > 0 || nodes.rows.iter().any(NodeRow::is_unlike_most) => Tone::Warning,
+        () if nodes.marked(Mark::Suspect) > 0 || nodes.rows.iter().any(NodeRow::is_unlike_most) => {
+            Tone::Warning
+        }
         () => Tone::Title,
     };
     (tone, format!("{}.", parts.join("; ")))
@@ -96,7 +104,8 @@ fn tone(mark: Mark) -> Tone {
     }
 }
 
-/// `0000:c1:00.0, H2D 64 MiB: 27.10 GB/s where 55.30 GB/s is normal and 53.60 GB/s the limit, below it in 3 of 3 runs`.
+/// `0000:c1:00.0, H2D 64 MiB: 27.10 GB/s where 55.30 GB/s is normal and 53.60 GB/s the limit, below it in 3
+/// of 3 runs`.
 fn below_limit(below: &BelowLimit) -> String {
     let side = if below.unit.more_is_better() { "below" } else { "above" };
     format!(
@@ -151,7 +160,10 @@ fn table(nodes: &Nodes, page: &mut Page) {
             }
         };
         let cells = (0..nodes.columns.len()).map(range);
-        grid.row([format!("{} alike", alike.len()), String::new()].into_iter().chain(cells).collect(), Vec::new());
+        grid.row(
+            [format!("{} alike", alike.len()), String::new()].into_iter().chain(cells).collect(),
+            Vec::new(),
+        );
     }
     let medians = nodes.columns.iter().map(|column| figure(column.unit, column.median));
     grid.row(["median".to_owned(), String::new()].into_iter().chain(medians).collect(), Vec::new());

@@ -1,4 +1,5 @@
-//! How figures of several hosts or sides stand against reference figures: a line an answer, and of many the first.
+//! How figures of several hosts or sides stand against reference figures: a line an answer, and of many the
+//! first.
 
 use analysis::reference_answer::ReferenceAnswer;
 

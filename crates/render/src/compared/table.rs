@@ -1,4 +1,5 @@
-//! A comparison for a terminal: the verdict, what differs between the sides, the cases that changed, and at the end those that did not.
+//! A comparison for a terminal: the verdict, what differs between the sides, the cases that changed, and at
+//! the end those that did not.
 
 use std::collections::BTreeMap;
 
@@ -45,7 +46,9 @@ pub fn table(comparison: &Comparison, width: usize, color: bool, quiet: bool) ->
             "  ",
             &match same {
                 1 => "1 case is the same within the threshold and not listed; --json has it".to_owned(),
-                several => format!("{several} cases are the same within the threshold and not listed; --json has them"),
+                several => format!(
+                    "{several} cases are the same within the threshold and not listed; --json has them"
+                ),
             },
         );
     }
@@ -55,7 +58,8 @@ pub fn table(comparison: &Comparison, width: usize, color: bool, quiet: bool) ->
             page.paragraph(Tone::Plain, "note: ", note);
         }
         let text = format!(
-            "a change matters from {:.1} % of a rate and {:.1} % of a small copy's time; intervals are 95 %, tests adjusted for {} (Holm)",
+            "a change matters from {:.1} % of a rate and {:.1} % of a small copy's time; intervals are 95 %, \
+             tests adjusted for {} (Holm)",
             comparison.bandwidth_threshold * 100.0,
             comparison.latency_threshold * 100.0,
             counted(comparison.cases.len(), "case")
@@ -100,7 +104,8 @@ fn lacking(title: &str, cases: &[Lacking], page: &mut Page) {
 
 fn cases<'c>(cases: impl Iterator<Item = &'c ComparedCase>, page: &mut Page) {
     let mut grid = TextGrid::new(1, &["case", "base", "new", "change", "95 % interval", "values", "verdict"]);
-    // By place, because most columns are about cases; the worst place first, since the cases come worst first.
+    // By place, because most columns are about cases; the worst place first, since the cases come worst
+    // first.
     let cases: Vec<&ComparedCase> = cases.collect();
     let mut first: BTreeMap<String, usize> = BTreeMap::new();
     for (at, case) in cases.iter().enumerate() {

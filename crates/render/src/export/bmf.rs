@@ -1,5 +1,5 @@
-//! Bencher Metric Format (bencher.dev, bmf.json): benchmarks by name, each with a measure: `bandwidth` in bytes/s, or `latency` in ns for
-//! small copies. Bounds are the median's 95 % interval.
+//! Bencher Metric Format (bencher.dev, bmf.json): benchmarks by name, each with a measure: `bandwidth` in
+//! bytes/s, or `latency` in ns for small copies. Bounds are the median's 95 % interval.
 
 use std::collections::BTreeMap;
 

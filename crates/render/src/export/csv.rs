@@ -1,4 +1,5 @@
-//! Comma-separated values (RFC 4180): tidy, a row a point, a header of names with units; what is not known is an empty field.
+//! Comma-separated values (RFC 4180): tidy, a row a point, a header of names with units; what is not known is
+//! an empty field.
 
 use super::points::{Number, Point, Points};
 
@@ -14,8 +15,9 @@ pub(super) fn csv(points: &Points) -> String {
     [points.columns.join(",") + points.line_end].into_iter().chain(points.points.iter().map(row)).collect()
 }
 
-/// Quotes where a comma, a quote or a line break needs them. Text of others is one line, and no formula: spreadsheets compute what begins with one of these characters
-/// (OWASP, CSV injection), and take what begins with an apostrophe for text.
+/// Quotes where a comma, a quote or a line break needs them. Text of others is one line, and no formula:
+/// spreadsheets compute what begins with one of these characters (OWASP, CSV injection), and take what begins
+/// with an apostrophe for text.
 fn quoted(field: &str) -> String {
     // What steers a terminal is replaced: a table is looked at with `cat`.
     let field = stats::printable::line(field);
@@ -37,6 +39,10 @@ mod tests {
         assert_eq!(quoted("@SUM(A1,A2)"), "\"'@SUM(A1,A2)\"");
         assert_eq!(quoted("+cmd|x"), "'+cmd|x");
         assert_eq!(quoted("host\n::error::x"), "host ::error::x");
-        assert_eq!(["-3.5", "+2", "node 0", ""].map(quoted), ["-3.5", "+2", "node 0", ""], "numbers stay numbers");
+        assert_eq!(
+            ["-3.5", "+2", "node 0", ""].map(quoted),
+            ["-3.5", "+2", "node 0", ""],
+            "numbers stay numbers"
+        );
     }
 }

@@ -1,5 +1,6 @@
-//! The input of github-action-benchmark's `customBiggerIsBetter` and `customSmallerIsBetter`: a list of named values. A file of one kind
-//! holds one direction of goodness, so what more is better of and what less is better of are two forms.
+//! The input of github-action-benchmark's `customBiggerIsBetter` and `customSmallerIsBetter`: a list of named
+//! values. A file of one kind holds one direction of goodness, so what more is better of and what less is
+//! better of are two forms.
 
 use report::json::{JsonError, json_value};
 use serde::Serialize;
@@ -20,17 +21,19 @@ struct Benchmark<'p> {
 }
 
 pub(super) fn gha(points: &Points, bigger: bool) -> Result<Vec<u8>, JsonError> {
-    let figures = points.points.iter().flat_map(|point| point.figures.iter().map(move |figure| (point, figure)));
-    let benchmarks = figures.filter(|(_, figure)| figure.measure.more_is_better == bigger).map(|(point, figure)| {
-        let unit = &figure.measure.unit[..];
-        Benchmark {
-            name: &point.name,
-            unit,
-            value: figure.value / figure.measure.scale,
-            range: range(figure),
-            extra: &point.origin,
-        }
-    });
+    let figures =
+        points.points.iter().flat_map(|point| point.figures.iter().map(move |figure| (point, figure)));
+    let benchmarks =
+        figures.filter(|(_, figure)| figure.measure.more_is_better == bigger).map(|(point, figure)| {
+            let unit = &figure.measure.unit[..];
+            Benchmark {
+                name: &point.name,
+                unit,
+                value: figure.value / figure.measure.scale,
+                range: range(figure),
+                extra: &point.origin,
+            }
+        });
     json_value(&benchmarks.collect::<Vec<_>>())
 }
 

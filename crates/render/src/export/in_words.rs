@@ -1,5 +1,6 @@
-//! Documents whose places are words, MPI runs and imported ones, as points: the same for both. Metrics carry the kind in their names (`numabench_mpi_rate_…`), so that
-//! nobody takes an imported figure for a measured one.
+//! Documents whose places are words, MPI runs and imported ones, as points: the same for both. Metrics carry
+//! the kind in their names (`numabench_mpi_rate_…`), so that nobody takes an imported figure for a measured
+//! one.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +8,8 @@ use analysis::incomplete::Incomplete;
 use report::timestamp::unix_ns;
 
 use super::points::{
-    Estimate, Gauge, Label, MetricFamily, Number, Point, Points, RATE, TIME, TestCase, TestFault, TestOutcome, known,
+    Estimate, Gauge, Label, MetricFamily, Number, Point, Points, RATE, TIME, TestCase, TestFault,
+    TestOutcome, known,
 };
 
 /// The figures of such a document.
@@ -61,9 +63,12 @@ impl InWords {
         self.number_doubles();
         let began = unix_ns(&self.started_at).map(|ns| ns as f64 / 1e9);
         let complete = Some(f64::from(u8::from(self.incomplete.is_none())));
-        let gauge = |name, unit, help, value| Gauge { name: format!("{}_{name}", self.record), unit, help, value };
-        let at_median =
-            ["Rate, at the median where there are several values", "Time, the median where there are several values"];
+        let gauge =
+            |name, unit, help, value| Gauge { name: format!("{}_{name}", self.record), unit, help, value };
+        let at_median = [
+            "Rate, at the median where there are several values",
+            "Time, the median where there are several values",
+        ];
         let own = Label::same_in_all_forms(self.labels);
         let more = ["status", "reason", "time_ns", "time_low_ns", "time_high_ns", "bytes_per_s", "values"];
         Points {
@@ -71,7 +76,8 @@ impl InWords {
             title: self.title,
             is_dated: true,
             elapsed_s: self.elapsed_s,
-            columns: [&["started_at", "kind", "program", "host", "case", "place"], self.labels, &more].concat(),
+            columns: [&["started_at", "kind", "program", "host", "case", "place"], self.labels, &more]
+                .concat(),
             line_end: "\r\n",
             labels: [&Label::same_in_all_forms(&["case", "place", "program"])[..], &own].concat(),
             tags: [&Label::same_in_all_forms(&["host", "program", "case", "place"])[..], &own].concat(),
@@ -89,12 +95,14 @@ impl InWords {
         }
     }
 
-    /// A case that the document has twice in a place has its number there: readers refuse two samples of one name, or keep the last one alone.
+    /// A case that the document has twice in a place has its number there: readers refuse two samples of one
+    /// name, or keep the last one alone.
     fn number_doubles(&mut self) {
         let mut used: BTreeSet<(String, String)> = BTreeSet::new();
         for one in &mut self.cases {
             let numbered = (2..).map(|number| format!("{} ({number})", one.place));
-            let mut keys = std::iter::once(one.place.clone()).chain(numbered).map(|place| (one.case.clone(), place));
+            let mut keys =
+                std::iter::once(one.place.clone()).chain(numbered).map(|place| (one.case.clone(), place));
             if let Some(key) = keys.find(|key| !used.contains(key)) {
                 one.place.clone_from(&key.1);
                 used.insert(key);
@@ -121,8 +129,9 @@ impl InWords {
             ("reason", case.reason.clone().unwrap_or_default()),
         ];
         words.extend(case.labels.iter().cloned());
-        let figure =
-            |measure, is_main| move |Value { value, low, high }| Estimate { measure, is_main, value, low, high };
+        let figure = |measure, is_main| {
+            move |Value { value, low, high }| Estimate { measure, is_main, value, low, high }
+        };
         let rate = case.bytes_per_s.map(figure(RATE, !case.by_time));
         let time = case.time_ns.map(figure(TIME, case.by_time));
         let real = |value: Option<f64>| value.map(Number::Real);
@@ -153,7 +162,8 @@ impl InWords {
 fn outcome(case: &Case) -> TestOutcome {
     match case.reason.clone() {
         None => {
-            let rate = case.bytes_per_s.map(|rate| format!("{:.3} GB/s ", rate.value / 1e9)).unwrap_or_default();
+            let rate =
+                case.bytes_per_s.map(|rate| format!("{:.3} GB/s ", rate.value / 1e9)).unwrap_or_default();
             let time = case.time_ns.map(|time| format!("{:.3} µs", time.value / 1e3)).unwrap_or_default();
             TestOutcome::Measured(rate + &time)
         }

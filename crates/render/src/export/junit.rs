@@ -1,6 +1,7 @@
-//! JUnit XML, as Jenkins, GitLab and GitHub's reporters read it: a suite a case, a test a place. A place without figures fails or is
-//! skipped with its reason; figures are the test's output. A run that is not complete is a test of its own that ends with an error: what a killed run
-//! did not come to has no test that could fail.
+//! JUnit XML, as Jenkins, GitLab and GitHub's reporters read it: a suite a case, a test a place. A place
+//! without figures fails or is skipped with its reason; figures are the test's output. A run that is not
+//! complete is a test of its own that ends with an error: what a killed run did not come to has no test that
+//! could fail.
 
 use analysis::incomplete::Incomplete;
 use report::json::word;
@@ -16,7 +17,9 @@ pub(super) fn junit(points: &Points) -> String {
         suites += &suite(points, RUN, &all, points.elapsed_s, &run(incomplete, points.elapsed_s));
     }
     for name in &points.suites {
-        let tests = || points.points.iter().filter_map(|point| point.test.as_ref()).filter(|test| test.suite == *name);
+        let tests = || {
+            points.points.iter().filter_map(|point| point.test.as_ref()).filter(|test| test.suite == *name)
+        };
         let counts = tests().fold(Counts::default(), Counts::with);
         let took_s = tests().map(|test| test.took_s).fold(0.0, f64::max);
         suites += &suite(points, name, &counts, took_s, &tests().map(case).collect::<String>());
@@ -26,7 +29,9 @@ pub(super) fn junit(points: &Points) -> String {
         all.skipped += counts.skipped;
     }
     format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" time=\"{:.3}\">\n{suites}</testsuites>\n",
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
+         <testsuites name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" time=\"{:.3}\">\n\
+         {suites}</testsuites>\n",
         points.title, all.tests, all.failures, all.errors, points.elapsed_s
     )
 }
@@ -59,7 +64,8 @@ const RUN: &str = "run";
 fn run(incomplete: &Incomplete, elapsed_s: f64) -> String {
     let (message, status) = (escaped(&incomplete.to_string()), word(&incomplete.status));
     format!(
-        "    <testcase classname=\"{RUN}\" name=\"{RUN}\" time=\"{elapsed_s:.6}\">\n      <error message=\"{message}\" type=\"{status}\"/>\n    </testcase>\n"
+        "    <testcase classname=\"{RUN}\" name=\"{RUN}\" time=\"{elapsed_s:.6}\">\n      <error \
+         message=\"{message}\" type=\"{status}\"/>\n    </testcase>\n"
     )
 }
 
@@ -69,7 +75,9 @@ fn suite(points: &Points, name: &str, counts: &Counts, took_s: f64, tests: &str)
     let Counts { tests: count, failures, errors, skipped } = counts;
     let (name, host) = (escaped(name), escaped(&points.host));
     format!(
-        "  <testsuite name=\"{name}\" hostname=\"{host}\" timestamp=\"{started}\" tests=\"{count}\" failures=\"{failures}\" errors=\"{errors}\" skipped=\"{skipped}\" time=\"{took_s:.6}\">\n{tests}  </testsuite>\n"
+        "  <testsuite name=\"{name}\" hostname=\"{host}\" timestamp=\"{started}\" tests=\"{count}\" \
+         failures=\"{failures}\" errors=\"{errors}\" skipped=\"{skipped}\" time=\"{took_s:.6}\">\n\
+         {tests}  </testsuite>\n"
     )
 }
 
@@ -86,6 +94,7 @@ fn case(test: &TestCase) -> String {
     };
     let (class, name) = (escaped(class), escaped(name));
     format!(
-        "    <testcase classname=\"{class}\" name=\"{name}\" time=\"{took_s:.6}\">\n      {body}\n    </testcase>\n"
+        "    <testcase classname=\"{class}\" name=\"{name}\" time=\"{took_s:.6}\">\n      {body}\n    \
+         </testcase>\n"
     )
 }

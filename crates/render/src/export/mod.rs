@@ -1,14 +1,16 @@
 //! Documents in the forms of dashboards and pipelines: pure functions from a document to text.
 //!
-//! * `points` the list that every form is written from; `result`, `trial`, `mpi` and `imported` make it, each of one kind of document (the latter two by `in_words`);
+//! * `points` the list that every form is written from; `result`, `trial`, `mpi` and `imported` make it, each
+//!   of one kind of document (the latter two by `in_words`);
 //! * `quantity` what a row of a result counts, and its unit, by the kind of result;
 //! * `csv` a row a point, for spreadsheets and data frames;
 //! * `bmf` Bencher's metric format; `gha` the input of github-action-benchmark;
 //! * `openmetrics` for Prometheus (node_exporter's textfile collector) and GitLab;
 //! * `junit` for CI servers; `influx` line protocol.
 //!
-//! Another form is a file here, a value of [`Form`] and a line in each of its two functions. Formats that key on names get names that stay the same from run to run:
-//! no host, no date, no rank number. What a case of small copies is told by is its time, above 64 KiB its rate, as comparisons judge them.
+//! Another form is a file here, a value of [`Form`] and a line in each of its two functions. Formats that key
+//! on names get names that stay the same from run to run: no host, no date, no rank number. What a case of
+//! small copies is told by is its time, above 64 KiB its rate, as comparisons judge them.
 
 mod bmf;
 mod csv;
@@ -95,7 +97,8 @@ pub fn any<B>(document: &AnyDocument<B>) -> Points {
 }
 
 impl Points {
-    /// The same without what is no number: sums and quotients of a document's figures can be larger than any, and no form has a word for that.
+    /// The same without what is no number: sums and quotients of a document's figures can be larger than any,
+    /// and no form has a word for that.
     fn of_numbers(mut self) -> Self {
         for point in &mut self.points {
             point.numbers.retain(|(_, number)| !matches!(number, Number::Real(value) if !value.is_finite()));

@@ -31,8 +31,11 @@ pub fn points(document: &MpiDocument) -> Points {
 fn export_case(ranks: &MpiRanks, pair: &MpiPair, case: &MpiCase) -> Case {
     let counts = case.counted_ns().zip(case.counted_bytes_per_s());
     let ends = case.message_interval_ns.as_ref();
-    let time =
-        counts.map(|(ns, _)| Value { value: ns, low: ends.map(|ends| ends.low), high: ends.map(|ends| ends.high) });
+    let time = counts.map(|(ns, _)| Value {
+        value: ns,
+        low: ends.map(|ends| ends.low),
+        high: ends.map(|ends| ends.high),
+    });
     let rate = counts.map(|(ns, rate)| {
         let at = |end: f64| rate * ns / end;
         Value { value: rate, low: ends.map(|ends| at(ends.high)), high: ends.map(|ends| at(ends.low)) }

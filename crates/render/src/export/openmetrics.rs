@@ -1,7 +1,8 @@
-//! OpenMetrics text, which Prometheus' own text format contains: node_exporter's textfile collector reads it, and so does GitLab.
+//! OpenMetrics text, which Prometheus' own text format contains: node_exporter's textfile collector reads it,
+//! and so does GitLab.
 //!
-//! All metrics are gauges of one run. Labels say what was measured and where. No sample carries a time: node_exporter refuses files that do. When the run
-//! was is a metric of its own.
+//! All metrics are gauges of one run. Labels say what was measured and where. No sample carries a time:
+//! node_exporter refuses files that do. When the run was is a metric of its own.
 
 use super::points::{Estimate, Label, MetricFamily, Point, Points};
 
@@ -17,7 +18,8 @@ pub(super) fn openmetrics(points: &Points) -> String {
     // The samples of a family have the same labels: those that some point has a value for.
     let has_values = |label: &&Label| points.points.iter().any(|point| !point.word(label.word).is_empty());
     let known: Vec<&Label> = points.labels.iter().filter(has_values).collect();
-    let labelled: Vec<(&Point, String)> = points.points.iter().map(|point| (point, labels(&known, point))).collect();
+    let labelled: Vec<(&Point, String)> =
+        points.points.iter().map(|point| (point, labels(&known, point))).collect();
     for metric in &points.metrics {
         let parts: &[Part] = if metric.has_ends { &[MIDDLE, LOW, HIGH] } else { &[MIDDLE] };
         for (suffix, of_what, part) in parts {
@@ -26,7 +28,9 @@ pub(super) fn openmetrics(points: &Points) -> String {
             let name = format!("{}{suffix}{unit}", metric.name);
             let samples: String = labelled
                 .iter()
-                .flat_map(|(point, labels)| figures(point, metric).filter_map(part).map(move |value| (labels, value)))
+                .flat_map(|(point, labels)| {
+                    figures(point, metric).filter_map(part).map(move |value| (labels, value))
+                })
                 .map(|(labels, value)| format!("{name}{{{labels}}} {:?}\n", value / metric.scale))
                 .collect();
             family(&mut text, &name, metric.unit, &format!("{}{of_what}", metric.help), &samples);
@@ -49,7 +53,10 @@ fn family(text: &mut String, name: &str, unit: &str, help: &str, samples: &str) 
 }
 
 fn figures<'p>(point: &'p Point, metric: &'p MetricFamily) -> impl Iterator<Item = &'p Estimate> {
-    point.figures.iter().filter(|figure| metric.measure.as_ref().is_none_or(|name| *name == figure.measure.name))
+    point
+        .figures
+        .iter()
+        .filter(|figure| metric.measure.as_ref().is_none_or(|name| *name == figure.measure.name))
 }
 
 fn labels(known: &[&Label], point: &Point) -> String {

@@ -1,7 +1,9 @@
-//! The one list that every form is written from: a document's figures as points, each with all that is known of it by name.
+//! The one list that every form is written from: a document's figures as points, each with all that is known
+//! of it by name.
 //!
-//! A kind of document has one file that makes its points, a form one file that writes them. What a kind shows differently from another is said here in words and lists
-//! (columns, labels, tags), so that no form asks which kind it has.
+//! A kind of document has one file that makes its points, a form one file that writes them. What a kind shows
+//! differently from another is said here in words and lists (columns, labels, tags), so that no form asks
+//! which kind it has.
 
 use std::borrow::Cow;
 
@@ -227,6 +229,8 @@ impl Point {
 }
 
 /// The numbers that are known.
-pub(super) fn known<const N: usize>(numbers: [(&'static str, Option<Number>); N]) -> Vec<(&'static str, Number)> {
+pub(super) fn known<const N: usize>(
+    numbers: [(&'static str, Option<Number>); N],
+) -> Vec<(&'static str, Number)> {
     numbers.into_iter().filter_map(|(name, number)| Some((name, number?))).collect()
 }

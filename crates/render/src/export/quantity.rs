@@ -1,4 +1,5 @@
-//! A row's figures by what the row counts: bytes that were moved, the time of one access, or the work of a kernel in that kernel's own unit.
+//! A row's figures by what the row counts: bytes that were moved, the time of one access, or the work of a
+//! kernel in that kernel's own unit.
 
 use std::borrow::Cow;
 
@@ -20,7 +21,8 @@ fn work_rate(unit: WorkUnit) -> Measure {
     Measure { name: Cow::Borrowed(name), unit: Cow::Borrowed(unit.giga()), ..RATE }
 }
 
-/// A row's figures: the rate of the median block, and the median time of a round. Which is the main one is what comparisons judge by.
+/// A row's figures: the rate of the median block, and the median time of a round. Which is the main one is
+/// what comparisons judge by.
 pub(super) fn figures(row: &Row) -> Vec<Estimate> {
     let is_time = row.quantity == Quantity::Latency;
     let by_time = is_time || Unit::judging(row.quantity, row.bytes) == Unit::Ns;
@@ -53,12 +55,16 @@ pub(super) fn in_words(row: &Row) -> String {
 
 /// The metrics of every quantity; those without a sample are not written.
 pub(super) fn metrics() -> Vec<MetricFamily> {
-    let help =
-        ["Rate of the median block of copies", "Median time of a round: of a copy, a load, a handover or a kernel"];
+    let help = [
+        "Rate of the median block of copies",
+        "Median time of a round: of a copy, a load, a handover or a kernel",
+    ];
     let mut all = MetricFamily::rate_and_time("numabench_copy", help, true);
-    for (unit, words) in
-        [(WorkUnit::Flop, "flops_per_second"), (WorkUnit::Byte, "bytes_per_second"), (WorkUnit::Key, "keys_per_second")]
-    {
+    for (unit, words) in [
+        (WorkUnit::Flop, "flops_per_second"),
+        (WorkUnit::Byte, "bytes_per_second"),
+        (WorkUnit::Key, "keys_per_second"),
+    ] {
         all.push(MetricFamily {
             name: "numabench_kernel_rate".to_owned(),
             unit: words,

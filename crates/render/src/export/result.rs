@@ -1,8 +1,9 @@
 //! Result documents as points: a rank and case each.
 //!
-//! A case in a place is one figure, but several ranks of a case have the same place where copies go between GPUs, each with another GPU at the other end; and a document
-//! of several experiments may have measured a case in a place in two of them. Readers refuse two samples of one name (OpenMetrics) or keep the last one alone
-//! (InfluxDB, Bencher), so the other end is named, and where all else is the same, the rank.
+//! A case in a place is one figure, but several ranks of a case have the same place where copies go between
+//! GPUs, each with another GPU at the other end; and a document of several experiments may have measured a
+//! case in a place in two of them. Readers refuse two samples of one name (OpenMetrics) or keep the last one
+//! alone (InfluxDB, Bencher), so the other end is named, and where all else is the same, the rank.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -65,8 +66,15 @@ const COLUMNS: [&str; 40] = [
     "other_device",
     "flags",
 ];
-const FIELDS: [&str; 7] =
-    ["median_ns", "median_low_ns", "median_high_ns", "median_bytes_per_s", "bytes_per_s", "percent_of_bound", "value"];
+const FIELDS: [&str; 7] = [
+    "median_ns",
+    "median_low_ns",
+    "median_high_ns",
+    "median_bytes_per_s",
+    "bytes_per_s",
+    "percent_of_bound",
+    "value",
+];
 /// A device by what it is on its node, and its model.
 const DEVICE: [Label; 3] = [
     Label { name: "device", word: "device_on_node" },
@@ -85,7 +93,8 @@ pub fn points<B>(document: &Document<B>) -> Points {
     let hosts = Label::same_in_all_forms(if several { &["host"] } else { &[] });
     let began = unix_ns(&document.started_at).map(|ns| ns as f64 / 1e9);
     let complete = document.status == Status::Complete;
-    let gauge = |name: &str, unit, help, value| Gauge { name: format!("numabench_run_{name}"), unit, help, value };
+    let gauge =
+        |name: &str, unit, help, value| Gauge { name: format!("numabench_run_{name}"), unit, help, value };
     Points {
         record: "numabench",
         title: "numabench",
@@ -103,7 +112,12 @@ pub fn points<B>(document: &Document<B>) -> Points {
         gauges: vec![
             gauge("started_seconds", "seconds", "When the run began, Unix time", began),
             gauge("elapsed_seconds", "seconds", "How long the run took", Some(document.elapsed_s)),
-            gauge("complete", "", "1 where every case planned was measured", Some(f64::from(u8::from(complete)))),
+            gauge(
+                "complete",
+                "",
+                "1 where every case planned was measured",
+                Some(f64::from(u8::from(complete))),
+            ),
         ],
         suites: document.cases.iter().map(|case| case.id.clone()).collect(),
         points: rows(document, several),
@@ -111,8 +125,10 @@ pub fn points<B>(document: &Document<B>) -> Points {
 }
 
 fn rows<B>(document: &Document<B>, several: bool) -> Vec<Point> {
-    let results =
-        document.cases.iter().flat_map(|case| case.ranks.iter().map(|result| ((&case.id[..], result.rank), result)));
+    let results = document
+        .cases
+        .iter()
+        .flat_map(|case| case.ranks.iter().map(|result| ((&case.id[..], result.rank), result)));
     let results: BTreeMap<(&str, u32), &RankResult<B>> = results.collect();
     // Where the run was on several nodes, names have the node's number.
     let nodes: BTreeMap<u32, u32> =
@@ -146,7 +162,8 @@ fn rows<B>(document: &Document<B>, several: bool) -> Vec<Point> {
         words.push(("other_end", others.get(&row.rank).cloned().unwrap_or_default()));
         words.push(("double", double));
         // A rate in bytes is there where bytes are what counts.
-        let moved = |rate: Option<f64>| rate.filter(|_| row.quantity == Quantity::Bandwidth).map(Number::Real);
+        let moved =
+            |rate: Option<f64>| rate.filter(|_| row.quantity == Quantity::Bandwidth).map(Number::Real);
         let took_s = results
             .get(&(&row.case[..], row.rank))
             .and_then(|result| result.summary())
@@ -186,8 +203,8 @@ fn rows<B>(document: &Document<B>, several: bool) -> Vec<Point> {
     document.rows.iter().map(point).collect()
 }
 
-/// `simultaneous/pinned/h2d/134217728/0000:c1:00.0/pu49/mem3`; on several nodes the node's number stands before the device, and behind it the other end of a copy
-/// between devices.
+/// `simultaneous/pinned/h2d/134217728/0000:c1:00.0/pu49/mem3`; on several nodes the node's number stands
+/// before the device, and behind it the other end of a copy between devices.
 fn name(row: &Row, node: Option<u32>, other: Option<&String>) -> String {
     let other = other.map_or(String::new(), |other| format!("/with {other}"));
     let node = node.map_or(String::new(), |node| format!("/node{node}"));

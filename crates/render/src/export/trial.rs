@@ -65,7 +65,8 @@ pub fn points(document: &TrialDocument) -> Points {
 }
 
 fn point(document: &TrialDocument, row: &TrialRow) -> Point {
-    let found = document.comparisons.iter().find(|found| found.variant == row.variant && found.metric == row.metric);
+    let found =
+        document.comparisons.iter().find(|found| found.variant == row.variant && found.metric == row.metric);
     let ends = found.and_then(|found| found.ratio_interval);
     let real = |value: Option<f64>| value.map(Number::Real);
     let count = |value| Some(Number::Count(value));
@@ -77,7 +78,8 @@ fn point(document: &TrialDocument, row: &TrialRow) -> Point {
         more_is_better: row.more_is_better,
         is_relative: false,
     };
-    let figure = |value| Estimate { measure, is_main: true, value, low: row.median_low, high: row.median_high };
+    let figure =
+        |value| Estimate { measure, is_main: true, value, low: row.median_low, high: row.median_high };
     Point {
         name: format!("{} {}", row.variant, row.metric),
         benchmark: row.variant.clone(),
@@ -114,11 +116,13 @@ fn point(document: &TrialDocument, row: &TrialRow) -> Point {
     }
 }
 
-/// A test a variant, by the first metric; it fails where runs were not where they were to be, or gave no figure.
+/// A test a variant, by the first metric; it fails where runs were not where they were to be, or gave no
+/// figure.
 fn test(document: &TrialDocument, row: &TrialRow) -> Option<TestCase> {
     let first = document.settings.metrics.first().map_or("", |metric| metric.name.as_str());
     let is_bad = row.misplaced + row.failed > 0;
-    let reason = || format!("{} misplaced, {} without a figure", counted(row.misplaced as usize, "run"), row.failed);
+    let reason =
+        || format!("{} misplaced, {} without a figure", counted(row.misplaced as usize, "run"), row.failed);
     (row.metric == first).then(|| TestCase {
         suite: TITLE.to_owned(),
         class: first.to_owned(),
@@ -126,10 +130,9 @@ fn test(document: &TrialDocument, row: &TrialRow) -> Option<TestCase> {
         took_s: 0.0,
         outcome: match is_bad {
             true => TestOutcome::Failure(TestFault { kind: "failed", reason: reason() }),
-            false => TestOutcome::Measured(
-                row.median
-                    .map_or(String::new(), |median| format!("{median} {}", row.unit.as_deref().unwrap_or_default())),
-            ),
+            false => TestOutcome::Measured(row.median.map_or(String::new(), |median| {
+                format!("{median} {}", row.unit.as_deref().unwrap_or_default())
+            })),
         },
     })
 }

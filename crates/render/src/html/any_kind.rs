@@ -1,4 +1,5 @@
-//! A report of documents as they were read, whichever kind they are: of one kind only, and of several nodes a row each.
+//! A report of documents as they were read, whichever kind they are: of one kind only, and of several nodes a
+//! row each.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +16,8 @@ use super::{nodes, page};
 /// # Errors
 /// They are of several kinds, in words.
 pub fn report(documents: Vec<(String, ReadDocument)>, tool: Tool) -> Result<String, String> {
-    let (mut results, mut of_trials, mut of_mpi, mut of_others) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut results, mut of_trials, mut of_mpi, mut of_others) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let (mut kinds, mut of_nodes, mut of_places) = (Vec::new(), Vec::new(), Vec::new());
     for (name, shown) in documents {
         kinds.push(match shown {
@@ -45,9 +47,11 @@ pub fn report(documents: Vec<(String, ReadDocument)>, tool: Tool) -> Result<Stri
     kinds.sort_unstable();
     kinds.dedup();
     if kinds.len() > 1 {
-        let names: Vec<&str> = kinds.into_iter().map(|kind| kind.map_or("placement", DocumentKind::name)).collect();
+        let names: Vec<&str> =
+            kinds.into_iter().map(|kind| kind.map_or("placement", DocumentKind::name)).collect();
         return Err(format!(
-            "a report is of documents of one kind, and these are of {}: give each kind to a report of its own",
+            "a report is of documents of one kind, and these are of {}: give each kind to a report of its \
+             own",
             names.join(", ")
         ));
     }

@@ -1,4 +1,5 @@
-//! What being at once costs: the rate of each against how many are at once, with the level of one alone and the fair share as lines; and each rank alone and at once.
+//! What being at once costs: the rate of each against how many are at once, with the level of one alone and
+//! the fair share as lines; and each rank alone and at once.
 
 use analysis::contention_curves::{Curve, curves};
 use analysis::words::direction;
@@ -22,7 +23,8 @@ const ROWS: usize = 32;
 /// Curves of a matrix whose rows are more and more at once, all directions on one scale.
 pub(super) fn draw(document: &Document, matrix: &Matrix, page: &mut HtmlPage) {
     let curves = curves(document, matrix);
-    let highest = curves.iter().flat_map(|curve| &curve.points).map(|point| point.bytes_per_s).fold(0.0, f64::max);
+    let highest =
+        curves.iter().flat_map(|curve| &curve.points).map(|point| point.bytes_per_s).fold(0.0, f64::max);
     for curve in curves.iter().filter(|curve| curve.most_at_once() > 1) {
         let plot = plot(curve, highest / 1e9);
         let title = format!("{}: GB/s of each against how many copy at once", direction(curve.direction));
@@ -58,8 +60,9 @@ fn plot(curve: &Curve, highest: f64) -> Plot {
         });
     }
     let share = |n: u32| (f64::from(n), curve.most_together_bytes_per_s / f64::from(n) / 1e9);
-    let from =
-        curve.alone_bytes_per_s.map_or(1, |alone| (curve.most_together_bytes_per_s / alone).ceil().max(1.0) as u32);
+    let from = curve
+        .alone_bytes_per_s
+        .map_or(1, |alone| (curve.most_together_bytes_per_s / alone).ceil().max(1.0) as u32);
     if from < curve.most_at_once() {
         references.push(Reference {
             name: format!("fair share of {}", digits::rate(curve.most_together_bytes_per_s, None)),
@@ -77,7 +80,8 @@ fn plot(curve: &Curve, highest: f64) -> Plot {
 
 fn described(curve: &Curve) -> String {
     let all = (1..=curve.most_at_once()).filter_map(|n| {
-        let (low, high) = range(curve.points.iter().filter(|point| point.at_once == n).map(|point| point.bytes_per_s))?;
+        let (low, high) =
+            range(curve.points.iter().filter(|point| point.at_once == n).map(|point| point.bytes_per_s))?;
         Some(format!("{n}: {}", rate_range(low, high)))
     });
     all.collect::<Vec<_>>().join("; ")
@@ -98,14 +102,18 @@ pub(super) fn penalties(document: &Document, page: &mut HtmlPage) {
             let (alone, both) = (penalty.alone_bytes_per_s, penalty.simultaneous_bytes_per_s);
             let said = |what: &str, rate: f64| format!("{name} {what}: {}", digits::rate(rate, None));
             let known = penalty.comparison.as_ref();
-            let known = known
-                .map_or(String::new(), |found| format!(", 95 % interval {}", digits::changes(&found.ratio_interval)));
+            let known = known.map_or(String::new(), |found| {
+                format!(", 95 % interval {}", digits::changes(&found.ratio_interval))
+            });
             let change = digits::change(both / alone);
             Row {
                 said: format!("{} GB/s, {change}", digits::rate_number(both, None)),
                 colour: series(usize::from(both < alone * 0.99)),
                 marks: vec![
-                    (Mark::Span(both.min(alone) / 1e9, both.max(alone) / 1e9), format!("{name}: {change}{known}")),
+                    (
+                        Mark::Span(both.min(alone) / 1e9, both.max(alone) / 1e9),
+                        format!("{name}: {change}{known}"),
+                    ),
                     (Mark::Ring(alone / 1e9), said("alone", alone)),
                     (Mark::Dot(both / 1e9), said("with the others", both)),
                 ],

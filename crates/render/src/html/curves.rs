@@ -1,5 +1,6 @@
-//! Time and rate over sizes, where a run has several: a line a direction (of several ranks a line a rank), with the band of the median's 95 % interval, the line of
-//! latency and rate that was fitted, and the sizes that are slower than their neighbours; of small pieces the rate over their size, a line a way.
+//! Time and rate over sizes, where a run has several: a line a direction (of several ranks a line a rank),
+//! with the band of the median's 95 % interval, the line of latency and rate that was fitted, and the sizes
+//! that are slower than their neighbours; of small pieces the rate over their size, a line a way.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,12 +36,18 @@ pub(super) fn draw(document: &Document, page: &mut HtmlPage) {
     let mut all: BTreeMap<(Order, MemoryKind), Sweeps<'_>> = BTreeMap::new();
     let grouped: BTreeSet<&str> =
         document.cases.iter().filter(|case| case.group.is_some()).map(|case| &case.id[..]).collect();
-    for row in document.rows.iter().filter(|row| row.median_ns.is_some() && !grouped.contains(&row.case[..])) {
-        all.entry((row.order, row.memory)).or_default().entry((row.direction, row.rank)).or_default().push(row);
+    for row in document.rows.iter().filter(|row| row.median_ns.is_some() && !grouped.contains(&row.case[..]))
+    {
+        all.entry((row.order, row.memory))
+            .or_default()
+            .entry((row.direction, row.rank))
+            .or_default()
+            .push(row);
     }
     for ((order, memory), sweeps) in all {
         let sizes = |rows: &[&Row]| rows.iter().map(|row| row.bytes).collect::<BTreeSet<_>>().len();
-        let sweeps: Vec<Sweep<'_>> = sweeps.into_iter().filter(|(_, rows)| sizes(rows) >= LEAST_SIZES).collect();
+        let sweeps: Vec<Sweep<'_>> =
+            sweeps.into_iter().filter(|(_, rows)| sizes(rows) >= LEAST_SIZES).collect();
         match sweeps.len() {
             0 => {}
             few if few <= LINES => both(document, order, memory, None, &sweeps, page),
@@ -70,17 +77,25 @@ fn pieces(document: &Document, page: &mut HtmlPage) {
     for ((rank, way), by_way) in sending {
         let lines = by_way.iter().map(|(way, rows)| (analysis::pieces::way_name(*way), rows));
         let Some(plot) = rates("a piece", lines) else { continue };
-        let who = if document.ranks.len() > 1 { format!("{}, ", names::rank(document, rank)) } else { String::new() };
+        let who = if document.ranks.len() > 1 {
+            format!("{}, ", names::rank(document, rank))
+        } else {
+            String::new()
+        };
         let (way, lie) = (direction(way), analysis::pieces::lie(pieces.scattered));
         let title = format!("{who}{way}: rate of {} in pieces {lie}", size(pieces.total_bytes));
         page.picture(&title, &described(&plot), |wide| plot.drawn(wide));
     }
 }
 
-/// The rate over the size of what is touched: a picture for each rank, kind of memory and side, a line a touch.
+/// The rate over the size of what is touched: a picture for each rank, kind of memory and side, a line a
+/// touch.
 fn moving(document: &Document, page: &mut HtmlPage) {
-    let touches: BTreeMap<&str, Touch> =
-        document.cases.iter().filter_map(|case| Some((&case.id[..], analysis::moving::touch(case)?))).collect();
+    let touches: BTreeMap<&str, Touch> = document
+        .cases
+        .iter()
+        .filter_map(|case| Some((&case.id[..], analysis::moving::touch(case)?)))
+        .collect();
     let mut touched: BTreeMap<(u32, MemoryKind, bool), BTreeMap<Touch, Vec<&Row>>> = BTreeMap::new();
     for row in &document.rows {
         if let Some(touch) = touches.get(&row.case[..]) {
@@ -92,9 +107,16 @@ fn moving(document: &Document, page: &mut HtmlPage) {
         let side = if by_core { Direction::D2h } else { Direction::H2d };
         let series = by_touch.iter().map(|(touch, rows)| (analysis::moving::touch_name(*touch, side), rows));
         let Some(plot) = rates("what is touched", series) else { continue };
-        let who = if document.ranks.len() > 1 { format!("{}, ", names::rank(document, rank)) } else { String::new() };
-        let title =
-            format!("{who}{} memory touched by the {}: rate over its size", memory(kind), analysis::moving::who(side));
+        let who = if document.ranks.len() > 1 {
+            format!("{}, ", names::rank(document, rank))
+        } else {
+            String::new()
+        };
+        let title = format!(
+            "{who}{} memory touched by the {}: rate over its size",
+            memory(kind),
+            analysis::moving::who(side)
+        );
         page.picture(&capital(&title), &described(&plot), |wide| plot.drawn(wide));
     }
 }
@@ -105,7 +127,8 @@ fn rates<'d>(thing: &str, lines: impl Iterator<Item = (&'d str, &'d Vec<&'d Row>
         let points = rows.iter().filter_map(|row| sweep_point(name, row, None, true)).collect();
         Series { name: name.to_owned(), colour: series(at), points, fit: Vec::new() }
     };
-    let series: Vec<Series> = lines.enumerate().map(line).filter(|series| !series.points.is_empty()).collect();
+    let series: Vec<Series> =
+        lines.enumerate().map(line).filter(|series| !series.points.is_empty()).collect();
     (!series.is_empty()).then(|| over_sizes(thing, series, true))
 }
 
@@ -127,7 +150,9 @@ fn both(
     for is_rate in [true, false] {
         let (name, plot) =
             (if is_rate { "Rate" } else { "Time" }, plot(document, order, kind, shown, ranks > 1, is_rate));
-        page.picture(&format!("{name} over the size of a copy: {what}"), &described(&plot), |wide| plot.drawn(wide));
+        page.picture(&format!("{name} over the size of a copy: {what}"), &described(&plot), |wide| {
+            plot.drawn(wide)
+        });
     }
     if left_out > 0 {
         page.element("p", &format!("{left_out} more ranks have sweeps in the document."));
@@ -143,7 +168,8 @@ fn plot(
     is_rate: bool,
 ) -> Plot {
     let of = |(at, ((way, rank), rows)): (usize, &Sweep<'_>)| {
-        let same = |fit: &&SweepFit| (fit.order, fit.memory, fit.direction, fit.rank) == (order, kind, *way, *rank);
+        let same =
+            |fit: &&SweepFit| (fit.order, fit.memory, fit.direction, fit.rank) == (order, kind, *way, *rank);
         let fit = document.fits.iter().find(same);
         let mut rows = rows.clone();
         rows.sort_by_key(|row| row.bytes);
@@ -164,7 +190,9 @@ fn plot(
     let bound = document
         .devices
         .iter()
-        .filter(|device| is_rate && sweeps.iter().any(|(_, rows)| rows.iter().any(|row| row.device == device.id)))
+        .filter(|device| {
+            is_rate && sweeps.iter().any(|(_, rows)| rows.iter().any(|row| row.device == device.id))
+        })
         .filter_map(|device| device.bound_bytes_per_s.value)
         .reduce(f64::max);
     let ends = || sweeps.iter().flat_map(|(_, rows)| rows.iter().map(|row| row.bytes as f64));
@@ -196,7 +224,8 @@ fn fitted_line(fit: &SweepFit, rows: &[&Row], is_rate: bool) -> Vec<(f64, f64)> 
         let of_size = fit.lines.iter().rev().find(|line| line.from_bytes <= row.bytes).or(fit.lines.first());
         let (latency_ns, rate) =
             of_size.map_or((fit.latency_ns, fit.bytes_per_s), |line| (line.latency_ns, line.bytes_per_s));
-        // A round of a sweep moves its bytes once: what a round that moves twice as many reaches is in its rate.
+        // A round of a sweep moves its bytes once: what a round that moves twice as many reaches is in its
+        // rate.
         let moved = row.median_bytes_per_s? * row.median_ns? / 1e9;
         let ns = latency_ns + moved / rate * 1e9;
         Some((row.bytes as f64, if is_rate { moved / ns } else { ns }))

@@ -1,4 +1,5 @@
-//! Figures in rows and columns, in the colours of one scale: as a table with its values, or, of very many, as a picture.
+//! Figures in rows and columns, in the colours of one scale: as a table with its values, or, of very many, as
+//! a picture.
 
 use std::collections::BTreeMap;
 
@@ -67,7 +68,8 @@ impl Table {
         is(true) && is(false)
     }
 
-    /// Decimals by the place of a figure's first digit: those of the least certain figure of about that size, so that figures side by side have as many digits.
+    /// Decimals by the place of a figure's first digit: those of the least certain figure of about that size,
+    /// so that figures side by side have as many digits.
     fn decimals(&self) -> BTreeMap<i32, usize> {
         let mut decimals = BTreeMap::new();
         for (_, cells) in &self.rows {
@@ -122,7 +124,8 @@ impl Table {
     /// The table with its values.
     pub(super) fn written(&self, title: &str, page: &mut HtmlPage) {
         // Among many the number says which GPU.
-        let short = |name: &String| name.strip_prefix("to ").unwrap_or(name).strip_prefix("GPU ").map(str::to_owned);
+        let short =
+            |name: &String| name.strip_prefix("to ").unwrap_or(name).strip_prefix("GPU ").map(str::to_owned);
         let numbers: Option<Vec<String>> = self.columns.iter().map(short).collect();
         let (corner, names) = match numbers.filter(|_| self.columns.len() > CROWDED) {
             Some(numbers) => ("GPU", numbers),
@@ -185,7 +188,8 @@ impl Table {
         if self.is_time { format!("{} ns", range_of(low, high)) } else { rate_range(low, high) }
     }
 
-    /// Without numbers: a square a cell, those of about the same figure together, each with the range under the pointer.
+    /// Without numbers: a square a cell, those of about the same figure together, each with the range under
+    /// the pointer.
     pub(super) fn drawn(&self, wide: f64) -> Picture {
         let mut picture = Picture::new(wide);
         let names = self.rows.iter().map(|(name, _)| width(name)).fold(0.0, f64::max).min(wide * 0.25);

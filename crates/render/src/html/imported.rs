@@ -1,4 +1,5 @@
-//! A report of imported documents: what was imported and that nothing of it is verified, the figures, and what the outputs say of the runs.
+//! A report of imported documents: what was imported and that nothing of it is verified, the figures, and
+//! what the outputs say of the runs.
 
 use analysis::answer_status::AnswerStatus;
 use analysis::imported::run;
@@ -49,7 +50,11 @@ impl Paged for ImportedDocument {
         page.list(&self.notes);
         bars(self, page);
         let header = ["case", "between", "GB/s ", "µs ", "status", "line "];
-        page.folded_table("Figures as the program printed them", &header, self.cases.iter().take(ROWS).map(cells));
+        page.folded_table(
+            "Figures as the program printed them",
+            &header,
+            self.cases.iter().take(ROWS).map(cells),
+        );
         if self.cases.len() > ROWS {
             page.element("p", &format!("{} more figures are in the document.", self.cases.len() - ROWS));
         }
@@ -61,7 +66,9 @@ impl Paged for ImportedDocument {
         ];
         rows.extend(self.facts.iter().map(|fact| vec![fact.name.clone(), fact.value.clone()]));
         rows.extend(
-            self.files.iter().map(|file| vec!["file".to_owned(), format!("{}, {} bytes", file.name, file.bytes)]),
+            self.files
+                .iter()
+                .map(|file| vec!["file".to_owned(), format!("{}, {} bytes", file.name, file.bytes)]),
         );
         page.folded_table("The run, in the program's own words", &["what", "value"], rows.into_iter());
     }

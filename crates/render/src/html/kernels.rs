@@ -1,5 +1,6 @@
-//! Kernels that compute, and Jacobi's iteration: how much of each kernel's time goes to transfers, what a far place costs it beside what the bandwidths predict, and the rate of each
-//! way of halos. Each picture has one scale.
+//! Kernels that compute, and Jacobi's iteration: how much of each kernel's time goes to transfers, what a far
+//! place costs it beside what the bandwidths predict, and the rate of each way of halos. Each picture has one
+//! scale.
 
 use analysis::kernels::{LossOf, LossPair, in_place, losses_by_pair};
 use report::Document;
@@ -36,10 +37,16 @@ fn shares(document: &Document, (row, column): (&str, &str), page: &mut HtmlPage)
         let percent = place.transfer_share? * 100.0;
         let said = format!("{} %, {}", digits::shown(percent, None), rates(kernel, place));
         let value = format!("{}: {said}", kernel.name);
-        Some(Row { name: kernel.name.clone(), said, colour: series(0), marks: vec![(Mark::Bar(percent), value)] })
+        Some(Row {
+            name: kernel.name.clone(),
+            said,
+            colour: series(0),
+            marks: vec![(Mark::Bar(percent), value)],
+        })
     };
     let rows: Vec<Row> = in_place(document, (row, column)).filter_map(of).collect();
-    let title = format!("{column}, host memory of {row}: the part of each kernel's time that goes to transfers");
+    let title =
+        format!("{column}, host memory of {row}: the part of each kernel's time that goes to transfers");
     drawn(&title, "% of the time beyond its runs", rows, page);
 }
 
@@ -50,14 +57,14 @@ fn rates(kernel: &KernelFigures, place: &KernelPlace) -> String {
         digits::shown(per_s / 1e9, half)
     };
     let with = number(place.per_s, place.median_ns, place.interval_ns);
-    let alone = place
-        .resident_per_s
-        .zip(place.resident_ns)
-        .map_or(String::new(), |(per_s, ns)| format!("; {} alone", number(per_s, ns, place.resident_interval_ns)));
+    let alone = place.resident_per_s.zip(place.resident_ns).map_or(String::new(), |(per_s, ns)| {
+        format!("; {} alone", number(per_s, ns, place.resident_interval_ns))
+    });
     format!("{with} {}{alone}", kernel.unit.giga())
 }
 
-/// How much longer each kernel takes from the far place, with its interval, and as a ring what the bandwidths predict.
+/// How much longer each kernel takes from the far place, with its interval, and as a ring what the bandwidths
+/// predict.
 fn losses([of, far, near]: LossPair<'_>, losses: Vec<LossOf<'_>>, page: &mut HtmlPage) {
     let percent = |ratio: f64| (ratio - 1.0) * 100.0;
     let row = |(kernel, loss): LossOf<'_>| {
@@ -67,10 +74,15 @@ fn losses([of, far, near]: LossPair<'_>, losses: Vec<LossOf<'_>>, page: &mut Htm
         let span = found.map(|found| found.ratio_interval);
         let change = digits::change(1.0 + loss.loss);
         let value = format!("{name}: {change}{}", digits::known_within(span.as_ref()));
-        let mut marks: Vec<(Mark, String)> =
-            span.map(|ends| (Mark::Span(percent(ends.low), percent(ends.high)), value.clone())).into_iter().collect();
+        let mut marks: Vec<(Mark, String)> = span
+            .map(|ends| (Mark::Span(percent(ends.low), percent(ends.high)), value.clone()))
+            .into_iter()
+            .collect();
         marks.extend(loss.predicted_loss.map(|loss| {
-            (Mark::Ring(loss * 100.0), format!("{name}: {} predicted by the bandwidths", digits::change(1.0 + loss)))
+            (
+                Mark::Ring(loss * 100.0),
+                format!("{name}: {} predicted by the bandwidths", digits::change(1.0 + loss)),
+            )
         }));
         marks.push((Mark::Dot(loss.loss * 100.0), value));
         let said = if is_undecided { format!("{change}, not significant") } else { change };
@@ -99,7 +111,8 @@ fn ways(document: &Document, page: &mut HtmlPage) {
         let giga = |at: f64| rate / 1e9 * ns / at;
         let ends = way.interval_ns.map(|ends| (giga(ends.high), giga(ends.low)));
         let number = digits::shown(rate / 1e9, ends.map(|(low, high)| (high - low) / 2.0));
-        let halos = way.halo_share.map_or(String::new(), |share| format!(", {:.0} % in halos", share * 100.0));
+        let halos =
+            way.halo_share.map_or(String::new(), |share| format!(", {:.0} % in halos", share * 100.0));
         let value = format!(
             "{}: {number} Gcell/s, {} an iteration{halos}",
             way.name,

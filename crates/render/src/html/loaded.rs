@@ -1,4 +1,5 @@
-//! Latency over the traffic beside it: a curve a place, each point with its interval, and the level of twice the idle latency.
+//! Latency over the traffic beside it: a curve a place, each point with its interval, and the level of twice
+//! the idle latency.
 
 use report::Document;
 use report::loaded_latency::{LoadedLatency, LoadedPoint};
@@ -10,13 +11,17 @@ use crate::charts::scale::AxisUnit;
 use crate::digits;
 
 pub(super) fn draw(document: &Document, page: &mut HtmlPage) {
-    let curves: Vec<&LoadedLatency> = document.loaded_latency.iter().filter(|curve| curve.points.len() > 1).collect();
+    let curves: Vec<&LoadedLatency> =
+        document.loaded_latency.iter().filter(|curve| curve.points.len() > 1).collect();
     if curves.is_empty() {
         return;
     }
-    let idle = curves.iter().filter_map(|curve| Some(curve.points.first()?.latency_ns)).fold(f64::MAX, f64::min);
-    let most = curves.iter().flat_map(|curve| &curve.points).map(|point| point.bytes_per_s).fold(0.0, f64::max);
-    let highest = curves.iter().flat_map(|curve| &curve.points).map(|point| point.latency_ns).fold(0.0, f64::max);
+    let idle =
+        curves.iter().filter_map(|curve| Some(curve.points.first()?.latency_ns)).fold(f64::MAX, f64::min);
+    let most =
+        curves.iter().flat_map(|curve| &curve.points).map(|point| point.bytes_per_s).fold(0.0, f64::max);
+    let highest =
+        curves.iter().flat_map(|curve| &curve.points).map(|point| point.latency_ns).fold(0.0, f64::max);
     let twice = Reference {
         name: format!("twice the idle latency, {}", digits::time(2.0 * idle, None)),
         points: vec![(0.0, 2.0 * idle), (most / 1e9, 2.0 * idle)],
@@ -31,7 +36,9 @@ pub(super) fn draw(document: &Document, page: &mut HtmlPage) {
     };
     let described: Vec<String> =
         plot.series.iter().flat_map(|series| &series.points).map(|point| point.value.clone()).collect();
-    page.picture("Latency of a load beside traffic on the same memory", &described.join(", "), |wide| plot.drawn(wide));
+    page.picture("Latency of a load beside traffic on the same memory", &described.join(", "), |wide| {
+        plot.drawn(wide)
+    });
 }
 
 fn plot_series(at: usize, curve: &LoadedLatency) -> Series {

@@ -1,5 +1,6 @@
-//! Matrices as tables whose cells have the colour of their figure: one scale a direction, the value in the cell and, with its interval, under the pointer; what the platform
-//! declares near has a frame. Ranks that are at once, more and more, are curves (`contention`), and latency beside traffic is one too (`loaded`).
+//! Matrices as tables whose cells have the colour of their figure: one scale a direction, the value in the
+//! cell and, with its interval, under the pointer; what the platform declares near has a frame. Ranks that
+//! are at once, more and more, are curves (`contention`), and latency beside traffic is one too (`loaded`).
 
 use analysis::matrix_analysis::{CellFigure, MatrixFigures, Plane};
 use report::Document;
@@ -40,12 +41,15 @@ pub(super) fn draw(document: &Document, page: &mut HtmlPage) {
                     page.picture(&title, &table.described(), |wide| table.drawn(wide));
                 }
                 // Contention's table says what its curve shows.
-                None if matrix.compares == Compares::Load => page.folded(&title, |page| table.written(&title, page)),
+                None if matrix.compares == Compares::Load => {
+                    page.folded(&title, |page| table.written(&title, page))
+                }
                 None => table.written(&title, page),
             }
         }
         let notes = matrix.rows.iter().filter_map(|row| {
-            let why = row.reason.as_ref().map(|reason| format!("not measured: {reason}")).or(row.note.clone())?;
+            let why =
+                row.reason.as_ref().map(|reason| format!("not measured: {reason}")).or(row.note.clone())?;
             Some(format!("{}: {why}", row.name))
         });
         let mut notes: Vec<String> = notes.collect();
@@ -60,7 +64,9 @@ type Found = (usize, Vec<Option<Result<CellFigure, String>>>);
 /// The rows and columns that have to do with a plane.
 fn table(document: &Document, matrix: &Matrix, plane: &Plane) -> heat::Table {
     let all: Vec<Found> = (0..matrix.rows.len())
-        .map(|row| (row, (0..matrix.columns.len()).map(|column| matrix.cell(document, plane, row, column)).collect()))
+        .map(|row| {
+            (row, (0..matrix.columns.len()).map(|column| matrix.cell(document, plane, row, column)).collect())
+        })
         .filter(|(_, cells): &Found| cells.iter().any(Option::is_some))
         .collect();
     let columns: Vec<usize> =
@@ -75,9 +81,11 @@ fn table(document: &Document, matrix: &Matrix, plane: &Plane) -> heat::Table {
                 Some(Ok(cell)) => {
                     let half = cell.interval.map(|interval| (interval.high - interval.low) / 2.0);
                     let said = digits::figure(plane.is_time(), cell.median, cell.interval.as_ref());
-                    let known = half.map_or(String::new(), |half| format!(" ± {:.1} %", half / cell.median * 100.0));
-                    let is_near =
-                        |node| other.declared_nodes.value.as_ref().is_some_and(|near: &IdSet| near.contains(node));
+                    let known =
+                        half.map_or(String::new(), |half| format!(" ± {:.1} %", half / cell.median * 100.0));
+                    let is_near = |node| {
+                        other.declared_nodes.value.as_ref().is_some_and(|near: &IdSet| near.contains(node))
+                    };
                     heat::Cell::Figure {
                         value: cell.median,
                         half_width: half,

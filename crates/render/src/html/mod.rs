@@ -1,16 +1,22 @@
-//! A report of one run or several as one HTML file: for people who were not there, in a browser, in print, in a CI server's artifact viewer.
+//! A report of one run or several as one HTML file: for people who were not there, in a browser, in print, in
+//! a CI server's artifact viewer.
 //!
-//! One sentence stands first, in the colour of what it says; then the picture that shows it; then what else was found and what is normal; tables are folded behind it. The file asks for nothing: no script, no
-//! font, no request; its style sheet can be stripped, as CI servers do, and it still reads from top to bottom. Pictures are `svg`'s, laid out twice, for a page and for a
-//! telephone; their values are under the pointer and in the tables.
+//! One sentence stands first, in the colour of what it says; then the picture that shows it; then what else
+//! was found and what is normal; tables are folded behind it. The file asks for nothing: no script, no font,
+//! no request; its style sheet can be stripped, as CI servers do, and it still reads from top to bottom.
+//! Pictures are `svg`'s, laid out twice, for a page and for a telephone; their values are under the pointer
+//! and in the tables.
 //!
 //! * `verdict` what the runs come to;
-//! * the node with its measured rates (`crate::node`), `ranks`, `matrices` (of `heat` tables), `curves`, `contention`, `loaded` and `kernels` what was measured;
+//! * the node with its measured rates (`crate::node`), `ranks`, `matrices` (of `heat` tables), `curves`,
+//!   `contention`, `loaded` and `kernels` what was measured;
 //! * `over_sizes` what plots of rates and times over sizes have in common;
 //! * `tables` figures, placement, blocks and environment, folded;
 //! * `nodes` many nodes on one page, a row each;
-//! * `several` differences and history of more than one document; `trial` the same of trials, `place` placements, `mpi` of MPI runs, `imported` of other programs' figures;
-//! * `paged` what the pages of all kinds have in common; `any_kind` documents as they were read, of whichever kind;
+//! * `several` differences and history of more than one document; `trial` the same of trials, `place`
+//!   placements, `mpi` of MPI runs, `imported` of other programs' figures;
+//! * `paged` what the pages of all kinds have in common; `any_kind` documents as they were read, of whichever
+//!   kind;
 //! * `write` elements, escaped.
 
 mod any_kind;
@@ -84,7 +90,8 @@ impl Paged for Document {
     fn in_words(runs: &[(String, Self)], key: &Key) -> String {
         let found = runs.iter().find_map(|(_, document)| {
             let case = document.cases.iter().find(|case| case.id == key.case)?;
-            let device = document.devices.iter().find(|device| report::device::name_on_node(&device.id) == key.device);
+            let device =
+                document.devices.iter().find(|device| report::device::name_on_node(&device.id) == key.device);
             let name = device.map_or_else(|| key.device.clone(), names::device);
             let host = key.host.as_ref().map_or(String::new(), |host| format!("{host} "));
             Some(format!("{}, {host}{name} from PU {}", names::case(document, case), key.pu))
@@ -101,7 +108,8 @@ impl Paged for Document {
             }
             page.list(&against_others);
         });
-        // A rate of pieces is that of a way of sending them, and one of touches that of moving pages: neither is a link's.
+        // A rate of pieces is that of a way of sending them, and one of touches that of moving pages: neither
+        // is a link's.
         let is_of_links = self.pieces.is_none() && !analysis::moving::is_of(self);
         // The answer of a sweep is a curve: it stands before the node.
         let is_sweep = !self.fits.is_empty();

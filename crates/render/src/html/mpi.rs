@@ -1,4 +1,5 @@
-//! A report of runs of `numabench mpi`: the answer first, then figures, what was tried on device memory, and where ranks were asked to be and were seen.
+//! A report of runs of `numabench mpi`: the answer first, then figures, what was tried on device memory, and
+//! where ranks were asked to be and were seen.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -109,7 +110,9 @@ fn places_matrix(document: &MpiDocument, matrix: &MpiMatrix, page: &mut HtmlPage
         table.written(&title, page);
     }
     let near = matrix.rows.iter().filter(|place| !place.nics.is_empty());
-    page.list(&near.map(|place| format!("near {}: {}", place.name, place.nics.join(", "))).collect::<Vec<_>>());
+    page.list(
+        &near.map(|place| format!("near {}: {}", place.name, place.nics.join(", "))).collect::<Vec<_>>(),
+    );
 }
 
 /// Time and rate over sizes, a line a path and pattern.
@@ -126,7 +129,8 @@ fn curves(pair: &MpiPair, page: &mut HtmlPage) {
     for is_rate in [true, false] {
         let plot = plot(&all, is_rate);
         let what = if is_rate { "Rate" } else { "Time" };
-        let title = format!("{what} over the size of a message, ranks {} and {}", pair.ranks[0], pair.ranks[1]);
+        let title =
+            format!("{what} over the size of a message, ranks {} and {}", pair.ranks[0], pair.ranks[1]);
         page.picture(&title, &described(&plot), |wide| plot.drawn(wide));
     }
 }
@@ -138,18 +142,21 @@ fn bars(pair: &MpiPair, page: &mut HtmlPage) {
         let row = |(at, case): (usize, &MpiCase)| {
             let (ns, ends) = (case.counted_ns()?, case.message_interval_ns.as_ref());
             let name = format!("{}, {}", case.path, case.pattern);
-            let rate =
-                case.counted_bytes_per_s().map_or(String::new(), |rate| format!(", {}", digits::rate(rate, None)));
+            let rate = case
+                .counted_bytes_per_s()
+                .map_or(String::new(), |rate| format!(", {}", digits::rate(rate, None)));
             let said = digits::time(ns, ends);
             let marks = vec![(Mark::Bar(ns / 1e3), format!("{name}, {}: {said}{rate}", size(bytes)))];
             Some(Row { said: format!("{said}{rate}"), colour: series(at), marks, name })
         };
-        let rows: Vec<Row> = pair.cases.iter().filter(|case| case.bytes == bytes).enumerate().filter_map(row).collect();
+        let rows: Vec<Row> =
+            pair.cases.iter().filter(|case| case.bytes == bytes).enumerate().filter_map(row).collect();
         if rows.is_empty() {
             continue;
         }
         let rows = Rows { title: "µs a message".to_owned(), rows, from_zero: true, ..Rows::default() };
-        let title = format!("Messages of {} between ranks {} and {}", size(bytes), pair.ranks[0], pair.ranks[1]);
+        let title =
+            format!("Messages of {} between ranks {} and {}", size(bytes), pair.ranks[0], pair.ranks[1]);
         page.rows(&title, &rows);
     }
 }
@@ -170,14 +177,16 @@ fn plot(all: &BTreeMap<(&str, &str), Vec<&MpiCase>>, is_rate: bool) -> Plot {
 }
 
 fn figures(document: &MpiDocument, page: &mut HtmlPage) {
-    let number =
-        |value: Option<f64>, scale: f64| value.map_or("–".to_owned(), |value| digits::shown(value / scale, None));
+    let number = |value: Option<f64>, scale: f64| {
+        value.map_or("–".to_owned(), |value| digits::shown(value / scale, None))
+    };
     let cells = |(pair, case): (&MpiPair, &MpiCase)| {
         vec![
             id(case),
             format!("{}–{}", pair.ranks[0], pair.ranks[1]),
             number(case.counted_ns(), 1e3),
-            case.message_ns.map_or("–".to_owned(), |ns| digits::half_width(case.message_interval_ns.as_ref(), ns)),
+            case.message_ns
+                .map_or("–".to_owned(), |ns| digits::half_width(case.message_interval_ns.as_ref(), ns)),
             number(case.counted_bytes_per_s(), 1e9),
             number(case.gpu_bytes_per_s, 1e9),
             case.block_ns.len().to_string(),
@@ -185,14 +194,23 @@ fn figures(document: &MpiDocument, page: &mut HtmlPage) {
         ]
     };
     let cases = || document.pairs.iter().flat_map(|pair| pair.cases.iter().map(move |case| (pair, case)));
-    let header =
-        ["path/pattern/bytes", "ranks", "message µs ", "± 95 % ", "GB/s ", "copies GB/s ", "blocks ", "status"];
+    let header = [
+        "path/pattern/bytes",
+        "ranks",
+        "message µs ",
+        "± 95 % ",
+        "GB/s ",
+        "copies GB/s ",
+        "blocks ",
+        "status",
+    ];
     page.folded_table("Messages of each pair of ranks", &header, cases().take(ROWS).map(cells));
 }
 
 /// What MPI does with device memory, operation by operation.
 fn tried(document: &MpiDocument, page: &mut HtmlPage) {
-    let tried = || document.pairs.iter().flat_map(|pair| pair.operations.iter().map(move |tried| (pair, tried)));
+    let tried =
+        || document.pairs.iter().flat_map(|pair| pair.operations.iter().map(move |tried| (pair, tried)));
     if tried().next().is_none() {
         return;
     }
@@ -217,7 +235,11 @@ fn tried(document: &MpiDocument, page: &mut HtmlPage) {
             vec![witness.name.clone(), ranks, witness.says.clone(), witness.detail.clone()]
         })
     });
-    page.folded_table("What tells which way it goes", &["witness", "ranks", "says", "on which grounds"], rows);
+    page.folded_table(
+        "What tells which way it goes",
+        &["witness", "ranks", "says", "on which grounds"],
+        rows,
+    );
 }
 
 fn places(document: &MpiDocument, page: &mut HtmlPage) {
@@ -258,5 +280,9 @@ fn library(document: &MpiDocument, page: &mut HtmlPage) {
     ];
     rows.extend(mpi.says.iter().map(|says| vec!["says of itself, no proof".to_owned(), says.clone()]));
     rows.extend(mpi.variables.iter().map(|(name, value)| vec![name.clone(), value.clone()]));
-    page.folded_table("The library, and variables that decide how it sends", &["what", "value"], rows.into_iter());
+    page.folded_table(
+        "The library, and variables that decide how it sends",
+        &["what", "value"],
+        rows.into_iter(),
+    );
 }

@@ -1,5 +1,6 @@
-//! Many nodes on one page: which are unlike the others and why, every node's figure against the median of all, then a row a node and a column a figure. The runs that the
-//! page is of are folded behind it, those of marked nodes first.
+//! Many nodes on one page: which are unlike the others and why, every node's figure against the median of
+//! all, then a row a node and a column a figure. The runs that the page is of are folded behind it, those of
+//! marked nodes first.
 
 use analysis::answer_status::AnswerStatus;
 use analysis::nodes::{Mark, NodeRow, Nodes};
@@ -37,7 +38,9 @@ pub fn nodes(nodes: &Nodes, runs: &[(String, Document)]) -> String {
     page.answer(tone, &[answer]);
     let mut said: Vec<String> =
         nodes.simulated.iter().map(|why| format!("The devices are simulated: {why}.")).collect();
-    said.extend(nodes_explained(nodes).into_iter().map(|(_, what, text)| format!("{}{text}", what.trim_start())));
+    said.extend(
+        nodes_explained(nodes).into_iter().map(|(_, what, text)| format!("{}{text}", what.trim_start())),
+    );
     page.list(&said);
     spread(nodes, &mut page);
     let marked = nodes.rows.iter().filter(|row| row.mark != Mark::Well).count();
@@ -49,7 +52,8 @@ pub fn nodes(nodes: &Nodes, runs: &[(String, Document)]) -> String {
             page.folded(&caption, |page| table(nodes, folded, &caption, page));
         }
     }
-    let at = |document: &Document| nodes.rows.iter().position(|row| row.host == document.environment.hostname);
+    let at =
+        |document: &Document| nodes.rows.iter().position(|row| row.host == document.environment.hostname);
     let mut ordered: Vec<&(String, Document)> = runs.iter().collect();
     ordered.sort_by_key(|(_, document)| at(document));
     for (name, document) in ordered.iter().take(WHOLE) {
@@ -109,7 +113,8 @@ fn spread(nodes: &Nodes, page: &mut HtmlPage) {
     page.picture("Every node's figures", &described.join("; "), |wide| rows.drawn(wide));
 }
 
-/// A row a node. A cell has the colour of its part of the column's best; one off the others has a frame and is explained under the pointer.
+/// A row a node. A cell has the colour of its part of the column's best; one off the others has a frame and
+/// is explained under the pointer.
 fn table(nodes: &Nodes, rows: &[NodeRow], caption: &str, page: &mut HtmlPage) {
     let best = |at: usize| {
         let more = nodes.columns[at].unit.more_is_better();
@@ -140,10 +145,9 @@ fn table(nodes: &Nodes, rows: &[NodeRow], caption: &str, page: &mut HtmlPage) {
                 };
                 let column = &nodes.columns[at];
                 let said = nodes_figure(column.unit, cell.value);
-                let why =
-                    row.below.iter().filter(|below| below.column == column.name).map(|below| {
-                        format!("; {}: {} is normal", below.place, nodes_figure(below.unit, below.normal))
-                    });
+                let why = row.below.iter().filter(|below| below.column == column.name).map(|below| {
+                    format!("; {}: {} is normal", below.place, nodes_figure(below.unit, below.normal))
+                });
                 let class = if cell.mark == Mark::Well { "" } else { " class=\"off\"" };
                 let title = format!("{}, {}: {said}{}", row.host, column.name, why.collect::<String>());
                 html.push_str(&coloured(class, part(at, cell.value), &title, &said));

@@ -1,4 +1,5 @@
-//! Rates and times over sizes, of copies, small pieces, touches and messages alike: the axes, and a point with its interval and its value under the pointer.
+//! Rates and times over sizes, of copies, small pieces, touches and messages alike: the axes, and a point
+//! with its interval and its value under the pointer.
 
 use stats::interval::Interval;
 use stats::units::size;
@@ -22,13 +23,24 @@ pub(super) fn over_sizes(thing: &str, series: Vec<Series>, is_rate: bool) -> Plo
 }
 
 /// What takes a time, ns, at a rate, bytes/s, for so many bytes; `ends` is the interval of the time.
-pub(super) fn point(name: &str, bytes: u64, [ns, rate]: [f64; 2], ends: Option<Interval>, is_rate: bool) -> PlotPoint {
+pub(super) fn point(
+    name: &str,
+    bytes: u64,
+    [ns, rate]: [f64; 2],
+    ends: Option<Interval>,
+    is_rate: bool,
+) -> PlotPoint {
     let of_rate = ends.map(|ends| ends.rate_of(rate * ns)).map(|ends| (ends.low / 1e9, ends.high / 1e9));
     PlotPoint {
         x: bytes as f64,
         y: if is_rate { rate / 1e9 } else { ns },
         interval: if is_rate { of_rate } else { ends.map(|ends| (ends.low, ends.high)) },
-        value: format!("{name}, {}: {}, {}", size(bytes), digits::rate(rate, None), digits::time(ns, ends.as_ref())),
+        value: format!(
+            "{name}, {}: {}, {}",
+            size(bytes),
+            digits::rate(rate, None),
+            digits::time(ns, ends.as_ref())
+        ),
         marked: false,
     }
 }

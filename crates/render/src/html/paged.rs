@@ -1,4 +1,5 @@
-//! A page of documents of one kind: its title, what differs between several of them, then each document, below the name of its file where there are several.
+//! A page of documents of one kind: its title, what differs between several of them, then each document,
+//! below the name of its file where there are several.
 
 use analysis::figure::Key;
 use analysis::run::Run;

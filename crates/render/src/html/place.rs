@@ -1,4 +1,5 @@
-//! A report of placements: the answer, the node in the recommended way with what its ranks get, every turn of each way as a dot, then places and lines to paste, folded.
+//! A report of placements: the answer, the node in the recommended way with what its ranks get, every turn of
+//! each way as a dot, then places and lines to paste, folded.
 
 use analysis::answer_status::AnswerStatus;
 use report::document::Tool;
@@ -34,7 +35,8 @@ impl Paged for PlaceDocument {
 
     fn draw(&self, page: &mut HtmlPage) {
         let (tone, answer) = place_answer(self);
-        let is_open = self.measured.as_ref().is_some_and(|measured| measured.finding == MeasuredFinding::Undecided);
+        let is_open =
+            self.measured.as_ref().is_some_and(|measured| measured.finding == MeasuredFinding::Undecided);
         let tone = match tone {
             _ if is_open => AnswerStatus::Undecided,
             page::Tone::Bad | page::Tone::Warning => AnswerStatus::Finding,
@@ -75,7 +77,11 @@ impl Paged for PlaceDocument {
                 line.remarks.join("; "),
             ]
         });
-        page.folded_table("Lines to paste", &["launcher or tool", "line", "cannot work here", "remarks"], lines);
+        page.folded_table(
+            "Lines to paste",
+            &["launcher or tool", "line", "cannot work here", "remarks"],
+            lines,
+        );
     }
 }
 
@@ -85,9 +91,11 @@ fn turns(document: &PlaceDocument, page: &mut HtmlPage) {
         let rates: Vec<f64> = candidate.turns.iter().filter_map(Turn::bytes_per_s).collect();
         let middle = median(&rates)?;
         let value = |rate: f64| format!("{}: {}", candidate.name, digits::rate(rate, None));
-        let mut marks: Vec<(Mark, String)> = rates.iter().map(|rate| (Mark::Speck(rate / 1e9), value(*rate))).collect();
+        let mut marks: Vec<(Mark, String)> =
+            rates.iter().map(|rate| (Mark::Speck(rate / 1e9), value(*rate))).collect();
         marks.push((Mark::Ring(middle / 1e9), format!("{} (median)", value(middle))));
-        let against = candidate.against_leader.as_ref().map(|found| format!(", {}", digits::change(found.ratio)));
+        let against =
+            candidate.against_leader.as_ref().map(|found| format!(", {}", digits::change(found.ratio)));
         let said = format!("{}{}", digits::rate(middle, None), against.unwrap_or_default());
         Some(Row { name: candidate.name.clone(), said, colour: series(at), marks })
     };
@@ -96,7 +104,8 @@ fn turns(document: &PlaceDocument, page: &mut HtmlPage) {
         return;
     }
     // The picture may stand alone, without the page that says it.
-    let is_simulated = document.measured.as_ref().is_some_and(|measured| measured.platform.simulated.is_some());
+    let is_simulated =
+        document.measured.as_ref().is_some_and(|measured| measured.platform.simulated.is_some());
     let simulated = if is_simulated { "SIMULATED: " } else { "" };
     let title = format!("{simulated}GB/s of the node, there and back, all ranks at once");
     let rows = Rows { title, rows, ..Rows::default() };

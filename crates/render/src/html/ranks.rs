@@ -1,4 +1,5 @@
-//! The rates of ranks in the largest copies, as bars on one scale over all directions: who is slow is seen here.
+//! The rates of ranks in the largest copies, as bars on one scale over all directions: who is slow is seen
+//! here.
 
 use std::collections::BTreeSet;
 
@@ -20,10 +21,15 @@ pub(super) fn draw(document: &Document, page: &mut HtmlPage) {
         return;
     }
     let largest = document.cases.iter().map(|case| case.bytes).max();
-    let of_order =
-        |order: Order| move |case: &&Case| case.order == order && Some(case.bytes) == largest && case.group.is_none();
+    let of_order = |order: Order| {
+        move |case: &&Case| case.order == order && Some(case.bytes) == largest && case.group.is_none()
+    };
     let all = || document.cases.iter();
-    let order = if all().any(|case| of_order(Order::Simultaneous)(&case)) { Order::Simultaneous } else { Order::Alone };
+    let order = if all().any(|case| of_order(Order::Simultaneous)(&case)) {
+        Order::Simultaneous
+    } else {
+        Order::Alone
+    };
     let cases: Vec<&Case> = all().filter(of_order(order)).collect();
     // With a sweep there is a curve of every rank.
     let (Some(first), true) = (cases.first(), sizes(document) < 3) else { return };
@@ -40,7 +46,8 @@ pub(super) fn draw(document: &Document, page: &mut HtmlPage) {
             rows.push(row(document, case, figure, at, slow.contains(rank)));
         }
     }
-    let together = names::together(document, order, first.ranks.len()).map_or(String::new(), |who| format!(", {who}"));
+    let together =
+        names::together(document, order, first.ranks.len()).map_or(String::new(), |who| format!(", {who}"));
     let title = format!("{} of each rank{together}", stats::units::size(first.bytes));
     let rows = Rows { title: "GB/s".to_owned(), rows, from_zero: true, ..Rows::default() };
     page.rows(&title, &rows);
@@ -64,8 +71,9 @@ fn row(document: &Document, case: &Case, figure: &Figure, at: usize, is_slow: bo
     let half = ends.map(|(low, high)| (high - low) / 2.0);
     let number = digits::shown(rate / 1e9, half);
     let known = half.map_or(String::new(), |half| format!(" ± {:.1} %", half / rate * 1e11));
-    let bound =
-        figure.percent_of_bound.map_or(String::new(), |percent| format!(", {percent:.0} % of its link's limit"));
+    let bound = figure
+        .percent_of_bound
+        .map_or(String::new(), |percent| format!(", {percent:.0} % of its link's limit"));
     let mark = if is_slow { " ▼ below its twins" } else { "" };
     let mut marks = vec![(Mark::Bar(rate / 1e9), format!("{name}: {number} GB/s{known}{bound}{mark}"))];
     marks.extend(ends.map(|(low, high)| (Mark::Span(low, high), format!("{name}: {number} GB/s{known}"))));

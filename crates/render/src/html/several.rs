@@ -1,5 +1,5 @@
-//! More than one document: what differs between the first and the last, sorted, each with its interval beside the change that matters; and the figures of all of them over
-//! time, with the points at which they changed.
+//! More than one document: what differs between the first and the last, sorted, each with its interval beside
+//! the change that matters; and the figures of all of them over time, with the points at which they changed.
 
 use std::collections::BTreeMap;
 
@@ -58,7 +58,11 @@ pub(super) fn draw(taken: &[Run], tool: &Tool, names: Names<'_>, page: &mut Html
                 vec![differs.fact.clone(), base, new]
             });
             if !comparison.differing.is_empty() {
-                page.table("What they were under that differs", &["fact", &first.name, &last.name], differing);
+                page.table(
+                    "What they were under that differs",
+                    &["fact", &first.name, &last.name],
+                    differing,
+                );
             }
             let rows = comparison.cases.iter().map(|case| {
                 vec![
@@ -83,7 +87,8 @@ pub(super) fn draw(taken: &[Run], tool: &Tool, names: Names<'_>, page: &mut Html
 /// Each case's change with its interval; those for the worse first.
 fn differences(cases: &[ComparedCase], names: Names<'_>, page: &mut HtmlPage) {
     let ratio = |case: &ComparedCase| case.ratio.unwrap_or(case.new / case.base);
-    let better = |case: &ComparedCase| if case.unit.more_is_better() { ratio(case) } else { 1.0 / ratio(case) };
+    let better =
+        |case: &ComparedCase| if case.unit.more_is_better() { ratio(case) } else { 1.0 / ratio(case) };
     let mut sorted: Vec<&ComparedCase> = cases.iter().collect();
     sorted.sort_by(|a, b| better(a).total_cmp(&better(b)));
     let left_out = sorted.len().saturating_sub(CASES);
@@ -105,9 +110,16 @@ fn differences(cases: &[ComparedCase], names: Names<'_>, page: &mut HtmlPage) {
             digits::change(ratio(case)),
             digits::known_within(case.ratio_interval.as_ref())
         );
-        let span = case.ratio_interval.map(|ends| (Mark::Span(percent(ends.low), percent(ends.high)), value.clone()));
+        let span = case
+            .ratio_interval
+            .map(|ends| (Mark::Span(percent(ends.low), percent(ends.high)), value.clone()));
         let said = format!("{} {}", digits::change(ratio(case)), verdict(case.verdict));
-        Row { said, colour, marks: span.into_iter().chain([(Mark::Dot(percent(ratio(case))), value)]).collect(), name }
+        Row {
+            said,
+            colour,
+            marks: span.into_iter().chain([(Mark::Dot(percent(ratio(case))), value)]).collect(),
+            name,
+        }
     };
     let rows: Vec<Row> = sorted.iter().map(row).collect();
     if rows.is_empty() {
@@ -121,7 +133,11 @@ fn differences(cases: &[ComparedCase], names: Names<'_>, page: &mut HtmlPage) {
         most: Some(largest * ROOM),
         rows,
         levels: vec![(0.0, "no change".to_owned())],
-        zone: Some((-threshold, threshold, format!("does not matter (±{} %)", digits::shown(threshold, None)))),
+        zone: Some((
+            -threshold,
+            threshold,
+            format!("does not matter (±{} %)", digits::shown(threshold, None)),
+        )),
         signed: true,
         ..Rows::default()
     };
@@ -149,7 +165,8 @@ fn over_time(runs: &[Run], tool: &Tool, names: Names<'_>, page: &mut HtmlPage) {
         }
     }
     all.retain(|_, (_, points)| points.len() > 2);
-    let moved = |points: &[At<'_>]| range(points.iter().map(|point| point.1)).map_or(1.0, |(low, high)| high / low);
+    let moved =
+        |points: &[At<'_>]| range(points.iter().map(|point| point.1)).map_or(1.0, |(low, high)| high / low);
     let mut ordered: Vec<(&Key, (Unit, Vec<At<'_>>))> = all.into_iter().collect();
     ordered.sort_by(|a, b| moved(&b.1.1).total_cmp(&moved(&a.1.1)));
     if ordered.is_empty() {
@@ -157,14 +174,22 @@ fn over_time(runs: &[Run], tool: &Tool, names: Names<'_>, page: &mut HtmlPage) {
     }
     let found = history(tool.clone(), runs.to_vec(), Thresholds::default());
     page.heading(0, "Over time");
-    let steps: Vec<String> = found.steps.iter().take(PICTURES).map(|step| level_change_line(step, names)).collect();
+    let steps: Vec<String> =
+        found.steps.iter().take(PICTURES).map(|step| level_change_line(step, names)).collect();
     match steps.is_empty() {
         true => page.element("p", "No figure changed its level for certain."),
         false => page.list(&steps),
     }
     let count = ordered.len();
     for (key, (unit, points)) in ordered.into_iter().take(PICTURES) {
-        draw_series(&names(key), unit, points, found.steps.iter().filter(|step| is_of(step, key)), begin, page);
+        draw_series(
+            &names(key),
+            unit,
+            points,
+            found.steps.iter().filter(|step| is_of(step, key)),
+            begin,
+            page,
+        );
     }
     if count > PICTURES {
         page.element("p", &format!("{} more figures moved less.", count - PICTURES));
@@ -179,8 +204,11 @@ fn is_of(step: &LevelChange, key: &Key) -> bool {
 /// `2026-02-04: H2D …: from 24.3 to 12.3 GB/s; changed then: driver: 550, then 560`.
 fn level_change_line(step: &LevelChange, names: Names<'_>) -> String {
     let differing: Vec<String> = step.differing.iter().map(Differing::then).collect();
-    let what =
-        if differing.is_empty() { "no recorded change of the environment".to_owned() } else { differing.join("; ") };
+    let what = if differing.is_empty() {
+        "no recorded change of the environment".to_owned()
+    } else {
+        differing.join("; ")
+    };
     format!(
         "{}: {}, from {} to {} ({what})",
         step.first_after,
@@ -217,7 +245,10 @@ fn draw_series<'s>(
     };
     let reference = |step: &LevelChange| {
         let at = unix_ns(&step.first_after)? as f64 / 86_400e9 - begin;
-        Some(Reference { name: format!("changed {}", step.first_after), points: vec![(at, 0.0), (at, highest)] })
+        Some(Reference {
+            name: format!("changed {}", step.first_after),
+            points: vec![(at, 0.0), (at, highest)],
+        })
     };
     let described = format!(
         "{} runs, from {} to {}",

@@ -1,4 +1,5 @@
-//! What is behind the pictures, folded away: figures, placement asked and seen, every block, the machine and its state.
+//! What is behind the pictures, folded away: figures, placement asked and seen, every block, the machine and
+//! its state.
 
 use std::collections::BTreeSet;
 
@@ -88,7 +89,8 @@ fn placement(document: &Document, page: &mut HtmlPage) {
     page.folded_table("Placement of each rank, asked and seen", &header, rows);
 }
 
-/// Every block as a speck beside the median: drift, two modes and a slow first block are seen here before any test names them.
+/// Every block as a speck beside the median: drift, two modes and a slow first block are seen here before any
+/// test names them.
 fn blocks(document: &Document, page: &mut HtmlPage) {
     let results = document.cases.iter().flat_map(|case| case.ranks.iter().map(move |result| (case, result)));
     let figures = results.filter_map(|(case, result)| {
@@ -125,7 +127,10 @@ fn blocks(document: &Document, page: &mut HtmlPage) {
             rows.drawn(wide)
         });
         if several.len() > STRIPS {
-            page.element("p", &format!("Blocks of {} more figures are in the document.", several.len() - STRIPS));
+            page.element(
+                "p",
+                &format!("Blocks of {} more figures are in the document.", several.len() - STRIPS),
+            );
         }
     });
 }

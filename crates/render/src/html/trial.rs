@@ -1,4 +1,5 @@
-//! A report of trials: the answer, every run as a dot, the paired differences beside the zone that does not matter, then the tables.
+//! A report of trials: the answer, every run as a dot, the paired differences beside the zone that does not
+//! matter, then the tables.
 
 use analysis::answer_status;
 use analysis::incomplete::Incomplete;
@@ -98,11 +99,15 @@ fn runs(document: &TrialDocument, metric: &TrialMetric, page: &mut HtmlPage) {
         None => None,
     };
     let row = |(at, row): (usize, &report::trial::TrialRow)| {
-        let counted = document.runs.iter().filter(|run| run.block > 0 && run.outcome == TrialOutcome::Counted);
+        let counted =
+            document.runs.iter().filter(|run| run.block > 0 && run.outcome == TrialOutcome::Counted);
         let of_variant = counted.filter(|run| run.variant == row.variant);
         let speck = |run: &TrialRun| {
             let value = value(run)?;
-            Some((Mark::Speck(value), format!("{}, block {}: {}", row.variant, run.block, digits::shown(value, None))))
+            Some((
+                Mark::Speck(value),
+                format!("{}, block {}: {}", row.variant, run.block, digits::shown(value, None)),
+            ))
         };
         let mut marks: Vec<(Mark, String)> = of_variant.filter_map(speck).collect();
         let half = row.median_low.zip(row.median_high).map(|(low, high)| (high - low) / 2.0);
@@ -111,7 +116,8 @@ fn runs(document: &TrialDocument, metric: &TrialMetric, page: &mut HtmlPage) {
         marks.extend(row.median.map(|median| (Mark::Ring(median), value)));
         Row { name: row.variant.clone(), said, colour: series(at), marks }
     };
-    let rows: Vec<Row> = document.rows.iter().filter(|row| row.metric == metric.name).enumerate().map(row).collect();
+    let rows: Vec<Row> =
+        document.rows.iter().filter(|row| row.metric == metric.name).enumerate().map(row).collect();
     if rows.iter().all(|row| row.marks.is_empty()) {
         return;
     }
@@ -122,8 +128,10 @@ fn runs(document: &TrialDocument, metric: &TrialMetric, page: &mut HtmlPage) {
 fn tables(document: &TrialDocument, page: &mut HtmlPage) {
     let number = |value: Option<f64>| value.map_or("–".to_owned(), |value| digits::shown(value, None));
     let rows = document.rows.iter().map(|row| {
-        let found =
-            document.comparisons.iter().find(|found| found.variant == row.variant && found.metric == row.metric);
+        let found = document
+            .comparisons
+            .iter()
+            .find(|found| found.variant == row.variant && found.metric == row.metric);
         let ends = found.and_then(|found| found.ratio_interval.as_ref());
         vec![
             row.variant.clone(),
@@ -136,11 +144,21 @@ fn tables(document: &TrialDocument, page: &mut HtmlPage) {
             found.map_or_else(|| "baseline".to_owned(), |found| word(&found.verdict)),
         ]
     });
-    let header =
-        ["variant", "metric", "runs ", "not counted ", "median ", "against baseline ", "95 % interval", "verdict"];
+    let header = [
+        "variant",
+        "metric",
+        "runs ",
+        "not counted ",
+        "median ",
+        "against baseline ",
+        "95 % interval",
+        "verdict",
+    ];
     page.folded_table("Variants against the baseline", &header, rows);
-    let lines =
-        document.variants.iter().map(|variant| vec![variant.name.clone(), variant.what.clone(), variant.line.clone()]);
+    let lines = document
+        .variants
+        .iter()
+        .map(|variant| vec![variant.name.clone(), variant.what.clone(), variant.line.clone()]);
     page.folded_table("What was run", &["variant", "place", "line"], lines);
     let runs = document.runs.iter().map(|run| {
         let counted = || if run.outcome == TrialOutcome::Counted { "counted" } else { "–" }.to_owned();
@@ -159,6 +177,8 @@ fn tables(document: &TrialDocument, page: &mut HtmlPage) {
 /// The PUs that a run's ranks were seen to have, over all looks.
 fn seen(run: &TrialRun) -> String {
     let all = run.looks.iter().flat_map(|look| &look.ranks).filter_map(|rank| rank.pus.as_ref());
-    all.fold(None, |so_far: Option<IdSet>, pus| Some(so_far.map_or_else(|| pus.clone(), |so_far| so_far.or(pus))))
-        .map_or("not seen".to_owned(), |pus| pus.to_string())
+    all.fold(None, |so_far: Option<IdSet>, pus| {
+        Some(so_far.map_or_else(|| pus.clone(), |so_far| so_far.or(pus)))
+    })
+    .map_or("not seen".to_owned(), |pus| pus.to_string())
 }

@@ -1,4 +1,5 @@
-//! The answer of a run, before any picture: its sentences, in the colour of their standing, and warnings and missing ranks below.
+//! The answer of a run, before any picture: its sentences, in the colour of their standing, and warnings and
+//! missing ranks below.
 
 use analysis::answer_status::{self, AnswerStatus};
 use std::collections::BTreeMap;
@@ -12,7 +13,8 @@ use stats::units::counted;
 use super::write::{HtmlPage, simulated};
 use crate::names;
 
-/// Draws the answer's first sentence, and what a reader must know to read the picture behind it; the other sentences are held until behind that picture.
+/// Draws the answer's first sentence, and what a reader must know to read the picture behind it; the other
+/// sentences are held until behind that picture.
 pub(super) fn draw(document: &Document, page: &mut HtmlPage) {
     let (tone, state) = state(document);
     let said = sentences(document, tone, &state);
@@ -63,7 +65,9 @@ fn sentences(document: &Document, tone: AnswerStatus, state: &str) -> Vec<String
 /// What the figures are not: those of real devices, of a GPU, of all cases, of all ranks.
 fn before_the_picture(document: &Document, said: Option<&String>) -> Vec<String> {
     let mut notes: Vec<String> = document.platform.simulated.as_deref().map(simulated).into_iter().collect();
-    if document.platform.kind == PlatformKind::Host && document.cases.iter().all(|case| case.range_bytes.is_none()) {
+    if document.platform.kind == PlatformKind::Host
+        && document.cases.iter().all(|case| case.range_bytes.is_none())
+    {
         notes.push("No GPU in this measurement: host memory was measured instead.".to_owned());
     }
     notes.extend(unfinished::partial(document).filter(|partial| said != Some(partial)));
@@ -99,7 +103,9 @@ fn state(document: &Document) -> (AnswerStatus, String) {
     let few = analysis::few_blocks::clause(document);
     let well = answer_status::of_result(document);
     let words = match document.status {
-        Status::Complete => format!("Complete. {figures}.{}", few.map_or(String::new(), |few| format!(" {few}."))),
+        Status::Complete => {
+            format!("Complete. {figures}.{}", few.map_or(String::new(), |few| format!(" {few}.")))
+        }
         Status::Running => format!("Still running, or killed. {figures}."),
         Status::Partial => format!("Partial{reason}. {figures}."),
         Status::Failed => format!("Failed: no result{reason}. {figures}."),

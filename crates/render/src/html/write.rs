@@ -1,4 +1,5 @@
-//! Elements, written one after the other: all text goes through [`escaped`], so that nothing a document says becomes markup.
+//! Elements, written one after the other: all text goes through [`escaped`], so that nothing a document says
+//! becomes markup.
 
 use crate::charts::rows::Rows;
 use analysis::answer_status::AnswerStatus;
@@ -32,8 +33,10 @@ impl HtmlPage {
         let mut page = Self::default();
         page.raw(&format!(
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
-             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src \
+             'unsafe-inline'\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <meta name=\"color-scheme\" content=\"light dark\">\n\
              <title>{}</title>\n<style>\n{}</style>\n</head>\n<body>\n<main>\n",
             escaped(title),
             include_str!("style.css")
@@ -89,7 +92,8 @@ impl HtmlPage {
         self.raw(&format!("<p class=\"standing\">{}</p>\n", escaped(words)));
     }
 
-    /// The answer: its first sentence stands out, in the colour of its status; the others follow. Pages whose picture comes between hold these.
+    /// The answer: its first sentence stands out, in the colour of its status; the others follow. Pages whose
+    /// picture comes between hold these.
     pub(super) fn answer(&mut self, status: AnswerStatus, sentences: &[String]) {
         let class = match status {
             AnswerStatus::Well => "",
@@ -104,7 +108,8 @@ impl HtmlPage {
         }
     }
 
-    /// The answer's first sentence; the others stand behind the first picture, as far as they are not folded away.
+    /// The answer's first sentence; the others stand behind the first picture, as far as they are not folded
+    /// away.
     pub(super) fn answer_then_picture(&mut self, status: AnswerStatus, sentences: &[String]) {
         let (first, more) = sentences.split_at(sentences.len().min(1));
         self.answer(status, first);
@@ -139,17 +144,25 @@ impl HtmlPage {
     }
 
     /// A table, folded away.
-    pub(super) fn folded_table(&mut self, caption: &str, header: &[&str], rows: impl Iterator<Item = Vec<String>>) {
+    pub(super) fn folded_table(
+        &mut self,
+        caption: &str,
+        header: &[&str],
+        rows: impl Iterator<Item = Vec<String>>,
+    ) {
         self.folded(caption, |page| page.table(caption, header, rows));
     }
 
-    /// A table: the caption, the header, and rows; columns whose header ends in a space are numbers, and the first cell of a row is its heading.
+    /// A table: the caption, the header, and rows; columns whose header ends in a space are numbers, and the
+    /// first cell of a row is its heading.
     pub(super) fn table(&mut self, caption: &str, header: &[&str], rows: impl Iterator<Item = Vec<String>>) {
         let is_number = |at: usize| header.get(at).is_some_and(|name| name.ends_with(' '));
         let head: Vec<String> = header
             .iter()
             .enumerate()
-            .map(|(at, name)| format!("<th scope=\"col\"{}>{}</th>", class(is_number(at)), escaped(name.trim_end())))
+            .map(|(at, name)| {
+                format!("<th scope=\"col\"{}>{}</th>", class(is_number(at)), escaped(name.trim_end()))
+            })
             .collect();
         self.scrolled(caption, "", &head.concat(), |html| {
             for row in rows {
@@ -167,10 +180,17 @@ impl HtmlPage {
     }
 
     /// A table in a region of its own that scrolls, from its parts.
-    pub(super) fn scrolled(&mut self, caption: &str, class: &str, head: &str, rows: impl FnOnce(&mut String)) {
+    pub(super) fn scrolled(
+        &mut self,
+        caption: &str,
+        class: &str,
+        head: &str,
+        rows: impl FnOnce(&mut String),
+    ) {
         let label = escaped(caption);
         self.raw(&format!(
-            "<div class=\"scroll\" role=\"region\" aria-label=\"{label}\" tabindex=\"0\">\n<table{class}>\n<caption>{label}</caption>\n\
+            "<div class=\"scroll\" role=\"region\" aria-label=\"{label}\" tabindex=\"0\">\n<table{class}>\n\
+             <caption>{label}</caption>\n\
              <thead><tr>{head}</tr></thead>\n<tbody>\n"
         ));
         rows(&mut self.html);
@@ -191,8 +211,9 @@ impl HtmlPage {
         self.raw(&format!("<figure>\n<figcaption>{title}</figcaption>\n"));
         for (class, picture) in [("wide", draw(WIDE)), ("narrow\" hidden=\"hidden", draw(NARROW))] {
             self.raw(&format!(
-                "<svg class=\"{class}\" viewBox=\"0 0 {0:.0} {1:.0}\" width=\"{0:.0}\" height=\"{1:.0}\" role=\"img\" aria-label=\"{title}: {description}\" \
-                 fill=\"currentColor\" font-size=\"{TEXT}\" font-family=\"sans-serif\">\n{2}</svg>\n",
+                "<svg class=\"{class}\" viewBox=\"0 0 {0:.0} {1:.0}\" width=\"{0:.0}\" height=\"{1:.0}\" \
+                 role=\"img\" aria-label=\"{title}: {description}\" fill=\"currentColor\" \
+                 font-size=\"{TEXT}\" font-family=\"sans-serif\">\n{2}</svg>\n",
                 picture.width,
                 picture.height,
                 picture.body()

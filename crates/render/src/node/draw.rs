@@ -1,4 +1,5 @@
-//! Boxes: a NUMA node, below it a line to each of its GPUs with what was measured. As many side by side as the width has room for.
+//! Boxes: a NUMA node, below it a line to each of its GPUs with what was measured. As many side by side as
+//! the width has room for.
 
 use analysis::measured_links::Measured;
 
@@ -47,7 +48,8 @@ impl Node {
             let (mut left, mut lowest) = (0.0, top);
             for place in row {
                 let wide = room(place).min(wide);
-                let bottom = place.drawn(&mut picture, (left + 0.5, top), wide - 1.0, across(place), &self.colours);
+                let bottom =
+                    place.drawn(&mut picture, (left + 0.5, top), wide - 1.0, across(place), &self.colours);
                 lowest = f64::max(lowest, bottom);
                 left += wide + GAP;
             }
@@ -68,7 +70,14 @@ struct Standing<'n> {
 }
 
 impl Place {
-    fn drawn(&self, picture: &mut Picture, (x, y): (f64, f64), wide: f64, across: usize, colours: &Colours) -> f64 {
+    fn drawn(
+        &self,
+        picture: &mut Picture,
+        (x, y): (f64, f64),
+        wide: f64,
+        across: usize,
+        colours: &Colours,
+    ) -> f64 {
         let tall = 42.0 + LINE * self.chips.len() as f64 + if self.chips.is_empty() { 0.0 } else { 4.0 };
         picture.rect((x, y), (wide, tall), &format!("{OUTLINE} stroke-width=\"1.5\""), "");
         picture.text(x + PAD, y + 17.0, Anchor::Start, &cut(&self.name, wide - 2.0 * PAD));
@@ -119,8 +128,9 @@ impl Card {
         self.marks.iter().flat_map(|mark| lines(&format!("▼ {mark}"), CARD - 14.0, 2)).collect()
     }
 
-    /// The link from the node's box down to the card, in the colour of its first figure; to a second row beside the first. To more rows links share the gaps between cards,
-    /// and each has its colour where it ends.
+    /// The link from the node's box down to the card, in the colour of its first figure; to a second row
+    /// beside the first. To more rows links share the gaps between cards, and each has its colour where it
+    /// ends.
     fn link(
         &self,
         picture: &mut Picture,
@@ -135,7 +145,8 @@ impl Card {
         else {
             return;
         };
-        let edge = if !self.marks.is_empty() { format!(" stroke-width=\"2\" {MARKED}") } else { String::new() };
+        let edge =
+            if !self.marks.is_empty() { format!(" stroke-width=\"2\" {MARKED}") } else { String::new() };
         let paint = format!("fill=\"{}\"{edge}", colours.paint(&chip.link, &measured).0);
         let value = format!("{place} to {}: {}", self.name, chip.value());
         let beside = left - BESIDE;
@@ -164,14 +175,25 @@ impl Card {
         }
         if !self.from_nodes.is_empty() {
             let name = self.chips.first().map_or("", |chip| chip.name.split(' ').next().unwrap_or(""));
-            picture.text(x + 8.0, top + 13.0, Anchor::Start, &cut(&format!("{name} from each node"), CARD - 14.0));
+            picture.text(
+                x + 8.0,
+                top + 13.0,
+                Anchor::Start,
+                &cut(&format!("{name} from each node"), CARD - 14.0),
+            );
             let side = (CARD - 12.0) / self.from_nodes.len() as f64;
             for (at, (node, link)) in self.from_nodes.iter().enumerate() {
                 let Some(measured) = link.alone.or(link.at_once) else { continue };
                 let (fill, ink) = colours.paint(link, &measured);
                 let left = x + 6.0 + side * at as f64;
-                let chip = Chip { link: link.clone(), name: format!("{name} from node {node} to {}:", self.name) };
-                picture.rect((left, top + 18.0), (side - 1.0, 16.0), &format!("fill=\"{fill}\""), &chip.value());
+                let chip =
+                    Chip { link: link.clone(), name: format!("{name} from node {node} to {}:", self.name) };
+                picture.rect(
+                    (left, top + 18.0),
+                    (side - 1.0, 16.0),
+                    &format!("fill=\"{fill}\""),
+                    &chip.value(),
+                );
                 let said = shortest(link.is_time, measured.value, measured.interval.as_ref());
                 if side >= NUMBERED && width(&said) < side - 2.0 {
                     picture.text_on(left + side / 2.0, top + 30.0, Anchor::Middle, ink, &said);
@@ -209,7 +231,8 @@ impl Chip {
         picture.text_on(x + part + 4.0, y + 13.0, Anchor::Start, ink, &cut(&of_all, wide - part - 5.0));
     }
 
-    /// The name and the figure, with fewer digits, then without what follows the direction, where there is no room.
+    /// The name and the figure, with fewer digits, then without what follows the direction, where there is no
+    /// room.
     fn text(&self, measured: &Measured, room: f64) -> String {
         let fewer = shortest(self.link.is_time, measured.value, measured.interval.as_ref());
         let direction = self.name.split(' ').next().unwrap_or_default();

@@ -1,8 +1,10 @@
-//! The node with its measured rates as one picture: NUMA nodes, their GPUs, what is between them, and on each link what was measured, in the colours of one scale over the
-//! whole picture. A link below its kind, or a GPU below its twins, is marked.
+//! The node with its measured rates as one picture: NUMA nodes, their GPUs, what is between them, and on each
+//! link what was measured, in the colours of one scale over the whole picture. A link below its kind, or a
+//! GPU below its twins, is marked.
 //!
 //! * `placed` what `place --measure` and `mpi --matrix` measured of a node;
-//! * `scale` the colours; `model` what stands where; `draw` the boxes and links between a node and its GPUs; `ring` links that go from each to each.
+//! * `scale` the colours; `model` what stands where; `draw` the boxes and links between a node and its GPUs;
+//!   `ring` links that go from each to each.
 
 mod draw;
 mod model;
@@ -52,9 +54,13 @@ pub fn svg_of_mpi(document: &MpiDocument) -> Result<String, String> {
 }
 
 fn svg(document: &Document) -> Result<String, String> {
-    let node = of_result(document)
-        .ok_or("the document has no figure of a link: give one of matrix, contend, peer, pingpong or suite")?;
-    let title = format!("numabench {} on {}, {}", document.command, document.environment.hostname, document.started_at);
+    let node = of_result(document).ok_or(
+        "the document has no figure of a link: give one of matrix, contend, peer, pingpong or suite",
+    )?;
+    let title = format!(
+        "numabench {} on {}, {}",
+        document.command, document.environment.hostname, document.started_at
+    );
     Ok(node.file(&title))
 }
 

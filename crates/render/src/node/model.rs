@@ -1,4 +1,5 @@
-//! What stands where in the picture of a node: NUMA nodes with their GPUs, and the links that go from each to each.
+//! What stands where in the picture of a node: NUMA nodes with their GPUs, and the links that go from each to
+//! each.
 
 use analysis::measured_links::{LinkEnd, MeasuredLink};
 use analysis::words::direction;
@@ -59,18 +60,24 @@ impl Node {
             return None;
         }
         let topology = &document.environment.topology;
-        let gpus: Vec<&Device> =
-            document.devices.iter().filter(|device| device.node == 0 && device.kind == DeviceKind::Gpu).collect();
-        let shown = topology.nodes.iter().filter(|node| !matches!(node.kind, NodeKind::GpuMemory | NodeKind::Empty));
+        let gpus: Vec<&Device> = document
+            .devices
+            .iter()
+            .filter(|device| device.node == 0 && device.kind == DeviceKind::Gpu)
+            .collect();
+        let shown =
+            topology.nodes.iter().filter(|node| !matches!(node.kind, NodeKind::GpuMemory | NodeKind::Empty));
         let mut places: Vec<Place> = shown
             .map(|node| {
-                let package = topology.packages.iter().position(|package| package.nodes.contains(node.os_index));
+                let package =
+                    topology.packages.iter().position(|package| package.nodes.contains(node.os_index));
                 let package = package.filter(|_| topology.packages.len() > 1);
                 let package = package.map_or(String::new(), |at| {
                     format!(", package {}", topology.packages[at].os_index.unwrap_or(at as u32))
                 });
                 let local = gpus.iter().filter(|gpu| gpu.numa_node.value == Some(node.os_index));
-                let pus = if node.pus.is_empty() { "no cores".to_owned() } else { format!("PUs {}", node.pus) };
+                let pus =
+                    if node.pus.is_empty() { "no cores".to_owned() } else { format!("PUs {}", node.pus) };
                 Place {
                     index: Some(node.os_index),
                     name: format!("NUMA node {}{package}", node.os_index),
@@ -125,10 +132,12 @@ impl Node {
     pub(crate) fn described(&self) -> String {
         let of_card = |card: &Card| {
             let chips: Vec<String> = card.chips.iter().map(Chip::value).collect();
-            let mark = if card.marks.is_empty() { String::new() } else { format!(" ({})", card.marks.join(", ")) };
+            let mark =
+                if card.marks.is_empty() { String::new() } else { format!(" ({})", card.marks.join(", ")) };
             format!("{}{mark}: {}", card.name, chips.join(", "))
         };
-        let cards: Vec<String> = self.places.iter().flat_map(|place| &place.cards).take(16).map(of_card).collect();
+        let cards: Vec<String> =
+            self.places.iter().flat_map(|place| &place.cards).take(16).map(of_card).collect();
         cards.join("; ")
     }
 }
@@ -143,7 +152,8 @@ fn own(index: u32, links: &[MeasuredLink]) -> Vec<Chip> {
 impl Card {
     fn of(document: &Document, gpu: &Device, links: &[MeasuredLink]) -> Self {
         let here = LinkEnd::Device(gpu.id.clone());
-        let from_memory = || links.iter().filter(|link| link.to == here && matches!(link.from, LinkEnd::Numa(_)));
+        let from_memory =
+            || links.iter().filter(|link| link.to == here && matches!(link.from, LinkEnd::Numa(_)));
         let node = |link: &MeasuredLink| if let LinkEnd::Numa(node) = link.from { node } else { 0 };
         let near = gpu.numa_node.value.filter(|near| from_memory().any(|link| node(link) == *near));
         let used = near.or(from_memory().map(node).next());
@@ -175,10 +185,13 @@ impl Chip {
         let link = &self.link;
         let part = |what: &str, measured: &Option<analysis::measured_links::Measured>| {
             let measured = measured.as_ref()?;
-            let ends = measured
-                .interval
-                .map_or(String::new(), |ends| format!(" ± {:.1} %", ends.relative_half_width(measured.value) * 100.0));
-            Some(format!("{what}{}{ends}", digits::figure(link.is_time, measured.value, measured.interval.as_ref())))
+            let ends = measured.interval.map_or(String::new(), |ends| {
+                format!(" ± {:.1} %", ends.relative_half_width(measured.value) * 100.0)
+            });
+            Some(format!(
+                "{what}{}{ends}",
+                digits::figure(link.is_time, measured.value, measured.interval.as_ref())
+            ))
         };
         let (alone, at_once) = match link.at_once {
             Some(_) => (part("alone ", &link.alone), part("with all at once ", &link.at_once)),

@@ -1,5 +1,6 @@
-//! The node by what `place --measure` and `mpi --matrix` measured: each rank's GPU below the memory that the rank has there, with its rates in the recommended way; places with what messages take
-//! between each two of them.
+//! The node by what `place --measure` and `mpi --matrix` measured: each rank's GPU below the memory that the
+//! rank has there, with its rates in the recommended way; places with what messages take between each two of
+//! them.
 
 use analysis::measured_links::{LinkEnd, Measured, MeasuredLink};
 use analysis::mpi_matrix::{MpiMatrixFigures, MpiPlane};
@@ -21,8 +22,11 @@ const RINGS: usize = 4;
 /// The recommended way of a placement document; `None` where no turn gave a figure.
 pub(crate) fn of_place(document: &PlaceDocument) -> Option<Node> {
     let (candidate, measured) = (document.candidates.first()?, document.measured.as_ref()?);
-    let links: Vec<(&RankPlace, Vec<MeasuredLink>)> =
-        candidate.places.iter().map(|place| (place, of_rank(candidate, place, measured.size_bytes))).collect();
+    let links: Vec<(&RankPlace, Vec<MeasuredLink>)> = candidate
+        .places
+        .iter()
+        .map(|place| (place, of_rank(candidate, place, measured.size_bytes)))
+        .collect();
     let all: Vec<MeasuredLink> = links.iter().flat_map(|(_, links)| links.clone()).collect();
     if all.is_empty() {
         return None;
@@ -30,9 +34,12 @@ pub(crate) fn of_place(document: &PlaceDocument) -> Option<Node> {
     let card = |(place, links): (&RankPlace, Vec<MeasuredLink>)| {
         let gpu = place.gpu.as_ref();
         let to = gpu.map(|gpu| format!("GPU {}", gpu.index));
-        let to = to.or(place.target_node.map(|node| format!("memory of node {node}"))).unwrap_or("no GPU".to_owned());
-        let chips =
-            links.into_iter().map(|link| Chip { name: analysis::words::direction(link.direction).to_owned(), link });
+        let to = to
+            .or(place.target_node.map(|node| format!("memory of node {node}")))
+            .unwrap_or("no GPU".to_owned());
+        let chips = links
+            .into_iter()
+            .map(|link| Chip { name: analysis::words::direction(link.direction).to_owned(), link });
         let card = Card {
             name: format!("rank {}, {to}", place.rank),
             detail: gpu.map_or_else(|| format!("PUs {}", place.pus), |gpu| gpu.pci_address.to_string()),
@@ -79,11 +86,13 @@ fn of_rank(candidate: &Candidate, place: &RankPlace, bytes: u64) -> Vec<Measured
             is_below: false,
         })
     };
-    let both = [of(Direction::H2d, |turn| &turn.h2d_bytes_per_s), of(Direction::D2h, |turn| &turn.d2h_bytes_per_s)];
+    let both =
+        [of(Direction::H2d, |turn| &turn.h2d_bytes_per_s), of(Direction::D2h, |turn| &turn.d2h_bytes_per_s)];
     both.into_iter().flatten().collect()
 }
 
-/// The places of a matrix of messages, a ring a plane: the quickest answer and the highest rate of each way of messages. `None` where the document has no matrix.
+/// The places of a matrix of messages, a ring a plane: the quickest answer and the highest rate of each way
+/// of messages. `None` where the document has no matrix.
 pub(crate) fn of_mpi(document: &MpiDocument) -> Option<Node> {
     let matrix = document.matrix.as_ref()?;
     let mut planes = matrix.planes(document);
@@ -122,7 +131,9 @@ fn ring(document: &MpiDocument, matrix: &MpiMatrix, plane: &MpiPlane) -> Option<
     for (row, from) in matrix.rows.iter().enumerate() {
         for (column, to) in matrix.columns.iter().enumerate() {
             let (one, other) = (at(&from.name), at(&to.name));
-            let Some(case) = matrix.cell(document, plane, row, column).filter(|_| one != other) else { continue };
+            let Some(case) = matrix.cell(document, plane, row, column).filter(|_| one != other) else {
+                continue;
+            };
             let Some(ns) = case.counted_ns() else { continue };
             let rate = case.counted_bytes_per_s().unwrap_or(case.bytes as f64 / ns * 1e9);
             let interval = case.message_interval_ns.filter(|_| is_time);

@@ -1,4 +1,5 @@
-//! Links that go from each to each (between GPUs, between NUMA nodes): those that are linked stand on a ring, a line a pair in the colour of its figure.
+//! Links that go from each to each (between GPUs, between NUMA nodes): those that are linked stand on a ring,
+//! a line a pair in the colour of its figure.
 
 use std::f64::consts::TAU;
 
@@ -66,7 +67,11 @@ impl Ring {
             let unit = if is_time { ", time" } else { ", GB/s" };
             Self {
                 title: format!("{} {noun}{unit}", direction(way)),
-                names: ends.iter().map(|end| name(document, end)).map(|name| within(name, ends.len())).collect(),
+                names: ends
+                    .iter()
+                    .map(|end| name(document, end))
+                    .map(|name| within(name, ends.len()))
+                    .collect(),
                 lines,
             }
         };
@@ -132,7 +137,9 @@ impl Ring {
         };
         let mut lines: Vec<_> = self.lines.iter().collect();
         let is_time = lines.iter().any(|(_, links)| links.iter().any(|link| link.is_time));
-        lines.sort_by(|a, b| if is_time { worst(a).total_cmp(&worst(b)) } else { worst(b).total_cmp(&worst(a)) });
+        lines.sort_by(
+            |a, b| if is_time { worst(a).total_cmp(&worst(b)) } else { worst(b).total_cmp(&worst(a)) },
+        );
 
         for line in lines {
             let (ends, links) = line;
@@ -188,8 +195,8 @@ impl Ring {
             let along = |part: f64| (from.0 + (to.0 - from.0) * part, from.1 + (to.1 - from.1) * part);
             let (x, y) = along(0.36);
             let figures = links.iter().filter_map(|link| Some((link, link.first()?)));
-            let said =
-                figures.map(|(link, measured)| shortest(link.is_time, measured.value, measured.interval.as_ref()));
+            let said = figures
+                .map(|(link, measured)| shortest(link.is_time, measured.value, measured.interval.as_ref()));
             let mut said: Vec<String> = said.collect();
             said.dedup();
             let said = said.join("/");

@@ -1,5 +1,7 @@
-//! The colours of a picture's figures: a scale for each kind of link, because what is slow for one is quick for another. A scale goes from none to the highest (where its
-//! rates differ by more than ten times, in even ratios), or to what others measured on such a GPU, where that is more; what they measured stands beside it.
+//! The colours of a picture's figures: a scale for each kind of link, because what is slow for one is quick
+//! for another. A scale goes from none to the highest (where its rates differ by more than ten times, in even
+//! ratios), or to what others measured on such a GPU, where that is more; what they measured stands beside
+//! it.
 
 use std::cmp::Reverse;
 
@@ -140,7 +142,9 @@ impl KindScale {
     fn steps(&self) -> [f64; 4] {
         match self.kind.is_time {
             true => [4.0, 2.0, 4.0 / 3.0, 1.0].map(|longer| self.low * longer),
-            false if self.is_apart() => [0.0, 1.0, 2.0, 3.0].map(|at| self.low * (self.high / self.low).powf(at / 3.0)),
+            false if self.is_apart() => {
+                [0.0, 1.0, 2.0, 3.0].map(|at| self.low * (self.high / self.low).powf(at / 3.0))
+            }
             false => [0.25, 0.5, 0.75, 1.0].map(|part| self.high * part),
         }
     }

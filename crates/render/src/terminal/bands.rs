@@ -1,4 +1,5 @@
-//! A matrix of more cores than fit a page: neighbours together in bands, each figure the median over the pairs of two bands. Every pair is in the document.
+//! A matrix of more cores than fit a page: neighbours together in bands, each figure the median over the
+//! pairs of two bands. Every pair is in the document.
 
 use analysis::matrix_analysis::{CellFigure, MatrixFigures, Plane};
 use report::Document;
@@ -28,7 +29,11 @@ pub(super) fn draw(document: &Document, matrix: &Matrix, plane: &Plane, page: &m
     }
     let medians: Vec<Vec<Option<f64>>> = cells
         .iter()
-        .map(|row| row.iter().map(|pairs| median(&pairs.iter().map(|cell| cell.median).collect::<Vec<_>>())).collect())
+        .map(|row| {
+            row.iter()
+                .map(|pairs| median(&pairs.iter().map(|cell| cell.median).collect::<Vec<_>>()))
+                .collect()
+        })
         .collect();
     let best = medians.iter().flatten().flatten().copied().reduce(f64::min);
     let name = |at: usize| {
@@ -39,7 +44,11 @@ pub(super) fn draw(document: &Document, matrix: &Matrix, plane: &Plane, page: &m
     let mut grid = TextGrid::of_marked(names.iter().map(String::as_str), None);
     let all = cells.iter().flatten().flatten();
     let how = format!("{band} cores a band, the median of their pairs; every pair is in the document");
-    grid.caption(format!("{}{}; {how}", caption(plane, matrix.engine(&document.settings)), interval(plane, all)));
+    grid.caption(format!(
+        "{}{}; {how}",
+        caption(plane, matrix.engine(&document.settings)),
+        interval(plane, all)
+    ));
     for (at, row) in medians.iter().enumerate() {
         let mut shown = vec![name(at)];
         for column in 0..medians.len() {

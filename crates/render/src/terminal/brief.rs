@@ -1,7 +1,9 @@
-//! What a terminal shows by default, on a screen: the answer, a small curve of a sweep, what is wrong, and the tables that there is room for, the more telling ones first. What was left
-//! out is named in the last line with the way to it.
+//! What a terminal shows by default, on a screen: the answer, a small curve of a sweep, what is wrong, and
+//! the tables that there is room for, the more telling ones first. What was left out is named in the last
+//! line with the way to it.
 //!
-//! Nothing that is wrong is left out for room: problems, warnings and how the run ended stand whatever their number. [`table`](super::table()) has all.
+//! Nothing that is wrong is left out for room: problems, warnings and how the run ended stand whatever their
+//! number. [`table`](super::table()) has all.
 
 use analysis::matrix_analysis::MatrixFigures;
 use analysis::reference::Reference;
@@ -14,11 +16,12 @@ use super::plane::{LEGEND, SHADES, caption};
 use super::screen::answer_again;
 use super::table::{SCREEN, Style, has_own_tables, verdict};
 use super::{
-    closing, contention, curve, groups, kernels, laplace, line_fit_table, matrix, moving, nodes, pieces, places, rates,
-    remarks, title, together, words,
+    closing, contention, curve, groups, kernels, laplace, line_fit_table, matrix, moving, nodes, pieces,
+    places, rates, remarks, title, together, words,
 };
 
-/// So many lines of a screen of 40 the answer may take, and so many names of what was left out stand in the last line.
+/// So many lines of a screen of 40 the answer may take, and so many names of what was left out stand in the
+/// last line.
 const ANSWER: usize = 12;
 const ANSWER_OF: usize = 40;
 const NAMES: usize = 2;
@@ -54,7 +57,8 @@ pub fn brief(document: &Document, style: &Style, references: &[Reference], has_l
         add("kernels", 1, &|page| kernels::draw(document, page));
         add("fits", 1, &|page| line_fit_table::draw(document, page));
         for found in &document.matrices {
-            let prefix = if document.matrices.len() > 1 { format!("{}: ", found.title) } else { String::new() };
+            let prefix =
+                if document.matrices.len() > 1 { format!("{}: ", found.title) } else { String::new() };
             if found.compares == Compares::Loaded {
                 add(&found.title, 2, &|page| matrix::draw(document, found, page));
                 continue;
@@ -69,7 +73,11 @@ pub fn brief(document: &Document, style: &Style, references: &[Reference], has_l
     } else if has_own_tables(document) {
         add("figures", 1, &|page| laplace::draw(document, page));
         for side in moving::sides(document) {
-            let name = format!("touches of {} memory by the {}", words::memory(side.0), analysis::moving::who(side.1));
+            let name = format!(
+                "touches of {} memory by the {}",
+                words::memory(side.0),
+                analysis::moving::who(side.1)
+            );
             add(&name, 1, &|page| moving::rates(document, side, page));
         }
         for (at, (rank, direction)) in pieces::places(document).enumerate() {

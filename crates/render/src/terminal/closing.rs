@@ -1,4 +1,5 @@
-//! The last lines: what the flags mean, what the run had to say, which ranks are missing, how it ended and how long it took.
+//! The last lines: what the flags mean, what the run had to say, which ranks are missing, how it ended and
+//! how long it took.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +25,8 @@ pub(super) fn draw(document: &Document, saved_to: Option<&str>, quiet: bool, pag
         }
     }
     // The title has it in short.
-    let reason = document.platform.reason.as_ref().filter(|reason| !quiet && title::in_short(reason) != *reason);
+    let reason =
+        document.platform.reason.as_ref().filter(|reason| !quiet && title::in_short(reason) != *reason);
     if let Some(reason) = reason {
         page.paragraph(Tone::Plain, "no GPU: ", &format!("{reason}."));
     }

@@ -15,7 +15,8 @@ use crate::digits;
 const MOST_ROWS: usize = 16;
 
 /// Said where no row has an interval.
-const TOO_FEW: &str = "too few blocks to tell these changes from chance: 6 blocks alone and 6 at once are needed";
+const TOO_FEW: &str =
+    "too few blocks to tell these changes from chance: 6 blocks alone and 6 at once are needed";
 
 pub(super) fn draw(document: &Document, page: &mut Page) {
     if document.penalties.is_empty() {
@@ -28,7 +29,8 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
 
 fn grid(document: &Document) -> TextGrid {
     let penalties = &document.penalties[..];
-    let several = |differ: fn(&Penalty, &Penalty) -> bool| penalties.iter().any(|one| differ(one, &penalties[0]));
+    let several =
+        |differ: fn(&Penalty, &Penalty) -> bool| penalties.iter().any(|one| differ(one, &penalties[0]));
     let sizes = several(|a, b| a.bytes != b.bytes);
     let memories = several(|a, b| a.memory != b.memory);
     let compared = penalties.iter().any(|penalty| penalty.comparison.is_some());
@@ -53,11 +55,18 @@ fn grid(document: &Document) -> TextGrid {
             cells.extend(compared.then(|| interval(penalty)));
             let verdict = penalty.comparison.as_ref().map(|comparison| words::verdict(comparison.verdict));
             let missing = compared.then_some("too few blocks");
-            grid.row(cells, verdict.or(missing).map(|said| (Tone::Plain, said.to_owned())).into_iter().collect());
+            grid.row(
+                cells,
+                verdict.or(missing).map(|said| (Tone::Plain, said.to_owned())).into_iter().collect(),
+            );
         }
         if let (Some(first), Some(last)) = (rest.first(), rest.last()) {
             let (least, most) = (digits::signed_change(ratio(first)), digits::signed_change(ratio(last)));
-            grid.text_row(vec!["…".into()], Tone::Faint, format!("{} more ranks, {least} to {most}", rest.len()));
+            grid.text_row(
+                vec!["…".into()],
+                Tone::Faint,
+                format!("{} more ranks, {least} to {most}", rest.len()),
+            );
         }
     }
     if !compared {
@@ -66,10 +75,14 @@ fn grid(document: &Document) -> TextGrid {
     grid
 }
 
-/// The penalties of each case in the order of ranks, and those left out, from the largest loss to the smallest.
+/// The penalties of each case in the order of ranks, and those left out, from the largest loss to the
+/// smallest.
 fn by_case(penalties: &[Penalty]) -> Vec<(Vec<&Penalty>, Vec<&Penalty>)> {
     let case = |penalty: &Penalty| (penalty.direction, penalty.bytes, penalty.memory);
-    grouped(penalties.iter().map(|penalty| (case(penalty), penalty))).into_iter().map(|(_, all)| cut(all)).collect()
+    grouped(penalties.iter().map(|penalty| (case(penalty), penalty)))
+        .into_iter()
+        .map(|(_, all)| cut(all))
+        .collect()
 }
 
 fn cut(mut all: Vec<&Penalty>) -> (Vec<&Penalty>, Vec<&Penalty>) {

@@ -1,6 +1,7 @@
 //! A sweep on a screen: a small curve of its rates in letters, and a few of its sizes as numbers.
 //!
-//! rasciigraph draws the curve: it has no dependency of its own. Braille would be finer, but its libraries bring a licence (textplots) or twenty crates (ratatui) along.
+//! rasciigraph draws the curve: it has no dependency of its own. Braille would be finer, but its libraries
+//! bring a licence (textplots) or twenty crates (ratatui) along.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -64,7 +65,11 @@ fn rows_of(document: &Document) -> Vec<Row> {
 fn sweeps(document: &Document, all_rows: &[Row]) -> (Vec<Sweep>, usize) {
     let mut all: BTreeMap<(Order, MemoryKind), ByRank<'_>> = BTreeMap::new();
     for row in all_rows.iter().filter(|row| row.median_bytes_per_s.is_some()) {
-        all.entry((row.order, row.memory)).or_default().entry((row.direction, row.rank)).or_default().push(row);
+        all.entry((row.order, row.memory))
+            .or_default()
+            .entry((row.direction, row.rank))
+            .or_default()
+            .push(row);
     }
     let Some((_, first)) = all.into_iter().next() else { return (Vec::new(), 0) };
     let several = document.ranks.len() > 1;
@@ -90,7 +95,8 @@ fn sweeps(document: &Document, all_rows: &[Row]) -> (Vec<Sweep>, usize) {
 
 /// The curve; nothing of documents that are no sweep.
 pub(super) fn draw(document: &Document, page: &mut Page) {
-    let (sweeps, _) = if groups::is_sweep(document) { sweeps(document, &rows_of(document)) } else { (Vec::new(), 0) };
+    let (sweeps, _) =
+        if groups::is_sweep(document) { sweeps(document, &rows_of(document)) } else { (Vec::new(), 0) };
     let sizes: BTreeSet<u64> = sweeps.iter().flat_map(|sweep| sweep.rates.keys().copied()).collect();
     let (Some(first), Some(last)) = (sizes.first(), sizes.last()) else { return };
     let wide = page.width().saturating_sub(AXIS + 4).min(WIDEST);
@@ -117,8 +123,12 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
 pub(super) fn some_sizes(document: &Document, page: &mut Page) {
     let all_rows = rows_of(document);
     let (sweeps, left_out) = sweeps(document, &all_rows);
-    let sizes: Vec<u64> =
-        sweeps.iter().flat_map(|sweep| sweep.rates.keys().copied()).collect::<BTreeSet<_>>().into_iter().collect();
+    let sizes: Vec<u64> = sweeps
+        .iter()
+        .flat_map(|sweep| sweep.rates.keys().copied())
+        .collect::<BTreeSet<_>>()
+        .into_iter()
+        .collect();
     if sizes.is_empty() {
         return;
     }
@@ -143,7 +153,10 @@ pub(super) fn some_sizes(document: &Document, page: &mut Page) {
     let without: Vec<&Row> = all_rows.iter().filter(|row| row.status != RowStatus::Measured).collect();
     if let Some(first) = without.first() {
         let why = first.reason.clone().unwrap_or_default();
-        grid.foot(Tone::Bad, format!("{} of {} figures are missing; the first: {why}", without.len(), all_rows.len()));
+        grid.foot(
+            Tone::Bad,
+            format!("{} of {} figures are missing; the first: {why}", without.len(), all_rows.len()),
+        );
     }
     grid.draw(page);
 }

@@ -39,7 +39,10 @@ fn on_one_node(devices: &[Device], page: &mut Page) {
     if has_uuid && !uuids_in_grid {
         for device in devices {
             let uuid = device.uuid.as_deref().unwrap_or("no UUID");
-            page.line(Tone::Plain, format!("    {} {uuid}", words::devices(device.kind, [device.index].into_iter())));
+            page.line(
+                Tone::Plain,
+                format!("    {} {uuid}", words::devices(device.kind, [device.index].into_iter())),
+            );
         }
     }
 }
@@ -95,7 +98,9 @@ fn used(document: &Document) -> Option<String> {
     let used = if is_host { document.devices.len() } else { gpus };
     let visible: BTreeSet<u32> = document.ranks.iter().filter_map(|rank| rank.visible_devices).collect();
     Some(match (visible.first(), visible.last()) {
-        (Some(least), Some(most)) if least != most => format!("{used} used, {least}–{most} visible to each rank"),
+        (Some(least), Some(most)) if least != most => {
+            format!("{used} used, {least}–{most} visible to each rank")
+        }
         (Some(all), _) if document.launch.is_some() => format!("{used} used, {all} visible to each rank"),
         _ => format!("{used} used of {} visible", document.platform.visible_devices),
     })
@@ -152,7 +157,8 @@ fn link_to_cpu(device: &Device) -> String {
 /// `PCIe 5 x16`, with what it could be where that is more.
 fn link(link: &Link) -> String {
     let now = format!("PCIe {}", words::lanes(link.generation, link.width));
-    let less = |now: Option<u8>, most: Option<u8>| matches!((now, most), (Some(now), Some(most)) if now < most);
+    let less =
+        |now: Option<u8>, most: Option<u8>| matches!((now, most), (Some(now), Some(most)) if now < most);
     match less(link.generation, link.max_generation) || less(link.width, link.max_width) {
         true => format!("{now} (of {})", words::lanes(link.max_generation, link.max_width)),
         false => now,
@@ -164,7 +170,10 @@ const MOST_NOTES: usize = 16;
 
 /// What is said of devices in words, and of which: equal texts are said once.
 fn notes(document: &Document) -> Vec<String> {
-    let notes = document.devices.iter().flat_map(|device| notes_on(device).into_iter().map(move |text| (text, device)));
+    let notes = document
+        .devices
+        .iter()
+        .flat_map(|device| notes_on(device).into_iter().map(move |text| (text, device)));
     let texts: Vec<(String, Vec<&Device>)> = grouped(notes);
     let all = document.devices.len();
     let of = |devices: &[&Device]| match devices {
@@ -191,7 +200,8 @@ fn notes(document: &Document) -> Vec<String> {
     notes
 }
 
-/// `clocks 1200-1980 MHz, memory 3201 MHz, held down for 12.0 % of the time, 0 PCIe replays, 0 other processes`.
+/// `clocks 1200-1980 MHz, memory 3201 MHz, held down for 12.0 % of the time, 0 PCIe replays, 0 other
+/// processes`.
 fn conditions_in_words(conditions: &Conditions) -> String {
     let range = |clock: ClockRange| match clock.low == clock.high {
         true => format!("{} MHz", clock.low),

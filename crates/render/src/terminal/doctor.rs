@@ -1,4 +1,5 @@
-//! What a terminal shows of a node's settings: the answer, then what to look at, what cannot be known, and what is in order.
+//! What a terminal shows of a node's settings: the answer, then what to look at, what cannot be known, and
+//! what is in order.
 
 use report::DoctorDocument;
 use report::doctor::{Check, State};
@@ -14,7 +15,11 @@ const NAME_WIDTH: usize = 30;
 pub fn doctor(document: &DoctorDocument, style: &Style) -> String {
     let mut page = Page::new(style.width);
     for (at, sentence) in document.verdict.iter().enumerate() {
-        page.paragraph(if at == 0 { Tone::Title } else { Tone::Plain }, if at == 0 { "" } else { "  " }, sentence);
+        page.paragraph(
+            if at == 0 { Tone::Title } else { Tone::Plain },
+            if at == 0 { "" } else { "  " },
+            sentence,
+        );
     }
     let with = |state: State| document.checks.iter().filter(move |check| check.state == state);
     let is_brief = style.quiet || style.screen.is_some();
@@ -31,7 +36,13 @@ pub fn doctor(document: &DoctorDocument, style: &Style) -> String {
 }
 
 /// The checks of a section, those that cost first; `brief` leaves out why they matter.
-fn section<'c>(title: &str, checks: impl Iterator<Item = &'c Check>, tone: Tone, brief: bool, page: &mut Page) {
+fn section<'c>(
+    title: &str,
+    checks: impl Iterator<Item = &'c Check>,
+    tone: Tone,
+    brief: bool,
+    page: &mut Page,
+) {
     let mut checks: Vec<&Check> = checks.collect();
     if checks.is_empty() {
         return;
@@ -42,10 +53,15 @@ fn section<'c>(title: &str, checks: impl Iterator<Item = &'c Check>, tone: Tone,
     for (check, names) in folded(&checks) {
         let tone = if check.is_costly() || !check.costs { tone } else { Tone::Plain };
         let tone = if check.state == State::Look && !check.costs { Tone::Plain } else { tone };
-        let seen = if names.len() > 1 { format!("{}: {}", names.join(", "), check.seen) } else { check.seen.clone() };
+        let seen = if names.len() > 1 {
+            format!("{}: {}", names.join(", "), check.seen)
+        } else {
+            check.seen.clone()
+        };
         let name = if names.len() > 1 { format!("{} settings", names.len()) } else { check.name.clone() };
         page.paragraph(tone, &format!("  {name:<NAME_WIDTH$}"), &seen);
-        let mut below = |lead: &str, text: &str| page.paragraph(Tone::Faint, &format!("      {lead}  "), text);
+        let mut below =
+            |lead: &str, text: &str| page.paragraph(Tone::Faint, &format!("      {lead}  "), text);
         if !brief && check.state == State::Look {
             below("why", &format!("{} ({})", check.why, check.source));
         }
@@ -53,7 +69,11 @@ fn section<'c>(title: &str, checks: impl Iterator<Item = &'c Check>, tone: Tone,
             below("do ", change);
         }
         if let Some(who) = &check.who {
-            let why = if brief || !check.costs || names.len() > 1 { String::new() } else { format!("; {}", check.why) };
+            let why = if brief || !check.costs || names.len() > 1 {
+                String::new()
+            } else {
+                format!("; {}", check.why)
+            };
             below("who", &format!("{who}{why}"));
         }
     }
@@ -127,6 +147,9 @@ mod tests {
         assert!(text.contains("root; it matters"), "{text}");
         style.quiet = true;
         let quiet = doctor(&document, &style);
-        assert!(quiet.contains("change it") && !quiet.contains("well") && !quiet.contains("a manual"), "{quiet}");
+        assert!(
+            quiet.contains("change it") && !quiet.contains("well") && !quiet.contains("a manual"),
+            "{quiet}"
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! A result's figures in columns: the units are those of the whole document, so that cases and ranks can be compared.
+//! A result's figures in columns: the units are those of the whole document, so that cases and ranks can be
+//! compared.
 
 use report::Document;
 use stats::summary::Summary;
@@ -6,8 +7,8 @@ use stats::summary::Summary;
 use super::numbers::{self, RateDecimals, TimeUnit};
 use super::visible_cells::{Shown, of_result};
 
-/// Where the terminal is narrow the 99th percentile is the first to go, then the share of the bound, then the deviation. All are in
-/// the document.
+/// Where the terminal is narrow the 99th percentile is the first to go, then the share of the bound, then the
+/// deviation. All are in the document.
 pub(super) const DISPENSABLE: [&str; 3] = ["p99", "of bound", "std"];
 
 /// How figures are shown.
@@ -23,7 +24,9 @@ impl Figures {
         let measured: Vec<(&Summary, Option<f64>)> = measured(document).collect();
         Self {
             unit: TimeUnit::for_largest(measured.iter().map(|(summary, _)| summary.median_ns)),
-            decimals: RateDecimals::for_smallest(measured.iter().map(|(summary, _)| summary.median_bytes_per_s)),
+            decimals: RateDecimals::for_smallest(
+                measured.iter().map(|(summary, _)| summary.median_bytes_per_s),
+            ),
             bounded: measured.iter().any(|(_, percent)| percent.is_some()),
         }
     }
@@ -49,7 +52,8 @@ impl Figures {
 
 /// The numbers that are shown, of all ranks, with their percent of the bound.
 fn measured(document: &Document) -> impl Iterator<Item = (&Summary, Option<f64>)> {
-    let all = document.cases.iter().flat_map(|case| case.ranks.iter().map(move |result| of_result(case, result)));
+    let all =
+        document.cases.iter().flat_map(|case| case.ranks.iter().map(move |result| of_result(case, result)));
     all.filter_map(|shown| match shown {
         Shown::Numbers { summary, percent_of_bound, .. } => Some((summary, percent_of_bound)),
         Shown::Words { .. } => None,

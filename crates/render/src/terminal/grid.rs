@@ -1,7 +1,8 @@
 //! Aligned rows of numbers, with captions, notes and words between them.
 //!
-//! comfy-table aligns the columns; its lines are then woven with what is no row of cells: a caption over a group, the words
-//! that stand where a case has no numbers, the notes that would make a column of their own too wide.
+//! comfy-table aligns the columns; its lines are then woven with what is no row of cells: a caption over a
+//! group, the words that stand where a case has no numbers, the notes that would make a column of their own
+//! too wide.
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 use stats::printable;
@@ -37,7 +38,8 @@ impl TextGrid {
         Self { header, labels, marks: Vec::new(), rows: Vec::new(), feet: Vec::new() }
     }
 
-    /// A grid without rows: a label, and for each of these columns a figure and its mark; then a column without marks, where there is one.
+    /// A grid without rows: a label, and for each of these columns a figure and its mark; then a column
+    /// without marks, where there is one.
     pub fn of_marked<'n>(columns: impl Iterator<Item = &'n str>, last: Option<&'n str>) -> Self {
         let mut header = vec![""];
         header.extend(columns.flat_map(|name| [name, ""]));
@@ -76,7 +78,8 @@ impl TextGrid {
         self.aligned().iter().map(|line| line.chars().count()).max().unwrap_or(0)
     }
 
-    /// Draws the grid, less these columns (by their headers, in this order) as far as it is too wide with them.
+    /// Draws the grid, less these columns (by their headers, in this order) as far as it is too wide with
+    /// them.
     pub fn draw_fitting(mut self, dispensable: &[&str], page: &mut Page) {
         for name in dispensable {
             if self.width() <= page.width() {
@@ -109,8 +112,10 @@ impl TextGrid {
         }
         let label_width = self.label_width();
         let mut lines = self.aligned().into_iter();
-        let mut header = lines.next().filter(|_| self.rows.iter().any(|row| matches!(row, Row::Cells { .. })));
-        // One caption names the whole grid and stands over its header; several stand below it, each over its rows.
+        let mut header =
+            lines.next().filter(|_| self.rows.iter().any(|row| matches!(row, Row::Cells { .. })));
+        // One caption names the whole grid and stands over its header; several stand below it, each over its
+        // rows.
         let captions = self.rows.iter().filter(|row| matches!(row, Row::Caption(_))).count();
         for row in self.rows {
             if captions != 1 || !matches!(row, Row::Caption(_)) {
@@ -142,7 +147,9 @@ impl TextGrid {
                     table.add_row(cells);
                 }
                 Row::Words { labels, .. } => {
-                    table.add_row((0..self.header.len()).map(|i| Cell::new(labels.get(i).map_or("", |label| label))));
+                    table.add_row(
+                        (0..self.header.len()).map(|i| Cell::new(labels.get(i).map_or("", |label| label))),
+                    );
                 }
             }
         }
@@ -259,7 +266,8 @@ mod tests {
             grid.draw_fitting(&["p99", "no such column", "node"], &mut page);
             page.finish(false)
         };
-        let all = "    rank  node   mean    p99  GB/s\n    0     3     1.000  1.500  23.5 d\n    1     3     FAILED\n";
+        let all = "    rank  node   mean    p99  GB/s\n    0     3     1.000  1.500  23.5 d\n    1     3     \
+            FAILED\n";
         let fewer = "    rank  node   mean  GB/s\n    0     3     1.000  23.5 d\n    1     3     FAILED\n";
         let few = "    rank   mean  GB/s\n    0     1.000  23.5 d\n    1     FAILED\n";
         assert_eq!([drawn(36), drawn(35), drawn(28), drawn(20)], [all, fewer, few, few]);

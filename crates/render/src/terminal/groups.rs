@@ -1,4 +1,5 @@
-//! Cases put together that a reader compares line by line: those that differ in direction only, or, in a sweep, in size too.
+//! Cases put together that a reader compares line by line: those that differ in direction only, or, in a
+//! sweep, in size too.
 
 use report::Document;
 use report::case::Case;

@@ -1,4 +1,5 @@
-//! Nodes by their names: which host a node is, and many host names in the short form that Slurm users read (`nid[001001-001064]`).
+//! Nodes by their names: which host a node is, and many host names in the short form that Slurm users read
+//! (`nid[001001-001064]`).
 //!
 //! A document of schema 1.0 has no nodes; its ranks have hosts all the same.
 
@@ -23,7 +24,8 @@ pub(super) fn are_several(document: &Document) -> bool {
 /// The host name of a node, without its domain.
 pub(super) fn name(document: &Document, node: u32) -> &str {
     let node_host = document.nodes.iter().find(|one| one.index == node).map(|one| &one.host);
-    let host = node_host.or_else(|| document.ranks.iter().find(|rank| rank.node == node).map(|rank| &rank.host));
+    let host =
+        node_host.or_else(|| document.ranks.iter().find(|rank| rank.node == node).map(|rank| &rank.host));
     short(host.unwrap_or(&document.environment.hostname))
 }
 
@@ -55,12 +57,13 @@ pub(super) fn folded<'a>(hosts: impl Iterator<Item = &'a str>) -> String {
         ((stem, digits), number.parse().ok())
     };
     let stems: Vec<((&str, usize), BTreeSet<_>)> = grouped(hosts.map(numbered));
-    let shown =
-        stems.into_iter().map(|((stem, digits), numbers)| match &ranges(numbers.into_iter().flatten(), digits)[..] {
+    let shown = stems.into_iter().map(|((stem, digits), numbers)| {
+        match &ranges(numbers.into_iter().flatten(), digits)[..] {
             [] => stem.to_owned(),
             [one] if !one.contains('-') => format!("{stem}{one}"),
             several => format!("{stem}[{}]", several.join(",")),
-        });
+        }
+    });
     shown.collect::<Vec<_>>().join(", ")
 }
 

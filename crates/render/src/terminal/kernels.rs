@@ -1,4 +1,5 @@
-//! Kernels that compute: a table of their rates for each place, and one of what far places cost beside what the bandwidths of the run predict.
+//! Kernels that compute: a table of their rates for each place, and one of what far places cost beside what
+//! the bandwidths of the run predict.
 
 use analysis::kernels::{in_place, losses_by_pair, places};
 use report::Document;
@@ -39,12 +40,17 @@ fn rates(document: &Document, (row, column): (&str, &str), page: &mut Page) {
     });
     let mut small = Vec::new();
     for (kernel, place) in &found {
-        let mut cells =
-            vec![kernel.name.clone(), rate(place.per_s), half_width(place.interval_ns.as_ref(), place.median_ns)];
+        let mut cells = vec![
+            kernel.name.clone(),
+            rate(place.per_s),
+            half_width(place.interval_ns.as_ref(), place.median_ns),
+        ];
         if on_gpu {
             let alone = place.resident_ns.zip(place.resident_per_s);
             cells.push(alone.map_or("–".to_owned(), |(_, per_s)| rate(per_s)));
-            cells.push(alone.map_or("–".to_owned(), |(ns, _)| half_width(place.resident_interval_ns.as_ref(), ns)));
+            cells.push(
+                alone.map_or("–".to_owned(), |(ns, _)| half_width(place.resident_interval_ns.as_ref(), ns)),
+            );
         }
         cells.push(kernel.unit.giga().to_owned());
         if on_gpu {
@@ -56,7 +62,8 @@ fn rates(document: &Document, (row, column): (&str, &str), page: &mut Page) {
         grid.row(cells, Vec::new());
     }
     if !small.is_empty() {
-        let text = "too small: a run takes less than 10 µs, so the rate alone is that of a launch; try a larger --class or --size";
+        let text = "too small: a run takes less than 10 µs, so the rate alone is that of a launch; try a \
+            larger --class or --size";
         grid.foot(Tone::Faint, format!("{}: {text}", small.join(", ")));
     }
     grid.draw(page);
@@ -106,14 +113,14 @@ fn losses(document: &Document, page: &mut Page) {
             if predicted {
                 cells.push(loss.predicted_loss.map_or("–".to_owned(), signed));
                 let from = loss.below_one_percent_from_iterations;
-                cells.push(
-                    from.map_or("–".to_owned(), |from| {
-                        format!("{from} iteration{}", if from == 1 { "" } else { "s" })
-                    }),
-                );
+                cells.push(from.map_or("–".to_owned(), |from| {
+                    format!("{from} iteration{}", if from == 1 { "" } else { "s" })
+                }));
             }
-            let undecided = loss.comparison.as_ref().is_none_or(|found| found.verdict == TwoSampleVerdict::Undecided);
-            let notes = if undecided { vec![(Tone::Faint, "not significant".to_owned())] } else { Vec::new() };
+            let undecided =
+                loss.comparison.as_ref().is_none_or(|found| found.verdict == TwoSampleVerdict::Undecided);
+            let notes =
+                if undecided { vec![(Tone::Faint, "not significant".to_owned())] } else { Vec::new() };
             grid.row(cells, notes);
         }
         grid.draw(page);

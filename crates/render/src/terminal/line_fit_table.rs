@@ -14,7 +14,8 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
     if document.fits.is_empty() {
         return;
     }
-    let mut grid = TextGrid::new(2, &["", "memory", "latency", "± 95 %", "peak GB/s", "± 95 %", "half of peak at"]);
+    let mut grid =
+        TextGrid::new(2, &["", "memory", "latency", "± 95 %", "peak GB/s", "± 95 %", "half of peak at"]);
     grid.caption("Time of a copy = latency + size / peak".to_owned());
     for fit in &document.fits {
         let name = format!("{}{}", of_rank(document, fit.rank), words::direction_in(document, fit.direction));

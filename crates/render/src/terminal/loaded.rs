@@ -1,4 +1,5 @@
-//! The curve of loaded latency: a line a point, the traffic as measured beside the latency, and how many times the idle latency that is.
+//! The curve of loaded latency: a line a point, the traffic as measured beside the latency, and how many
+//! times the idle latency that is.
 
 use analysis::latency_curves::{Figures, figures};
 use analysis::matrix_analysis::CellFigure;
@@ -18,7 +19,8 @@ pub(super) fn draw(document: &Document, matrix: &Matrix, page: &mut Page) -> boo
     let mut grid = TextGrid::new(1, &["", "traffic GB/s", "± 95 %", "latency ns", "± 95 %", "of idle"]);
     let pus = |row: usize| matrix.rows.get(row).map(|row| row.pus.clone()).unwrap_or_default();
     let loader = pus(0);
-    let others: IdSet = pus(matrix.rows.len().saturating_sub(1)).iter().filter(|pu| !loader.contains(*pu)).collect();
+    let others: IdSet =
+        pus(matrix.rows.len().saturating_sub(1)).iter().filter(|pu| !loader.contains(*pu)).collect();
     let size = |bytes: Option<u64>| units::size(bytes.unwrap_or(0));
     grid.caption(format!(
         "{}: loads by PU {loader} in random order over {}, beside {} traffic by PU {others} over {} each",

@@ -1,7 +1,9 @@
-//! A matrix: a table for each direction, size and kind of memory, rows as measured and those that were not, each with the reason.
+//! A matrix: a table for each direction, size and kind of memory, rows as measured and those that were not,
+//! each with the reason.
 //!
-//! Behind each figure stands how far it is from the best of the table, by shades: a reader sees the pattern before the numbers, also without colour.
-//! A GPU's own memory among pairs of GPUs has none: no pair is to come near it.
+//! Behind each figure stands how far it is from the best of the table, by shades: a reader sees the pattern
+//! before the numbers, also without colour. A GPU's own memory among pairs of GPUs has none: no pair is to
+//! come near it.
 
 use analysis::matrix_analysis::{CellFigure, MatrixFigures, Plane};
 use report::Document;
@@ -69,14 +71,18 @@ fn table(document: &Document, matrix: &Matrix, plane: &Plane, before: &str, page
         .collect();
     let is_used = |column: &usize| all.iter().any(|(_, _, cells)| cells[*column].is_some());
     let columns: Vec<usize> = (0..matrix.columns.len()).filter(is_used).collect();
-    let pairs =
-        all.iter().flat_map(|(at, _, cells)| cells.iter().enumerate().filter(|(to, _)| !matrix.is_own(*at, *to)));
-    let medians: Vec<f64> = pairs.filter_map(|(_, cell)| Some(cell.as_ref()?.as_ref().ok()?.median)).collect();
+    let pairs = all
+        .iter()
+        .flat_map(|(at, _, cells)| cells.iter().enumerate().filter(|(to, _)| !matrix.is_own(*at, *to)));
+    let medians: Vec<f64> =
+        pairs.filter_map(|(_, cell)| Some(cell.as_ref()?.as_ref().ok()?.median)).collect();
     let medians = || medians.iter().copied();
     let best = if plane.is_time() { medians().reduce(f64::min) } else { medians().reduce(f64::max) };
     let with_sum = matches!(matrix.compares, Compares::Load | Compares::Together) && columns.len() > 1;
-    let figures = all.iter().flat_map(|(_, _, cells)| cells.iter().flatten().filter_map(|cell| cell.as_ref().ok()));
-    let caption = format!("{before}{}{}", caption(plane, matrix.engine(&document.settings)), interval(plane, figures));
+    let figures =
+        all.iter().flat_map(|(_, _, cells)| cells.iter().flatten().filter_map(|cell| cell.as_ref().ok()));
+    let caption =
+        format!("{before}{}{}", caption(plane, matrix.engine(&document.settings)), interval(plane, figures));
     let why_none = matrix.why_none(document, plane).filter(|_| all.len() > 1);
     let last_column = columns.last();
     let grid_of = |columns: &[usize], names: ColumnNames| {
@@ -93,7 +99,8 @@ fn table(document: &Document, matrix: &Matrix, plane: &Plane, before: &str, page
             shown.insert(0, (*name).to_owned());
             if with_sum && last {
                 // A sum in which a figure is missing would be another one.
-                let figures: Result<Vec<&CellFigure>, &String> = cells.iter().flatten().map(Result::as_ref).collect();
+                let figures: Result<Vec<&CellFigure>, &String> =
+                    cells.iter().flatten().map(Result::as_ref).collect();
                 let sum = |cells: Vec<&CellFigure>| show(plane, cells.iter().map(|cell| cell.median).sum());
                 shown.push(figures.map_or_else(|_| "–".to_owned(), sum));
             }
@@ -110,7 +117,9 @@ fn table(document: &Document, matrix: &Matrix, plane: &Plane, before: &str, page
         return grid.draw(page);
     }
     let most = (1..columns.len()).rev();
-    let most = most.into_iter().find(|most| columns.chunks(*most).all(|part| fits(&grid_of(part, ColumnNames::Short))));
+    let most = most
+        .into_iter()
+        .find(|most| columns.chunks(*most).all(|part| fits(&grid_of(part, ColumnNames::Short))));
     for part in columns.chunks(most.unwrap_or(1)) {
         grid_of(part, ColumnNames::Short).draw(page);
     }

@@ -1,4 +1,5 @@
-//! Ranks that were lost or never came: how many, at the top, and at the end, where a terminal stands still, which and why.
+//! Ranks that were lost or never came: how many, at the top, and at the end, where a terminal stands still,
+//! which and why.
 
 use std::collections::BTreeSet;
 
@@ -18,21 +19,27 @@ pub(super) fn count(document: &Document, page: &mut Page) {
     if document.missing.is_empty() {
         return;
     }
-    let all: BTreeSet<u32> = document.ranks.iter().map(|rank| rank.rank).chain(lost(document).iter()).collect();
+    let all: BTreeSet<u32> =
+        document.ranks.iter().map(|rank| rank.rank).chain(lost(document).iter()).collect();
     let all = document.launch.as_ref().map_or(all.len(), |launch| launch.tasks as usize);
-    let text = format!("{} of {all} ranks, {}; see the end", document.missing.len(), on(document.missing.iter()));
+    let text =
+        format!("{} of {all} ranks, {}; see the end", document.missing.len(), on(document.missing.iter()));
     page.paragraph(Tone::Bad, "RANKS ARE MISSING: ", &text);
 }
 
 /// Which are missing and why; those with the same host and reason together.
 pub(super) fn reasons(document: &Document, page: &mut Page) {
-    let reasons: Vec<(&str, Vec<&MissingRank>)> = grouped(document.missing.iter().map(|one| (&one.why[..], one)));
+    let reasons: Vec<(&str, Vec<&MissingRank>)> =
+        grouped(document.missing.iter().map(|one| (&one.why[..], one)));
     for (why, missing) in reasons.iter().take(MOST_REASONS) {
         let (ranks, where_) = (missing.iter().map(|one| one.rank).collect(), on(missing.iter().copied()));
         page.paragraph(Tone::Bad, "missing: ", &format!("{}, {where_}: {why}", words::ranks(&ranks)));
     }
     if reasons.len() > MOST_REASONS {
-        page.line(Tone::Bad, format!("missing: {} more reasons are in the document", reasons.len() - MOST_REASONS));
+        page.line(
+            Tone::Bad,
+            format!("missing: {} more reasons are in the document", reasons.len() - MOST_REASONS),
+        );
     }
     if !reasons.is_empty() {
         page.blank();

@@ -1,10 +1,15 @@
 //! What a terminal shows of documents.
 //!
 //! * `page` and `grid`, the lines and aligned rows that they are made of, also for other documents;
-//! * `place` what a terminal shows of a placement document, `trial` of a trial document, `mpi` of one about MPI, `doctor` of a node's settings;
-//! * `screen` what a screen holds of these; `brief` what it holds of a measurement, with the `curve` of a sweep; `table` all that there is: `title`, `settings`, `devices`, the only `rank` (or its `sweep`), or the `places` of
-//!   several and their figures, a row a rank (`ranks`), `remarks` on them, `nodes`, `together`, `contention`, `closing`, each a
-//!   section of the `page`; a `matrix` (figures as `plane` shows them, of many cores in `bands`, a curve of `loaded` latency; `kernels` that compute), or the `line_fit_table` of a sweep, where the document has one. Of many ranks and nodes `picked` says which are shown; `alike` shows nodes that are alike once.
+//! * `place` what a terminal shows of a placement document, `trial` of a trial document, `mpi` of one about
+//!   MPI, `doctor` of a node's settings;
+//! * `screen` what a screen holds of these; `brief` what it holds of a measurement, with the `curve` of a
+//!   sweep; `table` all that there is: `title`, `settings`, `devices`, the only `rank` (or its `sweep`), or
+//!   the `places` of several and their figures, a row a rank (`ranks`), `remarks` on them, `nodes`,
+//!   `together`, `contention`, `closing`, each a section of the `page`; a `matrix` (figures as `plane` shows
+//!   them, of many cores in `bands`, a curve of `loaded` latency; `kernels` that compute), or the
+//!   `line_fit_table` of a sweep, where the document has one. Of many ranks and nodes `picked` says which are
+//!   shown; `alike` shows nodes that are alike once.
 
 mod bands;
 mod brief;

@@ -1,4 +1,5 @@
-//! Memory whose pages go to whoever touches them: for each side the rate of each touch, by size and place, and where pages lie afterwards.
+//! Memory whose pages go to whoever touches them: for each side the rate of each touch, by size and place,
+//! and where pages lie afterwards.
 
 use analysis::moving::{case, is_of, part_away, touch, touch_name, who};
 use report::Document;
@@ -23,10 +24,13 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
 pub(super) fn sides(document: &Document) -> impl Iterator<Item = (MemoryKind, Direction)> {
     let kinds = document.settings.memory.iter().filter(|_| is_of(document));
     let sides = kinds.flat_map(|kind| [Direction::H2d, Direction::D2h].map(|side| (*kind, side)));
-    sides.filter(|(kind, side)| document.cases.iter().any(|case| (case.memory, case.direction) == (*kind, *side)))
+    sides.filter(|(kind, side)| {
+        document.cases.iter().any(|case| (case.memory, case.direction) == (*kind, *side))
+    })
 }
 
-/// The touches of a side, in the order of the columns, with the direction of their cases: the two in turns stand with the GPU's.
+/// The touches of a side, in the order of the columns, with the direction of their cases: the two in turns
+/// stand with the GPU's.
 fn touches(document: &Document, direction: Direction) -> Vec<(Touch, Direction)> {
     let of = |touch| match (touch, direction) {
         (Touch::InTurns, Direction::H2d) => Some((touch, Direction::RoundTrip)),
@@ -47,7 +51,10 @@ fn rows(document: &Document) -> impl Iterator<Item = (&Rank, u64, Vec<String>)> 
         if document.ranks.len() > 1 { vec![place, size(bytes)] } else { vec![size(bytes)] }
     };
     let sizes = &document.settings.sizes_bytes;
-    document.ranks.iter().flat_map(move |rank| sizes.iter().map(move |bytes| (rank, *bytes, row(rank, *bytes))))
+    document
+        .ranks
+        .iter()
+        .flat_map(move |rank| sizes.iter().map(move |bytes| (rank, *bytes, row(rank, *bytes))))
 }
 
 fn gpu(document: &Document, rank: &Rank) -> String {

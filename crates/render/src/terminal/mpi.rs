@@ -1,4 +1,5 @@
-//! What a terminal shows of a document of `numabench mpi`: the answer; of each pair a table of sizes by path, the operations and the witnesses; then ranks and library.
+//! What a terminal shows of a document of `numabench mpi`: the answer; of each pair a table of sizes by path,
+//! the operations and the witnesses; then ranks and library.
 
 use std::collections::BTreeSet;
 
@@ -38,7 +39,8 @@ pub fn mpi(document: &MpiDocument, style: &Style) -> String {
         page.blank();
         super::mpi_matrix::draw(document, matrix, &mut page);
         let is_well = |pair: &MpiPair| {
-            pair.cases.iter().all(|case| case.reason.is_none()) && pair.operations.iter().all(|o| o.outcome == "works")
+            pair.cases.iter().all(|case| case.reason.is_none())
+                && pair.operations.iter().all(|o| o.outcome == "works")
         };
         for pair in document.pairs.iter().filter(|pair| !is_well(pair)) {
             page.line(Tone::Plain, format!("Ranks {} and {}", pair.ranks[0], pair.ranks[1]));
@@ -74,10 +76,14 @@ pub fn mpi(document: &MpiDocument, style: &Style) -> String {
     page.paragraph(
         Tone::Plain,
         "",
-        &format!("MPI: {library}, thread level {level}, started by {}; of GPUs it says: {said}", document.mpi.launcher),
+        &format!(
+            "MPI: {library}, thread level {level}, started by {}; of GPUs it says: {said}",
+            document.mpi.launcher
+        ),
     );
     if !document.mpi.variables.is_empty() {
-        let set: Vec<String> = document.mpi.variables.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let set: Vec<String> =
+            document.mpi.variables.iter().map(|(name, value)| format!("{name}={value}")).collect();
         page.paragraph(Tone::Plain, "", &format!("Set: {}", set.join(" ")));
     }
     for note in &document.notes {
@@ -98,7 +104,8 @@ pub fn mpi(document: &MpiDocument, style: &Style) -> String {
 
 /// Sizes by path: the time of a message one way, or the rate.
 fn figures(pair: &MpiPair, pattern: &str, page: &mut Page) {
-    let of_pattern = |case: &&MpiCase| case.pattern == pattern && PATHS.iter().any(|(path, _)| case.path == *path);
+    let of_pattern =
+        |case: &&MpiCase| case.pattern == pattern && PATHS.iter().any(|(path, _)| case.path == *path);
     let cases: Vec<&MpiCase> = pair.cases.iter().filter(of_pattern).collect();
     let paths: Vec<(&str, &str)> =
         PATHS.into_iter().filter(|(path, _)| cases.iter().any(|case| case.path == *path)).collect();
@@ -130,7 +137,8 @@ fn figures(pair: &MpiPair, pattern: &str, page: &mut Page) {
 fn operations(operations: &[MpiOperation], page: &mut Page) {
     let names = distinct(operations.iter().map(|operation| operation.operation.as_str()));
     let all = |outcome: &str| -> Vec<&str> {
-        let is = |name: &&str| operations.iter().filter(|o| o.operation == *name).all(|o| o.outcome == outcome);
+        let is =
+            |name: &&str| operations.iter().filter(|o| o.operation == *name).all(|o| o.outcome == outcome);
         names.iter().copied().filter(is).collect()
     };
     if operations.is_empty() {
@@ -141,7 +149,9 @@ fn operations(operations: &[MpiOperation], page: &mut Page) {
     if !works.is_empty() {
         page.paragraph(Tone::Plain, "  works: ", &works.join(", "));
     }
-    for bad in operations.iter().filter(|operation| !matches!(operation.outcome.as_str(), "works" | "not-tried")) {
+    for bad in
+        operations.iter().filter(|operation| !matches!(operation.outcome.as_str(), "works" | "not-tried"))
+    {
         let size = stats::units::size(bad.bytes);
         let detail = bad.detail.as_deref().map_or(String::new(), |detail| format!(": {detail}"));
         page.paragraph(Tone::Warning, "  ", &format!("{} of {size}: {}{detail}", bad.operation, bad.outcome));

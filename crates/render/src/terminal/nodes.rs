@@ -27,7 +27,8 @@ pub(super) fn draw(document: &Document, quiet: bool, page: &mut Page) {
         return;
     }
     if !document.cases.is_empty() {
-        let largest = if is_sweep(document) { " (the largest size; the others are in the document)" } else { "" };
+        let largest =
+            if is_sweep(document) { " (the largest size; the others are in the document)" } else { "" };
         page.line(Tone::Title, format!("Node by node, GB/s{largest}"));
         rates(document).draw_fitting(&["ranks", "imbalance", "overlap"], page);
         page.blank();
@@ -40,8 +41,10 @@ fn rates(document: &Document) -> TextGrid {
     let mut cases: Vec<(String, &Case)> = Vec::new();
     for group in groups(document) {
         let largest = group.cases.iter().map(|case| case.bytes).max();
-        for case in group.cases.into_iter().filter(|case| !is_sweep(document) || Some(case.bytes) == largest) {
-            let size = if is_sweep(document) { format!(", {}", units::size(case.bytes)) } else { String::new() };
+        for case in group.cases.into_iter().filter(|case| !is_sweep(document) || Some(case.bytes) == largest)
+        {
+            let size =
+                if is_sweep(document) { format!(", {}", units::size(case.bytes)) } else { String::new() };
             cases.push((format!("{}{size}, {}", words::direction(case.direction), group.caption), case));
         }
     }
@@ -57,7 +60,9 @@ fn rates(document: &Document) -> TextGrid {
     for (caption, case) in cases {
         grid.caption(caption);
         let picked = rank_selection::nodes(document, case);
-        for row in rank_selection::node_rows(document, case).iter().filter(|row| picked.rows.contains(&row.node)) {
+        for row in
+            rank_selection::node_rows(document, case).iter().filter(|row| picked.rows.contains(&row.node))
+        {
             node_row(document, case, row, decimals, &mut grid);
         }
         if let Some(more) = picked.more("node", "mean ") {
@@ -67,7 +72,13 @@ fn rates(document: &Document) -> TextGrid {
     grid
 }
 
-fn node_row(document: &Document, case: &Case, row: &NodeAggregate, decimals: RateDecimals, grid: &mut TextGrid) {
+fn node_row(
+    document: &Document,
+    case: &Case,
+    row: &NodeAggregate,
+    decimals: RateDecimals,
+    grid: &mut TextGrid,
+) {
     let mut cells = vec![row.node.to_string(), hosts::name(document, row.node).to_owned()];
     let ranks = document.ranks.iter().filter(|rank| rank.node == row.node).map(|rank| rank.rank);
     cells.push(ranks.collect::<IdSet>().to_string());
@@ -84,9 +95,12 @@ fn node_row(document: &Document, case: &Case, row: &NodeAggregate, decimals: Rat
     cells.push(digits::percent(aggregate.imbalance));
     cells.push(row.overlap.map_or("–".into(), digits::percent));
     let is_outlier = case.outlier_nodes.value.iter().flatten().any(|one| one.node == row.node);
-    let differs =
-        document.nodes.iter().any(|node| node.index == row.node && node.differs.iter().any(|d| d.most.is_some()));
-    let marks: Vec<&str> = is_outlier.then_some("OUTLIER").into_iter().chain(differs.then_some("differs")).collect();
+    let differs = document
+        .nodes
+        .iter()
+        .any(|node| node.index == row.node && node.differs.iter().any(|d| d.most.is_some()));
+    let marks: Vec<&str> =
+        is_outlier.then_some("OUTLIER").into_iter().chain(differs.then_some("differs")).collect();
     let mark = (!marks.is_empty()).then(|| (Tone::Warning, marks.join(", ")));
     grid.row(cells, mark.into_iter().collect());
 }
@@ -105,7 +119,9 @@ fn outliers(document: &Document, quiet: bool, page: &mut Page) {
     let unjudged = document.cases.iter().find_map(|case| case.outlier_nodes.reason.as_deref());
     if off.is_empty() {
         match unjudged {
-            Some(reason) if !quiet => page.paragraph(Tone::Faint, "  ", &format!("Outliers are not known: {reason}")),
+            Some(reason) if !quiet => {
+                page.paragraph(Tone::Faint, "  ", &format!("Outliers are not known: {reason}"))
+            }
             None if !quiet => page.paragraph(Tone::Plain, "  ", "No node or rank is an outlier."),
             _ => return,
         }
@@ -121,7 +137,9 @@ fn outliers(document: &Document, quiet: bool, page: &mut Page) {
         let by = if least == most { least } else { format!("{least} to {most}") };
         let cases = format!("in {} of {}", ratios.len(), words::count(document.cases.len() as u64, "case"));
         let who = match rank {
-            Some(rank) => format!("{}, against the ranks in its place on other nodes", rank_named(document, *rank)),
+            Some(rank) => {
+                format!("{}, against the ranks in its place on other nodes", rank_named(document, *rank))
+            }
             None => format!("{}, mean of its ranks", hosts::named(document, &IdSet::from_iter([*node]))),
         };
         page.paragraph(Tone::Warning, "    ", &format!("{who}: {by} {cases}"));
@@ -134,7 +152,9 @@ fn outliers(document: &Document, quiet: bool, page: &mut Page) {
 
 /// `rank 29 on nid001004, GPU 5 (nid001004/0000:d6:00.0)`.
 fn rank_named(document: &Document, rank: u32) -> String {
-    let Some(known) = document.ranks.iter().find(|one| one.rank == rank) else { return format!("rank {rank}") };
+    let Some(known) = document.ranks.iter().find(|one| one.rank == rank) else {
+        return format!("rank {rank}");
+    };
     let device = document.devices.iter().find(|device| device.id == known.asked.device);
     let device = device.map_or_else(|| known.asked.device.clone(), words::device);
     format!("rank {rank}, PU {}, {device}", known.asked.pu)
@@ -142,7 +162,8 @@ fn rank_named(document: &Document, rank: u32) -> String {
 
 /// Each fact that not all nodes have alike, and which node has what.
 fn differences(document: &Document, page: &mut Page) {
-    let all = document.nodes.iter().flat_map(|node| node.differs.iter().map(move |found| (found, node.index)));
+    let all =
+        document.nodes.iter().flat_map(|node| node.differs.iter().map(move |found| (found, node.index)));
     let facts: Vec<(&str, Vec<(&Difference, u32)>)> =
         grouped(all.map(|(found, node)| (&found.fact[..], (found, node))));
     if facts.is_empty() {

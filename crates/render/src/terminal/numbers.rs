@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use report::result::BlockSample;
 use stats::summary::Summary;
 
-/// The unit of a column of times: its name, how many nanoseconds it is, and how many decimals its numbers have at most.
+/// The unit of a column of times: its name, how many nanoseconds it is, and how many decimals its numbers
+/// have at most.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct TimeUnit {
     pub(super) name: &'static str,
@@ -74,11 +75,13 @@ impl RateDecimals {
 
 /// The half-width of the median's interval: `0.02 %`; a dash where too few blocks give none.
 pub(super) fn half_width(summary: &Summary) -> String {
-    let half_width = summary.median_interval_ns.map(|interval| interval.relative_half_width(summary.median_ns));
+    let half_width =
+        summary.median_interval_ns.map(|interval| interval.relative_half_width(summary.median_ns));
     half_width.map_or("–".into(), |part| format!("{:.2} %", part * 100.0))
 }
 
-/// What stands under figures of copies that were timed several at a time; nothing where each was timed by itself.
+/// What stands under figures of copies that were timed several at a time; nothing where each was timed by
+/// itself.
 pub(super) fn per_copy<'a>(blocks: impl Iterator<Item = &'a BlockSample>) -> Option<String> {
     let at_a_time: BTreeSet<u32> = blocks.map(|block| block.copies_per_round).collect();
     let most = at_a_time.last().filter(|most| **most > 1)?;

@@ -1,7 +1,7 @@
 //! The lines of a table output: what they say, how they are toned, where they are broken.
 //!
-//! Colour is a property of a whole line and is put on at the very end, so that no width is ever computed over an escape
-//! code, and without colour there is no such code at all.
+//! Colour is a property of a whole line and is put on at the very end, so that no width is ever computed over
+//! an escape code, and without colour there is no such code at all.
 
 use stats::printable::{self, broken};
 
@@ -71,10 +71,13 @@ impl Page {
         self.lines.iter().any(|(_, line)| texts.iter().any(|text| line.contains(text)))
     }
 
-    /// All lines of these tones, and the first of the others: so many together, as far as there is room beside those of these tones.
+    /// All lines of these tones, and the first of the others: so many together, as far as there is room
+    /// beside those of these tones.
     pub fn first_lines(self, count: usize, tones: &[Tone]) -> Self {
         let is_kept = |(tone, _): &(Tone, String)| tones.contains(tone);
-        let fits = |first: &usize| first + self.lines.iter().skip(*first).filter(|line| is_kept(line)).count() <= count;
+        let fits = |first: &usize| {
+            first + self.lines.iter().skip(*first).filter(|line| is_kept(line)).count() <= count
+        };
         // Where those of these tones alone are too many, the page is longer anyway.
         let first = (0..=count).rev().find(fits).filter(|first| *first > 0).unwrap_or(count);
         let lines = self.lines.iter().enumerate().filter(|(at, line)| *at < first || is_kept(line));
@@ -86,7 +89,8 @@ impl Page {
         self.lines.extend(other.lines);
     }
 
-    /// One line. What steers a terminal or turns a line (a driver's and a document's text is not ours) is replaced, and of a line longer than any screen the middle is left out, here and nowhere else.
+    /// One line. What steers a terminal or turns a line (a driver's and a document's text is not ours) is
+    /// replaced, and of a line longer than any screen the middle is left out, here and nowhere else.
     pub fn line(&mut self, tone: Tone, text: impl Into<String>) {
         let line = printable::line(text.into().trim_end());
         self.lines.push((tone, printable::shortened(&line, printable::LINE_CHARACTERS).into_owned()));
@@ -126,7 +130,9 @@ impl Page {
         let mut text = String::new();
         for (tone, line) in &self.lines {
             match tone.sgr() {
-                Some(sgr) if color && !line.is_empty() => text.push_str(&format!("\x1b[{sgr}m{line}\x1b[0m\n")),
+                Some(sgr) if color && !line.is_empty() => {
+                    text.push_str(&format!("\x1b[{sgr}m{line}\x1b[0m\n"))
+                }
                 _ => text.push_str(&format!("{line}\n")),
             }
         }
@@ -142,7 +148,10 @@ mod tests {
     fn words_break_at_the_width_and_continue_below_their_beginning() {
         let mut page = Page::new(40);
         page.key(Tone::Plain, "link", "one two three four five six seven eight");
-        assert_eq!(page.finish(false), "  link        one two three four five six\n              seven eight\n");
+        assert_eq!(
+            page.finish(false),
+            "  link        one two three four five six\n              seven eight\n"
+        );
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Small pieces sent in several ways: for each rank and direction the rate and the time of a piece by its size, and the part of that time in which the host is busy.
+//! Small pieces sent in several ways: for each rank and direction the rate and the time of a piece by its
+//! size, and the part of that time in which the host is busy.
 
 use analysis::pieces::{lie, way};
 use report::Document;
@@ -51,12 +52,19 @@ fn ways(document: &Document) -> Vec<Way> {
 }
 
 fn case(document: &Document, (direction, bytes): (Direction, u64), asked: Way) -> Option<&Case> {
-    document.cases.iter().find(|case| (case.direction, case.bytes, way(case)) == (direction, bytes, Some(asked)))
+    document
+        .cases
+        .iter()
+        .find(|case| (case.direction, case.bytes, way(case)) == (direction, bytes, Some(asked)))
 }
 
 fn who(document: &Document, rank: &Rank) -> String {
     let node = rank.asked.memory_node.map_or(String::new(), |node| format!(", memory of NUMA node {node}"));
-    if document.ranks.len() > 1 { format!("{}{node}, ", names::rank(document, rank.rank)) } else { String::new() }
+    if document.ranks.len() > 1 {
+        format!("{}{node}, ", names::rank(document, rank.rank))
+    } else {
+        String::new()
+    }
 }
 
 fn rates(document: &Document, (rank, direction): (&Rank, Direction), sizes: &[u64], page: &mut Page) {
@@ -107,10 +115,17 @@ fn busy(document: &Document, (rank, direction): (&Rank, Direction), page: &mut P
     let header: Vec<&str> = std::iter::once("piece").chain(ways.iter().map(|way| way.name())).collect();
     let mut grid = TextGrid::new(1, &header);
     let who = who(document, rank);
-    grid.caption(format!("{who}{}: % of the time in which the host is in calls or packs", words::direction(direction)));
+    grid.caption(format!(
+        "{who}{}: % of the time in which the host is in calls or packs",
+        words::direction(direction)
+    ));
     let part = |result: &RankResult| {
         let round = median(
-            &result.blocks.iter().map(|block| block.elapsed_ns / block.rounds.max(1) as f64).collect::<Vec<f64>>(),
+            &result
+                .blocks
+                .iter()
+                .map(|block| block.elapsed_ns / block.rounds.max(1) as f64)
+                .collect::<Vec<f64>>(),
         )?;
         Some(median(&result.host_round_ns)? / round * 100.0)
     };
@@ -119,7 +134,9 @@ fn busy(document: &Document, (rank, direction): (&Rank, Direction), page: &mut P
             let case = case(document, (direction, *bytes), *way)?;
             case.ranks.iter().find(|result| result.rank == rank.rank).and_then(part)
         };
-        let cells = ways.iter().map(|way| cell(way).map_or("–".to_owned(), |part| format!("{:.0}", part.min(100.0))));
+        let cells = ways
+            .iter()
+            .map(|way| cell(way).map_or("–".to_owned(), |part| format!("{:.0}", part.min(100.0))));
         grid.row(std::iter::once(size(*bytes)).chain(cells).collect(), Vec::new());
     }
     grid.draw(page);

@@ -1,4 +1,5 @@
-//! A placement document on a terminal: the answer, the places, the figures of the candidates, the one line to paste.
+//! A placement document on a terminal: the answer, the places, the figures of the candidates, the one line to
+//! paste.
 
 use report::place::{Candidate, Line, Measured, Place, PlaceDocument, PlacedGpu, Turn};
 use stats::IdSet;
@@ -50,7 +51,10 @@ fn head(document: &PlaceDocument, page: &mut Page) {
     let host = machine.hostname.as_deref().unwrap_or("a machine without a name");
     let file = machine.file.as_ref().map_or(String::new(), |file| format!(" (read from {file})"));
     let tool = &document.tool;
-    page.line(Tone::Faint, format!("{} {} place on {host}{file}, {}", tool.name, tool.version, document.started_at));
+    page.line(
+        Tone::Faint,
+        format!("{} {} place on {host}{file}, {}", tool.name, tool.version, document.started_at),
+    );
     if let Some(measured) = &document.measured {
         title::devices(&measured.platform, page);
     }
@@ -143,13 +147,15 @@ fn row(place: &Place, has_nic: bool) -> Vec<String> {
 fn figures(document: &PlaceDocument, measured: &Measured, page: &mut Page) {
     let size = units::size(measured.size_bytes);
     let what = format!(
-        "Measured: {} memory, {size} a copy, all ranks at once; sums over the ranks in GB/s, medians of the turns",
+        "Measured: {} memory, {size} a copy, all ranks at once; sums over the ranks in GB/s, medians of the \
+         turns",
         measured.memory
     );
     page.paragraph(Tone::Title, "", &what);
     let all = || document.candidates.iter().flat_map(|candidate| &candidate.turns);
-    let decimals =
-        RateDecimals::for_smallest(all().flat_map(|turn| [sum(&turn.h2d_bytes_per_s), sum(&turn.d2h_bytes_per_s)]));
+    let decimals = RateDecimals::for_smallest(
+        all().flat_map(|turn| [sum(&turn.h2d_bytes_per_s), sum(&turn.d2h_bytes_per_s)]),
+    );
     let leader = measured.leader.as_deref();
     let against = leader.map_or("against".to_owned(), |leader| format!("against {leader}"));
     let header = ["placement", "turns", "H2D", "D2H", "both ways", "slowest rank", &against];
@@ -186,7 +192,8 @@ fn figures(document: &PlaceDocument, measured: &Measured, page: &mut Page) {
                 median_of(&|turn| Some(sum(&turn.d2h_bytes_per_s))),
                 median_of(&Turn::bytes_per_s),
                 median_of(&|turn| turn.slowest_bytes_per_s()),
-                compared.unwrap_or_else(|| if leads { "leads".to_owned() } else { "too few turns".to_owned() }),
+                compared
+                    .unwrap_or_else(|| if leads { "leads".to_owned() } else { "too few turns".to_owned() }),
             ],
             notes,
         );
@@ -214,7 +221,11 @@ fn paste(document: &PlaceDocument, page: &mut Page) {
     let works = |line: &&Line| line.cannot.is_none();
     let names: Vec<&str> = document.lines.iter().filter(works).map(|line| line.dialect.as_str()).collect();
     if !names.is_empty() {
-        page.paragraph(Tone::Plain, "", &format!("--emit X prints the options for one launcher: {}", names.join(", ")));
+        page.paragraph(
+            Tone::Plain,
+            "",
+            &format!("--emit X prints the options for one launcher: {}", names.join(", ")),
+        );
     }
     page.blank();
 }

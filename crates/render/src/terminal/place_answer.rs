@@ -1,4 +1,5 @@
-//! The first sentence of a placement: which one is the fastest where the candidates were measured, else how many ranks are near their GPU.
+//! The first sentence of a placement: which one is the fastest where the candidates were measured, else how
+//! many ranks are near their GPU.
 
 use report::place::{Candidate, Measured, MeasuredFinding, Place, PlaceDocument};
 use report::rank::Locality;
@@ -27,7 +28,8 @@ fn planned(candidate: &Candidate) -> (Tone, String) {
     let ranks = format!("{} of {cores}", counted(places.len(), "rank"));
     let with_gpu = places.iter().filter(|place| place.gpu.is_some()).count();
     let count = |wanted: &[Locality]| {
-        let is_wanted = |place: &&Place| place.gpu.is_some() && place.locality.is_some_and(|at| wanted.contains(&at));
+        let is_wanted =
+            |place: &&Place| place.gpu.is_some() && place.locality.is_some_and(|at| wanted.contains(&at));
         places.iter().filter(is_wanted).count()
     };
     let near = count(&[Locality::L3Local, Locality::NumaLocal]);
@@ -41,8 +43,9 @@ fn planned(candidate: &Candidate) -> (Tone, String) {
         (unknown, "with a GPU whose locality is not reported", "with a GPU whose locality is not reported"),
     ];
     let told: Vec<(usize, &str, &str)> = parts.into_iter().filter(|(count, ..)| *count > 0).collect();
-    let counted =
-        |(count, their, its): &(usize, &str, &str)| format!("{count} {}", if *count == 1 { its } else { their });
+    let counted = |(count, their, its): &(usize, &str, &str)| {
+        format!("{count} {}", if *count == 1 { its } else { their })
+    };
     let gpus = match told[..] {
         [] => "no GPU takes part".to_owned(),
         [(count, _, its)] if count == places.len() && one => its.to_owned(),
@@ -69,8 +72,9 @@ fn finding(document: &PlaceDocument, measured: &Measured) -> (Tone, String) {
     let Some(leader) = &measured.leader else { return (Tone::Bad, "Nothing was measured.".to_owned()) };
     let others: Vec<&Candidate> = document.candidates.iter().filter(|other| other.name != *leader).collect();
     let with = |wanted: &[TwoSampleVerdict]| {
-        let names =
-            others.iter().filter(|other| other.against_leader.as_ref().is_some_and(|f| wanted.contains(&f.verdict)));
+        let names = others
+            .iter()
+            .filter(|other| other.against_leader.as_ref().is_some_and(|f| wanted.contains(&f.verdict)));
         names.map(|other| other.name.as_str()).collect::<Vec<_>>().join(", ")
     };
     match measured.finding {
@@ -82,7 +86,10 @@ fn finding(document: &PlaceDocument, measured: &Measured) -> (Tone, String) {
             let same = with(&[TwoSampleVerdict::NoMeasurableDifference, TwoSampleVerdict::Undecided]);
             let slower = with(&[TwoSampleVerdict::Lower]);
             let rest = if slower.is_empty() { String::new() } else { format!("; slower: {slower}") };
-            (Tone::Title, format!("No measurable difference between the placements {leader} and {same}{rest}."))
+            (
+                Tone::Title,
+                format!("No measurable difference between the placements {leader} and {same}{rest}."),
+            )
         }
         MeasuredFinding::Undecided => {
             let open = others.iter().filter(|other| {
@@ -90,7 +97,10 @@ fn finding(document: &PlaceDocument, measured: &Measured) -> (Tone, String) {
                 !matches!(verdict, Some(TwoSampleVerdict::Lower | TwoSampleVerdict::NoMeasurableDifference))
             });
             let open: Vec<&str> = open.map(|other| other.name.as_str()).collect();
-            let text = format!("Undecided: {leader} leads, but its lead over {} is not significant.", open.join(", "));
+            let text = format!(
+                "Undecided: {leader} leads, but its lead over {} is not significant.",
+                open.join(", ")
+            );
             (Tone::Warning, text)
         }
         MeasuredFinding::Newer => (Tone::Warning, words::NEWER.to_owned()),

@@ -11,9 +11,15 @@ use stats::IdSet;
 use super::page::Tone;
 use super::words;
 
-/// What is said of a rank's placement: that it was as asked, or how it was not, and what could not be seen. `on_gpu`: a GPU's own
-/// memory has no pages to be seen. With `in_full` what was asked and seen is named, else there is a table that has it.
-pub(super) fn remarks(rank: &Rank, results: &[&RankResult], on_gpu: bool, in_full: bool) -> Vec<(Tone, String)> {
+/// What is said of a rank's placement: that it was as asked, or how it was not, and what could not be seen.
+/// `on_gpu`: a GPU's own memory has no pages to be seen. With `in_full` what was asked and seen is named,
+/// else there is a table that has it.
+pub(super) fn remarks(
+    rank: &Rank,
+    results: &[&RankResult],
+    on_gpu: bool,
+    in_full: bool,
+) -> Vec<(Tone, String)> {
     let seen = all_seen(results);
     let node = rank.asked.memory_node.map_or("no node".into(), |node| format!("node {node}"));
     let asked = format!("asked PU {}, {node}", rank.asked.pu);
@@ -33,15 +39,19 @@ pub(super) fn remarks(rank: &Rank, results: &[&RankResult], on_gpu: bool, in_ful
         let mut parts = vec![format!("seen {}", pus(&seen))];
         parts.extend(pages(&seen, |seen| &seen.host_pages).map(|pages| format!("pages on {pages}")));
         parts.extend(pages(&seen, |seen| &seen.device_pages).map(|pages| format!("device pages on {pages}")));
-        let before_only = results.iter().filter(|one| one.seen_before.is_some() && one.seen_after.is_none()).count();
+        let before_only =
+            results.iter().filter(|one| one.seen_before.is_some() && one.seen_after.is_none()).count();
         let count = words::count(results.len() as u64, "result");
         let when = match before_only {
             0 => format!("before and after {count}"),
             n => format!("in {count}, {n} of them before only"),
         };
         let as_asked = if unknown.is_empty() { "as asked, seen" } else { "what was seen is as asked," };
-        let shown =
-            if in_full { format!("{asked}; {}; {when}", parts.join(", ")) } else { format!("{as_asked} {when}") };
+        let shown = if in_full {
+            format!("{asked}; {}; {when}", parts.join(", "))
+        } else {
+            format!("{as_asked} {when}")
+        };
         said.push((Tone::Plain, shown));
     }
     said.extend(unknown.into_iter().map(|text| (Tone::Warning, text)));

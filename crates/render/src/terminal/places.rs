@@ -1,7 +1,7 @@
 //! Where several ranks sat, a row a rank: what was asked, what was seen, which device it drove.
 //!
-//! Nodes whose ranks sit alike are shown once, by the ranks' numbers on their node. Whatever is not as asked is marked here
-//! and said under `remarks`.
+//! Nodes whose ranks sit alike are shown once, by the ranks' numbers on their node. Whatever is not as asked
+//! is marked here and said under `remarks`.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,8 @@ type Row = (Vec<String>, bool);
 
 pub(super) fn draw(document: &Document, page: &mut Page) {
     let results = by_rank(document);
-    let devices: BTreeMap<&str, &Device> = document.devices.iter().map(|device| (device.id.as_str(), device)).collect();
+    let devices: BTreeMap<&str, &Device> =
+        document.devices.iter().map(|device| (device.id.as_str(), device)).collect();
     let several = hosts::are_several(document);
     let on_gpus = devices.values().any(|device| device.kind != DeviceKind::HostMemory);
     let (labels, header) = header(several, on_gpus);
@@ -30,11 +31,14 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
         let device = devices.get(rank.asked.device.as_str()).copied();
         (cells(rank, results, device, several, on_gpus), analysis::placement::is_otherwise(rank, results))
     };
-    let of_node = |node: u32| document.ranks.iter().filter(|rank| rank.node == node).map(row).collect::<Vec<_>>();
+    let of_node =
+        |node: u32| document.ranks.iter().filter(|rank| rank.node == node).map(row).collect::<Vec<_>>();
     let ways = alike(document, of_node);
     let heading = match several {
         true => "Placement, by the ranks' numbers on their node".to_owned(),
-        false => format!("Placement on {}", ways.first().map_or("", |way| first_host(document, way.nodes.first()))),
+        false => {
+            format!("Placement on {}", ways.first().map_or("", |way| first_host(document, way.nodes.first())))
+        }
     };
     page.line(Tone::Title, heading);
     let (ways, others) = row_folding::shown(ways);
@@ -74,7 +78,13 @@ fn header(several: bool, on_gpus: bool) -> (usize, Vec<&'static str>) {
     (header.len(), header)
 }
 
-fn cells(rank: &Rank, results: &[&RankResult], device: Option<&Device>, several: bool, on_gpus: bool) -> Vec<String> {
+fn cells(
+    rank: &Rank,
+    results: &[&RankResult],
+    device: Option<&Device>,
+    several: bool,
+    on_gpus: bool,
+) -> Vec<String> {
     let (pus, nodes) = placement::seen(results);
     let number = if several { rank.node_rank } else { rank.rank };
     let node = rank.asked.memory_node.map_or("any".into(), |node| node.to_string());

@@ -1,4 +1,5 @@
-//! How the figures of a plane are shown in a table: the caption over them, a figure, and the shade behind it that says how far it is from the best.
+//! How the figures of a plane are shown in a table: the caption over them, a figure, and the shade behind it
+//! that says how far it is from the best.
 
 use analysis::matrix_analysis::{CellFigure, Plane};
 use report::settings::{CopyEngine, Direction, MemoryKind};
@@ -33,16 +34,23 @@ pub(crate) fn caption(plane: &Plane, engine: CopyEngine) -> String {
             format!("{direction} by a GPU of another one's memory, {size}, {unit}")
         }
         Some(_) => format!("{direction} by the CPU, {size}, {unit}"),
-        None => format!("{direction}, {size}, {} memory{}, {unit}", words::memory(plane.memory), words::by(engine)),
+        None => format!(
+            "{direction}, {size}, {} memory{}, {unit}",
+            words::memory(plane.memory),
+            words::by(engine)
+        ),
     }
 }
 
 /// `, p50 ± 2.1 % at most`: how well the medians between cores are known; nothing of other planes.
 pub(super) fn interval<'a>(plane: &Plane, cells: impl Iterator<Item = &'a CellFigure>) -> String {
     let width = |cell: &CellFigure| Some(cell.interval.as_ref()?.relative_half_width(cell.median));
-    let widest = cells.map(width).collect::<Option<Vec<f64>>>().and_then(|all| all.into_iter().reduce(f64::max));
+    let widest =
+        cells.map(width).collect::<Option<Vec<f64>>>().and_then(|all| all.into_iter().reduce(f64::max));
     match widest {
-        Some(widest) if plane.direction == Direction::CoreToCore => format!(", p50 ± {:.1} % at most", widest * 100.0),
+        Some(widest) if plane.direction == Direction::CoreToCore => {
+            format!(", p50 ± {:.1} % at most", widest * 100.0)
+        }
         _ => String::new(),
     }
 }

@@ -1,5 +1,5 @@
-//! A rank's own block: where it sat and what it measured, and, where it is the only one, what was seen of its placement and
-//! what is wrong with its data (`remarks` says that of several).
+//! A rank's own block: where it sat and what it measured, and, where it is the only one, what was seen of its
+//! placement and what is wrong with its data (`remarks` says that of several).
 
 use report::Document;
 use report::rank::Rank;
@@ -31,7 +31,8 @@ pub(super) fn draw(document: &Document, rank: &Rank, quiet: bool, page: &mut Pag
 
 fn heading(document: &Document, rank: &Rank, page: &mut Page) {
     let asked = &rank.asked;
-    let node = asked.memory_node.map_or("memory left to the kernel".into(), |node| format!("memory on node {node}"));
+    let node =
+        asked.memory_node.map_or("memory left to the kernel".into(), |node| format!("memory on node {node}"));
     let device = document.devices.iter().find(|device| device.id == asked.device);
     let device = device.map_or_else(|| asked.device.clone(), words::device);
     let locality = words::locality(rank.locality);

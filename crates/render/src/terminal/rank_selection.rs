@@ -1,5 +1,6 @@
-//! Which ranks and nodes of a large run have rows of their own: on one node all ranks, on several the outliers and the slowest. The
-//! others are in the document, and a line says how many they are and between which rates they lie.
+//! Which ranks and nodes of a large run have rows of their own: on one node all ranks, on several the
+//! outliers and the slowest. The others are in the document, and a line says how many they are and between
+//! which rates they lie.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,7 +41,8 @@ impl Picked {
                 rows.insert(one);
             }
         }
-        let rest: Vec<f64> = all.iter().filter(|(one, _)| !rows.contains(one)).map(|(_, rate)| *rate).collect();
+        let rest: Vec<f64> =
+            all.iter().filter(|(one, _)| !rows.contains(one)).map(|(_, rate)| *rate).collect();
         Self { rows, left_out: rest.len(), between: range(rest) }
     }
 
@@ -55,34 +57,44 @@ impl Picked {
 /// The ranks of a case that have rows.
 pub(super) fn ranks(document: &Document, case: &Case) -> Picked {
     if !hosts::are_several(document) || document.ranks.len() <= MOST_ROWS {
-        return Picked { rows: document.ranks.iter().map(|rank| rank.rank).collect(), left_out: 0, between: None };
+        return Picked {
+            rows: document.ranks.iter().map(|rank| rank.rank).collect(),
+            left_out: 0,
+            between: None,
+        };
     }
     worst_ranks(document, case, MOST_ROWS)
 }
 
-/// The outliers among a case's ranks, the slowest, and the ranks of outlier nodes, in this order, as many as fit.
+/// The outliers among a case's ranks, the slowest, and the ranks of outlier nodes, in this order, as many as
+/// fit.
 fn worst_ranks(document: &Document, case: &Case, most: usize) -> Picked {
-    let measured = case.ranks.iter().filter_map(|result| Some((result.rank, result.summary()?.median_bytes_per_s)));
+    let measured =
+        case.ranks.iter().filter_map(|result| Some((result.rank, result.summary()?.median_bytes_per_s)));
     let rates: BTreeMap<u32, f64> = measured.collect();
     let slowest = slowest_first(&rates);
     let outliers = outliers(case);
     let named = outliers.iter().filter_map(|one| one.rank);
-    let of_nodes: BTreeSet<u32> = outliers.iter().filter(|one| one.rank.is_none()).map(|one| one.node).collect();
+    let of_nodes: BTreeSet<u32> =
+        outliers.iter().filter(|one| one.rank.is_none()).map(|one| one.node).collect();
     let theirs = document.ranks.iter().filter(|rank| of_nodes.contains(&rank.node)).map(|rank| rank.rank);
     Picked::of(&rates, named.chain(slowest.into_iter().take(SLOWEST)).chain(theirs), most)
 }
 
 /// The ranks whose sweeps are shown: on several nodes the outliers and the slowest of its largest case.
 pub(super) fn sweeps(document: &Document) -> Picked {
-    let largest = document.cases.iter().filter(|case| case.ranks.iter().any(|result| result.summary().is_some()));
+    let largest =
+        document.cases.iter().filter(|case| case.ranks.iter().any(|result| result.summary().is_some()));
     match largest.max_by_key(|case| (case.bytes, std::cmp::Reverse(case.direction))) {
         Some(case) if hosts::are_several(document) => worst_ranks(document, case, MOST_SWEEPS),
-        _ => Picked { rows: document.ranks.iter().map(|rank| rank.rank).collect(), left_out: 0, between: None },
+        _ => {
+            Picked { rows: document.ranks.iter().map(|rank| rank.rank).collect(), left_out: 0, between: None }
+        }
     }
 }
 
-/// The nodes of a case that have rows: all if they are few, else outliers, those without an aggregate, with missing ranks or
-/// with differences, and the slowest.
+/// The nodes of a case that have rows: all if they are few, else outliers, those without an aggregate, with
+/// missing ranks or with differences, and the slowest.
 pub(super) fn nodes(document: &Document, case: &Case) -> Picked {
     let means: BTreeMap<u32, f64> = node_rows(document, case)
         .iter()
@@ -99,7 +111,8 @@ pub(super) fn nodes(document: &Document, case: &Case) -> Picked {
     Picked::of(&means, wanted.chain(slowest_first(&means).into_iter().take(slowest)), MOST_ROWS)
 }
 
-/// Each node's aggregate in a case; for ranks that ran alone, that of their rates, which were not reached together.
+/// Each node's aggregate in a case; for ranks that ran alone, that of their rates, which were not reached
+/// together.
 pub(super) fn node_rows(document: &Document, case: &Case) -> Vec<NodeAggregate> {
     if !case.nodes.is_empty() {
         return case.nodes.clone();
@@ -115,7 +128,9 @@ pub(super) fn node_rows(document: &Document, case: &Case) -> Vec<NodeAggregate> 
 /// A case's outliers, the worst first.
 pub(super) fn outliers(case: &Case) -> Vec<&OutlierNode> {
     let mut outliers: Vec<&OutlierNode> = case.outlier_nodes.value.iter().flatten().collect();
-    outliers.sort_by(|a, b| (a.bytes_per_s / a.median_bytes_per_s).total_cmp(&(b.bytes_per_s / b.median_bytes_per_s)));
+    outliers.sort_by(|a, b| {
+        (a.bytes_per_s / a.median_bytes_per_s).total_cmp(&(b.bytes_per_s / b.median_bytes_per_s))
+    });
     outliers
 }
 

@@ -1,7 +1,8 @@
-//! The figures of several ranks, a row a rank, under a caption for each case: ranks are compared line by line.
+//! The figures of several ranks, a row a rank, under a caption for each case: ranks are compared line by
+//! line.
 //!
-//! Words that several ranks have to say in place of their numbers are said once, with the ranks. On several nodes only the outliers
-//! and the slowest have rows.
+//! Words that several ranks have to say in place of their numbers are said once, with the ranks. On several
+//! nodes only the outliers and the slowest have rows.
 
 use std::collections::BTreeSet;
 
@@ -93,9 +94,13 @@ fn rows<'a>(
                 let mut cells = vec![rank.rank.to_string()];
                 cells.extend(labels.node.then(|| rank.node.to_string()));
                 let device = || document.devices.iter().find(|device| device.id == rank.asked.device);
-                cells.extend(labels.gpu.then(|| device().map_or("?".into(), |device| device.index.to_string())));
+                cells.extend(
+                    labels.gpu.then(|| device().map_or("?".into(), |device| device.index.to_string())),
+                );
                 cells.extend(figures.cells(summary, percent_of_bound));
-                cells.extend(labels.flags.then(|| flags.iter().map(|&flag| words::flag_letter(flag)).collect()));
+                cells.extend(
+                    labels.flags.then(|| flags.iter().map(|&flag| words::flag_letter(flag)).collect()),
+                );
                 grid.row(cells, Vec::new());
             }
             Shown::Words { tone, text } => said.push(((tone, text), rank.rank)),

@@ -1,4 +1,5 @@
-//! The rates of ranks on a screen: a row a rank, a column a direction, with the digits that the intervals carry. Of many ranks the slowest.
+//! The rates of ranks on a screen: a row a rank, a column a direction, with the digits that the intervals
+//! carry. Of many ranks the slowest.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +23,11 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
         let sizes: BTreeSet<u64> = columns.iter().map(|case| case.bytes).collect();
         let name = |case: &&Case| match sizes.len() {
             1 => words::direction_in(document, case.direction).to_owned(),
-            _ => format!("{} {}", words::direction_in(document, case.direction), stats::units::size(case.bytes)),
+            _ => format!(
+                "{} {}",
+                words::direction_in(document, case.direction),
+                stats::units::size(case.bytes)
+            ),
         };
         let header: Vec<String> = [String::new()].into_iter().chain(columns.iter().map(name)).collect();
         let mut grid = TextGrid::new(1, &header);
@@ -45,7 +50,10 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
                 cells.push(match shown(case, rank) {
                     Shown::Numbers { summary, .. } => digits::median_rate(summary),
                     Shown::Words { tone, text } => {
-                        notes.push((tone, format!("{}: {text}", words::direction_in(document, case.direction))));
+                        notes.push((
+                            tone,
+                            format!("{}: {text}", words::direction_in(document, case.direction)),
+                        ));
                         "–".to_owned()
                     }
                 });

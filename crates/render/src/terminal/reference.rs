@@ -1,4 +1,5 @@
-//! What others measured on such hardware, beside what was measured here: a line a direction, and the list of all figures.
+//! What others measured on such hardware, beside what was measured here: a line a direction, and the list of
+//! all figures.
 
 use analysis::reference::{FigureOrigin, Reference, plain_name, usual_causes};
 use analysis::reference_fits::{Fit, fits};
@@ -18,7 +19,8 @@ pub fn draw(document: &Document, references: &[Reference], page: &mut Page) {
     }
 }
 
-/// `H2D 512 MiB 55.4 GB/s; published for H200 on PCIe 5 x16: 55.0–55.6, 3 machines (nvbandwidth 0.8, 2026-11)`.
+/// `H2D 512 MiB 55.4 GB/s; published for H200 on PCIe 5 x16: 55.0–55.6, 3 machines (nvbandwidth 0.8,
+/// 2026-11)`.
 fn line(fit: &Fit) -> String {
     let reference = &fit.reference;
     let whose = match reference.kind {
@@ -57,7 +59,8 @@ fn hint(fit: &Fit) -> String {
     let look = usual_causes(&fit.reference.what);
     let far = if fit.reference.is_time { "above" } else { "below" };
     format!(
-        "GPU {} up to {:.1} % {far} that range: a hint and no finding, since machines differ by a few per cent. Look at {look}; {}",
+        "GPU {} up to {:.1} % {far} that range: a hint and no finding, since machines differ by a few per \
+         cent. Look at {look}; {}",
         gpus.join(", "),
         most * 100.0,
         fit.reference.found_at
@@ -69,7 +72,9 @@ pub fn references(references: &[Reference], gpu: Option<&str>, width: usize, col
     let mut page = Page::new(width);
     let wanted = gpu.map(plain_name);
     let is_wanted = |one: &&Reference| {
-        wanted.as_ref().is_none_or(|wanted| format!(" {}", plain_name(&one.gpu)).contains(&format!(" {wanted}")))
+        wanted
+            .as_ref()
+            .is_none_or(|wanted| format!(" {}", plain_name(&one.gpu)).contains(&format!(" {wanted}")))
     };
     let shown: Vec<&Reference> = references.iter().filter(is_wanted).collect();
     page.paragraph(
@@ -77,7 +82,10 @@ pub fn references(references: &[Reference], gpu: Option<&str>, width: usize, col
         "",
         &match (shown.len(), gpu) {
             (0, Some(gpu)) => {
-                format!("No reference figure for {gpu}: `numabench reference` lists all {}.", references.len())
+                format!(
+                    "No reference figure for {gpu}: `numabench reference` lists all {}.",
+                    references.len()
+                )
             }
             (some, _) => format!(
                 "{}. More than 3 % below a range is a hint; baselines of your own nodes decide.",

@@ -1,8 +1,8 @@
-//! What is said of ranks in words, beside their numbers: how their locality is known, who chose their PUs, how their placement was
-//! seen, what is wrong with their data or that it was verified, how much was counted.
+//! What is said of ranks in words, beside their numbers: how their locality is known, who chose their PUs,
+//! how their placement was seen, what is wrong with their data or that it was verified, how much was counted.
 //!
-//! One rank has it in its block. Several ranks mostly have the same to say, so it stands once after their numbers, with the ranks it
-//! is said of.
+//! One rank has it in its block. Several ranks mostly have the same to say, so it stands once after their
+//! numbers, with the ranks it is said of.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,9 @@ pub(super) fn before_one(rank: &Rank, page: &mut Page) {
 /// What stands below them.
 pub(super) fn after_one(document: &Document, rank: &Rank, quiet: bool, page: &mut Page) {
     let results: Vec<&RankResult> = document.cases.iter().flat_map(|case| &case.ranks).collect();
-    for remark in on_results(document, rank, &results, true).into_iter().filter(|remark| !quiet || remark.is_loud()) {
+    for remark in
+        on_results(document, rank, &results, true).into_iter().filter(|remark| !quiet || remark.is_loud())
+    {
         page.key(remark.tone, remark.key, &remark.text);
     }
     for (key, (_, text)) in totals(document).filter(|_| !quiet) {
@@ -69,7 +71,11 @@ pub(super) fn on_several(document: &Document, quiet: bool, page: &mut Page) {
         }
         let rest: IdSet = of_key.iter().skip(MOST_OF_A_KEY).flat_map(|(_, ranks)| ranks.iter()).collect();
         if !rest.is_empty() {
-            page.key(Tone::Warning, key, &format!("{}: similar; the document has the details", words::ranks(&rest)));
+            page.key(
+                Tone::Warning,
+                key,
+                &format!("{}: similar; the document has the details", words::ranks(&rest)),
+            );
         }
     }
     page.blank();
@@ -89,7 +95,9 @@ impl Remark {
 fn on_choice(rank: &Rank) -> Vec<Remark> {
     let locality = locality(rank).map(|(tone, text)| Remark { key: "locality", tone, text });
     let chosen = match &rank.chosen_by {
-        ChosenBy::Automatic { rule } => Some(Remark { key: "PU chosen", tone: Tone::Plain, text: rule.clone() }),
+        ChosenBy::Automatic { rule } => {
+            Some(Remark { key: "PU chosen", tone: Tone::Plain, text: rule.clone() })
+        }
         ChosenBy::User | ChosenBy::Newer => None,
     };
     let note = |text: &String| Remark { key: "note", tone: Tone::Warning, text: text.clone() };
@@ -102,7 +110,9 @@ fn on_results(document: &Document, rank: &Rank, results: &[&RankResult], in_full
     let on_gpu = device.is_some_and(|device| device.kind == DeviceKind::Gpu);
     let placement = placement::remarks(rank, results, on_gpu, in_full).into_iter();
     let placement = placement.map(|(tone, text)| Remark { key: "placement", tone, text });
-    placement.chain(unverified(results).into_iter().map(|(tone, text)| Remark { key: "data", tone, text })).collect()
+    placement
+        .chain(unverified(results).into_iter().map(|(tone, text)| Remark { key: "data", tone, text }))
+        .collect()
 }
 
 /// Why a locality is what it is, where a reader would ask.
@@ -130,7 +140,8 @@ fn unverified(results: &[&RankResult]) -> Vec<(Tone, String)> {
     for check in not {
         *reasons.entry(check.reason.as_deref().unwrap_or("no reason was recorded")).or_default() += 1;
     }
-    let not_verified = |(reason, n)| (Tone::Warning, format!("NOT VERIFIED in {n} of {}: {reason}", results.len()));
+    let not_verified =
+        |(reason, n)| (Tone::Warning, format!("NOT VERIFIED in {n} of {}: {reason}", results.len()));
     said.extend(reasons.into_iter().map(not_verified));
     said
 }
@@ -144,7 +155,9 @@ fn totals(document: &Document) -> impl Iterator<Item = (&'static str, (IdSet, St
 /// The ranks whose data was compared and never differed, and how much that was.
 fn verified(document: &Document) -> Option<(IdSet, String)> {
     let mut of_rank: BTreeMap<u32, Vec<&RankResult>> = BTreeMap::new();
-    for result in document.cases.iter().flat_map(|case| &case.ranks).filter(|result| result.verification.checked) {
+    for result in
+        document.cases.iter().flat_map(|case| &case.ranks).filter(|result| result.verification.checked)
+    {
         of_rank.entry(result.rank).or_default().push(result);
     }
     of_rank.retain(|_, results| results.iter().all(|result| result.verification.mismatch.is_none()));

@@ -1,5 +1,5 @@
-//! Nodes that have the same to show are shown once: of sixty-four nodes with the same GPUs in the same places a reader wants one
-//! list, and to be told of the node that is otherwise.
+//! Nodes that have the same to show are shown once: of sixty-four nodes with the same GPUs in the same places
+//! a reader wants one list, and to be told of the node that is otherwise.
 
 use report::Document;
 use stats::IdSet;
@@ -36,5 +36,9 @@ pub(super) fn shown<T>(mut ways: Vec<Alike<T>>) -> (Vec<Alike<T>>, Option<String
 /// `on all 64 nodes`, `on node 3 (nid001004)`.
 pub(super) fn on(document: &Document, nodes: &IdSet) -> String {
     let all = hosts::nodes(document).len();
-    if nodes.len() == all { format!("on all {all} nodes") } else { format!("on {}", hosts::named(document, nodes)) }
+    if nodes.len() == all {
+        format!("on all {all} nodes")
+    } else {
+        format!("on {}", hosts::named(document, nodes))
+    }
 }

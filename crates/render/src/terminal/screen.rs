@@ -3,8 +3,9 @@
 use super::page::{Page, Tone};
 use super::table::Style;
 
-/// The page and its last lines as text: on a screen as much of the page as there is room for, and how many lines were left out. What is wrong is never left out for
-/// room: where it takes more than a screen, the last line repeats the answer, which has scrolled away.
+/// The page and its last lines as text: on a screen as much of the page as there is room for, and how many
+/// lines were left out. What is wrong is never left out for room: where it takes more than a screen, the last
+/// line repeats the answer, which has scrolled away.
 pub(super) fn finish(page: Page, end: Page, style: &Style) -> String {
     let Some(screen) = style.screen.filter(|screen| page.height() + end.height() > *screen) else {
         return appended(page, end).finish(style.color);
@@ -17,7 +18,10 @@ pub(super) fn finish(page: Page, end: Page, style: &Style) -> String {
     let left_out = all - kept.height();
     kept.blank();
     kept.append(end);
-    kept.line(Tone::Faint, format!("--full shows the rest: {}.", stats::units::counted(left_out, "more line")));
+    kept.line(
+        Tone::Faint,
+        format!("--full shows the rest: {}.", stats::units::counted(left_out, "more line")),
+    );
     if kept.height() > screen {
         kept.line(Tone::Title, answer_again(&answer, style.width));
     }

@@ -29,7 +29,9 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
     key("order", words::order_asked(settings.order));
     key("seed", &settings.seed.to_string());
     match settings.verify {
-        true => key("verify", "on: the bytes that arrived are compared with those sent, outside the timed region"),
+        true => {
+            key("verify", "on: the bytes that arrived are compared with those sent, outside the timed region")
+        }
         false => page.key(Tone::Warning, "verify", "OFF (--no-verify): nothing says that the bytes arrived"),
     }
     page.blank();
@@ -39,14 +41,18 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
 fn launch(document: &Document) -> Option<String> {
     let launch = document.launch.as_ref()?;
     let hosts = hosts::folded(hosts::nodes(document).into_iter().map(|node| hosts::name(document, node)));
-    let (tasks, nodes) = (words::count(launch.tasks.into(), "task"), words::count(launch.nodes.into(), "node"));
+    let (tasks, nodes) =
+        (words::count(launch.tasks.into(), "task"), words::count(launch.nodes.into(), "node"));
     let library = launch.mpi_library.as_ref().map_or(String::new(), |library| format!("; {library}"));
     Some(format!("{}, {tasks} on {nodes} ({hosts}){library}", launch.launcher))
 }
 
 fn command_line(argv: &[String]) -> String {
-    let plain = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "-_=./:,+@%".contains(c));
-    let quoted = |word: &String| if plain(word) { word.clone() } else { format!("'{}'", word.replace('\'', r"'\''")) };
+    let plain = |word: &str| {
+        !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "-_=./:,+@%".contains(c))
+    };
+    let quoted =
+        |word: &String| if plain(word) { word.clone() } else { format!("'{}'", word.replace('\'', r"'\''")) };
     argv.iter().map(quoted).collect::<Vec<_>>().join(" ")
 }
 
@@ -57,13 +63,19 @@ fn sizes(settings: &Settings) -> String {
             format!("{floats}{}", in_all_units(one))
         }
         [first, .., last] if settings.sizes_bytes.len() > 6 => {
-            format!("{} sizes from {} to {}", settings.sizes_bytes.len(), units::size(first), units::size(last))
+            format!(
+                "{} sizes from {} to {}",
+                settings.sizes_bytes.len(),
+                units::size(first),
+                units::size(last)
+            )
         }
         _ => listed(settings.sizes_bytes.iter().map(|&bytes| units::size(bytes))),
     }
 }
 
-/// `134217728 B = 131072 KiB = 128 MiB = 0.125 GiB`: down to an eighth of a unit, and only where three decimals say it all.
+/// `134217728 B = 131072 KiB = 128 MiB = 0.125 GiB`: down to an eighth of a unit, and only where three
+/// decimals say it all.
 fn in_all_units(bytes: u64) -> String {
     let mut shown = vec![format!("{bytes} B")];
     for (shift, name) in [(10, "KiB"), (20, "MiB"), (30, "GiB")] {
@@ -88,7 +100,8 @@ fn repetition(repetition: &Repetition) -> String {
             };
             let limit = max_time_s.map_or("no time limit".into(), |s| format!("--max-time {s} s"));
             format!(
-                "{min_blocks} to {max_blocks} blocks, until the median's 95 % interval is within ±{target} %{patience}; {limit}"
+                "{min_blocks} to {max_blocks} blocks, until the median's 95 % interval is within ±{target} \
+                 %{patience}; {limit}"
             )
         }
         Repetition::Newer => words::NEWER.into(),

@@ -1,8 +1,9 @@
-//! A rank's sweep over sizes: a line a size, columns by direction, a table for each kind of memory, clock and order.
+//! A rank's sweep over sizes: a line a size, columns by direction, a table for each kind of memory, clock and
+//! order.
 //!
-//! Directions that do not fit beside each other get a table of their own; no column is left out for lack of room. Flags are
-//! letters behind the rate they belong to, so that a noisy machine's sweep is still a line a size; the line under the table
-//! names the letters it has.
+//! Directions that do not fit beside each other get a table of their own; no column is left out for lack of
+//! room. Flags are letters behind the rate they belong to, so that a noisy machine's sweep is still a line a
+//! size; the line under the table names the letters it has.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,8 +29,9 @@ pub(super) fn draw(document: &Document, rank: &Rank, page: &mut Page) {
         let mut rest = &directions[..];
         while !rest.is_empty() {
             // As many directions as fit, but at least one.
-            let fitting =
-                (2..=rest.len()).rev().find(|&n| grid(document, &group, rank, &rest[..n]).width() <= page.width());
+            let fitting = (2..=rest.len())
+                .rev()
+                .find(|&n| grid(document, &group, rank, &rest[..n]).width() <= page.width());
             let (now, later) = rest.split_at(fitting.unwrap_or(1));
             grid(document, &group, rank, now).draw(page);
             page.blank();
@@ -39,7 +41,8 @@ pub(super) fn draw(document: &Document, rank: &Rank, page: &mut Page) {
 }
 
 fn grid(document: &Document, group: &Group<'_>, rank: &Rank, directions: &[Direction]) -> TextGrid {
-    let columns: Vec<Column> = directions.iter().map(|&direction| Column::of(group, rank, direction)).collect();
+    let columns: Vec<Column> =
+        directions.iter().map(|&direction| Column::of(group, rank, direction)).collect();
     let summaries = || columns.iter().flat_map(Column::summaries);
     let unit = TimeUnit::for_sweep(summaries().map(|summary| summary.median_ns));
     let decimals = RateDecimals::for_smallest(summaries().map(|summary| summary.median_bytes_per_s));
@@ -102,8 +105,8 @@ impl<'a> Column<'a> {
     }
 }
 
-/// The line of a size. Words that stand for all its directions take the place of its numbers; others follow it, each with
-/// the directions they are said of.
+/// The line of a size. Words that stand for all its directions take the place of its numbers; others follow
+/// it, each with the directions they are said of.
 fn row(
     document: &Document,
     columns: &[Column<'_>],
@@ -117,7 +120,8 @@ fn row(
     for column in columns {
         let (three, letters) = match column.by_size.get(&bytes) {
             Some(Shown::Numbers { summary, flags, .. }) => {
-                let (median, rate) = (unit.show(summary.median_ns), decimals.show(summary.median_bytes_per_s));
+                let (median, rate) =
+                    (unit.show(summary.median_ns), decimals.show(summary.median_bytes_per_s));
                 let letters = flags.iter().map(|&flag| words::flag_letter(flag)).collect();
                 ([median, numbers::half_width(summary), rate], letters)
             }

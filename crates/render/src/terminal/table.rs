@@ -1,5 +1,5 @@
-//! What a terminal shows of a document: the answer, each rank's numbers and placement, remarks on them, nodes, ranks together, what they lost; then what it
-//! was made with, devices and settings; flags, time.
+//! What a terminal shows of a document: the answer, each rank's numbers and placement, remarks on them,
+//! nodes, ranks together, what they lost; then what it was made with, devices and settings; flags, time.
 
 use analysis::answer::answer;
 use analysis::reference::Reference;
@@ -7,11 +7,12 @@ use report::Document;
 
 use super::page::{Page, Tone};
 use super::{
-    closing, contention, devices, groups, kernels, laplace, line_fit_table, matrix, moving, nodes, pieces, places,
-    rank, rank_selection, ranks, reference, remarks, settings, title, together,
+    closing, contention, devices, groups, kernels, laplace, line_fit_table, matrix, moving, nodes, pieces,
+    places, rank, rank_selection, ranks, reference, remarks, settings, title, together,
 };
 
-/// Whether its figures are no copies between memory and devices, so that tables of their own have them: halos, small pieces, touches.
+/// Whether its figures are no copies between memory and devices, so that tables of their own have them:
+/// halos, small pieces, touches.
 pub(super) fn has_own_tables(document: &Document) -> bool {
     document.laplace.is_some() || document.pieces.is_some() || analysis::moving::is_of(document)
 }
@@ -23,12 +24,13 @@ pub struct Style {
     pub width: usize,
     /// Whether lines are coloured (ANSI escape codes).
     pub color: bool,
-    /// Leaves out what only confirms: settings, devices, placement as asked, verified data, flag meanings. What is wrong
-    /// stays.
+    /// Leaves out what only confirms: settings, devices, placement as asked, verified data, flag meanings.
+    /// What is wrong stays.
     pub quiet: bool,
     /// Where the document was written to, to be said at the end.
     pub saved_to: Option<String>,
-    /// How many lines a screen has for what is to fit one; `None` where everything is printed. [`brief`](super::brief()) always fits one.
+    /// How many lines a screen has for what is to fit one; `None` where everything is printed.
+    /// [`brief`](super::brief()) always fits one.
     pub screen: Option<usize>,
 }
 
@@ -81,7 +83,8 @@ fn rank_tables(document: &Document, style: &Style, page: &mut Page) {
                 let of_shown = several.iter().filter(|rank| shown.rows.contains(&rank.rank));
                 of_shown.for_each(|each| rank::draw(document, each, style.quiet, page));
                 if shown.left_out > 0 {
-                    let text = "more ranks have sweeps in the document; these are of the outliers and the slowest";
+                    let text =
+                        "more ranks have sweeps in the document; these are of the outliers and the slowest";
                     page.paragraph(Tone::Faint, "", &format!("{} {text}", shown.left_out));
                     page.blank();
                 }

@@ -1,4 +1,5 @@
-//! The lines above the figures: which program ran where and when, whether GPUs took part at all, whether ranks are missing, and which GPUs are slow.
+//! The lines above the figures: which program ran where and when, whether GPUs took part at all, whether
+//! ranks are missing, and which GPUs are slow.
 
 use report::Document;
 use report::document::{Platform, PlatformKind};
@@ -15,7 +16,10 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
     let place = if nodes > 1 { format!("{nodes} nodes") } else { document.environment.hostname.clone() };
     let git = tool.git.as_ref().map_or(String::new(), |git| format!(" ({git})"));
     let started = &document.started_at;
-    page.line(Tone::Title, format!("{} {}{git} {} on {place}, {started}", tool.name, tool.version, document.command));
+    page.line(
+        Tone::Title,
+        format!("{} {}{git} {} on {place}, {started}", tool.name, tool.version, document.command),
+    );
     let by_cpu = document.cases.iter().any(|case| case.range_bytes.is_some());
     if by_cpu && document.platform.kind == PlatformKind::Host {
         let text = format!("CPU accesses to host memory{}.", why_no_gpu(&document.platform));
@@ -30,15 +34,19 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
     page.blank();
 }
 
-/// GPUs that are slower than those like them, which is the answer before any other: nobody should have to find that by comparing rows.
+/// GPUs that are slower than those like them, which is the answer before any other: nobody should have to
+/// find that by comparing rows.
 pub(super) fn slower_twins(document: &Document, page: &mut Page) {
     for slower in &document.slower_twins {
         let less = (1.0 - slower.bytes_per_s / slower.twins_bytes_per_s) * 100.0;
-        let twins = if slower.twins == 1 { "its twin".to_owned() } else { format!("its {} twins", slower.twins) };
+        let twins =
+            if slower.twins == 1 { "its twin".to_owned() } else { format!("its {} twins", slower.twins) };
         // The ranks of a matrix are its cells.
-        let rank = if document.matrices.is_empty() { format!(", rank {},", slower.rank) } else { String::new() };
+        let rank =
+            if document.matrices.is_empty() { format!(", rank {},", slower.rank) } else { String::new() };
         let text = format!(
-            "{}{rank} is {less:.0} % slower than {twins}: {:.1} against {:.1} GB/s ({}), and so in {} of {}; {}.",
+            "{}{rank} is {less:.0} % slower than {twins}: {:.1} against {:.1} GB/s ({}), and so in {} of {}; \
+             {}.",
             names::slower(document, slower),
             slower.bytes_per_s / 1e9,
             slower.twins_bytes_per_s / 1e9,
@@ -51,7 +59,8 @@ pub(super) fn slower_twins(document: &Document, page: &mut Page) {
     }
 }
 
-/// The reason for no GPU up to its first colon: what the linker said and what to do about it follow at the end.
+/// The reason for no GPU up to its first colon: what the linker said and what to do about it follow at the
+/// end.
 pub(super) fn in_short(reason: &str) -> &str {
     reason.split(": ").next().unwrap_or(reason)
 }

@@ -28,7 +28,8 @@ fn aggregates(document: &Document) -> TextGrid {
     let numbers = ["sum", "mean", "lowest", "slowest", "highest", "imbalance", "overlap", "start skew"];
     let mut grid = TextGrid::new(labels.len(), &[labels, &numbers].concat());
     for group in groups(document) {
-        let mut cases: Vec<&Case> = group.cases.into_iter().filter(|case| case.order == Order::Simultaneous).collect();
+        let mut cases: Vec<&Case> =
+            group.cases.into_iter().filter(|case| case.order == Order::Simultaneous).collect();
         if cases.is_empty() {
             continue;
         }
@@ -45,11 +46,18 @@ fn aggregates(document: &Document) -> TextGrid {
     grid
 }
 
-fn aggregate_row(document: &Document, case: &Case, labels: Vec<String>, decimals: RateDecimals, grid: &mut TextGrid) {
+fn aggregate_row(
+    document: &Document,
+    case: &Case,
+    labels: Vec<String>,
+    decimals: RateDecimals,
+    grid: &mut TextGrid,
+) {
     let all = document.ranks.len();
     let Some(aggregate) = case.aggregate.as_ref().filter(|_| case.status != CaseStatus::Invalid) else {
         let measured = case.ranks.iter().filter(|result| result.summary().is_some()).count();
-        let reason = case.reason.clone().unwrap_or_else(|| format!("{measured} of {all} ranks were measured"));
+        let reason =
+            case.reason.clone().unwrap_or_else(|| format!("{measured} of {all} ranks were measured"));
         return grid.text_row(labels, Tone::Warning, format!("no result: {reason}"));
     };
     let mut cells = labels;

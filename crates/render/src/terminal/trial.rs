@@ -1,4 +1,5 @@
-//! What a terminal shows of a trial document: the answer, a table of the variants, and what is to be known beside.
+//! What a terminal shows of a trial document: the answer, a table of the variants, and what is to be known
+//! beside.
 
 use report::trial::{TrialComparison, TrialDocument, TrialMetric, TrialRow, TrialVerdict};
 use stats::units::counted;
@@ -18,7 +19,11 @@ pub fn trial(document: &TrialDocument, style: &Style) -> String {
             false => {
                 let tone = if at == 0 { Tone::Title } else { Tone::Plain };
                 // In a log each of them is one line.
-                if style.screen.is_some() { page.paragraph(tone, "", line) } else { page.line(tone, line.clone()) }
+                if style.screen.is_some() {
+                    page.paragraph(tone, "", line)
+                } else {
+                    page.line(tone, line.clone())
+                }
             }
         }
     }
@@ -36,7 +41,8 @@ pub fn trial(document: &TrialDocument, style: &Style) -> String {
     }
     if let Some(drift) = document.drift.filter(|drift| drift.is_found) {
         let text = format!(
-            "the machine changed over the trial: figures of the last block were {:.3} of the first's (p = {:.4}); comparisons within a block are hardly affected, medians are",
+            "the machine changed over the trial: figures of the last block were {:.3} of the first's (p = \
+             {:.4}); comparisons within a block are hardly affected, medians are",
             drift.ratio, drift.p_value
         );
         page.paragraph(Tone::Plain, "note: ", &text);
@@ -62,12 +68,22 @@ pub fn trial(document: &TrialDocument, style: &Style) -> String {
 fn table(document: &TrialDocument, metric: &TrialMetric, page: &mut Page) {
     let unit = metric.unit.as_ref().map_or(String::new(), |unit| format!(" {unit}"));
     let median = format!("{}{unit}", metric.name);
-    let header =
-        ["variant", "runs", "not counted", median.as_str(), "± 95 %", "against baseline", "95 % interval", "verdict"];
+    let header = [
+        "variant",
+        "runs",
+        "not counted",
+        median.as_str(),
+        "± 95 %",
+        "against baseline",
+        "95 % interval",
+        "verdict",
+    ];
     let mut grid = TextGrid::new(1, &header);
     for row in document.rows.iter().filter(|row| row.metric == metric.name) {
-        let found =
-            document.comparisons.iter().find(|found| found.variant == row.variant && found.metric == row.metric);
+        let found = document
+            .comparisons
+            .iter()
+            .find(|found| found.variant == row.variant && found.metric == row.metric);
         grid.row(cells(row, found), Vec::new());
     }
     grid.draw_fitting(&["± 95 %", "95 % interval", "not counted"], page);
@@ -87,7 +103,9 @@ fn cells(row: &TrialRow, found: Option<&TrialComparison>) -> Vec<String> {
         row.counted.to_string(),
         bad,
         row.median.map_or_else(dash, figure),
-        half.map_or_else(dash, |((low, high), median)| format!("{:.1} %", (high - low) / 2.0 / median * 100.0)),
+        half.map_or_else(dash, |((low, high), median)| {
+            format!("{:.1} %", (high - low) / 2.0 / median * 100.0)
+        }),
         found.and_then(|found| found.ratio).map_or_else(dash, signed_change),
         found
             .and_then(|found| found.ratio_interval)

@@ -68,7 +68,10 @@ fn in_words(outcome: &Outcome, result: &RankResult) -> (Tone, String) {
         Outcome::Corrupt { reason } => {
             let first = result.verification.mismatch.map_or(String::new(), |m| {
                 let (offset, expected, got) = (m.offset_bytes, m.expected, m.got);
-                format!("; first in block {} at offset {offset}: sent {expected:#04x}, got {got:#04x}", m.block)
+                format!(
+                    "; first in block {} at offset {offset}: sent {expected:#04x}, got {got:#04x}",
+                    m.block
+                )
             });
             (Tone::Bad, format!("DATA CORRUPT: {reason}{first}"))
         }

@@ -120,7 +120,8 @@ pub(super) fn flag_letter(flag: Flag) -> char {
 
 /// `flags: d drift, n noisy`: what the letters under a table stand for.
 pub(super) fn flag_letters<'a>(flags: impl IntoIterator<Item = &'a Flag>) -> String {
-    let named: Vec<String> = flags.into_iter().map(|&flag| format!("{} {}", flag_letter(flag), flag.name())).collect();
+    let named: Vec<String> =
+        flags.into_iter().map(|&flag| format!("{} {}", flag_letter(flag), flag.name())).collect();
     format!("flags: {}", named.join(", "))
 }
 

@@ -1,6 +1,7 @@
-//! The report in a real browser: pages of every kind at three widths, light and dark. No text is over another or beyond its box, no request leaves the file, the values are
-//! under the pointer, and colours differ as their figures do. The page says that of itself, by its own measured rectangles (`check.js`, in a copy of the page that may run it).
-//! One browser holds all pages, each in a frame.
+//! The report in a real browser: pages of every kind at three widths, light and dark. No text is over another
+//! or beyond its box, no request leaves the file, the values are under the pointer, and colours differ as
+//! their figures do. The page says that of itself, by its own measured rectangles (`check.js`, in a copy of
+//! the page that may run it). One browser holds all pages, each in a frame.
 
 #[path = "../results/made.rs"]
 #[allow(dead_code, reason = "other tests of these documents need more of it")]
@@ -19,8 +20,9 @@ const CHECK: &str = include_str!("check.js");
 
 /// The browser on this machine.
 fn browser() -> Option<&'static str> {
-    let is_there =
-        |name: &&&str| Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success());
+    let is_there = |name: &&&str| {
+        Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success())
+    };
     NAMES.iter().find(is_there).copied()
 }
 
@@ -39,26 +41,40 @@ fn page_reports(
                 .replace("default-src 'none'; ", "default-src 'none'; script-src 'unsafe-inline'; ")
                 .replacen("</head>", &script, 1);
             std::fs::write(folder.path().join(format!("{name}-{wide}.html")), copy)?;
-            frames += &format!("<iframe src=\"{name}-{wide}.html\" width=\"{wide}\" height=\"9000\"></iframe>\n");
+            frames +=
+                &format!("<iframe src=\"{name}-{wide}.html\" width=\"{wide}\" height=\"9000\"></iframe>\n");
         }
     }
     let around = format!(
-        "<!DOCTYPE html><meta charset=utf-8><pre id=said></pre><script>addEventListener('message', (event) => {{ \
-         document.getElementById('said').textContent += JSON.stringify(event.data) + '\\n'; }});</script>\n{frames}"
+        "<!DOCTYPE html><meta charset=utf-8><pre id=said></pre><script>addEventListener('message', (event) \
+         => {{ document.getElementById('said').textContent += JSON.stringify(event.data) + '\\n'; \
+         }});</script>\n{frames}"
     );
     let index = folder.path().join("index.html");
     std::fs::write(&index, around)?;
     let output = run(browser, folder.path(), &index, dark)?;
-    let lines = output.split("<pre id=\"said\">").nth(1).and_then(|rest| rest.split("</pre>").next()).unwrap_or("");
+    let lines =
+        output.split("<pre id=\"said\">").nth(1).and_then(|rest| rest.split("</pre>").next()).unwrap_or("");
     let plain = lines.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
     Ok(plain.lines().map(serde_json::from_str).collect::<Result<_, _>>()?)
 }
 
 fn run(browser: &str, folder: &Path, page: &Path, dark: bool) -> Result<String, Box<dyn std::error::Error>> {
-    let scheme =
-        if dark { "--blink-settings=preferredColorScheme=0" } else { "--blink-settings=preferredColorScheme=1" };
+    let scheme = if dark {
+        "--blink-settings=preferredColorScheme=0"
+    } else {
+        "--blink-settings=preferredColorScheme=1"
+    };
     let output = Command::new("timeout")
-        .args(["120", browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
+        .args([
+            "120",
+            browser,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-quic",
+            "--no-first-run",
+        ])
         .args([
             "--disable-background-networking",
             "--virtual-time-budget=60000",
@@ -115,7 +131,8 @@ fn what_is_wrong_with_a_page_is_found() -> Done {
         (
             "beyond",
             "</svg>",
-            "<text x=\"300\" y=\"99\">a text that goes on far beyond the edge of a picture of any width, and on, and on, and on and on to its end</text></svg>",
+            "<text x=\"300\" y=\"99\">a text that goes on far beyond the edge of a picture of any width, and \
+             on, and on, and on and on to its end</text></svg>",
             "beyond the picture",
         ),
         ("cut", "</text>", "…</text>", "is cut"),

@@ -167,13 +167,17 @@ fn sweep() -> Result<Document, Box<dyn Error>> {
     Ok(sweep)
 }
 
-/// A machine of so many NUMA nodes and GPUs, from each to each; far copies are slower, the last GPU's link is half as wide.
+/// A machine of so many NUMA nodes and GPUs, from each to each; far copies are slower, the last GPU's link is
+/// half as wide.
 fn node(nodes: u32, gpus: u32) -> Result<Document, Box<dyn Error>> {
     let mut document = document(&[24e9, 24e9], &BOTH, 1)?;
     document.command = "matrix".to_owned();
     let near = |gpu: u32| gpu * nodes / gpus;
-    let (node, device, rank) =
-        (document.environment.topology.nodes[0].clone(), document.devices[0].clone(), document.ranks[0].clone());
+    let (node, device, rank) = (
+        document.environment.topology.nodes[0].clone(),
+        document.devices[0].clone(),
+        document.ranks[0].clone(),
+    );
     document.environment.topology.nodes = (0..nodes)
         .map(|at| {
             let pus: IdSet = (at * 16..at * 16 + 16).chain(at * 16 + 128..at * 16 + 144).collect();

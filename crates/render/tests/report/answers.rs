@@ -17,7 +17,9 @@ fn corrupt(ranks: std::ops::Range<u32>) -> Document {
     let mut document = samples::eight_ranks();
     (document.status, document.status_reason) =
         (Status::DataCorrupt, Some("rank 0: byte 4 should be 0 and is 1".into()));
-    let of_h2d = |case: &&mut report::case::Case| case.order == Order::Simultaneous && case.direction == Direction::H2d;
+    let of_h2d = |case: &&mut report::case::Case| {
+        case.order == Order::Simultaneous && case.direction == Direction::H2d
+    };
     for case in document.cases.iter_mut().filter(|case| of_h2d(case)) {
         for result in case.ranks.iter_mut().filter(|result| ranks.contains(&result.rank)) {
             result.outcome = Outcome::Corrupt { reason: "byte 4 should be 0 and is 1".into() };
@@ -58,7 +60,8 @@ fn the_first_lines_count_and_sum_the_ranks_that_have_a_figure() {
 
 #[test]
 fn gpus_are_said_to_share_a_path_only_where_their_ranks_have_a_pu_and_a_gpu_each() {
-    let claims = |document: &Document| answer(document).iter().any(|sentence| sentence.contains("share a path"));
+    let claims =
+        |document: &Document| answer(document).iter().any(|sentence| sentence.contains("share a path"));
     let whole = samples::eight_ranks();
     assert!(claims(&whole));
     let mut one_pu = whole.clone();

@@ -1,4 +1,5 @@
-//! What is said of copies beside the CPU's traffic, and of GPUs at once, on given figures: who loses, against what, and where that cannot be told.
+//! What is said of copies beside the CPU's traffic, and of GPUs at once, on given figures: who loses, against
+//! what, and where that cannot be told.
 
 use analysis::matrix_analysis::verdict;
 use report::Document;
@@ -14,14 +15,21 @@ use crate::samples::{self, MIB};
 fn empty(ranks: u32) -> Document {
     let mut document = samples::empty();
     document.command = "contend".into();
-    document.ranks = (0..ranks).map(|rank| samples::rank(rank, rank, 0, &format!("0000:{rank:02x}:00.0"))).collect();
+    document.ranks =
+        (0..ranks).map(|rank| samples::rank(rank, rank, 0, &format!("0000:{rank:02x}:00.0"))).collect();
     let (rows, columns) = (Vec::new(), Vec::new());
     document.matrices = vec![Matrix { title: "given".into(), compares: Compares::Load, rows, columns }];
     document
 }
 
 /// A case of these ranks, GB/s each.
-fn case(document: &mut Document, direction: Direction, group: &str, ranks: std::ops::Range<u32>, gb_per_s: f64) {
+fn case(
+    document: &mut Document,
+    direction: Direction,
+    group: &str,
+    ranks: std::ops::Range<u32>,
+    gb_per_s: f64,
+) {
     let ns = vec![(64 * MIB) as f64 / gb_per_s; document.ranks.len()];
     let mut made = samples::case(document, direction, 64 * MIB, MemoryKind::Pinned, Order::Simultaneous, &ns);
     made.ranks.retain(|result| ranks.contains(&result.rank));
@@ -32,18 +40,20 @@ fn case(document: &mut Document, direction: Direction, group: &str, ranks: std::
 fn row(document: &mut Document, name: &str, group: &str, ranks: std::ops::Range<u32>) {
     let (pus, ranks) = (IdSet::from_iter([0]), ranks.collect());
     let group = Some(group.into());
-    let row = MatrixRow { name: name.into(), pus, memory_node: Some(0), ranks, group, reason: None, note: None };
+    let row =
+        MatrixRow { name: name.into(), pus, memory_node: Some(0), ranks, group, reason: None, note: None };
     document.matrices[0].rows.push(row);
 }
 
 fn column(document: &mut Document, name: &str, ranks: std::ops::Range<u32>) {
     let declared_nodes = Known::value(IdSet::from_iter([0]), "hwloc");
-    let column = MatrixColumn { name: name.into(), device: name.into(), ranks: ranks.collect(), declared_nodes };
+    let column =
+        MatrixColumn { name: name.into(), device: name.into(), ranks: ranks.collect(), declared_nodes };
     document.matrices[0].columns.push(column);
 }
 
-/// A GPU's copies (rank 0) beside two threads that copy (ranks 1 and 2), as `contend --beside copy` has them: the threads' rates together without copies, and beside
-/// those of each direction, GB/s.
+/// A GPU's copies (rank 0) beside two threads that copy (ranks 1 and 2), as `contend --beside copy` has them:
+/// the threads' rates together without copies, and beside those of each direction, GB/s.
 fn copies_beside_threads(without: f64, beside: &[(Direction, &str, f64)]) -> Document {
     let mut document = empty(3);
     row(&mut document, "alone", "alone", 0..1);
@@ -66,7 +76,8 @@ fn copies_beside_threads(without: f64, beside: &[(Direction, &str, f64)]) -> Doc
 
 /// A group has no figures in this direction.
 fn leave_out(document: &mut Document, direction: Direction, group: &str) {
-    let of = |case: &&mut report::case::Case| case.direction == direction && case.group.as_deref() == Some(group);
+    let of =
+        |case: &&mut report::case::Case| case.direction == direction && case.group.as_deref() == Some(group);
     for result in document.cases.iter_mut().filter(of).flat_map(|case| &mut case.ranks) {
         result.outcome = Outcome::Skipped { reason: "the time was up".into() };
         result.blocks.clear();
@@ -80,7 +91,8 @@ fn what_threads_lose_beside_copies_of_one_direction_is_said_and_nothing_of_ways_
         said,
         [
             "H2D, GPU 0: 40.0 GB/s beside 2 threads, 80 % of the 50.0 GB/s alone.",
-            "copy, all threads: 60.0 GB/s beside h2d copies (2 threads), 75 % of the 80.0 GB/s without copies (2 threads).",
+            "copy, all threads: 60.0 GB/s beside h2d copies (2 threads), 75 % of the 80.0 GB/s without \
+             copies (2 threads).",
         ]
     );
 }
@@ -93,7 +105,8 @@ fn threads_that_lose_nothing_beside_copies_are_said_to_lose_nothing() {
 
 #[test]
 fn threads_beside_copies_are_not_compared_with_threads_beside_other_copies() {
-    let mut document = copies_beside_threads(80.0, &[(Direction::H2d, "h2d", 60.0), (Direction::D2h, "d2h", 60.0)]);
+    let mut document =
+        copies_beside_threads(80.0, &[(Direction::H2d, "h2d", 60.0), (Direction::D2h, "d2h", 60.0)]);
     leave_out(&mut document, Direction::Copy, "2 threads without copies");
     let said = verdict(&document);
     let of_threads: Vec<&String> = said.iter().filter(|sentence| sentence.starts_with("copy,")).collect();
@@ -108,7 +121,8 @@ fn gpus_at_once() -> Document {
         row(&mut document, name, name, ranks.clone());
         case(&mut document, Direction::H2d, name, ranks, 10.0);
     }
-    for result in document.cases.iter_mut().flat_map(|case| &mut case.ranks).filter(|result| result.rank == 2) {
+    for result in document.cases.iter_mut().flat_map(|case| &mut case.ranks).filter(|result| result.rank == 2)
+    {
         result.blocks.iter_mut().for_each(|block| block.elapsed_ns /= 2.0);
     }
     (0..3).for_each(|gpu| column(&mut document, &format!("GPU {gpu}"), gpu..gpu + 1));
@@ -122,8 +136,12 @@ fn a_set_of_gpus_of_which_a_figure_is_missing_is_not_compared_with_a_smaller_set
     for missing in ["alone", "GPUs 0-2"] {
         let mut document = gpus_at_once();
         let of = |case: &&mut report::case::Case| case.group.as_deref() == Some(missing);
-        let third =
-            document.cases.iter_mut().filter(of).flat_map(|case| &mut case.ranks).find(|result| result.rank == 2);
+        let third = document
+            .cases
+            .iter_mut()
+            .filter(of)
+            .flat_map(|case| &mut case.ranks)
+            .find(|result| result.rank == 2);
         if let Some(third) = third {
             third.outcome = Outcome::Skipped { reason: "the time was up".into() };
             third.blocks.clear();

@@ -16,7 +16,8 @@ fn shown(document: &Document, has_letters: bool) -> String {
 }
 
 fn on_screen(document: &Document, (width, screen): (usize, usize), has_letters: bool) -> String {
-    let style = Style { width, color: false, quiet: false, saved_to: Some("run.json".into()), screen: Some(screen) };
+    let style =
+        Style { width, color: false, quiet: false, saved_to: Some("run.json".into()), screen: Some(screen) };
     brief(document, &style, &[], has_letters)
 }
 
@@ -37,10 +38,12 @@ fn sweep_of_two_ranks() -> Document {
     document.ranks.push(samples::rank(1, 57, 3, "0000:c6:00.0"));
     document.nodes[0].ranks.0.insert(1);
     for bytes in document.settings.sizes_bytes.clone() {
-        for (direction, legs) in [(Direction::H2d, 1.0), (Direction::D2h, 1.01), (Direction::RoundTrip, 2.01)] {
+        for (direction, legs) in [(Direction::H2d, 1.0), (Direction::D2h, 1.01), (Direction::RoundTrip, 2.01)]
+        {
             let ns = |rate: f64| (1193.0 + bytes as f64 / rate) * legs;
             let times = [ns(55.3), ns(27.1)];
-            let made = samples::case(&document, direction, bytes, MemoryKind::Pinned, Order::Simultaneous, &times);
+            let made =
+                samples::case(&document, direction, bytes, MemoryKind::Pinned, Order::Simultaneous, &times);
             document.cases.push(made);
         }
     }
@@ -58,8 +61,18 @@ fn runs() -> Result<Vec<(String, Document)>, Box<dyn Error>> {
         ("sweep of two ranks".to_owned(), sweep_of_two_ranks()),
         ("16 nodes".to_owned(), samples::several_nodes(16, 8)),
     ];
-    let names =
-        ["contend", "eight-gpus", "kernels", "laplace", "loaded", "lumi-g", "moving", "peers", "pieces", "pingpong"];
+    let names = [
+        "contend",
+        "eight-gpus",
+        "kernels",
+        "laplace",
+        "loaded",
+        "lumi-g",
+        "moving",
+        "peers",
+        "pieces",
+        "pingpong",
+    ];
     for name in names.into_iter().chain(["suite", "sweep"]) {
         documents.push((name.to_owned(), gallery(name)?));
     }
@@ -70,12 +83,17 @@ fn runs() -> Result<Vec<(String, Document)>, Box<dyn Error>> {
 fn a_run_of_any_kind_is_a_screen_at_most_and_begins_with_its_answer() -> Done {
     let all = runs()?;
     let sizes = [(100, SCREEN), SMALL];
-    for ((width, screen), (name, document)) in sizes.iter().flat_map(|size| all.iter().map(move |run| (*size, run))) {
+    for ((width, screen), (name, document)) in
+        sizes.iter().flat_map(|size| all.iter().map(move |run| (*size, run)))
+    {
         let text = on_screen(document, (width, screen), true);
         assert!(text.lines().count() <= screen, "{name}: {} lines\n{text}", text.lines().count());
         assert!(text.lines().all(|line| line.chars().count() <= width), "{name}: {text}");
         let first = text.lines().next().unwrap_or("");
-        assert!(!first.starts_with("numabench ") && !first.is_empty(), "{name} begins with its answer: {text}");
+        assert!(
+            !first.starts_with("numabench ") && !first.is_empty(),
+            "{name} begins with its answer: {text}"
+        );
         let last = text.lines().rev().take(3).collect::<Vec<_>>().join(" ");
         assert!(last.contains("--full"), "{name} says where the rest is: {text}");
     }
@@ -118,7 +136,10 @@ fn a_sweep_is_a_small_curve_and_a_few_sizes_with_the_digits_that_intervals_carry
     let longest = row.split_whitespace().map(|cell| cell.replace('.', "").len()).max();
     assert!(row.contains("55.") && longest <= Some(4), "{row}");
     let plain = shown(&sweep_of_two_ranks(), false);
-    assert!(!plain.contains('┤') && plain.contains("GB/s of 8 of 29 sizes"), "no curve without its letters: {plain}");
+    assert!(
+        !plain.contains('┤') && plain.contains("GB/s of 8 of 29 sizes"),
+        "no curve without its letters: {plain}"
+    );
 }
 
 #[test]
@@ -134,7 +155,8 @@ fn what_is_wrong_is_shown_whatever_its_number() {
 fn screens_of_the_gallery_are_those_that_were_looked_at() -> Done {
     let all = runs()?;
     for (name, size) in [("80x24", SMALL), ("120x40", (120, 38))] {
-        let screen = |(name, document): &(String, Document)| format!("── {name}\n{}", on_screen(document, size, true));
+        let screen =
+            |(name, document): &(String, Document)| format!("── {name}\n{}", on_screen(document, size, true));
         let screens: Vec<String> = all.iter().map(screen).collect();
         insta::assert_snapshot!(format!("screens_{name}"), screens.join("\n"));
     }

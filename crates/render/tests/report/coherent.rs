@@ -1,4 +1,5 @@
-//! GPUs that share memory with their CPU: what the answer and the tables say of them, and that nothing of PCIe is said.
+//! GPUs that share memory with their CPU: what the answer and the tables say of them, and that nothing of
+//! PCIe is said.
 
 use analysis::answer::answer;
 use render::terminal::{Style, table};
@@ -22,7 +23,8 @@ fn sharing(coherence: Coherence, own: [u32; 4]) -> Document {
 
 /// The device memory of this rank is found on these nodes.
 fn found(document: &mut Document, rank: u32, nodes: &[u32]) {
-    let results = document.cases.iter_mut().flat_map(|case| &mut case.ranks).filter(|result| result.rank == rank);
+    let results =
+        document.cases.iter_mut().flat_map(|case| &mut case.ranks).filter(|result| result.rank == rank);
     for seen in results.flat_map(|result| result.seen_before.iter_mut().chain(&mut result.seen_after)) {
         let pages = nodes.iter().map(|node| NodePages { node: *node, pages: 16 }).collect();
         seen.device_pages = Known::value(pages, "move_pages(2), one page in 512");
@@ -60,7 +62,8 @@ fn it_is_said_whose_memory_a_gpus_own_fell_into_and_nothing_of_what_is_where_it_
 fn a_gpu_that_does_not_copy_over_pcie_has_no_pcie_link_in_the_table() {
     let devices = |document: &Document| {
         let text = shown(document);
-        let devices = text.lines().skip_while(|line| !line.starts_with("Devices")).take_while(|line| !line.is_empty());
+        let devices =
+            text.lines().skip_while(|line| !line.starts_with("Devices")).take_while(|line| !line.is_empty());
         devices.collect::<Vec<_>>().join("\n")
     };
     let of = |coherence| {
@@ -76,9 +79,16 @@ fn a_gpu_that_does_not_copy_over_pcie_has_no_pcie_link_in_the_table() {
 fn memory_that_the_kernel_does_not_locate_is_no_news() {
     let mut document = sharing(Coherence::SharedHbm, [0, 1, 2, 3]);
     let before = answer(&document);
-    for seen in document.cases.iter_mut().flat_map(|case| &mut case.ranks).filter_map(|rank| rank.seen_after.as_mut()) {
-        seen.device_pages = Known::unknown("move_pages(2)", "the kernel does not know where this GPU's memory lies");
+    for seen in
+        document.cases.iter_mut().flat_map(|case| &mut case.ranks).filter_map(|rank| rank.seen_after.as_mut())
+    {
+        seen.device_pages =
+            Known::unknown("move_pages(2)", "the kernel does not know where this GPU's memory lies");
     }
     assert_eq!(answer(&document), before);
-    assert_eq!(before.last(), answer(&samples::eight_ranks()).last(), "the proof of a run that is placed as asked");
+    assert_eq!(
+        before.last(),
+        answer(&samples::eight_ranks()).last(),
+        "the proof of a run that is placed as asked"
+    );
 }

@@ -46,8 +46,10 @@ fn every_sample_follows_the_committed_schema() -> Done {
     let validator = committed()?;
     for document in samples() {
         let value: Value = serde_json::from_slice(&json::json_value(&document)?)?;
-        let faults: Vec<String> =
-            validator.iter_errors(&value).map(|fault| format!("{}: {fault}", fault.instance_path())).collect();
+        let faults: Vec<String> = validator
+            .iter_errors(&value)
+            .map(|fault| format!("{}: {fault}", fault.instance_path()))
+            .collect();
         assert!(faults.is_empty(), "{faults:#?}");
     }
     Ok(())
@@ -101,7 +103,8 @@ fn a_document_reads_back_as_it_was_written_and_ends_with_a_newline() -> Done {
 fn a_block_has_a_line_of_its_own() -> Done {
     let document = samples::one_rank();
     let text = String::from_utf8(json::json_value(&document)?)?;
-    let blocks = text.lines().filter(|line| line.contains(r#"{"index": "#) && line.contains(r#""max_round_ns": "#));
+    let blocks =
+        text.lines().filter(|line| line.contains(r#"{"index": "#) && line.contains(r#""max_round_ns": "#));
     assert_eq!(blocks.count(), 3 * 10);
     Ok(())
 }
@@ -155,7 +158,8 @@ fn what_is_no_document_is_refused_with_the_reason() -> Done {
 
 #[test]
 fn every_refusal_of_a_document_says_what_to_give_instead() -> Done {
-    let said = |bytes: &[u8]| Document::from_json(bytes).map_or_else(|error| error.to_string(), |_| "read".into());
+    let said =
+        |bytes: &[u8]| Document::from_json(bytes).map_or_else(|error| error.to_string(), |_| "read".into());
     let mut newer: Value = serde_json::from_slice(&edited("/schema_version", "1.7".into())?)?;
     newer["elapsed_s"] = serde_json::json!({"wall": 1.0});
     let texts = [
@@ -206,7 +210,8 @@ fn a_document_of_1_0_is_read_and_stands_on_one_node() -> Done {
     let read = Document::from_json(&of_1_0()?)?;
     assert_eq!(read.schema_version, "1.0");
     assert!(read.launch.is_none() && read.nodes.is_empty() && read.missing.is_empty());
-    let ranks: Vec<(u32, u32, u32)> = read.ranks.iter().map(|rank| (rank.rank, rank.node, rank.node_rank)).collect();
+    let ranks: Vec<(u32, u32, u32)> =
+        read.ranks.iter().map(|rank| (rank.rank, rank.node, rank.node_rank)).collect();
     assert_eq!(ranks, [(0, 0, 0), (1, 0, 1)]);
     let addresses: Vec<String> =
         read.devices.iter().filter_map(|device| Some(device.pci_address?.to_string())).collect();
@@ -276,16 +281,19 @@ fn maybe<T: Clone + std::fmt::Debug>(strategy: impl Strategy<Value = T>) -> impl
 
 fn node_aggregate() -> impl Strategy<Value = NodeAggregate> {
     let aggregate =
-        (any::<u32>(), prop::array::uniform5(some_float())).prop_map(|(n, [sum, min, mean, max, part])| Aggregate {
-            ranks: n,
-            sum_bytes_per_s: sum,
-            min_bytes_per_s: min,
-            mean_bytes_per_s: mean,
-            max_bytes_per_s: max,
-            slowest_rank: n,
-            imbalance: part,
+        (any::<u32>(), prop::array::uniform5(some_float())).prop_map(|(n, [sum, min, mean, max, part])| {
+            Aggregate {
+                ranks: n,
+                sum_bytes_per_s: sum,
+                min_bytes_per_s: min,
+                mean_bytes_per_s: mean,
+                max_bytes_per_s: max,
+                slowest_rank: n,
+                imbalance: part,
+            }
         });
-    let fields = (any::<u32>(), maybe(aggregate), maybe(any::<String>()), maybe(some_float()), maybe(some_float()));
+    let fields =
+        (any::<u32>(), maybe(aggregate), maybe(any::<String>()), maybe(some_float()), maybe(some_float()));
     fields.prop_map(|(node, aggregate, reason, overlap, start_skew_ns)| NodeAggregate {
         node,
         aggregate,

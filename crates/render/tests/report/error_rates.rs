@@ -1,5 +1,6 @@
-//! How often what is said of ranks at once, of copies beside traffic and of pairs of GPUs is wrong, and how often it is found: simulated figures over the code
-//! that decides. Figures scatter in several shapes, because those of machines do; nothing in a decision may depend on the shape.
+//! How often what is said of ranks at once, of copies beside traffic and of pairs of GPUs is wrong, and how
+//! often it is found: simulated figures over the code that decides. Figures scatter in several shapes,
+//! because those of machines do; nothing in a decision may depend on the shape.
 
 use analysis::matrix_analysis::verdict;
 use report::case::{Case, Order};
@@ -26,7 +27,8 @@ fn normal(random: &mut SplitMix64) -> f64 {
 /// By how much (log) a block is off; what is kept from block to block is the machine's.
 type Disturbed = fn(&mut SplitMix64, &mut f64) -> f64;
 
-/// Even, by 3 % and by 10 %; one in ten hit by ten times as much; a speed that wanders; two modes a tenth apart.
+/// Even, by 3 % and by 10 %; one in ten hit by ten times as much; a speed that wanders; two modes a tenth
+/// apart.
 const DISTURBED: [(&str, Disturbed); 5] = [
     ("normal, 3 %", |random, _| 0.03 * normal(random)),
     ("normal, 10 %", |random, _| 0.1 * normal(random)),
@@ -43,8 +45,10 @@ const DISTURBED: [(&str, Disturbed); 5] = [
 
 fn empty(count: u32, compares: Compares) -> Document {
     let mut document = samples::empty();
-    document.ranks = (0..count).map(|rank| samples::rank(rank, rank, 0, &format!("0000:{rank:02x}:00.0"))).collect();
-    document.matrices = vec![Matrix { title: "simulated".into(), compares, rows: Vec::new(), columns: Vec::new() }];
+    document.ranks =
+        (0..count).map(|rank| samples::rank(rank, rank, 0, &format!("0000:{rank:02x}:00.0"))).collect();
+    document.matrices =
+        vec![Matrix { title: "simulated".into(), compares, rows: Vec::new(), columns: Vec::new() }];
     document
 }
 
@@ -118,7 +122,8 @@ fn beside_one_way() -> Document {
         document.matrices[0].rows.push(row(&without, ids(1..=count), true));
         document.matrices[0].rows.push(row(&beside, ids(1..=count), true));
     }
-    document.matrices[0].columns = vec![column("GPU 0".into(), ids([0])), column("all threads".into(), ids(1..=32))];
+    document.matrices[0].columns =
+        vec![column("GPU 0".into(), ids([0])), column("all threads".into(), ids(1..=32))];
     document
 }
 
@@ -132,8 +137,14 @@ fn pairs() -> Document {
     }
     for gpu in 0..GPUS {
         let others = || (0..GPUS).filter(move |other| *other != gpu);
-        document.matrices[0].rows.push(row(&format!("GPU {gpu}"), ids(others().map(|to| pair(gpu, to))), false));
-        document.matrices[0].columns.push(column(format!("GPU {gpu}"), ids(others().map(|from| pair(from, gpu)))));
+        document.matrices[0].rows.push(row(
+            &format!("GPU {gpu}"),
+            ids(others().map(|to| pair(gpu, to))),
+            false,
+        ));
+        document.matrices[0]
+            .columns
+            .push(column(format!("GPU {gpu}"), ids(others().map(|from| pair(from, gpu)))));
     }
     document
 }
@@ -166,7 +177,8 @@ fn all_to_one() -> Document {
     document
 }
 
-/// In how many trials one of the sentences holds these words and not those, where figures take so many times the usual time.
+/// In how many trials one of the sentences holds these words and not those, where figures take so many times
+/// the usual time.
 fn trials_with_sentence(
     mut document: Document,
     disturbed: Disturbed,
@@ -223,8 +235,10 @@ fn where_nothing_differs_a_pair_is_said_to_be_behind_in_at_most_five_per_cent_of
 fn what_is_lost_is_found() {
     let trials = 6;
     for (name, disturbed) in DISTURBED.into_iter().filter(|(name, _)| *name != "normal, 10 %") {
-        let together = |part: f64| move |case: &Case, _: u32| if case.order == Order::Alone { 1.0 } else { 1.0 / part };
-        let lost = |document, words, part| trials_with_sentence(document, disturbed, words, trials, &together(part));
+        let together =
+            |part: f64| move |case: &Case, _: u32| if case.order == Order::Alone { 1.0 } else { 1.0 / part };
+        let lost =
+            |document, words, part| trials_with_sentence(document, disturbed, words, trials, &together(part));
         let ten = [
             lost(at_once(), LOSES, 0.9),
             lost(beside(), BESIDE, 0.9),
@@ -237,7 +251,8 @@ fn what_is_lost_is_found() {
             if rank == 1 { 1.0 / 0.8 } else { 1.0 }
         });
         assert!(behind >= 5, "{name}: a pair a fifth behind in {behind} of {trials}");
-        // Ratios of one pass have the tails of both sides: under heavy ones ten blocks do not tell a twentieth.
+        // Ratios of one pass have the tails of both sides: under heavy ones ten blocks do not tell a
+        // twentieth.
         if name == "normal, 3 %" {
             let five = [
                 lost(at_once(), LOSES, 0.95),

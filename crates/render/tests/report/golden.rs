@@ -1,4 +1,5 @@
-//! Several texts as one snapshot: what a subject says in each of its cases stands in one file, where a better sentence is a diff and no broken test.
+//! Several texts as one snapshot: what a subject says in each of its cases stands in one file, where a better
+//! sentence is a diff and no broken test.
 
 /// Each text below its case.
 pub fn cases<T: AsRef<str>>(texts: &[(&str, T)]) -> String {

@@ -1,4 +1,5 @@
-//! What measured groups say and show: cores of several caches, cores that are alike, and many that are folded.
+//! What measured groups say and show: cores of several caches, cores that are alike, and many that are
+//! folded.
 
 use analysis::groups::{groups, verdict};
 use render::terminal::{Style, table};
@@ -24,7 +25,8 @@ fn cores(count: u32, ns: impl Fn(u32, u32) -> f64) -> Document {
         document.ranks.push(samples::rank(number, *i, 0, "node 0"));
     }
     let times: Vec<f64> = pairs.iter().map(|(i, j)| ns(*i, *j)).collect();
-    let mut all = samples::case(&document, Direction::CoreToCore, 64, MemoryKind::Pageable, Order::Alone, &times);
+    let mut all =
+        samples::case(&document, Direction::CoreToCore, 64, MemoryKind::Pageable, Order::Alone, &times);
     // Taken out first: each case below is a copy of the rest.
     let results = std::mem::take(&mut all.ranks);
     for (result, (i, j)) in results.into_iter().zip(&pairs) {
@@ -85,7 +87,8 @@ fn of_two_caches() -> Document {
 }
 
 #[test]
-fn what_is_said_of_groups_names_them_how_sure_it_is_and_what_is_declared() -> Result<(), Box<dyn std::error::Error>> {
+fn what_is_said_of_groups_names_them_how_sure_it_is_and_what_is_declared()
+-> Result<(), Box<dyn std::error::Error>> {
     let mut declared = of_two_caches();
     declared.groups[0].declared = Some("its L3 caches".into());
     let mut newer: serde_json::Value = serde_json::from_slice(&report::json::json_value(&of_two_caches())?)?;
@@ -111,6 +114,9 @@ fn many_cores_are_folded_into_bands_and_no_figure_is_lost_from_the_document() {
     let document = cores(40, |i, j| if i / 20 == j / 20 { 28.0 } else { 110.0 });
     assert_eq!(document.cases.len(), 780);
     let text = shown(&document);
-    assert!(text.lines().filter(|line| line.contains("PU")).all(|line| line.chars().count() <= 120), "{text}");
+    assert!(
+        text.lines().filter(|line| line.contains("PU")).all(|line| line.chars().count() <= 120),
+        "{text}"
+    );
     insta::assert_snapshot!("bands_of_cores", text);
 }

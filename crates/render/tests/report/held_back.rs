@@ -1,4 +1,5 @@
-//! GPUs that were throttled, shared, or behind a narrow link: what the first lines say of them, and that it is taken for the cause of a low figure.
+//! GPUs that were throttled, shared, or behind a narrow link: what the first lines say of them, and that it
+//! is taken for the cause of a low figure.
 
 use analysis::throttling::sentences;
 use report::conditions::{Conditions, HeldBack};
@@ -32,8 +33,11 @@ fn with(conditions: &[(usize, Conditions)]) -> Document {
 
 #[test]
 fn a_throttled_and_a_shared_gpu_are_named_with_the_cause_and_one_that_was_neither_is_not() {
-    let document =
-        with(&[(2, under(Limit::Thermal, 25, 0)), (3, under(Limit::Power, 0, 1)), (4, under(Limit::Power, 0, 0))]);
+    let document = with(&[
+        (2, under(Limit::Thermal, 25, 0)),
+        (3, under(Limit::Power, 0, 1)),
+        (4, under(Limit::Power, 0, 0)),
+    ]);
     insta::assert_snapshot!(sentences(&document).join("\n"), @"
     GPU 2 was throttled for 25 % of the time, by its temperature.
     Another process computed on GPU 3 meanwhile: `nvidia-smi` names it.

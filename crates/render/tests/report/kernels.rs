@@ -1,5 +1,6 @@
-//! What kernels that compute say and show: on the rates of the published table of two NUMA nodes (5.5 GB/s near, 4.3 from afar), with its losses as far as that
-//! difference allows; and where one node is all there is.
+//! What kernels that compute say and show: on the rates of the published table of two NUMA nodes (5.5 GB/s
+//! near, 4.3 from afar), with its losses as far as that difference allows; and where one node is all there
+//! is.
 
 use analysis::kernels::{kernels, verdict};
 use render::terminal::{Style, table};
@@ -30,14 +31,16 @@ const PUBLISHED: [(&str, f64); 8] = [
     ("sgemm", 0.03),
 ];
 
-/// Kernels whose runs take as long as makes the transfers' share give three quarters of the published loss, from so many nodes.
+/// Kernels whose runs take as long as makes the transfers' share give three quarters of the published loss,
+/// from so many nodes.
 fn two_nodes(nodes: usize) -> Document {
     let mut document = samples::empty();
     document.command = "kernels".into();
     let device = "0000:01:00.0";
     document.ranks = (0..nodes as u32).map(|node| samples::rank(node, node * 8, node, device)).collect();
     let mut add = |direction, group: String, ns: [f64; 2]| {
-        let mut case = samples::case(&document, direction, COPY, MemoryKind::Pinned, Order::Alone, &ns[..nodes]);
+        let mut case =
+            samples::case(&document, direction, COPY, MemoryKind::Pinned, Order::Alone, &ns[..nodes]);
         case.id = format!("{}/{group}", case.id);
         case.group = Some(group);
         document.cases.push(case);
@@ -97,7 +100,11 @@ fn losses_are_ordered_as_published_and_each_is_what_the_transfers_share_predicts
         assert_eq!((&loss.near[..], &loss.far[..], &loss.of[..]), ("node 0", "node 1", "GPU 0"));
         let share = place.transfer_share.unwrap_or_default();
         let predicted = loss.predicted_loss.unwrap_or_default();
-        assert!((predicted - share * (NEAR / FAR - 1.0)).abs() < 0.003, "{}: {predicted} of {share}", kernel.name);
+        assert!(
+            (predicted - share * (NEAR / FAR - 1.0)).abs() < 0.003,
+            "{}: {predicted} of {share}",
+            kernel.name
+        );
         assert!((predicted - loss.loss).abs() < 0.03, "{}: {predicted}, {}", kernel.name, loss.loss);
     }
 }
@@ -107,7 +114,8 @@ fn the_answer_names_the_loss_of_each_kernel_and_one_node_has_rates_and_nothing_t
     let (two, one) = (two_nodes(2), two_nodes(1));
     let mut noisy = two_nodes(1);
     for place in noisy.kernels.iter_mut().flat_map(|kernel| &mut kernel.places) {
-        place.interval_ns = place.interval_ns.map(|interval| Interval { low: 0.7 * place.median_ns, ..interval });
+        place.interval_ns =
+            place.interval_ns.map(|interval| Interval { low: 0.7 * place.median_ns, ..interval });
     }
     assert!(one.kernels.iter().all(|kernel| kernel.losses.is_empty() && kernel.places.len() == 1));
     insta::assert_snapshot!(
@@ -123,10 +131,15 @@ fn the_answer_names_the_loss_of_each_kernel_and_one_node_has_rates_and_nothing_t
 #[test]
 fn the_table_has_the_loss_of_each_kernel_and_from_where_on_it_fades() {
     let document = two_nodes(2);
-    let shown = table(&document, &Style { width: 100, color: false, quiet: true, saved_to: None, screen: None });
-    for text in
-        ["GPU 0, host memory of node 1", "GFLOP/s", "GPU 0: node 1 instead of node 0", "below 1 % from", "iterations"]
-    {
+    let shown =
+        table(&document, &Style { width: 100, color: false, quiet: true, saved_to: None, screen: None });
+    for text in [
+        "GPU 0, host memory of node 1",
+        "GFLOP/s",
+        "GPU 0: node 1 instead of node 0",
+        "below 1 % from",
+        "iterations",
+    ] {
         assert!(shown.contains(text), "{text}: {shown}");
     }
     // Times grow by a run each, and what is longer stays.

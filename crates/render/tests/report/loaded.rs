@@ -1,4 +1,5 @@
-//! What curves of loaded latency hold, say and show: one that climbs, one that does not, one whose points are missing.
+//! What curves of loaded latency hold, say and show: one that climbs, one that does not, one whose points are
+//! missing.
 
 use analysis::latency_curves::{loaded_latencies, verdict};
 use render::terminal::{Style, table};
@@ -94,8 +95,11 @@ fn a_curve_has_its_points_and_twice_idle_lies_between_two_of_them() {
         IdSet::from_iter([1, 2]),
         "the threads that make traffic, and not the one that loads"
     );
-    let points: Vec<(f64, f64)> =
-        found.points.iter().map(|point| ((point.bytes_per_s / 1e9).round(), point.latency_ns.round())).collect();
+    let points: Vec<(f64, f64)> = found
+        .points
+        .iter()
+        .map(|point| ((point.bytes_per_s / 1e9).round(), point.latency_ns.round()))
+        .collect();
     let want = [(0.0, 100.0), (40.0, 102.0), (80.0, 106.0), (120.0, 118.0), (150.0, 180.0), (160.0, 320.0)];
     assert_eq!(points, want, "traffic is the sum of both threads");
     assert!(found.points[0].interval_bytes_per_s.is_none() && found.points[1].interval_bytes_per_s.is_some());

@@ -1,4 +1,5 @@
-//! What is promised of whole documents: as they are written and read, what is found in them, and what a terminal shows.
+//! What is promised of whole documents: as they are written and read, what is found in them, and what a
+//! terminal shows.
 //!
 //! * `samples` documents as runs would give them; `golden` several texts as one snapshot;
 //! * `answers` the first lines where not every rank has a figure;
@@ -18,7 +19,8 @@
 //! * `size` rank 0 has room for the largest;
 //! * `tables`, `many` what a terminal shows of them.
 //!
-//! Sentences stand in `snapshots/`, a file a subject (after a change: `INSTA_UPDATE=always`, and look at the diff).
+//! Sentences stand in `snapshots/`, a file a subject (after a change: `INSTA_UPDATE=always`, and look at the
+//! diff).
 
 mod answers;
 mod beside;

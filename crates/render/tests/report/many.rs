@@ -1,5 +1,5 @@
-//! What a terminal shows of many ranks and several nodes: what they have in common once, what is odd by its name, and never more
-//! than 100 columns.
+//! What a terminal shows of many ranks and several nodes: what they have in common once, what is odd by its
+//! name, and never more than 100 columns. Some 410 lines because each shape of a launch is a test of its own.
 
 use std::sync::LazyLock;
 
@@ -22,7 +22,13 @@ use crate::samples;
 fn shown(document: &Document) -> String {
     table(
         document,
-        &Style { width: 100, color: false, quiet: false, saved_to: Some("result-4711.json".into()), screen: None },
+        &Style {
+            width: 100,
+            color: false,
+            quiet: false,
+            saved_to: Some("result-4711.json".into()),
+            screen: None,
+        },
     )
 }
 
@@ -58,7 +64,10 @@ fn eight_ranks_show_every_item_of_the_case_studys_listing() {
     let placement = section(&text, "Placement on nid005123");
     let devices = section(&text, "Devices");
     for (rank, (pu, node, bus)) in samples::PLACES.into_iter().enumerate() {
-        assert!(devices.iter().any(|line| line.contains(&format!("{rank}    0000:{bus:02x}:00.0"))), "{devices:#?}");
+        assert!(
+            devices.iter().any(|line| line.contains(&format!("{rank}    0000:{bus:02x}:00.0"))),
+            "{devices:#?}"
+        );
         let row: Vec<&str> = placement[2 + rank].split_whitespace().collect();
         let (rank, pu, node) = (rank.to_string(), pu.to_string(), node.to_string());
         let want = [&rank, &pu, &pu, &node, &node, &rank, &format!("0000:{bus:02x}:00.0"), "L3-local"];
@@ -75,7 +84,8 @@ fn eight_ranks_show_every_item_of_the_case_studys_listing() {
             let ms = [summary.mean_ns, summary.std_ns.unwrap_or_default(), summary.min_ns, summary.max_ns];
             // To four digits, and no finer than 10 ns.
             let shown: Vec<f64> = cells.iter().filter_map(|cell| cell.parse().ok()).collect();
-            let stands = |value: f64| shown.iter().any(|shown| (shown - value).abs() < f64::max(value * 5e-4, 5e-6));
+            let stands =
+                |value: f64| shown.iter().any(|shown| (shown - value).abs() < f64::max(value * 5e-4, 5e-6));
             for value in ms.map(|ns| ns / 1e6).into_iter().chain([summary.median_bytes_per_s / 1e9]) {
                 assert!(stands(value), "{value} is missing from {row}");
             }
@@ -101,8 +111,11 @@ fn sixty_four_nodes_show_the_outliers_and_the_slowest() {
 fn with_missing_ranks() -> Document {
     let mut document = samples::several_nodes(6, 4);
     let why = "its process was killed by signal 9 (SIGKILL)";
-    let missing =
-        |rank: u32, host: Option<&str>, why: &str| MissingRank { rank, host: host.map(String::from), why: why.into() };
+    let missing = |rank: u32, host: Option<&str>, why: &str| MissingRank {
+        rank,
+        host: host.map(String::from),
+        why: why.into(),
+    };
     document.missing = vec![
         missing(10, Some("nid001003"), why),
         missing(11, Some("nid001003"), why),
@@ -113,8 +126,13 @@ fn with_missing_ranks() -> Document {
             case.ranks[rank].outcome = Outcome::Skipped { reason: "the rank is missing".into() };
             (case.ranks[rank].seen_before, case.ranks[rank].seen_after) = (None, None);
             let why = Some("no block was measured".into());
-            case.ranks[rank].verification =
-                Verification { checked: false, reason: why, blocks_checked: 0, bytes_checked: 0, mismatch: None };
+            case.ranks[rank].verification = Verification {
+                checked: false,
+                reason: why,
+                blocks_checked: 0,
+                bytes_checked: 0,
+                mismatch: None,
+            };
             case.ranks[rank].blocks.clear();
         }
         case.status = CaseStatus::of_ranks(&case.ranks);
@@ -136,7 +154,8 @@ fn missing_ranks_are_said_at_the_top_and_with_their_reasons_at_the_end() {
     assert!(at("PARTIAL") == 0 && at("MISSING") < 9, "{text}");
     let last: Vec<&str> = text.lines().rev().take(6).filter(|line| line.starts_with("missing:")).collect();
     assert_eq!(last.len(), 2, "{text}");
-    let lines_of_node_2 = text.lines().filter(|line| line.contains("result:") && line.contains(" 2 of")).count();
+    let lines_of_node_2 =
+        text.lines().filter(|line| line.contains("result:") && line.contains(" 2 of")).count();
     assert_eq!(lines_of_node_2, 3, "a line a case:\n{text}");
     insta::assert_snapshot!("missing_ranks", text);
 }
@@ -145,8 +164,14 @@ fn missing_ranks_are_said_at_the_top_and_with_their_reasons_at_the_end() {
 fn quiet_keeps_what_is_missing_odd_or_different() {
     let style = Style { width: 100, color: false, quiet: true, saved_to: None, screen: None };
     let text = table(&with_missing_ranks(), &style);
-    for loud in ["RANKS ARE MISSING", "missing: ranks 10-11", "Nodes differ", "driver.nvidia", "no result:", "PARTIAL"]
-    {
+    for loud in [
+        "RANKS ARE MISSING",
+        "missing: ranks 10-11",
+        "Nodes differ",
+        "driver.nvidia",
+        "no result:",
+        "PARTIAL",
+    ] {
         assert!(text.contains(loud), "{loud} is not in\n{text}");
     }
     assert!(!text.contains("Settings") && !text.contains("each: as asked, seen"), "{text}");
@@ -186,7 +211,8 @@ fn nodes_without_a_majority_differ_from_each_other() {
     let differ = section(&text, "Nodes differ");
     let want = [
         "Nodes differ",
-        "  kernel.release  5.14.21 on nodes 0-1 (nid[001001-001002]); 6.4.0 on nodes 2-3 (nid[001003-001004])",
+        "  kernel.release  5.14.21 on nodes 0-1 (nid[001001-001002]); 6.4.0 on nodes 2-3 \
+         (nid[001003-001004])",
     ];
     assert_eq!(differ, want);
     assert!(
@@ -203,8 +229,10 @@ fn a_sweep_over_nodes_shows_the_slowest_ranks_and_the_largest_size_of_each_node(
     for bytes in document.settings.sizes_bytes.clone() {
         for direction in [Direction::H2d, Direction::D2h] {
             let slow = |rank: &report::rank::Rank| if rank.rank == 13 { 2.0 } else { 1.0 };
-            let times: Vec<f64> = document.ranks.iter().map(|rank| (1e4 + bytes as f64 / 50.0) * slow(rank)).collect();
-            let case = samples::case(&document, direction, bytes, MemoryKind::Pinned, Order::Simultaneous, &times);
+            let times: Vec<f64> =
+                document.ranks.iter().map(|rank| (1e4 + bytes as f64 / 50.0) * slow(rank)).collect();
+            let case =
+                samples::case(&document, direction, bytes, MemoryKind::Pinned, Order::Simultaneous, &times);
             document.cases.push(case);
         }
     }
@@ -219,7 +247,10 @@ fn a_sweep_over_nodes_shows_the_slowest_ranks_and_the_largest_size_of_each_node(
         nodes.join("\n")
     );
     let more = lines(&text, "more ranks");
-    insta::assert_snapshot!("headings_of_a_sweep_over_nodes", [&ranks[..], &more, &nodes[..3]].concat().join("\n"));
+    insta::assert_snapshot!(
+        "headings_of_a_sweep_over_nodes",
+        [&ranks[..], &more, &nodes[..3]].concat().join("\n")
+    );
 }
 
 #[test]
@@ -227,7 +258,14 @@ fn ranks_that_ran_alone_have_no_sum_of_their_node() {
     let mut document = samples::several_nodes(5, 2);
     document.cases.clear();
     let times = vec![9.9e6; 10];
-    let case = samples::case(&document, Direction::H2d, 256 * samples::MIB, MemoryKind::Pinned, Order::Alone, &times);
+    let case = samples::case(
+        &document,
+        Direction::H2d,
+        256 * samples::MIB,
+        MemoryKind::Pinned,
+        Order::Alone,
+        &times,
+    );
     document.cases.push(case);
     let text = fitting(&document);
     assert!(section(&text, "Ranks together").is_empty(), "{text}");
@@ -252,7 +290,8 @@ fn nodes_memory_as_devices_and_long_host_names_fit_too() {
     let text = fitting(&document);
     assert!(text.contains("gpu-node-h200-[0000-0063]") && !text.contains("cluster.example.org  "), "{text}");
     let placement = section(&text, "Placement");
-    let first = placement.iter().map(|line| line.split_whitespace().collect::<Vec<_>>()).find(|row| row[0] == "0");
+    let first =
+        placement.iter().map(|line| line.split_whitespace().collect::<Vec<_>>()).find(|row| row[0] == "0");
     assert_eq!(first.unwrap_or_default().join(" "), "0 49 49 3 3 node 0 L3-local", "{text}");
 }
 
@@ -306,7 +345,10 @@ fn each_rank_sees_its_own_devices_under_a_launcher() {
     let each = devices(&document);
     document.ranks[3].visible_devices = Some(2);
     let unlike = devices(&document);
-    insta::assert_snapshot!("visible_devices", cases(&[("one each", each), ("two for the last rank", unlike)]));
+    insta::assert_snapshot!(
+        "visible_devices",
+        cases(&[("one each", each), ("two for the last rank", unlike)])
+    );
 }
 
 static PENALTY: LazyLock<Penalty> = LazyLock::new(|| samples::eight_ranks().penalties.swap_remove(0));
@@ -340,7 +382,8 @@ proptest! {
                         flags.extend([Flag::Drift, Flag::Noisy, Flag::Bimodal, Flag::FewBlocks]);
                     }
                     if failed {
-                        let reason = "the device failed in an earlier case, and it says so in a rather long sentence".into();
+                        let reason = "the device failed in an earlier case, and it says so in a rather long \
+                            sentence".into();
                         case.ranks.iter_mut().step_by(3).for_each(|r| r.outcome = Outcome::Skipped { reason: String::clone(&reason) });
                     }
                     document.cases.push(case);

@@ -1,4 +1,5 @@
-//! What a matrix says and shows: on the published figures of a GH200 node, where nothing differs, and where the platform is wrong.
+//! What a matrix says and shows: on the published figures of a GH200 node, where nothing differs, and where
+//! the platform is wrong.
 
 use analysis::matrix_analysis::{MatrixFigures, Plane, verdict};
 use analysis::node_run;
@@ -24,7 +25,12 @@ fn gpus(figures: &[(Direction, Vec<Vec<f64>>)]) -> Document {
     let device = |column: usize| format!("0000:{column:02x}:00.0");
     for row in 0..size {
         for column in 0..size {
-            document.ranks.push(samples::rank(number(row, column), row as u32 * 72, row as u32, &device(column)));
+            document.ranks.push(samples::rank(
+                number(row, column),
+                row as u32 * 72,
+                row as u32,
+                &device(column),
+            ));
         }
     }
     for (direction, rates) in figures {
@@ -69,7 +75,8 @@ fn near_and_far(size: usize, near: f64, far: f64) -> Vec<Vec<f64>> {
     (0..size).map(|row| (0..size).map(|column| if row == column { near } else { far }).collect()).collect()
 }
 
-/// The published 4 x 4 matrices of a node of four GH200s: 411.6 and 88.6 GB/s to the GPU, 169.4 and 88.3 back.
+/// The published 4 x 4 matrices of a node of four GH200s: 411.6 and 88.6 GB/s to the GPU, 169.4 and 88.3
+/// back.
 fn gh200() -> Document {
     gpus(&[(Direction::H2d, near_and_far(4, 411.6, 88.6)), (Direction::D2h, near_and_far(4, 169.4, 88.3))])
 }
@@ -90,9 +97,11 @@ fn the_published_matrix_of_a_gh200_node_says_4_6_times_and_that_the_topology_agr
 fn one_row() -> Document {
     let mut document = gh200();
     if let [matrix] = &mut document.matrices[..] {
-        for (row, reason) in
-            [(1, "it has neither memory nor CPUs"), (2, "it has neither memory nor CPUs"), (3, "a GPU's memory")]
-        {
+        for (row, reason) in [
+            (1, "it has neither memory nor CPUs"),
+            (2, "it has neither memory nor CPUs"),
+            (3, "a GPU's memory"),
+        ] {
             matrix.rows[row].reason = Some(reason.to_owned());
             matrix.rows[row].ranks = IdSet::default();
         }
@@ -172,9 +181,11 @@ fn memory() -> Document {
 #[test]
 fn nodes_against_nodes_have_a_table_of_bandwidth_and_one_of_latency() {
     let text = shown(&memory());
-    for words in
-        ["read by the CPU, 256 MiB a thread, GB/s", "load by the CPU, random order over 256 MiB, ns a load", "82.0 █"]
-    {
+    for words in [
+        "read by the CPU, 256 MiB a thread, GB/s",
+        "load by the CPU, random order over 256 MiB, ns a load",
+        "82.0 █",
+    ] {
         assert!(text.contains(words), "{words}: {text}");
     }
 }
@@ -227,7 +238,10 @@ fn figures_that_no_cell_has_are_said_once_and_those_that_some_have_cell_by_cell(
     };
     insta::assert_snapshot!(
         "cells_without_a_figure",
-        cases(&[("no cell has one", told(&without_loads(true))), ("one cell lacks it", told(&without_loads(false)))])
+        cases(&[
+            ("no cell has one", told(&without_loads(true))),
+            ("one cell lacks it", told(&without_loads(false)))
+        ])
     );
 }
 
@@ -252,8 +266,8 @@ fn places_that_differ_by_chance_alone_are_said_to_differ_once_in_twenty_times_at
 /// The allocations of a run's first ten blocks.
 const ALLOCATIONS: [u32; 10] = [0, 0, 0, 0, 1, 1, 1, 2, 2, 2];
 
-/// In how many of 40 runs it is said to matter where memory lies, where blocks scatter by 1 % and allocations by `between` (uniform, standard deviation
-/// 1 %), and memory of node 0 is `slower` for all GPUs.
+/// In how many of 40 runs it is said to matter where memory lies, where blocks scatter by 1 % and allocations
+/// by `between` (uniform, standard deviation 1 %), and memory of node 0 is `slower` for all GPUs.
 fn said_to_matter(between: f64, slower: f64) -> usize {
     let mut random = stats::random::SplitMix64::new(5);
     let mut percent = move || (random.below(10_001) as f64 / 5_000.0 - 1.0) * 0.0173;
@@ -287,12 +301,15 @@ fn the_luck_of_allocations_is_not_taken_for_a_place() {
 }
 
 #[test]
-fn threads_together_have_one_rate_in_the_matrix_in_their_case_and_in_a_fleet() -> Result<(), Box<dyn std::error::Error>>
-{
-    // Eight threads that read, of which the median of the sums of blocks is another figure: 57.6 GB/s for 58.2.
+fn threads_together_have_one_rate_in_the_matrix_in_their_case_and_in_a_fleet()
+-> Result<(), Box<dyn std::error::Error>> {
+    // Eight threads that read, of which the median of the sums of blocks is another figure: 57.6 GB/s for
+    // 58.2.
     let document = Document::from_json(include_bytes!("../../../../docs/gallery/suite.json"))?;
-    let matrix = document.matrices.iter().find(|matrix| matrix.title == "cores and memory").ok_or("no such matrix")?;
-    let read = document.cases.iter().find(|case| case.direction == Direction::Read).ok_or("nothing was read")?;
+    let matrix =
+        document.matrices.iter().find(|matrix| matrix.title == "cores and memory").ok_or("no such matrix")?;
+    let read =
+        document.cases.iter().find(|case| case.direction == Direction::Read).ok_or("nothing was read")?;
     let together = read.aggregate.as_ref().ok_or("no aggregate")?.sum_bytes_per_s;
 
     let figure = matrix.cell(&document, &Plane::of(read), 0, 0).ok_or("no cell")??;
@@ -310,7 +327,10 @@ fn threads_together_have_one_rate_in_the_matrix_in_their_case_and_in_a_fleet() -
         document.rows.clear();
         let fleet = node_run::of_document(&document);
         let column = fleet.iter().flat_map(|run| &run.points).find(|point| point.column.starts_with("read"));
-        assert!(column.is_some_and(|point| (point.value / together - 1.0).abs() < 1e-12), "{direction:?}: {column:?}");
+        assert!(
+            column.is_some_and(|point| (point.value / together - 1.0).abs() < 1e-12),
+            "{direction:?}: {column:?}"
+        );
     }
     Ok(())
 }

@@ -11,7 +11,8 @@ use stats::interval::median;
 
 use crate::golden::cases;
 
-/// Two hosts of two places, whose ranks are 0 and 1, 2 and 3: how long a message takes from rank to rank, in blocks that scatter by a thousandth.
+/// Two hosts of two places, whose ranks are 0 and 1, 2 and 3: how long a message takes from rank to rank, in
+/// blocks that scatter by a thousandth.
 fn document(ns: [(u32, u32, f64); 4], near: [bool; 4]) -> (MpiDocument, MpiMatrix) {
     let case = |ns: f64| MpiCase {
         path: "host".to_owned(),
@@ -122,7 +123,8 @@ fn of_many_places_alike_none_is_said_to_be_worse() {
     let mut random = stats::random::SplitMix64::new(7);
     let mut false_alarms = 0;
     for _ in 0..60 {
-        let (mut document, mut matrix) = document([(0, 2, 1.0), (0, 3, 1.0), (1, 2, 1.0), (1, 3, 1.0)], [false; 4]);
+        let (mut document, mut matrix) =
+            document([(0, 2, 1.0), (0, 3, 1.0), (1, 2, 1.0), (1, 3, 1.0)], [false; 4]);
         // Eight places on each side whose figures differ by chance alone, by up to a fifth.
         let place = |rank: u32| MpiPlace { rank, name: format!("node {rank}"), nics: Vec::new() };
         (matrix.rows, matrix.columns) = ((0..8).map(place).collect(), (8..16).map(place).collect());
@@ -143,8 +145,10 @@ fn of_many_places_alike_none_is_said_to_be_worse() {
 
 #[test]
 fn a_terminal_has_a_row_and_a_column_for_each_place_and_shades() {
-    let (document, _) = document([(0, 2, 1000.0), (0, 3, 1100.0), (1, 2, 1500.0), (1, 3, 4000.0)], [false; 4]);
-    let style = render::terminal::Style { width: 100, color: false, quiet: false, saved_to: None, screen: None };
+    let (document, _) =
+        document([(0, 2, 1000.0), (0, 3, 1100.0), (1, 2, 1500.0), (1, 3, 4000.0)], [false; 4]);
+    let style =
+        render::terminal::Style { width: 100, color: false, quiet: false, saved_to: None, screen: None };
     let text = render::terminal::mpi(&document, &style);
     let lines: Vec<&str> = text.lines().filter(|line| line.trim_start().starts_with("n0")).collect();
     assert_eq!(lines, ["    n0 node 0    1.00 µs █    1.10 µs ▓", "    n0 node 1    1.50 µs ▒    4.00 µs ░"]);
@@ -152,7 +156,8 @@ fn a_terminal_has_a_row_and_a_column_for_each_place_and_shades() {
 
 #[test]
 fn the_node_is_drawn_with_what_messages_take_between_its_places() -> Result<(), String> {
-    let (mut document, _) = document([(0, 2, 1000.0), (0, 3, 1100.0), (1, 2, 1500.0), (1, 3, 4000.0)], [false; 4]);
+    let (mut document, _) =
+        document([(0, 2, 1000.0), (0, 3, 1100.0), (1, 2, 1500.0), (1, 3, 4000.0)], [false; 4]);
     let svg = render::node::svg_of_mpi(&document)?;
     for words in [
         "messages between places",

@@ -78,9 +78,11 @@ fn the_odd_node_is_named_with_what_it_has_and_what_most_have() {
 #[test]
 fn a_link_that_came_up_narrow_differs_and_an_idle_one_that_trained_down_does_not() {
     let mut nodes = facts(3);
-    for (node, (generation, width, read_when)) in
-        nodes.iter_mut().zip([(5, 16, ReadWhen::UnderLoad), (1, 16, ReadWhen::Idle), (5, 8, ReadWhen::UnderLoad)])
-    {
+    for (node, (generation, width, read_when)) in nodes.iter_mut().zip([
+        (5, 16, ReadWhen::UnderLoad),
+        (1, 16, ReadWhen::Idle),
+        (5, 8, ReadWhen::UnderLoad),
+    ]) {
         if let Some(link) = &mut node.gpus[3].link {
             (link.generation, link.width, link.read_when) = (Some(generation), Some(width), read_when);
         }
@@ -99,7 +101,10 @@ fn a_link_that_came_up_narrow_differs_and_an_idle_one_that_trained_down_does_not
 fn without_a_majority_the_nodes_differ_from_each_other() {
     let of_kernels = |kernels: &[&str]| {
         let mut nodes = facts(kernels.len());
-        nodes.iter_mut().zip(kernels).for_each(|(node, kernel)| set_probe(node, "kernel.release", Some(kernel)));
+        nodes
+            .iter_mut()
+            .zip(kernels)
+            .for_each(|(node, kernel)| set_probe(node, "kernel.release", Some(kernel)));
         differences(&nodes)
     };
     let one = |this: &str| vec![difference("kernel.release", this, None)];
@@ -127,7 +132,8 @@ fn run(nodes: u32, per_node: u32, round_ns: impl Fn(u32, u32) -> f64) -> Documen
 fn a_nodes_aggregate_is_of_its_own_ranks_and_its_own_window() {
     let document = run(2, 3, |node, rank| 10e6 * f64::from(1 + node + rank));
     let case = &document.cases[0];
-    let together = |node: u32| Together { overlap: Some(0.95 + 0.01 * f64::from(node)), ..Together::default() };
+    let together =
+        |node: u32| Together { overlap: Some(0.95 + 0.01 * f64::from(node)), ..Together::default() };
     let nodes = NodeAggregate::of_nodes(&document.ranks, &case.ranks, together);
     assert_eq!(
         nodes.iter().map(|node| (node.node, node.overlap)).collect::<Vec<_>>(),
@@ -161,8 +167,9 @@ fn ranks_are_compared_with_those_that_sit_alike_on_other_nodes() {
         _ => 10e6,
     });
     let case = &document.cases[0];
-    let found =
-        outlier_nodes(&document.ranks, &case.ranks, &case.nodes, document.cases.len()).value.unwrap_or_default();
+    let found = outlier_nodes(&document.ranks, &case.ranks, &case.nodes, document.cases.len())
+        .value
+        .unwrap_or_default();
     let named: Vec<(u32, Option<u32>)> = found.iter().map(|one| (one.node, one.rank)).collect();
     // Node 3's ranks 0-3 are faster than the others' and its ranks 4-7 slower: their mean hardly moves.
     let mut want: Vec<(u32, Option<u32>)> = (24..32).map(|rank| (3, Some(rank))).collect();

@@ -1,4 +1,5 @@
-//! A figure whose interval is wide is no answer: no sentence has it, whatever measured it, and the first sentence says what to do.
+//! A figure whose interval is wide is no answer: no sentence has it, whatever measured it, and the first
+//! sentence says what to do.
 
 use std::error::Error;
 
@@ -12,7 +13,8 @@ use report::{Document, MpiDocument, SavedDocument};
 use stats::interval::Interval;
 
 /// A rate, a time or a work rate in a sentence.
-const UNITS: [&str; 9] = [" GB/s", " µs", " ns", " ms", " GFLOP/s", " Gkey/s", " Gcell/s", " times as", "x node"];
+const UNITS: [&str; 9] =
+    [" GB/s", " µs", " ns", " ms", " GFLOP/s", " Gkey/s", " Gcell/s", " times as", "x node"];
 
 fn gallery(name: &str) -> Result<Vec<u8>, Box<dyn Error>> {
     Ok(std::fs::read(format!("{}/../../docs/gallery/{name}.json", env!("CARGO_MANIFEST_DIR")))?)
@@ -71,7 +73,8 @@ fn said(document: &Document) -> Vec<String> {
 
 /// The figures that a sentence has: digits right before a unit.
 fn figures(sentence: &str) -> Vec<String> {
-    let before = |unit: &&str| sentence.match_indices(*unit).map(|(at, _)| &sentence[..at]).collect::<Vec<_>>();
+    let before =
+        |unit: &&str| sentence.match_indices(*unit).map(|(at, _)| &sentence[..at]).collect::<Vec<_>>();
     let all = UNITS.iter().flat_map(before);
     let number = |text: &str| text.rsplit(' ').next().unwrap_or("").to_owned();
     all.map(number).filter(|number| number.ends_with(|c: char| c.is_ascii_digit())).collect()
@@ -79,8 +82,18 @@ fn figures(sentence: &str) -> Vec<String> {
 
 #[test]
 fn no_sentence_has_a_figure_that_is_not_known() -> Result<(), Box<dyn Error>> {
-    let names =
-        ["contend", "eight-gpus", "kernels", "laplace", "loaded", "lumi-g", "moving", "peers", "pieces", "pingpong"];
+    let names = [
+        "contend",
+        "eight-gpus",
+        "kernels",
+        "laplace",
+        "loaded",
+        "lumi-g",
+        "moving",
+        "peers",
+        "pieces",
+        "pingpong",
+    ];
     for name in names.into_iter().chain(["suite", "sweep"]) {
         let document = Document::from_json(&gallery(name)?)?;
         // Figures without an interval stand as they are.
@@ -119,7 +132,8 @@ fn messages_have_no_figure_that_is_not_known() -> Result<(), Box<dyn Error>> {
 }
 
 #[test]
-fn a_report_of_noise_is_not_green_and_one_of_ranks_far_from_their_gpus_says_so_in_red() -> Result<(), Box<dyn Error>> {
+fn a_report_of_noise_is_not_green_and_one_of_ranks_far_from_their_gpus_says_so_in_red()
+-> Result<(), Box<dyn Error>> {
     let status = |document: &mut Document| {
         document.verdict = answer::answer(document);
         of_result(document)
@@ -134,7 +148,8 @@ fn a_report_of_noise_is_not_green_and_one_of_ranks_far_from_their_gpus_says_so_i
 }
 
 #[test]
-fn a_page_says_in_words_how_its_answer_stands_and_paints_no_figure_that_is_none() -> Result<(), Box<dyn Error>> {
+fn a_page_says_in_words_how_its_answer_stands_and_paints_no_figure_that_is_none() -> Result<(), Box<dyn Error>>
+{
     let document = Document::from_json(&gallery("pingpong")?)?;
     let page = |document: &Document| render::html::page(&[("a.json".to_owned(), document.clone())]);
 

@@ -1,4 +1,5 @@
-//! What is said and shown of copies between GPUs: pairs, each GPU's own memory apart from them, and copies of all at once.
+//! What is said and shown of copies between GPUs: pairs, each GPU's own memory apart from them, and copies of
+//! all at once.
 
 use analysis::matrix_analysis::verdict;
 use render::terminal::{Style, table};
@@ -45,9 +46,12 @@ fn measured(alone: fn(u32, u32) -> f64, at_once: fn(u32, u32) -> f64) -> Documen
     let mut document = samples::empty();
     document.command = "peer".into();
     let ends = || (0..GPUS).flat_map(|from| (0..GPUS).map(move |to| (from, to)));
-    document.ranks =
-        ends().map(|(from, to)| samples::rank(rank(from, to), from, 0, &format!("0000:{from:02x}:00.0"))).collect();
-    for (group, order, rate) in [("one-way", Order::Alone, alone), ("all-to-one", Order::Simultaneous, at_once)] {
+    document.ranks = ends()
+        .map(|(from, to)| samples::rank(rank(from, to), from, 0, &format!("0000:{from:02x}:00.0")))
+        .collect();
+    for (group, order, rate) in
+        [("one-way", Order::Alone, alone), ("all-to-one", Order::Simultaneous, at_once)]
+    {
         let ns: Vec<f64> = ends().map(|(from, to)| SIZE as f64 / rate(from, to)).collect();
         let mut case = samples::case(&document, Direction::Peer, SIZE, MemoryKind::Device, order, &ns);
         case.group = Some(group.to_owned());
@@ -69,15 +73,18 @@ fn pair(from: u32, to: u32) -> f64 {
 
 #[test]
 fn a_gpus_own_memory_is_told_apart_and_no_pair_is_behind_it() {
-    let shown =
-        table(&measured(pair, pair), &Style { width: 100, color: false, quiet: true, saved_to: None, screen: None });
+    let shown = table(
+        &measured(pair, pair),
+        &Style { width: 100, color: false, quiet: true, saved_to: None, screen: None },
+    );
     let mut rows = shown.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
     let first = rows.find(|row| row.first() == Some(&"from")).unwrap_or_default();
     assert_eq!(first, ["from", "GPU", "0", "1500", "400.0", "█", "400.0", "█"], "{shown}");
 }
 
 #[test]
-fn pairs_are_compared_with_pairs_own_memory_with_own_memory_and_what_is_lost_at_once_with_what_each_has_alone() {
+fn pairs_are_compared_with_pairs_own_memory_with_own_memory_and_what_is_lost_at_once_with_what_each_has_alone()
+ {
     let said = |alone, at_once| measured(alone, at_once).verdict.join("\n");
     let at_once = |rate| measured(pair, rate).verdict.pop().unwrap_or_default();
     let slow = |from: u32, to: u32| if (from, to) == (1, 1) { 750.0 } else { pair(from, to) };
@@ -118,7 +125,10 @@ fn a_gpu_whose_copies_to_all_others_are_slow_is_below_its_twins_and_one_slow_pai
     let named = |rate: fn(u32, u32) -> f64| {
         let mut document = measured(rate, pair);
         document.devices = (0..GPUS).map(|at| samples::device(at, at as u8, 0)).collect();
-        analysis::slower_twins::slower_twins(&document).iter().map(|slower| slower.device.clone()).collect::<Vec<_>>()
+        analysis::slower_twins::slower_twins(&document)
+            .iter()
+            .map(|slower| slower.device.clone())
+            .collect::<Vec<_>>()
     };
     assert_eq!(named(pair), [""; 0]);
     assert_eq!(named(|from, to| if from == 1 { 200.0 } else { pair(from, to) }), ["0000:01:00.0"]);

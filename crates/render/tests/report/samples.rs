@@ -1,5 +1,6 @@
-//! Documents as runs would give them. Times are made from a seeded generator; everything else is written out. `machine` is
-//! where they ran, `nodes` holds the runs over several nodes.
+//! Documents as runs would give them. Times are made from a seeded generator; everything else is written out.
+//! `machine` is where they ran, `nodes` holds the runs over several nodes. Some 430 lines because each kind
+//! of result has its sample.
 
 mod machine;
 mod nodes;
@@ -11,7 +12,9 @@ use report::document::{Document, Platform, PlatformKind, Status, Tool};
 use report::outlier_node::outlier_nodes;
 use report::rank::{ChosenBy, Locality, Placement, Rank};
 use report::result::{BlockSample, NodePages, Outcome, PlacementSeen, RankResult, Verification};
-use report::settings::{CopyEngine, Direction, Membind, MemoryKind, OrderAsked, Repetition, Settings, TimingAsked};
+use report::settings::{
+    CopyEngine, Direction, Membind, MemoryKind, OrderAsked, Repetition, Settings, TimingAsked,
+};
 use report::{Known, SavedDocument, timestamp};
 use stats::IdSet;
 use stats::block_interval::BlockValue;
@@ -31,14 +34,24 @@ pub fn one_rank() -> Document {
     let mut document = empty();
     document.settings.floats = Some(33_554_432);
     document.settings.repetition = Repetition::Fixed { reps: 100, warmup: 10 };
-    document.argv = ["numabench", "pingpong", "--cpus", "49", "--gpus", "0", "--floats", "33554432", "--reps", "100"]
-        .map(String::from)
-        .to_vec();
+    document.argv =
+        ["numabench", "pingpong", "--cpus", "49", "--gpus", "0", "--floats", "33554432", "--reps", "100"]
+            .map(String::from)
+            .to_vec();
     document.devices = vec![device(0, 0xc1, 3)];
     document.ranks = vec![rank(0, 49, 3, "0000:c1:00.0")];
     document.nodes[0].ranks = IdSet::from_iter([0]);
-    for (direction, ns) in [(Direction::H2d, 5.308e6), (Direction::D2h, 5.348e6), (Direction::RoundTrip, 10.656e6)] {
-        document.cases.push(case(&document, direction, 128 * MIB, MemoryKind::Pinned, Order::Simultaneous, &[ns]));
+    for (direction, ns) in
+        [(Direction::H2d, 5.308e6), (Direction::D2h, 5.348e6), (Direction::RoundTrip, 10.656e6)]
+    {
+        document.cases.push(case(
+            &document,
+            direction,
+            128 * MIB,
+            MemoryKind::Pinned,
+            Order::Simultaneous,
+            &[ns],
+        ));
     }
     document
 }
@@ -49,8 +62,9 @@ pub fn eight_ranks() -> Document {
     document.settings.sizes_bytes = vec![256 * MIB];
     document.settings.order = OrderAsked::Both;
     document.settings.directions.truncate(2);
-    document.argv =
-        ["numabench", "pingpong", "--gpus", "all", "--size", "256MiB", "--order", "both"].map(String::from).to_vec();
+    document.argv = ["numabench", "pingpong", "--gpus", "all", "--size", "256MiB", "--order", "both"]
+        .map(String::from)
+        .to_vec();
     for (index, (pu, node, bus)) in (0..).zip(PLACES) {
         let device = device(index, bus, node);
         let mut rank = rank(index, pu, node, &device.id);
@@ -78,7 +92,8 @@ pub fn eight_ranks() -> Document {
     document
 }
 
-/// The case study's eight ranks with the right placement: H2D, D2H and the round trip of 67108864 floats, all at once.
+/// The case study's eight ranks with the right placement: H2D, D2H and the round trip of 67108864 floats, all
+/// at once.
 pub fn case_study() -> Document {
     let mut document = eight_ranks();
     (document.cases, document.penalties) = Default::default();
@@ -87,7 +102,8 @@ pub fn case_study() -> Document {
     document.settings.order = OrderAsked::Simultaneous;
     document.settings.directions = vec![Direction::RoundTrip, Direction::H2d, Direction::D2h];
     document.settings.repetition = Repetition::Fixed { reps: 100, warmup: 10 };
-    let line = "numabench pingpong --cpus 49,57,17,25,1,9,33,41 --gpus 0,1,2,3,4,5,6,7 --floats 67108864 --reps 100";
+    let line =
+        "numabench pingpong --cpus 49,57,17,25,1,9,33,41 --gpus 0,1,2,3,4,5,6,7 --floats 67108864 --reps 100";
     document.argv = line.split(' ').map(String::from).collect();
     // Milliseconds of the listing's full transfers.
     let full = [28.37514, 28.03862, 27.26915, 28.45257, 30.58955, 30.63158, 30.57258, 30.61326];
@@ -132,8 +148,11 @@ pub fn host() -> Document {
     document.ranks = vec![rank(0, 0, 0, "node 0")];
     document.nodes[0].ranks = IdSet::from_iter([0]);
     document.settings.memory = vec![MemoryKind::Pageable];
-    for (direction, ns) in [(Direction::H2d, 12.1e6), (Direction::D2h, 12.3e6), (Direction::RoundTrip, 24.6e6)] {
-        let mut case = case(&document, direction, 128 * MIB, MemoryKind::Pageable, Order::Simultaneous, &[ns]);
+    for (direction, ns) in
+        [(Direction::H2d, 12.1e6), (Direction::D2h, 12.3e6), (Direction::RoundTrip, 24.6e6)]
+    {
+        let mut case =
+            case(&document, direction, 128 * MIB, MemoryKind::Pageable, Order::Simultaneous, &[ns]);
         case.timing = Timing::Host;
         for result in &mut case.ranks {
             if let Outcome::Measured { percent_of_bound, .. } = &mut result.outcome {
@@ -153,15 +172,18 @@ pub fn sweep() -> Document {
     let mut document = one_rank();
     document.cases.clear();
     document.settings.floats = None;
-    document.argv = ["numabench", "pingpong", "--size", "4B..1GiB", "--memory", "pinned,pinned-driver,pageable"]
-        .map(String::from)
-        .to_vec();
+    document.argv =
+        ["numabench", "pingpong", "--size", "4B..1GiB", "--memory", "pinned,pinned-driver,pageable"]
+            .map(String::from)
+            .to_vec();
     document.settings.sizes_bytes = (2..=30).map(|power| 1 << power).collect();
     document.settings.memory = vec![MemoryKind::Pinned, MemoryKind::PinnedDriver, MemoryKind::Pageable];
     document.settings.repetition = adaptive();
     for memory in document.settings.memory.clone() {
         for bytes in document.settings.sizes_bytes.clone() {
-            for (direction, legs) in [(Direction::H2d, 1.0), (Direction::D2h, 1.01), (Direction::RoundTrip, 2.01)] {
+            for (direction, legs) in
+                [(Direction::H2d, 1.0), (Direction::D2h, 1.01), (Direction::RoundTrip, 2.01)]
+            {
                 let rate = if memory == MemoryKind::Pageable { 6.3 } else { 55.3 };
                 let ns = (1193.0 + bytes as f64 / rate) * legs;
                 let mut case = case(&document, direction, bytes, memory, Order::Simultaneous, &[ns]);
@@ -180,7 +202,9 @@ pub fn empty() -> Document {
         tool: Tool { name: "numabench".into(), version: "0.1.0".into(), git: Some("4459a95".into()) },
         command: "pingpong".into(),
         argv: vec!["numabench".into(), "pingpong".into()],
-        started_at: timestamp::rfc3339_utc(std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_795_208_645)),
+        started_at: timestamp::rfc3339_utc(
+            std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_795_208_645),
+        ),
         elapsed_s: 1.639_23,
         status: Status::Complete,
         status_reason: None,
@@ -272,7 +296,8 @@ pub fn case(
 ) -> Case {
     let ranks: Vec<RankResult> =
         document.ranks.iter().zip(round_ns).map(|(rank, &ns)| measured(rank, direction, bytes, ns)).collect();
-    let rates: Vec<(u32, f64)> = ranks.iter().filter_map(|r| Some((r.rank, r.summary()?.bytes_per_s))).collect();
+    let rates: Vec<(u32, f64)> =
+        ranks.iter().filter_map(|r| Some((r.rank, r.summary()?.bytes_per_s))).collect();
     let at_once = order == Order::Simultaneous && rates.len() > 1;
     let together = |_| Together { overlap: Some(0.987), start_skew_ns: Some(1840.0), invalid: None };
     let nodes = if at_once { NodeAggregate::of_nodes(&document.ranks, &ranks, together) } else { Vec::new() };
@@ -299,7 +324,8 @@ pub fn case(
 /// Ten blocks of ten rounds, 0.1 % of noise.
 fn measured(rank: &Rank, direction: Direction, bytes: u64, round_ns: f64) -> RankResult {
     let mut random = SplitMix64::new(bytes ^ u64::from(rank.rank) ^ round_ns as u64);
-    let moved = bytes * if matches!(direction, Direction::RoundTrip | Direction::Bidirectional) { 2 } else { 1 };
+    let moved =
+        bytes * if matches!(direction, Direction::RoundTrip | Direction::Bidirectional) { 2 } else { 1 };
     let blocks: Vec<Block> = (0..10)
         .map(|index| {
             let rounds: Vec<f64> = (0..10)

@@ -1,10 +1,14 @@
-//! Rank 0's memory in an eighth of the largest run that is meant to work, which has 1,024 ranks, 100 blocks and 20 cases; memory grows with the
-//! blocks, and the whole takes a minute to write.
+//! Rank 0's memory in an eighth of the largest run that is meant to work, which has 1,024 ranks, 100 blocks
+//! and 20 cases; memory grows with the blocks, and the whole takes a minute to write.
 //!
-//! The document is made from what a coordinator keeps of as many blocks, and written by a sink, in a process of its own, whose peak
-//! (`VmHWM`, proc(5)) is then read. What a measured run adds is the tool itself and MPI, which is not in the figure.
+//! The document is made from what a coordinator keeps of as many blocks, and written by a sink, in a process
+//! of its own, whose peak (`VmHWM`, proc(5)) is then read. What a measured run adds is the tool itself and
+//! MPI, which is not in the figure.
 
-#![allow(clippy::print_stdout, reason = "the measured process tells its parent; the figures are worth seeing")]
+#![allow(
+    clippy::print_stdout,
+    reason = "the measured process tells its parent; the figures are worth seeing"
+)]
 
 use std::fmt::Write;
 use std::process::Command;
@@ -75,7 +79,8 @@ fn child() -> Done {
     let (began, lines) = (std::time::Instant::now(), table(&document, &style).lines().count());
     writeln!(said, "shown: {lines} lines, {:.1} s", began.elapsed().as_secs_f64())?;
     let status = std::fs::read_to_string("/proc/self/status")?;
-    let peak = status.lines().find(|line| line.starts_with("VmHWM:")).ok_or("no VmHWM in /proc/self/status")?;
+    let peak =
+        status.lines().find(|line| line.starts_with("VmHWM:")).ok_or("no VmHWM in /proc/self/status")?;
     println!("{said}{peak}");
     // Both are needed to the end, as in a run that goes on.
     assert_eq!(kept.len() as u64, CASES * u64::from(RANKS));
@@ -128,8 +133,14 @@ fn document(kept: &[Vec<Kept>]) -> Document {
     for (case, results) in (0..CASES).zip(kept.chunks(RANKS as usize)) {
         let bytes = 1 << case;
         let round_ns = vec![832_404.5; RANKS as usize];
-        let mut made =
-            samples::case(&document, Direction::H2d, bytes, MemoryKind::Pinned, Order::Simultaneous, &round_ns);
+        let mut made = samples::case(
+            &document,
+            Direction::H2d,
+            bytes,
+            MemoryKind::Pinned,
+            Order::Simultaneous,
+            &round_ns,
+        );
         made.ranks.iter_mut().zip(results).for_each(|(result, kept)| fill(result, kept));
         made.id = Case::id_for(made.order, made.memory, made.direction, bytes);
         document.cases.push(made);

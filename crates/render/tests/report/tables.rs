@@ -1,4 +1,4 @@
-//! What a terminal shows.
+//! What a terminal shows. Some 420 lines because each table has its test.
 
 use render::terminal::{Style, table};
 use report::Document;
@@ -61,23 +61,34 @@ pub fn troubled() -> Document {
         stage: Stage::Measure,
         call: Some("cuMemcpyHtoD_v2".into()),
         code: Some(719),
-        message: "cuMemcpyHtoD_v2 failed with code 719 (CUDA_ERROR_LAUNCH_FAILED): unspecified launch failure; later cases on this GPU will fail too".into(),
+        message: "cuMemcpyHtoD_v2 failed with code 719 (CUDA_ERROR_LAUNCH_FAILED): unspecified launch \
+            failure; later cases on this GPU will fail too"
+            .into(),
     };
     set(&mut document, 0, failed);
     set(&mut document, 1, Outcome::Skipped { reason: "the device failed in an earlier case".into() });
-    let result =
-        set(&mut document, 2, Outcome::Invalid { reason: "asked PU 49, ran on PU 1 after the last block".into() });
+    let result = set(
+        &mut document,
+        2,
+        Outcome::Invalid { reason: "asked PU 49, ran on PU 1 after the last block".into() },
+    );
     if let Some(seen) = &mut result.seen_after {
         seen.pu = Known::value(1, "getcpu");
         seen.affinity = Known::value((0..64).collect::<IdSet>(), "sched_getaffinity");
-        seen.host_pages =
-            Known::value(vec![NodePages { node: 0, pages: 120 }, NodePages { node: 3, pages: 130_952 }], "move_pages");
+        seen.host_pages = Known::value(
+            vec![NodePages { node: 0, pages: 120 }, NodePages { node: 3, pages: 130_952 }],
+            "move_pages",
+        );
     }
-    let result =
-        set(&mut document, 3, Outcome::Corrupt { reason: "the bytes that came back are not those sent".into() });
+    let result = set(
+        &mut document,
+        3,
+        Outcome::Corrupt { reason: "the bytes that came back are not those sent".into() },
+    );
     result.verification.mismatch = Some(Mismatch { block: 3, offset_bytes: 4096, expected: 0x1f, got: 0xdc });
     document.cases[3].status = CaseStatus::Invalid;
-    document.cases[3].reason = Some("the ranks overlapped for 81.0 % of the case only, 95 % is needed".into());
+    document.cases[3].reason =
+        Some("the ranks overlapped for 81.0 % of the case only, 95 % is needed".into());
     for result in &mut document.cases[1].ranks[2..3] {
         result.verification = Verification {
             checked: false,
@@ -99,10 +110,13 @@ pub fn troubled() -> Document {
     document.ranks[1].locality = Locality::Remote;
     document.ranks[1].locality_reason = "PU 57 is on package 0, the device on package 1".into();
     document.ranks[2].locality = Locality::Unknown;
-    document.ranks[2].locality_reason = "numa_node of the device says -1 and hwloc attaches it to the machine".into();
+    document.ranks[2].locality_reason =
+        "numa_node of the device says -1 and hwloc attaches it to the machine".into();
     document.ranks[3].notes = vec!["shares its PCIe switch with rank 2".into()];
-    document.devices[2].numa_node = Known::unknown("/sys/bus/pci/devices/0000:c9:00.0/numa_node", "it says -1");
-    document.devices[3].numa_node = Known::unknown("/sys/bus/pci/devices/0000:c9:00.0/numa_node", "it says -1");
+    document.devices[2].numa_node =
+        Known::unknown("/sys/bus/pci/devices/0000:c9:00.0/numa_node", "it says -1");
+    document.devices[3].numa_node =
+        Known::unknown("/sys/bus/pci/devices/0000:c9:00.0/numa_node", "it says -1");
     document.devices[1].link = Known::unknown("sysfs", "this virtual machine does not show the link");
     document.devices[1].bound_bytes_per_s = Known::unknown("sysfs", "the link is unknown");
     if let Some(link) = &mut document.devices[3].link.value {
@@ -114,7 +128,12 @@ pub fn troubled() -> Document {
     document.status_reason = Some("rank 0 received bytes that were not sent".into());
     document.exit_code = Some(4);
     document.messages = vec![
-        Message { level: Level::Warning, text: "kernel.numa_balancing is on: pages may move while they are measured; switch it off, or trust only placements proven after".into() },
+        Message {
+            level: Level::Warning,
+            text: "kernel.numa_balancing is on: pages may move while they are measured; switch it off, or \
+                trust only placements proven after"
+                .into(),
+        },
         Message { level: Level::Info, text: "the run was made under Slurm job 4711".into() },
     ];
     document
@@ -148,7 +167,10 @@ fn what_several_ranks_have_in_common_is_said_once_with_their_numbers() {
     let text = table(&document, &style(120));
     let lines = |part: &str| text.lines().filter(|line| line.contains(part)).collect::<Vec<_>>();
     assert_eq!(lines(reason), [format!("  locality    ranks 1-3,5-7: unknown: {reason}")]);
-    assert_eq!(lines("on package 1"), ["  locality    rank 4: the PU is on package 1, the device on package 0"]);
+    assert_eq!(
+        lines("on package 1"),
+        ["  locality    rank 4: the PU is on package 1, the device on package 0"]
+    );
     assert_eq!(lines("share this device"), ["  note        ranks 1-7: 2 ranks share this device"]);
     assert_eq!(lines("PU chosen").len(), 1);
     // A rank's own row has the word.
@@ -181,7 +203,11 @@ fn a_node_that_stands_in_for_a_device_must_hold_the_devices_pages() {
     let mut document = samples::host();
     let device_pages = |document: &Document| {
         let text = table(document, &style(200));
-        text.lines().filter(|line| line.contains("device pages")).map(str::trim).collect::<Vec<_>>().join("\n")
+        text.lines()
+            .filter(|line| line.contains("device pages"))
+            .map(str::trim)
+            .collect::<Vec<_>>()
+            .join("\n")
     };
     let as_asked = device_pages(&document);
     let on = |nodes: [(u32, u64); 2]| {
@@ -238,7 +264,11 @@ fn noisy_sweep() -> Document {
         code: Some(2),
         message: "there is no room for 32 MiB on the device".into(),
     };
-    set(&mut document, 12, Outcome::Invalid { reason: "asked PU 49, ran on PU 1 after the last block".into() });
+    set(
+        &mut document,
+        12,
+        Outcome::Invalid { reason: "asked PU 49, ran on PU 1 after the last block".into() },
+    );
     set(&mut document, 13, Outcome::Skipped { reason: "the time was up".into() });
     set(&mut document, 14, Outcome::Skipped { reason: "the time was up".into() });
     for case in 15..18 {
@@ -272,7 +302,10 @@ fn copies_timed_several_at_a_time_are_said_to_be_under_their_table() {
     (0..3).for_each(|case| timed(&mut document, case, 8));
     assert_eq!(note(&document).as_deref(), Some("small copies are timed 8 at a time; figures are per copy"));
     timed(&mut document, 1, 1);
-    assert_eq!(note(&document).as_deref(), Some("small copies are timed up to 8 at a time; figures are per copy"));
+    assert_eq!(
+        note(&document).as_deref(),
+        Some("small copies are timed up to 8 at a time; figures are per copy")
+    );
     // What shows no figures says nothing of them.
     for case in [0, 2] {
         set(&mut document, case, Outcome::Invalid { reason: "ran on PU 1".into() });
@@ -281,7 +314,10 @@ fn copies_timed_several_at_a_time_are_said_to_be_under_their_table() {
 
     let mut sweep = noisy_sweep();
     timed(&mut sweep, 0, 4);
-    assert_eq!(note(&sweep).as_deref(), Some("small copies are timed up to 4 at a time; figures are per copy"));
+    assert_eq!(
+        note(&sweep).as_deref(),
+        Some("small copies are timed up to 4 at a time; figures are per copy")
+    );
 }
 
 #[test]
@@ -359,7 +395,8 @@ fn a_document_with_nothing_in_it_is_still_a_table() {
     document.status_reason = Some("no device could be opened".into());
     document.exit_code = Some(1);
     let text = table(&document, &style(100));
-    let said: Vec<&str> = text.lines().filter(|line| line.contains("FAILED:") || line.contains("device ")).collect();
+    let said: Vec<&str> =
+        text.lines().filter(|line| line.contains("FAILED:") || line.contains("device ")).collect();
     insta::assert_snapshot!("nothing", said.join("\n"));
     assert!(json::json_value(&document).is_ok());
 }

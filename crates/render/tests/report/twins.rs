@@ -52,7 +52,8 @@ fn of_two_twins_the_slower_one_is_named_also_at_once() {
     document.ranks.truncate(2);
     document.devices.truncate(2);
     let both = [11.05e6, 21.8e6];
-    let case = samples::case(&document, Direction::H2d, 256 * MIB, MemoryKind::Pinned, Order::Simultaneous, &both);
+    let case =
+        samples::case(&document, Direction::H2d, 256 * MIB, MemoryKind::Pinned, Order::Simultaneous, &both);
     document.cases.push(case);
     document.slower_twins = slower_twins(&document);
     assert_eq!(named(&document), [1]);

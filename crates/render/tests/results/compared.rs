@@ -28,7 +28,11 @@ fn tool() -> Tool {
     Tool { name: "numabench".into(), version: "0.0.0".into(), git: None }
 }
 
-fn compared(base: &[Document], new: &[Document], force: bool) -> Result<Comparison, Box<dyn std::error::Error>> {
+fn compared(
+    base: &[Document],
+    new: &[Document],
+    force: bool,
+) -> Result<Comparison, Box<dyn std::error::Error>> {
     let side = |documents: &[Document]| -> Result<Vec<Run>, NoRun> {
         documents.iter().enumerate().map(|(at, document)| Run::of(&format!("{at}.json"), document)).collect()
     };
@@ -42,7 +46,11 @@ fn a_gpu_at_half_its_rate_is_suspected_from_one_run_and_named_in_the_first_sente
     let got = compared(&[base], &[new], false)?;
     assert_eq!(got.counts, Counts { suspect: 2, same: 2, ..Counts::default() });
     let first = &got.cases[0];
-    assert!(got.summary.starts_with("SUSPECT:") && got.summary.contains(&first.key.place()), "{}", got.summary);
+    assert!(
+        got.summary.starts_with("SUSPECT:") && got.summary.contains(&first.key.place()),
+        "{}",
+        got.summary
+    );
     assert_eq!((&first.key.device[..], first.key.pu), ("0000:c6:00.0", 57));
     assert_eq!((first.verdict, first.basis, first.base_values), (ChangeVerdict::Suspect, Basis::Blocks, 12));
     assert!(first.ratio.is_some_and(|ratio| (ratio - 12.3 / 24.3).abs() < 0.01));
@@ -101,11 +109,12 @@ fn a_run_compared_with_itself_is_the_same_and_differs_in_nothing() -> Done {
 
 #[test]
 fn several_runs_a_side_are_compared_run_by_run() -> Done {
-    let side = |rate: f64, seeds: std::ops::Range<u64>| -> Result<Vec<Document>, Box<dyn std::error::Error>> {
-        // Each run has a level of its own, 1 % around the rate.
-        let level = |seed: u64| rate * (1.0 + 0.01 * ((seed * 7 % 11) as f64 / 5.0 - 1.0));
-        seeds.map(|seed| document(&[level(seed), level(seed + 3)], &BOTH, seed)).collect()
-    };
+    let side =
+        |rate: f64, seeds: std::ops::Range<u64>| -> Result<Vec<Document>, Box<dyn std::error::Error>> {
+            // Each run has a level of its own, 1 % around the rate.
+            let level = |seed: u64| rate * (1.0 + 0.01 * ((seed * 7 % 11) as f64 / 5.0 - 1.0));
+            seeds.map(|seed| document(&[level(seed), level(seed + 3)], &BOTH, seed)).collect()
+        };
     let got = compared(&side(50e9, 0..8)?, &side(46e9, 20..28)?, false)?;
     assert_eq!(got.counts, Counts { regressed: 4, ..Counts::default() });
     assert!(got.cases.iter().all(|case| case.basis == Basis::Runs && case.base_values == 8));
@@ -150,9 +159,13 @@ fn a_driver_or_a_link_that_changed_is_said_and_not_refused() -> Done {
         (link.width, link.max_width) = (Some(8), Some(16));
     }
     let got = compared(&[base], &[new], false)?;
-    let facts: Vec<_> = got.differing.iter().map(|differs| (&differs.fact[..], &differs.new[0][..])).collect();
+    let facts: Vec<_> =
+        got.differing.iter().map(|differs| (&differs.fact[..], &differs.new[0][..])).collect();
     assert!(facts.contains(&("driver version", "999.1")), "{facts:?}");
-    assert!(facts.iter().any(|(fact, new)| *fact == "link of 0000:c6:00.0" && new.ends_with("x8")), "{facts:?}");
+    assert!(
+        facts.iter().any(|(fact, new)| *fact == "link of 0000:c6:00.0" && new.ends_with("x8")),
+        "{facts:?}"
+    );
     Ok(())
 }
 
@@ -197,15 +210,22 @@ fn a_terminal_and_a_merge_request_show_it_word_for_word() -> Done {
 fn a_case_whose_ranks_were_not_at_once_is_no_figure_anywhere() -> Done {
     let base = document(&[24.3e9, 24.3e9], &BOTH, 1)?;
     let mut new = document(&[24.3e9, 12.3e9], &BOTH, 2)?;
-    (new.cases[0].status, new.cases[0].reason) = (report::case::CaseStatus::Invalid, Some("not at once".into()));
+    (new.cases[0].status, new.cases[0].reason) =
+        (report::case::CaseStatus::Invalid, Some("not at once".into()));
     new.rows = report::rows::rows(&new);
-    assert!(new.rows[..2].iter().all(|row| row.median_bytes_per_s.is_none() && row.percent_of_bound.is_none()));
+    assert!(
+        new.rows[..2].iter().all(|row| row.median_bytes_per_s.is_none() && row.percent_of_bound.is_none())
+    );
     assert_eq!(new.rows[1].reason.as_deref(), Some("not at once"));
     let judged = analysis::slower_twins::slower_twins(&new);
     assert_eq!((judged.len(), judged[0].judged_cases), (1, 1), "the other case is");
     let got = compared(&[base], &[new], false)?;
     assert_eq!((got.counts.missing, got.counts.suspect), (2, 1));
-    assert!(got.missing.iter().all(|case| case.reason.as_deref() == Some("invalid: not at once")), "{:?}", got.missing);
+    assert!(
+        got.missing.iter().all(|case| case.reason.as_deref() == Some("invalid: not at once")),
+        "{:?}",
+        got.missing
+    );
     Ok(())
 }
 
@@ -245,8 +265,13 @@ fn a_kernel_is_compared_and_set_beside_other_nodes_by_its_work_a_second_as_the_s
         let shown = kernel.places[0].per_s;
         let is_shown = |value: f64| (value / shown - 1.0).abs() < 1e-12;
         let ending = format!("/{}", kernel.name);
-        let compared = comparison.cases.iter().find(|case| case.key.case.ends_with(&ending)).ok_or("no case")?;
-        assert!((compared.unit, is_shown(compared.base)) == (unit, true), "{}: {compared:?}, {shown}", kernel.name);
+        let compared =
+            comparison.cases.iter().find(|case| case.key.case.ends_with(&ending)).ok_or("no case")?;
+        assert!(
+            (compared.unit, is_shown(compared.base)) == (unit, true),
+            "{}: {compared:?}, {shown}",
+            kernel.name
+        );
         let point = of_node.iter().find(|point| point.column == kernel.name);
         let point = point.ok_or("no figure of the node")?;
         assert!((point.unit, is_shown(point.value)) == (unit, true), "{}: {point:?}, {shown}", kernel.name);
@@ -291,6 +316,9 @@ fn threads_that_compute_together_have_the_sum_of_their_rates_on_the_screen_and_a
     let sum: f64 = of_threads.sum();
     let place = &document.kernels[0].places[0];
     let point = of_document(&document).into_iter().flat_map(|run| run.points).next().ok_or("no figure")?;
-    assert!((place.per_s / sum - 1.0).abs() < 1e-12 && (point.value / sum - 1.0).abs() < 1e-12, "{place:?} {point:?}");
+    assert!(
+        (place.per_s / sum - 1.0).abs() < 1e-12 && (point.value / sum - 1.0).abs() < 1e-12,
+        "{place:?} {point:?}"
+    );
     Ok(())
 }

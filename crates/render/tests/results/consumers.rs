@@ -1,8 +1,9 @@
-//! What is exported is read by those that it is for: pandas, Prometheus' own parsers, a JUnit reader, a reader of InfluxDB's lines,
-//! and Bencher's published schema.
+//! What is exported is read by those that it is for: pandas, Prometheus' own parsers, a JUnit reader, a
+//! reader of InfluxDB's lines, and Bencher's published schema.
 //!
-//! The Python ones are used where they are installed (`pip install pandas prometheus_client junitparser line-protocol-parser jsonschema`; another
-//! interpreter by `NUMABENCH_TEST_PYTHON`); where one is not, that part is skipped, and says so.
+//! The Python ones are used where they are installed (`pip install pandas prometheus_client junitparser
+//! line-protocol-parser jsonschema`; another interpreter by `NUMABENCH_TEST_PYTHON`); where one is not, that
+//! part is skipped, and says so.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -16,7 +17,8 @@ use crate::made::{Done, document, sgemm};
 
 /// A document with a figure, a skipped case, a corrupt one, and text that every form must escape.
 fn troubled() -> Result<Document, Box<dyn std::error::Error>> {
-    let mut document = document(&[24.3e9, 12.3e9], &[Direction::H2d, Direction::D2h, Direction::RoundTrip], 1)?;
+    let mut document =
+        document(&[24.3e9, 12.3e9], &[Direction::H2d, Direction::D2h, Direction::RoundTrip], 1)?;
     let nasty = "a <b> & \"c\", d|e\\f\ng=1 \u{1} €";
     document.cases[1].ranks[0].outcome = Outcome::Skipped { reason: nasty.to_owned() };
     document.cases[2].ranks[1].outcome = Outcome::Corrupt { reason: nasty.to_owned() };
@@ -25,7 +27,8 @@ fn troubled() -> Result<Document, Box<dyn std::error::Error>> {
     Ok(document)
 }
 
-/// Runs a Python program over the exported bytes, unless a module that it needs is not there. It fails when the program does.
+/// Runs a Python program over the exported bytes, unless a module that it needs is not there. It fails when
+/// the program does.
 fn python(module: &str, program: &str, form: Form) -> Done {
     read_by(module, program, &export::result(&troubled()?).export(form)?)
 }
@@ -37,12 +40,16 @@ fn read_by(module: &str, program: &str, bytes: &[u8]) -> Done {
     let there = Command::new(&interpreter).args(["-c", &format!("import {module}")]).output();
     if !there.is_ok_and(|output| output.status.success()) {
         eprintln!(
-            "SKIPPED a reader of an export: {interpreter} has no module {module}; NUMABENCH_TEST_PYTHON names another interpreter"
+            "SKIPPED a reader of an export: {interpreter} has no module {module}; NUMABENCH_TEST_PYTHON \
+             names another interpreter"
         );
         return Ok(());
     }
-    let mut child =
-        Command::new(&interpreter).args(["-c", program]).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let mut child = Command::new(&interpreter)
+        .args(["-c", program])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
     child.stdin.take().ok_or("a pipe")?.write_all(bytes)?;
     let output = child.wait_with_output()?;
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -57,8 +64,9 @@ fn a_kernels_rate_is_in_its_own_unit_and_a_load_has_a_time_and_no_rate() -> Done
     document.kernels = vec![sgemm(2)];
     document.rows = report::rows::rows(&document);
     let points = export::result(&document);
-    let of =
-        |direction: &str| points.points.iter().find(|point| point.word("direction") == direction).ok_or("no point");
+    let of = |direction: &str| {
+        points.points.iter().find(|point| point.word("direction") == direction).ok_or("no point")
+    };
 
     let sgemm = of("kernel")?;
     let [rate, time] = &sgemm.figures[..] else { return Err("a kernel has a rate and a time".into()) };
@@ -70,9 +78,12 @@ fn a_kernels_rate_is_in_its_own_unit_and_a_load_has_a_time_and_no_rate() -> Done
     assert_eq!((load.word("quantity"), load.word("unit")), ("latency", "ns"));
 
     // Of two ranks each.
-    let text = |form| export::result(&document).export(form).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let text = |form| {
+        export::result(&document).export(form).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    };
     let metrics = text(Form::OpenMetrics)?;
-    let samples = |family: &str| metrics.lines().filter(|line| line.starts_with(&format!("{family}{{"))).count();
+    let samples =
+        |family: &str| metrics.lines().filter(|line| line.starts_with(&format!("{family}{{"))).count();
     assert_eq!(samples("numabench_copy_rate_bytes_per_second"), 2, "{metrics}");
     assert_eq!(samples("numabench_kernel_rate_flops_per_second"), 2, "{metrics}");
     assert_eq!(samples("numabench_copy_time_seconds"), 6, "{metrics}");
@@ -97,7 +108,8 @@ assert d['device_name'][0].startswith('a <b> & \"c\", d|e\\\\f g=1'), repr(d['de
 
 #[test]
 fn the_prometheus_clients_parsers_read_the_metrics() -> Done {
-    // The strict OpenMetrics parser, and that of the older text format, which node_exporter's textfile collector takes.
+    // The strict OpenMetrics parser, and that of the older text format, which node_exporter's textfile
+    // collector takes.
     let program = "
 import sys
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as strict
@@ -167,7 +179,8 @@ assert not any("nid005123" in n or "2026" in n for n in document)
 
 #[test]
 fn the_github_action_gets_a_list_of_named_values() -> Done {
-    // What its README asks of customBiggerIsBetter and customSmallerIsBetter: an array of {name, unit, value, range?, extra?}.
+    // What its README asks of customBiggerIsBetter and customSmallerIsBetter: an array of {name, unit, value,
+    // range?, extra?}.
     let program = "
 import json, sys
 benches = json.load(sys.stdin)

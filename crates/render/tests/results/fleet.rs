@@ -1,7 +1,8 @@
-//! The gate on a simulated fleet, with the decision code that gates a real one: healthy nodes are left alone, sick ones are found.
+//! The gate on a simulated fleet, with the decision code that gates a real one: healthy nodes are left alone,
+//! sick ones are found.
 //!
-//! Boards differ for good (0.5 % between nodes, 0.3 % between GPUs of one), passes differ by 0.5 %, and one figure in 500 is disturbed by a
-//! neighbour and up to 30 % low.
+//! Boards differ for good (0.5 % between nodes, 0.3 % between GPUs of one), passes differ by 0.5 %, and one
+//! figure in 500 is disturbed by a neighbour and up to 30 % low.
 
 use analysis::baseline::{Baseline, Class, NotLearned, Value, learn, values};
 use analysis::figure::Unit;
@@ -53,7 +54,13 @@ impl Node {
                 let low = if disturbed { 1.0 - 0.3 * random.below(1000) as f64 / 1000.0 } else { 1.0 };
                 let rate = rate * (1.0 + 0.005 * normal(random)) * low;
                 let device = format!("0000:{at:02x}:00.0");
-                values.push(Value { class: class.clone(), case: case.into(), host: self.host.clone(), device, rate });
+                values.push(Value {
+                    class: class.clone(),
+                    case: case.into(),
+                    host: self.host.clone(),
+                    device,
+                    rate,
+                });
             }
         }
         values
@@ -104,7 +111,8 @@ fn a_thousand_healthy_nodes_for_thirty_days_give_at_most_one_wrong_drain() -> Do
 #[test]
 fn a_link_at_half_width_and_a_gpu_ten_per_cent_down_are_found_on_their_first_day() -> Done {
     let mut random = SplitMix64::new(2);
-    // Fewer than thirty nodes do not show how low healthy ones reach: their limit is 10 % below the median at least.
+    // Fewer than thirty nodes do not show how low healthy ones reach: their limit is 10 % below the median at
+    // least.
     for (part, nodes) in [(0.5, 20), (0.9, 30)] {
         let baseline = learned(&mut random, nodes)?;
         let found = (0..1000)
@@ -127,7 +135,9 @@ fn what_is_named_is_the_gpu_that_is_slow_with_what_is_normal() -> Done {
     node.rates[5] *= 0.5;
     let passes: Vec<_> = (0..PASSES).map(|_| node.pass(&mut random)).collect();
     assert_eq!(decide(&baseline, &passes[..1]), Decision::Again);
-    let Decision::Decided(gate, suspects) = decide(&baseline, &passes) else { return Err("it is decided".into()) };
+    let Decision::Decided(gate, suspects) = decide(&baseline, &passes) else {
+        return Err("it is decided".into());
+    };
     assert_eq!((gate, suspects.len()), (Gate::Finding, 2));
     let suspect = &suspects[0];
     assert_eq!((&suspect.host[..], &suspect.device[..], suspect.below), ("nid000007", "0000:05:00.0", 3));
@@ -176,7 +186,9 @@ fn a_gpu_that_the_baseline_does_not_know_is_undecided_and_named() -> Done {
     let baseline = learned(&mut random, 20)?;
     let mut values = Node::healthy(0, &mut random).pass(&mut random);
     values.iter_mut().for_each(|value| value.class.gpu = "NVIDIA GH200".into());
-    let Decision::Decided(gate, suspects) = decide(&baseline, &[values]) else { return Err("it is decided".into()) };
+    let Decision::Decided(gate, suspects) = decide(&baseline, &[values]) else {
+        return Err("it is decided".into());
+    };
     assert_eq!((gate, suspects.len()), (Gate::Undecided, 16));
     assert!(suspects.iter().all(|suspect| suspect.limit_bytes_per_s.is_none()));
     assert_eq!(decide(&baseline, &[]), Decision::Decided(Gate::Undecided, Vec::new()));
@@ -232,11 +244,15 @@ fn of_a_thousand_nodes_the_three_bad_ones_are_slow_and_no_other_is() {
         }
         let missing = MissingNode { host: "nid001000".into(), reason: "its task never began".into() };
         let found = nodes(tool(), all, vec![missing]);
-        let slow: Vec<&str> = found.rows.iter().filter(|row| row.mark == Mark::Slow).map(|row| &row.host[..]).collect();
+        let slow: Vec<&str> =
+            found.rows.iter().filter(|row| row.mark == Mark::Slow).map(|row| &row.host[..]).collect();
         assert_eq!(slow, ["nid000012", "nid000345", "nid000777"], "seed {seed}");
         // Two of three passes disturbed by a neighbour: 12 in a million figures, 16,000 figures.
         assert!(found.marked(Mark::Suspect) <= 3, "{}", found.marked(Mark::Suspect));
-        assert_eq!(found.rows.iter().find(|row| row.host == "nid000777").map(|row| row.below.len()), Some(16));
+        assert_eq!(
+            found.rows.iter().find(|row| row.host == "nid000777").map(|row| row.below.len()),
+            Some(16)
+        );
         let text = render::compared::nodes(&found, 100, false);
         let first: Vec<&str> = text.lines().take(2).collect();
         assert!(first[0].starts_with("3 SLOW: nid000012, nid000345, nid000777;"), "{first:?}");

@@ -1,5 +1,5 @@
-//! The HTML report: the answer before the picture before the tables, nothing of a document becomes markup, and it stays small and quick. How it looks in a browser is tested
-//! in `browser`.
+//! The HTML report: the answer before the picture before the tables, nothing of a document becomes markup,
+//! and it stays small and quick. How it looks in a browser is tested in `browser`.
 
 use std::collections::BTreeSet;
 
@@ -36,17 +36,23 @@ fn the_answer_names_the_slow_gpu_the_picture_shows_it_and_tables_are_folded() ->
     let mut slow = document(&[24.3e9, 12.3e9], &BOTH, 1)?;
     slow.slower_twins = analysis::slower_twins::slower_twins(&slow);
     let text = page(&runs(vec![slow]));
-    let verdict = text
-        .find("<p class=\"verdict finding\">GPU 1 (0000:c6:00.0) is slow: 12.3 GB/s against 24.3 GB/s of its twins");
+    let verdict = text.find(
+        "<p class=\"verdict finding\">GPU 1 (0000:c6:00.0) is slow: 12.3 GB/s against 24.3 GB/s of its twins",
+    );
     let picture = text.find("<svg").ok_or("a picture")?;
     assert!(verdict.ok_or("a verdict")? < picture && picture < text.find("<details").ok_or("folded tables")?);
     assert!(!text[..picture].contains("<table"), "no table before the picture");
     let bars = figure(&text, "128 MiB of each rank")?;
     assert!(bars.contains("GPU 1 H2D: 12.3") && bars.contains("▼ below its twins"), "{bars}");
-    for name in ["H2D, 128 MiB, pinned", "Placement of each rank, asked and seen", "Every block", "Environment"] {
+    for name in
+        ["H2D, 128 MiB, pinned", "Placement of each rank, asked and seen", "Every block", "Environment"]
+    {
         assert!(text.contains(name), "{name}");
     }
-    assert!(!text.contains("simultaneous/pinned") && !text.contains("alone/pinned"), "names that a person says");
+    assert!(
+        !text.contains("simultaneous/pinned") && !text.contains("alone/pinned"),
+        "names that a person says"
+    );
     Ok(())
 }
 
@@ -87,10 +93,18 @@ fn several_documents_show_what_got_worse_beside_what_does_not_matter_and_when() 
         document.started_at = format!("2026-02-{:02}T03:00:00.000Z", day + 1);
     }
     let text = page(&runs(days));
-    assert!(text.contains("<p class=\"verdict undecided\">run-11.json against run-0.json: SUSPECT: 2 of 4 cases; 49."));
+    assert!(text.contains(
+        "<p class=\"verdict undecided\">run-11.json against run-0.json: SUSPECT: 2 of 4 cases; 49."
+    ));
     let changes = figure(&text, "What changed, the worst first")?;
-    assert!(changes.contains("does not matter (±3.00 %)") || changes.contains("does not matter"), "{changes}");
-    assert!(changes.find("−49 %").ok_or("the loss")? < changes.find("SAME").ok_or("and those that are the same")?);
+    assert!(
+        changes.contains("does not matter (±3.00 %)") || changes.contains("does not matter"),
+        "{changes}"
+    );
+    assert!(
+        changes.find("−49 %").ok_or("the loss")?
+            < changes.find("SAME").ok_or("and those that are the same")?
+    );
     assert!(text.contains("<li>2026-02-07T03:00:00.000Z: "), "when it changed");
     assert!(text.contains("changed 2026-02-07"), "and a line there");
     Ok(())
@@ -112,13 +126,18 @@ fn many_nodes_are_one_page_that_names_the_slow_one_marks_its_cells_and_keeps_run
     let of_nodes = || runs.iter().flat_map(|(_, document)| of_document(document)).collect();
     let tool = runs[0].1.tool.clone();
     let text = render::html::nodes(&nodes(tool.clone(), of_nodes(), Vec::new()), &runs);
-    let verdict = text.find("<p class=\"verdict finding\">1 SLOW: nid000005; 7 nodes alike.").ok_or("a verdict")?;
+    let verdict =
+        text.find("<p class=\"verdict finding\">1 SLOW: nid000005; 7 nodes alike.").ok_or("a verdict")?;
     let picture = figure(&text, "Every node&#39;s figures")?;
     assert!(picture.contains("nid000005, H2D 128 MiB: ") && picture.contains(", slow</title>"), "{picture}");
     assert!(verdict < text.find("<svg").ok_or("a picture")?);
     let cells: Vec<&str> = text.split("<td class=\"off\"").skip(1).collect();
     assert_eq!(cells.len(), 2, "each direction of the slow node, and no other");
-    assert!(cells[0].contains("GB/s is normal"), "and under the pointer what is normal: {}", &cells[0][..200]);
+    assert!(
+        cells[0].contains("GB/s is normal"),
+        "and under the pointer what is normal: {}",
+        &cells[0][..200]
+    );
     let first = text.find("<th scope=\"row\">nid0").ok_or("rows")?;
     assert!(text[first..].starts_with("<th scope=\"row\">nid000005</th>"), "the slow node comes first");
     let folded = text.find("<summary>nid000005: ").ok_or("its runs")?;
@@ -148,10 +167,11 @@ fn two_hundred_cases_are_less_than_a_megabyte_and_every_element_is_closed() -> D
     let text = page(&runs(vec![large]));
     assert!(text.len() < 1_000_000, "{} bytes", text.len());
     for element in [
-        "svg", "table", "tr", "td", "th", "div", "text", "p", "details", "main", "h2", "title", "ul", "ol", "li",
-        "figure",
+        "svg", "table", "tr", "td", "th", "div", "text", "p", "details", "main", "h2", "title", "ul", "ol",
+        "li", "figure",
     ] {
-        let opened = text.matches(&format!("<{element}>")).count() + text.matches(&format!("<{element} ")).count();
+        let opened =
+            text.matches(&format!("<{element}>")).count() + text.matches(&format!("<{element} ")).count();
         assert_eq!(opened, text.matches(&format!("</{element}>")).count(), "{element}");
     }
     Ok(())
@@ -193,7 +213,11 @@ fn a_sweep_is_dots_with_their_band_the_fitted_line_and_a_mark_at_a_dip() -> Done
     for title in ["Rate over the size of a copy", "Time over the size of a copy"] {
         let picture = figure(&text, title)?;
         assert!(picture.contains("H2D: latency 2.05 µs, peak 24.0 GB/s, half of it at 48 KiB"), "{picture}");
-        assert_eq!(picture.matches("; 20 % slower than its neighbours</title></path>").count(), 2, "one a width");
+        assert_eq!(
+            picture.matches("; 20 % slower than its neighbours</title></path>").count(),
+            2,
+            "one a width"
+        );
         assert_eq!(picture.matches("<circle").count(), 2 * 4, "the others are dots");
         let fitted = picture.matches("stroke=\"#1f77c9\" stroke-width=\"1.8\" stroke-dasharray").count();
         assert_eq!(fitted, 2, "the fitted line in the colour of its dots");
@@ -282,7 +306,11 @@ fn a_lost_case_stands_before_the_picture_also_where_a_gpu_is_slow() -> Done {
     let sentence = "PARTIAL: 1 of 2 cases has no figure (D2H 128 MiB)";
     lost.verdict = analysis::unfinished::with_ending(&lost, lost.verdict.clone());
     let text = page(&runs(vec![lost.clone()]));
-    assert!(text.contains(&format!("<p class=\"verdict finding\">{sentence}")), "{}", before_the_picture(&text));
+    assert!(
+        text.contains(&format!("<p class=\"verdict finding\">{sentence}")),
+        "{}",
+        before_the_picture(&text)
+    );
     assert!(!text.contains("Partial. 2 cases on 2 ranks: 2 invalid, 2 measured.</p>"), "it is said once");
 
     let twin = document(&[24.3e9, 12.3e9], &BOTH, 1)?;
@@ -334,18 +362,21 @@ fn figures_of_about_one_size_in_a_table_have_as_many_digits() -> Done {
     let text = page(&runs(vec![document]));
     let cells = text.split("title=\"from GPU").skip(1);
     let shown = cells.filter_map(|cell| cell.split_once('>')?.1.split('<').next());
-    let decimals: BTreeSet<usize> = shown.map(|number| number.split('.').nth(1).unwrap_or_default().len()).collect();
+    let decimals: BTreeSet<usize> =
+        shown.map(|number| number.split('.').nth(1).unwrap_or_default().len()).collect();
     assert_eq!(decimals.len(), 1, "{decimals:?}");
     Ok(())
 }
 
 #[test]
 fn a_change_beyond_all_others_does_not_stretch_the_scale_of_a_comparison() -> Done {
-    let text = page(&runs(vec![document(&[24.3e9, 0.01e9], &BOTH, 1)?, document(&[24.3e9, 24.3e9], &BOTH, 2)?]));
+    let text =
+        page(&runs(vec![document(&[24.3e9, 0.01e9], &BOTH, 1)?, document(&[24.3e9, 24.3e9], &BOTH, 2)?]));
     let picture = figure(&text, "What changed, the worst first")?;
     assert!(picture.contains("×243"), "the change itself is said: {picture}");
     let marks = picture.split("text-anchor=\"middle\"").skip(1).filter_map(|rest| rest.split('>').nth(1));
-    let numbers = marks.filter_map(|text| text.split('<').next()?.trim_start_matches('+').parse::<f64>().ok());
+    let numbers =
+        marks.filter_map(|text| text.split('<').next()?.trim_start_matches('+').parse::<f64>().ok());
     let largest = numbers.fold(0.0, f64::max);
     assert!((100.0..=300.0).contains(&largest), "{largest}: {picture}");
     Ok(())

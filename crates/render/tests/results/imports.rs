@@ -1,4 +1,5 @@
-//! Outputs of other programs become documents that say what they are, and what is damaged is refused with its line.
+//! Outputs of other programs become documents that say what they are, and what is damaged is refused with its
+//! line.
 
 use analysis::any_document::AnyDocument;
 use analysis::compare::{NotCompared, Thresholds, compare};
@@ -35,8 +36,9 @@ pub fn imported(program: Program, names: &[&str]) -> Result<ImportedDocument, Bo
 pub fn figures(document: &ImportedDocument) -> Vec<(String, f64)> {
     // To a thousandth of a unit: what was printed with two digits is not that to the last bit in other units.
     let rounded = |value: f64| (value * 1e3).round() / 1e3;
-    let figure =
-        |case: &report::imported::ImportedCase| Some((format!("{} {}", case.id, case.place), rounded(case.value?)));
+    let figure = |case: &report::imported::ImportedCase| {
+        Some((format!("{} {}", case.id, case.place), rounded(case.value?)))
+    };
     document.cases.iter().filter_map(figure).collect()
 }
 
@@ -59,9 +61,12 @@ fn the_osu_tests_are_figures_by_size_in_the_units_of_documents() -> Done {
     assert_eq!(imported(Program::Osu, &["osu_latency-tails.txt"])?.cases.len(), 7);
     let validated = output("osu_bw-validated.txt")?;
     let text = String::from_utf8(validated.bytes)?.replacen("Pass", "Fail", 1);
-    let document =
-        import(Program::Osu, &[ProgramOutput { name: "failed".to_owned(), bytes: text.into_bytes() }], about())
-            .map_err(|(_, fault)| fault)?;
+    let document = import(
+        Program::Osu,
+        &[ProgramOutput { name: "failed".to_owned(), bytes: text.into_bytes() }],
+        about(),
+    )
+    .map_err(|(_, fault)| fault)?;
     assert_eq!((document.status, document.count(ImportedStatus::Failed)), (Status::Partial, 1));
     assert_eq!(document.cases[0].reason.as_deref(), Some("validation: Fail"));
     Ok(())
@@ -69,7 +74,8 @@ fn the_osu_tests_are_figures_by_size_in_the_units_of_documents() -> Done {
 
 #[test]
 fn osu_on_device_memory_is_another_case_than_on_the_hosts() {
-    let text = "# OSU MPI-CUDA Latency Test v7.4\n# Send Buffer on DEVICE (D) and Receive Buffer on HOST (H)\n# Size       Avg Latency(us)\n8  1.50\n";
+    let text = "# OSU MPI-CUDA Latency Test v7.4\n# Send Buffer on DEVICE (D) and Receive Buffer on HOST \
+        (H)\n# Size       Avg Latency(us)\n8  1.50\n";
     let taken = import(Program::Osu, &[ProgramOutput { name: "d".to_owned(), bytes: text.into() }], about());
     assert!(taken.is_ok_and(|document| document.cases[0].id == "osu_latency/D-H/8"));
 }
@@ -129,8 +135,14 @@ fn transferbenchs_peers_are_a_case_with_a_place_for_each_pair_and_way() -> Done 
     let of = figures(&document);
     // 9 one way, and both ways 3 figures for each of 6 pairs.
     assert_eq!(of.len(), 9 + 18);
-    assert!(of.contains(&("transferbench/p2p-unidirectional/4194304 CPU 0 -> GPU 1".to_owned(), 16.97e9)), "{of:?}");
-    assert!(of.contains(&("transferbench/p2p-bidirectional/4194304 GPU 1 <-> GPU 0".to_owned(), 127.01e9)), "{of:?}");
+    assert!(
+        of.contains(&("transferbench/p2p-unidirectional/4194304 CPU 0 -> GPU 1".to_owned(), 16.97e9)),
+        "{of:?}"
+    );
+    assert!(
+        of.contains(&("transferbench/p2p-bidirectional/4194304 GPU 1 <-> GPU 0".to_owned(), 127.01e9)),
+        "{of:?}"
+    );
     Ok(())
 }
 
@@ -158,14 +170,19 @@ fn damaged_output_of_transferbench_is_refused_with_its_line() -> Done {
         let said = refused(Program::TransferBench, &text);
         assert!(said.contains(want), "{said}\n  is not  {want}");
     }
-    let headless = take(Program::TransferBench, &text.as_bytes()[text.find("     Transfer").ok_or("a row")?..]);
-    let Err(ImportError { line: Some(1), refused: ImportErrorKind::Line { text: row, .. } }) = &headless else {
+    let headless =
+        take(Program::TransferBench, &text.as_bytes()[text.find("     Transfer").ok_or("a row")?..]);
+    let Err(ImportError { line: Some(1), refused: ImportErrorKind::Line { text: row, .. } }) = &headless
+    else {
         return Err(format!("{headless:?}").into());
     };
     assert!(row.starts_with("Transfer"), "{row}");
     let died = text.replacen(" Aggregate (CPU)", "[ERROR] HIP Error: gone\nnothing", 1);
-    let taken =
-        import(Program::TransferBench, &[ProgramOutput { name: "died".to_owned(), bytes: died.into_bytes() }], about());
+    let taken = import(
+        Program::TransferBench,
+        &[ProgramOutput { name: "died".to_owned(), bytes: died.into_bytes() }],
+        about(),
+    );
     let document = taken.map_err(|(_, fault)| fault)?;
     assert_eq!((document.status, document.count(ImportedStatus::Failed)), (Status::Partial, 1));
     Ok(())
@@ -178,13 +195,19 @@ fn files_of_two_runs_are_no_document() -> Done {
         Ok(import(program, &outputs, about()).err().ok_or("nothing refused it")?)
     };
     let (_, twice) = of(Program::Osu, ["osu_bw.txt", "osu_bw.txt"])?;
-    assert!(matches!(&twice.refused, ImportErrorKind::InTwoFiles { first, .. } if first == "osu_bw.txt"), "{twice}");
+    assert!(
+        matches!(&twice.refused, ImportErrorKind::InTwoFiles { first, .. } if first == "osu_bw.txt"),
+        "{twice}"
+    );
     let (_, two) = of(Program::Nvbandwidth, ["nvbandwidth-two-gpus.txt", "nvbandwidth.txt"])?;
     let ImportErrorKind::OtherRun { here, there, first, .. } = &two.refused else { return Err(two.into()) };
     assert_eq!((&here[..], &there[..], &first[..]), ("vm", "node01", "nvbandwidth-two-gpus.txt"));
     insta::assert_snapshot!("files_of_two_runs", format!("{twice}\n{two}"));
     let bytes = take(Program::Osu, b"# OSU MPI\n\xff");
-    assert!(matches!(bytes, Err(ImportError { line: Some(2), refused: ImportErrorKind::NotText })), "{bytes:?}");
+    assert!(
+        matches!(bytes, Err(ImportError { line: Some(2), refused: ImportErrorKind::NotText })),
+        "{bytes:?}"
+    );
     Ok(())
 }
 
@@ -218,7 +241,10 @@ fn two_imported_runs_are_too_little_to_judge_and_several_are_not() -> Done {
         document
     };
     let side = |document: &ImportedDocument| -> Result<Vec<_>, analysis::run::NoRun> {
-        [0.999, 1.0, 1.001, 1.0005, 0.9995, 1.0002].iter().map(|by| run(&scattered(document, *by), "run")).collect()
+        [0.999, 1.0, 1.001, 1.0005, 0.9995, 1.0002]
+            .iter()
+            .map(|by| run(&scattered(document, *by), "run"))
+            .collect()
     };
     let found = compare(tool(), &side(&base)?, &side(&slower)?, Thresholds::default(), false)?;
     assert_eq!(
@@ -235,14 +261,16 @@ fn two_imported_runs_are_too_little_to_judge_and_several_are_not() -> Done {
 fn another_programs_figures_are_not_compared() -> Done {
     let ours = crate::made::document(&[24e9, 24e9], &[report::settings::Direction::H2d], 1)?;
     let theirs = imported(Program::Nvbandwidth, &["nvbandwidth.json"])?;
-    let (ours, theirs) = (analysis::run::Run::of("ours", &ours)?, analysis::imported::run("theirs", &theirs)?);
+    let (ours, theirs) =
+        (analysis::run::Run::of("ours", &ours)?, analysis::imported::run("theirs", &theirs)?);
     let tool = Tool { name: "numabench".to_owned(), version: "0".to_owned(), git: None };
     let refused = compare(tool, &[ours], &[theirs], Thresholds::default(), false);
     assert!(refused.is_err(), "an imported figure is not one of ours");
     let osu = analysis::imported::run("osu", &imported(Program::Osu, &["osu_bw.txt"])?)?;
     let nv = analysis::imported::run("nv", &imported(Program::Nvbandwidth, &["nvbandwidth.json"])?)?;
     let tool = Tool { name: "numabench".to_owned(), version: "0".to_owned(), git: None };
-    let refused = compare(tool, &[osu], &[nv], Thresholds::default(), false).err().ok_or("nothing refused it")?;
+    let refused =
+        compare(tool, &[osu], &[nv], Thresholds::default(), false).err().ok_or("nothing refused it")?;
     let NotCompared::Essential { differs } = &refused else { return Err(refused.into()) };
     assert!(differs.contains("OSU") && differs.contains("nvbandwidth"), "{differs}");
     Ok(())
@@ -252,13 +280,15 @@ fn another_programs_figures_are_not_compared() -> Done {
 fn every_form_has_the_imported_figures_under_a_name_that_says_so() -> Done {
     let document = imported(Program::Nvbandwidth, &["nvbandwidth.json"])?;
     let points = render::export::imported(&document);
-    let text =
-        |form: Form| -> Result<String, Box<dyn std::error::Error>> { Ok(String::from_utf8(points.export(form)?)?) };
+    let text = |form: Form| -> Result<String, Box<dyn std::error::Error>> {
+        Ok(String::from_utf8(points.export(form)?)?)
+    };
     let csv = text(Form::Csv)?;
     assert_eq!(csv.lines().count(), 8, "{csv}");
     assert!(
         csv.contains(
-            ",imported,nvbandwidth v0.8,vm,nvbandwidth/host_device_latency_sm,CPU 0 <-> GPU 0,,measured,,1237.8,"
+            ",imported,nvbandwidth v0.8,vm,nvbandwidth/host_device_latency_sm,CPU 0 <-> GPU \
+             0,,measured,,1237.8,"
         ),
         "{csv}"
     );
@@ -271,12 +301,16 @@ fn every_form_has_the_imported_figures_under_a_name_that_says_so() -> Done {
         "{metrics}"
     );
     assert!(text(Form::Bmf)?.contains("nvbandwidth/host_to_device_memcpy_ce/CPU 0 -> GPU 0"));
-    assert!(text(Form::GhaSmaller)?.contains("host_device_latency_sm") && !text(Form::GhaBigger)?.contains("latency"));
+    assert!(
+        text(Form::GhaSmaller)?.contains("host_device_latency_sm")
+            && !text(Form::GhaBigger)?.contains("latency")
+    );
     assert!(
         text(Form::Junit)?.contains("skipped=\"1\"")
             && text(Form::Influx)?.starts_with("numabench_imported,host=vm,program=nvbandwidth\\ v0.8,")
     );
-    let html = render::html::page(&[("a.json".to_owned(), document.clone()), ("b.json".to_owned(), document)]);
+    let html =
+        render::html::page(&[("a.json".to_owned(), document.clone()), ("b.json".to_owned(), document)]);
     assert!(html.contains(NOT_VERIFIED) && html.ends_with("</html>\n") && !html.contains("<script"));
     Ok(())
 }

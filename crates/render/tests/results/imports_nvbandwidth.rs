@@ -23,13 +23,15 @@ fn nvbandwidths_text_and_json_of_one_machine_have_the_same_cases() -> Done {
         assert_eq!(fact("GPU model"), Some(("NVIDIA H200", true)));
         assert_eq!(fact("driver version"), Some(("580.159.04", false)));
     }
-    let names = |document: &ImportedDocument| figures(document).into_iter().map(|(name, _)| name).collect::<Vec<_>>();
+    let names =
+        |document: &ImportedDocument| figures(document).into_iter().map(|(name, _)| name).collect::<Vec<_>>();
     assert_eq!(names(&text), names(&json));
     let of = figures(&text);
     assert_eq!(of.len(), 6);
     assert_eq!(of[0], ("nvbandwidth/host_to_device_memcpy_ce CPU 0 -> GPU 0".to_owned(), 55.33e9));
     assert_eq!(of[5].0, "nvbandwidth/device_local_copy GPU 0");
-    let latency = text.cases.iter().find(|case| case.id == "nvbandwidth/host_device_latency_sm").ok_or("latency")?;
+    let latency =
+        text.cases.iter().find(|case| case.id == "nvbandwidth/host_device_latency_sm").ok_or("latency")?;
     assert_eq!((latency.unit, latency.value, latency.line), (ImportedUnit::Ns, Some(1217.05), Some(44)));
     // The text does not name what was waived, the JSON does.
     assert_eq!((text.count(ImportedStatus::Waived), json.count(ImportedStatus::Waived)), (0, 1));
@@ -40,7 +42,10 @@ fn nvbandwidths_text_and_json_of_one_machine_have_the_same_cases() -> Done {
 #[test]
 fn samples_are_passed_over_and_pairs_that_are_not_there_are_no_cases() -> Done {
     let verbose = imported(Program::Nvbandwidth, &["nvbandwidth-verbose.txt"])?;
-    assert_eq!(figures(&verbose), [("nvbandwidth/host_to_device_memcpy_ce CPU 0 -> GPU 0".to_owned(), 55.15e9)]);
+    assert_eq!(
+        figures(&verbose),
+        [("nvbandwidth/host_to_device_memcpy_ce CPU 0 -> GPU 0".to_owned(), 55.15e9)]
+    );
     let two = imported(Program::Nvbandwidth, &["nvbandwidth-two-gpus.txt"])?;
     let names: Vec<String> = figures(&two).into_iter().map(|(name, _)| name).collect();
     assert_eq!(
@@ -56,14 +61,18 @@ fn samples_are_passed_over_and_pairs_that_are_not_there_are_no_cases() -> Done {
 }
 
 #[test]
-fn of_copies_both_ways_each_matrix_is_a_case_in_text_and_json_also_of_versions_that_say_how_much_cells_differ() -> Done
-{
+fn of_copies_both_ways_each_matrix_is_a_case_in_text_and_json_also_of_versions_that_say_how_much_cells_differ()
+-> Done {
     let text = imported(Program::Nvbandwidth, &["nvbandwidth-0.10.txt"])?;
     let json = imported(Program::Nvbandwidth, &["nvbandwidth-0.10.json"])?;
     assert_eq!(figures(&text), figures(&json));
     for document in [&text, &json] {
-        assert_eq!((document.program_version.as_deref(), document.status), (Some("v0.10.0"), Status::Complete));
-        let runtime = document.facts.iter().find(|fact| fact.name == "CUDA runtime").ok_or("no CUDA runtime")?;
+        assert_eq!(
+            (document.program_version.as_deref(), document.status),
+            (Some("v0.10.0"), Status::Complete)
+        );
+        let runtime =
+            document.facts.iter().find(|fact| fact.name == "CUDA runtime").ok_or("no CUDA runtime")?;
         assert_eq!(runtime.value, "13000");
     }
     let of = figures(&text);
@@ -102,7 +111,8 @@ fn what_nvbandwidth_says_went_wrong_is_a_case_without_a_figure_or_an_error() -> 
         assert!(document.verdict[0].contains("FAILED"), "{name}: {:?}", document.verdict);
     }
     for name in ["nvbandwidth-no-device.txt", "nvbandwidth-no-device.json"] {
-        let (_, fault) = import(Program::Nvbandwidth, &[output(name)?], about()).err().ok_or("nothing refused it")?;
+        let (_, fault) =
+            import(Program::Nvbandwidth, &[output(name)?], about()).err().ok_or("nothing refused it")?;
         let ImportErrorKind::NoFigures { said } = &fault.refused else { return Err(fault.into()) };
         assert!(said.starts_with("[CUDA_ERROR_NO_DEVICE]"), "{name}: {said}");
     }
@@ -129,8 +139,14 @@ fn damaged_output_of_nvbandwidth_is_refused_with_its_line() -> Done {
     let cases = [
         (text.replace(" 0     55.33\n", " 0     55,33\n"), "line 15: \"55,33\" has a comma"),
         (text.replace(" 0     55.33\n", " 0     65.33\n"), "line 17: the sum 55.33 is not that"),
-        (text.replace(" 0     55.33\n", " 0     55.33 1.00\n"), "line 15: the row has 3 columns and its header 2"),
-        (text.replace(" 0     55.33\n", " 0     <ERROR>\n"), "line 15: \"<ERROR>\" stands where a figure is to be"),
+        (
+            text.replace(" 0     55.33\n", " 0     55.33 1.00\n"),
+            "line 15: the row has 3 columns and its header 2",
+        ),
+        (
+            text.replace(" 0     55.33\n", " 0     <ERROR>\n"),
+            "line 15: \"<ERROR>\" stands where a figure is to be",
+        ),
         (text.replace("           0\n", "nonsense\n"), "line 14: \"nonsense\" is no line of a matrix"),
         (
             text[..text.find("SUM device_to_host").ok_or("a sum")?].to_owned(),

@@ -69,7 +69,8 @@ fn nccl_tests_are_times_and_bus_bandwidths_of_both_ways() -> Done {
 #[test]
 fn wrong_values_and_a_failed_validation_of_nccl_tests_are_failures() -> Done {
     let text = String::from_utf8(output("nccl-tests.txt")?.bytes)?;
-    let text = text.replace("359.47       0", "359.47      12").replace("values : 0 OK", "values : 12 FAILED");
+    let text =
+        text.replace("359.47       0", "359.47      12").replace("values : 0 OK", "values : 12 FAILED");
     let output = ProgramOutput { name: "wrong".to_owned(), bytes: text.into_bytes() };
     let document = import(Program::NcclTests, &[output], about()).map_err(|(_, fault)| fault)?;
     assert_eq!((document.status, document.count(ImportedStatus::Failed)), (Status::Partial, 3));
@@ -102,7 +103,11 @@ fn an_operation_that_the_output_does_not_name_is_unknown() -> Done {
     let (_, text) = text.split_once('\n').ok_or("a prompt")?;
     let output = ProgramOutput { name: "cut".to_owned(), bytes: text.as_bytes().to_vec() };
     let document = import(Program::NcclTests, &[output], about()).map_err(|(_, fault)| fault)?;
-    assert!(document.cases.iter().all(|case| case.id.starts_with("unknown operation/")), "{:?}", document.cases);
+    assert!(
+        document.cases.iter().all(|case| case.id.starts_with("unknown operation/")),
+        "{:?}",
+        document.cases
+    );
     assert!(document.notes.iter().any(|note| note.contains("which operation was measured is unknown")));
     Ok(())
 }
@@ -168,18 +173,24 @@ fn rocm_bandwidth_test_names_the_devices_and_leaves_out_what_it_left_out() -> Do
 
 #[test]
 fn stream_in_c_and_in_fortran_is_four_rates_over_arrays() -> Done {
-    for (name, version, bytes) in [("stream.txt", "5.10", 16_000_000), ("stream-fortran.txt", "5.6", 160_000_000)] {
+    for (name, version, bytes) in
+        [("stream.txt", "5.10", 16_000_000), ("stream-fortran.txt", "5.6", 160_000_000)]
+    {
         let document = imported(Program::Stream, &[name])?;
         assert_eq!(document.program_version.as_deref(), Some(version));
         let loops: Vec<&str> = document.cases.iter().map(|case| case.id.as_str()).collect();
         assert_eq!(loops, ["STREAM/Copy", "STREAM/Scale", "STREAM/Add", "STREAM/Triad"]);
         assert!(document.cases.iter().all(|case| case.bytes == Some(bytes)), "{:?}", document.cases);
-        assert!(document.cases.iter().all(|case| case.value.is_some_and(|rate| rate > 1e9)), "{:?}", document.cases);
+        assert!(
+            document.cases.iter().all(|case| case.value.is_some_and(|rate| rate > 1e9)),
+            "{:?}",
+            document.cases
+        );
         assert!(document.notes.is_empty(), "{:?}", document.notes);
     }
     let text = String::from_utf8(output("stream.txt")?.bytes)?;
-    let wrong =
-        text.replace("Solution Validates: avg error less than", "Failed Validation on array a[], AvgRelAbsErr >");
+    let wrong = text
+        .replace("Solution Validates: avg error less than", "Failed Validation on array a[], AvgRelAbsErr >");
     let output = ProgramOutput { name: "wrong".to_owned(), bytes: wrong.into_bytes() };
     let document = import(Program::Stream, &[output], about()).map_err(|(_, fault)| fault)?;
     assert_eq!((document.status, document.count(ImportedStatus::Failed)), (Status::Failed, 4));
@@ -295,7 +306,11 @@ fn nvloom_is_a_figure_a_cell_with_both_directions_summed_and_its_waived_tests_na
     assert_eq!(figure(&document, "nvloom/latency_device process 3, memory of process 2")?, 811.4);
     assert_eq!((document.cases.len(), document.count(ImportedStatus::Waived)), (4 + 1 + 8 + 12, 1));
     assert!(document.cases.iter().all(|case| case.bytes.is_none_or(|bytes| bytes == 512 << 20)));
-    assert!(document.notes.iter().any(|note| note.contains("a line of the launcher")), "{:?}", document.notes);
+    assert!(
+        document.notes.iter().any(|note| note.contains("a line of the launcher")),
+        "{:?}",
+        document.notes
+    );
 
     // Version 1.0 prints no version, no size and no unit; a column is the source.
     let old = imported(Program::Nvloom, &["nvloom-1.0.txt"])?;
@@ -317,8 +332,12 @@ fn osu_mbw_mr_is_the_sum_over_its_pairs_and_a_stray_line_costs_no_figure() -> Do
 
     let old = imported(Program::Osu, &["osu_mbw_mr-5.txt"])?;
     assert_eq!(figure(&old, "osu_mbw_mr/D-D/1048576 1 pair")?, 22_010.25e6);
-    let varied = "# OSU MPI Multiple Bandwidth / Message Rate Test v5.7\n# [ pairs: 2 ] [ window size: varied ]\n";
-    assert!(refused(Program::Osu, varied).starts_with("line 2: osu_mbw_mr of several window sizes is not read here"));
+    let varied =
+        "# OSU MPI Multiple Bandwidth / Message Rate Test v5.7\n# [ pairs: 2 ] [ window size: varied ]\n";
+    assert!(
+        refused(Program::Osu, varied)
+            .starts_with("line 2: osu_mbw_mr of several window sizes is not read here")
+    );
     Ok(())
 }
 
@@ -343,8 +362,16 @@ fn transferbenchs_all_to_all_is_each_pair_while_all_copy_and_the_sums_of_all() -
 fn transferbenchs_scaling_is_a_rate_for_each_device_and_count_of_compute_units() -> Done {
     for name in ["transferbench-scaling.txt", "transferbench-scaling.csv"] {
         let document = imported(Program::TransferBench, &[name])?;
-        assert_eq!(figure(&document, "transferbench/scaling/2 CUs/67108864 GPU 0 -> GPU 1")?, 33.4e9, "{name}");
-        assert_eq!(figure(&document, "transferbench/scaling/1 CUs/67108864 GPU 0 -> CPU 0")?, 14.1e9, "{name}");
+        assert_eq!(
+            figure(&document, "transferbench/scaling/2 CUs/67108864 GPU 0 -> GPU 1")?,
+            33.4e9,
+            "{name}"
+        );
+        assert_eq!(
+            figure(&document, "transferbench/scaling/1 CUs/67108864 GPU 0 -> CPU 0")?,
+            14.1e9,
+            "{name}"
+        );
         assert_eq!(document.cases.len(), 9, "{name}");
     }
     Ok(())
@@ -356,7 +383,10 @@ fn tables_of_transferbenchs_presets_that_end_early_or_are_damaged_are_refused_wi
     let scaling = String::from_utf8(output("transferbench-scaling.txt")?.bytes)?;
     let before = |text: &str, end: &str| text.split(end).next().unwrap_or_default().to_owned();
     for (text, want) in [
-        (before(&all_to_all, "GPU 02   45.996"), "line 8: the output ends in the middle: its table has 2 of 3 rows"),
+        (
+            before(&all_to_all, "GPU 02   45.996"),
+            "line 8: the output ends in the middle: its table has 2 of 3 rows",
+        ),
         (before(&all_to_all, "Summary"), "line 8: the output ends in the middle: its table has 0 of 0 rows"),
         (before(&scaling, "   1  "), "line 10: the output ends in the middle: its table has 0 of 1 rows"),
         (all_to_all.replace("44.871", "44,871"), "line 14: the row has 6 columns and its header 5"),

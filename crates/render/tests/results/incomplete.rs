@@ -1,4 +1,5 @@
-//! Runs that did not end well, where their figures go on to: what a killed or interrupted run measured is green nowhere.
+//! Runs that did not end well, where their figures go on to: what a killed or interrupted run measured is
+//! green nowhere.
 
 use analysis::import::Program;
 use render::export::{Form, imported, mpi, result, trial};
@@ -9,8 +10,14 @@ use report::{ImportedDocument, MpiDocument, SavedDocument, TrialDocument};
 use crate::made::{Done, document};
 
 /// All that is not complete.
-const OTHERS: [Status; 6] =
-    [Status::Running, Status::Interrupted, Status::TimedOut, Status::Partial, Status::Failed, Status::DataCorrupt];
+const OTHERS: [Status; 6] = [
+    Status::Running,
+    Status::Interrupted,
+    Status::TimedOut,
+    Status::Partial,
+    Status::Failed,
+    Status::DataCorrupt,
+];
 
 /// How many tests a JUnit file says it has, and how many errors, once for each element that says it.
 fn attribute_counts(xml: &str, what: &str) -> Vec<usize> {
@@ -22,7 +29,11 @@ fn attribute_counts(xml: &str, what: &str) -> Vec<usize> {
 #[track_caller]
 fn holds(xml: &str, errors: usize) {
     let tests = xml.matches("<testcase ").count();
-    assert_eq!((attribute_counts(xml, "tests")[0], attribute_counts(xml, "errors")[0]), (tests, errors), "{xml}");
+    assert_eq!(
+        (attribute_counts(xml, "tests")[0], attribute_counts(xml, "errors")[0]),
+        (tests, errors),
+        "{xml}"
+    );
     assert_eq!(xml.matches("<error ").count(), errors, "{xml}");
     let suites = &attribute_counts(xml, "tests")[1..];
     assert!(suites.is_empty() || suites.iter().sum::<usize>() == tests, "{xml}");
@@ -42,7 +53,8 @@ fn a_run_that_is_not_complete_is_an_error_of_its_own_for_a_ci_server() -> Done {
     }
     (document.status, document.status_reason) = (Status::Interrupted, Some("signal 15 <&>".to_owned()));
     let xml = junit(&document)?;
-    let error = |xml: &str| xml.lines().filter(|line| line.contains("<error")).map(str::trim).collect::<String>();
+    let error =
+        |xml: &str| xml.lines().filter(|line| line.contains("<error")).map(str::trim).collect::<String>();
     assert!(xml.contains("type=\"interrupted\""), "{xml}");
     // A rank that is gone has no row that could fail.
     document.missing = vec![report::launch::MissingRank { rank: 2, host: None, why: "gone".to_owned() }];

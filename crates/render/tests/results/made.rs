@@ -1,4 +1,5 @@
-//! Documents with figures of a test's choosing, made from one that numabench wrote: two GPUs of one node, one rank each.
+//! Documents with figures of a test's choosing, made from one that numabench wrote: two GPUs of one node, one
+//! rank each.
 
 use report::case::Case;
 use report::kernels::{KernelFigures, WorkUnit};
@@ -19,8 +20,13 @@ pub type Done = Result<(), Box<dyn std::error::Error>>;
 pub const BYTES: u64 = 128 << 20;
 
 /// A run of these directions in which rank i copies at `rates[i]` bytes/s, with 0.2 % of noise from `seed`.
-pub fn document(rates: &[f64; 2], directions: &[Direction], seed: u64) -> Result<Document, Box<dyn std::error::Error>> {
-    let bytes = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/report/fixtures/v1.0-two-ranks.json"))?;
+pub fn document(
+    rates: &[f64; 2],
+    directions: &[Direction],
+    seed: u64,
+) -> Result<Document, Box<dyn std::error::Error>> {
+    let bytes =
+        std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/report/fixtures/v1.0-two-ranks.json"))?;
     let mut document = Document::from_json(&bytes)?;
     let like = document.cases.first().cloned().ok_or("the fixture has a case")?;
     document.status = report::document::Status::Complete;
@@ -79,7 +85,8 @@ fn sample(index: u32, block: &Block) -> BlockSample {
     }
 }
 
-/// What SGEMM is, 1e9 operations a run, with so many runs between its copies; its figures are for others to work out.
+/// What SGEMM is, 1e9 operations a run, with so many runs between its copies; its figures are for others to
+/// work out.
 pub fn sgemm(iterations: u32) -> KernelFigures {
     KernelFigures {
         name: "sgemm".to_owned(),
@@ -94,7 +101,8 @@ pub fn sgemm(iterations: u32) -> KernelFigures {
     }
 }
 
-/// A run of `numabench peer` of so many GPUs, from each to each and to itself; the last figure takes so many times as long.
+/// A run of `numabench peer` of so many GPUs, from each to each and to itself; the last figure takes so many
+/// times as long.
 pub fn between_gpus(gpus: usize, slower: f64) -> Result<Document, Box<dyn std::error::Error>> {
     let mut document = document(&[50e9, 50e9], &[Direction::Peer], 1)?;
     document.command = "peer".to_owned();
@@ -112,8 +120,9 @@ pub fn between_gpus(gpus: usize, slower: f64) -> Result<Document, Box<dyn std::e
     if let Outcome::Measured { summary, .. } = &mut last.outcome {
         summary.median_bytes_per_s /= slower;
     }
-    let ranks =
-        |wanted: &dyn Fn(usize) -> bool| (0..gpus * gpus).filter(|at| wanted(*at)).map(|at| at as u32).collect();
+    let ranks = |wanted: &dyn Fn(usize) -> bool| {
+        (0..gpus * gpus).filter(|at| wanted(*at)).map(|at| at as u32).collect()
+    };
     let row = |gpu: usize| MatrixRow {
         name: format!("from GPU {gpu}"),
         pus: ranks(&|_| false),

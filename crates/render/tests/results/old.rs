@@ -1,6 +1,8 @@
-//! Documents that earlier versions wrote are read for ever: one of every schema version that a release wrote (none wrote 1.4), as it was written then.
+//! Documents that earlier versions wrote are read for ever: one of every schema version that a release wrote
+//! (none wrote 1.4), as it was written then.
 //!
-//! A new minor version adds the last document of the one before. Left out: whether they follow the committed schemas, for which this crate has no validator.
+//! A new minor version adds the last document of the one before. Left out: whether they follow the committed
+//! schemas, for which this crate has no validator.
 
 use analysis::any_document::{AnyDocument, DocumentKind};
 use report::block::BlockTime;
@@ -41,7 +43,10 @@ fn a_document_of_every_version_is_read_and_compared() -> Done {
         if let AnyDocument::Result(document) = kept {
             assert!(document.rows.len() >= least, "{name} has rows, whichever version wrote it");
             let has_value = |row: &Row| row.value.is_some() == (row.status == RowStatus::Measured);
-            assert!(document.rows.iter().all(has_value), "{name}: rows have what later versions write in them");
+            assert!(
+                document.rows.iter().all(has_value),
+                "{name}: rows have what later versions write in them"
+            );
         }
     }
     for name in ["place-1.0.json", "place-1.1.json"] {
@@ -62,13 +67,17 @@ fn a_newer_major_version_of_every_kind_is_refused_by_name() {
         );
     }
     let error = AnyDocument::<BlockSample>::from_json(br#"{"schema": "other"}"#).err();
-    assert!(matches!(&error, Some(ReadError::NotADocument { found, .. }) if found.contains("other")), "{error:?}");
+    assert!(
+        matches!(&error, Some(ReadError::NotADocument { found, .. }) if found.contains("other")),
+        "{error:?}"
+    );
 }
 
 #[test]
 fn fields_and_values_of_a_newer_minor_version_are_read_over() -> Done {
     let text = String::from_utf8(bytes("mpi-1.0-aware.json")?)?;
-    let newer = text.replacen("\"schema_version\": \"1.0\"", "\"schema_version\": \"1.9\", \"new_field\": [1]", 1);
+    let newer =
+        text.replacen("\"schema_version\": \"1.0\"", "\"schema_version\": \"1.9\", \"new_field\": [1]", 1);
     assert_eq!(AnyDocument::<BlockSample>::from_json(newer.as_bytes())?.run("newer")?.figures.len(), 14);
     Ok(())
 }

@@ -1,4 +1,5 @@
-//! Which way of sending small pieces is worth it, by figures of a test's choosing: the plainest one that is not surely slower.
+//! Which way of sending small pieces is worth it, by figures of a test's choosing: the plainest one that is
+//! not surely slower.
 
 use analysis::pieces::{pieces, verdict};
 use report::Document;
@@ -9,7 +10,8 @@ use stats::interval::Interval;
 
 use crate::made::{BYTES, Done, document};
 
-/// A rank that sends pieces of one size at these rates, GB/s, each with half the width of its interval as a part of it.
+/// A rank that sends pieces of one size at these rates, GB/s, each with half the width of its interval as a
+/// part of it.
 fn sent(rates: &[(Way, f64, f64)]) -> Result<Document, Box<dyn std::error::Error>> {
     let mut document = document(&[50e9, 50e9], &[Direction::H2d], 1)?;
     let like = document.cases.remove(0);

@@ -1,4 +1,5 @@
-//! Which published figures fit a document: by the whole name of the GPU, its link, direction, engine, size and kind of memory, and of several the best.
+//! Which published figures fit a document: by the whole name of the GPU, its link, direction, engine, size
+//! and kind of memory, and of several the best.
 
 use analysis::baseline::{Baseline, learn, values};
 use analysis::reference::{FigureOrigin, Reference, of_baseline, parse};
@@ -10,8 +11,8 @@ use report::settings::{CopyEngine, Direction};
 
 use crate::made::{Done, document};
 
-const LINE: &str =
-    "H200 | PCIe 5 x16 | pinned | h2d | ce | 128MiB | - | 54.0-55.6 GB/s | 63.0 | published | - | x | 2026 | y";
+const LINE: &str = "H200 | PCIe 5 x16 | pinned | h2d | ce | 128MiB | - | 54.0-55.6 GB/s | 63.0 | published | \
+    - | x | 2026 | y";
 
 fn references(lines: &[&str]) -> Result<Vec<Reference>, Box<dyn std::error::Error>> {
     Ok(parse(&lines.join("\n"))?)
@@ -32,7 +33,9 @@ fn a_figure_fits_by_all_its_parts_and_the_gpu_below_it_is_named_with_its_part() 
     let found = fits(&document, &references(&[LINE])?);
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!((found[0].what, found[0].bytes), ("H2D", 128 << 20));
-    assert!((found[0].measured.0 / 48e9 - 1.0).abs() < 0.01 && (found[0].measured.1 / 55e9 - 1.0).abs() < 0.01);
+    assert!(
+        (found[0].measured.0 / 48e9 - 1.0).abs() < 0.01 && (found[0].measured.1 / 55e9 - 1.0).abs() < 0.01
+    );
     let [(gpu, by)] = found[0].worse[..] else { return Err(format!("{:?}", found[0].worse).into()) };
     assert_eq!(gpu, document.devices[1].index);
     assert!((by - (1.0 - 48.0 / 54.0)).abs() < 0.01, "{by}");
@@ -51,7 +54,9 @@ fn a_figure_fits_by_all_its_parts_and_the_gpu_below_it_is_named_with_its_part() 
     }
     // A range is the span of a few machines: another healthy one lies a little below it.
     let met_by = |low: &str| {
-        Ok::<_, Box<dyn std::error::Error>>(fits(&document, &references(&[&LINE.replace("54.0", low)])?)[0].worse.len())
+        Ok::<_, Box<dyn std::error::Error>>(
+            fits(&document, &references(&[&LINE.replace("54.0", low)])?)[0].worse.len(),
+        )
     };
     assert_eq!((met_by("49.0")?, met_by("50.0")?), (0, 1), "48 GB/s is 2 % below 49 and 4 % below 50");
     // A source that does not tell the size is compared with large copies.
@@ -61,7 +66,8 @@ fn a_figure_fits_by_all_its_parts_and_the_gpu_below_it_is_named_with_its_part() 
     let mut sizes = document.clone();
     let larger = |row: &report::row::Row| report::row::Row { bytes: 4 * row.bytes, ..row.clone() };
     sizes.rows.extend(document.rows.iter().map(larger));
-    let largest = |found: &[analysis::reference_fits::Fit]| found.iter().map(|fit| fit.bytes).collect::<Vec<_>>();
+    let largest =
+        |found: &[analysis::reference_fits::Fit]| found.iter().map(|fit| fit.bytes).collect::<Vec<_>>();
     assert_eq!(largest(&fits(&sizes, &references(&[&any_size])?)), [128 << 20, 512 << 20]);
     let met = any_size.replace("54.0-55.6", "40.0-55.6");
     assert_eq!(largest(&fits(&sizes, &references(&[&met])?)), [512 << 20]);
@@ -84,8 +90,9 @@ fn of_several_figures_the_narrowest_sizes_fit_then_the_sites_own_then_published_
         Ok((one.reference.kind, only))
     };
     let lines: Vec<&str> = all.iter().map(String::as_str).collect();
-    for (at, kind) in
-        [FigureOrigin::Report, FigureOrigin::Own, FigureOrigin::Published, FigureOrigin::Site].into_iter().enumerate()
+    for (at, kind) in [FigureOrigin::Report, FigureOrigin::Own, FigureOrigin::Published, FigureOrigin::Site]
+        .into_iter()
+        .enumerate()
     {
         assert_eq!(best(&lines[..=at])?, (kind, false), "{:?}", &kinds[..=at]);
     }
@@ -160,7 +167,8 @@ fn a_document_is_normal_or_low_or_has_no_figure_known_in_the_words_of_an_import(
         answers(&document, &[&LINE.replace("54.0", "47.0")])?,
         ["Normal for NVIDIA H200: 1 kind of figure held against figures of others."]
     );
-    let unknown = ["No figure known to hold these against: `numabench reference` has none of NVIDIA H200 for them."];
+    let unknown =
+        ["No figure known to hold these against: `numabench reference` has none of NVIDIA H200 for them."];
     // H20 is another GPU, and so is GH200.
     for other in ["H20", "GH200", "H200 NVL"] {
         assert_eq!(answers(&document, &[&LINE.replace("H200", other)])?, unknown, "{other}");

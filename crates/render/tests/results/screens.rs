@@ -1,4 +1,5 @@
-//! What a terminal shows of a placement, a trial, messages and a node's settings: on the two screens that most terminals have, looked at by a person (snapshots).
+//! What a terminal shows of a placement, a trial, messages and a node's settings: on the two screens that
+//! most terminals have, looked at by a person (snapshots).
 
 use std::error::Error;
 use std::path::Path;
@@ -30,7 +31,13 @@ fn node() -> DoctorDocument {
         who: (state == State::Unknown).then(|| "root".to_owned()),
     };
     let mut checks = vec![
-        check("memory.numa-balancing", State::Look, true, "on", Some("echo 0 > /proc/sys/kernel/numa_balancing")),
+        check(
+            "memory.numa-balancing",
+            State::Look,
+            true,
+            "on",
+            Some("echo 0 > /proc/sys/kernel/numa_balancing"),
+        ),
         check(
             "cpu.governor",
             State::Look,
@@ -40,9 +47,17 @@ fn node() -> DoctorDocument {
         ),
         check("memory.huge-pages", State::Look, false, "never", None),
         check("pcie.acs", State::Unknown, true, "the configuration space is readable by root only", None),
-        check("pcie.relaxed-ordering", State::Unknown, true, "the configuration space is readable by root only", None),
+        check(
+            "pcie.relaxed-ordering",
+            State::Unknown,
+            true,
+            "the configuration space is readable by root only",
+            None,
+        ),
     ];
-    checks.extend((0..24).map(|at| check(&format!("node.setting-{at}"), State::Ok, true, "as it should be", None)));
+    checks.extend(
+        (0..24).map(|at| check(&format!("node.setting-{at}"), State::Ok, true, "as it should be", None)),
+    );
     DoctorDocument {
         schema: DoctorDocument::SCHEMA.to_owned(),
         schema_version: DoctorDocument::VERSION.number(),

@@ -1,13 +1,14 @@
 //! How JSON is broken into lines: indented by two, and from a depth on everything on one line.
 //!
-//! In a document that depth is a block's: a line a block can be read, compared and searched, and indenting its twelve fields one by
-//! one would double the size of a large document.
+//! In a document that depth is a block's: a line a block can be read, compared and searched, and indenting
+//! its twelve fields one by one would double the size of a large document.
 
 use std::io::{self, Write};
 
 use serde_json::ser::Formatter;
 
-/// Containers inside this many others are written on one line: `cases`, a case, `ranks`, a rank, `blocks`, a block.
+/// Containers inside this many others are written on one line: `cases`, a case, `ranks`, a rank, `blocks`, a
+/// block.
 const DEEPEST_INDENTED: usize = 6;
 
 /// serde_json's formatter for it.
@@ -108,7 +109,9 @@ mod tests {
 
     #[test]
     fn what_is_not_deep_is_indented_as_serde_json_does() -> Result<(), Box<dyn std::error::Error>> {
-        for value in [json!([]), json!({}), json!({"a": [1, {}, []], "b": {"c": null, "d": [[[2.5]]]}}), json!("x")] {
+        for value in
+            [json!([]), json!({}), json!({"a": [1, {}, []], "b": {"c": null, "d": [[[2.5]]]}}), json!("x")]
+        {
             assert_eq!(text(&value)?, serde_json::to_string_pretty(&value)?);
         }
         Ok(())

@@ -1,11 +1,14 @@
-//! A file that is on its way to a name: one without a name where the file system has such files, else one with a name of its own.
+//! A file that is on its way to a name: one without a name where the file system has such files, else one
+//! with a name of its own.
 //!
-//! A file without a name is gone when its process is. Where nothing has the target's name it is given in one step. A name that is taken cannot be given (linkat(2)), only
-//! renamed to: then the file gets a name of its own first, and the target's over the old file. A process killed between these two steps leaves a file: no call of the
-//! kernel does both, and SIGKILL cannot be put off. The next run with this target sweeps it.
+//! A file without a name is gone when its process is. Where nothing has the target's name it is given in one
+//! step. A name that is taken cannot be given (linkat(2)), only renamed to: then the file gets a name of its
+//! own first, and the target's over the old file. A process killed between these two steps leaves a file: no
+//! call of the kernel does both, and SIGKILL cannot be put off. The next run with this target sweeps it.
 //!
-//! A process number says nothing of who a file belongs to: in two containers it is the same. So a draft's name ends with random characters, no draft ever
-//! takes a name that is taken, and whoever writes one holds a lock on it: abandoned is a file of this node that nobody holds.
+//! A process number says nothing of who a file belongs to: in two containers it is the same. So a draft's
+//! name ends with random characters, no draft ever takes a name that is taken, and whoever writes one holds a
+//! lock on it: abandoned is a file of this node that nobody holds.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
@@ -16,17 +19,21 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use rustix::fs::{AtFlags, CWD, FallocateFlags, FlockOperation, Mode, OFlags, fallocate, flock, linkat, open};
+use rustix::fs::{
+    AtFlags, CWD, FallocateFlags, FlockOperation, Mode, OFlags, fallocate, flock, linkat, open,
+};
 use rustix::io::Errno;
 use tempfile::{Builder, NamedTempFile, TempPath};
 
 /// The end of the name of a file that is not finished.
 const ENDING: &str = ".numabench";
-/// As many characters of a target's name as stand in that of its draft: the kernel's names have 255 bytes, a character up to four.
+/// As many characters of a target's name as stand in that of its draft: the kernel's names have 255 bytes, a
+/// character up to four.
 const CHARACTERS: usize = 25;
 /// Random characters of a draft's name: 62 letters and digits each.
 const RANDOM: usize = 16;
-/// What another node left is removed after this time: whether somebody there holds a lock on it cannot be known everywhere from here (Lustre's localflock).
+/// What another node left is removed after this time: whether somebody there holds a lock on it cannot be
+/// known everywhere from here (Lustre's localflock).
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// The names of unfinished files of one target: `.TARGET@HOST@BOOT@RANDOM.numabench`.
@@ -42,7 +49,8 @@ pub struct Names {
 impl Names {
     /// Those of a target with this name.
     pub fn of(target: &OsStr) -> Self {
-        let kernel = |file: &str| fs::read_to_string(Path::new("/proc/sys/kernel").join(file)).unwrap_or_default();
+        let kernel =
+            |file: &str| fs::read_to_string(Path::new("/proc/sys/kernel").join(file)).unwrap_or_default();
         let host: String = kernel("hostname").trim().replace(['@', '/'], "_");
         let boot: String = kernel("random/boot_id").chars().take(8).collect();
         Self {
@@ -52,8 +60,13 @@ impl Names {
         }
     }
 
-    /// Makes something under a name that nobody has: `make` fails with [`io::ErrorKind::AlreadyExists`] for one that is taken.
-    pub fn make<R>(&self, folder: &Path, make: impl FnMut(&Path) -> io::Result<R>) -> io::Result<NamedTempFile<R>> {
+    /// Makes something under a name that nobody has: `make` fails with [`io::ErrorKind::AlreadyExists`] for
+    /// one that is taken.
+    pub fn make<R>(
+        &self,
+        folder: &Path,
+        make: impl FnMut(&Path) -> io::Result<R>,
+    ) -> io::Result<NamedTempFile<R>> {
         let prefix = format!(".{}@{}@", self.target, self.node);
         Builder::new().prefix(&prefix).suffix(ENDING).rand_bytes(RANDOM).make_in(folder, make)
     }
@@ -77,8 +90,8 @@ impl Names {
     }
 }
 
-/// Says that somebody writes this file, for as long as it is open. Where a file system has no locks nothing is removed either.
-/// Whether the file still is one: it had a name for a moment before it had a lock.
+/// Says that somebody writes this file, for as long as it is open. Where a file system has no locks nothing
+/// is removed either. Whether the file still is one: it had a name for a moment before it had a lock.
 fn hold(file: &File) -> io::Result<bool> {
     match flock(file, FlockOperation::NonBlockingLockShared) {
         Err(Errno::WOULDBLOCK) => Ok(false),
@@ -105,7 +118,8 @@ impl Draft {
     /// An empty one, with the mode 0666 less the umask.
     pub fn new(folder: &Path, names: &Names) -> io::Result<Self> {
         let nameless = || -> io::Result<File> {
-            let file = open(folder, OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC, Mode::from_raw_mode(0o666))?;
+            let file =
+                open(folder, OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC, Mode::from_raw_mode(0o666))?;
             Ok(file.into())
         };
         // A file that had a name and lost it cannot be given another one: this is the trial's, and goes.
@@ -176,14 +190,16 @@ impl Draft {
     }
 }
 
-/// Gives a file without a name one of its own (open(2), O_TMPFILE), which is removed again with what is returned.
+/// Gives a file without a name one of its own (open(2), O_TMPFILE), which is removed again with what is
+/// returned.
 fn give(file: &File, folder: &Path, names: &Names) -> io::Result<TempPath> {
     // Before it has a name, or a sweep could find it unheld.
     let _ = flock(file, FlockOperation::NonBlockingLockShared);
     Ok(names.make(folder, |path| link(file, path))?.into_temp_path())
 }
 
-/// Gives a file without a name one that nobody has; [`io::ErrorKind::AlreadyExists`] for one that is taken, by a link too.
+/// Gives a file without a name one that nobody has; [`io::ErrorKind::AlreadyExists`] for one that is taken,
+/// by a link too.
 fn link(file: &File, path: &Path) -> io::Result<()> {
     let from = format!("/proc/self/fd/{}", file.as_raw_fd());
     Ok(linkat(CWD, &from, CWD, path, AtFlags::SYMLINK_FOLLOW)?)
@@ -237,7 +253,8 @@ mod tests {
         let folder = tempfile::tempdir()?;
         let (target, names) = (folder.path().join("result.json"), Names::of("result.json".as_ref()));
         let draft = Draft::new(folder.path(), &names)?;
-        // No name of its own can be made in a folder that is not there: the target's is the one that is given.
+        // No name of its own can be made in a folder that is not there: the target's is the one that is
+        // given.
         draft.rename(&target, &folder.path().join("gone"), &names)?;
         assert_eq!(fs::read_dir(folder.path())?.count(), 1);
         // What takes the target's name meanwhile is replaced, a link as well, and not followed.
@@ -266,7 +283,8 @@ mod tests {
 
     #[test]
     fn drafts_whose_targets_begin_alike_are_never_exchanged() -> Done {
-        // As processes of one number in two containers: the same host, the same first characters, and other text.
+        // As processes of one number in two containers: the same host, the same first characters, and other
+        // text.
         let folder = tempfile::tempdir()?;
         let target = |last: char| folder.path().join(format!("nightly-pingpong-results-of-gpu-{last}.json"));
         let write = &|last: char| -> io::Result<()> {

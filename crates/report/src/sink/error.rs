@@ -15,7 +15,8 @@ pub enum SinkError {
     },
     /// The path names a device, a pipe or a socket.
     #[error(
-        "{path} is not a regular file, and a document is replaced as a whole: name a file, or `-` for standard output"
+        "{path} is not a regular file, and a document is replaced as a whole: name a file, or `-` for \
+         standard output"
     )]
     NotAFile {
         /// The path.
@@ -23,7 +24,8 @@ pub enum SinkError {
     },
     /// The path is a link that another user put into a folder where all may write.
     #[error(
-        "{path} is a link of another user in a folder that everybody may write to, and so may lead to a file of yours: name the file itself, or one in a folder of your own"
+        "{path} is a link of another user in a folder that everybody may write to, and so may lead to a file \
+         of yours: name the file itself, or one in a folder of your own"
     )]
     ForeignLink {
         /// The link.
@@ -31,7 +33,8 @@ pub enum SinkError {
     },
     /// The folder does not exist.
     #[error(
-        "{path} cannot be written, because there is no folder {folder}: make it (mkdir -p {folder}) or name another file"
+        "{path} cannot be written, because there is no folder {folder}: make it (mkdir -p {folder}) or name \
+         another file"
     )]
     NoFolder {
         /// The path.
@@ -47,7 +50,8 @@ pub enum SinkError {
     },
     /// The disk is full, or a quota or a limit of the file's size is reached.
     #[error(
-        "{path} cannot be written: there is no room for {bytes} bytes in {folder} ({error}); make room (df, quota, ulimit -f) or name a file elsewhere"
+        "{path} cannot be written: there is no room for {bytes} bytes in {folder} ({error}); make room (df, \
+         quota, ulimit -f) or name a file elsewhere"
     )]
     NoRoom {
         /// The path.
@@ -60,7 +64,10 @@ pub enum SinkError {
         error: io::Error,
     },
     /// The operating system refused.
-    #[error("{path} cannot be written: {step} failed ({error}); name a file in a folder that is yours and has room")]
+    #[error(
+        "{path} cannot be written: {step} failed ({error}); name a file in a folder that is yours and has \
+         room"
+    )]
     Io {
         /// The path.
         path: String,
@@ -90,14 +97,19 @@ mod tests {
     fn a_refusal_says_what_to_do() {
         let path = || "a/b".to_owned();
         for (error, said) in [
-            (SinkError::IsAFolder { path: path() }, "a/b is a folder: name a file in it, e.g. a/b/result.json"),
+            (
+                SinkError::IsAFolder { path: path() },
+                "a/b is a folder: name a file in it, e.g. a/b/result.json",
+            ),
             (
                 SinkError::NotAFile { path: path() },
-                "a/b is not a regular file, and a document is replaced as a whole: name a file, or `-` for standard output",
+                "a/b is not a regular file, and a document is replaced as a whole: name a file, or `-` for \
+                 standard output",
             ),
             (
                 SinkError::NoFolder { path: path(), folder: "a".to_owned() },
-                "a/b cannot be written, because there is no folder a: make it (mkdir -p a) or name another file",
+                "a/b cannot be written, because there is no folder a: make it (mkdir -p a) or name another \
+                 file",
             ),
             (
                 SinkError::ReadOnly { path: path() },
@@ -105,7 +117,8 @@ mod tests {
             ),
             (
                 SinkError::Io { path: path(), step: "writing", error: io::ErrorKind::StorageFull.into() },
-                "a/b cannot be written: writing failed (no storage space); name a file in a folder that is yours and has room",
+                "a/b cannot be written: writing failed (no storage space); name a file in a folder that is \
+                 yours and has room",
             ),
         ] {
             assert_eq!(error.to_string(), said);

@@ -1,4 +1,5 @@
-//! The file that a path names, links followed: by the kernel's own rule for links in folders where all may write.
+//! The file that a path names, links followed: by the kernel's own rule for links in folders where all may
+//! write.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -15,9 +16,10 @@ const LINKS: usize = 40;
 
 /// The file that a link names, through further links, whether it exists or not; any other path is itself.
 ///
-/// The kernel follows no link of another user in a folder with the sticky bit where all may write (`fs.protected_symlinks`, proc(5)): in /tmp anybody can put one in
-/// the place of somebody's next file. Links that are followed here never come before that rule, so it is kept here, switched on or not; and for the folders of the path too, of which the
-/// kernel asks nothing.
+/// The kernel follows no link of another user in a folder with the sticky bit where all may write
+/// (`fs.protected_symlinks`, proc(5)): in /tmp anybody can put one in the place of somebody's next file.
+/// Links that are followed here never come before that rule, so it is kept here, switched on or not; and for
+/// the folders of the path too, of which the kernel asks nothing.
 ///
 /// # Errors
 /// [`SinkError::ForeignLink`] for such a link.
@@ -38,7 +40,8 @@ pub(super) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// The path in a link; `None` for a file of another kind, or none. Owner and path are read of one opened link: nobody can put another one in its place between the two.
+/// The path in a link; `None` for a file of another kind, or none. Owner and path are read of one opened
+/// link: nobody can put another one in its place between the two.
 fn target(path: &Path) -> Result<Option<PathBuf>, SinkError> {
     const STICKY_AND_OPEN: u32 = 0o1002;
     let Ok(link) = open(path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()) else {

@@ -13,8 +13,8 @@ fn exponent(value: f64) -> i32 {
     if value == 0.0 || !value.is_finite() { 0 } else { value.abs().log10().floor() as i32 }
 }
 
-/// `value` without the digits that are finer than `half_width` (half of its interval), with at most so many decimals: 2180.3 ± 436 is `2200`, 23.71 ± 0.2
-/// is `23.7`.
+/// `value` without the digits that are finer than `half_width` (half of its interval), with at most so many
+/// decimals: 2180.3 ± 436 is `2200`, 23.71 ± 0.2 is `23.7`.
 pub fn carried(value: f64, half_width: Option<f64>, most_decimals: usize) -> String {
     let coarsest = exponent(value) - LEAST + 1;
     let step = match half_width {
@@ -62,7 +62,10 @@ mod tests {
             [4.05, 12.784, 1234.5, 0.05].map(|value| carried(value, None, 3)),
             ["4.05", "12.8", "1230", "0.050"]
         );
-        assert_eq!([2_050.0, 999_900.0, 41.5].map(|ns| duration_carried(ns, None)), ["2.05 µs", "1000 µs", "41.5 ns"]);
+        assert_eq!(
+            [2_050.0, 999_900.0, 41.5].map(|ns| duration_carried(ns, None)),
+            ["2.05 µs", "1000 µs", "41.5 ns"]
+        );
         assert_eq!(duration_carried(6_232.0, Some(7.0)), "6.232 µs");
         assert_eq!([49_199.0, 4096.0, 1e9, 0.5].map(about_size), ["48 KiB", "4 KiB", "954 MiB", "0.5 B"]);
     }

@@ -1,5 +1,5 @@
-//! Decimal numbers to and from text, without a detour through floating point on the way in: `1.1KiB` is not whole,
-//! `0.7GiB` is not 751619276.8 rounded.
+//! Decimal numbers to and from text, without a detour through floating point on the way in: `1.1KiB` is not
+//! whole, `0.7GiB` is not 751619276.8 rounded.
 
 /// What stands in a text before and after the place where its number ends.
 pub(super) fn split(text: &str) -> (&str, &str) {
@@ -27,7 +27,8 @@ pub(super) fn times(number: &str, unit: u64) -> Result<u64, Fault> {
         return Err(Fault::Syntax);
     }
     let fraction = fraction.trim_end_matches('0');
-    // With 18 digits and the largest units (2^40 bytes, an hour of nanoseconds) every product here fits 128 bits.
+    // With 18 digits and the largest units (2^40 bytes, an hour of nanoseconds) every product here fits 128
+    // bits.
     if fraction.len() > 18 {
         return Err(Fault::NotWhole);
     }
@@ -42,13 +43,15 @@ pub(super) fn times(number: &str, unit: u64) -> Result<u64, Fault> {
     total.and_then(|total| u64::try_from(total).ok()).ok_or(Fault::TooLarge)
 }
 
-/// `value` with five significant digits and no exponent: more than any interval here supports, and few enough to read.
+/// `value` with five significant digits and no exponent: more than any interval here supports, and few enough
+/// to read.
 pub(super) fn significant(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return format!("{value}");
     }
     // The exponent is taken after rounding, so that 9.99999 becomes 10.000 and not 10.0000.
-    let exponent: i32 = format!("{value:.4e}").rsplit('e').next().and_then(|digits| digits.parse().ok()).unwrap_or(0);
+    let exponent: i32 =
+        format!("{value:.4e}").rsplit('e').next().and_then(|digits| digits.parse().ok()).unwrap_or(0);
     let decimals = usize::try_from(4 - exponent).unwrap_or(0);
     format!("{value:.decimals$}")
 }
@@ -63,7 +66,11 @@ mod tests {
         assert_eq!(times("0.0009765625", 1 << 10), Ok(1));
         assert_eq!(times("1.1", 1 << 10), Err(Fault::NotWhole));
         for digits in [19, 28, 40] {
-            assert_eq!(times(&format!("0.{}", "9".repeat(digits)), 1 << 40), Err(Fault::NotWhole), "{digits} decimals");
+            assert_eq!(
+                times(&format!("0.{}", "9".repeat(digits)), 1 << 40),
+                Err(Fault::NotWhole),
+                "{digits} decimals"
+            );
         }
         assert_eq!(times("2.000000000000000000000000", 1), Ok(2));
     }
@@ -86,8 +93,10 @@ mod tests {
 
     #[test]
     fn five_significant_digits_stay_five_when_rounding_carries() {
-        let all: Vec<String> =
-            [23.45952, 0.000_521_549, 9.999_99, 123_456.7, 99_999.6, 0.0].iter().map(|v| significant(*v)).collect();
+        let all: Vec<String> = [23.45952, 0.000_521_549, 9.999_99, 123_456.7, 99_999.6, 0.0]
+            .iter()
+            .map(|v| significant(*v))
+            .collect();
         assert_eq!(all, ["23.460", "0.00052155", "10.000", "123457", "100000", "0"]);
     }
 }

@@ -1,5 +1,5 @@
-//! Durations: as typed (`30s`, `500ms`, `2m`) and as shown, with the unit that leaves one to three digits before the
-//! point.
+//! Durations: as typed (`30s`, `500ms`, `2m`) and as shown, with the unit that leaves one to three digits
+//! before the point.
 
 use std::time::Duration;
 
@@ -15,7 +15,9 @@ pub enum DurationError {
     )]
     Syntax(String),
     /// A fraction of a nanosecond.
-    #[error("the duration \"{0}\" is not a whole number of nanoseconds: write fewer decimals or a smaller unit")]
+    #[error(
+        "the duration \"{0}\" is not a whole number of nanoseconds: write fewer decimals or a smaller unit"
+    )]
     NotWhole(String),
     /// No time at all.
     #[error("the duration \"{0}\" is zero: write one that is longer, e.g. 30s")]
@@ -25,8 +27,8 @@ pub enum DurationError {
     TooLarge(String),
 }
 
-/// A duration as users type it: `30s`, `500ms`, `2m`, `1h`, `1.5s`; a bare number is seconds. Units are lower case,
-/// because `2M` is not two minutes to everybody.
+/// A duration as users type it: `30s`, `500ms`, `2m`, `1h`, `1.5s`; a bare number is seconds. Units are lower
+/// case, because `2M` is not two minutes to everybody.
 ///
 /// # Errors
 /// [`DurationError`], each naming the text, what is allowed and an example.
@@ -105,13 +107,15 @@ mod tests {
 
     #[test]
     fn what_is_no_duration_is_refused_with_what_is() {
-        let error = |text: &str| parse_duration(text).map_or_else(|e| e.to_string(), |d| format!("parsed: {d:?}"));
+        let error =
+            |text: &str| parse_duration(text).map_or_else(|e| e.to_string(), |d| format!("parsed: {d:?}"));
         for text in ["", "s", "-1", "-1s", "2M", "1d", "1e3s", "1:30", "inf"] {
             assert_eq!(parse_duration(text), Err(DurationError::Syntax(text.to_owned())));
         }
-        let syntax = "\"1d\" is not a duration: write a number with ns, us, ms, s, m or h (seconds if there is none), e.g. 30s, 1.5s, 500ms or 2m";
-        let not_whole =
-            "the duration \"0.5ns\" is not a whole number of nanoseconds: write fewer decimals or a smaller unit";
+        let syntax = "\"1d\" is not a duration: write a number with ns, us, ms, s, m or h (seconds if there \
+            is none), e.g. 30s, 1.5s, 500ms or 2m";
+        let not_whole = "the duration \"0.5ns\" is not a whole number of nanoseconds: write fewer decimals \
+            or a smaller unit";
         assert_eq!(error("1d"), syntax);
         assert_eq!(error("0"), "the duration \"0\" is zero: write one that is longer, e.g. 30s");
         assert_eq!(error("0.5ns"), not_whole);

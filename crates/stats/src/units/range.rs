@@ -1,4 +1,5 @@
-//! Figures from a lowest to a highest one, as sentences and tables have them: both ends to one step, with the unit once, and one figure where both read alike.
+//! Figures from a lowest to a highest one, as sentences and tables have them: both ends to one step, with the
+//! unit once, and one figure where both read alike.
 
 use super::duration::in_unit;
 
@@ -14,7 +15,8 @@ fn exponent(value: f64) -> i32 {
 
 /// `2.49–2.50`, `55.3` where both ends read alike.
 ///
-/// The step is that of the leading digit of what lies between the ends, with three significant digits of the higher end at least and four at most.
+/// The step is that of the leading digit of what lies between the ends, with three significant digits of the
+/// higher end at least and four at most.
 pub fn range(low: f64, high: f64) -> String {
     let largest = low.abs().max(high.abs());
     if !largest.is_finite() || largest == 0.0 {
@@ -22,7 +24,8 @@ pub fn range(low: f64, high: f64) -> String {
     }
     let coarsest = exponent(largest) - FEWEST + 1;
     let between = high - low;
-    let step = if between == 0.0 { coarsest } else { exponent(between).clamp(coarsest - (MOST - FEWEST), coarsest) };
+    let step =
+        if between == 0.0 { coarsest } else { exponent(between).clamp(coarsest - (MOST - FEWEST), coarsest) };
     let show = |value: f64| at_step(value, step);
     match (show(low), show(high)) {
         (low, high) if low == high => at_step(high.parse().unwrap_or(largest), coarsest),

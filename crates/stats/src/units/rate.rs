@@ -1,5 +1,5 @@
-//! Bandwidth as shown: GB/s = 1e9 bytes/s at every magnitude, so that two rows can be compared without reading their
-//! units.
+//! Bandwidth as shown: GB/s = 1e9 bytes/s at every magnitude, so that two rows can be compared without
+//! reading their units.
 
 use super::decimal::significant;
 

@@ -1,16 +1,17 @@
 //! Sizes in bytes: as typed (`128MiB`, `128M`, `1.5GiB`) and as shown.
 //!
-//! `128M` is 134217728, because that is what people who type it at an HPC prompt mean; `128MB` is refused, because
-//! standards say 128000000 and most tools say 134217728, and a benchmark that guesses would label its result wrongly
-//! half the time.
+//! `128M` is 134217728, because that is what people who type it at an HPC prompt mean; `128MB` is refused,
+//! because standards say 128000000 and most tools say 134217728, and a benchmark that guesses would label its
+//! result wrongly half the time.
 
 use super::decimal::{self, Fault, significant};
 
 pub(super) const UNITS: [(u64, &str); 5] =
     [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B")];
 
-/// The largest size: what a process has addresses for on x86-64 (47 bits, Documentation/arch/x86/x86_64/mm.rst), and on no machine of today more memory. Sums and
-/// products of sizes stay far below 2⁶⁴ therefore.
+/// The largest size: what a process has addresses for on x86-64 (47 bits,
+/// Documentation/arch/x86/x86_64/mm.rst), and on no machine of today more memory. Sums and products of sizes
+/// stay far below 2⁶⁴ therefore.
 pub const MOST_BYTES: u64 = 1 << 47;
 
 /// The text is not a size.
@@ -21,13 +22,14 @@ pub enum SizeError {
     Empty,
     /// Something other than digits (with at most one point between) before the unit.
     #[error(
-        "\"{0}\" is not a size: write a positive number with B, KiB, MiB, GiB or TiB (bytes if there is none), e.g. 128MiB"
+        "\"{0}\" is not a size: write a positive number with B, KiB, MiB, GiB or TiB (bytes if there is \
+         none), e.g. 128MiB"
     )]
     Syntax(String),
     /// A unit that does not exist here.
     #[error(
-        "\"{text}\" is not a size, as there is no unit \"{unit}\": use B, KiB, MiB, GiB or TiB (K, M, G and T mean the same), \
-         e.g. 128MiB"
+        "\"{text}\" is not a size, as there is no unit \"{unit}\": use B, KiB, MiB, GiB or TiB (K, M, G and \
+         T mean the same), e.g. 128MiB"
     )]
     Unit {
         /// The whole text.
@@ -37,7 +39,8 @@ pub enum SizeError {
     },
     /// KB, MB, GB or TB.
     #[error(
-        "the unit of \"{text}\" is read in two ways: write {binary} for powers of 1024 or {decimal} for powers of 1000"
+        "the unit of \"{text}\" is read in two ways: write {binary} for powers of 1024 or {decimal} for \
+         powers of 1000"
     )]
     Ambiguous {
         /// The whole text.
@@ -52,8 +55,8 @@ pub enum SizeError {
     Zero(String),
     /// A fraction of a byte, or more than 18 decimals.
     #[error(
-        "the size \"{0}\" is not a whole number of bytes (or has more than 18 decimals): write fewer decimals or a \
-         smaller unit, e.g. 1536KiB for 1.5MiB"
+        "the size \"{0}\" is not a whole number of bytes (or has more than 18 decimals): write fewer \
+         decimals or a smaller unit, e.g. 1536KiB for 1.5MiB"
     )]
     NotWhole(String),
     /// More than [`MOST_BYTES`].
@@ -61,8 +64,8 @@ pub enum SizeError {
     TooLarge(String),
 }
 
-/// Bytes from a size as users type it: a positive whole or decimal number, then nothing or `B` (bytes), `K`/`KiB`,
-/// `M`/`MiB`, `G`/`GiB`, `T`/`TiB` (powers of 1024), in any case, with or without spaces between.
+/// Bytes from a size as users type it: a positive whole or decimal number, then nothing or `B` (bytes),
+/// `K`/`KiB`, `M`/`MiB`, `G`/`GiB`, `T`/`TiB` (powers of 1024), in any case, with or without spaces between.
 ///
 /// # Errors
 /// [`SizeError`], each naming the text, what is allowed and the remedy.
@@ -105,8 +108,8 @@ pub fn parse_size(text: &str) -> Result<u64, SizeError> {
     }
 }
 
-/// `128 MiB`, `1.5 GiB`, `1000003 B`: the same number of bytes when read back, whatever it is. The unit is the largest
-/// that needs at most three decimals.
+/// `128 MiB`, `1.5 GiB`, `1000003 B`: the same number of bytes when read back, whatever it is. The unit is
+/// the largest that needs at most three decimals.
 pub fn size(bytes: u64) -> String {
     let fits = |unit: u64| bytes >= unit && (u128::from(bytes) * 1000).is_multiple_of(u128::from(unit));
     let (unit, name) = UNITS.into_iter().find(|(unit, _)| fits(*unit)).unwrap_or((1, "B"));
@@ -118,7 +121,8 @@ pub fn size(bytes: u64) -> String {
     format!("{whole}.{} {name}", decimals.trim_end_matches('0'))
 }
 
-/// `31.211 GiB`: five significant digits in the largest unit, for amounts nobody types back (a node's memory).
+/// `31.211 GiB`: five significant digits in the largest unit, for amounts nobody types back (a node's
+/// memory).
 pub fn rounded_size(bytes: u64) -> String {
     match UNITS.into_iter().find(|(unit, _)| bytes >= *unit) {
         Some((unit, name)) if !bytes.is_multiple_of(unit) => {
@@ -166,9 +170,14 @@ mod tests {
     fn a_decimal_unit_is_refused_with_both_readings() {
         assert_eq!(
             error("128MB"),
-            "the unit of \"128MB\" is read in two ways: write 128MiB for powers of 1024 or 128000000B for powers of 1000"
+            "the unit of \"128MB\" is read in two ways: write 128MiB for powers of 1024 or 128000000B for \
+             powers of 1000"
         );
-        assert!(error("1.5gb").contains("1.5GiB") && error("1.5gb").contains("1500000000B"), "{}", error("1.5gb"));
+        assert!(
+            error("1.5gb").contains("1.5GiB") && error("1.5gb").contains("1500000000B"),
+            "{}",
+            error("1.5gb")
+        );
         for text in ["1KB", "1kB", "1TB"] {
             assert!(matches!(parse_size(text), Err(SizeError::Ambiguous { .. })), "{}", error(text));
         }
@@ -204,7 +213,11 @@ mod tests {
             "99999999999999999999999999999999999999999G",
         ];
         for text in texts {
-            assert!(text.trim().is_empty() || error(text).contains(text), "{text} is named in: {}", error(text));
+            assert!(
+                text.trim().is_empty() || error(text).contains(text),
+                "{text} is named in: {}",
+                error(text)
+            );
         }
         insta::assert_snapshot!(texts.map(error).join("\n"), @r#"
         the size is empty: write a number of bytes, or one with KiB, MiB, GiB or TiB, e.g. 128MiB

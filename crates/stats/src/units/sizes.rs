@@ -1,19 +1,23 @@
-//! Lists of sizes for sweeps: `4B,64KiB`, geometric ranges `4B..1GiB` (doubling) and `4B..8GiB:4`, or both mixed.
+//! Lists of sizes for sweeps: `4B,64KiB`, geometric ranges `4B..1GiB` (doubling) and `4B..8GiB:4`, or both
+//! mixed.
 //!
-//! The result is ascending without repeats, whatever order was typed: the order of measuring is the run's (seeded), the
-//! order of showing is by size.
+//! The result is ascending without repeats, whatever order was typed: the order of measuring is the run's
+//! (seeded), the order of showing is by size.
 
 use super::size::{SizeError, parse_size};
 
-/// The most sizes in one list. Doubling from 1 byte to the largest size gives 48; more than this is a slip of the
-/// keyboard that would run for days.
+/// The most sizes in one list. Doubling from 1 byte to the largest size gives 48; more than this is a slip of
+/// the keyboard that would run for days.
 pub const MAX_SIZES: usize = 256;
 
 /// The text is not a list of sizes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SizesError {
     /// Nothing between two commas, or an empty text.
-    #[error("the size list \"{0}\" has an empty item: write sizes and ranges with commas between, e.g. 4B,64KiB..1GiB")]
+    #[error(
+        "the size list \"{0}\" has an empty item: write sizes and ranges with commas between, e.g. \
+         4B,64KiB..1GiB"
+    )]
     EmptyItem(String),
     /// A size that is none.
     #[error(transparent)]
@@ -34,8 +38,8 @@ pub enum SizesError {
 
 /// Sizes in bytes, ascending and without repeats.
 ///
-/// A range starts at its first size, multiplies by 2 or by its `:FACTOR`, and always ends with its last size, hit or
-/// not: `4B..100B:4` is 4, 16, 64, 100.
+/// A range starts at its first size, multiplies by 2 or by its `:FACTOR`, and always ends with its last size,
+/// hit or not: `4B..100B:4` is 4, 16, 64, 100.
 ///
 /// # Errors
 /// [`SizesError`], each naming the item, what is allowed and an example.
@@ -57,7 +61,8 @@ pub fn parse_sizes(text: &str) -> Result<Vec<u64>, SizesError> {
                     return Err(SizesError::Backwards(item.to_owned()));
                 }
                 sizes.extend(
-                    std::iter::successors(Some(first), |size| size.checked_mul(factor)).take_while(|size| *size < last),
+                    std::iter::successors(Some(first), |size| size.checked_mul(factor))
+                        .take_while(|size| *size < last),
                 );
                 sizes.push(last);
             }
@@ -94,12 +99,17 @@ mod tests {
 
     #[test]
     fn lists_and_ranges_mix_into_one_ascending_list() {
-        assert_eq!(parse_sizes("1MiB, 4B ,64KiB..256KiB,64K"), Ok(vec![4, 1 << 16, 1 << 17, 1 << 18, 1 << 20]));
+        assert_eq!(
+            parse_sizes("1MiB, 4B ,64KiB..256KiB,64K"),
+            Ok(vec![4, 1 << 16, 1 << 17, 1 << 18, 1 << 20])
+        );
     }
 
     #[test]
     fn malformed_lists_name_the_item() {
-        let error = |text: &str| parse_sizes(text).map_or_else(|e| e.to_string(), |sizes| format!("parsed: {sizes:?}"));
+        let error = |text: &str| {
+            parse_sizes(text).map_or_else(|e| e.to_string(), |sizes| format!("parsed: {sizes:?}"))
+        };
         let texts = [
             "",
             "4B,,8B",

@@ -1,6 +1,8 @@
-//! What one of two machines hides that the other one shows of where its GPUs are: a virtual machine beside its host.
+//! What one of two machines hides that the other one shows of where its GPUs are: a virtual machine beside
+//! its host.
 //!
-//! Their devices have other addresses, so that a list of differences names each twice; that is no answer to the question for which the two are compared.
+//! Their devices have other addresses, so that a list of differences names each twice; that is no answer to
+//! the question for which the two are compared.
 
 use crate::model::Rung;
 use crate::pci_path::PciLevel;

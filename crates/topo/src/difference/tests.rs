@@ -1,4 +1,5 @@
-//! Each kind of change is made to a machine and comes out in words, once; a machine does not differ from itself.
+//! Each kind of change is made to a machine and comes out in words, once; a machine does not differ from
+//! itself.
 
 use std::path::Path;
 
@@ -10,18 +11,27 @@ type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 /// Two packages with a node, two L3s and four cores of two PUs each; three GPUs; PUs 0 and 1 are not allowed.
 fn machine() -> Result<Survey, crate::TopoError> {
-    let mut machine = survey_xml(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/two-packages-gpus.xml"))?;
+    let mut machine =
+        survey_xml(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/two-packages-gpus.xml"))?;
     for gpu in &mut machine.topology.gpus {
         let (generation, width) = (Some(1), Some(16));
         let source = "sysfs".to_owned();
-        gpu.link =
-            Some(Link { generation, width, max_generation: Some(5), max_width: Some(16), bytes_per_s: None, source });
+        gpu.link = Some(Link {
+            generation,
+            width,
+            max_generation: Some(5),
+            max_width: Some(16),
+            bytes_per_s: None,
+            source,
+        });
     }
     Ok(machine)
 }
 
 /// What is said after `change`, and the other way round.
-fn differences_both_ways(change: impl Fn(&mut Topology)) -> Result<(Vec<String>, Vec<String>), crate::TopoError> {
+fn differences_both_ways(
+    change: impl Fn(&mut Topology),
+) -> Result<(Vec<String>, Vec<String>), crate::TopoError> {
     let (before, mut after) = (machine()?, machine()?);
     change(&mut after.topology);
     let words = |old: &Survey, new: &Survey| differences(old, new).into_iter().map(|one| one.words).collect();
@@ -54,7 +64,11 @@ fn a_machine_does_not_differ_from_itself_nor_by_what_always_changes() -> Outcome
         machine.hostname = Some("another".to_owned());
         machine.nodes[0].free_bytes = Some(1);
         machine.nodes[0].total_bytes -= 64 << 20;
-        machine.gpus.iter_mut().filter_map(|gpu| gpu.link.as_mut()).for_each(|link| link.generation = Some(5));
+        machine
+            .gpus
+            .iter_mut()
+            .filter_map(|gpu| gpu.link.as_mut())
+            .for_each(|link| link.generation = Some(5));
     });
     assert_eq!(always?, none);
     Ok(())
@@ -117,7 +131,8 @@ fn a_dimm_that_is_missing_is_less_memory_of_its_node() -> Outcome {
 
 #[test]
 fn a_node_that_is_gone_or_made_of_something_else_is_said() -> Outcome {
-    let wanted = both(&["NUMA node 1 gone (CPUs and memory, 8 GiB)"], &["NUMA node 1 new (CPUs and memory, 8 GiB)"]);
+    let wanted =
+        both(&["NUMA node 1 gone (CPUs and memory, 8 GiB)"], &["NUMA node 1 new (CPUs and memory, 8 GiB)"]);
     let gone = differences_both_ways(|machine| drop(machine.nodes.remove(1)))?;
     assert_eq!(gone, wanted);
     let (there, _) = differences_both_ways(|machine| machine.nodes[1].kind = NodeKind::CpuOnly)?;
@@ -177,7 +192,8 @@ fn the_allowed_set_is_compared_over_what_both_have() -> Outcome {
 
 #[test]
 fn cpus_caches_and_groupings_that_changed_are_said() -> Outcome {
-    let (there, _) = differences_both_ways(|machine| machine.packages[1].cpu_model = Some("another".to_owned()))?;
+    let (there, _) =
+        differences_both_ways(|machine| machine.packages[1].cpu_model = Some("another".to_owned()))?;
     assert!(there.is_empty(), "what one file does not say is no change: {there:?}");
     let (mut old, mut new) = (machine()?, machine()?);
     old.topology.packages[1].cpu_model = Some("one".to_owned());
@@ -217,7 +233,8 @@ fn an_adapter_that_is_gone_and_a_smaller_reserve_of_huge_pages_are_said() -> Out
 
 #[test]
 fn a_guest_that_hides_where_its_gpus_are_is_named_whichever_stands_first() -> Outcome {
-    let load = |name: &str| survey_xml(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name));
+    let load =
+        |name: &str| survey_xml(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name));
     let (host, guest) = (load("hgx-h100.xml")?, load("vm-one-node.xml")?);
     let said = |old: &Survey, new: &Survey| hidden(old, new).map(|found| (found.by_second, found.words()));
     let words = "the NUMA nodes of its GPUs and which devices share a PCIe switch".to_owned();
@@ -229,6 +246,8 @@ fn a_guest_that_hides_where_its_gpus_are_is_named_whichever_stands_first() -> Ou
     assert_eq!(said(&host, &load("cpu-only.xml")?), None, "a machine without GPUs hides none");
     let first_line = crate::text::changes(&host, &guest, &differences(&host, &guest), 100);
     let first_line = first_line.lines().next().unwrap_or_default();
-    assert!(first_line.contains("hides the NUMA nodes of its GPUs") && first_line.contains(" differences from "));
+    assert!(
+        first_line.contains("hides the NUMA nodes of its GPUs") && first_line.contains(" differences from ")
+    );
     Ok(())
 }

@@ -1,8 +1,9 @@
 //! The network adapters that are columns of the matrix: those that move data for GPUs.
 //!
-//! nvidia-smi lists what is in `/sys/class/infiniband`, virtual functions too; hwloc has the same as OpenFabrics devices. Slingshot
-//! adapters and InfiniBand or Omni-Path ones without an RDMA device come after them; plain Ethernet is left out, as there.
-//! The order is by name, numbers as numbers (`mlx5_2` before `mlx5_10`): nvidia-smi's own is not documented.
+//! nvidia-smi lists what is in `/sys/class/infiniband`, virtual functions too; hwloc has the same as
+//! OpenFabrics devices. Slingshot adapters and InfiniBand or Omni-Path ones without an RDMA device come after
+//! them; plain Ethernet is left out, as there. The order is by name, numbers as numbers (`mlx5_2` before
+//! `mlx5_10`): nvidia-smi's own is not documented.
 
 use hwlocality::Topology as Hwloc;
 use hwlocality::object::TopologyObject;
@@ -45,7 +46,8 @@ pub(super) fn adapters(hwloc: &Hwloc, around: &Surroundings, root: Option<&FsRoo
             found.push((!is_rdma, name, Placed { endpoint, path: Some(PciPath::of(object)), locality }));
         }
     }
-    found.sort_by_cached_key(|(without_rdma, name, placed)| (*without_rdma, parts(name), placed.endpoint.pci));
+    found
+        .sort_by_cached_key(|(without_rdma, name, placed)| (*without_rdma, parts(name), placed.endpoint.pci));
     let numbered = |(number, (_, _, mut placed)): (usize, (bool, String, Placed))| {
         placed.endpoint.label = format!("NIC{number}");
         placed
@@ -59,7 +61,8 @@ fn os_devices(object: &TopologyObject, wanted: OSDeviceType) -> Vec<String> {
         let of_type = |device: OSDeviceType| device == wanted;
         matches!(child.attributes(), Some(ObjectAttributes::OSDevice(device)) if of_type(device.device_type()))
     };
-    let devices = object.io_children().filter(|child| child.object_type() == ObjectType::OSDevice).filter(is_wanted);
+    let devices =
+        object.io_children().filter(|child| child.object_type() == ObjectType::OSDevice).filter(is_wanted);
     devices.filter_map(|device| device.name().map(text)).collect()
 }
 
@@ -68,7 +71,8 @@ fn fabric(object: &TopologyObject, root: Option<&FsRoot>) -> Vec<String> {
     let Some(pci) = pci_of(object) else { return Vec::new() };
     let kind = NicKind::of(pci.class_id());
     let fast = matches!(kind, Some(NicKind::Infiniband | NicKind::Fabric)) || pci.vendor_id() == CRAY;
-    let function = root.is_some_and(|root| root.exists(&format!("/sys/bus/pci/devices/{}/physfn", address(pci))));
+    let function =
+        root.is_some_and(|root| root.exists(&format!("/sys/bus/pci/devices/{}/physfn", address(pci))));
     if kind.is_none() || !fast || function {
         return Vec::new();
     }

@@ -1,7 +1,8 @@
-//! The PCIe bridges above a device, each with its link: how fast a switch is joined to the CPU, and a device to its slot.
+//! The PCIe bridges above a device, each with its link: how fast a switch is joined to the CPU, and a device
+//! to its slot.
 //!
-//! Where the kernel's files are at hand (a machine, a file of `topo --save`), they say what a port can do; a file of lstopo's has what the link carried when it was
-//! written.
+//! Where the kernel's files are at hand (a machine, a file of `topo --save`), they say what a port can do; a
+//! file of lstopo's has what the link carried when it was written.
 
 use hwlocality::object::TopologyObject;
 use hwlocality::object::attributes::{ObjectAttributes, UpstreamAttributes};
@@ -19,7 +20,8 @@ use crate::model::Link;
 pub struct PciBridge {
     /// Its address.
     pub pci: PciAddress,
-    /// Its link: of a switch's upstream port the one towards the CPU, of any other port the one to what is below it; null where nobody says.
+    /// Its link: of a switch's upstream port the one towards the CPU, of any other port the one to what is
+    /// below it; null where nobody says.
     pub link: Option<Link>,
 }
 

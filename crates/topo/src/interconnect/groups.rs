@@ -1,4 +1,5 @@
-//! GPUs that share something on the way to the host, as the platform shows it: a PCIe switch, a host bridge, a NUMA node.
+//! GPUs that share something on the way to the host, as the platform shows it: a PCIe switch, a host bridge,
+//! a NUMA node.
 
 use stats::{IdSet, PciAddress};
 
@@ -22,8 +23,8 @@ const LEVELS: [(PciLevel, &str); 4] = [
 ];
 
 impl Interconnect {
-    /// The groups of two and more of these GPUs that are no further from each other than each level, nearest level first; a group that an
-    /// earlier level has already is not said again.
+    /// The groups of two and more of these GPUs that are no further from each other than each level, nearest
+    /// level first; a group that an earlier level has already is not said again.
     pub fn shared_by(&self, gpus: &[PciAddress]) -> Vec<SharedBy> {
         let place = |pci: &PciAddress| self.devices.iter().position(|device| device.pci == *pci);
         let places: Vec<Option<usize>> = gpus.iter().map(place).collect();
@@ -37,7 +38,9 @@ impl Interconnect {
                     let near: Vec<usize> = left
                         .iter()
                         .copied()
-                        .filter(|other| !group.contains(other) && level(at, *other).is_some_and(|level| level <= most))
+                        .filter(|other| {
+                            !group.contains(other) && level(at, *other).is_some_and(|level| level <= most)
+                        })
                         .collect();
                     group.extend(near);
                     reached += 1;
@@ -83,7 +86,8 @@ mod tests {
                 });
             }
         }
-        let interconnect = Interconnect { devices: (0..gpus).map(endpoint).collect(), pairs, nvlink: None, xgmi: None };
+        let interconnect =
+            Interconnect { devices: (0..gpus).map(endpoint).collect(), pairs, nvlink: None, xgmi: None };
         (interconnect, (0..gpus).map(address).collect())
     }
 

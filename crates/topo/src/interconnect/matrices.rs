@@ -1,4 +1,5 @@
-//! hwloc's matrices between devices, which its NVML and RSMI components write into a file: by PCI address instead of by object.
+//! hwloc's matrices between devices, which its NVML and RSMI components write into a file: by PCI address
+//! instead of by object.
 //!
 //! Values are as hwloc keeps them: MB/s for bandwidths, numbers for hops.
 
@@ -62,7 +63,9 @@ impl Matrix {
     pub(super) fn to_switches(&self, pci: PciAddress) -> u64 {
         let switches = || (0..self.ends.len()).filter(|column| self.ends[*column] == End::Switch);
         let row = self.rows(pci).next();
-        row.map_or(0, |row| switches().fold(0, |sum: u64, column| sum.saturating_add(self.value(row, column))))
+        row.map_or(0, |row| {
+            switches().fold(0, |sum: u64, column| sum.saturating_add(self.value(row, column)))
+        })
     }
 }
 
@@ -70,10 +73,14 @@ fn end(object: &TopologyObject) -> End {
     match (object.object_type(), pci_of(object), object.parent().and_then(pci_of)) {
         (ObjectType::OSDevice, _, Some(device)) => End::Device(address(device)),
         // hwloc's own word first: a class can be missing in a file.
-        (ObjectType::PCIDevice, ..) if object.subtype().is_some_and(|subtype| text(subtype) == "NVSwitch") => {
+        (ObjectType::PCIDevice, ..)
+            if object.subtype().is_some_and(|subtype| text(subtype) == "NVSwitch") =>
+        {
             End::Switch
         }
-        (_, Some(device), _) if device.class_id() == OTHER_BRIDGE && device.vendor_id() == NVIDIA => End::Switch,
+        (_, Some(device), _) if device.class_id() == OTHER_BRIDGE && device.vendor_id() == NVIDIA => {
+            End::Switch
+        }
         _ => End::Other,
     }
 }

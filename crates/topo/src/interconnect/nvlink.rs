@@ -1,9 +1,10 @@
 //! How many NVLinks are between two GPUs.
 //!
-//! Direct links count by the address at their other end. Links into switches reach every GPU that has some too: nvidia-smi shows
-//! NV18 where each of two GPUs has 18 links into switches (seen on H200 with driver 580, where a virtual machine hides the
-//! switches' addresses). A file has bandwidths instead: hwloc writes 20, 25 or 50 GB/s a link by NVLink's version, and the
-//! version follows from the GPU's architecture, so that links can be counted again.
+//! Direct links count by the address at their other end. Links into switches reach every GPU that has some
+//! too: nvidia-smi shows NV18 where each of two GPUs has 18 links into switches (seen on H200 with driver
+//! 580, where a virtual machine hides the switches' addresses). A file has bandwidths instead: hwloc writes
+//! 20, 25 or 50 GB/s a link by NVLink's version, and the version follows from the GPU's architecture, so that
+//! links can be counted again.
 
 use super::matrices::Matrix;
 use super::{Fabric, Fabrics, InterconnectSource, NvLinks};
@@ -69,9 +70,9 @@ fn by_bandwidth(matrix: &Matrix, one: &Gpu, other: &Gpu) -> Option<Fabric> {
     (mbytes > 0).then_some(Fabric::Nvlink { links, bytes_per_s: Some(mbytes.saturating_mul(1_000_000)) })
 }
 
-/// What hwloc writes for one link of a GPU with this PCI device id, MB/s (its topology-nvml.c, by NVLink's version: 20 GB/s for
-/// 1.0, 25 for 2.0 to 4.0, 50 for 5.0). The ids grow with the architectures (pci.ids): Pascal with NVLink has 15f0 to 15ff, Volta to
-/// Hopper are below 2900, Blackwell begins there.
+/// What hwloc writes for one link of a GPU with this PCI device id, MB/s (its topology-nvml.c, by NVLink's
+/// version: 20 GB/s for 1.0, 25 for 2.0 to 4.0, 50 for 5.0). The ids grow with the architectures (pci.ids):
+/// Pascal with NVLink has 15f0 to 15ff, Volta to Hopper are below 2900, Blackwell begins there.
 fn link_mbytes(device_id: u16) -> Option<u64> {
     match device_id {
         0x15f0..=0x15ff => Some(20_000),
@@ -150,7 +151,11 @@ mod tests {
         let first = gpu(1, &[(Remote::Pci(at(2)), 4), (Remote::Pci(at(3)), 2), (Remote::Cpu, 2)]);
         assert_eq!(count(&first, &gpu(2, &[(Remote::Pci(at(1)), 4)])), Some(4));
         assert_eq!(count(&first, &gpu(3, &[])), Some(2), "the other end says nothing");
-        assert_eq!(count(&first, &gpu(4, &[(Remote::Cpu, 2)])), None, "both on the CPU is not with each other");
+        assert_eq!(
+            count(&first, &gpu(4, &[(Remote::Cpu, 2)])),
+            None,
+            "both on the CPU is not with each other"
+        );
         assert_eq!(count(&gpu(1, &[(Remote::Unknown, 6)]), &gpu(2, &[(Remote::Unknown, 6)])), None);
     }
 

@@ -1,4 +1,5 @@
-//! The xGMI links between AMD GPUs: from the kernel driver's nodes, else from the matrices that hwloc's RSMI component wrote.
+//! The xGMI links between AMD GPUs: from the kernel driver's nodes, else from the matrices that hwloc's RSMI
+//! component wrote.
 
 use hwlocality::Topology as Hwloc;
 
@@ -18,7 +19,8 @@ pub(super) fn xgmi(hwloc: &Hwloc, topology: &Topology, kfd: &[KfdGpu]) -> (Fabri
         return (Fabrics::default(), InterconnectSource::not(why));
     }
     let between = |one: &Gpu, other: &Gpu| {
-        let value = |matrix: &Option<Matrix>| matrix.as_ref()?.between(one.pci, other.pci).filter(|value| *value > 0);
+        let value =
+            |matrix: &Option<Matrix>| matrix.as_ref()?.between(one.pci, other.pci).filter(|value| *value > 0);
         let hops = value(&hops);
         hops.or(value(&bandwidth))?;
         // hwloc writes 100 GB/s for every link: a constant of its source, no reading.

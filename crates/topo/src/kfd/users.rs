@@ -1,7 +1,8 @@
 //! The processes that use an AMD GPU: `/sys/class/kfd/kfd/proc`, which `rocm-smi --showpidgpus` reads too.
 //!
-//! The kernel makes an entry for every process that has opened /dev/kfd and, in it, one for every GPU that it could use; a GPU that it does use has
-//! queues of it (`queues/N/gpuid`, amdkfd/kfd_process.c, since Linux 5.10). Memory is `vram_GPUID`.
+//! The kernel makes an entry for every process that has opened /dev/kfd and, in it, one for every GPU that it
+//! could use; a GPU that it does use has queues of it (`queues/N/gpuid`, amdkfd/kfd_process.c, since Linux
+//! 5.10). Memory is `vram_GPUID`.
 
 use stats::PciAddress;
 
@@ -17,7 +18,9 @@ const PROCESSES: &str = "/sys/class/kfd/kfd/proc";
 /// It has no list.
 pub(crate) fn uses(root: &FsRoot) -> Result<Vec<GpuUse>, String> {
     if !root.exists(PROCESSES) {
-        return Err(format!("{PROCESSES} is not here: the kernel does not say which processes use an AMD GPU"));
+        return Err(format!(
+            "{PROCESSES} is not here: the kernel does not say which processes use an AMD GPU"
+        ));
     }
     let id = |node: u32| root.text(&format!("{NODES}/{node}/gpu_id")).ok();
     let known: Vec<(String, PciAddress)> =
@@ -29,7 +32,8 @@ pub(crate) fn uses(root: &FsRoot) -> Result<Vec<GpuUse>, String> {
         let used: Vec<String> =
             of_queues.filter_map(|queue| root.text(&format!("{queues}/{queue}/gpuid")).ok()).collect();
         for (id, pci) in known.iter().filter(|(id, _)| used.contains(id)) {
-            let bytes = root.text(&format!("{PROCESSES}/{pid}/vram_{id}")).ok().and_then(|text| text.parse().ok());
+            let bytes =
+                root.text(&format!("{PROCESSES}/{pid}/vram_{id}")).ok().and_then(|text| text.parse().ok());
             uses.push(GpuUse { pid, pci: *pci, bytes, source: "KFD".to_owned() });
         }
     }

@@ -4,7 +4,8 @@ use crate::model::Link;
 
 /// Lanes x generations that a link of one rate can have, the widest first.
 const WIDTHS: [u8; 5] = [16, 8, 4, 2, 1];
-/// What a lane of each generation carries, MB/s, as hwloc computes it: the transfer rate less the line coding.
+/// What a lane of each generation carries, MB/s, as hwloc computes it: the transfer rate less the line
+/// coding.
 const LANE_MBYTES_PER_S: [f64; 6] = [250.0, 500.0, 984.615, 1969.231, 3938.462, 7876.923];
 /// How NCCL writes each generation's transfer rate (`kvDictPciGen` in its `src/graph/topo.cc`).
 const SPEEDS: [&str; 6] =
@@ -34,6 +35,7 @@ fn lanes(link: &Link) -> Option<(u8, u8)> {
 
 /// What a link carries, to compare links by, MB/s.
 pub(super) fn rate(link: &Link) -> u64 {
-    lanes(link)
-        .map_or(0, |(generation, width)| (LANE_MBYTES_PER_S[usize::from(generation) - 1] * f64::from(width)) as u64)
+    lanes(link).map_or(0, |(generation, width)| {
+        (LANE_MBYTES_PER_S[usize::from(generation) - 1] * f64::from(width)) as u64
+    })
 }

@@ -1,7 +1,8 @@
 //! Which devices the file puts under which switch and which NUMA node.
 //!
-//! Devices are under one switch where the way between them is (PIX), and switches under a further one where the way crosses several (PXB): NCCL counts its own
-//! distances in the same way (`src/graph/paths.cc`). A way over the CPU, or an unknown one, joins nothing. Functions of one card share its slot and no switch.
+//! Devices are under one switch where the way between them is (PIX), and switches under a further one where
+//! the way crosses several (PXB): NCCL counts its own distances in the same way (`src/graph/paths.cc`). A way
+//! over the CPU, or an unknown one, joins nothing. Functions of one card share its slot and no switch.
 
 use std::collections::BTreeMap;
 
@@ -70,28 +71,33 @@ impl NcclTree {
         self.cpus.values().flatten().any(|branch| matches!(branch, Branch::Switch(_)))
     }
 
-    /// That a switch is assumed above GPUs that were measured to share their way; `None` where the file has fewer than two of them.
+    /// That a switch is assumed above GPUs that were measured to share their way; `None` where the file has
+    /// fewer than two of them.
     fn measured(&self, group: &[PciAddress]) -> Option<String> {
         let devices = self.cpus.values().flatten().flat_map(Branch::devices);
         let labels: Vec<&str> =
             devices.filter(|device| group.contains(&device.pci)).map(|device| &*device.label).collect();
-        let together = "were measured to share their way to the host: a PCIe switch above them is taken for it";
+        let together =
+            "were measured to share their way to the host: a PCIe switch above them is taken for it";
         (labels.len() > 1).then(|| format!("{} {together}", labels.join(", ")))
     }
 
     /// Which links of switches are assumed; `None` where each is known.
     pub(super) fn remark(&self) -> Option<String> {
         let switches: Vec<&Switch> = self.cpus.values().flatten().flat_map(Branch::switches).collect();
-        let unknown = switches.iter().filter(|switch| switch.link.as_ref().is_none_or(|link| rate(link) == 0)).count();
+        let unknown =
+            switches.iter().filter(|switch| switch.link.as_ref().is_none_or(|link| rate(link) == 0)).count();
         let assumed = switches.iter().filter(|switch| switch.link_of_device).count() - unknown;
         match (assumed, unknown) {
             (0, 0) => None,
             (_, 0) => Some(format!(
-                "the link of {} towards the CPU is not known: the file has that of the fastest device behind it",
+                "the link of {} towards the CPU is not known: the file has that of the fastest device behind \
+                 it",
                 of_switches(assumed, switches.len())
             )),
             _ => Some(format!(
-                "the link of {} towards the CPU is not known, nor that of a device behind it: NCCL takes 8 GT/s x16",
+                "the link of {} towards the CPU is not known, nor that of a device behind it: NCCL takes 8 \
+                 GT/s x16",
                 of_switches(unknown, switches.len())
             )),
         }
@@ -113,8 +119,9 @@ pub(super) fn tree(
     // How far two devices are apart: what the machine shows, or what was measured where that is nearer.
     let shown = |one: usize, other: usize| survey.interconnect.between(one, other)?.pci;
     let has_switch = |device: &NcclDevice| {
-        (0..survey.interconnect.devices.len())
-            .any(|other| other != device.at && shown(device.at, other).is_some_and(|level| level <= PciLevel::Pxb))
+        (0..survey.interconnect.devices.len()).any(|other| {
+            other != device.at && shown(device.at, other).is_some_and(|level| level <= PciLevel::Pxb)
+        })
     };
     let level = |one: &NcclDevice, other: &NcclDevice| {
         let shown = shown(one.at, other.at);
@@ -130,11 +137,13 @@ pub(super) fn tree(
 
     // What is joined by any switch has one NUMA node; what is joined by one switch alone has that switch.
     let mut tree = NcclTree::default();
-    for members in joined(devices, |one, other| level(one, other).is_some_and(|level| level <= PciLevel::Pxb)) {
+    for members in joined(devices, |one, other| level(one, other).is_some_and(|level| level <= PciLevel::Pxb))
+    {
         match node_of(&members) {
             Ok(node) => {
                 let switches = joined(members, |one, other| level(one, other) == Some(PciLevel::Pix));
-                let branches = switches.into_iter().map(|members| branches(survey, members)).collect::<Vec<_>>();
+                let branches =
+                    switches.into_iter().map(|members| branches(survey, members)).collect::<Vec<_>>();
                 tree.cpus.entry(node).or_default().extend(under_one(survey, branches));
             }
             Err(why) => remarks.extend(members.iter().zip(why).map(|(device, why)| {
@@ -152,7 +161,10 @@ pub(super) fn tree(
 }
 
 /// The devices in groups in which every two are joined, directly or through others.
-fn joined(devices: Vec<NcclDevice>, are_joined: impl Fn(&NcclDevice, &NcclDevice) -> bool) -> Vec<Vec<NcclDevice>> {
+fn joined(
+    devices: Vec<NcclDevice>,
+    are_joined: impl Fn(&NcclDevice, &NcclDevice) -> bool,
+) -> Vec<Vec<NcclDevice>> {
     let mut groups: Vec<Vec<NcclDevice>> = Vec::new();
     for device in devices {
         let is_near = |group: &Vec<NcclDevice>| group.iter().any(|other| are_joined(&device, other));
@@ -172,7 +184,10 @@ fn node_of(members: &[NcclDevice]) -> Result<u32, Vec<String>> {
     match (known.len(), known.first()) {
         (1, Some(node)) => Ok(node),
         (0, _) => Err(members.iter().filter_map(|device| device.node.clone().err()).collect()),
-        _ => Err(vec![format!("devices behind one switch are said to be near to nodes {known}"); members.len()]),
+        _ => Err(vec![
+            format!("devices behind one switch are said to be near to nodes {known}");
+            members.len()
+        ]),
     }
 }
 
@@ -185,8 +200,8 @@ fn branches(survey: &Survey, mut members: Vec<NcclDevice>) -> Vec<Branch> {
     if is_one_card { devices } else { vec![switch(survey, devices)] }
 }
 
-/// What is behind the same outer switch: that switch, where it has more than one branch. A device is then behind a switch of its own, as its way to the others crosses
-/// several.
+/// What is behind the same outer switch: that switch, where it has more than one branch. A device is then
+/// behind a switch of its own, as its way to the others crosses several.
 fn under_one(survey: &Survey, mut inner: Vec<Vec<Branch>>) -> Vec<Branch> {
     if inner.len() == 1 {
         return inner.remove(0);

@@ -1,7 +1,9 @@
-//! The file's text, in the form that NCCL's own reader takes (`src/graph/xml.cc`): one element a line, single spaces, no declaration before it.
+//! The file's text, in the form that NCCL's own reader takes (`src/graph/xml.cc`): one element a line, single
+//! spaces, no declaration before it.
 //!
-//! That reader is small: it takes a comment only where a blank follows `<!--`, and an attribute only after one blank. A switch of the file has a bus id that no device
-//! has, as in the cloud providers' files, because NCCL would take the class of a device that is there from the machine.
+//! That reader is small: it takes a comment only where a blank follows `<!--`, and an attribute only after
+//! one blank. A switch of the file has a bus id that no device has, as in the cloud providers' files, because
+//! NCCL would take the class of a device that is there from the machine.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -67,7 +69,8 @@ impl<F: Iterator<Item = PciAddress>> File<F> {
 
 /// Addresses for switches: those at the end of the last bus, as the cloud providers' files have them.
 fn free_addresses(taken: &BTreeSet<PciAddress>) -> impl Iterator<Item = PciAddress> {
-    let at = |number: u8| PciAddress { domain: 0xffff, bus: 0xff, device: number % 32, function: number / 32 };
+    let at =
+        |number: u8| PciAddress { domain: 0xffff, bus: 0xff, device: number % 32, function: number / 32 };
     (1..=u8::MAX).map(at).filter(|pci| !taken.contains(pci))
 }
 
@@ -80,7 +83,8 @@ fn comment(survey: &Survey, tree: &NcclTree, remarks: &[String]) -> String {
     };
     let mut lines = vec![
         format!("Topology of {machine}{source}, by numabench, for NCCL: NCCL_TOPO_FILE=THIS_FILE"),
-        "NCCL takes from this file which devices share a PCIe switch and a NUMA node, by the addresses here, and the links given here; all else it reads where it runs.".to_owned(),
+        "NCCL takes from this file which devices share a PCIe switch and a NUMA node, by the addresses here, \
+         and the links given here; all else it reads where it runs.".to_owned(),
     ];
     if tree.has_switch() {
         lines.push("Switches (class 0x060400) have bus ids that no device has.".to_owned());
@@ -114,7 +118,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_switch_without_a_free_address_is_an_error_and_no_device_goes_with_it() -> Result<(), crate::TopoError> {
+    fn a_switch_without_a_free_address_is_an_error_and_no_device_goes_with_it() -> Result<(), crate::TopoError>
+    {
         let host = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/hgx-h100.xml");
         let survey = crate::survey_xml(&host)?;
         let devices = devices(&survey, &NcclRequest::default(), &mut Vec::new());

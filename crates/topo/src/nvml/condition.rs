@@ -1,8 +1,10 @@
-//! What NVML counts and reads of a GPU at work: how long its clocks were held down and by what, the clocks, PCIe replays, the processes on it.
+//! What NVML counts and reads of a GPU at work: how long its clocks were held down and by what, the clocks,
+//! PCIe replays, the processes on it.
 //!
-//! The times are counters of the driver, so that two readings miss nothing that lay between them; a mask of reasons would have to be read at the right
-//! moment. All of it is readable without privilege. On an H200 (driver 580, in a virtual machine) a reading takes 0.6 to 2 ms, most of it for the counters, and
-//! copies under way are as fast as without (55.30 against 55.31 GB/s).
+//! The times are counters of the driver, so that two readings miss nothing that lay between them; a mask of
+//! reasons would have to be read at the right moment. All of it is readable without privilege. On an H200
+//! (driver 580, in a virtual machine) a reading takes 0.6 to 2 ms, most of it for the counters, and copies
+//! under way are as fast as without (55.30 against 55.31 GB/s).
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -15,7 +17,8 @@ use stats::PciAddress;
 use super::{LIBRARY, opened};
 use crate::counted::Counted;
 
-/// `NVML_FI_DEV_PERF_POLICY_POWER`, `_THERMAL`, `_SYNC_BOOST`, `_BOARD_LIMIT` and `_RELIABILITY`: ns for which clocks were held down by each.
+/// `NVML_FI_DEV_PERF_POLICY_POWER`, `_THERMAL`, `_SYNC_BOOST`, `_BOARD_LIMIT` and `_RELIABILITY`: ns for
+/// which clocks were held down by each.
 const HELD: [u32; 5] = [74, 75, 76, 77, 79];
 
 /// NVML, opened to read one GPU.
@@ -43,10 +46,14 @@ impl Counter {
 
     /// What it says now.
     pub(crate) fn read(&self) -> Counted {
-        let Ok(device) = self.library.device_by_pci_bus_id(self.pci.to_string()) else { return Counted::default() };
+        let Ok(device) = self.library.device_by_pci_bus_id(self.pci.to_string()) else {
+            return Counted::default();
+        };
         // One with several contexts is listed several times.
         let processes = device.running_compute_processes().ok();
-        let pids = |listed: Vec<ProcessInfo>| listed.iter().map(|one| one.pid).collect::<BTreeSet<u32>>().len() as u32;
+        let pids = |listed: Vec<ProcessInfo>| {
+            listed.iter().map(|one| one.pid).collect::<BTreeSet<u32>>().len() as u32
+        };
         Counted {
             held_ns: sys::nvml::values(&device, HELD.map(|field| (field, 0))),
             sm_mhz: device.clock_info(Clock::SM).ok(),

@@ -1,7 +1,8 @@
 //! NVML's answers as plain values, and as lines of text for a saved file.
 //!
-//! The text is the project's own and small, one line a GPU, a link and a pair of GPUs, so that a saved machine shows the matrix that
-//! the machine showed. JSON would bring a parser into this crate for this alone.
+//! The text is the project's own and small, one line a GPU, a link and a pair of GPUs, so that a saved
+//! machine shows the matrix that the machine showed. JSON would bring a parser into this crate for this
+//! alone.
 
 use std::fmt;
 use std::str::FromStr;
@@ -102,7 +103,9 @@ impl fmt::Display for Facts {
                 write!(f, "\nlink {} {} {} {remote}", gpu.pci, link.number, or(link.version))?;
             }
         }
-        self.paths.iter().try_for_each(|(one, other, level)| write!(f, "\npath {one} {other} {}", level.word()))
+        self.paths
+            .iter()
+            .try_for_each(|(one, other, level)| write!(f, "\npath {one} {other} {}", level.word()))
     }
 }
 

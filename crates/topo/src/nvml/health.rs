@@ -1,10 +1,13 @@
-//! Settings and memory errors of the GPUs, and which of them reach each other: what `nvidia-smi -q` shows, in one opening of the library.
+//! Settings and memory errors of the GPUs, and which of them reach each other: what `nvidia-smi -q` shows, in
+//! one opening of the library.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 
 use nvml_wrapper::Device;
-use nvml_wrapper::enum_wrappers::device::{ComputeMode, EccCounter, MemoryError, P2pCapabilitiesIndex, P2pStatus};
+use nvml_wrapper::enum_wrappers::device::{
+    ComputeMode, EccCounter, MemoryError, P2pCapabilitiesIndex, P2pStatus,
+};
 use stats::PciAddress;
 
 use super::{LIBRARY, devices, opened};
@@ -23,7 +26,8 @@ pub fn health() -> Result<GpuHealth, String> {
 
 pub(super) fn health_from(library: &OsStr) -> Result<GpuHealth, String> {
     let nvml = opened(library)?;
-    let failed = |error| format!("{} does not say how many GPUs there are: {error}", library.to_string_lossy());
+    let failed =
+        |error| format!("{} does not say how many GPUs there are: {error}", library.to_string_lossy());
     let devices = devices(&nvml).map_err(failed)?;
     let mut peers = Vec::new();
     for (at, (one, device)) in devices.iter().enumerate() {
@@ -57,7 +61,8 @@ fn gpu(pci: PciAddress, device: &Device<'_>) -> OneGpu {
         power_mw: power,
         memory_bytes: device.memory_info().ok().map(|memory| memory.total),
         fabric: fabric(device),
-        processes: processes.map(|all| all.iter().map(|one| one.pid).collect::<BTreeSet<u32>>().into_iter().collect()),
+        processes: processes
+            .map(|all| all.iter().map(|one| one.pid).collect::<BTreeSet<u32>>().into_iter().collect()),
     }
 }
 
@@ -68,7 +73,8 @@ fn refused(status: &P2pStatus) -> Option<String> {
     }
 }
 
-/// Where the GPU is in joining its fabric; `None` where it has none (state 0) or the driver has no word for it.
+/// Where the GPU is in joining its fabric; `None` where it has none (state 0) or the driver has no word for
+/// it.
 fn fabric(device: &Device<'_>) -> Option<FabricState> {
     match sys::nvml::fabric(device)? {
         (FABRIC_ENDED, status) => Some(FabricState::Ended(status)),

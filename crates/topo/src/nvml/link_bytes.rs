@@ -1,7 +1,9 @@
-//! What went through a GPU's links since some time in the past, as NVML counts it: who sends something between two readings knows how much of it took which link.
+//! What went through a GPU's links since some time in the past, as NVML counts it: who sends something
+//! between two readings knows how much of it took which link.
 //!
-//! The counters are the device's, not a process's: others' traffic is in them. Readable without privilege, in virtual machines too (seen on H200 with driver 580:
-//! NVLink exact to the KiB, without a lag). Left out: `nvmlDeviceGetPcieThroughput`, which samples 20 ms and misses bursts.
+//! The counters are the device's, not a process's: others' traffic is in them. Readable without privilege, in
+//! virtual machines too (seen on H200 with driver 580: NVLink exact to the KiB, without a lag). Left out:
+//! `nvmlDeviceGetPcieThroughput`, which samples 20 ms and misses bursts.
 
 use nvml_wrapper::Nvml as Library;
 use stats::PciAddress;
@@ -37,7 +39,8 @@ impl LinkCounters {
         let library = Library::builder().lib_path(LIBRARY.as_ref()).init().ok()?;
         let count = library.device_count().ok()?;
         let pci = |index| library.device_by_index(index).ok()?.pci_info().ok()?.bus_id.parse().ok();
-        let gpus: Vec<(PciAddress, u32)> = (0..count).filter_map(|index| Some((pci(index)?, index))).collect();
+        let gpus: Vec<(PciAddress, u32)> =
+            (0..count).filter_map(|index| Some((pci(index)?, index))).collect();
         (!gpus.is_empty()).then_some(Self { library, gpus })
     }
 
@@ -48,7 +51,8 @@ impl LinkCounters {
             return GpuLinkTraffic::default();
         };
         // PCIe's counters have no scope.
-        let fields = [(NVLINK_KIB[0], ALL_LINKS), (NVLINK_KIB[1], ALL_LINKS), (PCIE_BYTES[0], 0), (PCIE_BYTES[1], 0)];
+        let fields =
+            [(NVLINK_KIB[0], ALL_LINKS), (NVLINK_KIB[1], ALL_LINKS), (PCIE_BYTES[0], 0), (PCIE_BYTES[1], 0)];
         let [nvlink_out, nvlink_in, pcie_out, pcie_in] = sys::nvml::values(&device, fields);
         let both = |out: Option<u64>, into: Option<u64>| out.zip(into).map(|(out, into)| [out, into]);
         let nvlink = both(nvlink_out, nvlink_in).map(|kib| kib.map(|kib| kib.saturating_mul(1024)));

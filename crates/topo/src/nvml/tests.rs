@@ -35,7 +35,10 @@ fn every_answer_is_taken_and_is_what_the_fixture_of_that_machine_keeps() -> Outc
     assert_eq!((third.pci.to_string().as_str(), third.smi_index, third.minor), ("0000:19:00.0", 2, Some(2)));
     assert_eq!(third.pus.as_ref().map(ToString::to_string).as_deref(), Some("0-3"));
     assert_eq!((third.memory_node, third.link_mbytes_per_s, third.links.len()), (None, Some(26_562), 18));
-    assert!(third.links.iter().all(|link| link.remote == Remote::Switch && link.version == Some(6)), "{third:?}");
+    assert!(
+        third.links.iter().all(|link| link.remote == Remote::Switch && link.version == Some(6)),
+        "{third:?}"
+    );
 
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/eight-gpus-nvswitch.xml");
     let kept = fs::read_to_string(fixture)?;
@@ -49,7 +52,10 @@ fn the_processes_on_each_gpu_are_told_with_their_memory() -> Outcome {
     let folder = tempfile::tempdir()?;
     let uses = users::uses_from(fake(folder.path())?.as_os_str())?;
     let shown: Vec<_> = uses.iter().map(|one| (one.pid, one.pci.to_string(), one.bytes)).collect();
-    assert_eq!(shown, [(4711, "0000:19:00.0".to_owned(), Some(1 << 30)), (4711, "0000:82:00.0".to_owned(), None)]);
+    assert_eq!(
+        shown,
+        [(4711, "0000:19:00.0".to_owned(), Some(1 << 30)), (4711, "0000:82:00.0".to_owned(), None)]
+    );
     let missing = users::uses_from("/nonexistent/libnvidia-ml.so.1".as_ref());
     assert!(missing.is_err_and(|why| why.contains("libnvidia-ml.so.1")));
     Ok(())
@@ -72,8 +78,9 @@ fn settings_and_errors_of_each_gpu_are_told_and_what_the_library_lacks_is_unknow
     let refused: Vec<_> = health.peers.iter().filter(|pair| pair.refused.is_some()).collect();
     assert_eq!(refused.len(), 1);
     assert_eq!((refused[0].one, refused[0].other), (health.gpus[0].pci, health.gpus[1].pci));
-    let unknown =
-        with(|gpu| gpu.mig.is_none() && gpu.ecc.is_none() && gpu.exclusive.is_none() && gpu.memory_bytes.is_none());
+    let unknown = with(|gpu| {
+        gpu.mig.is_none() && gpu.ecc.is_none() && gpu.exclusive.is_none() && gpu.memory_bytes.is_none()
+    });
     assert_eq!(unknown.len(), 8, "the stand-in has no such functions");
     Ok(())
 }
@@ -159,7 +166,10 @@ fn asks(fixture: &str, drivers: NvmlUse) -> Result<bool, Box<dyn Error>> {
 #[test]
 fn the_library_is_opened_only_when_a_view_asks_and_there_is_a_gpu_of_its_vendor() -> Outcome {
     assert!(asks("nvlink-matrix.xml", NvmlUse::Asked)?);
-    assert!(!asks("nvlink-matrix.xml", NvmlUse::Untouched)?, "NVIDIA GPUs, and a view that needs nothing of it");
+    assert!(
+        !asks("nvlink-matrix.xml", NvmlUse::Untouched)?,
+        "NVIDIA GPUs, and a view that needs nothing of it"
+    );
     assert!(!asks("four-gcds-xgmi.xml", NvmlUse::Asked)?, "AMD GPUs");
     Ok(())
 }

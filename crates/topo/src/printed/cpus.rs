@@ -1,4 +1,5 @@
-//! The CPUs and NUMA nodes, from whichever text says most of them: lstopo's tree, else a list of `lscpu`, else its summary and `numactl -H`.
+//! The CPUs and NUMA nodes, from whichever text says most of them: lstopo's tree, else a list of `lscpu`,
+//! else its summary and `numactl -H`.
 
 use std::collections::BTreeMap;
 
@@ -102,7 +103,8 @@ impl Cpus {
         }
     }
 
-    /// Whether another text gives the nodes the same PUs; in a tree, which may leave some out, at least no others.
+    /// Whether another text gives the nodes the same PUs; in a tree, which may leave some out, at least no
+    /// others.
     fn agree(&self, others: &BTreeMap<u32, IdSet>, tool: &str, printed: &Printed) -> Result<(), String> {
         for node in self.nodes.iter().filter(|node| !node.pus.is_empty()) {
             let Some(other) = others.get(&node.os_index).filter(|other| !other.is_empty()) else { continue };
@@ -111,7 +113,8 @@ impl Cpus {
             if !fits {
                 let number = node.os_index;
                 return Err(format!(
-                    "{tool} gives NUMA node {number} the PUs {other}, another of these texts the PUs {own}: they are of different machines, or of different days"
+                    "{tool} gives NUMA node {number} the PUs {other}, another of these texts the PUs {own}: \
+                     they are of different machines, or of different days"
                 ));
             }
         }

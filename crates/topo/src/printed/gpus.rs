@@ -1,7 +1,7 @@
 //! The GPUs: from lstopo's tree with where they hang, else from what `nvidia-smi` and `rocm-smi` print.
 //!
-//! A row of a management tool belongs to a device of the tree only where an address says so, or hwloc's own number (`nvml2`, `rsmi2`); equal
-//! counts are no proof.
+//! A row of a management tool belongs to a device of the tree only where an address says so, or hwloc's own
+//! number (`nvml2`, `rsmi2`); equal counts are no proof.
 
 use std::collections::BTreeMap;
 
@@ -61,7 +61,13 @@ pub(super) fn gpus(printed: &Printed, around: &Surroundings) -> Gpus {
         }
         if let Some(row) = printed.matrix_row(*index).filter(|_| gpu.locality.rung == Rung::Unknown) {
             let (pus, nodes) = (row.pus.as_ref(), row.nodes.as_ref());
-            let said = Near { pus, nodes, memory_node: row.memory_node, tool: "nvidia-smi topo -m", is_kernels: false };
+            let said = Near {
+                pus,
+                nodes,
+                memory_node: row.memory_node,
+                tool: "nvidia-smi topo -m",
+                is_kernels: false,
+            };
             gpu.locality = if printed.says_cpus() || !printed.rows_are_alike() {
                 near(&said, around)
             } else {
@@ -81,7 +87,10 @@ pub(super) fn gpus(printed: &Printed, around: &Surroundings) -> Gpus {
                 // -1 is a number without sign in the library.
                 Ok(node) if node != u32::MAX => {
                     let nodes = [node].into_iter().collect();
-                    near(&Near { nodes: Some(&nodes), is_kernels: true, tool: "rocm-smi", ..Near::default() }, around)
+                    near(
+                        &Near { nodes: Some(&nodes), is_kernels: true, tool: "rocm-smi", ..Near::default() },
+                        around,
+                    )
                 }
                 _ => unknown(format!("rocm-smi says NUMA node {node}: the kernel does not know it")),
             };
@@ -160,7 +169,8 @@ struct Near<'p> {
 impl Near<'_> {
     fn words(&self) -> String {
         let sets = [("CPUs", self.pus), ("NUMA node", self.nodes)];
-        let sets: Vec<String> = sets.into_iter().filter_map(|(what, set)| Some(format!("{what} {}", set?))).collect();
+        let sets: Vec<String> =
+            sets.into_iter().filter_map(|(what, set)| Some(format!("{what} {}", set?))).collect();
         if sets.is_empty() {
             return format!("{} does not say what it is near to", self.tool);
         }
@@ -168,8 +178,8 @@ impl Near<'_> {
     }
 }
 
-/// The locality that a management tool's word gives. All of a machine with several places is no answer, and one place in a virtual machine is
-/// none either unless the kernel names it, as in `locality`.
+/// The locality that a management tool's word gives. All of a machine with several places is no answer, and
+/// one place in a virtual machine is none either unless the kernel names it, as in `locality`.
 fn near(told: &Near<'_>, around: &Surroundings) -> Locality {
     let (machine, said) = (around.topology, told.words());
     let Near { pus, nodes, memory_node, .. } = *told;
@@ -211,7 +221,13 @@ fn near(told: &Near<'_>, around: &Surroundings) -> Locality {
     near_nodes.extend(memory_node);
     let mut l3s = machine.l3s.iter().filter(|l3| !l3.pus.and(&near_pus).is_empty());
     let l3_pus = l3s.next().filter(|_| l3s.next().is_none()).map(|l3| l3.pus.clone());
-    Locality { rung: Rung::Driver, pus: near_pus.and(&machine.allowed.pus), nodes: near_nodes, l3_pus, ..unknown(said) }
+    Locality {
+        rung: Rung::Driver,
+        pus: near_pus.and(&machine.allowed.pus),
+        nodes: near_nodes,
+        l3_pus,
+        ..unknown(said)
+    }
 }
 
 /// The GPUs of lstopo's tree, in PCI order.
@@ -256,15 +272,17 @@ fn of_tree(tree: &Tree, around: &Surroundings) -> Vec<Gpu> {
     gpus
 }
 
-/// Whether a PCI device of the tree is a GPU as far as the text says. A display controller without a library's device may be a management controller's or a
-/// hypervisor's, and a processing accelerator without one anything.
+/// Whether a PCI device of the tree is a GPU as far as the text says. A display controller without a
+/// library's device may be a management controller's or a hypervisor's, and a processing accelerator without
+/// one anything.
 fn shows_gpu<'t>(device: &PciDevice, mut children: impl Iterator<Item = &'t Object>) -> bool {
     let has_library = children.any(|child| match child.kind {
         Kind::OsDevice(OsDevice::Gpu) => child.name.as_ref().is_some_and(|name| !is_drm(name)),
         Kind::OsDevice(OsDevice::CoProcessor) => true,
         _ => false,
     });
-    let by_ids = device.ids.zip(device.class).map(|((vendor, id), class)| is_gpu(class_id(class), vendor, id));
+    let by_ids =
+        device.ids.zip(device.class).map(|((vendor, id), class)| is_gpu(class_id(class), vendor, id));
     let may_be_one = match device.class {
         Some(class) => matches!(class, "VGA" | "3D" | "Display" | "ProcessingAccelerator"),
         // hwloc 1 prints ids in place of the class.
@@ -273,7 +291,8 @@ fn shows_gpu<'t>(device: &PciDevice, mut children: impl Iterator<Item = &'t Obje
     by_ids.unwrap_or(may_be_one && (has_library || device.class == Some("3D")))
 }
 
-/// Whether the tree has a device that may be a GPU or not. On a machine with GPUs a VGA is a management controller's.
+/// Whether the tree has a device that may be a GPU or not. On a machine with GPUs a VGA is a management
+/// controller's.
 pub(super) fn may_hide_gpus(tree: &Tree, has_gpus: bool) -> bool {
     tree.objects.iter().enumerate().any(|(at, object)| {
         let Kind::Pci(device) = object.kind else { return false };

@@ -1,4 +1,5 @@
-//! What lies between the devices: the cells of `nvidia-smi topo -m`, the link types of `rocm-smi`, the bridges of lstopo's tree.
+//! What lies between the devices: the cells of `nvidia-smi topo -m`, the link types of `rocm-smi`, the
+//! bridges of lstopo's tree.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +32,12 @@ struct Device {
 }
 
 /// What is between every two devices.
-pub(super) fn interconnect(printed: &Printed, topology: &Topology, nics: &[Nic], found: &Gpus) -> Interconnect {
+pub(super) fn interconnect(
+    printed: &Printed,
+    topology: &Topology,
+    nics: &[Nic],
+    found: &Gpus,
+) -> Interconnect {
     let rows: &[MatrixRow] = printed.matrix.as_ref().map_or(&[], |matrix| &matrix.rows);
     let mut devices: Vec<(Endpoint, Device)> =
         topology.gpus.iter().map(|gpu| gpu_device(printed, topology, gpu, rows, found)).collect();
@@ -52,8 +58,9 @@ pub(super) fn interconnect(printed: &Printed, topology: &Topology, nics: &[Nic],
         devices: devices.into_iter().map(|(endpoint, _)| endpoint).collect(),
         pairs,
         nvlink: has(NVIDIA).then(|| said(!rows.is_empty(), MATRIX)),
-        xgmi: has(AMD)
-            .then(|| said(printed.rocm.as_ref().is_some_and(|rocm| !rocm.xgmi.is_empty()), "rocm-smi --showtopo")),
+        xgmi: has(AMD).then(|| {
+            said(printed.rocm.as_ref().is_some_and(|rocm| !rocm.xgmi.is_empty()), "rocm-smi --showtopo")
+        }),
     }
 }
 
@@ -78,8 +85,14 @@ fn gpu_device(
         nvlinks: None,
         bridges: Vec::new(),
     };
-    let device =
-        Device { pci: gpu.pci, name: None, row, rocm: number_of(&found.rocm), path, near: gpu.locality.clone() };
+    let device = Device {
+        pci: gpu.pci,
+        name: None,
+        row,
+        rocm: number_of(&found.rocm),
+        path,
+        near: gpu.locality.clone(),
+    };
     (endpoint, device)
 }
 
@@ -104,12 +117,18 @@ fn affinity(topology: &Topology, gpu: &Gpu, row: Option<&MatrixRow>) -> Affinity
 }
 
 /// The adapters: those of nvidia-smi's rows in their order, else those of the tree by name.
-fn adapters(printed: &Printed, topology: &Topology, nics: &[Nic], rows: &[MatrixRow]) -> Vec<(Endpoint, Device)> {
+fn adapters(
+    printed: &Printed,
+    topology: &Topology,
+    nics: &[Nic],
+    rows: &[MatrixRow],
+) -> Vec<(Endpoint, Device)> {
     let at = |name: &str| nics.iter().find(|nic| nic.os_devices.iter().any(|device| device == name));
     let unplaced = |nic: &Nic| nic.locality.clone();
     let mut found: Vec<Device> = Vec::new();
     let gpus = u8::try_from(topology.gpus.len()).unwrap_or(u8::MAX);
-    for (number, (place, row)) in (gpus..).zip(rows.iter().enumerate().filter(|(_, row)| row.gpu().is_none())) {
+    for (number, (place, row)) in (gpus..).zip(rows.iter().enumerate().filter(|(_, row)| row.gpu().is_none()))
+    {
         let nic = row.adapter.as_deref().and_then(at);
         let pci = nic.map_or(PciAddress::unknown(number), |nic| nic.pci);
         let near = nic.map_or_else(super::gpus::not_said, unplaced);
@@ -170,7 +189,10 @@ fn pair(
 ) -> Pair {
     let cell = from.row.zip(to.row).and_then(|(from, to)| rows[from].cells[to]);
     let xgmi = from.rocm.zip(to.rocm).is_some_and(|(from, to)| {
-        printed.rocm.as_ref().is_some_and(|rocm| rocm.xgmi.contains(&(from, to)) || rocm.xgmi.contains(&(to, from)))
+        printed
+            .rocm
+            .as_ref()
+            .is_some_and(|rocm| rocm.xgmi.contains(&(from, to)) || rocm.xgmi.contains(&(to, from)))
     });
     let by_bridges = || match (&from.path, &to.path) {
         (Some(one), Some(other)) => between(one, other, same_node(printed, topology, from, to)),
@@ -193,12 +215,14 @@ fn pair(
         pci: level.ok(),
         pci_source: source.to_owned(),
         reason: level.err().map(str::to_owned),
-        fabric: nvlinks
-            .or_else(|| xgmi.then_some(Fabric::Xgmi { hops: None, least_bytes_per_s: None, most_bytes_per_s: None })),
+        fabric: nvlinks.or_else(|| {
+            xgmi.then_some(Fabric::Xgmi { hops: None, least_bytes_per_s: None, most_bytes_per_s: None })
+        }),
     }
 }
 
-/// Whether two devices are near the same NUMA node; `None` where no text says. lstopo in a job shows one node of several and does not say so.
+/// Whether two devices are near the same NUMA node; `None` where no text says. lstopo in a job shows one node
+/// of several and does not say so.
 fn same_node(printed: &Printed, topology: &Topology, one: &Device, other: &Device) -> Option<bool> {
     if printed.has_one_node() {
         return Some(true);

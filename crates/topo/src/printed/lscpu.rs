@@ -1,7 +1,7 @@
 //! `lscpu`: its summary, and its lists (`lscpu -e`, `lscpu -p`), which say what the summary only counts.
 //!
-//! Seen with util-linux 2.23 to 2.40: the heads of lines are the same, `L3 cache: 16384K` became `L3: 256 MiB (16 instances)`, and
-//! lines are indented since 2.37.
+//! Seen with util-linux 2.23 to 2.40: the heads of lines are the same, `L3 cache: 16384K` became `L3: 256 MiB
+//! (16 instances)`, and lines are indented since 2.37.
 
 use std::collections::BTreeMap;
 
@@ -55,7 +55,9 @@ pub(super) fn read(lines: &[&str]) -> Option<Lscpu> {
             "Thread(s) per core" => found.threads_per_core = number(),
             "Socket(s)" => found.sockets = number(),
             "NUMA node(s)" => found.node_count = number(),
-            "Model name" => found.model = Some(value.to_owned()).filter(|name| !name.is_empty() && name != "-"),
+            "Model name" => {
+                found.model = Some(value.to_owned()).filter(|name| !name.is_empty() && name != "-")
+            }
             "Architecture" => found.architecture = Some(value.to_owned()),
             "Hypervisor vendor" => found.hypervisor = Some(value.to_owned()),
             "L2" | "L2 cache" | "L1d" | "L1d cache" => found.names_caches = true,
@@ -109,7 +111,8 @@ pub(super) fn read_list(lines: &[&str]) -> Vec<Row> {
     rows
 }
 
-/// The columns' names, and whether commas are between them: `CPU NODE SOCKET CORE L1d:L1i:L2:L3 ONLINE`, or `# CPU,Core,Socket,Node,,L1d,L1i,L2,L3`.
+/// The columns' names, and whether commas are between them: `CPU NODE SOCKET CORE L1d:L1i:L2:L3 ONLINE`, or
+/// `# CPU,Core,Socket,Node,,L1d,L1i,L2,L3`.
 fn list_head(line: &str) -> Option<(Vec<String>, bool)> {
     let names = |names: Vec<&str>| names.into_iter().map(str::to_ascii_lowercase).collect();
     let parsable = line.strip_prefix("# CPU,").map(|_| line.trim_start_matches("# ").split(',').collect());
@@ -150,8 +153,11 @@ mod tests {
 
     #[test]
     fn both_forms_of_the_summary_say_the_same() {
-        let old = "Architecture: x86_64\nOn-line CPU(s) list: 0-7\nThread(s) per core: 2\nSocket(s): 1\nNUMA node(s): 1\nL2 cache: 512K\nL3 cache: 16384K\nNUMA node0 CPU(s): 0-7\n";
-        let new = "Architecture:            x86_64\n  On-line CPU(s) list:   0-7\n    Thread(s) per core:  2\n    Socket(s):           1\nCaches (sum of all):\n  L2:  2 MiB (4 instances)\n  L3:  16 MiB (1 instance)\nNUMA:\n  NUMA node(s):  1\n  NUMA node0 CPU(s):  0-7\n";
+        let old = "Architecture: x86_64\nOn-line CPU(s) list: 0-7\nThread(s) per core: 2\nSocket(s): 1\n\
+            NUMA node(s): 1\nL2 cache: 512K\nL3 cache: 16384K\nNUMA node0 CPU(s): 0-7\n";
+        let new = "Architecture:            x86_64\n  On-line CPU(s) list:   0-7\n    Thread(s) per core:  \
+            2\n    Socket(s):           1\nCaches (sum of all):\n  L2:  2 MiB (4 instances)\n  L3:  16 MiB \
+            (1 instance)\nNUMA:\n  NUMA node(s):  1\n  NUMA node0 CPU(s):  0-7\n";
         let (old, new) = (read(&lines(old)), read(&lines(new)));
         let same = |found: &Lscpu| (found.online.clone(), found.threads_per_core, found.nodes.clone());
         assert_eq!(old.as_ref().map(same), new.as_ref().map(same));
@@ -162,9 +168,11 @@ mod tests {
 
     #[test]
     fn both_lists_say_which_pus_share_a_core() {
-        let extended = "CPU NODE SOCKET CORE L1d:L1i:L2:L3 ONLINE MAXMHZ\n  0    0      0    0 0:0:0:1       yes 3900\n  1    -      -    - -              no    -\nprompt$";
+        let extended = "CPU NODE SOCKET CORE L1d:L1i:L2:L3 ONLINE MAXMHZ\n  0    0      0    0 0:0:0:1       \
+            yes 3900\n  1    -      -    - -              no    -\nprompt$";
         let parsable = "# CPU,Core,Socket,Node,,L1d,L1i,L2,L3\n0,0,0,0,,0,0,0,1\n";
-        let first = Row { cpu: 0, node: Some(0), socket: Some(0), core: Some(0), l3: Some(1), is_online: true };
+        let first =
+            Row { cpu: 0, node: Some(0), socket: Some(0), core: Some(0), l3: Some(1), is_online: true };
         assert_eq!(read_list(&lines(extended)), [first.clone(), Row { cpu: 1, ..Row::default() }]);
         assert_eq!(read_list(&lines(parsable)), [first]);
     }

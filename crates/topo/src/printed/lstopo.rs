@@ -1,7 +1,8 @@
 //! `lstopo`'s and `hwloc-ls`' console text, of hwloc 1 and 2, with `-p`, `-l` or `-v` and without.
 //!
-//! A line is an object, or several one in the other with ` + ` between. The tool prints sizes rounded to its unit. Numbers after `P#` are the
-//! operating system's; a text that has only `L#` for its PUs (`lstopo -l`) says no id that a launcher takes, and is refused.
+//! A line is an object, or several one in the other with ` + ` between. The tool prints sizes rounded to its
+//! unit. Numbers after `P#` are the operating system's; a text that has only `L#` for its PUs (`lstopo -l`)
+//! says no id that a launcher takes, and is refused.
 
 use stats::{IdSet, PciAddress};
 
@@ -45,7 +46,8 @@ pub(super) fn read(lines: &[&str]) -> Result<Option<Tree>, String> {
         return Err("the text of lstopo has no PU: it is cut off, or filtered; give it whole".to_owned());
     }
     if pus.clone().any(|pu| pu.os_index.is_none()) {
-        return Err("the text of lstopo numbers PUs by L# alone, which no other tool knows: print it again without -l"
+        return Err("the text of lstopo numbers PUs by L# alone, which no other tool knows: print it again \
+            without -l"
             .to_owned());
     }
     let mut seen = IdSet::default();
@@ -166,7 +168,8 @@ fn size(text: &str) -> Option<u64> {
         .next()
 }
 
-/// ` d1:00.0 (Display)`, ` 10de:1db6`, ` L#3 (busid=0000:3f:00.0 id=1002:66a1 class=0380(Display) link=15.00GB/s)`.
+/// ` d1:00.0 (Display)`, ` 10de:1db6`, ` L#3 (busid=0000:3f:00.0 id=1002:66a1 class=0380(Display)
+/// link=15.00GB/s)`.
 fn pci(text: &str) -> Option<PciDevice> {
     if let Some((_, rest)) = text.split_once("busid=") {
         let (address, rest) = rest.split_once(' ')?;
@@ -194,9 +197,11 @@ fn ids(word: &str) -> Option<(u16, u16)> {
     Some((hex(vendor)?, hex(device)?))
 }
 
-/// hwloc's word for a PCI class (`hwloc_pci_class_string`); those that the model does not ask for are `other`.
+/// hwloc's word for a PCI class (`hwloc_pci_class_string`); those that the model does not ask for are
+/// `other`.
 fn class_name(word: &str) -> Option<&'static str> {
-    let known = ["VGA", "3D", "Display", "ProcessingAccelerator", "Ethernet", "InfiniBand", "Fabric", "Network"];
+    let known =
+        ["VGA", "3D", "Display", "ProcessingAccelerator", "Ethernet", "InfiniBand", "Fabric", "Network"];
     Some(known.into_iter().find(|known| *known == word).unwrap_or("other"))
 }
 
@@ -242,8 +247,10 @@ mod tests {
 
     #[test]
     fn numa_nodes_have_the_cpus_beside_them_or_below_them() -> Result<(), String> {
-        let second = "Machine (62GB total) + Package L#0\n  NUMANode L#0 (P#1 31GB)\n  L3 L#0 (32MB)\n    Core L#0\n      PU L#0 (P#4)\n      PU L#1 (P#6)\n";
-        let first = "Machine (62GB)\n  NUMANode L#0 (P#1 31GB) + Socket L#0 + L3 L#0 (32MB)\n    Core L#0\n      PU L#0 (P#4)\n      PU L#1 (P#6)\n";
+        let second = "Machine (62GB total) + Package L#0\n  NUMANode L#0 (P#1 31GB)\n  L3 L#0 (32MB)\n    \
+            Core L#0\n      PU L#0 (P#4)\n      PU L#1 (P#6)\n";
+        let first = "Machine (62GB)\n  NUMANode L#0 (P#1 31GB) + Socket L#0 + L3 L#0 (32MB)\n    Core \
+            L#0\n      PU L#0 (P#4)\n      PU L#1 (P#6)\n";
         for text in [first, second] {
             let tree = tree(text)?;
             let node = &tree.nodes()[0];
@@ -260,15 +267,22 @@ mod tests {
 
     #[test]
     fn a_device_hangs_from_what_its_bridges_are_in() -> Result<(), String> {
-        let text = "Machine (62GB total)\n  Package P#0\n    NUMANode P#0 (31GB)\n    L3 P#0 (32MB)\n      Core P#0 + PU P#0\n      HostBridge\n        PCIBridge\n          PCI d1:00.0 (Display)\n            GPU(RSMI) \"rsmi4\"\n    L3 P#1 (32MB)\n      Core P#1 + PU P#1\nprompt$ ls\n";
+        let text = "Machine (62GB total)\n  Package P#0\n    NUMANode P#0 (31GB)\n    L3 P#0 (32MB)\n      \
+            Core P#0 + PU P#0\n      HostBridge\n        PCIBridge\n          PCI d1:00.0 \
+            (Display)\n            GPU(RSMI) \"rsmi4\"\n    L3 P#1 (32MB)\n      Core P#1 + PU P#1\n\
+            prompt$ ls\n";
         let tree = tree(text)?;
-        let gpu = tree.objects.iter().position(|object| matches!(object.kind, Kind::Pci(_))).ok_or("no device")?;
+        let gpu =
+            tree.objects.iter().position(|object| matches!(object.kind, Kind::Pci(_))).ok_or("no device")?;
         let at = tree.attachment(gpu);
         assert_eq!(
             (at.object.as_str(), at.pus.to_string().as_str(), at.nodes.to_string().as_str()),
             ("L3Cache", "0", "0")
         );
-        assert_eq!(tree.children(gpu).filter_map(|child| child.name.as_deref()).collect::<Vec<_>>(), ["rsmi4"]);
+        assert_eq!(
+            tree.children(gpu).filter_map(|child| child.name.as_deref()).collect::<Vec<_>>(),
+            ["rsmi4"]
+        );
         assert_eq!(tree.pci_path(gpu).bridges.len(), 1);
         Ok(())
     }
@@ -281,7 +295,10 @@ mod tests {
         let old = pci(" 10de:1db6");
         assert_eq!(old.and_then(|device| device.ids), Some((0x10de, 0x1db6)));
         let long = pci(" L#3 (busid=0000:3f:00.0 id=1002:66a1 class=0380(Display) link=15.00GB/s)");
-        assert_eq!(long.map(|device| (device.ids, device.class)), Some((Some((0x1002, 0x66a1)), Some("Display"))));
+        assert_eq!(
+            long.map(|device| (device.ids, device.class)),
+            Some((Some((0x1002, 0x66a1)), Some("Display")))
+        );
         assert_eq!(objects("3 x { PCI 0b:00.1-3 (Ethernet) }").len(), 3);
         assert_eq!(objects("8 x { PCI 00:06.0-0d.0 (3D) }").len(), 8);
     }

@@ -29,7 +29,9 @@ pub(super) fn survey(printed: &Printed, cpus: &Cpus) -> Survey {
         board: None,
         hidden_nodes: false,
         virtual_machine: match &printed.lscpu {
-            Some(summary) => summary.hypervisor.as_ref().map(|vendor| format!("lscpu names the hypervisor {vendor}")),
+            Some(summary) => {
+                summary.hypervisor.as_ref().map(|vendor| format!("lscpu names the hypervisor {vendor}"))
+            }
             None => Some(gpus::NOT_SAID.to_owned()),
         },
     };
@@ -82,7 +84,8 @@ fn without_devices(printed: &Printed, cpus: Cpus) -> Topology {
 
 /// What tells the memory of GPUs from other memory without CPUs.
 fn evidence(printed: &Printed) -> Evidence {
-    let superchip = |gpu: &NvidiaGpu| gpu.name.as_deref().and_then(Coherence::by_name) == Some(Coherence::C2c);
+    let superchip =
+        |gpu: &NvidiaGpu| gpu.name.as_deref().and_then(Coherence::by_name) == Some(Coherence::C2c);
     let power = printed.lscpu.as_ref().and_then(|lscpu| lscpu.architecture.as_deref());
     let has_nvidia = !printed.nvidia_numbers().is_empty();
     let rows = printed.matrix.iter().flat_map(|matrix| &matrix.rows);

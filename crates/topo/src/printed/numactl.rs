@@ -46,7 +46,8 @@ pub(super) fn read(lines: &[&str]) -> Option<Numactl> {
     let is_whole = rows.len() == order.len()
         && rows.iter().zip(&order).all(|((row, values), node)| row == node && values.len() == order.len());
     if is_whole && !order.is_empty() {
-        found.distances = Some(Distances { nodes: order, rows: rows.into_iter().map(|(_, values)| values).collect() });
+        found.distances =
+            Some(Distances { nodes: order, rows: rows.into_iter().map(|(_, values)| values).collect() });
     }
     (!found.nodes.is_empty()).then_some(found)
 }
@@ -75,11 +76,16 @@ mod tests {
 
     #[test]
     fn nodes_with_gaps_and_their_distances_are_read() {
-        let text = "available: 2 nodes (0,8)\nnode 0 cpus: 0 1 2\nnode 0 size: 1024 MB\nnode 0 free: 12 MB\nnode 8 cpus:\nnode 8 size: 0 MB\nnode 8 free: 0 MB\nnode distances:\nnode   0   8 \n  0:  10  40 \n  8:  40  10 \n";
+        let text = "available: 2 nodes (0,8)\nnode 0 cpus: 0 1 2\nnode 0 size: 1024 MB\nnode 0 free: 12 MB\n\
+            node 8 cpus:\nnode 8 size: 0 MB\nnode 8 free: 0 MB\nnode distances:\n\
+            node   0   8 \n  0:  10  40 \n  8:  40  10 \n";
         let found = read(&text.lines().collect::<Vec<_>>()).unwrap_or_default();
         assert_eq!(found.nodes[&0].total_bytes, Some(1 << 30));
         assert_eq!((found.nodes[&0].pus.to_string(), found.nodes[&8].pus.len()), ("0-2".to_owned(), 0));
-        assert_eq!(found.distances, Some(Distances { nodes: vec![0, 8], rows: vec![vec![10, 40], vec![40, 10]] }));
+        assert_eq!(
+            found.distances,
+            Some(Distances { nodes: vec![0, 8], rows: vec![vec![10, 40], vec![40, 10]] })
+        );
         assert_eq!(read(&["node distances:", "a: b"]), None);
     }
 

@@ -1,7 +1,8 @@
 //! `nvidia-smi topo -m`: what lies between every two devices, and what each GPU is near to.
 //!
-//! Drivers of ten years differ: adapters are rows by their own name (`mlx5_0`) or as `NIC0` with a legend below, the NUMA columns came later, the
-//! head is underlined, and a matrix of many adapters has cells without a space between (`NODENODE`).
+//! Drivers of ten years differ: adapters are rows by their own name (`mlx5_0`) or as `NIC0` with a legend
+//! below, the NUMA columns came later, the head is underlined, and a matrix of many adapters has cells
+//! without a space between (`NODENODE`).
 
 use stats::IdSet;
 
@@ -48,7 +49,8 @@ const AFFINITIES: [&str; 3] = ["CPU Affinity", "NUMA Affinity", "GPU NUMA ID"];
 
 /// The matrix; `None` where there is none.
 pub(super) fn read(lines: &[&str]) -> Option<NvidiaMatrix> {
-    let (at, (labels, affinities)) = lines.iter().enumerate().find_map(|(at, line)| Some((at, head(line)?)))?;
+    let (at, (labels, affinities)) =
+        lines.iter().enumerate().find_map(|(at, line)| Some((at, head(line)?)))?;
     let mut rows: Vec<MatrixRow> = Vec::new();
     for line in &lines[at + 1..] {
         match labels.get(rows.len()) {
@@ -144,12 +146,15 @@ mod tests {
 
     #[test]
     fn a_matrix_of_today_and_one_of_an_old_driver_are_read() {
-        let new = "\tGPU0\tGPU1\tNIC0\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\nGPU0\t X \tNV18\tPXB\t0-31\t0\t\tN/A\nGPU1\tNV18\t X \tSYS\t32-63\t1\t\t8\nNIC0\tPXB\tSYS\t X \t\t\t\t\n\nNIC Legend:\n\n  NIC0: mlx5_3\n";
+        let new = "\tGPU0\tGPU1\tNIC0\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\n\
+            GPU0\t X \tNV18\tPXB\t0-31\t0\t\tN/A\nGPU1\tNV18\t X \tSYS\t32-63\t1\t\t8\n\
+            NIC0\tPXB\tSYS\t X \t\t\t\t\n\nNIC Legend:\n\n  NIC0: mlx5_3\n";
         let new = rows(new);
         assert_eq!(new[0].cells[1..], [Some(Cell::NvLinks(18)), Some(Cell::Pci(PciLevel::Pxb))]);
         assert_eq!((new[1].nodes.clone(), new[1].memory_node), ("1".parse().ok(), Some(8)));
         assert_eq!((new[0].memory_node, new[2].adapter.as_deref()), (None, Some("mlx5_3")));
-        let old = "        GPU0    GPU1    mlx4_0  CPU Affinity\nGPU0     X      SOC     PHB     0-9,20-29\nGPU1    SOC      X      SOC     10-19\nmlx4_0  PHB     SOC      X\n";
+        let old = "        GPU0    GPU1    mlx4_0  CPU Affinity\nGPU0     X      SOC     PHB     0-9,20-29\n\
+            GPU1    SOC      X      SOC     10-19\nmlx4_0  PHB     SOC      X\n";
         let old = rows(old);
         assert_eq!((old[0].cells[1], old[0].nodes.clone()), (Some(Cell::Pci(PciLevel::Sys)), None));
         assert_eq!((old[2].adapter.as_deref(), old[1].pus.clone()), (Some("mlx4_0"), "10-19".parse().ok()));
@@ -157,8 +162,12 @@ mod tests {
 
     #[test]
     fn cells_without_a_space_between_are_two() {
-        let text = "     GPU0  GPU1  NIC0  CPU Affinity  NUMA Affinity\nGPU0  X    NODENODE  0-3  0\nGPU1 NODE   X   NV4   0-3  0\nNIC0 NODE  NV4  X\n";
-        assert_eq!(rows(text)[0].cells[1..], [Some(Cell::Pci(PciLevel::Node)), Some(Cell::Pci(PciLevel::Node))]);
+        let text = "     GPU0  GPU1  NIC0  CPU Affinity  NUMA Affinity\nGPU0  X    NODENODE  0-3  0\n\
+            GPU1 NODE   X   NV4   0-3  0\nNIC0 NODE  NV4  X\n";
+        assert_eq!(
+            rows(text)[0].cells[1..],
+            [Some(Cell::Pci(PciLevel::Node)), Some(Cell::Pci(PciLevel::Node))]
+        );
         assert_eq!(rows(text)[0].pus, "0-3".parse().ok());
     }
 

@@ -1,6 +1,7 @@
 //! `nvidia-smi`'s lists of GPUs: `-L`, `-q`, and the table that it prints without options.
 //!
-//! All number GPUs alike. Only `-q` and the table say PCI addresses. `-q` has no numbers: its sections come in their order.
+//! All number GPUs alike. Only `-q` and the table say PCI addresses. `-q` has no numbers: its sections come
+//! in their order.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +33,8 @@ pub(super) fn read(lines: &[&str]) -> BTreeMap<u32, NvidiaGpu> {
     }
     for (index, found) in (0..).zip(sections(lines)) {
         let gpu = gpus.entry(index).or_default();
-        *gpu = NvidiaGpu { name: found.name.or(gpu.name.take()), uuid: found.uuid.or(gpu.uuid.take()), ..found };
+        *gpu =
+            NvidiaGpu { name: found.name.or(gpu.name.take()), uuid: found.uuid.or(gpu.uuid.take()), ..found };
     }
     gpus
 }
@@ -42,7 +44,10 @@ fn list_line(line: &str) -> Option<(u32, NvidiaGpu)> {
     let (index, rest) = line.trim().strip_prefix("GPU ")?.split_once(": ")?;
     let (name, uuid) = rest.split_once(" (UUID: ")?;
     let uuid = uuid.strip_suffix(')')?.to_owned();
-    Some((index.parse().ok()?, NvidiaGpu { name: Some(name.to_owned()), uuid: Some(uuid), ..NvidiaGpu::default() }))
+    Some((
+        index.parse().ok()?,
+        NvidiaGpu { name: Some(name.to_owned()), uuid: Some(uuid), ..NvidiaGpu::default() },
+    ))
 }
 
 /// `|   0  NVIDIA H100 80GB HBM3          On  | 00000000:1B:00.0 Off |                    0 |`.
@@ -104,7 +109,10 @@ mod tests {
 
     #[test]
     fn the_list_says_names_and_the_table_addresses() {
-        let text = "GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-0a)\n  MIG 1g.10gb Device  0: (UUID: MIG-1)\n|   0  NVIDIA H100 80GB...  On   | 00000000:1B:00.0 Off |                    0 |\n|   1  Tesla T4            Off  | 00000000:3B:00.0 Off |  0 |\n| N/A   30C    P0    60W / 700W |      0MiB / 81559MiB |  0%  Default |\n";
+        let text = "GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-0a)\n  MIG 1g.10gb Device  0: (UUID: MIG-1)\n\
+            |   0  NVIDIA H100 80GB...  On   | 00000000:1B:00.0 Off |                    0 |\n\
+            |   1  Tesla T4            Off  | 00000000:3B:00.0 Off |  0 |\n\
+            | N/A   30C    P0    60W / 700W |      0MiB / 81559MiB |  0%  Default |\n";
         let gpus = read(&lines(text));
         assert_eq!(gpus.len(), 2);
         assert_eq!(gpus[&0].name.as_deref(), Some("NVIDIA H100 80GB HBM3"));
@@ -114,7 +122,13 @@ mod tests {
 
     #[test]
     fn a_section_is_one_gpu_and_its_link_now_is_not_its_link_at_most() {
-        let text = "Attached GPUs : 1\nGPU 00000000:07:00.0\n    Product Name                    : NVIDIA A100\n    GPU UUID                        : GPU-aa\n    Minor Number                    : 2\n    PCI\n        Bus Id                      : 00000000:07:00.0\n        GPU Link Info\n            PCIe Generation\n                Max                 : 4\n                Current             : 1\n                Device Max          : 4\n            Link Width\n                Max                 : 16x\n                Current             : 8x\n    Clocks\n        Graphics                    : 210 MHz\n";
+        let text = "Attached GPUs : 1\nGPU 00000000:07:00.0\n    Product Name                    : NVIDIA \
+            A100\n    GPU UUID                        : GPU-aa\n    Minor Number                    : 2\n    \
+            PCI\n        Bus Id                      : 00000000:07:00.0\n        GPU Link Info\n            \
+            PCIe Generation\n                Max                 : 4\n                Current             : \
+            1\n                Device Max          : 4\n            Link Width\n                \
+            Max                 : 16x\n                Current             : 8x\n    Clocks\n        \
+            Graphics                    : 210 MHz\n";
         let gpus = read(&lines(text));
         let gpu = &gpus[&0];
         assert_eq!((gpu.minor, gpu.uuid.as_deref()), (Some(2), Some("GPU-aa")));

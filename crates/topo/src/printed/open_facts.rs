@@ -28,7 +28,10 @@ pub(super) fn open_facts(printed: &Printed, cpus: &Cpus, survey: &Survey) -> Vec
         (Unsaid::MemorySizes, !topology.nodes.is_empty() && !is_sized),
         (Unsaid::Distances, topology.nodes.len() > 1 && topology.distances.is_none()),
         (Unsaid::Gpus, topology.gpus.is_empty() && !printed.says_gpus()),
-        (Unsaid::Displays, printed.tree.as_ref().is_some_and(|tree| may_hide_gpus(tree, !topology.gpus.is_empty()))),
+        (
+            Unsaid::Displays,
+            printed.tree.as_ref().is_some_and(|tree| may_hide_gpus(tree, !topology.gpus.is_empty())),
+        ),
         (Unsaid::GpuAddresses, topology.gpus.iter().any(is_smi)),
         (Unsaid::MatrixRows, unplaced),
     ];

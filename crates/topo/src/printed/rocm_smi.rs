@@ -1,7 +1,8 @@
 //! `rocm-smi`'s views of the topology: `--showtopo`, `--showtoponuma`, `--showbus`.
 //!
-//! Its hops are not read: they are 1 for every two GPUs that xGMI connects at all, direct or not (open-mpi/hwloc issue 775, ROCm/rocm-systems
-//! issue 5763). "Numa Affinity" is the kernel's `numa_node`; "Numa Node" is the GPU driver's, which names one also where the kernel says -1, and counts only where a
+//! Its hops are not read: they are 1 for every two GPUs that xGMI connects at all, direct or not
+//! (open-mpi/hwloc issue 775, ROCm/rocm-systems issue 5763). "Numa Affinity" is the kernel's `numa_node`;
+//! "Numa Node" is the GPU driver's, which names one also where the kernel says -1, and counts only where a
 //! version prints no other. Its numbers of GPUs are its own and need not be in PCI order.
 
 use std::collections::BTreeMap;
@@ -82,7 +83,11 @@ mod tests {
 
     #[test]
     fn nodes_addresses_and_links_are_read_and_hops_are_not() {
-        let text = "==== Hops between two GPUs ====\n       GPU0  GPU1\nGPU0   0     1\nGPU1   1     0\n==== Link Type between two GPUs ====\n       GPU0  GPU1\nGPU0   0     XGMI\nGPU1   XGMI  0\n==== Numa Nodes ====\nGPU[0]\t\t: (Topology) Numa Node: 3\nGPU[0]\t\t: (Topology) Numa Affinity: 3\nGPU[1]\t\t: (Topology) Numa Node: 0\nGPU[1]\t\t: (Topology) Numa Affinity: -1\nGPU[1]\t\t: PCI Bus: 0000:C6:00.0\n";
+        let text = "==== Hops between two GPUs ====\n       GPU0  GPU1\nGPU0   0     1\nGPU1   1     0\n\
+            ==== Link Type between two GPUs ====\n       GPU0  GPU1\nGPU0   0     XGMI\nGPU1   XGMI  0\n\
+            ==== Numa Nodes ====\nGPU[0]\t\t: (Topology) Numa Node: 3\n\
+            GPU[0]\t\t: (Topology) Numa Affinity: 3\nGPU[1]\t\t: (Topology) Numa Node: 0\n\
+            GPU[1]\t\t: (Topology) Numa Affinity: -1\nGPU[1]\t\t: PCI Bus: 0000:C6:00.0\n";
         let found = read(&text.lines().collect::<Vec<_>>()).unwrap_or_default();
         assert_eq!(found.xgmi, [(0, 1), (1, 0)]);
         assert_eq!((found.gpus[&0].node, found.gpus[&1].node), (Some(3), Some(-1)));

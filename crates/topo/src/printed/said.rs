@@ -72,7 +72,10 @@ impl Printed {
 
     /// Whether a text would name the machine's GPUs.
     pub(super) fn says_gpus(&self) -> bool {
-        let shows_devices = |tree: &Tree| tree.objects.iter().any(|object| matches!(object.kind, Kind::Pci(_)));
-        self.tree.as_ref().is_some_and(shows_devices) || self.rocm.is_some() || !self.nvidia_numbers().is_empty()
+        let shows_devices =
+            |tree: &Tree| tree.objects.iter().any(|object| matches!(object.kind, Kind::Pci(_)));
+        self.tree.as_ref().is_some_and(shows_devices)
+            || self.rocm.is_some()
+            || !self.nvidia_numbers().is_empty()
     }
 }

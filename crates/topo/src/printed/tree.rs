@@ -7,7 +7,8 @@ use crate::model::{Core, L3, Package};
 use crate::nodes::RawNode;
 use crate::pci_path::PciPath;
 
-/// The objects in the order of the lines; the first is the machine, and each comes after the one that it is in.
+/// The objects in the order of the lines; the first is the machine, and each comes after the one that it is
+/// in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tree {
     pub(super) objects: Vec<Object>,
@@ -122,11 +123,13 @@ impl Tree {
         self.objects.first().map(|machine| machine.pus.clone()).unwrap_or_default()
     }
 
-    /// The NUMA nodes: hwloc 1 prints CPUs below their node, hwloc 2 the node beside the CPUs that are local to it.
+    /// The NUMA nodes: hwloc 1 prints CPUs below their node, hwloc 2 the node beside the CPUs that are local
+    /// to it.
     pub(super) fn nodes(&self) -> Vec<RawNode> {
         let node = |(at, object): (usize, &Object)| {
             let cache = |above: &usize| self.objects[*above].kind == Kind::Other("MemCache");
-            let beside = self.around(at).find(|above| !cache(above)).map(|above| self.objects[above].pus.clone());
+            let beside =
+                self.around(at).find(|above| !cache(above)).map(|above| self.objects[above].pus.clone());
             let pus = if object.pus.is_empty() { beside.unwrap_or_default() } else { object.pus.clone() };
             Some(RawNode {
                 os_index: object.os_index?,
@@ -188,7 +191,11 @@ impl Tree {
             return own;
         }
         let pus = &self.objects[at].pus;
-        self.nodes().into_iter().filter(|node| !node.pus.and(pus).is_empty()).map(|node| node.os_index).collect()
+        self.nodes()
+            .into_iter()
+            .filter(|node| !node.pus.and(pus).is_empty())
+            .map(|node| node.os_index)
+            .collect()
     }
 
     /// What the device at this place hangs from.

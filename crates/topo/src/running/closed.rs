@@ -1,8 +1,11 @@
-//! GPUs that the kernel shows and whose device files a process's user may not open: a user outside of the group `render`, most often.
+//! GPUs that the kernel shows and whose device files a process's user may not open: a user outside of the
+//! group `render`, most often.
 //!
-//! The program then finds no GPU where `topo` shows one, and says "no device". By the files' modes and the process's user and groups, so that it can be said of another
-//! process too, in whose own file system they are looked up (a container's /dev is not this one). Left out: what a device cgroup refuses, which can be asked for this process
-//! only and is a scheduler's will (`step`), access lists, and capabilities other than root's.
+//! The program then finds no GPU where `topo` shows one, and says "no device". By the files' modes and the
+//! process's user and groups, so that it can be said of another process too, in whose own file system they
+//! are looked up (a container's /dev is not this one). Left out: what a device cgroup refuses, which can be
+//! asked for this process only and is a scheduler's will (`step`), access lists, and capabilities other than
+//! root's.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
@@ -61,7 +64,8 @@ fn identity(root: &FsRoot, folder: &str) -> Option<Identity> {
     Some(Identity { user: effective("Uid")?, groups })
 }
 
-/// Why the file may not be opened for reading and writing; `None` where it may, is not there, or may not be looked at.
+/// Why the file may not be opened for reading and writing; `None` where it may, is not there, or may not be
+/// looked at.
 fn refused(root: &FsRoot, folder: &str, file: &str, who: &Identity) -> Option<String> {
     let seen = std::fs::metadata(root.disk(&format!("{folder}/root{file}")).ok()?).ok()?;
     if who.user == 0 || may_open(&seen, who) {
@@ -95,8 +99,9 @@ mod tests {
     #[test]
     fn a_gpu_whose_driver_is_open_to_a_group_only_is_closed_to_who_is_not_in_it() -> Outcome {
         let folder = tempfile::tempdir()?;
-        let topology =
-            crate::from_xml(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/four-gcds-xgmi.xml"))?;
+        let topology = crate::from_xml(
+            &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/four-gcds-xgmi.xml"),
+        )?;
         let dev = folder.path().join("proc/7/root/dev");
         std::fs::create_dir_all(&dev)?;
         std::fs::write(dev.join("kfd"), "")?;

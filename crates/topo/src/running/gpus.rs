@@ -1,10 +1,11 @@
 //! Which GPUs a process can use: what its variables leave of what its driver and its job let it open.
 //!
-//! No runtime is started: `visibility` predicts what the variables mean. Of this process it is asked which device files it may
-//! open, since the device cgroup of a job takes GPUs away before a runtime counts them; of another process, where that cannot be asked, it is
-//! seen which files it has open. CUDA opens the files of all GPUs that it lists, ROCm those of all that the kernel shows, so the
-//! open ones are an upper bound and the two together are what is known, unless a driver's list of processes was asked (`by_use`). Left out: MIG,
-//! which only NVML knows.
+//! No runtime is started: `visibility` predicts what the variables mean. Of this process it is asked which
+//! device files it may open, since the device cgroup of a job takes GPUs away before a runtime counts them;
+//! of another process, where that cannot be asked, it is seen which files it has open. CUDA opens the files
+//! of all GPUs that it lists, ROCm those of all that the kernel shows, so the open ones are an upper bound
+//! and the two together are what is known, unless a driver's list of processes was asked (`by_use`). Left
+//! out: MIG, which only NVML knows.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -34,7 +35,8 @@ pub struct UsableGpus {
     pub reason: String,
     /// The visible-devices variables that it was started with.
     pub variables: BTreeMap<String, String>,
-    /// GPUs whose device files it has open, in PCI order; null where that cannot be seen (this process: it opens none).
+    /// GPUs whose device files it has open, in PCI order; null where that cannot be seen (this process: it
+    /// opens none).
     pub open: Option<Vec<PciAddress>>,
     /// GPUs that the device cgroup refuses it; null where that cannot be asked.
     pub refused: Option<Vec<PciAddress>>,
@@ -43,7 +45,8 @@ pub struct UsableGpus {
     /// GPUs of this machine whose device files the user of this process may not open.
     #[serde(default)]
     pub closed: Vec<ClosedGpu>,
-    /// GPUs that it uses now, as their drivers' process lists say; null where no list was asked or the lists are of other processes.
+    /// GPUs that it uses now, as their drivers' process lists say; null where no list was asked or the lists
+    /// are of other processes.
     #[serde(default)]
     pub in_use: Option<Vec<GpuUse>>,
 }
@@ -59,12 +62,14 @@ impl UsableGpus {
         self
     }
 
-    /// The same for the process `pid`, by what the drivers' lists say: what it uses is certain, and goes before what it could use.
+    /// The same for the process `pid`, by what the drivers' lists say: what it uses is certain, and goes
+    /// before what it could use.
     #[must_use]
     pub fn by_use(mut self, pid: u32, users: &GpuUsers) -> Self {
         self.in_use = users.uses_of(pid, |pid| Path::new(&format!("/proc/{pid}")).exists());
         let used = self.in_use.iter().flatten();
-        let devices: Vec<Visible> = used.clone().map(|one| Visible { pci: Some(one.pci), part: None }).collect();
+        let devices: Vec<Visible> =
+            used.clone().map(|one| Visible { pci: Some(one.pci), part: None }).collect();
         if let Some(source) = used.map(|one| one.source.clone()).next() {
             self.devices = Some(devices);
             self.reason = format!("{source} lists the process on it");
@@ -163,23 +168,32 @@ fn predicted(
     (Some(devices), by)
 }
 
-/// What a variable lists beyond the devices that its runtime then has: a list with an entry of no device ends there.
+/// What a variable lists beyond the devices that its runtime then has: a list with an entry of no device ends
+/// there.
 fn absent_of(set: &BTreeMap<String, String>, devices: &[Visible], there: usize) -> Option<String> {
     let hides_all = |entry: &&str| !entry.is_empty() && entry.parse::<i64>().is_ok_and(|index| index < 0);
     let words = ["none", "void", "nodevfiles", "all"];
     set.iter().filter(|(name, _)| name.ends_with("VISIBLE_DEVICES")).find_map(|(name, value)| {
         let entries: Vec<&str> = value.split(',').map(str::trim).filter(|entry| !entry.is_empty()).collect();
-        let is_meant = entries.iter().any(hides_all) || words.contains(&value.trim().to_ascii_lowercase().as_str());
+        let is_meant =
+            entries.iter().any(hides_all) || words.contains(&value.trim().to_ascii_lowercase().as_str());
         let wanted = entries.len();
         (!is_meant && wanted > devices.len()).then(|| {
             let gpus = if there == 1 { "GPU" } else { "GPUs" };
-            format!("{name}={value} names {wanted}, of which {} can be used; there are {there} {gpus}", devices.len())
+            format!(
+                "{name}={value} names {wanted}, of which {} can be used; there are {there} {gpus}",
+                devices.len()
+            )
         })
     })
 }
 
 /// What is predicted and open; what is open, where nothing was predicted or both have nothing in common.
-fn with_open(devices: Option<Vec<Visible>>, open: &[PciAddress], reason: String) -> (Option<Vec<Visible>>, String) {
+fn with_open(
+    devices: Option<Vec<Visible>>,
+    open: &[PciAddress],
+    reason: String,
+) -> (Option<Vec<Visible>>, String) {
     let is_open = |device: &Visible| device.pci.is_none_or(|pci| open.contains(&pci));
     let both: Vec<Visible> = devices.into_iter().flatten().filter(is_open).collect();
     if both.is_empty() {
@@ -192,9 +206,11 @@ fn with_open(devices: Option<Vec<Visible>>, open: &[PciAddress], reason: String)
 /// The GPUs whose device files the process has open; `None` where its list of files cannot be read.
 fn open(root: &FsRoot, topology: &Topology, folder: &str) -> Option<Vec<PciAddress>> {
     let descriptors = std::fs::read_dir(root.disk(&format!("{folder}/fd")).ok()?).ok()?;
-    let files: Vec<_> = descriptors.flatten().filter_map(|entry| std::fs::read_link(entry.path()).ok()).collect();
+    let files: Vec<_> =
+        descriptors.flatten().filter_map(|entry| std::fs::read_link(entry.path()).ok()).collect();
     let is_open = |pci: &PciAddress| {
-        step::device_file(root, *pci).is_some_and(|device| files.iter().any(|file| file.as_os_str() == device.as_str()))
+        step::device_file(root, *pci)
+            .is_some_and(|device| files.iter().any(|file| file.as_os_str() == device.as_str()))
     };
     Some(topology.gpus.iter().map(|gpu| gpu.pci).filter(is_open).collect())
 }
@@ -246,7 +262,8 @@ mod tests {
         assert_eq!(one.variables.len(), 1, "nothing else is kept");
         assert_eq!(buses(&of(&[])?), Some(vec![6, 0x14]));
         assert_eq!(buses(&of(&[("CUDA_VISIBLE_DEVICES", "")])?), Some(vec![]));
-        for (asked, absent) in [("99", true), ("0,99", true), ("0,1", false), ("-1", false), ("", false), ("1", false)]
+        for (asked, absent) in
+            [("99", true), ("0,99", true), ("0,1", false), ("-1", false), ("", false), ("1", false)]
         {
             let gpus = of(&[("CUDA_VISIBLE_DEVICES", asked)])?;
             assert_eq!(gpus.absent.is_some(), absent, "{asked}: {gpus:?}");
@@ -284,7 +301,11 @@ mod tests {
         let used = seven.clone().by_use(own, &users);
         assert_eq!((buses(&used), used.reason.as_str()), (Some(vec![6]), "NVML lists the process on it"));
         let none = seven.clone().by_use(4_194_305, &users);
-        assert_eq!((buses(&none), none.in_use), (Some(vec![0x14]), Some(Vec::new())), "it has no context yet");
+        assert_eq!(
+            (buses(&none), none.in_use),
+            (Some(vec![0x14]), Some(Vec::new())),
+            "it has no context yet"
+        );
         assert_eq!(seven.by_use(own, &GpuUsers::default()).in_use, None, "nobody was asked");
         Ok(())
     }

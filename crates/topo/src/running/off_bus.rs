@@ -1,6 +1,8 @@
-//! GPUs that a driver has and the PCI bus, as this process sees it, does not show: of a container that hides the bus, or under WSL.
+//! GPUs that a driver has and the PCI bus, as this process sees it, does not show: of a container that hides
+//! the bus, or under WSL.
 //!
-//! No program can use a GPU without its driver's device files, so that these tell, and no runtime has to be started. How many GPUs they are is known, and not where they are.
+//! No program can use a GPU without its driver's device files, so that these tell, and no runtime has to be
+//! started. How many GPUs they are is known, and not where they are.
 
 use crate::fs_root::FsRoot;
 use crate::kfd;
@@ -10,12 +12,16 @@ pub(super) fn gpus(root: &FsRoot) -> Option<String> {
     let is_of_nvidia = |name: &&String| name.strip_prefix("nvidia").is_some_and(is_number);
     let of_nvidia = root.names("/dev").iter().filter(is_of_nvidia).count();
     let of_amd = if root.exists("/dev/kfd") { kfd::gpus(root).len() } else { 0 };
-    let count = |gpus: usize, what: &str| (gpus > 0).then(|| format!("{what} {}", stats::units::counted(gpus, "GPU")));
+    let count = |gpus: usize, what: &str| {
+        (gpus > 0).then(|| format!("{what} {}", stats::units::counted(gpus, "GPU")))
+    };
     let wsl = root.exists("/dev/dxg").then(|| "Windows' device for GPUs (/dev/dxg)".to_owned());
-    let parts = [count(of_nvidia, "device files of NVIDIA's driver for"), count(of_amd, "AMD's driver with"), wsl];
+    let parts =
+        [count(of_nvidia, "device files of NVIDIA's driver for"), count(of_amd, "AMD's driver with"), wsl];
     let found = parts.into_iter().flatten().collect::<Vec<_>>();
-    (!found.is_empty())
-        .then(|| format!("there are {}, but the PCI bus that this process sees shows no GPU", found.join(" and ")))
+    (!found.is_empty()).then(|| {
+        format!("there are {}, but the PCI bus that this process sees shows no GPU", found.join(" and "))
+    })
 }
 
 fn is_number(text: &str) -> bool {

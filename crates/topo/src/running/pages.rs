@@ -1,8 +1,9 @@
 //! Where the memory of a process is: its pages by NUMA node, from `numa_maps` (proc_pid_numa_maps(5)).
 //!
-//! Only memory of its own is counted: heap, stack, anonymous and shared memory. Pages of program files are the page cache's, which lies
-//! wherever somebody first read the file. Each line counts pages in its own size, `kernelpagesize_kB`; transparent huge pages
-//! are counted as the small pages that they replace (`gather_pte_stats` in the kernel's fs/proc/task_mmu.c).
+//! Only memory of its own is counted: heap, stack, anonymous and shared memory. Pages of program files are
+//! the page cache's, which lies wherever somebody first read the file. Each line counts pages in its own
+//! size, `kernelpagesize_kB`; transparent huge pages are counted as the small pages that they replace
+//! (`gather_pte_stats` in the kernel's fs/proc/task_mmu.c).
 
 use std::collections::BTreeMap;
 
@@ -36,7 +37,8 @@ pub struct NodePages {
 pub(super) fn pages(root: &FsRoot, folder: &str) -> Pages {
     match root.text(&format!("{folder}/numa_maps")) {
         Ok(text) if !text.is_empty() => Pages { nodes: Some(node_pages(&text)), reason: None },
-        // The kernel gives nothing, and no error, for a process that has ended or that has no memory of its own.
+        // The kernel gives nothing, and no error, for a process that has ended or that has no memory of its
+        // own.
         Ok(_) => Pages { nodes: None, reason: Some(format!("{folder}/numa_maps is empty")) },
         Err(reason) => {
             Pages { nodes: None, reason: Some(format!("{reason} (a kernel without NUMA has no such file)")) }
@@ -64,7 +66,8 @@ fn is_memory(line: &str) -> bool {
     match words.find_map(|word| word.strip_prefix("file=")) {
         None => true,
         Some(file) => {
-            line.split(' ').any(|word| word == "huge") || SHARED_MEMORY.iter().any(|name| file.starts_with(name))
+            line.split(' ').any(|word| word == "huge")
+                || SHARED_MEMORY.iter().any(|name| file.starts_with(name))
         }
     }
 }
@@ -82,12 +85,13 @@ mod tests {
     #[test]
     fn memory_is_counted_in_each_lines_page_size_and_files_are_not() {
         let maps = "00400000 default file=/usr/bin/cat mapped=5 N0=3 N1=2 kernelpagesize_kB=4\n\
-                    005f0000 default heap anon=100 dirty=100 N0=90 N3=10 kernelpagesize_kB=4\n\
-                    7f0000000000 bind:1 anon=2 dirty=2 N1=2 kernelpagesize_kB=64\n\
-                    7f1000000000 default file=/anon_hugepage\\040(deleted) huge anon=3 dirty=3 N3=3 kernelpagesize_kB=2048\n\
-                    7f2000000000 default file=/mnt/huge/x huge dirty=1 N2=1 kernelpagesize_kB=2048\n\
-                    7f3000000000 default file=/dev/shm/page mapped=1 N2=1 kernelpagesize_kB=4\n\
-                    7ffc00000000 default stack anon=3 dirty=3 N0=3";
+            005f0000 default heap anon=100 dirty=100 N0=90 N3=10 kernelpagesize_kB=4\n\
+            7f0000000000 bind:1 anon=2 dirty=2 N1=2 kernelpagesize_kB=64\n\
+            7f1000000000 default file=/anon_hugepage\\040(deleted) huge anon=3 dirty=3 N3=3 \
+            kernelpagesize_kB=2048\n\
+            7f2000000000 default file=/mnt/huge/x huge dirty=1 N2=1 kernelpagesize_kB=2048\n\
+            7f3000000000 default file=/dev/shm/page mapped=1 N2=1 kernelpagesize_kB=4\n\
+            7ffc00000000 default stack anon=3 dirty=3 N0=3";
         let shown: Vec<(u32, u64)> =
             node_pages(maps).into_iter().map(|pages| (pages.node, pages.bytes >> 10)).collect();
         assert_eq!(shown, [(0, 93 * 4), (1, 128), (2, 2048 + 4), (3, 40 + 3 * 2048)]);
@@ -98,7 +102,10 @@ mod tests {
         let folder = tempfile::tempdir()?;
         let root = FsRoot::at(folder.path());
         let missing = pages(&root, "/proc/7");
-        assert!(missing.nodes.is_none() && missing.reason.is_some_and(|reason| reason.contains("/proc/7/numa_maps")));
+        assert!(
+            missing.nodes.is_none()
+                && missing.reason.is_some_and(|reason| reason.contains("/proc/7/numa_maps"))
+        );
         std::fs::create_dir_all(folder.path().join("proc/7"))?;
         std::fs::write(folder.path().join("proc/7/numa_maps"), "")?;
         assert_eq!(pages(&root, "/proc/7").reason.as_deref(), Some("/proc/7/numa_maps is empty"));

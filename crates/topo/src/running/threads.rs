@@ -1,7 +1,10 @@
-//! The threads of a process and the processes that it started, grouped by name and by the PUs that they may run on.
+//! The threads of a process and the processes that it started, grouped by name and by the PUs that they may
+//! run on.
 //!
-//! Libraries name their helper threads (`NCCL Progress`, `pt_autograd_0`, `cuda-EvtHandlr`), OpenMP's have the program's name, and a data loader's workers are processes: the names of a
-//! group say whose threads they are. Apart from [`Running`](super::Running), since only who asks for threads wants to read a file for each.
+//! Libraries name their helper threads (`NCCL Progress`, `pt_autograd_0`, `cuda-EvtHandlr`), OpenMP's have
+//! the program's name, and a data loader's workers are processes: the names of a group say whose threads they
+//! are. Apart from [`Running`](super::Running), since only who asks for threads wants to read a file for
+//! each.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -56,7 +59,8 @@ fn under(root: &FsRoot, folder: &str) -> ProcessThreads {
 /// Name and PUs of each thread; one that ends meanwhile is left out.
 fn names_and_pus(root: &FsRoot, folder: &str) -> Vec<(String, IdSet)> {
     let one = |thread: u32| {
-        let lines = root.lines(&format!("{folder}/task/{thread}/status"), &["Name", "Cpus_allowed_list"]).ok()?;
+        let lines =
+            root.lines(&format!("{folder}/task/{thread}/status"), &["Name", "Cpus_allowed_list"]).ok()?;
         let name = printable::name(value_of(&lines, "Name")?);
         Some((without_number(&name).to_owned(), value_of(&lines, "Cpus_allowed_list")?.parse().ok()?))
     };
@@ -83,10 +87,12 @@ fn grouped(all: Vec<(String, IdSet)>) -> Vec<ThreadGroup> {
     groups
 }
 
-/// The processes that it started, and theirs, by the kernel's `task/TID/children`, which not every kernel has.
+/// The processes that it started, and theirs, by the kernel's `task/TID/children`, which not every kernel
+/// has.
 fn descendants(root: &FsRoot, folder: &str) -> BTreeSet<u32> {
     let children = |folder: &str| -> Vec<u32> {
-        let of_thread = |thread: &u32| root.text(&format!("{folder}/task/{thread}/children")).unwrap_or_default();
+        let of_thread =
+            |thread: &u32| root.text(&format!("{folder}/task/{thread}/children")).unwrap_or_default();
         let texts: Vec<String> = root.numbers(&format!("{folder}/task")).iter().map(of_thread).collect();
         texts.iter().flat_map(|text| text.split_whitespace()).filter_map(|pid| pid.parse().ok()).collect()
     };

@@ -1,8 +1,8 @@
 //! Whether this process may open a GPU's device file, asked without opening it: opening would wake the GPU.
 //!
-//! access(2) asks the device cgroup too (`devcgroup_inode_permission` in the kernel's `inode_permission`), and a refusal of the
-//! cgroup's is EPERM where one of the file's mode is EACCES. So a GPU that a scheduler has hidden from a step is told from one that
-//! the user may not use.
+//! access(2) asks the device cgroup too (`devcgroup_inode_permission` in the kernel's `inode_permission`),
+//! and a refusal of the cgroup's is EPERM where one of the file's mode is EACCES. So a GPU that a scheduler
+//! has hidden from a step is told from one that the user may not use.
 
 use rustix::fs::{Access as Mode, access};
 use rustix::io::Errno;

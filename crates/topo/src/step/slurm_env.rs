@@ -1,8 +1,8 @@
 //! What Slurm tells a task in its variables (srun(1), "OUTPUT ENVIRONMENT VARIABLES"; sbatch(1)).
 //!
-//! Variables are inherited: `sbatch` from within a step hands that step's SLURM_STEP_* on to the batch script, which is no step
-//! (seen with 22.05). So the title of the process that started the task, `slurmstepd: [JOB.STEP]`, has the last word where it can
-//! be read.
+//! Variables are inherited: `sbatch` from within a step hands that step's SLURM_STEP_* on to the batch
+//! script, which is no step (seen with 22.05). So the title of the process that started the task,
+//! `slurmstepd: [JOB.STEP]`, has the last word where it can be read.
 
 use stats::IdSet;
 
@@ -11,7 +11,8 @@ use crate::fs_root::FsRoot;
 /// The batch script's step, in Slurm's words.
 const BATCH: &str = "batch";
 
-/// What was told. Numbers of GPUs are places in Slurm's list of the node's GPUs, whatever a device cgroup renumbers.
+/// What was told. Numbers of GPUs are places in Slurm's list of the node's GPUs, whatever a device cgroup
+/// renumbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct SlurmEnv {
     pub(super) job: String,
@@ -28,8 +29,8 @@ pub(super) struct SlurmEnv {
 }
 
 impl SlurmEnv {
-    /// What Slurm told this process; `None` outside of its jobs, and in a shell that only waits for one (`salloc` on a login
-    /// node), which no slurmd has started.
+    /// What Slurm told this process; `None` outside of its jobs, and in a shell that only waits for one
+    /// (`salloc` on a login node), which no slurmd has started.
     pub(super) fn slurm(variable: &impl Fn(&str) -> Option<String>, root: &FsRoot) -> Option<Self> {
         let set = |name: &str| variable(name).filter(|value| !value.is_empty());
         let job = set("SLURM_JOB_ID")?;
@@ -49,7 +50,8 @@ impl SlurmEnv {
             (of_job, IdSet::default())
         } else {
             let own = numbers("SLURM_STEP_GPUS");
-            // SLURM_JOB_GPUS is the batch script's, so of its node: that is this one where the job has no other.
+            // SLURM_JOB_GPUS is the batch script's, so of its node: that is this one where the job has no
+            // other.
             let one_node = set("SLURM_JOB_NUM_NODES").as_deref() == Some("1");
             let others = match (&own, of_job.filter(|_| one_node)) {
                 (Some(own), Some(of_job)) => of_job.minus(own),
@@ -73,7 +75,8 @@ fn starter(root: &FsRoot, task: &str) -> Option<String> {
     Some(inside.split_once(']')?.0.to_owned())
 }
 
-/// The steps that have a name, by the numbers that SLURM_STEP_ID has for them (slurm.h: SLURM_BATCH_SCRIPT and others).
+/// The steps that have a name, by the numbers that SLURM_STEP_ID has for them (slurm.h: SLURM_BATCH_SCRIPT
+/// and others).
 fn named(number: &str) -> &str {
     match number {
         "4294967291" => BATCH,

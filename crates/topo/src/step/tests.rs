@@ -1,4 +1,5 @@
-//! The division of a node, on a saved machine of three GPUs, and what is made of Slurm's variables and processes.
+//! The division of a node, on a saved machine of three GPUs, and what is made of Slurm's variables and
+//! processes.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -117,7 +118,8 @@ fn device_files_that_are_refused_or_missing_prove_what_is_not_in_the_step() -> O
     let container = share(&slurm_env(&[])?, [Access::Open, Access::Missing, Access::Missing]);
     assert_eq!(sets(&container), ["0", "", "1-2", ""]);
     // The cgroup is the step's, the variable the task's.
-    let task = share(&slurm_env(&[("SLURM_GPUS_ON_NODE", "2")])?, [Access::Open, Access::Open, Access::Refused]);
+    let task =
+        share(&slurm_env(&[("SLURM_GPUS_ON_NODE", "2")])?, [Access::Open, Access::Open, Access::Refused]);
     assert_eq!(sets(&task), ["0", "1", "2", ""]);
     // A file that cannot be judged proves nothing.
     let unclear = share(&slurm_env(&[])?, [Access::Open, Access::Refused, Access::Unknown]);
@@ -186,7 +188,8 @@ fn a_batch_script_has_the_jobs_gpus_also_when_a_step_submitted_it() -> Outcome {
     assert_eq!((batch.step.as_str(), batch.gpu_numbers), ("batch", Some("2-3".parse()?)));
     assert_eq!(slurm_env(&[("SLURM_STEP_ID", "4294967290")])?.step, "interactive");
 
-    // The submitting step's SLURM_STEP_ID and SLURM_STEP_GPUS are still there; process 41's starter says what 41 is.
+    // The submitting step's SLURM_STEP_ID and SLURM_STEP_GPUS are still there; process 41's starter says what
+    // 41 is.
     let file = |path: &str, text: &str| -> std::io::Result<()> {
         let path = folder.path().join(path);
         std::fs::create_dir_all(path.parent().unwrap_or(folder.path()))?;

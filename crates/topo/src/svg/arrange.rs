@@ -1,8 +1,9 @@
-//! How many columns the grids of a picture have, so that the whole is as wide as a page or a screen and wastes little of it.
+//! How many columns the grids of a picture have, so that the whole is as wide as a page or a screen and
+//! wastes little of it.
 //!
-//! Grids of one kind have the same number of columns all over the picture: what is alike looks alike. The numbers of two
-//! kinds are tried at a time, with the best of the others so far, until nothing gets better: some hundreds of measurings of a
-//! tree of boxes, about a millisecond. No optimum is claimed.
+//! Grids of one kind have the same number of columns all over the picture: what is alike looks alike. The
+//! numbers of two kinds are tried at a time, with the best of the others so far, until nothing gets better:
+//! some hundreds of measurings of a tree of boxes, about a millisecond. No optimum is claimed.
 
 use super::block::{Block, Size};
 use super::columns::{Columns, Count, LEVELS};

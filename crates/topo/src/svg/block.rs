@@ -1,8 +1,10 @@
-//! Boxes that know how large they must be, and where their parts go: all rectangles are computed before anything is drawn.
+//! Boxes that know how large they must be, and where their parts go: all rectangles are computed before
+//! anything is drawn.
 //!
-//! A block has lines of text, and below them panels: grids of further blocks. First sizes go up (a block is as large as its
-//! parts need), then places go down (parts that may are stretched to the room there is). How many columns a grid has is
-//! either fixed or chosen for the whole picture (`arrange`). Everything is in whole px.
+//! A block has lines of text, and below them panels: grids of further blocks. First sizes go up (a block is
+//! as large as its parts need), then places go down (parts that may are stretched to the room there is). How
+//! many columns a grid has is either fixed or chosen for the whole picture (`arrange`). Everything is in
+//! whole px.
 
 mod grid;
 
@@ -228,7 +230,11 @@ impl Block {
             }
         }
         let at = |(x, y): (i32, i32)| (rect.x + x, rect.y + y);
-        let wires = self.wires.into_iter().map(|wire| Wire { from: at(wire.from), to: at(wire.to), ..wire }).collect();
+        let wires = self
+            .wires
+            .into_iter()
+            .map(|wire| Wire { from: at(wire.from), to: at(wire.to), ..wire })
+            .collect();
         let mut inside = Vec::new();
         for (x, y, part) in self.free {
             let Size { width, height } = part.size;

@@ -30,7 +30,8 @@ pub(super) struct Columns(pub(super) [usize; LEVELS]);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Levels(u8);
 
-/// What the grids of a kind are like: how many there are, how many have a gap in their last row, the most blocks in one.
+/// What the grids of a kind are like: how many there are, how many have a gap in their last row, the most
+/// blocks in one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Grids {
     all: usize,
@@ -86,7 +87,11 @@ impl Count {
 
     /// The share of grids with a gap, summed over the kinds.
     pub(super) fn gaps(&self) -> f64 {
-        self.0.iter().filter(|grids| grids.all > 0).map(|grids| grids.with_gap as f64 / grids.all as f64).sum()
+        self.0
+            .iter()
+            .filter(|grids| grids.all > 0)
+            .map(|grids| grids.with_gap as f64 / grids.all as f64)
+            .sum()
     }
 
     /// The numbers of columns that make a difference for a kind.

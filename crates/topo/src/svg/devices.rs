@@ -1,6 +1,7 @@
 //! GPUs and NICs: a card each, with the identity, the name, what is local, and the link.
 //!
-//! A GPU's card says its cores once more, in the ids that a binding is written in: whoever reads one card needs no other.
+//! A GPU's card says its cores once more, in the ids that a binding is written in: whoever reads one card
+//! needs no other.
 
 use super::block::{Block, Grid, Line, Panel};
 use super::columns::Level;
@@ -81,10 +82,16 @@ fn how_known(locality: &Locality) -> String {
 /// `others`: the last of several that are alike, and how many they are.
 fn nic_card(nic: &Nic, others: Option<(&Nic, usize)>) -> Block {
     let name = nics::name(nic);
-    let heading =
-        if nic.os_devices.is_empty() { "NIC".to_owned() } else { format!("NIC {}", nic.os_devices.join(", ")) };
+    let heading = if nic.os_devices.is_empty() {
+        "NIC".to_owned()
+    } else {
+        format!("NIC {}", nic.os_devices.join(", "))
+    };
     let mut lines = vec![
-        Line::new(Font::HEADING, heading.clone()).and(nic.pci.to_string()).keeping_right().asking_at_most(HEADING),
+        Line::new(Font::HEADING, heading.clone())
+            .and(nic.pci.to_string())
+            .keeping_right()
+            .asking_at_most(HEADING),
         Line::new(Font::BODY, name.clone()).asking_at_most(NAME),
     ];
     if let Some((last, all)) = others {

@@ -27,7 +27,11 @@ pub(super) fn legend(survey: &Survey, pus: &Pus, room: i32) -> Panel {
 fn legend_entry(look: Look, words: String, sample: Size) -> Block {
     let swatch = Block::cell(look, "", "", sample);
     let words = Block::new(Look::Unseen, "", vec![Line::new(Font::SMALL, words)]).spaced(1, 0);
-    Block::new(Look::Unseen, "", Vec::new()).spaced(0, 0).with(Panel::new(Grid::Fixed(2), APART, vec![swatch, words]))
+    Block::new(Look::Unseen, "", Vec::new()).spaced(0, 0).with(Panel::new(
+        Grid::Fixed(2),
+        APART,
+        vec![swatch, words],
+    ))
 }
 
 fn entries(survey: &Survey, pus: &Pus) -> impl Iterator<Item = (Look, String)> {
@@ -44,13 +48,20 @@ fn entries(survey: &Survey, pus: &Pus) -> impl Iterator<Item = (Look, String)> {
         (Look::Node, "NUMA node", true),
         (Look::Memory, "memory", topology.nodes.iter().any(|node| node.allowed && node.total_bytes > 0)),
         (Look::ForbiddenMemory, "memory, not allowed here", topology.nodes.iter().any(forbidden)),
-        (Look::GpuMemory, "memory of a GPU", topology.nodes.iter().any(|node| node.kind == NodeKind::GpuMemory)),
+        (
+            Look::GpuMemory,
+            "memory of a GPU",
+            topology.nodes.iter().any(|node| node.kind == NodeKind::GpuMemory),
+        ),
         (Look::Package, "package", !topology.packages.is_empty()),
         (Look::Gpu, "GPU, in what is local to it", !topology.gpus.is_empty()),
         (Look::Nic, "NIC, in what is local to it", !survey.nics.is_empty()),
     ];
-    let rest: Vec<_> =
-        rest.into_iter().filter(|(_, _, here)| *here).map(|(look, words, _)| (look, words.to_owned())).collect();
+    let rest: Vec<_> = rest
+        .into_iter()
+        .filter(|(_, _, here)| *here)
+        .map(|(look, words, _)| (look, words.to_owned()))
+        .collect();
     states.chain(rest)
 }
 

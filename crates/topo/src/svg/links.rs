@@ -1,8 +1,9 @@
-//! Links between GPUs that are not PCIe (NVLink, xGMI): the GPUs on a ring, a line a link, and beside it the same in words.
+//! Links between GPUs that are not PCIe (NVLink, xGMI): the GPUs on a ring, a line a link, and beside it the
+//! same in words.
 //!
-//! Lines across the whole picture would cross everything; on a ring each can be followed. Where every two GPUs are linked alike, as
-//! through switches, a sentence says so, and no line is drawn. GPUs that reach
-//! each other over others have no line either: the links on the way have theirs.
+//! Lines across the whole picture would cross everything; on a ring each can be followed. Where every two
+//! GPUs are linked alike, as through switches, a sentence says so, and no line is drawn. GPUs that reach each
+//! other over others have no line either: the links on the way have theirs.
 
 use std::collections::BTreeMap;
 use std::f64::consts::TAU;
@@ -33,13 +34,18 @@ pub(super) struct GpuLink {
 pub(super) fn known(survey: &Survey) -> Vec<GpuLink> {
     let interconnect = &survey.interconnect;
     let row = |gpu: &Gpu| interconnect.devices.iter().position(|device| device.pci == gpu.pci);
-    let rows: Vec<(u32, usize)> = survey.topology.gpus.iter().filter_map(|gpu| Some((gpu.index, row(gpu)?))).collect();
+    let rows: Vec<(u32, usize)> =
+        survey.topology.gpus.iter().filter_map(|gpu| Some((gpu.index, row(gpu)?))).collect();
     let mut links = Vec::new();
     for (at, (one, row)) in rows.iter().enumerate() {
         for (other, column) in &rows[at + 1..] {
             let fabric = interconnect.between(*row, *column).and_then(|pair| pair.fabric);
             let said = fabric.and_then(label_and_rate);
-            links.extend(said.map(|(words, bytes_per_s)| GpuLink { gpus: (*one, *other), words, bytes_per_s }));
+            links.extend(said.map(|(words, bytes_per_s)| GpuLink {
+                gpus: (*one, *other),
+                words,
+                bytes_per_s,
+            }));
         }
     }
     links
@@ -57,7 +63,9 @@ fn label_and_rate(fabric: Fabric) -> Option<(String, Option<u64>)> {
         }
         Fabric::Nvlink { links: None, bytes_per_s } => Some((with_rate("NVLink", bytes_per_s), bytes_per_s)),
         Fabric::Xgmi { hops: Some(2..), .. } => None,
-        Fabric::Xgmi { most_bytes_per_s, .. } => Some((with_rate("XGMI", most_bytes_per_s), most_bytes_per_s)),
+        Fabric::Xgmi { most_bytes_per_s, .. } => {
+            Some((with_rate("XGMI", most_bytes_per_s), most_bytes_per_s))
+        }
     }
 }
 
@@ -84,7 +92,8 @@ const WORDS: i32 = 360;
 
 /// A box with the links; `None` where there are none.
 pub(super) fn block(links: &[GpuLink]) -> Option<Block> {
-    let gpus: Vec<u32> = links.iter().flat_map(|link| [link.gpus.0, link.gpus.1]).collect::<IdSet>().iter().collect();
+    let gpus: Vec<u32> =
+        links.iter().flat_map(|link| [link.gpus.0, link.gpus.1]).collect::<IdSet>().iter().collect();
     let kinds = kinds(links);
     let heading = Line::new(Font::HEADING, "Links between GPUs");
     let block = Block::new(Look::Links, "links between GPUs", vec![heading]);
@@ -109,7 +118,8 @@ fn kinds(links: &[GpuLink]) -> Vec<(&str, Pairs)> {
         *strength = (*strength).max(link.bytes_per_s.unwrap_or(0));
         pairs.push((one.min(other), one.max(other)));
     }
-    let mut kinds: Vec<_> = kinds.into_iter().map(|(words, (strength, pairs))| (strength, words, pairs)).collect();
+    let mut kinds: Vec<_> =
+        kinds.into_iter().map(|(words, (strength, pairs))| (strength, words, pairs)).collect();
     kinds.sort_by(|one, other| other.0.cmp(&one.0).then_with(|| other.1.cmp(one.1)));
     let pairs = |mut pairs: Pairs| {
         pairs.sort_unstable();
@@ -129,8 +139,10 @@ fn ring(gpus: &[u32], kinds: &[(&str, Pairs)]) -> Block {
         let (x, y) = (across * angle.cos(), down * angle.sin());
         (size.width / 2 + x.round() as i32, size.height / 2 + y.round() as i32)
     };
-    let line = |weight: usize| move |pair: &(u32, u32)| Wire { from: middle(pair.0), to: middle(pair.1), weight };
-    let wires = kinds.iter().enumerate().flat_map(|(weight, (_, pairs))| pairs.iter().map(line(weight))).collect();
+    let line =
+        |weight: usize| move |pair: &(u32, u32)| Wire { from: middle(pair.0), to: middle(pair.1), weight };
+    let wires =
+        kinds.iter().enumerate().flat_map(|(weight, (_, pairs))| pairs.iter().map(line(weight))).collect();
     let chip = |gpu: &u32| {
         let (x, y) = middle(*gpu);
         let chip = Block::cell(Look::Gpu, "", format!("GPU {gpu}"), CHIP);
@@ -166,15 +178,22 @@ mod tests {
         let nvlink = |links, bytes_per_s| said(Fabric::Nvlink { links, bytes_per_s });
         let xgmi = |hops, most| said(Fabric::Xgmi { hops, least_bytes_per_s: None, most_bytes_per_s: most });
         assert_eq!(nvlink(Some(18), None).as_deref(), Some("NV18"));
-        assert_eq!(nvlink(Some(2), Some(50_000_000_000)).as_deref(), Some("NV2, 50.000 GB/s in each direction"));
+        assert_eq!(
+            nvlink(Some(2), Some(50_000_000_000)).as_deref(),
+            Some("NV2, 50.000 GB/s in each direction")
+        );
         assert_eq!(nvlink(None, None).as_deref(), Some("NVLink"));
-        assert_eq!(xgmi(Some(1), Some(100_000_000_000)).as_deref(), Some("XGMI, 100.00 GB/s in each direction"));
+        assert_eq!(
+            xgmi(Some(1), Some(100_000_000_000)).as_deref(),
+            Some("XGMI, 100.00 GB/s in each direction")
+        );
         assert_eq!((xgmi(None, None).as_deref(), xgmi(Some(2), None)), (Some("XGMI"), None));
     }
 
     #[test]
     fn links_are_told_by_kind_the_strongest_first_and_each_pair_once() {
-        let links = [link(0, 1, "NV1", 25), link(2, 1, "NV2", 50), link(1, 2, "NV2", 50), link(0, 3, "NV2", 50)];
+        let links =
+            [link(0, 1, "NV1", 25), link(2, 1, "NV2", 50), link(1, 2, "NV2", 50), link(0, 3, "NV2", 50)];
         assert_eq!(kinds(&links), [("NV2", vec![(0, 3), (1, 2)]), ("NV1", vec![(0, 1)])]);
         assert!(block(&[]).is_none());
     }

@@ -1,8 +1,9 @@
 //! What each kind of box looks like.
 //!
-//! The hues are from Okabe and Ito's palette, which people with any common colour blindness tell apart, lightened until black
-//! text reads well on them. Nothing is said by colour alone: what may not be used has a pattern of its own, devices have thick
-//! outlines and their name, so that a black-and-white print says the same.
+//! The hues are from Okabe and Ito's palette, which people with any common colour blindness tell apart,
+//! lightened until black text reads well on them. Nothing is said by colour alone: what may not be used has a
+//! pattern of its own, devices have thick outlines and their name, so that a black-and-white print says the
+//! same.
 
 /// A kind of box.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,16 +70,23 @@ impl Look {
                 Paint { fill: "#e8e8e8", stroke: "#6f6f69", radius: 2, pattern: "nb-strokes", ..PLAIN }
             }
             Self::GpuMemory => Paint { fill: "#fbe6d9", stroke: "#b8430a", dashed: true, radius: 2, ..PLAIN },
-            Self::NoMemory => {
-                Paint { fill: "#ffffff", stroke: "#6f6f69", dashed: true, radius: 2, text: GREY_TEXT, ..PLAIN }
-            }
+            Self::NoMemory => Paint {
+                fill: "#ffffff",
+                stroke: "#6f6f69",
+                dashed: true,
+                radius: 2,
+                text: GREY_TEXT,
+                ..PLAIN
+            },
             Self::Gpu => Paint { fill: "#f9d3bd", stroke: "#b8430a", stroke_width: "2", radius: 4, ..PLAIN },
             Self::Nic => Paint { fill: "#f2dcea", stroke: "#94447a", stroke_width: "2", radius: 4, ..PLAIN },
             Self::Allowed => Paint { fill: "#c9e4f6", stroke: "#7d93a6", ..PLAIN },
             Self::Reserved => Paint { fill: "#f7eb9c", stroke: "#7d93a6", pattern: "nb-dots", ..PLAIN },
             Self::NotInCgroup => Paint { fill: "#dedede", stroke: "#7d93a6", pattern: "nb-strokes", ..PLAIN },
             Self::NotInAffinity => Paint { fill: "#ffffff", stroke: "#7d93a6", pattern: "nb-lines", ..PLAIN },
-            Self::Offline => Paint { fill: "#ffffff", stroke: "#8a8a8a", dashed: true, text: GREY_TEXT, ..PLAIN },
+            Self::Offline => {
+                Paint { fill: "#ffffff", stroke: "#8a8a8a", dashed: true, text: GREY_TEXT, ..PLAIN }
+            }
         }
     }
 

@@ -41,8 +41,11 @@ pub(super) fn picture(survey: &Survey, links: &[GpuLink]) -> Drawn {
     let columns = arrange::arranged(&mut machine);
     let width = machine.measure(&columns).width.max(LEAST_WIDTH);
 
-    let mut lines: Vec<Line> =
-        Font::TITLE.wrapped(&title(topology), width).into_iter().map(|words| Line::new(Font::TITLE, words)).collect();
+    let mut lines: Vec<Line> = Font::TITLE
+        .wrapped(&title(topology), width)
+        .into_iter()
+        .map(|words| Line::new(Font::TITLE, words))
+        .collect();
     let cpu = drawing.common_cpu.flatten().map_or_else(String::new, |model| format!("{model}; "));
     lines.extend(paragraph(Font::BODY, &format!("{cpu}{}", text::read_from(topology)), width));
     let mut sheet = Block::new(Look::Sheet, "", lines)
@@ -67,7 +70,8 @@ fn notes(survey: &Survey, room: i32) -> Vec<Block> {
     let mut cores = Vec::new();
     if !localities.is_empty() {
         cores.push(
-            "each GPU is in the place that is local to it; its card says the cores, each by its first allowed PU"
+            "each GPU is in the place that is local to it; its card says the cores, each by its first \
+             allowed PU"
                 .to_owned(),
         );
         cores.extend(localities);
@@ -89,7 +93,8 @@ fn paragraph(font: Font, words: &str, room: i32) -> impl Iterator<Item = Line> {
     font.wrapped(words, room).into_iter().map(move |words| Line::new(font, words))
 }
 
-/// The CPU's name, where it is the same for all packages: the picture says it once. Inside, `None` where nobody knows it.
+/// The CPU's name, where it is the same for all packages: the picture says it once. Inside, `None` where
+/// nobody knows it.
 fn common_cpu(topology: &Topology) -> Option<Option<&str>> {
     let first = topology.packages.first()?.cpu_model.as_deref();
     topology.packages.iter().all(|package| package.cpu_model.as_deref() == first).then_some(first)
@@ -118,7 +123,11 @@ impl Drawing<'_> {
                 edge,
             )));
         }
-        Block::new(Look::Unseen, "", Vec::new()).spaced(0, 0).with(Panel::new(Grid::Beside(Level::Whole), APART, parts))
+        Block::new(Look::Unseen, "", Vec::new()).spaced(0, 0).with(Panel::new(
+            Grid::Beside(Level::Whole),
+            APART,
+            parts,
+        ))
     }
 
     /// Cores and places of a place.
@@ -159,7 +168,11 @@ impl Drawing<'_> {
         if self.common_cpu.is_none() {
             heading = heading.and(model).asking_at_most(LIST);
         }
-        Block::new(Look::Package, format!("package {id}: {model}\n{}", named("PU", &package.pus)), vec![heading])
+        Block::new(
+            Look::Package,
+            format!("package {id}: {model}\n{}", named("PU", &package.pus)),
+            vec![heading],
+        )
     }
 
     /// What is in no place, or missing.
@@ -184,7 +197,13 @@ impl Drawing<'_> {
         blocks
     }
 
-    fn group(&self, tooltip: &str, lines: Vec<Line>, gpus: &[&crate::model::Gpu], nics: &[&crate::nics::Nic]) -> Block {
+    fn group(
+        &self,
+        tooltip: &str,
+        lines: Vec<Line>,
+        gpus: &[&crate::model::Gpu],
+        nics: &[&crate::nics::Nic],
+    ) -> Block {
         let panels = devices::panels(&self.survey.topology, gpus, nics);
         panels.into_iter().fold(Block::new(Look::Edge, tooltip, lines), Block::with)
     }
@@ -193,12 +212,15 @@ impl Drawing<'_> {
     fn missing(&self, nest: &Nest<'_>) -> Option<Block> {
         let words = match self.survey.topology.source {
             TopologySource::ThisSystem => "Offline",
-            TopologySource::XmlFile { .. } | TopologySource::Texts { .. } => "Offline, or left out of the file",
+            TopologySource::XmlFile { .. } | TopologySource::Texts { .. } => {
+                "Offline, or left out of the file"
+            }
         };
         let missing = &nest.missing_pus;
         let lines = vec![
             Line::new(Font::HEADING, words),
-            Line::new(Font::SMALL, format!("{}: {}", count(missing.len(), "PU"), ids(missing))).asking_at_most(WORDS),
+            Line::new(Font::SMALL, format!("{}: {}", count(missing.len(), "PU"), ids(missing)))
+                .asking_at_most(WORDS),
         ];
         let drawn = missing.iter().filter(|_| missing.len() <= DRAWN_PUS);
         let cells = drawn.map(|pu| self.pus.pu(pu, "")).collect();

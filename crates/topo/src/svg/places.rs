@@ -1,8 +1,10 @@
-//! What is in what: packages, NUMA nodes, L3s and cores nested by their PUs, and each device in the place that it is local to.
+//! What is in what: packages, NUMA nodes, L3s and cores nested by their PUs, and each device in the place
+//! that it is local to.
 //!
-//! As in the tree view, places nest by their PUs (an L3 that spans several nodes holds them), and a device hangs from the
-//! largest place below the machine whose PUs are just its local ones, else from the smallest that holds them. Nodes without CPUs are
-//! places too: a device that is near such a node only is in it. What cannot be placed is set apart with the reason.
+//! As in the tree view, places nest by their PUs (an L3 that spans several nodes holds them), and a device
+//! hangs from the largest place below the machine whose PUs are just its local ones, else from the smallest
+//! that holds them. Nodes without CPUs are places too: a device that is near such a node only is in it. What
+//! cannot be placed is set apart with the reason.
 
 use stats::IdSet;
 
@@ -29,7 +31,8 @@ pub(super) fn nest(survey: &Survey) -> Nest<'_> {
     let topology = &survey.topology;
     let mut machine = Place::nested(topology);
     machine.sort();
-    for node in topology.nodes.iter().filter(|node| node.own_pus().is_empty() && node.kind != NodeKind::Empty) {
+    for node in topology.nodes.iter().filter(|node| node.own_pus().is_empty() && node.kind != NodeKind::Empty)
+    {
         let place = Place::new(PlaceKind::Node(node), IdSet::default());
         machine.of_node(topology, node).inside.push(place);
     }
@@ -58,13 +61,12 @@ pub(super) fn nest(survey: &Survey) -> Nest<'_> {
 }
 
 impl Place<'_> {
-    /// Where a node without CPUs belongs: in its package, else around the PUs it is attached to. hwloc attaches what it cannot
-    /// place to the whole machine, which is near nothing.
+    /// Where a node without CPUs belongs: in its package, else around the PUs it is attached to. hwloc
+    /// attaches what it cannot place to the whole machine, which is near nothing.
     fn of_node(&mut self, topology: &Topology, node: &NumaNode) -> &mut Self {
         let mut packages = topology.packages.iter().filter(|package| package.nodes.contains(node.os_index));
         if let (Some(package), None) = (packages.next(), packages.next()) {
-            let same =
-                |place: &Place<'_>| matches!(place.kind, PlaceKind::Package(other) if std::ptr::eq(other, package));
+            let same = |place: &Place<'_>| matches!(place.kind, PlaceKind::Package(other) if std::ptr::eq(other, package));
             if let Some(at) = self.inside.iter().position(same) {
                 let tighter = !node.pus.is_empty() && node.pus != package.pus;
                 let package = &mut self.inside[at];

@@ -1,4 +1,5 @@
-//! Cores and their PUs: a small box a PU with the id that users write, siblings side by side in their core's box.
+//! Cores and their PUs: a small box a PU with the id that users write, siblings side by side in their core's
+//! box.
 
 use std::collections::BTreeMap;
 
@@ -49,7 +50,8 @@ impl Pus {
         Block::cell(look, format!("PU {pu}{of}: {}", state(look)), pu.to_string(), self.cell)
     }
 
-    /// Grids of cores, one for each number of PUs that they have (a hybrid CPU has cores with two and with one).
+    /// Grids of cores, one for each number of PUs that they have (a hybrid CPU has cores with two and with
+    /// one).
     pub(super) fn cores(&self, cores: &[&Core]) -> Vec<Panel> {
         let mut by_pus: BTreeMap<usize, Vec<Block>> = BTreeMap::new();
         for core in cores {

@@ -1,4 +1,5 @@
-//! Pictures of many machines, judged as they are drawn: nothing overlaps, everything fits, and all that there is can be read.
+//! Pictures of many machines, judged as they are drawn: nothing overlaps, everything fits, and all that there
+//! is can be read.
 
 mod geometry;
 mod machines;
@@ -44,7 +45,8 @@ fn wrong(survey: &Survey) -> Result<Vec<String>, Box<dyn Error>> {
 fn wrong_in(survey: &Survey, picture: &str) -> Result<Vec<String>, Box<dyn Error>> {
     let mut wrong = faults(picture)?;
     let document = Document::parse(picture)?;
-    let words: Vec<&str> = document.descendants().filter(Node::is_text).filter_map(|text| text.text()).collect();
+    let words: Vec<&str> =
+        document.descendants().filter(Node::is_text).filter_map(|text| text.text()).collect();
     let topology = &survey.topology;
     let mut must = |what: String, there: bool| {
         if !there {
@@ -66,7 +68,10 @@ fn wrong_in(survey: &Survey, picture: &str) -> Result<Vec<String>, Box<dyn Error
             must("place with PUs for a GPU whose place is unknown".to_owned(), around.is_empty());
             must("group of unknown localities".to_owned(), tooltip(&place) == "locality unknown");
         } else {
-            must(format!("box around GPU {} with its PUs {local}: {around}", gpu.index), local.is_subset(&around));
+            must(
+                format!("box around GPU {} with its PUs {local}: {around}", gpu.index),
+                local.is_subset(&around),
+            );
         }
     }
     for node in topology.nodes.iter().filter(|node| node.kind != NodeKind::Empty) {
@@ -122,8 +127,11 @@ fn a_gpu_is_in_the_box_of_just_its_local_pus_and_its_card_says_the_cores() -> Ou
         let place = card.parent().ok_or("in nothing")?;
         assert_eq!(tooltip(&place), format!("L3 16 MiB: PUs {pus}"));
         assert_eq!(drawn_pus(&place).into_keys().collect::<IdSet>().to_string(), pus);
-        let says: Vec<&str> =
-            card.children().filter(|text| text.tag_name().name() == "text").filter_map(|text| text.text()).collect();
+        let says: Vec<&str> = card
+            .children()
+            .filter(|text| text.tag_name().name() == "text")
+            .filter_map(|text| text.text())
+            .collect();
         assert!(says.iter().any(|line| line.ends_with(&format!("cores {cores}"))), "{says:?}");
     }
     Ok(())
@@ -132,7 +140,8 @@ fn a_gpu_is_in_the_box_of_just_its_local_pus_and_its_card_says_the_cores() -> Ou
 #[test]
 fn what_may_not_be_used_looks_different_and_the_legend_says_how() -> Outcome {
     let mut survey = machines::lumi_g()?;
-    for (pu, status) in [(20, PuStatus::NotInCgroup), (21, PuStatus::Offline), (22, PuStatus::NotInAffinity)] {
+    for (pu, status) in [(20, PuStatus::NotInCgroup), (21, PuStatus::Offline), (22, PuStatus::NotInAffinity)]
+    {
         survey.topology.pus[pu].status = status;
     }
     let picture = svg(&survey);
@@ -140,13 +149,17 @@ fn what_may_not_be_used_looks_different_and_the_legend_says_how() -> Outcome {
     let drawn = |pu: u32| -> Result<String, Box<dyn Error>> {
         let cell = card(&document, &format!("PU {pu} of")).ok_or("no cell")?;
         let parts = cell.children().filter(|part| ["rect", "path"].contains(&part.tag_name().name()));
-        Ok(parts.map(|part| format!("{:?}{:?}", part.attribute("fill"), part.attribute("stroke-dasharray"))).collect())
+        Ok(parts
+            .map(|part| format!("{:?}{:?}", part.attribute("fill"), part.attribute("stroke-dasharray")))
+            .collect())
     };
     let looks: Vec<String> = [2, 0, 20, 21, 22].into_iter().map(drawn).collect::<Result<_, _>>()?;
     for (at, look) in looks.iter().enumerate() {
         assert!(!looks[at + 1..].contains(look), "{looks:?}");
     }
-    for words in ["PU, allowed", "PU, reserved", "PU, outside the cpuset", "PU, offline", "PU, outside the affinity"] {
+    for words in
+        ["PU, allowed", "PU, reserved", "PU, outside the cpuset", "PU, offline", "PU, outside the affinity"]
+    {
         assert!(picture.contains(words), "{words}");
     }
     assert!(!svg(&machines::eight_gpus()?).contains("reserved"), "only what is there is explained");
@@ -162,7 +175,8 @@ fn each_kind_of_node_is_drawn_as_what_it_is() -> Outcome {
     (survey.topology.nodes[4].allowed, survey.topology.nodes[4].total_bytes) = (false, 64 << 30);
     let picture = svg(&survey);
     assert_eq!(wrong(&survey)?, [""; 0]);
-    for words in ["of GPU 0, not for host buffers", ">no memory<", ">not allowed here<", ">NUMA nodes 8-35<"] {
+    for words in ["of GPU 0, not for host buffers", ">no memory<", ">not allowed here<", ">NUMA nodes 8-35<"]
+    {
         assert!(picture.contains(words), "{words}");
     }
     Ok(())
@@ -171,11 +185,15 @@ fn each_kind_of_node_is_drawn_as_what_it_is() -> Outcome {
 #[test]
 fn links_between_gpus_are_lines_or_one_sentence_where_all_are_alike() -> Outcome {
     let survey = machines::eight_gpus()?;
-    let link =
-        |one: u32, other: u32, words: &str| GpuLink { gpus: (one, other), words: words.to_owned(), bytes_per_s: None };
+    let link = |one: u32, other: u32, words: &str| GpuLink {
+        gpus: (one, other),
+        words: words.to_owned(),
+        bytes_per_s: None,
+    };
     let lines = |svg: &str| svg.matches("<path d=\"M").count();
     let without = lines(&svg(&survey));
-    let mesh: Vec<GpuLink> = (0..8).flat_map(|one| (one + 1..8).map(move |other| link(one, other, "NV18"))).collect();
+    let mesh: Vec<GpuLink> =
+        (0..8).flat_map(|one| (one + 1..8).map(move |other| link(one, other, "NV18"))).collect();
     let picture = with_links(&survey, &mesh);
     assert!(picture.contains("every two of GPUs 0-7: NV18") && lines(&picture) == without);
     let cube = [link(0, 1, "NV2"), link(0, 2, "NV1"), link(2, 3, "NV2"), link(4, 7, "NV1")];
@@ -194,9 +212,9 @@ fn a_picture_is_a_document_without_script_and_the_same_each_time() -> Outcome {
     let survey = machines::long_words()?;
     let picture = svg(&survey);
     assert_eq!(picture, svg(&survey));
-    assert!(
-        picture.starts_with("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\"")
-    );
+    assert!(picture.starts_with(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\""
+    ));
     for word in ["<script", "href", "<style", "@import"] {
         assert!(!picture.contains(word), "{word}");
     }
@@ -215,7 +233,8 @@ proptest! {
         devices in prop::collection::vec((0..4_u8, any::<prop::sample::Index>()), 0..20),
     ) {
         let made = || -> Result<Vec<String>, Box<dyn Error>> {
-            let mut survey = bare(&format!("pack:{packages} group:{nodes} [numa] l3:{l3s} core:{cores} pu:{pus}"))?;
+            let mut survey = bare(&format!("pack:{packages} group:{nodes} [numa] l3:{l3s} core:{cores} \
+                pu:{pus}"))?;
             survey.topology = survey.topology.restricted_to(&IdSet(allowed.clone()));
             let maker = Devices::new()?;
             let places: Vec<IdSet> = survey.topology.packages.iter().map(|package| package.pus.clone())

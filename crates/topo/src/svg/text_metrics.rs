@@ -1,7 +1,9 @@
-//! How wide a text is, before anybody draws it: a picture says `sans-serif` and the reader's machine chooses the font.
+//! How wide a text is, before anybody draws it: a picture says `sans-serif` and the reader's machine chooses
+//! the font.
 //!
-//! The estimate is that of DejaVu Sans, among the widest fonts that `sans-serif` stands for (about an eighth wider than Arial and
-//! Helvetica, as wide as Verdana): what fits with it fits with the others. Left out: kerning, ligatures, right-to-left text.
+//! The estimate is that of DejaVu Sans, among the widest fonts that `sans-serif` stands for (about an eighth
+//! wider than Arial and Helvetica, as wide as Verdana): what fits with it fits with the others. Left out:
+//! kerning, ligatures, right-to-left text.
 
 /// DejaVu Sans Bold against the regular face, percent: 112 over words, 123 at most for one letter.
 const BOLD_PERCENT: i64 = 120;
@@ -44,7 +46,8 @@ impl Font {
         i32::try_from(px).unwrap_or(WIDEST).min(WIDEST)
     }
 
-    /// `text` where it fits into `room` px, else its beginning and an ellipsis; nothing where that does not fit either.
+    /// `text` where it fits into `room` px, else its beginning and an ellipsis; nothing where that does not
+    /// fit either.
     pub(super) fn cut(self, text: &str, room: i32) -> String {
         if self.width(text) <= room {
             return text.to_owned();

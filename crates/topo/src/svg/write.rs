@@ -1,6 +1,8 @@
-//! The rectangles as SVG, by the writer that the report has too: a group a box, with its tooltip, its outline and its words, then the boxes in it.
+//! The rectangles as SVG, by the writer that the report has too: a group a box, with its tooltip, its outline
+//! and its words, then the boxes in it.
 //!
-//! Text is text, so that a reader can search and copy it. No script, no style sheet and nothing from elsewhere: what wikis and mail programs let through.
+//! Text is text, so that a reader can search and copy it. No script, no style sheet and nothing from
+//! elsewhere: what wikis and mail programs let through.
 
 use ::svg::{Picture, Stroke};
 
@@ -47,6 +49,7 @@ fn rect(picture: &mut Picture, drawn: &Drawn, paint: &Paint, fill: &str, stroke:
         "" => String::new(),
         stroke => format!(" stroke=\"{stroke}\" stroke-width=\"{}\"{dashes}", paint.stroke_width),
     };
-    let (place, size) = ((f64::from(rect.x), f64::from(rect.y)), (f64::from(rect.width), f64::from(rect.height)));
+    let (place, size) =
+        ((f64::from(rect.x), f64::from(rect.y)), (f64::from(rect.width), f64::from(rect.height)));
     picture.rect(place, size, &format!("fill=\"{fill}\"{radius}{outline}"), "");
 }

@@ -23,7 +23,10 @@ pub(super) fn lines(old: &Survey, new: &Survey, differences: &[Difference], widt
             let file = source(if hidden.by_second { &old.topology.source } else { &new.topology.source });
             vec![
                 format!("{guest} hides {}, which {host} shows; {differ}", hidden.words()),
-                format!("  for NCCL in there: numabench topo --input {file} --emit nccl-topo --guest HOST=GUEST,..."),
+                format!(
+                    "  for NCCL in there: numabench topo --input {file} --emit nccl-topo --guest \
+                     HOST=GUEST,..."
+                ),
             ]
         }
         None => vec![differ],

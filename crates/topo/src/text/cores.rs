@@ -1,7 +1,7 @@
 //! Which cores for which GPU: the table that a binding is written from, in OS ids.
 //!
-//! A core is written as the first of its PUs that this process may use, as `map_cpu` and `--cpus` want it. Left out: how the
-//! cores of a place are shared among its GPUs, which is the placement's work.
+//! A core is written as the first of its PUs that this process may use, as `map_cpu` and `--cpus` want it.
+//! Left out: how the cores of a place are shared among its GPUs, which is the placement's work.
 
 use stats::IdSet;
 
@@ -51,7 +51,8 @@ fn row(topology: &Topology, gpu: &Gpu) -> Vec<String> {
     ]
 }
 
-/// The first PU, where it is this GPU's alone: the same number in several rows would read as a list to pin to.
+/// The first PU, where it is this GPU's alone: the same number in several rows would read as a list to pin
+/// to.
 fn first(topology: &Topology, gpu: &Gpu) -> String {
     let of = |gpu| topology.first_local_pu(gpu);
     let Some(pu) = of(gpu) else { return "-".to_owned() };

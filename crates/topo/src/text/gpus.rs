@@ -81,7 +81,8 @@ pub(crate) fn rung(rung: Rung) -> &'static str {
     }
 }
 
-/// What copies between host memory and the GPU go over. The PCIe link of a GPU with another link to its CPU carries none of them.
+/// What copies between host memory and the GPU go over. The PCIe link of a GPU with another link to its CPU
+/// carries none of them.
 fn link_to_cpu(topology: &Topology, gpu: &Gpu, title: &str) -> String {
     match (topology.host_link(gpu), &gpu.link) {
         (Some(other), _) => other.name.to_owned(),
@@ -97,8 +98,9 @@ pub(crate) fn link(link: &Link) -> String {
         return rate(bytes_per_s as f64);
     }
     let written = |generation: Option<u8>, lanes: Option<u8>| {
-        let part =
-            |letter: &str, number: Option<u8>| number.map_or_else(|| format!("{letter}?"), |n| format!("{letter}{n}"));
+        let part = |letter: &str, number: Option<u8>| {
+            number.map_or_else(|| format!("{letter}?"), |n| format!("{letter}{n}"))
+        };
         format!("{} {}", part("gen", generation), part("x", lanes))
     };
     let (now, most) = (written(link.generation, link.width), written(link.max_generation, link.max_width));

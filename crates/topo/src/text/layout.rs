@@ -30,14 +30,15 @@ pub(super) fn grouped(entries: impl Iterator<Item = (u32, String)>, width: usize
     }
     let lines = |(text, indices): &(String, IdSet)| {
         // A reason is written for one GPU.
-        let each = if indices.len() > 1 { text.replace("attaches it to", "attaches each to") } else { text.clone() };
+        let each =
+            if indices.len() > 1 { text.replace("attaches it to", "attaches each to") } else { text.clone() };
         wrapped(&format!("  {}: ", named("GPU", indices)), &each, width)
     };
     groups.iter().flat_map(lines).collect()
 }
 
-/// `text` in lines of at most `width` columns, broken at spaces and after commas; the first begins with `lead`, the others
-/// are indented to match.
+/// `text` in lines of at most `width` columns, broken at spaces and after commas; the first begins with
+/// `lead`, the others are indented to match.
 pub(super) fn wrapped(lead: &str, text: &str, width: usize) -> Vec<String> {
     let indent = lead.chars().count();
     let (mut lines, mut line, mut columns) = (Vec::new(), lead.to_owned(), indent);
@@ -68,10 +69,12 @@ pub(super) fn cut(text: &str, width: usize) -> String {
 
 /// Rows of cells as lines, columns as wide as their widest cell, two spaces between.
 pub(super) fn columns(rows: &[Vec<String>]) -> Vec<String> {
-    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
+    let width =
+        |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
     let widths: Vec<usize> = (0..).map_while(width).collect();
     let line = |row: &Vec<String>| {
-        let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+        let cells: Vec<String> =
+            row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
         format!("  {}", cells.join("  ")).trim_end().to_owned()
     };
     rows.iter().map(line).collect()
@@ -80,8 +83,8 @@ pub(super) fn columns(rows: &[Vec<String>]) -> Vec<String> {
 /// The least that a name is cut to.
 const NAME_COLUMNS: usize = 12;
 
-/// The rows that `table` makes for names of at most so many columns, within `width` where cutting names is enough for that;
-/// `longest` is the longest name's.
+/// The rows that `table` makes for names of at most so many columns, within `width` where cutting names is
+/// enough for that; `longest` is the longest name's.
 pub(super) fn fitted(width: usize, longest: usize, table: impl Fn(usize) -> Vec<Vec<String>>) -> Vec<String> {
     let whole = columns(&table(longest));
     let widest = whole.iter().map(|line| line.chars().count()).max().unwrap_or(0);

@@ -1,7 +1,8 @@
 //! The matrix: what is between every two devices, in the words and the order of `nvidia-smi topo -m`.
 //!
-//! The cells of the table are nvidia-smi's, so that the two can be compared by a script; what numabench knows beyond (links, bandwidth,
-//! what is not known and why) stands below. A table of many adapters is as wide as nvidia-smi's: it is not broken.
+//! The cells of the table are nvidia-smi's, so that the two can be compared by a script; what numabench knows
+//! beyond (links, bandwidth, what is not known and why) stands below. A table of many adapters is as wide as
+//! nvidia-smi's: it is not broken.
 
 use stats::IdSet;
 use stats::units::{rate, rate_range};
@@ -27,7 +28,9 @@ pub(super) fn table(interconnect: &Interconnect) -> Vec<String> {
     let mut rows = vec![head];
     for (at, device) in devices.iter().enumerate() {
         let mut row = vec![device.label.clone()];
-        row.extend((0..devices.len()).map(|other| interconnect.between(at, other).map_or("X".to_owned(), cell)));
+        row.extend(
+            (0..devices.len()).map(|other| interconnect.between(at, other).map_or("X".to_owned(), cell)),
+        );
         row.extend(affinity(device));
         rows.push(row);
     }
@@ -86,8 +89,9 @@ pub(super) fn legend(interconnect: &Interconnect) -> Vec<String> {
 /// The adapters behind the columns NIC#.
 pub(super) fn adapters(interconnect: &Interconnect) -> Vec<String> {
     let named = interconnect.devices.iter().filter_map(|device| Some((device, device.name.as_ref()?)));
-    let rows: Vec<Vec<String>> =
-        named.map(|(device, name)| vec![format!("{}:", device.label), name.clone(), device.pci.to_string()]).collect();
+    let rows: Vec<Vec<String>> = named
+        .map(|(device, name)| vec![format!("{}:", device.label), name.clone(), device.pci.to_string()])
+        .collect();
     if rows.is_empty() {
         return Vec::new();
     }
@@ -103,7 +107,9 @@ pub(super) fn links(survey: &Survey, width: usize) -> Vec<String> {
     lines.extend(grouped(gpus.iter().filter_map(|gpu| Some((gpu.index, nvlinks(of_gpu(gpu)?)))), width));
     if gpus.iter().all(|gpu| of_gpu(gpu).is_none()) {
         lines.extend(pairs(interconnect, width, |fabric| match fabric {
-            Fabric::Nvlink { bytes_per_s: Some(all), .. } => Some(format!("{} in each direction", rate(all as f64))),
+            Fabric::Nvlink { bytes_per_s: Some(all), .. } => {
+                Some(format!("{} in each direction", rate(all as f64)))
+            }
             _ => None,
         }));
     }
@@ -115,22 +121,31 @@ pub(super) fn links(survey: &Survey, width: usize) -> Vec<String> {
             TopologySource::XmlFile { .. } | TopologySource::Texts { .. } => "when the file was written",
         };
         let carries_none = gpus.iter().all(|gpu| survey.topology.host_link(gpu).is_some());
-        let whose = if carries_none { ": no copy between host memory and these GPUs goes over it" } else { "" };
+        let whose =
+            if carries_none { ": no copy between host memory and these GPUs goes over it" } else { "" };
         lines.push(format!("PCIe {when} (idle links train down){whose}"));
-        lines.extend(grouped(gpus.iter().filter_map(|gpu| Some((gpu.index, link(gpu.link.as_ref()?)))), width));
+        lines.extend(grouped(
+            gpus.iter().filter_map(|gpu| Some((gpu.index, link(gpu.link.as_ref()?)))),
+            width,
+        ));
     }
     lines
 }
 
 fn nvlinks(nvlinks: &NvLinks) -> String {
-    let version = nvlinks.version.as_ref().map_or_else(String::new, |version| format!(" of NVLink {version}"));
-    let each = nvlinks.bytes_per_s_each.map(|each| format!(", line rate {} a link and direction", rate(each as f64)));
+    let version =
+        nvlinks.version.as_ref().map_or_else(String::new, |version| format!(" of NVLink {version}"));
+    let each = nvlinks
+        .bytes_per_s_each
+        .map(|each| format!(", line rate {} a link and direction", rate(each as f64)));
     format!("{}{version}{}", count(nvlinks.links as usize, "link"), each.unwrap_or_default())
 }
 
 fn source_lines(what: &str, told: Option<&InterconnectSource>, width: usize) -> Vec<String> {
     match told {
-        Some(InterconnectSource { source: Some(source), .. }) => wrapped(&format!("{what}, by "), source, width),
+        Some(InterconnectSource { source: Some(source), .. }) => {
+            wrapped(&format!("{what}, by "), source, width)
+        }
         Some(InterconnectSource { reason: Some(reason), .. }) => {
             wrapped(&format!("{what} is not known here: "), &format!("{reason}; the cells show PCIe"), width)
         }
@@ -168,7 +183,8 @@ fn pairs(interconnect: &Interconnect, width: usize, words: impl Fn(Fabric) -> Op
 fn pair_names(interconnect: &Interconnect, pairs: &[&Pair]) -> String {
     let place = |label: &str| interconnect.devices.iter().position(|device| device.label == label);
     let of = |pair: &&Pair| [place(&pair.from), place(&pair.to)];
-    let ends: IdSet = pairs.iter().flat_map(of).flatten().filter_map(|place| u32::try_from(place).ok()).collect();
+    let ends: IdSet =
+        pairs.iter().flat_map(of).flatten().filter_map(|place| u32::try_from(place).ok()).collect();
     // GPUs are the first devices, so that places are their indices.
     if ends.len() > 2 && pairs.len() == ends.len() * (ends.len() - 1) / 2 {
         return format!("every two of {}", named("GPU", &ends));
@@ -203,22 +219,30 @@ pub(super) fn notes(survey: &Survey, width: usize) -> Vec<String> {
 /// GPUs whose affinity NVML gives though nothing says what is near.
 fn localities(topology: &Topology, interconnect: &Interconnect, width: usize) -> Vec<String> {
     let by_nvml = |gpu: &&Gpu| {
-        let affinity = interconnect.devices.get(gpu.index as usize).and_then(|device| device.affinity.as_ref());
+        let affinity =
+            interconnect.devices.get(gpu.index as usize).and_then(|device| device.affinity.as_ref());
         gpu.locality.rung == Rung::Unknown && affinity.is_some_and(|affinity| affinity.pus.is_some())
     };
     let unknown: IdSet = topology.gpus.iter().filter(by_nvml).map(|gpu| gpu.index).collect();
-    let Some(first) = unknown.first().and_then(|index| topology.gpus.get(index as usize)) else { return Vec::new() };
-    let text =
-        format!("the affinity columns are NVML's; numabench takes the locality as unknown: {}", first.locality.reason);
+    let Some(first) = unknown.first().and_then(|index| topology.gpus.get(index as usize)) else {
+        return Vec::new();
+    };
+    let text = format!(
+        "the affinity columns are NVML's; numabench takes the locality as unknown: {}",
+        first.locality.reason
+    );
     wrapped(&format!("  {}: ", named("GPU", &unknown)), &text, width)
 }
 
 /// GPUs that nvidia-smi numbers another way, so that its GPU# is another.
 fn other_indices(survey: &Survey, width: usize) -> Vec<String> {
-    let differ =
-        survey.identities.iter().filter(|identity| identity.smi_index.is_some_and(|smi| smi != identity.index));
-    let listed: Vec<String> =
-        differ.filter_map(|identity| Some(format!("GPU{} is {}", identity.index, identity.smi_index?))).collect();
+    let differ = survey
+        .identities
+        .iter()
+        .filter(|identity| identity.smi_index.is_some_and(|smi| smi != identity.index));
+    let listed: Vec<String> = differ
+        .filter_map(|identity| Some(format!("GPU{} is {}", identity.index, identity.smi_index?)))
+        .collect();
     if listed.is_empty() {
         return Vec::new();
     }
@@ -232,7 +256,9 @@ mod tests {
     use super::*;
 
     fn survey() -> Result<Survey, crate::TopoError> {
-        crate::survey_xml(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/eight-gpus-nvswitch.xml"))
+        crate::survey_xml(
+            &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/eight-gpus-nvswitch.xml"),
+        )
     }
 
     #[test]
@@ -247,7 +273,8 @@ mod tests {
             text.lines().filter(|line| line.contains('?')).collect::<Vec<_>>().join("\n")
         };
         let without_a_link = unknown(&survey);
-        survey.interconnect.pairs[0].fabric = Some(Fabric::Nvlink { links: None, bytes_per_s: Some(50_000_000_000) });
+        survey.interconnect.pairs[0].fabric =
+            Some(Fabric::Nvlink { links: None, bytes_per_s: Some(50_000_000_000) });
         insta::assert_snapshot!("pairs_not_known", format!("{without_a_link}\n\n{}", unknown(&survey)));
         Ok(())
     }

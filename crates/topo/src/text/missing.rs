@@ -13,9 +13,10 @@ pub(super) fn lines(survey: &Survey, width: usize) -> Vec<String> {
     let (offline, nodes) = match topology.source {
         TopologySource::ThisSystem => ("offline", "not allowed"),
         // A file written inside a job leaves out what the job had not got, without saying which it was.
-        TopologySource::XmlFile { .. } => {
-            ("offline, or left out when the file was written", "not allowed, or left out when the file was written")
-        }
+        TopologySource::XmlFile { .. } => (
+            "offline, or left out when the file was written",
+            "not allowed, or left out when the file was written",
+        ),
         TopologySource::Texts { .. } => {
             ("offline, or left out of one of the texts", "not allowed, or left out of one of the texts")
         }

@@ -7,7 +7,8 @@ use crate::nics::{Nic, NicKind};
 
 /// The most of a name, and of what the kernel calls it, that is shown.
 const NAME_COLUMNS: usize = 28;
-/// From how many on adapters that are alike, and that the kernel has given no name, are the first and the last.
+/// From how many on adapters that are alike, and that the kernel has given no name, are the first and the
+/// last.
 pub(crate) const MANY: usize = 4;
 
 /// The table; nothing where there is no adapter.
@@ -23,7 +24,8 @@ pub(super) fn lines(topology: &Topology, nics: &[Nic], width: usize) -> Vec<Stri
 
 fn rows(topology: &Topology, nics: &[Nic], name_columns: usize) -> Vec<Vec<String>> {
     let links = nics.iter().any(|nic| nic.link.is_some());
-    let mut rows = vec![["PCI address", "OS devices", "name", "node", "known from"].map(str::to_owned).to_vec()];
+    let mut rows =
+        vec![["PCI address", "OS devices", "name", "node", "known from"].map(str::to_owned).to_vec()];
     if links {
         rows[0].push("PCIe link".to_owned());
     }
@@ -32,7 +34,11 @@ fn rows(topology: &Topology, nics: &[Nic], name_columns: usize) -> Vec<Vec<Strin
         for nic in &alike[..shown] {
             let mut row = vec![
                 nic.pci.to_string(),
-                if nic.os_devices.is_empty() { "-".to_owned() } else { cut(&nic.os_devices.join(","), NAME_COLUMNS) },
+                if nic.os_devices.is_empty() {
+                    "-".to_owned()
+                } else {
+                    cut(&nic.os_devices.join(","), NAME_COLUMNS)
+                },
                 cut(&name(nic), name_columns),
                 node_cell(topology, &nic.locality),
                 rung(nic.locality.rung).to_owned(),
@@ -43,13 +49,18 @@ fn rows(topology: &Topology, nics: &[Nic], name_columns: usize) -> Vec<Vec<Strin
             rows.push(row);
         }
         if let Some(last) = alike[shown..].last() {
-            rows.push(vec![last.pci.to_string(), "-".to_owned(), format!("{} between, all alike", alike.len() - 2)]);
+            rows.push(vec![
+                last.pci.to_string(),
+                "-".to_owned(),
+                format!("{} between, all alike", alike.len() - 2),
+            ]);
         }
     }
     rows
 }
 
-/// Whether two adapters that follow each other say the same but for their address, and the kernel has named neither.
+/// Whether two adapters that follow each other say the same but for their address, and the kernel has named
+/// neither.
 pub(crate) fn alike(one: &Nic, next: &Nic) -> bool {
     let unnamed = one.os_devices.is_empty() && next.os_devices.is_empty();
     let same = (one.vendor_id, one.device_id) == (next.vendor_id, next.device_id);

@@ -1,6 +1,7 @@
 //! The NUMA view: what `numactl -H` and `numactl -s` say, and of each node what it is made of.
 //!
-//! Sizes in whole MiB, rounded down, as numactl prints them (its "MB" are MiB), so that the two can be compared by eye.
+//! Sizes in whole MiB, rounded down, as numactl prints them (its "MB" are MiB), so that the two can be
+//! compared by eye.
 
 use stats::IdSet;
 
@@ -27,11 +28,15 @@ pub(super) fn nodes(topology: &Topology, width: usize) -> Vec<String> {
     let table = columns(&rows);
     let cut_lists =
         topology.nodes.iter().map(|node| (node, pu_list(node))).filter(|(_, list)| list.len() > PUS_COLUMNS);
-    let whole: Vec<String> =
-        cut_lists.flat_map(|(node, list)| wrapped(&format!("  node {}: PUs ", node.os_index), &list, width)).collect();
+    let whole: Vec<String> = cut_lists
+        .flat_map(|(node, list)| wrapped(&format!("  node {}: PUs ", node.os_index), &list, width))
+        .collect();
     let lead = table.iter().map(|line| line.chars().count()).max().unwrap_or(0);
     lines.extend(
-        table.iter().zip(allowed).flat_map(|(line, allowed)| wrapped(&format!("{line:<lead$}  "), &allowed, width)),
+        table
+            .iter()
+            .zip(allowed)
+            .flat_map(|(line, allowed)| wrapped(&format!("{line:<lead$}  "), &allowed, width)),
     );
     lines.extend(whole);
     lines
@@ -49,7 +54,9 @@ fn allowed(topology: &Topology, node: &NumaNode) -> String {
     let usable = own.and(&topology.allowed.pus);
     let memory = node.allowed && (node.total_bytes > 0 || node.kind == NodeKind::Normal);
     match (usable.is_empty(), memory) {
-        _ if !own.is_empty() && usable == own && (memory || node.kind == NodeKind::CpuOnly) => "all".to_owned(),
+        _ if !own.is_empty() && usable == own && (memory || node.kind == NodeKind::CpuOnly) => {
+            "all".to_owned()
+        }
         (false, true) => format!("PUs {}, memory", ids(&usable)),
         (false, false) => format!("PUs {}", ids(&usable)),
         (true, true) if own.is_empty() => "all".to_owned(),
@@ -65,7 +72,11 @@ fn row(node: &NumaNode) -> Vec<String> {
         made_of(node.kind).to_owned(),
         cut(&pu_list(node), PUS_COLUMNS),
         // A file may hold no sizes: a node with CPUs that is said to have memory has some.
-        if node.total_bytes == 0 && node.kind == NodeKind::Normal { "?".to_owned() } else { mib(node.total_bytes) },
+        if node.total_bytes == 0 && node.kind == NodeKind::Normal {
+            "?".to_owned()
+        } else {
+            mib(node.total_bytes)
+        },
         node.free_bytes.map_or_else(|| "-".to_owned(), mib),
     ]
 }
@@ -84,7 +95,9 @@ fn made_of(kind: NodeKind) -> &'static str {
 pub(super) fn process(survey: &Survey, width: usize) -> Vec<String> {
     let topology = &survey.topology;
     let Some(process) = &survey.process else {
-        return vec!["no policy and no bindings: the file says nothing of the process that wrote it".to_owned()];
+        return vec![
+            "no policy and no bindings: the file says nothing of the process that wrote it".to_owned(),
+        ];
     };
     let whose = match topology.source {
         TopologySource::ThisSystem => "this process",
@@ -94,8 +107,12 @@ pub(super) fn process(survey: &Survey, width: usize) -> Vec<String> {
     lines.extend(wrapped("  memory policy  ", &policy(&process.policy), width));
     let pus = &topology.allowed.pus;
     lines.extend(wrapped("  PUs            ", &ids(pus), width));
-    let on: IdSet =
-        topology.nodes.iter().filter(|node| !node.own_pus().and(pus).is_empty()).map(|node| node.os_index).collect();
+    let on: IdSet = topology
+        .nodes
+        .iter()
+        .filter(|node| !node.own_pus().and(pus).is_empty())
+        .map(|node| node.os_index)
+        .collect();
     lines.extend(wrapped("  on nodes       ", &ids(&on), width));
     lines.extend(wrapped("  memory from    ", &memory_from(topology, process), width));
     lines
@@ -121,7 +138,9 @@ fn policy(policy: &MemoryPolicy) -> String {
 /// The nodes that memory can come from: a binding's, else all that are allowed.
 fn memory_from(topology: &Topology, process: &ProcessBinding) -> String {
     match process.policy.mode {
-        Some(PolicyMode::Bind) => format!("nodes {}", ids(&process.policy.nodes.and(&topology.allowed.nodes))),
+        Some(PolicyMode::Bind) => {
+            format!("nodes {}", ids(&process.policy.nodes.and(&topology.allowed.nodes)))
+        }
         _ => format!("nodes {}", ids(&topology.allowed.nodes)),
     }
 }

@@ -24,13 +24,16 @@ pub(super) fn lines(survey: &Survey, width: usize) -> Vec<String> {
         let lead = format!("package {id}   ");
         lines.push(format!("{lead}{}", cut(model, width - lead.len())));
         // hwloc counts memory of the whole machine to each package.
-        let within = |node: &&NumaNode| package.nodes.contains(node.os_index) && node.pus.is_subset(&package.pus);
+        let within =
+            |node: &&NumaNode| package.nodes.contains(node.os_index) && node.pus.is_subset(&package.pus);
         for node in topology.nodes.iter().filter(within) {
             if shown.0.insert(node.os_index) {
                 lines.extend(node_lines(survey, node, width));
             }
         }
-        lines.extend(l3_line(topology, "  L3", width, |l3| l3.is_subset(&package.pus) && !in_one_node(topology, l3)));
+        lines.extend(l3_line(topology, "  L3", width, |l3| {
+            l3.is_subset(&package.pus) && !in_one_node(topology, l3)
+        }));
         if let Some(slow) = topology.slow.as_ref().filter(|slow| !slow.pus.and(&package.pus).is_empty()) {
             let text = format!("{} ({})", ids(&slow.pus.and(&package.pus)), slow.reason);
             lines.extend(wrapped("  slower cores: PUs ", &text, width));
@@ -57,8 +60,10 @@ pub(super) fn lines(survey: &Survey, width: usize) -> Vec<String> {
 
 fn node_lines(survey: &Survey, node: &NumaNode, width: usize) -> Vec<String> {
     let topology = &survey.topology;
-    let subtype =
-        node.subtype.as_ref().map_or_else(String::new, |subtype| format!(" ({})", cut(subtype, SUBTYPE_COLUMNS)));
+    let subtype = node
+        .subtype
+        .as_ref()
+        .map_or_else(String::new, |subtype| format!(" ({})", cut(subtype, SUBTYPE_COLUMNS)));
     let (what, pus) = match node.kind {
         NodeKind::Normal => (String::new(), pus(topology, &node.pus)),
         NodeKind::CpuOnly => ("CPUs without memory; ".to_owned(), pus(topology, &node.pus)),
@@ -70,7 +75,9 @@ fn node_lines(survey: &Survey, node: &NumaNode, width: usize) -> Vec<String> {
     let lead = format!("  node {:<3}  {}{subtype}   ", node.os_index, memory(node));
     let mut lines = wrapped(&lead, &format!("{what}{pus}{allowed}"), width);
     if node.kind.has_cpus() {
-        lines.extend(l3_line(topology, "    L3", width, |l3| l3.is_subset(&node.pus) && in_one_node(topology, l3)));
+        lines.extend(l3_line(topology, "    L3", width, |l3| {
+            l3.is_subset(&node.pus) && in_one_node(topology, l3)
+        }));
     }
     lines.extend(huge_pages(survey, node.os_index, width));
     lines.extend(devices(survey, node, width));
@@ -101,8 +108,8 @@ fn huge_pages(survey: &Survey, node: u32, width: usize) -> Vec<String> {
     if all.is_empty() { Vec::new() } else { wrapped("    huge pages: ", &all.join(", "), width) }
 }
 
-/// `GPUs 4-5; NIC hsn2`; nothing where no device is known to be local. Under a node without CPUs only what is at no other, since
-/// all that is at the CPUs around it is at theirs.
+/// `GPUs 4-5; NIC hsn2`; nothing where no device is known to be local. Under a node without CPUs only what is
+/// at no other, since all that is at the CPUs around it is at theirs.
 fn devices(survey: &Survey, node: &NumaNode, width: usize) -> Vec<String> {
     let topology = &survey.topology;
     let own = node.kind.has_cpus();
@@ -135,10 +142,13 @@ fn gpu_memory(topology: &Topology, node: &NumaNode) -> (String, String) {
 
 /// The GPU whose memory a node is, where only one can be meant.
 pub(crate) fn owner(topology: &Topology, node: &NumaNode) -> String {
-    topology.gpu_of_memory(node.os_index).map_or_else(|| "a GPU".to_owned(), |gpu| format!("GPU {}", gpu.index))
+    topology
+        .gpu_of_memory(node.os_index)
+        .map_or_else(|| "a GPU".to_owned(), |gpu| format!("GPU {}", gpu.index))
 }
 
-/// Where a node without CPUs is: hwloc attaches what it cannot place to the whole machine, which is near nothing.
+/// Where a node without CPUs is: hwloc attaches what it cannot place to the whole machine, which is near
+/// nothing.
 fn around(topology: &Topology, node: &NumaNode) -> String {
     let online = topology.pus.len() - topology.allowed.offline_pus.len();
     if node.pus.is_empty() || (node.pus.len() == online && !topology.machine_has_one_node()) {
@@ -157,7 +167,9 @@ fn pus(topology: &Topology, pus: &IdSet) -> String {
         topology.cores.iter().map(|core| core.pus.and(pus).len()).filter(|threads| *threads > 0).collect();
     let threads = match (cores.iter().min(), cores.iter().max()) {
         (Some(1), Some(1)) => format!(", {}", count(cores.len(), "core")),
-        (Some(least), Some(most)) if least == most => format!(", {} x {most} PUs", count(cores.len(), "core")),
+        (Some(least), Some(most)) if least == most => {
+            format!(", {} x {most} PUs", count(cores.len(), "core"))
+        }
         (None, _) => format!(", {}", count(pus.len(), "PU")),
         _ => format!(", {}, {}", count(cores.len(), "core"), count(pus.len(), "PU")),
     };
@@ -177,8 +189,10 @@ fn l3_line(topology: &Topology, lead: &str, width: usize, wanted: impl Fn(&IdSet
     let l3s: Vec<_> = topology.l3s.iter().filter(|l3| wanted(&l3.pus)).collect();
     let Some(first) = l3s.first() else { return Vec::new() };
     let same_size = l3s.iter().all(|l3| l3.size_bytes == first.size_bytes);
-    let size =
-        first.size_bytes.filter(|_| same_size).map_or_else(String::new, |bytes| format!(" {}", rounded_size(bytes)));
+    let size = first
+        .size_bytes
+        .filter(|_| same_size)
+        .map_or_else(String::new, |bytes| format!(" {}", rounded_size(bytes)));
     let groups: Vec<String> = l3s.iter().map(|l3| ids(&l3.pus)).collect();
     wrapped(&format!("{lead}{size}: "), &groups.join(" | "), width)
 }
@@ -191,7 +205,10 @@ pub(super) fn distances(topology: &Topology, width: usize) -> Vec<String> {
         1 => [vec![DISTANCES.to_owned()], blocks.concat()].concat(),
         _ => {
             let nodes = topology.distances.as_ref().map_or(0, |distances| distances.nodes.len());
-            vec![DISTANCES.to_owned(), format!("  between {nodes} nodes: too wide for {width} columns, see --numa")]
+            vec![
+                DISTANCES.to_owned(),
+                format!("  between {nodes} nodes: too wide for {width} columns, see --numa"),
+            ]
         }
     }
 }
@@ -224,7 +241,8 @@ fn distance_blocks(topology: &Topology, width: usize) -> Vec<Vec<String>> {
     };
     let block = |part: &[usize]| -> Vec<String> {
         let head = line("node".to_owned(), part.iter().map(name).collect());
-        let rows = shown.iter().map(|row| line(name(row), part.iter().map(|column| cell(row, column)).collect()));
+        let rows =
+            shown.iter().map(|row| line(name(row), part.iter().map(|column| cell(row, column)).collect()));
         [head].into_iter().chain(rows).collect()
     };
     shown.chunks(fitting(gap).max(1)).map(block).collect()

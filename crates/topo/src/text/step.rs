@@ -34,7 +34,8 @@ fn rows(name: &str, sentences: &[String], width: usize) -> Vec<String> {
 fn pus(topology: &Topology, share: &StepShare) -> Vec<String> {
     let cores = topology.cores.iter().filter(|core| !core.pus.and(&share.usable).is_empty()).count();
     let own = format!("{} ({cores} of {})", ids(&share.usable), count(topology.cores.len(), "core"));
-    let told = share.count.is_some_and(|count| u32::try_from(share.usable.len()).is_ok_and(|own| count >= own));
+    let told =
+        share.count.is_some_and(|count| u32::try_from(share.usable.len()).is_ok_and(|own| count >= own));
     sentences(own, share, ids, !told)
 }
 

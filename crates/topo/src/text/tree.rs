@@ -1,8 +1,8 @@
-//! The machine as a tree, as `lstopo` prints it but in OS ids: machine > package > NUMA node > L3 > cores > PUs, with each
-//! device, and each node without CPUs, under the largest place whose PUs are its local ones.
+//! The machine as a tree, as `lstopo` prints it but in OS ids: machine > package > NUMA node > L3 > cores >
+//! PUs, with each device, and each node without CPUs, under the largest place whose PUs are its local ones.
 //!
-//! Places nest by their PUs: where an L3 spans several nodes they are below it. Cores that have as many PUs are one line.
-//! Left out, because the model has not got them: groups, L1 and L2, bridges.
+//! Places nest by their PUs: where an L3 spans several nodes they are below it. Cores that have as many PUs
+//! are one line. Left out, because the model has not got them: groups, L1 and L2, bridges.
 
 use stats::IdSet;
 use stats::units::rounded_size;
@@ -22,7 +22,8 @@ const NAME_COLUMNS: usize = 40;
 pub(super) fn lines(survey: &Survey, width: usize) -> Vec<String> {
     let topology = &survey.topology;
     let mut machine = Place::nested(topology);
-    for node in topology.nodes.iter().filter(|node| node.own_pus().is_empty() && node.kind != NodeKind::Empty) {
+    for node in topology.nodes.iter().filter(|node| node.own_pus().is_empty() && node.kind != NodeKind::Empty)
+    {
         innermost(&mut machine, &node.pus).inside.push(Place::new(PlaceKind::Node(node), IdSet::default()));
     }
     for gpu in &topology.gpus {
@@ -49,7 +50,8 @@ fn write(place: &Place<'_>, topology: &Topology, indent: &str, width: usize, lin
         let (lead, text) = core_words(topology, cores);
         lines.extend(wrapped(&format!("{deeper}{lead}"), &text, width));
     }
-    let (bare, with_pus): (Vec<&Place<'_>>, Vec<_>) = place.inside.iter().partition(|part| part.pus.is_empty());
+    let (bare, with_pus): (Vec<&Place<'_>>, Vec<_>) =
+        place.inside.iter().partition(|part| part.pus.is_empty());
     with_pus.into_iter().for_each(|part| write(part, topology, &deeper, width, lines));
     // Packages of which no PU is shown are left out.
     let nodes = bare.into_iter().filter(|part| matches!(part.kind, PlaceKind::Node(_)));
@@ -76,7 +78,10 @@ fn place_words(topology: &Topology, place: &Place<'_>) -> String {
         }
         PlaceKind::Node(node) => node_words(topology, node),
         PlaceKind::L3(l3) => {
-            format!("L3{}", l3.size_bytes.map_or_else(String::new, |bytes| format!(" {}", rounded_size(bytes))))
+            format!(
+                "L3{}",
+                l3.size_bytes.map_or_else(String::new, |bytes| format!(" {}", rounded_size(bytes)))
+            )
         }
     }
 }
@@ -140,8 +145,11 @@ fn node_words(topology: &Topology, node: &NumaNode) -> String {
 /// Cores with as many PUs each: `cores 0-7 x 2 PUs  ` and `0-7,64-71; allowed 1-7,65-71`.
 fn core_words(topology: &Topology, cores: &[&Core]) -> (String, String) {
     let pus: IdSet = cores.iter().flat_map(|core| core.pus.iter()).collect();
-    let numbers: Option<IdSet> =
-        cores.iter().map(|core| core.os_index).collect::<Option<Vec<u32>>>().map(|all| all.into_iter().collect());
+    let numbers: Option<IdSet> = cores
+        .iter()
+        .map(|core| core.os_index)
+        .collect::<Option<Vec<u32>>>()
+        .map(|all| all.into_iter().collect());
     let which = match numbers.filter(|numbers| numbers.len() == cores.len()) {
         Some(numbers) => named("core", &numbers),
         None => count(cores.len(), "core"),

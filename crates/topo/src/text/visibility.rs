@@ -1,4 +1,5 @@
-//! Which GPUs a program sees that is started here: a line in the default view where a variable says so, all of it for `--identity`.
+//! Which GPUs a program sees that is started here: a line in the default view where a variable says so, all
+//! of it for `--identity`.
 
 use super::layout::wrapped;
 use crate::model::TopologySource;
@@ -23,9 +24,12 @@ pub(super) fn all(survey: &Survey, width: usize) -> Vec<String> {
 fn of_runtime(survey: &Survey, visibility: &Visibility, width: usize) -> Vec<String> {
     let label = match survey.topology.source {
         TopologySource::ThisSystem => "visible to programs started here: ",
-        TopologySource::XmlFile { .. } | TopologySource::Texts { .. } => "visible where the file was written: ",
+        TopologySource::XmlFile { .. } | TopologySource::Texts { .. } => {
+            "visible where the file was written: "
+        }
     };
-    let set: Vec<String> = visibility.variables.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let set: Vec<String> =
+        visibility.variables.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let set = if set.is_empty() { "no variable is set".to_owned() } else { set.join(" ") };
     let runtime = visibility.runtime.word();
     let list = match (&visibility.devices, &visibility.reason) {

@@ -1,10 +1,12 @@
 //! CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER.
 //!
-//! Documented (CUDA C++ Programming Guide, "CUDA Environment Variables"): an empty value hides all; indices or UUIDs, a UUID by as much
-//! of its beginning as is unique; after an invalid entry nothing is visible; `MIG-…` names an instance. The rest was tried out
-//! with cuInit on driver 580.159 and two H200, and the tests hold it: the first entry decides whether the list is of
-//! indices or of UUIDs; an index is as much of a number as there is (`1abc` and ` 1` are 1, `0x1` is 0); an entry that appears twice makes
-//! cuInit fail (code 101), so nothing is visible at all; so does an unknown CUDA_DEVICE_ORDER. Indices above 2^31 are left out.
+//! Documented (CUDA C++ Programming Guide, "CUDA Environment Variables"): an empty value hides all; indices
+//! or UUIDs, a UUID by as much of its beginning as is unique; after an invalid entry nothing is visible;
+//! `MIG-…` names an instance. The rest was tried out with cuInit on driver 580.159 and two H200, and the
+//! tests hold it: the first entry decides whether the list is of indices or of UUIDs; an index is as much of
+//! a number as there is (`1abc` and ` 1` are 1, `0x1` is 0); an entry that appears twice makes cuInit fail
+//! (code 101), so nothing is visible at all; so does an unknown CUDA_DEVICE_ORDER. Indices above 2^31 are
+//! left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,14 +38,17 @@ pub(super) fn visibility(gpus: &[&Gpu], nvml: &Nvml, variables: &BTreeMap<String
     };
     if let Nvml::Said(facts) = nvml {
         for gpu in gpus.iter().filter(|gpu| facts.gpu(gpu.pci).is_some_and(|said| !said.mig.is_empty())) {
-            notes.push(format!("GPU {} is divided by MIG: CUDA lists its instances and not the GPU", gpu.index));
+            notes.push(format!(
+                "GPU {} is divided by MIG: CUDA lists its instances and not the GPU",
+                gpu.index
+            ));
         }
     }
     of_runtime(Runtime::Cuda, &[LIST, ORDER], variables, listed, notes)
 }
 
-const FASTEST_FIRST: &str = "CUDA_DEVICE_ORDER is FASTEST_FIRST (the default) and the GPUs differ, so that only CUDA knows its order: set \
-     CUDA_DEVICE_ORDER=PCI_BUS_ID";
+const FASTEST_FIRST: &str = "CUDA_DEVICE_ORDER is FASTEST_FIRST (the default) and the GPUs differ, so that \
+    only CUDA knows its order: set CUDA_DEVICE_ORDER=PCI_BUS_ID";
 
 /// `order` is that of PCI, or why CUDA's is not known.
 fn list(
@@ -62,7 +67,9 @@ fn list(
     for entry in &entries {
         let found = match (by_uuid, is_uuid(entry)) {
             (true, true) => uuid(entry, gpus, nvml),
-            (false, _) => index(entry, gpus.len()).and_then(|index| gpus.get(index)).map(|gpu| Visible::whole(gpu.pci)),
+            (false, _) => {
+                index(entry, gpus.len()).and_then(|index| gpus.get(index)).map(|gpu| Visible::whole(gpu.pci))
+            }
             (true, false) => None,
         };
         let Some(found) = found else {
@@ -110,7 +117,8 @@ fn uuid(entry: &str, gpus: &[&Gpu], nvml: &Nvml) -> Option<Visible> {
         let (known, wanted) = (known.get(4..).unwrap_or(""), id.get(..UUID_LENGTH).unwrap_or(id).trim_end());
         known.get(..wanted.len()).is_some_and(|start| start.eq_ignore_ascii_case(wanted))
     };
-    let whole = gpus.iter().filter(|gpu| gpu.uuid.as_deref().is_some_and(begins)).map(|gpu| Visible::whole(gpu.pci));
+    let whole =
+        gpus.iter().filter(|gpu| gpu.uuid.as_deref().is_some_and(begins)).map(|gpu| Visible::whole(gpu.pci));
     let mut found: Vec<Visible> = whole.collect();
     if prefix == "MIG-" {
         let known = nvml.facts();
@@ -132,7 +140,8 @@ mod tests {
     use crate::model::{GpuName, Locality, Rung};
     use crate::nvml::{Facts, NvGpu};
 
-    const UUIDS: [&str; 2] = ["GPU-18813e2a-47d7-7471-f6fa-82decf0624e3", "GPU-6641f881-c976-07df-ebef-faff02b5777c"];
+    const UUIDS: [&str; 2] =
+        ["GPU-18813e2a-47d7-7471-f6fa-82decf0624e3", "GPU-6641f881-c976-07df-ebef-faff02b5777c"];
 
     fn gpu(index: u32, device_id: u16) -> Gpu {
         let set = stats::IdSet::default;
@@ -162,7 +171,8 @@ mod tests {
 
     fn seen_by(nvml: &Nvml, ids: [u16; 2], variables: &[(&str, &str)]) -> Visibility {
         let gpus = [gpu(0, ids[0]), gpu(1, ids[1])];
-        let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let variables =
+            variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         visibility(&gpus.iter().collect::<Vec<_>>(), nvml, &variables)
     }
 
@@ -172,7 +182,8 @@ mod tests {
         Some(devices.iter().filter_map(|device| device.pci).map(|pci| pci.device).collect())
     }
 
-    /// Each row is what cuInit and cuDeviceGetPCIBusId answered to this value on two H200 (driver 580.159.04).
+    /// Each row is what cuInit and cuDeviceGetPCIBusId answered to this value on two H200 (driver
+    /// 580.159.04).
     #[test]
     fn every_value_that_was_tried_out_gives_what_cuda_gave() {
         let (one, other) = (UUIDS[0], UUIDS[1]);
@@ -274,7 +285,11 @@ mod tests {
         let known = seen_by(&nvml, [0x2335; 2], &[(LIST, instance)]);
         let seven = PciAddress { domain: 0, bus: 0, device: 7, function: 0 };
         assert_eq!(known.devices, Some(vec![Visible { pci: Some(seven), part: Some(instance.to_owned()) }]));
-        assert!(known.notes.iter().any(|note| note.contains("MIG") && note.contains(" 1 ")), "{:?}", known.notes);
+        assert!(
+            known.notes.iter().any(|note| note.contains("MIG") && note.contains(" 1 ")),
+            "{:?}",
+            known.notes
+        );
         let unknown = seen_by(&Nvml::NotAsked, [0x2335; 2], &[(LIST, instance)]);
         assert_eq!(unknown.devices, Some(vec![Visible { pci: None, part: Some(instance.to_owned()) }]));
         let nowhere = seen_by(&nvml, [0x2335; 2], &[(LIST, "MIG-ffffffff")]);

@@ -1,10 +1,11 @@
 //! ROCR_VISIBLE_DEVICES, then HIP_VISIBLE_DEVICES or CUDA_VISIBLE_DEVICES over what it leaves.
 //!
-//! Followed: ROCm's documentation ("GPU isolation techniques") and, for odd values, the runtimes' sources: ROCR-Runtime's
-//! `amd_filter_device.cpp` (numbers as strtol reads them with any base, UUIDs in any case by 1 to 16 digits of their beginning, blanks around
-//! are nothing, an invalid or repeated entry ends the list) and clr's `rocdevice.cpp` (numbers as they are printed and nothing
-//! else, a repeated one is passed over, an invalid one ends the list; HIP_VISIBLE_DEVICES, even an empty one, before
-//! CUDA_VISIBLE_DEVICES). There GPU_DEVICE_ORDINAL counts for OpenCL only; the documentation names HIP too.
+//! Followed: ROCm's documentation ("GPU isolation techniques") and, for odd values, the runtimes' sources:
+//! ROCR-Runtime's `amd_filter_device.cpp` (numbers as strtol reads them with any base, UUIDs in any case by 1
+//! to 16 digits of their beginning, blanks around are nothing, an invalid or repeated entry ends the list)
+//! and clr's `rocdevice.cpp` (numbers as they are printed and nothing else, a repeated one is passed over, an
+//! invalid one ends the list; HIP_VISIBLE_DEVICES, even an empty one, before CUDA_VISIBLE_DEVICES). There
+//! GPU_DEVICE_ORDINAL counts for OpenCL only; the documentation names HIP too.
 
 use std::collections::BTreeMap;
 
@@ -45,7 +46,9 @@ fn list(agents: &[KfdGpu], variables: &BTreeMap<String, String>, notes: &mut Vec
 }
 
 fn ends(name: &str, entry: &str) -> String {
-    format!("\"{entry}\" in {name} is not a device there, or is there for the second time: the list ends there")
+    format!(
+        "\"{entry}\" in {name} is not a device there, or is there for the second time: the list ends there"
+    )
 }
 
 fn rocr<'a>(agents: &'a [KfdGpu], value: &str, notes: &mut Vec<String>) -> Vec<&'a KfdGpu> {
@@ -57,7 +60,9 @@ fn rocr<'a>(agents: &'a [KfdGpu], value: &str, notes: &mut Vec<String>) -> Vec<&
     for entry in value.split(',').take(agents.len()) {
         let wanted = entry.trim().to_ascii_uppercase();
         let found = if wanted.starts_with('G') { by_uuid(agents, &wanted) } else { number(&wanted) };
-        let found = found.and_then(|index| agents.get(index)).filter(|agent| !visible.iter().any(|seen| seen == agent));
+        let found = found
+            .and_then(|index| agents.get(index))
+            .filter(|agent| !visible.iter().any(|seen| seen == agent));
         let Some(agent) = found else {
             notes.push(ends(ROCR, entry));
             break;
@@ -80,7 +85,9 @@ fn number(text: &str) -> Option<usize> {
 
 /// The one agent whose UUID begins so.
 fn by_uuid(agents: &[KfdGpu], wanted: &str) -> Option<usize> {
-    let begins = |agent: &KfdGpu| agent.uuid.as_ref().is_some_and(|uuid| uuid.to_ascii_uppercase().starts_with(wanted));
+    let begins = |agent: &KfdGpu| {
+        agent.uuid.as_ref().is_some_and(|uuid| uuid.to_ascii_uppercase().starts_with(wanted))
+    };
     let mut found = (0..agents.len()).filter(|index| begins(&agents[*index]));
     let only = found.next().filter(|_| (5..=20).contains(&wanted.len()))?;
     if found.next().is_some() { None } else { Some(only) }
@@ -130,7 +137,8 @@ mod tests {
     }
 
     fn buses(variables: &[(&str, &str)]) -> Vec<u8> {
-        let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let variables =
+            variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let devices = visibility(&agents(), &variables).devices.unwrap_or_default();
         devices.iter().filter_map(|device| device.pci).map(|pci| pci.bus).collect()
     }
@@ -185,7 +193,11 @@ mod tests {
     fn hip_counts_over_what_rocr_leaves_and_its_own_variable_comes_before_its_alias() {
         assert_eq!(buses(&[(ROCR, "3,2"), (HIP, "1")]), [0x03]);
         assert_eq!(buses(&[(ROCR, "3,2"), (CUDA, "0"), (HIP, "1,0")]), [0x03, 0x09]);
-        assert_eq!(buses(&[(ROCR, "3"), (HIP, "1")]), [0_u8; 0], "Slurm's and a user's variable together hide all");
+        assert_eq!(
+            buses(&[(ROCR, "3"), (HIP, "1")]),
+            [0_u8; 0],
+            "Slurm's and a user's variable together hide all"
+        );
         assert_eq!(buses(&[(CUDA, "0"), (HIP, "")]), [0_u8; 0]);
     }
 

@@ -1,4 +1,5 @@
-//! What lies between devices: by the bridges that both hang from in the file, by its matrices, by what is near each.
+//! What lies between devices: by the bridges that both hang from in the file, by its matrices, by what is
+//! near each.
 
 use std::error::Error;
 
@@ -19,13 +20,20 @@ struct MatrixEnd<'x> {
     locality: &'x Locality,
 }
 
-/// GPUs, then adapters that move data for them: RDMA devices by name, then Cray's and those of fast networks that have none.
+/// GPUs, then adapters that move data for them: RDMA devices by name, then Cray's and those of fast networks
+/// that have none.
 fn rows<'x>(machine: &MachineAndFile<'x>) -> Result<Vec<MatrixEnd<'x>>, Box<dyn Error>> {
     let survey = machine.survey;
     let mut rows = Vec::new();
     for (gpu, known) in gpus(machine)?.into_iter().zip(&survey.topology.gpus) {
         let label = format!("GPU{}", known.index);
-        rows.push(MatrixEnd { label, pci: gpu.pci, device: gpu.device, name: None, locality: &known.locality });
+        rows.push(MatrixEnd {
+            label,
+            pci: gpu.pci,
+            device: gpu.device,
+            name: None,
+            locality: &known.locality,
+        });
     }
     let mut adapters = Vec::new();
     for nic in &survey.nics {
@@ -54,7 +62,8 @@ fn rows<'x>(machine: &MachineAndFile<'x>) -> Result<Vec<MatrixEnd<'x>>, Box<dyn 
 fn the_matrix_has_a_row_for_each_gpu_and_each_fast_adapter_with_what_is_near_it() -> Outcome {
     each(|machine| {
         let (devices, rows) = (&machine.survey.interconnect.devices, rows(machine)?);
-        let listed: Vec<_> = devices.iter().map(|end| (end.label.clone(), end.pci, end.name.as_deref())).collect();
+        let listed: Vec<_> =
+            devices.iter().map(|end| (end.label.clone(), end.pci, end.name.as_deref())).collect();
         let expected: Vec<_> = rows.iter().map(|row| (row.label.clone(), row.pci, row.name)).collect();
         assert_eq!(listed, expected, "{}", machine.name);
         for (device, row) in devices.iter().zip(&rows) {
@@ -67,9 +76,21 @@ fn the_matrix_has_a_row_for_each_gpu_and_each_fast_adapter_with_what_is_near_it(
                 .nodes
                 .iter()
                 .partition(|node| topology.node(*node).is_some_and(|node| node.kind == NodeKind::GpuMemory));
-            let known = (local.rung != Rung::Unknown).then(|| (local.pus.clone(), host.into_iter().collect::<IdSet>()));
-            assert_eq!(affinity.pus.clone().zip(affinity.nodes.clone()), known, "{} {}", machine.name, row.label);
-            assert_eq!(affinity.memory_node, own.first().copied().filter(|_| own.len() == 1), "{}", machine.name);
+            let known = (local.rung != Rung::Unknown)
+                .then(|| (local.pus.clone(), host.into_iter().collect::<IdSet>()));
+            assert_eq!(
+                affinity.pus.clone().zip(affinity.nodes.clone()),
+                known,
+                "{} {}",
+                machine.name,
+                row.label
+            );
+            assert_eq!(
+                affinity.memory_node,
+                own.first().copied().filter(|_| own.len() == 1),
+                "{}",
+                machine.name
+            );
             assert_eq!(affinity.source, local.reason, "{} {}", machine.name, row.label);
         }
         Ok(())
@@ -84,17 +105,20 @@ fn is_host_bridge(object: &Object<'_>) -> bool {
     object.attribute("type") == Some("Bridge") && object.attribute("bridge_type") == Some("0-1")
 }
 
-/// By the lowest object that both are in: a PCI bridge, with at most one more on either side or with several, a host bridge, a place.
+/// By the lowest object that both are in: a PCI bridge, with at most one more on either side or with several,
+/// a host bridge, a place.
 fn level(
     machine: &MachineAndFile<'_>,
     one: &MatrixEnd<'_>,
     other: &MatrixEnd<'_>,
 ) -> Result<Option<PciLevel>, Box<dyn Error>> {
     let mut above = one.device.ancestors().skip(1);
-    let common = above.find(|above| other.device.ancestors().any(|its| its == *above)).ok_or("in no machine")?;
+    let common =
+        above.find(|above| other.device.ancestors().any(|its| its == *above)).ok_or("in no machine")?;
     if is_pci_bridge(&common) {
-        let below =
-            |device: Object<'_>| device.ancestors().take_while(|above| *above != common).filter(is_pci_bridge).count();
+        let below = |device: Object<'_>| {
+            device.ancestors().take_while(|above| *above != common).filter(is_pci_bridge).count()
+        };
         let most = below(one.device).max(below(other.device));
         return Ok(Some(if most <= 1 { PciLevel::Pix } else { PciLevel::Pxb }));
     }
@@ -120,15 +144,21 @@ fn between_every_two_devices_is_what_the_bridges_of_the_file_say() -> Outcome {
         let mut pairs = between.pairs.iter();
         for (at, one) in rows.iter().enumerate() {
             for other in &rows[at + 1..] {
-                let (pair, at) =
-                    (pairs.next().ok_or("no pair")?, format!("{}: {}-{}", machine.name, one.label, other.label));
+                let (pair, at) = (
+                    pairs.next().ok_or("no pair")?,
+                    format!("{}: {}-{}", machine.name, one.label, other.label),
+                );
                 assert_eq!((&pair.from, &pair.to), (&one.label, &other.label), "{at}");
                 // NVML's word counts more in the one file that has it, which is kept word for word.
                 if pair.pci_source == "NVML" {
                     assert!(machine.kept("nvml").is_some(), "{at}");
                     continue;
                 }
-                assert_eq!((pair.pci, pair.pci_source.as_str()), (level(machine, one, other)?, "PCI bridges"), "{at}");
+                assert_eq!(
+                    (pair.pci, pair.pci_source.as_str()),
+                    (level(machine, one, other)?, "PCI bridges"),
+                    "{at}"
+                );
                 let why = "they are under different host bridges, and the NUMA nodes of these are not known";
                 assert_eq!(pair.reason.as_deref(), pair.pci.is_none().then_some(why), "{at}");
             }
@@ -147,9 +177,11 @@ fn links_between_gpus_are_those_of_the_file_and_no_others() -> Outcome {
         assert_eq!(between.xgmi.is_some(), vendors.contains(&0x1002), "{}", machine.name);
         let linked: Vec<(&str, &str, Fabric)> =
             between.pairs.iter().filter_map(|pair| Some((&*pair.from, &*pair.to, pair.fabric?))).collect();
-        let nvlink = |told: &str| between.nvlink.as_ref().is_some_and(|nvlink| nvlink.source.as_deref() == Some(told));
+        let nvlink =
+            |told: &str| between.nvlink.as_ref().is_some_and(|nvlink| nvlink.source.as_deref() == Some(told));
         match machine.name {
-            // Two GPUs have two links of 150 GB/s to switches each, and so has the third; the fourth has none.
+            // Two GPUs have two links of 150 GB/s to switches each, and so has the third; the fourth has
+            // none.
             "nvlink-matrix" => {
                 let links = Fabric::Nvlink { links: Some(12), bytes_per_s: Some(300_000_000_000) };
                 let expected = [("GPU0", "GPU1", links), ("GPU0", "GPU2", links), ("GPU1", "GPU2", links)];
@@ -161,10 +193,12 @@ fn links_between_gpus_are_those_of_the_file_and_no_others() -> Outcome {
             name => {
                 assert_eq!(linked, [], "{name}");
                 let silent = |told: &Option<topo::interconnect::InterconnectSource>, why: &str| {
-                    told.as_ref().is_none_or(|told| told.source.is_none() && told.reason.as_deref() == Some(why))
+                    told.as_ref()
+                        .is_none_or(|told| told.source.is_none() && told.reason.as_deref() == Some(why))
                 };
                 assert!(silent(&between.nvlink, "NVML was not asked, and no file says it"), "{name}");
-                let why = "there are no nodes of the amdgpu driver in /sys/class/kfd, and no matrix of hwloc's";
+                let why =
+                    "there are no nodes of the amdgpu driver in /sys/class/kfd, and no matrix of hwloc's";
                 assert!(silent(&between.xgmi, why), "{name}");
             }
         }

@@ -1,4 +1,5 @@
-//! The table that a binding is written from: for each GPU its near PUs that may be used, a core by its first one.
+//! The table that a binding is written from: for each GPU its near PUs that may be used, a core by its first
+//! one.
 
 use stats::IdSet;
 use topo::model::{Gpu, Rung, Topology};
@@ -39,19 +40,30 @@ fn each_gpu_has_a_row_with_its_near_pus_its_cores_and_the_first_of_them() -> Out
             };
             let own = first(topology, gpu);
             let shared = topology.gpus.iter().filter(|other| first(topology, other) == own).count() > 1;
-            let own = own.map_or("-".to_owned(), |pu| if shared { "shared".to_owned() } else { pu.to_string() });
+            let own =
+                own.map_or("-".to_owned(), |pu| if shared { "shared".to_owned() } else { pu.to_string() });
             let (pus, cores) = (list(&gpu.locality.pus), list(&cores(topology, gpu)));
-            vec![gpu.index.to_string(), gpu.pci.to_string(), near_nodes(topology, &gpu.locality), pus, cores, own]
+            vec![
+                gpu.index.to_string(),
+                gpu.pci.to_string(),
+                near_nodes(topology, &gpu.locality),
+                pus,
+                cores,
+                own,
+            ]
         };
         let expected: Vec<Vec<String>> = topology.gpus.iter().map(cells).collect();
         assert_eq!(rows.get(..expected.len()), Some(&expected[..]), "{}", machine.name);
         let mut below = Vec::new();
         if expected.iter().any(|row| row[5] == "shared") {
-            below.push("  shared: several GPUs are near these cores; numabench place shares them out".to_owned());
+            below.push(
+                "  shared: several GPUs are near these cores; numabench place shares them out".to_owned(),
+            );
         }
         for gpu in &topology.gpus {
             for (what, ids) in [("local PUs", &gpu.locality.pus), ("cores", &cores(topology, gpu))] {
-                let whole = (listed(ids).len() > CELL).then(|| format!("  GPU {}: {what} {}", gpu.index, listed(ids)));
+                let whole = (listed(ids).len() > CELL)
+                    .then(|| format!("  GPU {}: {what} {}", gpu.index, listed(ids)));
                 below.extend(whole);
             }
         }

@@ -1,4 +1,5 @@
-//! GPUs and network adapters: each one of the file once, where the file hangs it, with the names and the link that it has there.
+//! GPUs and network adapters: each one of the file once, where the file hangs it, with the names and the link
+//! that it has there.
 
 use std::error::Error;
 
@@ -8,18 +9,25 @@ use topo::visibility::Runtime;
 use topo::{Nic, NicKind};
 
 use crate::file::{
-    MachineAndFile, Object, Outcome, address, counted, each, field, info, number, os_devices, pci_ids, place, set,
+    MachineAndFile, Object, Outcome, address, counted, each, field, info, number, os_devices, pci_ids, place,
+    set,
 };
 
 /// Where the place that a file hangs devices from does not say what is near, or is all there is.
 const WHOLE: [(&str, &str, Rung, &str); 6] = [
-    ("hostile-names", "Package 0", Rung::PciLocalCpus, "the machine has one NUMA node, so all of it is local"),
+    (
+        "hostile-names",
+        "Package 0",
+        Rung::PciLocalCpus,
+        "the machine has one NUMA node, so all of it is local",
+    ),
     ("hybrid", "Machine", Rung::PciLocalCpus, "the machine has one NUMA node, so all of it is local"),
     (
         "vm-one-node",
         "Machine",
         Rung::Unknown,
-        "virtual machine (it has devices of the hypervisor vendor 1af4) with one NUMA node; its devices are attached to the whole of it",
+        "virtual machine (it has devices of the hypervisor vendor 1af4) with one NUMA node; its devices are \
+         attached to the whole of it",
     ),
     (
         "vm-two-nodes",
@@ -46,24 +54,33 @@ fn known(machine: &MachineAndFile<'_>, pci: PciAddress, at: Object<'_>) -> (Rung
     let kind = at.attribute("type").unwrap_or_default();
     let number = at.attribute("os_index").filter(|_| kind != "Machine");
     let label = number.map_or(kind.to_owned(), |number| format!("{kind} {number}"));
-    if let Some((.., rung, why)) = WHOLE.iter().find(|(name, place, ..)| *name == machine.name && *place == label) {
+    if let Some((.., rung, why)) =
+        WHOLE.iter().find(|(name, place, ..)| *name == machine.name && *place == label)
+    {
         return (*rung, (*why).to_owned());
     }
     let pus = set(at, "cpuset");
     if kind == "L3Cache" && machine.objects("NUMANode").any(|node| set(node, "cpuset").len() > pus.len()) {
-        let board =
-            info(machine.root, "DMIBoardName").map_or_else(String::new, |name| format!(" (the board is {name})"));
+        let board = info(machine.root, "DMIBoardName")
+            .map_or_else(String::new, |name| format!(" (the board is {name})"));
         return (Rung::L3, format!("hwloc attaches it to one L3{board}"));
     }
     let node = machine.kept(&format!("/sys/bus/pci/devices/{pci}/numa_node"));
     let node = node.map_or_else(String::new, |node| format!("; the kernel says numa_node {node}"));
     let outside = pus.is_subset(&machine.survey.topology.allowed.not_in_cgroup_pus);
-    let outside =
-        if outside { format!("; all of its local PUs ({pus}) are outside the cpuset") } else { String::new() };
+    let outside = if outside {
+        format!("; all of its local PUs ({pus}) are outside the cpuset")
+    } else {
+        String::new()
+    };
     (Rung::PciLocalCpus, format!("PCI local CPUs: hwloc attaches it to {label}{node}{outside}"))
 }
 
-fn locality(machine: &MachineAndFile<'_>, pci: PciAddress, device: Object<'_>) -> Result<Locality, Box<dyn Error>> {
+fn locality(
+    machine: &MachineAndFile<'_>,
+    pci: PciAddress,
+    device: Object<'_>,
+) -> Result<Locality, Box<dyn Error>> {
     let at = place(device).ok_or("a device in nothing")?;
     let (rung, reason) = known(machine, pci, at);
     let told = |set: IdSet| if rung == Rung::Unknown { IdSet::default() } else { set };
@@ -71,7 +88,8 @@ fn locality(machine: &MachineAndFile<'_>, pci: PciAddress, device: Object<'_>) -
     let memory = machine.kept(&format!("/proc/driver/nvidia/gpus/{pci}/numa_status"));
     nodes.0.extend(memory.and_then(|status| field(status, "Node")?.parse::<u32>().ok()));
     let allowed = &machine.survey.topology.allowed;
-    let with_memory = |node: &u32| machine.survey.topology.node(*node).is_none_or(|node| node.total_bytes > 0);
+    let with_memory =
+        |node: &u32| machine.survey.topology.node(*node).is_none_or(|node| node.total_bytes > 0);
     let outside_nodes: IdSet = nodes.and(&allowed.missing_nodes).iter().filter(with_memory).collect();
     let around: Vec<IdSet> = machine.objects("L3Cache").map(|l3| set(l3, "cpuset")).collect();
     let around: Vec<&IdSet> = around.iter().filter(|l3| !l3.and(&pus).is_empty()).collect();
@@ -87,7 +105,8 @@ fn locality(machine: &MachineAndFile<'_>, pci: PciAddress, device: Object<'_>) -
     })
 }
 
-/// hwloc's one number, of the slowest link within an AMD package; in a saved file what the kernel's files of the device say.
+/// hwloc's one number, of the slowest link within an AMD package; in a saved file what the kernel's files of
+/// the device say.
 fn link(machine: &MachineAndFile<'_>, pci: PciAddress, device: Object<'_>) -> Option<Link> {
     let bare = Link {
         generation: None,
@@ -116,9 +135,12 @@ fn link(machine: &MachineAndFile<'_>, pci: PciAddress, device: Object<'_>) -> Op
         });
     }
     let vendor = |object: Object<'_>| pci_ids(object).map(|(_, vendor, _)| vendor);
-    let inner =
-        device.ancestors().skip(1).take_while(|above| vendor(device) == Some(AMD) && vendor(*above) == Some(AMD));
-    let speeds = std::iter::once(device).chain(inner).filter_map(|port| number::<f32>(port, "pci_link_speed"));
+    let inner = device
+        .ancestors()
+        .skip(1)
+        .take_while(|above| vendor(device) == Some(AMD) && vendor(*above) == Some(AMD));
+    let speeds =
+        std::iter::once(device).chain(inner).filter_map(|port| number::<f32>(port, "pci_link_speed"));
     let slowest = speeds.filter(|speed| *speed > 0.0).min_by(f32::total_cmp)?;
     Some(Link { bytes_per_s: Some((f64::from(slowest) * 1e6).round() as u64 * 1000), ..bare })
 }
@@ -135,7 +157,8 @@ pub struct GpuInFile<'x> {
     part: Option<(u8, u8, Object<'x>)>,
 }
 
-/// The GPUs in PCI order: display controllers and accelerators of vendors of GPUs, an AMD one as often as ROCm SMI has devices there.
+/// The GPUs in PCI order: display controllers and accelerators of vendors of GPUs, an AMD one as often as
+/// ROCm SMI has devices there.
 pub fn gpus<'x>(machine: &MachineAndFile<'x>) -> Result<Vec<GpuInFile<'x>>, Box<dyn Error>> {
     let mut all = Vec::new();
     for device in machine.objects("PCIDev") {
@@ -210,7 +233,8 @@ fn each_gpu_is_listed_once_with_its_names_its_place_and_its_link() -> Outcome {
         for ((index, gpu), listed) in (0..).zip(&found).zip(listed) {
             let (class_id, vendor_id, device_id) = pci_ids(gpu.device).ok_or("no ids")?;
             let (value, source) = gpu.name(machine);
-            let is_drm = |name: &&str| ["card", "renderD", "controlD"].iter().any(|drm| name.starts_with(drm));
+            let is_drm =
+                |name: &&str| ["card", "renderD", "controlD"].iter().any(|drm| name.starts_with(drm));
             let part = gpu.part.map(|(number, of, _)| serde_json::json!({"number": number, "of": of}));
             let expected = Gpu {
                 index,
@@ -220,7 +244,13 @@ fn each_gpu_is_listed_once_with_its_names_its_place_and_its_link() -> Outcome {
                 class_id,
                 name: topo::model::GpuName { value, source: source.to_owned() },
                 uuid: gpu.uuid(machine),
-                os_devices: gpu.libraries().into_iter().map(name).filter(|n| !is_drm(n)).map(printable::name).collect(),
+                os_devices: gpu
+                    .libraries()
+                    .into_iter()
+                    .map(name)
+                    .filter(|n| !is_drm(n))
+                    .map(printable::name)
+                    .collect(),
                 locality: locality(machine, gpu.pci, gpu.device)?,
                 link: link(machine, gpu.pci, gpu.device),
                 partition: part.map(serde_json::from_value).transpose()?,
@@ -291,15 +321,23 @@ fn each_gpu_is_called_what_its_file_calls_it() -> Outcome {
                 assert_eq!(identity.smi_source == "hwloc", number.is_some(), "{at}");
             }
             let minor = machine.kept(&format!("/proc/driver/nvidia/gpus/{}/information", gpu.pci));
-            let minor = minor.and_then(|text| field(text, "Device Minor")).map(|minor| format!("/dev/nvidia{minor}"));
-            let render = names.iter().filter(|name| name.starts_with("renderD")).map(|name| format!("/dev/dri/{name}"));
+            let minor =
+                minor.and_then(|text| field(text, "Device Minor")).map(|minor| format!("/dev/nvidia{minor}"));
+            let render = names
+                .iter()
+                .filter(|name| name.starts_with("renderD"))
+                .map(|name| format!("/dev/dri/{name}"));
             let files: Vec<String> = minor.into_iter().chain(render).collect();
             let listed: Vec<&String> = identity.device_files.iter().map(|file| &file.path).collect();
-            assert!(machine.kept("nvml").is_some() || listed == files.iter().collect::<Vec<_>>(), "{at}: {listed:?}");
+            assert!(
+                machine.kept("nvml").is_some() || listed == files.iter().collect::<Vec<_>>(),
+                "{at}: {listed:?}"
+            );
             if machine.kept_paths().all(|path| !path.starts_with("env:")) {
                 let alike = survey.topology.gpus.iter().filter(|other| other.vendor_id == vendor);
                 let place = alike.zip(0..).find_map(|(other, place)| (other.pci == gpu.pci).then_some(place));
-                let indices = place.filter(|_| machine.is_saved() && runtime.is_some()).map(|place| vec![place]);
+                let indices =
+                    place.filter(|_| machine.is_saved() && runtime.is_some()).map(|place| vec![place]);
                 assert_eq!(identity.runtime_indices, indices, "{at}");
             }
         }

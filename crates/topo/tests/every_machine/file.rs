@@ -1,4 +1,5 @@
-//! A machine's file as XML: its objects, their sets and infos, and the text of the kernel's and drivers' files that `topo --save` puts beside them.
+//! A machine's file as XML: its objects, their sets and infos, and the text of the kernel's and drivers'
+//! files that `topo --save` puts beside them.
 
 use std::error::Error;
 use std::path::Path;
@@ -25,10 +26,15 @@ pub fn each(check: impl Fn(&MachineAndFile<'_>) -> Outcome) -> Outcome {
         let path = entry?.path();
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let text = std::fs::read_to_string(&path)?;
-        let document = Document::parse_with_options(&text, ParsingOptions { allow_dtd: true, ..Default::default() })?;
-        let root = document.descendants().find(|node| node.attribute("type") == Some("Machine")).ok_or("no machine")?;
+        let document =
+            Document::parse_with_options(&text, ParsingOptions { allow_dtd: true, ..Default::default() })?;
+        let root = document
+            .descendants()
+            .find(|node| node.attribute("type") == Some("Machine"))
+            .ok_or("no machine")?;
         let survey = survey_xml(&path)?;
-        check(&MachineAndFile { name: &name, root, survey: &survey }).map_err(|error| format!("{name}: {error}"))?;
+        check(&MachineAndFile { name: &name, root, survey: &survey })
+            .map_err(|error| format!("{name}: {error}"))?;
         seen += 1;
     }
     assert!(seen >= 28, "{seen} machines");
@@ -38,7 +44,9 @@ pub fn each(check: impl Fn(&MachineAndFile<'_>) -> Outcome) -> Outcome {
 impl<'x> MachineAndFile<'x> {
     /// Every object of a type, in the order of the file.
     pub fn objects(&self, kind: &'static str) -> impl Iterator<Item = Object<'x>> + use<'x> {
-        self.root.descendants().filter(move |node| node.has_tag_name("object") && node.attribute("type") == Some(kind))
+        self.root
+            .descendants()
+            .filter(move |node| node.has_tag_name("object") && node.attribute("type") == Some(kind))
     }
 
     /// What the file keeps of a file of the kernel's or a driver's.
@@ -95,7 +103,10 @@ pub fn number<N: std::str::FromStr>(object: Object<'_>, name: &str) -> Option<N>
 
 /// The first object around a device that is no bridge and no device.
 pub fn place(device: Object<'_>) -> Option<Object<'_>> {
-    device.ancestors().skip(1).find(|above| !matches!(above.attribute("type"), Some("Bridge" | "PCIDev" | "OSDev")))
+    device
+        .ancestors()
+        .skip(1)
+        .find(|above| !matches!(above.attribute("type"), Some("Bridge" | "PCIDev" | "OSDev")))
 }
 
 /// Where a PCI device is.

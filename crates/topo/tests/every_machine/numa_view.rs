@@ -1,4 +1,5 @@
-//! The NUMA view: a row for each node with what it is made of, its PUs, its sizes in MiB and what of it may be used; then the process.
+//! The NUMA view: a row for each node with what it is made of, its PUs, its sizes in MiB and what of it may
+//! be used; then the process.
 
 use stats::IdSet;
 use topo::model::{NodeKind, NumaNode};
@@ -72,7 +73,8 @@ fn what_the_process_may_use_is_shown_where_the_file_keeps_it() -> Outcome {
             return Ok(());
         }
         let lines = section(&view, "the process that wrote the file");
-        let said = |what: &str| lines.iter().find_map(|line| line.trim_start().strip_prefix(what)).map(str::trim);
+        let said =
+            |what: &str| lines.iter().find_map(|line| line.trim_start().strip_prefix(what)).map(str::trim);
         assert_eq!(said("PUs "), Some(&*listed(&topology.allowed.pus)), "{}", machine.name);
         let with_pus = topology.nodes.iter().filter(|node| !own(node).and(&topology.allowed.pus).is_empty());
         let with_pus: IdSet = with_pus.map(|node| node.os_index).collect();

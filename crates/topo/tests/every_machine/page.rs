@@ -8,11 +8,13 @@ pub const WIDE: usize = 20_000;
 /// The section whose first line begins so; empty where there is none.
 pub fn section<'t>(view: &'t str, begins: &str) -> Vec<&'t str> {
     let mut sections = view.trim_end().split("\n\n");
-    sections.find(|section| section.starts_with(begins)).map_or_else(Vec::new, |section| section.lines().collect())
+    sections
+        .find(|section| section.starts_with(begins))
+        .map_or_else(Vec::new, |section| section.lines().collect())
 }
 
-/// The rows of the table below the line that has these titles, as cells: a column begins where its title does. Ends at the first line that has
-/// nothing in the first column, or where the lines end.
+/// The rows of the table below the line that has these titles, as cells: a column begins where its title
+/// does. Ends at the first line that has nothing in the first column, or where the lines end.
 pub fn table(lines: &[&str], titles: &[&str]) -> Option<Vec<Vec<String>>> {
     let (at, starts) = lines.iter().enumerate().find_map(|(at, line)| Some((at, starts(line, titles)?)))?;
     let cells = |line: &&str| -> Vec<String> {

@@ -1,4 +1,5 @@
-//! Packages, NUMA nodes, caches, cores and PUs, what of them may be used, and what is said of the process: as the file says.
+//! Packages, NUMA nodes, caches, cores and PUs, what of them may be used, and what is said of the process: as
+//! the file says.
 
 use stats::IdSet;
 use stats::printable;
@@ -47,7 +48,9 @@ fn nodes(machine: &MachineAndFile<'_>) -> Result<Vec<NumaNode>, Box<dyn std::err
         nodes.push(NumaNode {
             os_index: id,
             kind: kind(machine, id)?,
-            total_bytes: kept("MemTotal").or(number(object.unwrap_or(machine.root), "local_memory")).unwrap_or(0),
+            total_bytes: kept("MemTotal")
+                .or(number(object.unwrap_or(machine.root), "local_memory"))
+                .unwrap_or(0),
             free_bytes: kept("MemFree"),
             pus: object.map(|node| set(node, "cpuset")).unwrap_or_default(),
             allowed: in_cpuset && mems.as_ref().is_none_or(|mems| mems.contains(id)),
@@ -109,7 +112,8 @@ fn each_pu_is_listed_once_with_its_nodes_and_whether_it_may_be_used() -> Outcome
         let in_xml: IdSet = machine.objects("PU").filter_map(|pu| number(pu, "os_index")).collect();
         assert_eq!(in_xml, online, "{name}: the file agrees with itself");
         let in_cgroup = set(machine.root, "allowed_cpuset").and(&online);
-        let affinity = machine.kept_ids(STATUS, Some("Cpus_allowed_list")).unwrap_or_else(|| in_cgroup.clone());
+        let affinity =
+            machine.kept_ids(STATUS, Some("Cpus_allowed_list")).unwrap_or_else(|| in_cgroup.clone());
         let status = |pu: u32| match (online.contains(pu), in_cgroup.contains(pu), affinity.contains(pu)) {
             (false, ..) => PuStatus::Offline,
             (_, false, _) => PuStatus::NotInCgroup,
@@ -120,7 +124,8 @@ fn each_pu_is_listed_once_with_its_nodes_and_whether_it_may_be_used() -> Outcome
         assert_eq!(listed, complete.iter().map(|pu| (pu, status(pu))).collect::<Vec<_>>(), "{name}");
         let nodes = nodes(machine)?;
         for pu in &topology.pus {
-            let mut around: Vec<&NumaNode> = nodes.iter().filter(|node| node.pus.contains(pu.os_index)).collect();
+            let mut around: Vec<&NumaNode> =
+                nodes.iter().filter(|node| node.pus.contains(pu.os_index)).collect();
             around.sort_by_key(|node| {
                 let own = matches!(node.kind, NodeKind::Normal | NodeKind::CpuOnly);
                 (!own, node.pus.len(), node.os_index)
@@ -137,14 +142,19 @@ fn each_pu_is_listed_once_with_its_nodes_and_whether_it_may_be_used() -> Outcome
         let usable: IdSet = nodes.iter().filter(|node| node.allowed).map(|node| node.os_index).collect();
         let there: IdSet = nodes.iter().map(|node| node.os_index).collect();
         assert_eq!(allowed.nodes, usable, "{name}");
-        assert_eq!(allowed.missing_nodes, there.or(&set(machine.root, "complete_nodeset")).minus(&usable), "{name}");
+        assert_eq!(
+            allowed.missing_nodes,
+            there.or(&set(machine.root, "complete_nodeset")).minus(&usable),
+            "{name}"
+        );
         Ok(())
     })
 }
 
 /// The latencies of the file, else those of the kernel's files in it.
 fn distances(machine: &MachineAndFile<'_>) -> Option<Distances> {
-    let words = |text: &str| text.split_whitespace().filter_map(|word| word.parse().ok()).collect::<Vec<u64>>();
+    let words =
+        |text: &str| text.split_whitespace().filter_map(|word| word.parse().ok()).collect::<Vec<u64>>();
     let nodes: Vec<u32> = machine.survey.topology.nodes.iter().map(|node| node.os_index).collect();
     let file = |node: &u32| machine.kept(&format!("/sys/devices/system/node/node{node}/distance")).map(words);
     if let Some(rows) = nodes.iter().map(file).collect() {
@@ -153,7 +163,12 @@ fn distances(machine: &MachineAndFile<'_>) -> Option<Distances> {
     let matrices = machine.root.parent()?.children().filter(|node| node.has_tag_name("distances2"));
     let matrix = matrices.into_iter().find(|matrix| matrix.attribute("name") == Some("NUMALatency"))?;
     let of = |tag: &str| -> Vec<u64> {
-        matrix.children().filter(|part| part.has_tag_name(tag)).filter_map(|part| part.text()).flat_map(words).collect()
+        matrix
+            .children()
+            .filter(|part| part.has_tag_name(tag))
+            .filter_map(|part| part.text())
+            .flat_map(words)
+            .collect()
     };
     let nodes: Vec<u32> = of("indexes").into_iter().filter_map(|node| u32::try_from(node).ok()).collect();
     let rows = of("u64values").chunks(nodes.len()).map(<[u64]>::to_vec).collect();
@@ -179,7 +194,10 @@ fn huge_pages_slow_cores_and_the_host_are_those_of_the_file() -> Outcome {
         let small = small.fold(IdSet::default(), |all, kind| all.or(&set(kind, "cpuset")));
         let slow = topology.slow.as_ref().map(|slow| slow.pus.clone()).unwrap_or_default();
         assert_eq!(slow, small, "{name}");
-        assert!(topology.slow.as_ref().is_none_or(|slow| slow.reason == "IntelAtom beside IntelCore"), "{name}");
+        assert!(
+            topology.slow.as_ref().is_none_or(|slow| slow.reason == "IntelAtom beside IntelCore"),
+            "{name}"
+        );
         let host = machine.kept("/proc/sys/kernel/hostname").or_else(|| info(machine.root, "HostName"));
         assert_eq!(topology.hostname, host.map(printable::name), "{name}");
         Ok(())

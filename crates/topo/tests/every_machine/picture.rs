@@ -1,5 +1,6 @@
-//! The picture: every place, PU, GPU and adapter has one box, in the box that it belongs to, with its words and its tooltip. That nothing overlaps
-//! and nothing leaves its box is tested where the picture is laid out.
+//! The picture: every place, PU, GPU and adapter has one box, in the box that it belongs to, with its words
+//! and its tooltip. That nothing overlaps and nothing leaves its box is tested where the picture is laid out.
+//! Some 410 lines because each part of the picture has its property.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -98,9 +99,17 @@ fn each_place_has_one_box_with_its_own_pus_in_it() -> Outcome {
             says(found, &[format!("NUMA node {}", node.os_index), list])?;
             if !is_place(node) {
                 let around = &boxes[found.around.ok_or("in nothing")?];
-                assert_eq!(around.tooltip, around_memory(&boxes, topology, node), "{}: {tooltip}", machine.name);
+                assert_eq!(
+                    around.tooltip,
+                    around_memory(&boxes, topology, node),
+                    "{}: {tooltip}",
+                    machine.name
+                );
             }
-            says(only_box(&boxes, &format!("memory of NUMA node {}", node.os_index))?, &memory(machine.survey, node))?;
+            says(
+                only_box(&boxes, &format!("memory of NUMA node {}", node.os_index))?,
+                &memory(machine.survey, node),
+            )?;
         }
         let spare = topology.nodes.iter().filter(|node| node.kind == NodeKind::Empty);
         let spare: IdSet = spare.map(|node| node.os_index).collect();
@@ -118,7 +127,8 @@ fn each_place_has_one_box_with_its_own_pus_in_it() -> Outcome {
 
 /// The model of the CPU, where all packages have the same or none has one.
 fn common_cpu(topology: &Topology) -> Option<Option<&str>> {
-    let models: BTreeSet<Option<&str>> = topology.packages.iter().map(|package| package.cpu_model.as_deref()).collect();
+    let models: BTreeSet<Option<&str>> =
+        topology.packages.iter().map(|package| package.cpu_model.as_deref()).collect();
     models.first().copied().filter(|_| models.len() == 1)
 }
 
@@ -135,17 +145,29 @@ fn the_picture_begins_with_the_host_what_it_has_and_its_cpu() -> Outcome {
         let mut first = view.lines();
         let (title, read_from) = (first.next().unwrap_or_default(), first.next().unwrap_or_default());
         let title = title.strip_prefix("(host name not known): ").unwrap_or(title);
-        let cpu = common_cpu(&machine.survey.topology).flatten().map_or(String::new(), |cpu| format!("{cpu}; "));
-        let (shown, whole) = (letters(&boxes[0].texts.concat()), letters(&format!("{title}{cpu}{read_from}")));
+        let cpu =
+            common_cpu(&machine.survey.topology).flatten().map_or(String::new(), |cpu| format!("{cpu}; "));
+        let (shown, whole) =
+            (letters(&boxes[0].texts.concat()), letters(&format!("{title}{cpu}{read_from}")));
         // A word that is wider than the picture is cut.
-        assert!(shown == whole || shown.contains('…') && machine.name == "hostile-names", "{}: {shown}", machine.name);
+        assert!(
+            shown == whole || shown.contains('…') && machine.name == "hostile-names",
+            "{}: {shown}",
+            machine.name
+        );
         let devices = machine.survey.topology.gpus.iter().map(|gpu| &gpu.locality);
         let devices = devices.chain(machine.survey.nics.iter().map(|nic| &nic.locality));
-        let unknown = devices.filter(|locality| locality.rung == Rung::Unknown).map(|locality| &*locality.reason);
+        let unknown =
+            devices.filter(|locality| locality.rung == Rung::Unknown).map(|locality| &*locality.reason);
         let mut words: Vec<&str> = unknown.collect::<BTreeSet<&str>>().into_iter().collect();
         words.splice(0..0, (!words.is_empty()).then_some("Locality unknown"));
         let apart = boxes.iter().filter(|one| one.tooltip == "locality unknown").flat_map(|one| &one.texts);
-        assert_eq!(letters(&apart.cloned().collect::<String>()), letters(&words.concat()), "{}", machine.name);
+        assert_eq!(
+            letters(&apart.cloned().collect::<String>()),
+            letters(&words.concat()),
+            "{}",
+            machine.name
+        );
         Ok(())
     })
 }
@@ -154,10 +176,11 @@ fn is_place(node: &NumaNode) -> bool {
     matches!(node.kind, NodeKind::Normal | NodeKind::CpuOnly)
 }
 
-/// The tooltip of the box that memory without CPUs is in: its package, or what in that has just the PUs around it; the machine (none) where no package
-/// or several have the node.
+/// The tooltip of the box that memory without CPUs is in: its package, or what in that has just the PUs
+/// around it; the machine (none) where no package or several have the node.
 fn around_memory<'d>(boxes: &'d [Drawn], topology: &Topology, node: &NumaNode) -> &'d str {
-    let packages: Vec<_> = topology.packages.iter().filter(|package| package.nodes.contains(node.os_index)).collect();
+    let packages: Vec<_> =
+        topology.packages.iter().filter(|package| package.nodes.contains(node.os_index)).collect();
     let [package] = packages[..] else { return "" };
     let tighter = !node.pus.is_empty() && node.pus != package.pus;
     let id = package.os_index.map_or("?".to_owned(), |id| id.to_string());
@@ -175,7 +198,8 @@ fn memory(survey: &Survey, node: &NumaNode) -> Vec<String> {
         (total, None) => rounded_size(total),
     };
     let is_gpus = node.kind == NodeKind::GpuMemory;
-    let subtype = node.subtype.as_ref().filter(|_| !is_gpus).map_or(String::new(), |subtype| format!(" ({subtype})"));
+    let subtype =
+        node.subtype.as_ref().filter(|_| !is_gpus).map_or(String::new(), |subtype| format!(" ({subtype})"));
     let mut lines = vec![format!("{size}{subtype}")];
     if is_gpus {
         let near = survey.topology.gpus.iter().filter(|gpu| gpu.locality.nodes.contains(node.os_index));
@@ -202,7 +226,8 @@ fn each_pu_has_one_box_that_says_its_core_and_whether_it_may_be_used() -> Outcom
         let reserved = machine.name == "lumi-g-low-noise";
         let cells = topology.pus.iter().map(|pu| {
             let core = topology.cores.iter().find(|core| core.pus.contains(pu.os_index));
-            let core = core.and_then(|core| core.os_index).map_or(String::new(), |core| format!(" of core {core}"));
+            let core =
+                core.and_then(|core| core.os_index).map_or(String::new(), |core| format!(" of core {core}"));
             let state = match pu.status {
                 PuStatus::Allowed => "allowed",
                 PuStatus::NotInCgroup if reserved => "reserved (as many cores in every L3)",
@@ -214,18 +239,26 @@ fn each_pu_has_one_box_that_says_its_core_and_whether_it_may_be_used() -> Outcom
         });
         let mut expected: Vec<(String, Vec<String>)> = cells.collect();
         expected.sort_unstable();
-        let expected: Vec<(&str, &[String])> = expected.iter().map(|(tip, texts)| (&**tip, &texts[..])).collect();
+        let expected: Vec<(&str, &[String])> =
+            expected.iter().map(|(tip, texts)| (&**tip, &texts[..])).collect();
         assert_eq!(shown, expected, "{}", machine.name);
         for core in &topology.cores {
             let id = core.os_index.map_or(String::new(), |id| format!(" {id}"));
-            let with_words = boxes.iter().filter(|one| one.tooltip == format!("core{id}: {}", pus(&core.pus)));
-            assert_eq!(with_words.map(|one| &one.pus).collect::<Vec<_>>(), [&core.pus], "{}: core{id}", machine.name);
+            let with_words =
+                boxes.iter().filter(|one| one.tooltip == format!("core{id}: {}", pus(&core.pus)));
+            assert_eq!(
+                with_words.map(|one| &one.pus).collect::<Vec<_>>(),
+                [&core.pus],
+                "{}: core{id}",
+                machine.name
+            );
         }
         Ok(())
     })
 }
 
-/// That a device is in the box of just its near PUs where there is one, else in the smallest around them, or with those of unknown places.
+/// That a device is in the box of just its near PUs where there is one, else in the smallest around them, or
+/// with those of unknown places.
 fn is_near(boxes: &[Drawn], found: &Drawn, locality: &Locality, topology: &Topology) -> Outcome {
     let around = &boxes[found.around.ok_or("in nothing")?];
     if locality.rung == Rung::Unknown {
@@ -235,8 +268,14 @@ fn is_near(boxes: &[Drawn], found: &Drawn, locality: &Locality, topology: &Topol
     let near = locality.pus.or(&locality.outside_pus);
     let places = ["package ", "NUMA node ", "L3"];
     let places = boxes.iter().filter(|one| places.iter().any(|place| one.tooltip.starts_with(place)));
-    let least = places.filter(|one| near.is_subset(&one.pus)).map(|one| one.pus.len()).min().ok_or("no place")?;
-    assert!(near.is_subset(&around.pus) && around.pus.len() == least, "{} in {}", found.tooltip, around.tooltip);
+    let least =
+        places.filter(|one| near.is_subset(&one.pus)).map(|one| one.pus.len()).min().ok_or("no place")?;
+    assert!(
+        near.is_subset(&around.pus) && around.pus.len() == least,
+        "{} in {}",
+        found.tooltip,
+        around.tooltip
+    );
     // The largest of several boxes with the same PUs: no box around it but the machine has just these.
     let outer = around.around.map(|outer| &boxes[outer]).filter(|outer| !outer.tooltip.is_empty());
     let alike = outer.is_some_and(|outer| outer.pus == around.pus && topology.packages.len() > 1);
@@ -255,7 +294,8 @@ fn each_gpu_has_one_card_in_the_place_that_it_is_near() -> Outcome {
         let boxes = drawn(&topo::svg::svg(machine.survey))?;
         for gpu in &topology.gpus {
             let usable = gpu.locality.pus.and(&topology.allowed.pus);
-            let firsts = topology.cores.iter().filter_map(|core| core.pus.iter().find(|pu| usable.contains(*pu)));
+            let firsts =
+                topology.cores.iter().filter_map(|core| core.pus.iter().find(|pu| usable.contains(*pu)));
             let (firsts, nodes) = (firsts.collect::<IdSet>(), near_nodes(topology, &gpu.locality));
             let noun = if nodes.contains(['-', ',']) { "nodes" } else { "node" };
             let place = if nodes == "-" { String::new() } else { format!("{noun} {nodes}, ") };
@@ -267,10 +307,14 @@ fn each_gpu_has_one_card_in_the_place_that_it_is_near() -> Outcome {
             };
             let uuid = gpu.uuid.as_ref().map_or(String::new(), |uuid| format!("\nUUID {uuid}"));
             let (name, known) = (gpu_name(gpu), how_known(&gpu.locality));
-            let card = only_box(&boxes, &format!("GPU {} at {}: {name}{uuid}\n{near}\n{known}", gpu.index, gpu.pci))?;
+            let card = only_box(
+                &boxes,
+                &format!("GPU {} at {}: {name}{uuid}\n{near}\n{known}", gpu.index, gpu.pci),
+            )?;
             is_near(&boxes, card, &gpu.locality, topology)?;
             let link = gpu.link.as_ref().map(|link| format!("PCIe {}", link_words(link)));
-            let mut ways: Vec<String> = other_link(machine.name).map(str::to_owned).or(link).into_iter().collect();
+            let mut ways: Vec<String> =
+                other_link(machine.name).map(str::to_owned).or(link).into_iter().collect();
             ways.extend((!gpu.os_devices.is_empty()).then(|| gpu.os_devices.join(", ")));
             let mut words = vec![format!("GPU {}", gpu.index), gpu.pci.to_string(), name, near];
             words.extend((!ways.is_empty()).then(|| ways.join(" · ")));
@@ -289,7 +333,8 @@ fn each_network_adapter_has_one_card_in_the_place_that_it_is_near() -> Outcome {
         for nic in &machine.survey.nics {
             let names = nic.os_devices.join(", ");
             let (heading, name) = (format!("NIC {names}").trim_end().to_owned(), nic_name(nic));
-            let card = only_box(&boxes, &format!("{heading} at {}: {name}\n{}", nic.pci, how_known(&nic.locality)))?;
+            let card =
+                only_box(&boxes, &format!("{heading} at {}: {name}\n{}", nic.pci, how_known(&nic.locality)))?;
             is_near(&boxes, card, &nic.locality, &machine.survey.topology)?;
             let mut words = vec![heading, nic.pci.to_string(), name];
             words.extend(nic.link.as_ref().map(|link| format!("PCIe {}", link_words(link))));
@@ -308,8 +353,10 @@ fn the_legend_explains_what_is_drawn_and_the_notes_say_what_is_not_known() -> Ou
         let boxes = drawn(&topo::svg::svg(survey))?;
         let count = |words: &str| boxes.iter().filter(|one| one.texts == [words]).count();
         let some = |status: PuStatus| topology.pus.iter().any(|pu| pu.status == status);
-        let (reserved, siblings) = (name == "lumi-g-low-noise", topology.cores.iter().any(|core| core.pus.len() > 1));
-        let forbidden = |node: &NumaNode| !node.allowed && node.total_bytes > 0 && node.kind != NodeKind::GpuMemory;
+        let (reserved, siblings) =
+            (name == "lumi-g-low-noise", topology.cores.iter().any(|core| core.pus.len() > 1));
+        let forbidden =
+            |node: &NumaNode| !node.allowed && node.total_bytes > 0 && node.kind != NodeKind::GpuMemory;
         let entries = BTreeMap::from([
             ("PU, allowed", some(PuStatus::Allowed)),
             ("PU, reserved (as many cores in every L3)", reserved),
@@ -343,9 +390,9 @@ fn the_legend_explains_what_is_drawn_and_the_notes_say_what_is_not_known() -> Ou
             assert!(why.contains(&gpu.locality.reason), "{name}: {} in {why}", gpu.locality.reason);
         }
         let told = [("NVLink", &survey.interconnect.nvlink), ("XGMI", &survey.interconnect.xgmi)];
-        let told = told
-            .into_iter()
-            .filter_map(|(what, told)| Some(format!("{what} is not known: {}", told.as_ref()?.reason.as_ref()?)));
+        let told = told.into_iter().filter_map(|(what, told)| {
+            Some(format!("{what} is not known: {}", told.as_ref()?.reason.as_ref()?))
+        });
         let told: Vec<String> = told.filter(|_| topology.gpus.len() > 1).collect();
         let with_links = survey.interconnect.pairs.iter().any(|pair| pair.fabric.is_some());
         assert!(with_links || notes("Links between GPUs") == told.join(" "), "{name}: {told:?}");

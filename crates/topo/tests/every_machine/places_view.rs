@@ -1,5 +1,6 @@
-//! The default view and what it shares with others: the machine in numbers, its places with what is near each, GPUs, adapters, and what may not be
-//! used. Written a second time here, from the model, and compared line by line.
+//! The default view and what it shares with others: the machine in numbers, its places with what is near
+//! each, GPUs, adapters, and what may not be used. Written a second time here, from the model, and compared
+//! line by line.
 
 use stats::IdSet;
 use stats::units::rounded_size;
@@ -28,7 +29,9 @@ fn each_view_begins_with_the_host_and_what_it_has_in_numbers() -> Outcome {
         ];
         let host = topology.hostname.as_deref().unwrap_or("(host name not known)");
         let first = format!("{host}: {}", counts.join(", "));
-        let TopologySource::XmlFile { path } = &topology.source else { return Err("read from no file".into()) };
+        let TopologySource::XmlFile { path } = &topology.source else {
+            return Err("read from no file".into());
+        };
         let second = format!("read from {path} with hwloc {}", topology.hwloc_version);
         for view in [text::render(machine.survey, WIDE), text::numa(machine.survey, WIDE)] {
             assert_eq!(view.lines().next(), Some(&*first), "{}", machine.name);
@@ -45,7 +48,10 @@ fn places(survey: &Survey) -> Vec<String> {
     let mut left: Vec<&NumaNode> = topology.nodes.iter().collect();
     for package in &topology.packages {
         let id = package.os_index.map_or("?".to_owned(), |id| id.to_string());
-        lines.push(format!("package {id}   {}", package.cpu_model.as_deref().unwrap_or("CPU model not known")));
+        lines.push(format!(
+            "package {id}   {}",
+            package.cpu_model.as_deref().unwrap_or("CPU model not known")
+        ));
         let (inside, others): (Vec<&NumaNode>, Vec<&NumaNode>) = left
             .into_iter()
             .partition(|node| package.nodes.contains(node.os_index) && node.pus.is_subset(&package.pus));
@@ -61,7 +67,8 @@ fn places(survey: &Survey) -> Vec<String> {
     lines.extend((spare.len() + rest.len() > 0).then(|| "in no package".to_owned()));
     lines.extend(rest.into_iter().flat_map(|node| node_lines(survey, node)));
     let spare: IdSet = spare.iter().map(|node| node.os_index).collect();
-    lines.extend((!spare.is_empty()).then(|| format!("  nodes {}   neither memory nor CPUs", listed(&spare))));
+    lines
+        .extend((!spare.is_empty()).then(|| format!("  nodes {}   neither memory nor CPUs", listed(&spare))));
     lines
 }
 
@@ -127,13 +134,16 @@ fn own_pus(topology: &Topology, node: &NumaNode, pus: &str) -> String {
 fn l3_line(topology: &Topology, indent: &str, pus: &IdSet, in_one: bool) -> Option<String> {
     let nodes_around =
         |l3: &IdSet| topology.nodes.iter().filter(|node| has_cpus(node) && l3.is_subset(&node.pus)).count();
-    let wanted = topology.l3s.iter().filter(|l3| l3.pus.is_subset(pus) && (nodes_around(&l3.pus) == 1) == in_one);
+    let wanted =
+        topology.l3s.iter().filter(|l3| l3.pus.is_subset(pus) && (nodes_around(&l3.pus) == 1) == in_one);
     let all: Vec<String> = wanted.clone().map(|l3| listed(&l3.pus)).collect();
-    let size = wanted.clone().next()?.size_bytes.map_or(String::new(), |bytes| format!(" {}", rounded_size(bytes)));
+    let size =
+        wanted.clone().next()?.size_bytes.map_or(String::new(), |bytes| format!(" {}", rounded_size(bytes)));
     Some(format!("{indent}L3{size}: {}", all.join(" | ")))
 }
 
-/// `GPUs 4-5; NIC hsn2`: those near a node with CPUs, and near another one those that are near none with CPUs.
+/// `GPUs 4-5; NIC hsn2`: those near a node with CPUs, and near another one those that are near none with
+/// CPUs.
 fn near_devices(survey: &Survey, node: &NumaNode) -> Option<String> {
     let topology = &survey.topology;
     let here = |locality: &Locality| {
@@ -149,7 +159,8 @@ fn near_devices(survey: &Survey, node: &NumaNode) -> Option<String> {
         (gpus.len(), format!("GPU{} {}", several(gpus.len()), listed(&gpus))),
         (nics.len(), format!("NIC{} {}", several(nics.len()), nics.join(", "))),
     ];
-    let parts: Vec<String> = parts.into_iter().filter(|(number, _)| *number > 0).map(|(_, words)| words).collect();
+    let parts: Vec<String> =
+        parts.into_iter().filter(|(number, _)| *number > 0).map(|(_, words)| words).collect();
     (!parts.is_empty()).then(|| format!("    {}", parts.join("; ")))
 }
 
@@ -174,7 +185,11 @@ fn each_gpu_has_a_row_with_its_name_its_node_and_its_link_and_says_how_that_is_k
         let (lines, other) = (section(&view, "GPUs, in PCI order"), other_link(machine.name));
         let mut titles = vec!["#", "PCI address", "name", "node", "known from"];
         let some_link = topology.gpus.iter().any(|gpu| gpu.link.is_some());
-        titles.extend(if other.is_some() { Some("link to its CPU") } else { some_link.then_some("PCIe link") });
+        titles.extend(if other.is_some() {
+            Some("link to its CPU")
+        } else {
+            some_link.then_some("PCIe link")
+        });
         let rows = table(&lines, &titles).ok_or("no table of GPUs")?;
         let cells = |gpu: &Gpu| {
             let mut cells = vec![gpu.index.to_string(), gpu.pci.to_string(), gpu_name(gpu)];
@@ -185,7 +200,8 @@ fn each_gpu_has_a_row_with_its_name_its_node_and_its_link_and_says_how_that_is_k
         };
         let expected: Vec<Vec<String>> = topology.gpus.iter().map(cells).collect();
         assert_eq!(rows[..expected.len()], expected, "{}", machine.name);
-        let notes: Vec<(IdSet, String)> = lines[2 + expected.len()..].iter().filter_map(|line| note(line)).collect();
+        let notes: Vec<(IdSet, String)> =
+            lines[2 + expected.len()..].iter().filter_map(|line| note(line)).collect();
         assert_eq!(notes.len(), lines.len() - 2 - expected.len(), "{}: {lines:#?}", machine.name);
         for gpu in &topology.gpus {
             let own: Vec<&String> =
@@ -215,7 +231,8 @@ fn each_network_adapter_has_a_row_with_its_names_its_node_and_its_link() -> Outc
         let mut titles = vec!["PCI address", "OS devices", "name", "node", "known from"];
         titles.extend(nics.iter().any(|nic| nic.link.is_some()).then_some("PCIe link"));
         let cells = |nic: &Nic| {
-            let names = if nic.os_devices.is_empty() { "-".to_owned() } else { cut(&nic.os_devices.join(","), 28) };
+            let names =
+                if nic.os_devices.is_empty() { "-".to_owned() } else { cut(&nic.os_devices.join(","), 28) };
             let mut cells = vec![nic.pci.to_string(), names, cut(&nic_name(nic), 28)];
             cells.extend([near_nodes(topology, &nic.locality), known_from(nic.locality.rung).to_owned()]);
             cells.extend((titles.len() > 5).then(|| nic.link.as_ref().map_or("-".to_owned(), link_words)));
@@ -234,7 +251,8 @@ fn what_may_not_be_used_is_said_with_why_and_nothing_else_is() -> Outcome {
         let with_memory = |id: &u32| topology.node(*id).is_none_or(|node| node.total_bytes > 0);
         let nodes: IdSet = allowed.missing_nodes.iter().filter(with_memory).collect();
         // The first core of every L3, where a site keeps it.
-        let reserved = if machine.name == "lumi-g-low-noise" { &allowed.not_in_cgroup_pus } else { &IdSet::default() };
+        let reserved =
+            if machine.name == "lumi-g-low-noise" { &allowed.not_in_cgroup_pus } else { &IdSet::default() };
         let entries = [
             ("offline, or left out when the file was written: PUs", &allowed.offline_pus),
             ("outside the cpuset: PUs", &allowed.not_in_cgroup_pus),
@@ -243,14 +261,15 @@ fn what_may_not_be_used_is_said_with_why_and_nothing_else_is() -> Outcome {
             ("not allowed, or left out when the file was written: NUMA nodes", &nodes),
         ];
         let entries = entries.into_iter().filter(|(_, ids)| !ids.is_empty());
-        let mut expected: Vec<String> = entries.map(|(why, ids)| format!("  {why} {}", listed(ids))).collect();
+        let mut expected: Vec<String> =
+            entries.map(|(why, ids)| format!("  {why} {}", listed(ids))).collect();
         let host = topology.nodes.iter().filter(|node| node.allowed && node.kind != NodeKind::GpuMemory);
         let all: u64 = host.map(|node| node.total_bytes).sum();
         let cgroup = machine.survey.process.as_ref().map(|process| &process.cgroup);
         let limit = cgroup.and_then(|cgroup| cgroup.memory_bytes.zip(cgroup.memory_source.as_ref()));
-        let limit = limit
-            .filter(|(limit, _)| *limit < all)
-            .map(|(limit, file)| format!("  memory at most {} of {} ({file})", rounded_size(limit), rounded_size(all)));
+        let limit = limit.filter(|(limit, _)| *limit < all).map(|(limit, file)| {
+            format!("  memory at most {} of {} ({file})", rounded_size(limit), rounded_size(all))
+        });
         expected.extend(limit);
         for view in [text::render, text::numa, text::tree].map(|view| view(machine.survey, WIDE)) {
             let lines = section(&view, "not usable from here");

@@ -24,7 +24,8 @@ fn cell(pair: &Pair) -> String {
 
 /// What lies between the devices of two rows, looked for by their labels.
 fn between<'i>(interconnect: &'i Interconnect, one: &str, other: &str) -> Option<&'i Pair> {
-    let of = |pair: &&Pair| [&*pair.from, &*pair.to] == [one, other] || [&*pair.to, &*pair.from] == [one, other];
+    let of =
+        |pair: &&Pair| [&*pair.from, &*pair.to] == [one, other] || [&*pair.to, &*pair.from] == [one, other];
     interconnect.pairs.iter().find(of)
 }
 
@@ -70,10 +71,14 @@ fn the_matrix_says_of_every_two_devices_what_is_between_them_and_of_each_gpu_wha
 #[test]
 fn below_the_matrix_are_its_signs_its_adapters_and_its_links() -> Outcome {
     each(|machine| {
-        let (interconnect, gpus, name) = (&machine.survey.interconnect, &machine.survey.topology.gpus, machine.name);
+        let (interconnect, gpus, name) =
+            (&machine.survey.interconnect, &machine.survey.topology.gpus, machine.name);
         let view = text::matrix(machine.survey, WIDE);
-        let signs: Vec<&str> =
-            section(&view, "legend").iter().skip(1).filter_map(|line| line.split_whitespace().next()).collect();
+        let signs: Vec<&str> = section(&view, "legend")
+            .iter()
+            .skip(1)
+            .filter_map(|line| line.split_whitespace().next())
+            .collect();
         let mut expected = vec!["X", "SYS", "NODE", "PHB", "PXB", "PIX"];
         expected.extend(interconnect.nvlink.is_some().then_some("NV#"));
         expected.extend(interconnect.xgmi.is_some().then_some("XGMI"));
@@ -99,7 +104,8 @@ fn below_the_matrix_are_its_signs_its_adapters_and_its_links() -> Outcome {
             .collect();
         let notes = section(&view, "notes");
         let named = notes.iter().filter_map(|line| line.strip_prefix("  ?, because ")?.rsplit_once(": "));
-        let named: BTreeSet<String> = named.flat_map(|(_, pairs)| pairs.split(", ")).map(str::to_owned).collect();
+        let named: BTreeSet<String> =
+            named.flat_map(|(_, pairs)| pairs.split(", ")).map(str::to_owned).collect();
         assert_eq!(named, without, "{name}");
 
         // The link of each GPU, once a link.
@@ -114,8 +120,10 @@ fn below_the_matrix_are_its_signs_its_adapters_and_its_links() -> Outcome {
         }
         said.sort_unstable();
         assert_eq!(said, with_link.collect::<Vec<_>>(), "{name}");
-        let no_copy = "PCIe when the file was written (idle links train down): no copy between host memory and these GPUs goes over it";
-        let heading = no_copy.split_inclusive(')').next().filter(|_| other_link(name).is_none()).unwrap_or(no_copy);
+        let no_copy = "PCIe when the file was written (idle links train down): no copy between host memory \
+            and these GPUs goes over it";
+        let heading =
+            no_copy.split_inclusive(')').next().filter(|_| other_link(name).is_none()).unwrap_or(no_copy);
         assert!(pcie.first().is_none_or(|line| *line == heading), "{name}: {pcie:?}");
         Ok(())
     })
@@ -184,9 +192,13 @@ fn each_gpu_has_a_row_with_all_that_it_is_called() -> Outcome {
             .filter(|identity| identity.smi_index.is_none())
             .map(|identity| &*identity.smi_source)
             .collect();
-        let said = view.lines().filter_map(|line| line.strip_prefix("SMI index not known: ")).collect::<BTreeSet<_>>();
+        let said = view
+            .lines()
+            .filter_map(|line| line.strip_prefix("SMI index not known: "))
+            .collect::<BTreeSet<_>>();
         assert_eq!(said, no_index, "{name}");
-        let unsaid = "runtime index not known: the file does not say which variables were set where it was written";
+        let unsaid =
+            "runtime index not known: the file does not say which variables were set where it was written";
         assert_eq!(view.lines().any(|line| line == unsaid), survey.visibility.is_empty(), "{name}");
         if name == "gh200-quad" {
             let visible = "visible where the file was written: GPU 0-3 as CUDA 0-3 (no variable is set)";

@@ -1,4 +1,5 @@
-//! The tree: places within places, each with the PUs that the cores below it have, and each device and each node without CPUs where it is near.
+//! The tree: places within places, each with the PUs that the cores below it have, and each device and each
+//! node without CPUs where it is near.
 
 use std::error::Error;
 
@@ -28,8 +29,8 @@ fn lines(tree: &str) -> Result<Vec<Line<'_>>, Box<dyn Error>> {
         let above = lines.iter().rposition(|other| other.depth < depth);
         let is_core = words.starts_with("core") && depth > 0;
         let list = words.split_once("  PU").filter(|_| is_core).map(|(_, list)| list.trim_start_matches('s'));
-        let pus: IdSet =
-            list.map_or(Ok(IdSet::default()), |list| list.split(';').next().unwrap_or_default().trim().parse())?;
+        let pus: IdSet = list
+            .map_or(Ok(IdSet::default()), |list| list.split(';').next().unwrap_or_default().trim().parse())?;
         let mut at = above;
         while let Some(place) = at {
             lines[place].pus = lines[place].pus.or(&pus);
@@ -62,14 +63,16 @@ fn each_package_node_and_l3_is_in_the_tree_once_with_its_own_cores() -> Outcome 
         let kinds = ["package ", "node ", "L3"];
         let places = lines.iter().filter(|line| kinds.iter().any(|kind| line.words.starts_with(kind)));
         let places = places.filter(|line| !line.pus.is_empty());
-        let mut shown: Vec<(String, IdSet)> = places.map(|line| (line.words.to_owned(), line.pus.clone())).collect();
+        let mut shown: Vec<(String, IdSet)> =
+            places.map(|line| (line.words.to_owned(), line.pus.clone())).collect();
         let key = |(words, pus): &(String, IdSet)| (words.clone(), pus.0.clone());
         expected.sort_by_key(key);
         shown.sort_by_key(key);
         assert_eq!(shown, expected, "{}\n{tree}", machine.name);
         let cores: usize = topology.cores.iter().map(|core| core.pus.len()).sum();
         let host = topology.hostname.as_deref().unwrap_or("machine");
-        let first = format!("{host}  {}, {}", with_noun(topology.cores.len(), "core"), with_noun(cores, "PU"));
+        let first =
+            format!("{host}  {}, {}", with_noun(topology.cores.len(), "core"), with_noun(cores, "PU"));
         assert_eq!((lines[0].words, lines[0].pus.len()), (&*first, cores), "{}", machine.name);
         // What lies in something larger hangs from it.
         for line in lines.iter().filter(|line| !line.pus.is_empty()) {
@@ -87,7 +90,8 @@ fn each_core_is_in_the_tree_once_with_what_of_it_may_be_used() -> Outcome {
         let tree = text::tree(machine.survey, WIDE);
         let mut left = IdSet(topology.cores.iter().flat_map(|core| core.pus.iter()).collect());
         for line in lines(&tree)?.iter().filter(|line| line.words.starts_with("core") && line.depth > 0) {
-            let cores: Vec<_> = topology.cores.iter().filter(|core| !core.pus.and(&line.pus).is_empty()).collect();
+            let cores: Vec<_> =
+                topology.cores.iter().filter(|core| !core.pus.and(&line.pus).is_empty()).collect();
             assert!(line.pus.is_subset(&left), "{}: twice: {}", machine.name, line.words);
             left = left.minus(&line.pus);
             let each = cores[0].pus.len();
@@ -107,7 +111,12 @@ fn each_core_is_in_the_tree_once_with_what_of_it_may_be_used() -> Outcome {
                 _ => format!("; allowed {}", listed(&usable)),
             };
             let noun = if line.pus.len() == 1 { "PU" } else { "PUs" };
-            assert_eq!(line.words, format!("{which}{each}  {noun} {}{usable}", listed(&line.pus)), "{}", machine.name);
+            assert_eq!(
+                line.words,
+                format!("{which}{each}  {noun} {}{usable}", listed(&line.pus)),
+                "{}",
+                machine.name
+            );
         }
         assert_eq!(left, IdSet::default(), "{}: not in the tree", machine.name);
         Ok(())
@@ -115,7 +124,8 @@ fn each_core_is_in_the_tree_once_with_what_of_it_may_be_used() -> Outcome {
 }
 
 fn node_words(topology: &Topology, node: &NumaNode) -> String {
-    let size = if node.total_bytes == 0 { String::new() } else { format!("  {}", rounded_size(node.total_bytes)) };
+    let size =
+        if node.total_bytes == 0 { String::new() } else { format!("  {}", rounded_size(node.total_bytes)) };
     let what = match (node.kind, &node.subtype) {
         (NodeKind::CpuOnly, _) => "  without memory".to_owned(),
         (NodeKind::MemoryOnly, Some(subtype)) => format!("  {subtype}, without CPUs"),
@@ -132,7 +142,8 @@ fn node_words(topology: &Topology, node: &NumaNode) -> String {
     format!("node {}{size}{what}{allowed}", node.os_index)
 }
 
-/// That the one line with these words hangs from the largest place with just these PUs, else from the smallest that holds them.
+/// That the one line with these words hangs from the largest place with just these PUs, else from the
+/// smallest that holds them.
 fn hangs_right(lines: &[Line<'_>], words: &str, pus: &IdSet, machine: &str) -> Outcome {
     let with_words: Vec<&Line<'_>> = lines.iter().filter(|line| line.words == words).collect();
     let [line] = with_words[..] else { return Err(format!("{} lines \"{words}\"", with_words.len()).into()) };
@@ -185,7 +196,8 @@ fn each_device_and_each_node_without_cpus_hangs_from_the_place_that_it_is_near()
                 hangs_right(&lines, &node_words(topology, node), &node.pus, name)?;
             }
         }
-        let devices = lines.iter().filter(|line| line.words.starts_with("GPU ") || line.words.starts_with("NIC "));
+        let devices =
+            lines.iter().filter(|line| line.words.starts_with("GPU ") || line.words.starts_with("NIC "));
         assert_eq!(devices.count(), topology.gpus.len() + survey.nics.len(), "{name}");
         let spare = topology.nodes.iter().filter(|node| node.kind == NodeKind::Empty);
         let spare: IdSet = spare.map(|node| node.os_index).collect();

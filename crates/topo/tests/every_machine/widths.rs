@@ -1,4 +1,5 @@
-//! What a view says does not depend on its width: lines are broken, and distances are shown in blocks of columns, but nothing is lost.
+//! What a view says does not depend on its width: lines are broken, and distances are shown in blocks of
+//! columns, but nothing is lost.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +9,8 @@ use topo::{Survey, text};
 use crate::file::{Outcome, each};
 use crate::page::WIDE;
 
-/// The numbers of the lines with distances, by the nodes of their row and column, and how many lines, which begin with `node`, name columns.
+/// The numbers of the lines with distances, by the nodes of their row and column, and how many lines, which
+/// begin with `node`, name columns.
 fn shown_distances(view: &str) -> (BTreeMap<(u32, u32), u64>, usize) {
     let mut lines = view.lines().skip_while(|line| !line.starts_with("distances"));
     lines.next();
@@ -38,7 +40,8 @@ fn the_distances_are_shown_without_the_nodes_that_have_nothing() -> Outcome {
         let mut expected = BTreeMap::new();
         if let Some(distances) = &topology.distances {
             for (from, row) in distances.nodes.iter().zip(&distances.rows) {
-                expected.extend(distances.nodes.iter().zip(row).map(|(to, distance)| ((*from, *to), *distance)));
+                expected
+                    .extend(distances.nodes.iter().zip(row).map(|(to, distance)| ((*from, *to), *distance)));
             }
         }
         let empty = |node: u32| topology.node(node).is_some_and(|node| node.kind == NodeKind::Empty);
@@ -60,19 +63,22 @@ fn the_distances_are_shown_without_the_nodes_that_have_nothing() -> Outcome {
 
 #[test]
 fn a_narrow_view_says_the_same_as_a_wide_one() -> Outcome {
-    let views: [fn(&Survey, usize) -> String; 5] = [text::render, text::numa, text::tree, text::matrix, text::identity];
+    let views: [fn(&Survey, usize) -> String; 5] =
+        [text::render, text::numa, text::tree, text::matrix, text::identity];
     each(|machine| {
         for (view, width) in views.iter().flat_map(|view| [80, 100].map(|width| (view, width))) {
             let letters = |width: usize| -> String {
                 let text = view(machine.survey, width);
                 // Distances are broken into blocks of columns.
-                let sections =
-                    text.split("\n\n").filter(|text| !text.starts_with("distances") && !text.starts_with("  node "));
+                let sections = text
+                    .split("\n\n")
+                    .filter(|text| !text.starts_with("distances") && !text.starts_with("  node "));
                 sections.flat_map(str::chars).filter(|c| !c.is_whitespace()).collect()
             };
             let (narrow, wide) = (letters(width), letters(WIDE));
             // A name that is cut has dots, and so have those that are always cut.
-            let cut = narrow.matches("...").count() > wide.matches("...").count() || machine.name == "hostile-names";
+            let cut = narrow.matches("...").count() > wide.matches("...").count()
+                || machine.name == "hostile-names";
             assert!(cut || narrow == wide, "{} at {width}\n{narrow}\n{wide}", machine.name);
         }
         Ok(())

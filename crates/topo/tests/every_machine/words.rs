@@ -25,8 +25,9 @@ pub fn other_link(machine: &str) -> Option<&'static str> {
 
 /// `gen5 x16`, what it can be where that is more, or a rate.
 pub fn link_words(link: &Link) -> String {
-    let part =
-        |letters: &str, number: Option<u8>| number.map_or(format!("{letters}?"), |number| format!("{letters}{number}"));
+    let part = |letters: &str, number: Option<u8>| {
+        number.map_or(format!("{letters}?"), |number| format!("{letters}{number}"))
+    };
     let (now, most) = (
         format!("{} {}", part("gen", link.generation), part("x", link.width)),
         format!("{} {}", part("gen", link.max_generation), part("x", link.max_width)),

@@ -1,8 +1,10 @@
-//! A libnvidia-ml of eight GPUs with 18 NVLinks each, all into switches that it hides as a virtual machine does. Built by
-//! `src/nvml/tests.rs` as a cdylib; its driver version is "simulated", which every view then shows.
+//! A libnvidia-ml of eight GPUs with 18 NVLinks each, all into switches that it hides as a virtual machine
+//! does. Built by `src/nvml/tests.rs` as a cdylib; its driver version is "simulated", which every view then
+//! shows.
 //!
-//! The answers are those of `tests/fixtures/eight-gpus-nvswitch.xml`, and as to form those of driver 580 on H200s: no NUMA node of a
-//! GPU's own (code 3), link 18 is an invalid argument (code 2), the other end of a link is FFFFFFFF:FF:FF.0 and a switch.
+//! The answers are those of `tests/fixtures/eight-gpus-nvswitch.xml`, and as to form those of driver 580 on
+//! H200s: no NUMA node of a GPU's own (code 3), link 18 is an invalid argument (code 2), the other end of a
+//! link is FFFFFFFF:FF:FF.0 and a switch.
 
 #![allow(non_snake_case, clippy::missing_safety_doc, clippy::undocumented_unsafe_blocks, clippy::multiple_unsafe_ops_per_block)]
 
@@ -190,7 +192,8 @@ pub unsafe extern "C" fn nvmlDeviceGetFieldValues(_device: Device, count: c_int,
     OK
 }
 
-/// GPUs 0 and 1 are behind switches of one port, 3 has a host bridge of its own, 4 to 7 are on the other package.
+/// GPUs 0 and 1 are behind switches of one port, 3 has a host bridge of its own, 4 to 7 are on the other
+/// package.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nvmlDeviceGetTopologyCommonAncestor(one: Device, other: Device, to: *mut c_uint) -> c_int {
     let (low, high) = (one.min(other), one.max(other));

@@ -1,15 +1,16 @@
-//! Nodes with GPUs as centres run them: the mappings of GPUs to cores that are published, in the shape of the machine.
+//! Nodes with GPUs as centres run them: the mappings of GPUs to cores that are published, in the shape of the
+//! machine.
 //!
 //! Sizes and ids are those of the hardware; host names, serial numbers and UUIDs are made up.
 
 use crate::object::{Machine, Object};
 use crate::parts::{
-    GIB, MIB, alone, bridge, cores, cores_of_two, gpu_library, group, host_bridge, interface, l3, node, package, pci,
-    rdma,
+    GIB, MIB, alone, bridge, cores, cores_of_two, gpu_library, group, host_bridge, interface, l3, node,
+    package, pci, rdma,
 };
 
-/// LUMI-G and Frontier: one package, four NUMA nodes of two L3s, each GPU on the L3 that the board gives it. In LUMI-G's low-noise
-/// mode the first core of each L3 is kept from jobs.
+/// LUMI-G and Frontier: one package, four NUMA nodes of two L3s, each GPU on the L3 that the board gives it.
+/// In LUMI-G's low-noise mode the first core of each L3 is kept from jobs.
 pub fn lumi_g(name: &'static str, low_noise: bool) -> Machine {
     /// The bus of the GPU on each L3.
     const BUSES: [u8; 8] = [0xd1, 0xd6, 0xc9, 0xce, 0xd9, 0xde, 0xc1, 0xc6];
@@ -21,7 +22,8 @@ pub fn lumi_g(name: &'static str, low_noise: bool) -> Machine {
         let library = library.info("AMDUUID", format!("00000000000000{bus:02x}"));
         let gpu = pci(&format!("0000:{bus:02x}:00.0"), 0x0380, 0x1002, 0x7408).holding([library]);
         let mut ports = vec![bridge(&format!("0000:{:02x}:01.1", bus - 2), bus, bus, [gpu])];
-        // The second GPU of each module shares its L3 with a network adapter: hsn0 to 3 beside GPUs 1, 3, 5 and 7.
+        // The second GPU of each module shares its L3 with a network adapter: hsn0 to 3 beside GPUs 1, 3, 5
+        // and 7.
         if index % 2 == 1 {
             let adapter = pci(&format!("0000:{:02x}:00.0", bus - 1), 0x0200, 0x17db, 0x0501);
             let adapter = adapter.holding([interface(&format!("hsn{}", index / 2))]);
@@ -46,8 +48,8 @@ pub fn lumi_g(name: &'static str, low_noise: bool) -> Machine {
     if low_noise { machine.allowed((0..128).filter(|pu| pu % 8 != 0), 0..4) } else { machine }
 }
 
-/// DGX A100: eight NUMA nodes, of which four have two GPUs and two adapters each: GPUs 0-1 node 3, 2-3 node 1, 4-5 node 7, 6-7
-/// node 5, as its user guide has it.
+/// DGX A100: eight NUMA nodes, of which four have two GPUs and two adapters each: GPUs 0-1 node 3, 2-3 node
+/// 1, 4-5 node 7, 6-7 node 5, as its user guide has it.
 pub fn dgx_a100() -> Machine {
     /// The two GPUs and two adapters of a node.
     fn devices(node: u32) -> Option<([u8; 2], [u8; 2])> {
@@ -72,16 +74,23 @@ pub fn dgx_a100() -> Machine {
     let at = |bus: u8| format!("0000:{bus:02x}:00.0");
     let quarter = |number: u32| {
         let first = number * 16;
-        let caches = (0..4).map(|cache| l3(16 * MIB, cores_of_two(first + cache * 4..first + cache * 4 + 4, 128)));
+        let caches =
+            (0..4).map(|cache| l3(16 * MIB, cores_of_two(first + cache * 4..first + cache * 4 + 4, 128)));
         let mut inside = vec![node(number, 128 * GIB)];
         inside.extend(caches);
         if let Some((gpus, adapters)) = devices(number) {
             // One switch: a port up, and one down for each device.
             let low = gpus[0] - 6;
             let port = |nth: u8| format!("0000:{:02x}:{:02x}.0", low + 2, 4 * nth);
-            let gpu = |nth: u8, bus: u8| bridge(&port(nth), bus, bus, [pci(&at(bus), 0x0302, 0x10de, 0x20b0)]);
+            let gpu =
+                |nth: u8, bus: u8| bridge(&port(nth), bus, bus, [pci(&at(bus), 0x0302, 0x10de, 0x20b0)]);
             let adapter = |nth: u8, bus: u8| {
-                bridge(&port(nth), bus, bus, [pci(&at(bus), 0x0207, 0x15b3, 0x101b).holding([rdma(name(bus))])])
+                bridge(
+                    &port(nth),
+                    bus,
+                    bus,
+                    [pci(&at(bus), 0x0207, 0x15b3, 0x101b).holding([rdma(name(bus))])],
+                )
             };
             let down = [gpu(0, gpus[0]), adapter(1, adapters[0]), gpu(2, gpus[1]), adapter(3, adapters[1])];
             let up = bridge(&format!("0000:{:02x}:00.0", low + 1), low + 2, adapters[1], down);
@@ -90,16 +99,17 @@ pub fn dgx_a100() -> Machine {
         }
         group(inside)
     };
-    let socket =
-        |number: u32| package(number, "AMD EPYC 7742 64-Core Processor", (number * 4..number * 4 + 4).map(quarter));
-    Machine::new("dgx-a100", (0..2).map(socket)).info("Architecture", "x86_64").info("HostName", "dgx-a100").distances(
-        0..8,
-        |from, to| match (from == to, from / 4 == to / 4) {
+    let socket = |number: u32| {
+        package(number, "AMD EPYC 7742 64-Core Processor", (number * 4..number * 4 + 4).map(quarter))
+    };
+    Machine::new("dgx-a100", (0..2).map(socket))
+        .info("Architecture", "x86_64")
+        .info("HostName", "dgx-a100")
+        .distances(0..8, |from, to| match (from == to, from / 4 == to / 4) {
             (true, _) => 10,
             (_, true) => 12,
             _ => 32,
-        },
-    )
+        })
 }
 
 /// Leonardo Booster: one package in two NUMA nodes under one L3, and all four GPUs near the first.
@@ -107,9 +117,10 @@ pub fn leonardo() -> Machine {
     let at = |bus: u8| format!("0000:{bus:02x}:00.0");
     let gpus = [0x1d, 0x56, 0x8f, 0xc8].map(|bus| alone(pci(&at(bus), 0x0302, 0x10de, 0x20b3), 0, bus));
     let adapters = [(0x22, "mlx5_0"), (0x5b, "mlx5_1"), (0x94, "mlx5_2"), (0xcd, "mlx5_3")];
-    let adapters =
-        adapters.map(|(bus, name)| alone(pci(&at(bus), 0x0207, 0x15b3, 0x101b).holding([rdma(name)]), 0, bus));
-    let near = group([node(0, 256 * GIB)].into_iter().chain(cores(0..16)).chain(gpus).chain(adapters).collect());
+    let adapters = adapters
+        .map(|(bus, name)| alone(pci(&at(bus), 0x0207, 0x15b3, 0x101b).holding([rdma(name)]), 0, bus));
+    let near =
+        group([node(0, 256 * GIB)].into_iter().chain(cores(0..16)).chain(gpus).chain(adapters).collect());
     let far = group([node(1, 256 * GIB)].into_iter().chain(cores(16..32)).collect());
     Machine::new(
         "leonardo",
@@ -122,19 +133,32 @@ pub fn leonardo() -> Machine {
 
 /// A node of the Pascal years: two packages, both GPUs behind a switch on the first, and adapters on both.
 pub fn pascal() -> Machine {
-    let gpu =
-        |port: &str, bus: u8| bridge(port, bus, bus, [pci(&format!("0000:{bus:02x}:00.0"), 0x0302, 0x10de, 0x15f8)]);
-    let switch =
-        bridge("0000:00:02.0", 2, 7, [bridge("0000:02:00.0", 3, 7, [gpu("0000:03:08.0", 4), gpu("0000:03:10.0", 7)])]);
+    let gpu = |port: &str, bus: u8| {
+        bridge(port, bus, bus, [pci(&format!("0000:{bus:02x}:00.0"), 0x0302, 0x10de, 0x15f8)])
+    };
+    let switch = bridge(
+        "0000:00:02.0",
+        2,
+        7,
+        [bridge("0000:02:00.0", 3, 7, [gpu("0000:03:08.0", 4), gpu("0000:03:10.0", 7)])],
+    );
     let two_ports = [0, 1].map(|port| {
-        pci(&format!("0000:01:00.{port}"), 0x0200, 0x8086, 0x1521).holding([interface(&format!("eno{}", port + 1))])
+        pci(&format!("0000:01:00.{port}"), 0x0200, 0x8086, 0x1521)
+            .holding([interface(&format!("eno{}", port + 1))])
     });
     let devices = host_bridge(0, 0, 7, [bridge("0000:00:01.0", 1, 1, two_ports), switch]);
-    let omni_path =
-        alone(pci("0000:81:00.0", 0x0208, 0x8086, 0x24f0).holding([interface("ib0"), rdma("hfi1_0")]), 0, 0x81);
+    let omni_path = alone(
+        pci("0000:81:00.0", 0x0208, 0x8086, 0x24f0).holding([interface("ib0"), rdma("hfi1_0")]),
+        0,
+        0x81,
+    );
     let socket = |number: u32, devices: Object| {
         let caches = l3(45 * MIB, cores_of_two(number * 18..number * 18 + 18, 36));
-        package(number, "Intel(R) Xeon(R) CPU E5-2695 v4 @ 2.10GHz", [node(number, 128 * GIB), caches, devices])
+        package(
+            number,
+            "Intel(R) Xeon(R) CPU E5-2695 v4 @ 2.10GHz",
+            [node(number, 128 * GIB), caches, devices],
+        )
     };
     Machine::new("pascal", [socket(0, devices), socket(1, omni_path)])
         .info("Architecture", "x86_64")
@@ -142,7 +166,8 @@ pub fn pascal() -> Machine {
         .distances(0..2, |from, to| if from == to { 10 } else { 21 })
 }
 
-/// An AC922: POWER9 counts its nodes 0 and 8 and its GPUs' memory down from 255; the first core of each package is the system's.
+/// An AC922: POWER9 counts its nodes 0 and 8 and its GPUs' memory down from 255; the first core of each
+/// package is the system's.
 pub fn power9() -> Machine {
     let gpu = |at: &str| {
         let (domain, bus) =
@@ -200,10 +225,16 @@ pub fn mi300a(name: &'static str, partitions: u32) -> Machine {
         inside.extend((0..3).map(|cache| l3(32 * MIB, cores(first + cache * 8..first + cache * 8 + 8))));
         // ROCm SMI counts the partitions of all of them on.
         let parts = number * partitions..(number + 1) * partitions;
-        let libraries = parts.map(|index| gpu_library(&format!("rsmi{index}"), "RSMI", "AMD Instinct MI300A"));
-        inside.push(alone(pci(&format!("000{number}:01:00.0"), 0x1200, 0x1002, 0x74a0).holding(libraries), number, 1));
+        let libraries =
+            parts.map(|index| gpu_library(&format!("rsmi{index}"), "RSMI", "AMD Instinct MI300A"));
         inside.push(alone(
-            pci(&format!("000{number}:91:00.0"), 0x0200, 0x17db, 0x0501).holding([interface(&format!("hsn{number}"))]),
+            pci(&format!("000{number}:01:00.0"), 0x1200, 0x1002, 0x74a0).holding(libraries),
+            number,
+            1,
+        ));
+        inside.push(alone(
+            pci(&format!("000{number}:91:00.0"), 0x0200, 0x17db, 0x0501)
+                .holding([interface(&format!("hsn{number}"))]),
             number,
             0x91,
         ));

@@ -1,9 +1,11 @@
-//! The project's own machines: made here from descriptions, written to `fixtures/` for every test that needs one.
+//! The project's own machines: made here from descriptions, written to `fixtures/` for every test that needs
+//! one.
 //!
-//! None is a capture. Each has the shape of a kind of machine, with the mapping of its devices where one is published, so that what
-//! is shown of it can be held against what it is. `FIXTURES=write cargo nextest run -p numabench-topo --test machines` writes the
-//! files; otherwise a file that is not as described is a failure. What is shown of eight of them, word for word, is `views`'s, and
-//! what holds of each `every_machine`'s.
+//! None is a capture. Each has the shape of a kind of machine, with the mapping of its devices where one is
+//! published, so that what is shown of it can be held against what it is. `FIXTURES=write cargo nextest run
+//! -p numabench-topo --test machines` writes the files; otherwise a file that is not as described is a
+//! failure. What is shown of eight of them, word for word, is `views`'s, and what holds of each
+//! `every_machine`'s.
 
 mod gpu_nodes;
 mod object;
@@ -76,10 +78,16 @@ fn load(name: &str) -> Result<Topology, topo::TopoError> {
 fn each_gpu_is_near_the_node_and_the_cores_that_are_published() -> Outcome {
     let wanted: [(&str, &[(&str, u32)]); 10] = [
         ("lumi-g", &[("3", 48), ("3", 56), ("1", 16), ("1", 24), ("0", 0), ("0", 8), ("2", 32), ("2", 40)]),
-        ("lumi-g-low-noise", &[("3", 49), ("3", 57), ("1", 17), ("1", 25), ("0", 1), ("0", 9), ("2", 33), ("2", 41)]),
+        (
+            "lumi-g-low-noise",
+            &[("3", 49), ("3", 57), ("1", 17), ("1", 25), ("0", 1), ("0", 9), ("2", 33), ("2", 41)],
+        ),
         // Its own memory is a node of each GPU's too.
         ("gh200-quad", &[("0,4", 0), ("1,12", 72), ("2,20", 144), ("3,28", 216)]),
-        ("dgx-a100", &[("3", 48), ("3", 48), ("1", 16), ("1", 16), ("7", 112), ("7", 112), ("5", 80), ("5", 80)]),
+        (
+            "dgx-a100",
+            &[("3", 48), ("3", 48), ("1", 16), ("1", 16), ("7", 112), ("7", 112), ("5", 80), ("5", 80)],
+        ),
         ("leonardo", &[("0", 0), ("0", 0), ("0", 0), ("0", 0)]),
         ("pascal", &[("0", 0), ("0", 0)]),
         ("power9", &[("0,254-255", 4), ("0,254-255", 4), ("8,252-253", 20), ("8,252-253", 20)]),
@@ -89,9 +97,13 @@ fn each_gpu_is_near_the_node_and_the_cores_that_are_published() -> Outcome {
     ];
     for (name, wanted) in wanted {
         let topology = load(name)?;
-        let found: Vec<(String, Option<u32>)> =
-            topology.gpus.iter().map(|gpu| (gpu.locality.nodes.to_string(), topology.first_local_pu(gpu))).collect();
-        let wanted: Vec<_> = wanted.iter().map(|(nodes, first)| ((*nodes).to_owned(), Some(*first))).collect();
+        let found: Vec<(String, Option<u32>)> = topology
+            .gpus
+            .iter()
+            .map(|gpu| (gpu.locality.nodes.to_string(), topology.first_local_pu(gpu)))
+            .collect();
+        let wanted: Vec<_> =
+            wanted.iter().map(|(nodes, first)| ((*nodes).to_owned(), Some(*first))).collect();
         assert_eq!(found, wanted, "{name}");
     }
     Ok(())
@@ -103,7 +115,11 @@ fn each_partition_of_a_divided_gpu_is_a_device_near_its_gpus_cores() -> Outcome 
     let addresses: Vec<String> = topology.gpus.iter().map(|gpu| gpu.pci.to_string()).collect();
     assert_eq!((addresses.len(), &*addresses[5], &*addresses[6]), (24, "0000:01:00.5", "0001:01:00.0"));
     let names: Vec<&[String]> = topology.gpus.iter().map(|gpu| gpu.os_devices.as_slice()).collect();
-    assert_eq!((names[2], names[23]), (&["rsmi2".to_owned()][..], &["rsmi23".to_owned()][..]), "numbers, not words");
+    assert_eq!(
+        (names[2], names[23]),
+        (&["rsmi2".to_owned()][..], &["rsmi23".to_owned()][..]),
+        "numbers, not words"
+    );
     for gpu in &topology.gpus {
         assert_eq!(gpu.locality.nodes.to_string(), (gpu.index / 6).to_string(), "GPU {}", gpu.index);
     }
@@ -116,7 +132,10 @@ fn each_partition_of_a_divided_gpu_is_a_device_near_its_gpus_cores() -> Outcome 
 fn a_gpu_that_is_divided_otherwise_is_a_difference() -> Outcome {
     let (whole, divided) = (topo::survey_xml(&path("mi300a"))?, topo::survey_xml(&path("mi300a-cpx"))?);
     let changes: Vec<String> = differences(&whole, &divided).into_iter().map(|change| change.words).collect();
-    assert!(changes.iter().any(|change| change.contains("GPU 0000:01:00.0: 6 partitions, was 1")), "{changes:?}");
+    assert!(
+        changes.iter().any(|change| change.contains("GPU 0000:01:00.0: 6 partitions, was 1")),
+        "{changes:?}"
+    );
     assert_eq!(changes.iter().filter(|change| change.ends_with(" new")).count(), 20, "{changes:?}");
     Ok(())
 }
@@ -160,8 +179,9 @@ fn a_gpu_that_shares_memory_with_its_cpu_says_in_which_mode() -> Outcome {
         let topology = load(name)?;
         Ok(topology.gpus.iter().map(|gpu| topology.memory_mode(gpu)).collect())
     };
-    let lines =
-        |modes: Vec<Option<String>>| modes.into_iter().collect::<Option<Vec<_>>>().map(|modes| modes.join("\n"));
+    let lines = |modes: Vec<Option<String>>| {
+        modes.into_iter().collect::<Option<Vec<_>>>().map(|modes| modes.join("\n"))
+    };
     insta::assert_snapshot!(lines(modes("gh200-quad")?).ok_or("a GPU without a mode")?, @"
     its memory is NUMA node 4 (NUMA mode)
     its memory is NUMA node 12 (NUMA mode)
@@ -188,7 +208,10 @@ fn a_gpu_that_shares_memory_with_its_cpu_says_in_which_mode() -> Outcome {
     cdmm.source = topo::model::TopologySource::ThisSystem;
     let mode = cdmm.memory_mode(&cdmm.gpus[0]).ok_or("no mode")?;
     assert!(mode.contains("(CDMM mode)"), "{mode}");
-    assert_eq!((cdmm.host_nodes(&cdmm.gpus[0]).to_string().as_str(), cdmm.memory_node(&cdmm.gpus[0])), ("0", None));
+    assert_eq!(
+        (cdmm.host_nodes(&cdmm.gpus[0]).to_string().as_str(), cdmm.memory_node(&cdmm.gpus[0])),
+        ("0", None)
+    );
     Ok(())
 }
 
@@ -240,7 +263,8 @@ fn lstopo_reads_each_file_and_counts_the_same_places() -> Outcome {
         };
         let topology = load(machine.name)?;
         let online = topology.pus.len() - topology.allowed.offline_pus.len();
-        let on_bus = topology.gpus.iter().filter(|gpu| gpu.partition.is_none_or(|part| part.number == 0)).count();
+        let on_bus =
+            topology.gpus.iter().filter(|gpu| gpu.partition.is_none_or(|part| part.number == 0)).count();
         let devices = on_bus + topo::survey_xml(&path)?.nics.len();
         assert_eq!(
             (pus, count("Core")?, count("L3Cache")?),

@@ -1,7 +1,8 @@
 //! An object of a machine and what is in it, and how hwloc's XML (format 2.0) writes it.
 //!
-//! The sets that hwloc wants on every object are computed here: the PUs of a place are those of the cores in it, its nodes those
-//! attached to it, around it and in it. Attributes that hwloc can do without are left out, so that a file stays small.
+//! The sets that hwloc wants on every object are computed here: the PUs of a place are those of the cores in
+//! it, its nodes those attached to it, around it and in it. Attributes that hwloc can do without are left
+//! out, so that a file stays small.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -96,8 +97,11 @@ impl Object {
     /// Writes this object, which lies in one with these PUs, under these nodes.
     fn write(&self, out: &mut String, depth: usize, around: (&Ids, &Ids)) {
         let pad = " ".repeat(depth);
-        let (pus, mut nodes) =
-            if self.kind == "NUMANode" { (around.0.clone(), Ids::new()) } else { (self.pus(), around.1.clone()) };
+        let (pus, mut nodes) = if self.kind == "NUMANode" {
+            (around.0.clone(), Ids::new())
+        } else {
+            (self.pus(), around.1.clone())
+        };
         nodes.extend(self.nodes());
         let _ = write!(out, "{pad}<object type=\"{}\"", self.kind);
         if let Some(os_index) = self.os_index {
@@ -105,7 +109,8 @@ impl Object {
         }
         if !self.is_io() {
             // hwloc 2.9 ends with SIGSEGV where the complete sets are missing.
-            let complete = self.complete(Self::pus, |object| &object.hidden_pus).union(&pus).copied().collect();
+            let complete =
+                self.complete(Self::pus, |object| &object.hidden_pus).union(&pus).copied().collect();
             let complete_nodes =
                 self.complete(Self::nodes, |object| &object.hidden_nodes).union(&nodes).copied().collect();
             let _ = write!(out, " cpuset=\"{}\"", mask(&pus));
@@ -165,7 +170,8 @@ impl Machine {
         self
     }
 
-    /// With what `numabench topo --save` puts beside hwloc's own: the text of one of the kernel's or a driver's files.
+    /// With what `numabench topo --save` puts beside hwloc's own: the text of one of the kernel's or a
+    /// driver's files.
     pub fn file(self, path: &str, text: &str) -> Self {
         self.info(&format!("numabench:{path}"), text)
     }
@@ -185,7 +191,11 @@ impl Machine {
     }
 
     /// Of which only these PUs and nodes may be used.
-    pub fn allowed(mut self, pus: impl IntoIterator<Item = u32>, nodes: impl IntoIterator<Item = u32>) -> Self {
+    pub fn allowed(
+        mut self,
+        pus: impl IntoIterator<Item = u32>,
+        nodes: impl IntoIterator<Item = u32>,
+    ) -> Self {
         self.allowed_pus = Some(pus.into_iter().collect());
         self.allowed_nodes = Some(nodes.into_iter().collect());
         self
@@ -194,12 +204,14 @@ impl Machine {
     /// The file.
     pub fn xml(&self) -> String {
         let mut root = self.root.clone();
-        let set =
-            |ids: &Option<Vec<u32>>, all: Ids| mask(&ids.as_ref().map_or(all, |ids| ids.iter().copied().collect()));
+        let set = |ids: &Option<Vec<u32>>, all: Ids| {
+            mask(&ids.as_ref().map_or(all, |ids| ids.iter().copied().collect()))
+        };
         root.attributes.push(("allowed_cpuset", set(&self.allowed_pus, root.pus())));
         root.attributes.push(("allowed_nodeset", set(&self.allowed_nodes, root.nodes())));
         let mut out =
-            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!DOCTYPE topology SYSTEM \"hwloc2.dtd\">\n".to_owned();
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!DOCTYPE topology SYSTEM \"hwloc2.dtd\">\n"
+                .to_owned();
         out.push_str("<!-- Written by tests/machines: change it there. -->\n<topology version=\"2.0\">\n");
         root.write(&mut out, 1, (&Ids::new(), &Ids::new()));
         if let Some((nodes, rows)) = &self.distances {
@@ -207,8 +219,9 @@ impl Machine {
             let (indexes, values) = (list(nodes), list(rows));
             let _ = writeln!(
                 out,
-                " <distances2 type=\"NUMANode\" nbobjs=\"{}\" kind=\"5\" name=\"NUMALatency\" indexing=\"os\">\n  \
-                 <indexes length=\"{}\">{indexes}</indexes>\n  <u64values length=\"{}\">{values}</u64values>\n </distances2>",
+                " <distances2 type=\"NUMANode\" nbobjs=\"{}\" kind=\"5\" name=\"NUMALatency\" \
+                 indexing=\"os\">\n  <indexes length=\"{}\">{indexes}</indexes>\n  <u64values \
+                 length=\"{}\">{values}</u64values>\n </distances2>",
                 nodes.len(),
                 indexes.len(),
                 values.len()

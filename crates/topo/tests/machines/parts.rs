@@ -49,7 +49,11 @@ pub fn package(os_index: u32, model: &str, inside: impl IntoIterator<Item = Obje
 /// A host bridge with the buses from `first` to `last` of a domain.
 pub fn host_bridge(domain: u32, first: u8, last: u8, inside: impl IntoIterator<Item = Object>) -> Object {
     let buses = format!("{domain:04x}:[{first:02x}-{last:02x}]");
-    Object::new("Bridge").with("bridge_type", "0-1").with("depth", 0).with("bridge_pci", buses).holding(inside)
+    Object::new("Bridge")
+        .with("bridge_type", "0-1")
+        .with("depth", 0)
+        .with("bridge_pci", buses)
+        .holding(inside)
 }
 
 /// A PCI bridge at `at` (a root port, a switch's port) with the buses from `first` to `last`.

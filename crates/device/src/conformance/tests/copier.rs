@@ -5,7 +5,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::{Fault, Pinned, Shared, unsupported};
-use crate::{Area, BytePattern, Copier, DeviceError, Direction, HeapMemory, HostMemory, HostPair, Marks, MemoryKind};
+use crate::{
+    Area, BytePattern, Copier, DeviceError, Direction, HeapMemory, HostMemory, HostPair, Marks, MemoryKind,
+};
 
 pub struct MockCopier {
     shared: Arc<Shared>,
@@ -103,8 +105,8 @@ impl MockCopier {
             _ => bytes,
         };
         let bytes = bytes.min(self.a.len());
-        let into_device =
-            direction != Direction::D2h && !(direction == Direction::RoundTrip && self.is(Fault::RoundTripReadsOnly));
+        let into_device = direction != Direction::D2h
+            && !(direction == Direction::RoundTrip && self.is(Fault::RoundTripReadsOnly));
         if let Some(source) = self.host.source.as_ref().filter(|_| into_device) {
             self.a[..bytes].copy_from_slice(&source.bytes()[..bytes]);
         }
@@ -225,7 +227,12 @@ impl Copier for MockCopier {
         Ok(())
     }
 
-    fn compare(&mut self, area: Area, pattern: BytePattern, bytes: usize) -> Result<Option<u64>, DeviceError> {
+    fn compare(
+        &mut self,
+        area: Area,
+        pattern: BytePattern,
+        bytes: usize,
+    ) -> Result<Option<u64>, DeviceError> {
         self.open_latch();
         let fault = self.shared.fault;
         if fault == Some(Fault::ComparesAnOldCopy) {

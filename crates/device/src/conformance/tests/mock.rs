@@ -1,7 +1,7 @@
 //! A device of plain memory that keeps the contract, or breaks it in one chosen way.
 //!
-//! Its latch is a list: what is queued runs when the latch opens, in the caller's thread. That is all a check can see of a
-//! real one.
+//! Its latch is a list: what is queued runs when the latch opens, in the caller's thread. That is all a check
+//! can see of a real one.
 
 mod buffer;
 mod copier;
@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use stats::PciAddress;
 
 use crate::{
-    Buffer, Capabilities, Copier, Device, DeviceError, DeviceFacts, DeviceId, HeapMemory, HostMemory, HostPair, Latch,
-    MemoryHome, MemoryInfo, MemoryKind, Platform, PlatformFacts, PlatformKind,
+    Buffer, Capabilities, Copier, Device, DeviceError, DeviceFacts, DeviceId, HeapMemory, HostMemory,
+    HostPair, Latch, MemoryHome, MemoryInfo, MemoryKind, Platform, PlatformFacts, PlatformKind,
 };
 use buffer::MockBuffer;
 use copier::MockCopier;
@@ -199,9 +199,14 @@ fn unsupported(what: &'static str) -> DeviceError {
 
 impl MockDevice {
     fn pin(&self, kind: MemoryKind, memory: Box<dyn HostMemory>) -> Result<Box<dyn HostMemory>, DeviceError> {
-        let fresh =
-            self.shared.pinned.lock().unwrap_or_else(PoisonError::into_inner).insert(memory.bytes().as_ptr().addr());
-        // What comes from the heap may lie where something leaked did; only the range lent twice counts as a fault.
+        let fresh = self
+            .shared
+            .pinned
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(memory.bytes().as_ptr().addr());
+        // What comes from the heap may lie where something leaked did; only the range lent twice counts as a
+        // fault.
         if !fresh && kind == MemoryKind::Pinned {
             return Err(unsupported("pinning what is pinned"));
         }
@@ -222,7 +227,11 @@ impl Device for MockDevice {
         Ok(MemoryInfo { free_bytes: TOTAL_BYTES, total_bytes: TOTAL_BYTES })
     }
 
-    fn adopt(&self, kind: MemoryKind, memory: Box<dyn HostMemory>) -> Result<Box<dyn HostMemory>, DeviceError> {
+    fn adopt(
+        &self,
+        kind: MemoryKind,
+        memory: Box<dyn HostMemory>,
+    ) -> Result<Box<dyn HostMemory>, DeviceError> {
         match kind {
             MemoryKind::Pageable if self.shared.is(Fault::CopiesPageable) => {
                 Ok(Box::new(HeapMemory::new(memory.bytes().len())))
@@ -250,7 +259,12 @@ impl Device for MockDevice {
         let asked_bytes = len as u64 * if bidirectional { 2 } else { 1 };
         if asked_bytes > TOTAL_BYTES && !self.shared.is(Fault::NeverOutOfMemory) {
             let (free_bytes, total_bytes) = (TOTAL_BYTES, TOTAL_BYTES);
-            return Err(DeviceError::OutOfMemory { place: "a mock".to_owned(), asked_bytes, free_bytes, total_bytes });
+            return Err(DeviceError::OutOfMemory {
+                place: "a mock".to_owned(),
+                asked_bytes,
+                free_bytes,
+                total_bytes,
+            });
         }
         if bidirectional && host.ranges().count() < 2 && !self.shared.is(Fault::MakesUpARange) {
             return Err(unsupported("both directions with one range"));

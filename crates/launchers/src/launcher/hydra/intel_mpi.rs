@@ -1,8 +1,10 @@
-//! Where Intel MPI's mpiexec pins ranks: "Process Pinning" of its Developer Reference, as 2021.18 and 2021.19 do it (`tests/truth/intel-mpi.txt`).
+//! Where Intel MPI's mpiexec pins ranks: "Process Pinning" of its Developer Reference, as 2021.18 and 2021.19
+//! do it (`tests/truth/intel-mpi.txt`).
 //!
-//! Without a word each rank gets its share of the cores. A domain (`I_MPI_PIN_DOMAIN`) is the first one in that share: a core, a NUMA node, so many CPUs.
-//! Modelled are ranks that divide evenly among packages, NUMA nodes, L3 caches and cores; how others are shared out is said to be unknown. Releases before
-//! 2021.16 ask each CPU what it is and cannot be shown a saved machine: they were not tried.
+//! Without a word each rank gets its share of the cores. A domain (`I_MPI_PIN_DOMAIN`) is the first one in
+//! that share: a core, a NUMA node, so many CPUs. Modelled are ranks that divide evenly among packages, NUMA
+//! nodes, L3 caches and cores; how others are shared out is said to be unknown. Releases before 2021.16 ask
+//! each CPU what it is and cannot be shown a saved machine: they were not tried.
 
 use stats::IdSet;
 
@@ -39,8 +41,10 @@ pub(super) fn layouts(common: &Common<'_>, line: &LaunchLine<'_>) -> Result<Vec<
         return Ok(vec![Layout::free(ranks).assuming(INTEL_MPI)]);
     }
     let open = ["I_MPI_PIN_ORDER", "I_MPI_PIN_CELL", "I_MPI_PIN_PROCESSOR_EXCLUDE_LIST"];
-    // Seen in each pair of lines with one of these orders and without: bunch, the default, and range leave ranks where they are.
-    let is_default = |name: &str, value: &str| name == "I_MPI_PIN_ORDER" && matches!(value, "bunch" | "range");
+    // Seen in each pair of lines with one of these orders and without: bunch, the default, and range leave
+    // ranks where they are.
+    let is_default =
+        |name: &str, value: &str| name == "I_MPI_PIN_ORDER" && matches!(value, "bunch" | "range");
     let is_open = |name: &&str| variables.get(name).is_some_and(|value| !is_default(name, value));
     let layout = if let Some(name) = open.into_iter().find(is_open) {
         not_followed(name, variables.get(name).unwrap_or_default(), ranks)
@@ -108,12 +112,18 @@ fn masks_of(domain: &str) -> Option<&str> {
     domain.strip_prefix('[')?.strip_suffix(']')
 }
 
-/// `[0x3,0xc]`: a mask for each rank. Releases from 2021.18 on refuse masks without 0x, or another number of them, and pin as without the option;
-/// 2021.9 and 2021.13 take what there is, again from the first one.
-fn of_masks(masks: &str, domain: &str, machine: &JobMachine<'_>, ranks: usize) -> Result<Vec<Layout>, LineError> {
+/// `[0x3,0xc]`: a mask for each rank. Releases from 2021.18 on refuse masks without 0x, or another number of
+/// them, and pin as without the option; 2021.9 and 2021.13 take what there is, again from the first one.
+fn of_masks(
+    masks: &str,
+    domain: &str,
+    machine: &JobMachine<'_>,
+    ranks: usize,
+) -> Result<Vec<Layout>, LineError> {
     const NAME: &str = "I_MPI_PIN_DOMAIN";
-    let mask =
-        |text: &str| parse_mask(text.trim()).ok_or_else(|| wrong(NAME, domain, "write hexadecimal masks: [0x3,0xc]"));
+    let mask = |text: &str| {
+        parse_mask(text.trim()).ok_or_else(|| wrong(NAME, domain, "write hexadecimal masks: [0x3,0xc]"))
+    };
     let lists = masks.split(',').map(mask).collect::<Result<Vec<IdSet>, LineError>>()?;
     if lists.iter().any(|pus| !pus.is_subset(&machine.pus)) {
         let why = format!("{NAME}={domain} names PUs that this machine does not have, or not for this job");
@@ -150,7 +160,8 @@ fn are_alike(machine: &JobMachine<'_>) -> bool {
     })
 }
 
-/// The first of these parts in each rank's share that no rank before has; all in turn where ranks are as many or more.
+/// The first of these parts in each rank's share that no rank before has; all in turn where ranks are as many
+/// or more.
 fn of_parts(parts: &[IdSet], machine: &JobMachine<'_>, ranks: usize) -> Option<Vec<IdSet>> {
     if !parts.is_empty() && parts.len() <= ranks {
         return Some(parts.iter().cycle().take(ranks).cloned().collect());
@@ -177,7 +188,8 @@ fn of_size(cpus: usize, machine: &JobMachine<'_>, ranks: usize) -> Option<Vec<Id
         .collect()
 }
 
-/// The NUMA node of each rank and its turn there: ranks are divided among the nodes and stand close together in each.
+/// The NUMA node of each rank and its turn there: ranks are divided among the nodes and stand close together
+/// in each.
 fn starts_in_nodes(machine: &JobMachine<'_>, ranks: usize) -> Option<Vec<(IdSet, usize)>> {
     shares(machine, ranks)?;
     let nodes = machine.parts(Part::Numa);

@@ -1,7 +1,9 @@
-//! Where MPICH's mpiexec puts ranks: `-bind-to` and `-map-by` (`mpiexec -bind-to -help`), as 3.4.3, 4.0.2 and 5.0.2 do it (`tests/truth/mpich.txt`).
+//! Where MPICH's mpiexec puts ranks: `-bind-to` and `-map-by` (`mpiexec -bind-to -help`), as 3.4.3, 4.0.2 and
+//! 5.0.2 do it (`tests/truth/mpich.txt`).
 //!
-//! `core:4` is four cores a rank; a rank's cores go on where those of the rank before end, and begin again behind the last one. Ranks go round the objects of
-//! `-map-by`. `user:` lists PUs by OS id: a rank beyond the list is not bound.
+//! `core:4` is four cores a rank; a rank's cores go on where those of the rank before end, and begin again
+//! behind the last one. Ranks go round the objects of `-map-by`. `user:` lists PUs by OS id: a rank beyond
+//! the list is not bound.
 
 use stats::IdSet;
 
@@ -46,7 +48,8 @@ fn of_list(list: &str, common: &Common<'_>, machine: &JobMachine<'_>) -> Result<
     }
     let ranks = common.count.here(lists.len())?;
     if let Some(beyond) = lists.iter().take(ranks).find(|pus| !pus.is_subset(&machine.pus)) {
-        let why = format!("-bind-to user names PUs that this machine does not have, or not for this job: {beyond}");
+        let why =
+            format!("-bind-to user names PUs that this machine does not have, or not for this job: {beyond}");
         return Ok(Layout::unknown(ranks, &why));
     }
     let start = |rank: usize| lists.get(rank).cloned().map_or(Start::FREE, Start::on);
@@ -61,7 +64,12 @@ fn object(option: &str, value: &str) -> Result<(Option<Part>, usize), LineError>
 }
 
 /// `core:4`, `numa`, with the objects of `-map-by`.
-fn bound(bind_to: &str, map_by: Option<&str>, machine: &JobMachine<'_>, ranks: usize) -> Result<Layout, LineError> {
+fn bound(
+    bind_to: &str,
+    map_by: Option<&str>,
+    machine: &JobMachine<'_>,
+    ranks: usize,
+) -> Result<Layout, LineError> {
     let not_followed = |option: String| {
         let why = format!("{option} of mpiexec is not followed: HYDRA_TOPO_DEBUG=1 shows where ranks go");
         Ok(Layout::unknown(ranks, &why))
@@ -104,7 +112,9 @@ fn bound(bind_to: &str, map_by: Option<&str>, machine: &JobMachine<'_>, ranks: u
             let (around, every) = object("--map-by", map_by)?;
             let (Some(around), 1) = (around, every) else { return not_followed(format!("-map-by {map_by}")) };
             match mapped(machine, part, width, around, ranks) {
-                Some(lists) if lists.is_empty() => return not_followed(format!("-bind-to {bind_to} -map-by {map_by}")),
+                Some(lists) if lists.is_empty() => {
+                    return not_followed(format!("-bind-to {bind_to} -map-by {map_by}"));
+                }
                 lists => lists,
             }
         }
@@ -124,14 +134,22 @@ fn next(parts: &[IdSet], from: usize, width: usize) -> Option<IdSet> {
     Some(IdSet::of_all((0..width).map(one).collect::<Option<Vec<_>>>()?))
 }
 
-/// Ranks round the objects of `-map-by`, each on the next parts of its object; empty where that is not followed.
-fn mapped(machine: &JobMachine<'_>, part: Part, width: usize, around: Part, ranks: usize) -> Option<Vec<IdSet>> {
+/// Ranks round the objects of `-map-by`, each on the next parts of its object; empty where that is not
+/// followed.
+fn mapped(
+    machine: &JobMachine<'_>,
+    part: Part,
+    width: usize,
+    around: Part,
+    ranks: usize,
+) -> Option<Vec<IdSet>> {
     let objects = machine.parts(around);
     let inside: Vec<Vec<IdSet>> = objects.iter().map(|object| machine.parts_in(part, object)).collect();
     if inside.is_empty() || inside.iter().any(Vec::is_empty) {
         return None;
     }
-    // Of several caches in an object not always the next one is taken, and where objects are of unlike sizes not always the next part.
+    // Of several caches in an object not always the next one is taken, and where objects are of unlike sizes
+    // not always the next part.
     let has_caches = part == Part::L3 && inside.iter().any(|own| own.len() > 1);
     let are_alike = inside.iter().all(|own| own.len() == inside[0].len());
     if has_caches

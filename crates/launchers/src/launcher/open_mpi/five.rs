@@ -1,9 +1,13 @@
-//! Where Open MPI 5 puts ranks: PRRTE's "Placement" pages and what 5.0.8 and 5.0.11 do (`tests/truth/open-mpi.txt`).
+//! Where Open MPI 5 puts ranks: PRRTE's "Placement" pages and what 5.0.8 and 5.0.11 do
+//! (`tests/truth/open-mpi.txt`).
 //!
-//! Ranks go round the objects of `--map-by` as long as an object has free CPUs; `ppr:N:OBJECT` fills an object first. A rank is bound to the first object of
-//! `--bind-to` in its own that has a free CPU, and takes one; `PE=N` takes N free ones of one package. Without `--bind-to` that is the object that ranks go
-//! round, and by slot and node a NUMA node: the first one, until its CPUs are used up, and a core where they are one or two. Without `--map-by` ranks go by the object of `--bind-to`, else by core,
-//! whatever their count. Numbers in the launch fill one object after the other (`--rank-by fill`), while local numbers go round: they differ.
+//! Ranks go round the objects of `--map-by` as long as an object has free CPUs; `ppr:N:OBJECT` fills an
+//! object first. A rank is bound to the first object of `--bind-to` in its own that has a free CPU, and takes
+//! one; `PE=N` takes N free ones of one package. Without `--bind-to` that is the object that ranks go round,
+//! and by slot and node a NUMA node: the first one, until its CPUs are used up, and a core where they are one
+//! or two. Without `--map-by` ranks go by the object of `--bind-to`, else by core, whatever their count.
+//! Numbers in the launch fill one object after the other (`--rank-by fill`), while local numbers go round:
+//! they differ.
 
 use stats::IdSet;
 
@@ -61,14 +65,18 @@ fn with_list(options: &MappingOptions, machine: &JobMachine<'_>, list: &PeList, 
     }
     if list.cpus.len() < ranks {
         return Err(NoPlace::Refused(format!(
-            "Open MPI 5 refuses {ranks} ranks on a list of {} CPUs (\"not enough CPUs in the specified PE-LIST\")",
+            "Open MPI 5 refuses {ranks} ranks on a list of {} CPUs (\"not enough CPUs in the specified \
+             PE-LIST\")",
             list.cpus.len()
         )));
     }
     let units = machine.parts(cpu(options));
     let chosen: Option<Vec<IdSet>> = list.cpus.iter().map(|cpu| units.get(*cpu as usize).cloned()).collect();
     let Some(chosen) = chosen else {
-        return Err(NoPlace::NotFollowed(format!("the list names CPUs beyond the {} of this machine", units.len())));
+        return Err(NoPlace::NotFollowed(format!(
+            "the list names CPUs beyond the {} of this machine",
+            units.len()
+        )));
     };
     if list.is_ordered {
         return Ok(in_order(chosen.into_iter().take(ranks)));
@@ -91,7 +99,8 @@ fn map(options: &MappingOptions, machine: &JobMachine<'_>, ranks: usize) -> Resu
     let mut left: Vec<usize> = objects.iter().map(capacity).collect();
     if let Some(per_object) = options.per_object {
         if objects.iter().any(|object| capacity(object) < per_object) && options.cpus.is_some() {
-            let why = "ppr with PE beyond the CPUs of an object is refused by Open MPI 5.0.11, and not by 5.0.8";
+            let why =
+                "ppr with PE beyond the CPUs of an object is refused by Open MPI 5.0.11, and not by 5.0.8";
             return Err(NoPlace::NotFollowed(why.into()));
         }
         if options.by == Some(By::Part(Part::Thread)) && machine.has_threads() {
@@ -105,16 +114,21 @@ fn map(options: &MappingOptions, machine: &JobMachine<'_>, ranks: usize) -> Resu
         }
         if !ranks.is_multiple_of(per_object) && objects.len() > 1 {
             // "PMIX_ERR_UNPACK_INADEQUATE_SPACE", and nothing is started.
-            return Err(NoPlace::Refused("Open MPI 5 fails where the last object of ppr is not filled".into()));
+            return Err(NoPlace::Refused(
+                "Open MPI 5 fails where the last object of ppr is not filled".into(),
+            ));
         }
         return Ok((0..ranks).map(|rank| rank / per_object).collect());
     }
     if left.iter().sum::<usize>() < ranks && !options.oversubscribe {
-        let why = "the machine has fewer CPUs than the ranks need: Open MPI 5 refuses the line, unless the job has more slots";
+        let why = "the machine has fewer CPUs than the ranks need: Open MPI 5 refuses the line, unless the \
+            job has more slots";
         return Err(NoPlace::Refused(why.into()));
     }
     if left.iter().sum::<usize>() < ranks && objects.len() > 1 {
-        return Err(NoPlace::NotFollowed("which object gets more ranks than it has CPUs is not followed".into()));
+        return Err(NoPlace::NotFollowed(
+            "which object gets more ranks than it has CPUs is not followed".into(),
+        ));
     }
     let mut mapped = Vec::with_capacity(ranks);
     let mut at = 0;
@@ -164,7 +178,8 @@ fn bind(
         return Err(NoPlace::Refused(why.into()));
     }
     if to == Part::Thread && cpu == Part::Core && machine.has_threads() {
-        let why = "--bind-to hwthread without hardware threads as CPUs (--use-hwthread-cpus) is refused by Open MPI 5 on this machine";
+        let why = "--bind-to hwthread without hardware threads as CPUs (--use-hwthread-cpus) is refused by \
+            Open MPI 5 on this machine";
         return Err(NoPlace::Refused(why.into()));
     }
     let mut all = Vec::with_capacity(mapped.len());
@@ -172,7 +187,8 @@ fn bind(
         let inside: Vec<IdSet> =
             machine.parts(to).into_iter().filter(|part| part.is_subset(&objects[*object])).collect();
         if inside.is_empty() {
-            let why = "Open MPI 5 binds inside of the object that a rank is mapped to and refuses a larger one";
+            let why =
+                "Open MPI 5 binds inside of the object that a rank is mapped to and refuses a larger one";
             return Err(NoPlace::Refused(why.into()));
         }
         let taken = inside.into_iter().find_map(|part| {
@@ -180,11 +196,9 @@ fn bind(
             free.remove(at);
             Some(part)
         });
-        all.push(
-            taken.ok_or_else(|| {
-                NoPlace::Refused("Open MPI 5 refuses more ranks on an object than it has CPUs".into())
-            })?,
-        );
+        all.push(taken.ok_or_else(|| {
+            NoPlace::Refused("Open MPI 5 refuses more ranks on an object than it has CPUs".into())
+        })?);
     }
     Ok(all)
 }
@@ -215,7 +229,9 @@ fn take_within_a_package(
             return Ok(IdSet::of_all(&own));
         }
     }
-    Err(NoPlace::Refused(format!("Open MPI 5 refuses PE={each} where no package has as many free CPUs for a rank")))
+    Err(NoPlace::Refused(format!(
+        "Open MPI 5 refuses PE={each} where no package has as many free CPUs for a rank"
+    )))
 }
 
 /// Each rank's number in the launch.

@@ -1,10 +1,13 @@
 //! Where Open MPI 4 puts ranks: mpirun(1) of 4.1 and what 4.1.4 and 4.1.8 do (`tests/truth/open-mpi.txt`).
 //!
-//! Ranks go round the objects of `--map-by` one after another; `ppr:N:OBJECT` fills an object first; `PE=N` gives each rank the next N CPUs of its object. A
-//! rank is bound to the object of `--bind-to` around its own, or to the next one inside. Without `--bind-to` that is the object that ranks go round, and a
-//! NUMA node under `ppr` and by slot. Without options two ranks go by core, more by NUMA node. Local numbers and those of the launch are the same.
+//! Ranks go round the objects of `--map-by` one after another; `ppr:N:OBJECT` fills an object first; `PE=N`
+//! gives each rank the next N CPUs of its object. A rank is bound to the object of `--bind-to` around its
+//! own, or to the next one inside. Without `--bind-to` that is the object that ranks go round, and a NUMA
+//! node under `ppr` and by slot. Without options two ranks go by core, more by NUMA node. Local numbers and
+//! those of the launch are the same.
 //!
-//! Not modelled: more ranks on an object than it has cores. Whether mpirun refuses, leaves ranks unbound or goes on depends on more than the line.
+//! Not modelled: more ranks on an object than it has cores. Whether mpirun refuses, leaves ranks unbound or
+//! goes on depends on more than the line.
 
 use stats::IdSet;
 
@@ -37,7 +40,10 @@ fn with_cpu_list(options: &MappingOptions, machine: &JobMachine<'_>, list: &PeLi
     let chosen: Option<Vec<&IdSet>> = list.cpus.iter().map(|core| cores.get(*core as usize)).collect();
     match chosen {
         Some(chosen) => Ok(in_order(std::iter::repeat_n(IdSet::of_all(chosen), ranks))),
-        None => Err(NoPlace::NotFollowed(format!("--cpu-list names cores beyond the {} of this machine", cores.len()))),
+        None => Err(NoPlace::NotFollowed(format!(
+            "--cpu-list names cores beyond the {} of this machine",
+            cores.len()
+        ))),
     }
 }
 
@@ -65,7 +71,9 @@ fn by_objects(options: &MappingOptions, machine: &JobMachine<'_>, ranks: usize) 
     let one = |(at, object): (usize, usize)| {
         let parts = &inside[object];
         let pus = match parts.len() {
-            0 => return Err(NoPlace::Refused("this machine has no such object for mpirun to bind to".into())),
+            0 => {
+                return Err(NoPlace::Refused("this machine has no such object for mpirun to bind to".into()));
+            }
             // The part may be larger than the object.
             1 => machine.widened(to, &parts[0]),
             count => {
@@ -88,7 +96,8 @@ fn not_overloaded(machine: &JobMachine<'_>, cpu: Part, placed: &[Placed]) -> Res
         let Some(pus) = &rank.pus else { continue };
         let sharers = placed.iter().filter(|other| other.pus.as_ref() == Some(pus)).count();
         if sharers > machine.parts_in(cpu, pus).len() {
-            let why = "an object gets more ranks than it has cores: whether Open MPI 4 refuses, spreads or leaves them unbound does not follow from the line";
+            let why = "an object gets more ranks than it has cores: whether Open MPI 4 refuses, spreads or \
+                leaves them unbound does not follow from the line";
             return Err(NoPlace::NotFollowed(why.to_owned()));
         }
     }
@@ -116,7 +125,8 @@ fn wide(options: &MappingOptions, machine: &JobMachine<'_>, ranks: usize, cpus: 
         let own = &mut left[object];
         if own.len() < cpus {
             return Err(NoPlace::Refused(format!(
-                "an object of this machine has fewer CPUs than its ranks are to have (PE={cpus}): mpirun refuses the line"
+                "an object of this machine has fewer CPUs than its ranks are to have (PE={cpus}): mpirun \
+                 refuses the line"
             )));
         }
         placed.push(Placed { pus: Some(IdSet::of_all(own.drain(..cpus))), object, world: at });
@@ -124,7 +134,8 @@ fn wide(options: &MappingOptions, machine: &JobMachine<'_>, ranks: usize, cpus: 
     Ok(placed)
 }
 
-/// The ranks in the order of `--rank-by`: round the objects of a kind, each time the first rank that is mapped to one of them.
+/// The ranks in the order of `--rank-by`: round the objects of a kind, each time the first rank that is
+/// mapped to one of them.
 fn numbered(options: &MappingOptions, machine: &JobMachine<'_>, placed: Vec<Placed>) -> Outcome {
     let part = match &options.numbering {
         Numbering::Default | Numbering::Slot => return Ok(placed),
@@ -138,7 +149,8 @@ fn numbered(options: &MappingOptions, machine: &JobMachine<'_>, placed: Vec<Plac
     while !left.is_empty() {
         let before = left.len();
         for part in &parts {
-            let is_on = |rank: &Placed| objects.get(rank.object).is_some_and(|object| !object.and(part).is_empty());
+            let is_on =
+                |rank: &Placed| objects.get(rank.object).is_some_and(|object| !object.and(part).is_empty());
             if let Some(at) = left.iter().position(is_on) {
                 let world = ordered.len();
                 ordered.push(Placed { world, ..left.remove(at) });

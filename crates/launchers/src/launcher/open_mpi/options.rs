@@ -1,7 +1,7 @@
 //! What a line of Open MPI's mpirun says of mapping, binding and numbering, as one version reads it.
 //!
-//! `--map-by`, `--bind-to`, `--rank-by`, older words for them, and the parameters that set their defaults. A word that this version does not know is kept,
-//! so that its model can say that it refuses the line.
+//! `--map-by`, `--bind-to`, `--rank-by`, older words for them, and the parameters that set their defaults. A
+//! word that this version does not know is kept, so that its model can say that it refuses the line.
 
 use std::collections::BTreeMap;
 
@@ -194,7 +194,10 @@ impl MappingOptions {
         };
         match name {
             // 5.0.8 refuses it, 5.0.11 takes it.
-            _ if name == mapping && self.version == Version::Five && value.to_ascii_lowercase().contains("pe=") => {
+            _ if name == mapping
+                && self.version == Version::Five
+                && value.to_ascii_lowercase().contains("pe=") =>
+            {
                 self.other = Some(format!("{name}={value}"));
                 Ok(())
             }
@@ -229,7 +232,9 @@ impl MappingOptions {
             let name = parts.next().unwrap_or_default();
             let by = self.object(option, name);
             self.by =
-                Some(by.ok_or_else(|| wrong(option, value, "write ppr:N:node, or package, numa, l3cache, core"))?);
+                Some(by.ok_or_else(|| {
+                    wrong(option, value, "write ppr:N:node, or package, numa, l3cache, core")
+                })?);
         } else if value.starts_with(':') {
             self.is_of_no_object = true;
         } else {
@@ -244,7 +249,8 @@ impl MappingOptions {
                     self.other = Some(format!("--map-by {name}"));
                 }
                 None => {
-                    let wanted = "write slot, node, package (socket), numa, l3cache, core, hwthread or ppr:N:OBJECT, with :PE=N behind";
+                    let wanted = "write slot, node, package (socket), numa, l3cache, core, hwthread or \
+                        ppr:N:OBJECT, with :PE=N behind";
                     return Err(wrong(option, value, wanted));
                 }
             }
@@ -289,7 +295,13 @@ impl MappingOptions {
             ("none", _) => self.bind_to = Some(None),
             (_, Some(part)) => self.bind_to = Some(Some(part)),
             ("l1cache" | "l2cache" | "cpu-list", None) => self.other = Some(format!("{option} {name}")),
-            _ => return Err(wrong(option, value, "write core, hwthread, l3cache, numa, package (socket) or none")),
+            _ => {
+                return Err(wrong(
+                    option,
+                    value,
+                    "write core, hwthread, l3cache, numa, package (socket) or none",
+                ));
+            }
         }
         if name == "package" {
             self.only_in(Version::Five, &format!("{option} package"));

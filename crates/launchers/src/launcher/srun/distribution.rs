@@ -1,10 +1,14 @@
-//! Which CPUs of a node Slurm gives each task: `--distribution`'s second word, with what a site takes for a CPU and for a socket.
+//! Which CPUs of a node Slurm gives each task: `--distribution`'s second word, with what a site takes for a
+//! CPU and for a socket.
 //!
-//! srun(1), `--distribution`: cyclic (the default) takes each task's CPUs from one socket, and the next task's from the next socket; block takes
-//! them one after another; fcyclic takes single CPUs from socket after socket. A CPU is a core, or a hardware thread, as `slurm.conf` has it and
-//! `--hint` says; a socket is a package, or a NUMA node or an L3 where the site says so (`numa_node_as_socket`, `l3cache_as_socket`). The
-//! step is taken to have the whole node, or with `-c`, `--exact` or `--exclusive` the cores that its tasks need ([`Step::own_cores`]). The order within is that of `_task_layout_lllp_block` and `_cyclic` in Slurm's
-//! src/plugins/task/affinity/dist_tasks.c: tasks that are bound to cores skip what is left of their last core, and begin again where CPUs are used up.
+//! srun(1), `--distribution`: cyclic (the default) takes each task's CPUs from one socket, and the next
+//! task's from the next socket; block takes them one after another; fcyclic takes single CPUs from socket
+//! after socket. A CPU is a core, or a hardware thread, as `slurm.conf` has it and `--hint` says; a socket is
+//! a package, or a NUMA node or an L3 where the site says so (`numa_node_as_socket`, `l3cache_as_socket`).
+//! The step is taken to have the whole node, or with `-c`, `--exact` or `--exclusive` the cores that its
+//! tasks need ([`Step::own_cores`]). The order within is that of `_task_layout_lllp_block` and `_cyclic` in
+//! Slurm's src/plugins/task/affinity/dist_tasks.c: tasks that are bound to cores skip what is left of their
+//! last core, and begin again where CPUs are used up.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +35,8 @@ pub(super) struct Step<'s> {
 }
 
 /// Why the cores of a small step are not known.
-pub(super) const NOT_KNOWN: &str = "which cores Slurm gives a step that asks for less than a core a task, or for more than there are, is not known, and it refuses a binding to others";
+pub(super) const NOT_KNOWN: &str = "which cores Slurm gives a step that asks for less than a core a task, or \
+    for more than there are, is not known, and it refuses a binding to others";
 
 /// A CPU of Slurm: its PU, and the numbers of its core and socket.
 #[derive(Clone, Copy)]
@@ -97,9 +102,11 @@ impl Step<'_> {
         ways.collect()
     }
 
-    /// The PUs of the cores that a step gets which asks for no more than its tasks need; `None` where they do not suffice, or are not known.
+    /// The PUs of the cores that a step gets which asks for no more than its tasks need; `None` where they do
+    /// not suffice, or are not known.
     ///
-    /// Seen with Slurm 22.05: tasks take their cores from socket after socket, or from the first core on where the distribution is by blocks.
+    /// Seen with Slurm 22.05: tasks take their cores from socket after socket, or from the first core on
+    /// where the distribution is by blocks.
     pub fn own_cores(&self, distribution: Option<&str>, way: Way) -> Option<IdSet> {
         let cores = self.machine.parts(Part::Core);
         let threads = if way.cpu == Part::Thread { cores.iter().map(IdSet::len).max()? } else { 1 };
@@ -135,12 +142,14 @@ impl Step<'_> {
         Some(IdSet::of_all(taken))
     }
 
-    /// What Slurm binds tasks to by itself: the parts of the step of which there are as many as CPUs asked for; `None`: it leaves them to all of the step's CPUs.
+    /// What Slurm binds tasks to by itself: the parts of the step of which there are as many as CPUs asked
+    /// for; `None`: it leaves them to all of the step's CPUs.
     pub fn automatic(&self, way: Way) -> Option<Part> {
         let wanted = self.ranks * self.cpus;
         let whole = JobMachine { pus: self.machine.topology.allowed.cpuset(), ..self.machine.clone() };
         let own = |part| self.machine.parts(part);
-        let sockets = whole.parts(way.socket).iter().filter(|socket| socket.is_subset(&self.machine.pus)).count();
+        let sockets =
+            whole.parts(way.socket).iter().filter(|socket| socket.is_subset(&self.machine.pus)).count();
         match () {
             () if wanted == sockets => Some(Part::Package),
             () if wanted == own(Part::Core).len() => {
@@ -151,7 +160,8 @@ impl Step<'_> {
         }
     }
 
-    /// Tasks bound to these parts, in each way that the site may have it; none where the CPUs do not suffice. `None` for Slurm's own choice.
+    /// Tasks bound to these parts, in each way that the site may have it; none where the CPUs do not suffice.
+    /// `None` for Slurm's own choice.
     pub fn layouts(&self, distribution: Option<&str>, bound_to: Option<Part>, is_exact: bool) -> Vec<Layout> {
         let mut layouts: Vec<Layout> = Vec::new();
         for way in self.ways() {
@@ -244,7 +254,8 @@ impl Step<'_> {
             while tasks.len() < self.ranks && at < cpus.len() {
                 let cpu = cpus[at];
                 at += 1;
-                let (core, socket) = (of_core.entry(cpu.core).or_insert(0), of_socket.entry(cpu.socket).or_insert(0));
+                let (core, socket) =
+                    (of_core.entry(cpu.core).or_insert(0), of_socket.entry(cpu.socket).or_insert(0));
                 if self.tasks_per_core.is_some_and(|most| *core >= most)
                     || self.tasks_per_socket.is_some_and(|most| *socket >= most)
                 {

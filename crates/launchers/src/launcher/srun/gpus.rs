@@ -1,8 +1,11 @@
-//! Which GPUs Slurm gives each task: `--gpu-bind`, and what `--gpus-per-task` and `--ntasks-per-gpu` imply of it.
+//! Which GPUs Slurm gives each task: `--gpu-bind`, and what `--gpus-per-task` and `--ntasks-per-gpu` imply of
+//! it.
 //!
-//! srun(1): `per_task:N`, which `--gpus-per-task=N` implies, gave GPUs in the order of their numbers up to Slurm 22.05 and prefers those with affinity to
-//! the task's cores since; `single:N`, which `--ntasks-per-gpu=N` implies, and `closest` go by the cores that `gres.conf` names for each GPU. Whether
-//! it names any is the site's, so there is a layout for both where the line does not itself ask for the closest; a gres.conf that is given decides.
+//! srun(1): `per_task:N`, which `--gpus-per-task=N` implies, gave GPUs in the order of their numbers up to
+//! Slurm 22.05 and prefers those with affinity to the task's cores since; `single:N`, which
+//! `--ntasks-per-gpu=N` implies, and `closest` go by the cores that `gres.conf` names for each GPU. Whether
+//! it names any is the site's, so there is a layout for both where the line does not itself ask for the
+//! closest; a gres.conf that is given decides.
 
 use stats::IdSet;
 use topo::Topology;
@@ -53,8 +56,8 @@ impl<'l> Said<'l> {
             "G" | "gpus" => self.of_job = number().ok(),
             "gres" => {
                 let of_gpus = value.split(',').find(|gres| gres.split(':').next() == Some("gpu"));
-                self.per_node =
-                    of_gpus.map(|gres| gres.rsplit(':').next().and_then(|number| number.parse().ok()).unwrap_or(1));
+                self.per_node = of_gpus
+                    .map(|gres| gres.rsplit(':').next().and_then(|number| number.parse().ok()).unwrap_or(1));
             }
             _ => {}
         }
@@ -78,7 +81,8 @@ impl<'l> Said<'l> {
 
     fn kind(&self) -> Result<Option<Kind>, LineError> {
         let (name, value) = ("--gpu-bind", self.bind.unwrap_or_default());
-        let behind = |kinds: [&str; 2]| kinds.iter().find_map(|kind| value.split_once(kind)).map(|(_, list)| list);
+        let behind =
+            |kinds: [&str; 2]| kinds.iter().find_map(|kind| value.split_once(kind)).map(|(_, list)| list);
         let index = |text: &str| {
             let read = decimal_or_hex(text).map(|index| vec![index]);
             read.ok_or_else(|| wrong(name, value, "write GPUs of the node: map:0,1*2"))
@@ -102,7 +106,11 @@ impl<'l> Said<'l> {
                 "per_task" => return Ok(Some(Kind::PerTask(count(name, number)?))),
                 "verbose" | "v" | "" => {}
                 _ => {
-                    return Err(wrong(name, value, "write closest, single:N, per_task:N, map:LIST, mask:LIST or none"));
+                    return Err(wrong(
+                        name,
+                        value,
+                        "write closest, single:N, per_task:N, map:LIST, mask:LIST or none",
+                    ));
                 }
             }
         }
@@ -113,7 +121,8 @@ impl<'l> Said<'l> {
         })
     }
 
-    /// The ranks of a node where `--ntasks-per-gpu` stands beside a number of GPUs: at least so many each (seen with 22.05).
+    /// The ranks of a node where `--ntasks-per-gpu` stands beside a number of GPUs: at least so many each
+    /// (seen with 22.05).
     pub fn least_ranks(&self, nodes: usize) -> usize {
         let of_node = self.per_node.or(self.of_job.map(|all| all / nodes));
         self.tasks_per_gpu.zip(of_node).map_or(0, |(tasks, gpus)| tasks.saturating_mul(gpus))
@@ -133,14 +142,16 @@ impl<'l> Said<'l> {
             || self.tasks_per_gpu.is_some_and(|tasks| total > 0 && ranks != tasks.saturating_mul(total));
         match differs {
             true => Err(LineError::NotSaid(
-                "the numbers of GPUs and tasks do not agree: srun refuses them, or starts another number of tasks"
+                "the numbers of GPUs and tasks do not agree: srun refuses them, or starts another number of \
+                 tasks"
                     .to_owned(),
             )),
             false => Ok(()),
         }
     }
 
-    /// Whether the GPUs that the site says are near to cores leave none out: else Slurm gives a step cores near to GPUs first, and how many is its own.
+    /// Whether the GPUs that the site says are near to cores leave none out: else Slurm gives a step cores
+    /// near to GPUs first, and how many is its own.
     pub fn cover(site: Option<&NodeGpus>, pus: &IdSet) -> bool {
         site.and_then(|site| site.near.as_ref()).is_none_or(|near| pus.is_subset(&IdSet::of_all(near)))
     }
@@ -153,7 +164,8 @@ impl<'l> Said<'l> {
         self.per_node.or(of_job).or(of_tasks).or(of_gpus)
     }
 
-    /// The layout with the GPUs of each rank, in each way that Slurm may give them, on the first of so many nodes.
+    /// The layout with the GPUs of each rank, in each way that Slurm may give them, on the first of so many
+    /// nodes.
     ///
     /// # Errors
     /// [`LineError`]: the option's value is none.
@@ -169,7 +181,8 @@ impl<'l> Said<'l> {
         let Some(kind) = self.kind()? else { return Ok(vec![self.all(layout, total, nodes)]) };
         if self.bind.is_some_and(|value| ["map:", "mask:"].iter().any(|new| value.contains(new))) {
             notes.push(
-                "Slurm 22.05 and before refuse --gpu-bind=map: and mask:, and know map_gpu: and mask_gpu:".to_owned(),
+                "Slurm 22.05 and before refuse --gpu-bind=map: and mask:, and know map_gpu: and mask_gpu:"
+                    .to_owned(),
             );
         }
         let bound = self.bound(&kind, topology, layout.clone(), nodes, site, notes);
@@ -177,9 +190,12 @@ impl<'l> Said<'l> {
             return Ok(bound);
         }
         // Seen with 22.05: what binds tasks to GPUs is passed over where a node has one task.
-        let all =
-            self.all(layout, total, nodes).assuming("Slurm is 22.05, which binds no GPU where a node has one task");
-        let newer = bound.into_iter().map(|layout| layout.assuming("a newer Slurm binds a single task to its GPU too"));
+        let all = self
+            .all(layout, total, nodes)
+            .assuming("Slurm is 22.05, which binds no GPU where a node has one task");
+        let newer = bound
+            .into_iter()
+            .map(|layout| layout.assuming("a newer Slurm binds a single task to its GPU too"));
         Ok(std::iter::once(all).chain(newer).collect())
     }
 
@@ -204,21 +220,24 @@ impl<'l> Said<'l> {
     ) -> Vec<Layout> {
         let (total, ranks) = (topology.gpus.len(), layout.starts.len());
         let own = self.of_step(ranks, nodes).unwrap_or(total);
-        // Which of the node's GPUs the step has decides all ways but one; a list whose GPUs are not among them falls back to the first of those.
+        // Which of the node's GPUs the step has decides all ways but one; a list whose GPUs are not among
+        // them falls back to the first of those.
         let is_part = own < total && !matches!(kind, Kind::PerTask(_));
         if total == 0 || matches!(kind, Kind::All) {
             return vec![self.all(layout, total, nodes)];
         }
         if is_part {
             notes.push(
-                "a task whose --gpu-bind names no GPU of the step is given the first of them, whatever that is near to"
+                "a task whose --gpu-bind names no GPU of the step is given the first of them, whatever that \
+                 is near to"
                     .to_owned(),
             );
             return vec![layout.with_gpus(std::iter::repeat(Err(chosen_by_slurm(own, total))))];
         }
 
         let with = |gpus: Vec<Vec<usize>>| layout.clone().with_gpus(gpus.into_iter().map(Ok));
-        let by_number = |all: Vec<Vec<usize>>| all.into_iter().map(|gpus| numbered(site, gpus)).collect::<Vec<_>>();
+        let by_number =
+            |all: Vec<Vec<usize>>| all.into_iter().map(|gpus| numbered(site, gpus)).collect::<Vec<_>>();
         let near = near_sets(topology, site).and_then(|sets| near(topology, &sets, &layout.starts));
         let by_nearness = |each, most| Some(by_nearness(topology, near.as_deref()?, each, most));
         let both = |in_order: Vec<Vec<usize>>, nearest: Option<Vec<Vec<usize>>>| match nearest {
@@ -229,22 +248,27 @@ impl<'l> Said<'l> {
                         "Slurm is newer than 22.05",
                     ],
                     None => [
-                        "Slurm gives GPUs in the order of their numbers (22.05 and before, or no Cores= in gres.conf: name that with --gres-conf)",
-                        "Slurm gives each task GPUs near to its cores (Cores= or AutoDetect= in gres.conf: name that with --gres-conf)",
+                        "Slurm gives GPUs in the order of their numbers (22.05 and before, or no Cores= in \
+                         gres.conf: name that with --gres-conf)",
+                        "Slurm gives each task GPUs near to its cores (Cores= or AutoDetect= in gres.conf: \
+                         name that with --gres-conf)",
                     ],
                 };
                 vec![with(in_order).assuming(old), with(nearest).assuming(new)]
             }
             _ => vec![with(in_order)],
         };
-        // Seen with 22.05: "does not specify any devices within the allocation … Binding to the first device".
+        // Seen with 22.05: "does not specify any devices within the allocation … Binding to the first
+        // device".
         let there = |gpus: &Vec<usize>| {
             let there: Vec<usize> = gpus.iter().copied().filter(|gpu| *gpu < total).collect();
             if there.is_empty() { vec![0] } else { there }
         };
         match kind {
             Kind::All => vec![layout],
-            Kind::Lists(lists) => vec![with(by_number(lists.iter().map(there).cycle().take(ranks).collect()))],
+            Kind::Lists(lists) => {
+                vec![with(by_number(lists.iter().map(there).cycle().take(ranks).collect()))]
+            }
             Kind::Closest if site.is_some_and(|site| site.near.is_none()) => {
                 notes.push("gres.conf names no cores, so --gpu-bind=closest has nothing to go by".to_owned());
                 vec![layout]
@@ -252,7 +276,11 @@ impl<'l> Said<'l> {
             Kind::Closest => match near {
                 Some(near) => {
                     if site.is_none() {
-                        notes.push("--gpu-bind=closest goes by the cores that the site's gres.conf names for each GPU (scontrol show node -d): it is taken to name them".to_owned());
+                        notes.push(
+                            "--gpu-bind=closest goes by the cores that the site's gres.conf names for each \
+                             GPU (scontrol show node -d): it is taken to name them"
+                                .to_owned(),
+                        );
                     }
                     vec![with(near)]
                 }
@@ -292,13 +320,14 @@ fn numbered(site: Option<&NodeGpus>, gpus: Vec<usize>) -> Vec<usize> {
     gpus.into_iter().map(|gpu| site.order.get(gpu).copied().unwrap_or(gpu)).collect()
 }
 
-/// The PUs near to each GPU: what gres.conf says where it is known, else the topology's; `None` where that is not known for some GPU, or gres.conf
-/// names none.
+/// The PUs near to each GPU: what gres.conf says where it is known, else the topology's; `None` where that is
+/// not known for some GPU, or gres.conf names none.
 fn near_sets(topology: &Topology, site: Option<&NodeGpus>) -> Option<Vec<IdSet>> {
     if let Some(site) = site {
         return site.near.clone();
     }
-    let known = topology.gpus.iter().all(|gpu| !gpu.locality.pus.is_empty() || !gpu.locality.outside_pus.is_empty());
+    let known =
+        topology.gpus.iter().all(|gpu| !gpu.locality.pus.is_empty() || !gpu.locality.outside_pus.is_empty());
     known.then(|| topology.gpus.iter().map(|gpu| gpu.locality.pus.clone()).collect())
 }
 
@@ -310,13 +339,15 @@ fn near(topology: &Topology, sets: &[IdSet], starts: &[Start]) -> Option<Vec<Vec
         };
         let near = sets.iter().enumerate().filter(|(_, near)| !near.and(pus).is_empty());
         let near: Vec<usize> = near.map(|(index, _)| index).collect();
-        // None of the step's is near: "Binding to the first device in the allocation instead" (seen with 22.05).
+        // None of the step's is near: "Binding to the first device in the allocation instead" (seen with
+        // 22.05).
         Some(if near.is_empty() { vec![0] } else { near })
     };
     starts.iter().map(of).collect()
 }
 
-/// So many GPUs for each rank, of those near to it the first that so many ranks do not use yet; any others where there are none.
+/// So many GPUs for each rank, of those near to it the first that so many ranks do not use yet; any others
+/// where there are none.
 fn by_nearness(topology: &Topology, near: &[Vec<usize>], each: usize, most_ranks: usize) -> Vec<Vec<usize>> {
     let mut users = vec![0; topology.gpus.len()];
     let mut all = Vec::with_capacity(near.len());

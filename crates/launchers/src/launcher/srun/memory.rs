@@ -1,7 +1,8 @@
 //! `--mem-bind`: the memory policy of each task.
 //!
-//! srun(1): `local` is the memory of the task's own CPUs, `map_mem` and `mask_mem` a list for the tasks of a node, `rank` the task's number, `prefer`
-//! makes a preference of a binding. Lists are of NUMA nodes as the kernel numbers them.
+//! srun(1): `local` is the memory of the task's own CPUs, `map_mem` and `mask_mem` a list for the tasks of a
+//! node, `rank` the task's number, `prefer` makes a preference of a binding. Lists are of NUMA nodes as the
+//! kernel numbers them.
 
 use stats::IdSet;
 use topo::model::NodeKind;
@@ -25,7 +26,11 @@ pub(super) fn node(option: &str, value: &str, text: &str) -> Result<u32, LineErr
 ///
 /// # Errors
 /// [`LineError`]: the value is none.
-pub(super) fn bind(value: Option<&str>, machine: &JobMachine<'_>, starts: &mut [Start]) -> Result<(), LineError> {
+pub(super) fn bind(
+    value: Option<&str>,
+    machine: &JobMachine<'_>,
+    starts: &mut [Start],
+) -> Result<(), LineError> {
     let Some(value) = value else { return Ok(()) };
     let topology = machine.topology;
     let nodes: Vec<u32> = topology
@@ -44,7 +49,8 @@ pub(super) fn bind(value: Option<&str>, machine: &JobMachine<'_>, starts: &mut [
     };
     let one = |text: &str| Ok([node(OPTION, value, text)?].into_iter().collect::<IdSet>());
     let mask = |text: &str| {
-        parse_mask(text).ok_or_else(|| wrong(OPTION, value, "write hexadecimal masks of NUMA nodes: mask_mem:0x1,0x2"))
+        parse_mask(text)
+            .ok_or_else(|| wrong(OPTION, value, "write hexadecimal masks of NUMA nodes: mask_mem:0x1,0x2"))
     };
     let behind = |kind: &str| value.split_once(kind).map(|(_, list)| list);
     let lists = match (behind("map_mem:"), behind("mask_mem:")) {

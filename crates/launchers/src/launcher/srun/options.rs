@@ -1,10 +1,12 @@
 //! Slurm's srun: its options, and where they put ranks.
 //!
-//! The names are those of srun(1), Slurm 22.05 to 24.11; what a variable says is said by the option of its name unless the line has that too. Slurm
-//! distributes CPUs itself (`distribution`), binds memory (`memory`) and gives GPUs (`gpus`): where a site's configuration decides,
-//! there is a layout for each way that it may be.
+//! The names are those of srun(1), Slurm 22.05 to 24.11; what a variable says is said by the option of its
+//! name unless the line has that too. Slurm distributes CPUs itself (`distribution`), binds memory (`memory`)
+//! and gives GPUs (`gpus`): where a site's configuration decides, there is a layout for each way that it may
+//! be.
 //!
-//! Some 500 lines because an option of srun and what it does to a step are read together: most change what another one means.
+//! Some 570 lines because an option of srun and what it does to a step are read together: most change what
+//! another one means.
 
 use std::collections::BTreeMap;
 
@@ -26,22 +28,22 @@ const SRUN: Grammar = Grammar {
     tool: "srun",
     style: Style::Getopt,
     letters: "A:b:B:c:C:d:D:e:EF:G:hHi:I::J:k::K::lL:m:M:n:N:o:Op:P:q:Qr:sS:t:T:uvVw:W:x:XZ",
-    names: "contiguous debugger-test disable-status exact external help hold interactive label multi-prog no-allocate \
-        no-requeue overcommit overlap oversubscribe preserve-env pty quiet quit-on-interrupt reboot requeue share \
-        spread-job stepmgr test-only unbuffered usage use-min-nodes verbose version whole \
-        accel-bind: account: acctg-freq: bb: bbf: bcast-exclude: begin: chdir: cluster-constraint: clusters: comment: \
-        constraint: container: container-id: core-spec: cores-per-socket: cpu-bind: cpu_bind: cpu-freq: cpus-per-gpu: \
-        cpus-per-task: deadline: delay-boot: dependency: distribution: epilog: error: exclude: export: extra: \
-        extra-node-info: gid: gpu-bind: gpu-freq: gpus: gpus-per-node: gpus-per-socket: gpus-per-task: gres: \
-        gres-flags: het-group: hint: input: job-name: jobid: licenses: mail-type: mail-user: max-exit-timeout: \
-        mcs-label: mem: mem-bind: mem_bind: mem-per-cpu: mem-per-gpu: mincpus: mpi: msg-timeout: network: nodefile: \
-        nodelist: nodes: ntasks: ntasks-per-core: ntasks-per-gpu: ntasks-per-node: ntasks-per-socket: \
-        ntasks-per-tres: oom-kill-step: open-mode: output: pack-group: partition: power: prefer: priority: profile: \
-        prolog: qos: relative: reservation: resv: segment: signal: slurmd-debug: sockets-per-node: switches: \
-        tasks-per-node: task-epilog: task-prolog: thread-spec: threads: threads-per-core: time: time-min: tmp: \
-        tree-width: treewidth: tres-bind: tres-per-task: uid: wait: wckey: \
-        bcast:: compress:: exclusive:: get-user-env:: immediate:: kill-on-bad-exit:: nice:: no-kill:: propagate:: \
-        resv-ports:: send-libs:: x11::",
+    names: "contiguous debugger-test disable-status exact external help hold interactive label multi-prog \
+        no-allocate no-requeue overcommit overlap oversubscribe preserve-env pty quiet quit-on-interrupt \
+        reboot requeue share spread-job stepmgr test-only unbuffered usage use-min-nodes verbose version \
+        whole accel-bind: account: acctg-freq: bb: bbf: bcast-exclude: begin: chdir: cluster-constraint: \
+        clusters: comment: constraint: container: container-id: core-spec: cores-per-socket: cpu-bind: \
+        cpu_bind: cpu-freq: cpus-per-gpu: cpus-per-task: deadline: delay-boot: dependency: distribution: \
+        epilog: error: exclude: export: extra: extra-node-info: gid: gpu-bind: gpu-freq: gpus: \
+        gpus-per-node: gpus-per-socket: gpus-per-task: gres: gres-flags: het-group: hint: input: job-name: \
+        jobid: licenses: mail-type: mail-user: max-exit-timeout: mcs-label: mem: mem-bind: mem_bind: \
+        mem-per-cpu: mem-per-gpu: mincpus: mpi: msg-timeout: network: nodefile: nodelist: nodes: ntasks: \
+        ntasks-per-core: ntasks-per-gpu: ntasks-per-node: ntasks-per-socket: ntasks-per-tres: oom-kill-step: \
+        open-mode: output: pack-group: partition: power: prefer: priority: profile: prolog: qos: relative: \
+        reservation: resv: segment: signal: slurmd-debug: sockets-per-node: switches: tasks-per-node: \
+        task-epilog: task-prolog: thread-spec: threads: threads-per-core: time: time-min: tmp: tree-width: \
+        treewidth: tres-bind: tres-per-task: uid: wait: wckey: bcast:: compress:: exclusive:: get-user-env:: \
+        immediate:: kill-on-bad-exit:: nice:: no-kill:: propagate:: resv-ports:: send-libs:: x11::",
     is_open: true,
 };
 
@@ -109,7 +111,8 @@ pub(super) fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> 
     }
     if said.has_all_cores && !JobMachine::online(topology).pus.is_subset(&machine.pus) {
         return Err(LineError::NotSaid(
-            "--core-spec=0 asks for cores that are kept from the job in which this machine was read, where the site allows it: read the machine in such a job"
+            "--core-spec=0 asks for cores that are kept from the job in which this machine was read, where \
+             the site allows it: read the machine in such a job"
                 .to_owned(),
         ));
     }
@@ -122,37 +125,47 @@ pub(super) fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> 
         _ => of_gpus,
     };
     let nodes = said.count.nodes.unwrap_or(1).max(1);
-    let ranks = said.count.here(said.gpus.ranks(topology).unwrap_or(listed))?.max(said.gpus.least_ranks(nodes));
+    let ranks =
+        said.count.here(said.gpus.ranks(topology).unwrap_or(listed))?.max(said.gpus.least_ranks(nodes));
     said.gpus.agree(ranks, nodes, topology.gpus.len())?;
     let is_part = said.gpus.of_step(ranks, nodes).is_some_and(|own| own < topology.gpus.len());
     let names_cores = gres.as_ref().is_some_and(|gres| gres.near.is_some());
     if is_part && names_cores {
         return Err(LineError::NotSaid(
-            "a step with a part of the node's GPUs gets cores near to those first, and Slurm chooses which: ask for all of them".to_owned(),
+            "a step with a part of the node's GPUs gets cores near to those first, and Slurm chooses which: \
+             ask for all of them"
+                .to_owned(),
         ));
     }
     if !gpus::Said::cover(gres.as_ref(), &machine.pus) {
         return Err(LineError::NotSaid(
-            "gres.conf names cores for its GPUs that are not all of the node's: Slurm gives a step those first, and refuses a binding to others. \
-             Run numabench check inside of the launch"
+            "gres.conf names cores for its GPUs that are not all of the node's: Slurm gives a step those \
+             first, and refuses a binding to others. Run numabench check inside of the launch"
                 .to_owned(),
         ));
     }
     let autobind = site.nodes.as_ref().and_then(|nodes| nodes.autobind());
     let gives_whole_nodes = site.nodes.as_ref().and_then(|nodes| nodes.gives_whole_nodes());
-    let mut layouts = said.layouts(machine, Site { units, autobind, gives_whole_nodes }, binding.as_ref(), ranks)?;
+    let mut layouts =
+        said.layouts(machine, Site { units, autobind, gives_whole_nodes }, binding.as_ref(), ranks)?;
     for layout in &mut layouts {
         memory::bind(said.mem_bind, machine, &mut layout.starts)?;
     }
-    let layouts = layouts.into_iter().map(|layout| said.gpus.give(topology, layout, nodes, gres.as_ref(), &mut notes));
+    let layouts =
+        layouts.into_iter().map(|layout| said.gpus.give(topology, layout, nodes, gres.as_ref(), &mut notes));
     let layouts = layouts.collect::<Result<Vec<_>, _>>()?.concat();
     if matches!(binding, Some(Binding::Distributed(_))) {
         notes.push(
-            "the job is taken to have the whole node (sbatch --exclusive): CPUs are as Slurm distributes them there"
+            "the job is taken to have the whole node (sbatch --exclusive): CPUs are as Slurm distributes \
+             them there"
                 .to_owned(),
         );
         if units.is_none() && layouts.iter().any(|layout| !layout.assumes.is_empty()) {
-            notes.push("what a socket and a CPU of Slurm are here, --slurm-conf FILE says: slurm.conf, or what `scontrol show node` prints".to_owned());
+            notes.push(
+                "what a socket and a CPU of Slurm are here, --slurm-conf FILE says: slurm.conf, or what \
+                 `scontrol show node` prints"
+                    .to_owned(),
+            );
         }
     }
     notes.dedup();
@@ -207,7 +220,8 @@ impl<'l> Said<'l> {
             "exact" | "exclusive" if value.is_empty() => self.is_exact = true,
             "het-group" | "pack-group" => {
                 return Err(LineError::NotSaid(format!(
-                    "{option} starts tasks in a part of a heterogeneous job, whose nodes the line does not say: write the line of one part without it"
+                    "{option} starts tasks in a part of a heterogeneous job, whose nodes the line does not \
+                     say: write the line of one part without it"
                 )));
             }
             "cpus-per-gpu" => self.cpus_per_gpu = Some(one.count()?),
@@ -217,7 +231,8 @@ impl<'l> Said<'l> {
             "hint" => self.hint = self.hint.or(hint(value)),
             "S" | "core-spec" if value != "0" => {
                 return Err(LineError::NotSaid(format!(
-                    "{option} {value} keeps cores from the job, and Slurm chooses which: run numabench check inside of the launch"
+                    "{option} {value} keeps cores from the job, and Slurm chooses which: run numabench check \
+                     inside of the launch"
                 )));
             }
             // All cores, also those that a site keeps from jobs otherwise.
@@ -296,9 +311,11 @@ impl<'l> Said<'l> {
         binding: Option<&Binding>,
         ranks: usize,
     ) -> Result<Vec<Layout>, LineError> {
-        let cpus = self.cpus_per_task.or(self.cpus_per_gpu.map(|each| each * self.gpus.per_task().unwrap_or(1)));
+        let cpus =
+            self.cpus_per_task.or(self.cpus_per_gpu.map(|each| each * self.gpus.per_task().unwrap_or(1)));
         // srun(1), --hint: of these options the hint is the one that is passed over (seen with 22.05).
-        let is_passed_over = self.cpu_bind.is_some() || self.tasks_per_core.is_some() || self.one_thread.is_some();
+        let is_passed_over =
+            self.cpu_bind.is_some() || self.tasks_per_core.is_some() || self.one_thread.is_some();
         let hint = self.hint.filter(|_| !is_passed_over);
         self.has_threads(machine, site)?;
         let step = distribution::Step {
@@ -330,7 +347,10 @@ impl<'l> Said<'l> {
             (false, _) | (true, Some(true)) => vec![Share { is_own: false, assumed: None }],
             (true, Some(false)) => vec![Share { is_own: true, assumed: None }],
             (true, None) => {
-                vec![Share { is_own: true, assumed: Some(own) }, Share { is_own: false, assumed: Some(whole) }]
+                vec![
+                    Share { is_own: true, assumed: Some(own) },
+                    Share { is_own: false, assumed: Some(whole) },
+                ]
             }
         }
     }
@@ -345,17 +365,19 @@ impl<'l> Said<'l> {
     ) -> Result<Vec<Layout>, LineError> {
         let ranks = step.ranks;
         Ok(match binding {
-            Some(Binding::Lists(lists)) if is_own => match (self.is_within(step, lists), site.gives_whole_nodes) {
-                // Where the step's cores are not known, srun may refuse the list.
-                (Ok(None), _) => vec![Layout::unknown(ranks, distribution::NOT_KNOWN)],
-                (Ok(own), _) => {
-                    let mut layout = Layout::lists(lists, ranks);
-                    layout.starts.iter_mut().for_each(|start| start.pool.clone_from(&own));
-                    vec![layout]
+            Some(Binding::Lists(lists)) if is_own => {
+                match (self.is_within(step, lists), site.gives_whole_nodes) {
+                    // Where the step's cores are not known, srun may refuse the list.
+                    (Ok(None), _) => vec![Layout::unknown(ranks, distribution::NOT_KNOWN)],
+                    (Ok(own), _) => {
+                        let mut layout = Layout::lists(lists, ranks);
+                        layout.starts.iter_mut().for_each(|start| start.pool.clone_from(&own));
+                        vec![layout]
+                    }
+                    (Err(why), Some(_)) => return Err(LineError::Wrong(why)),
+                    (Err(why), None) => vec![Layout::unknown(ranks, &why)],
                 }
-                (Err(why), Some(_)) => return Err(LineError::Wrong(why)),
-                (Err(why), None) => vec![Layout::unknown(ranks, &why)],
-            },
+            }
             Some(Binding::Lists(lists)) => vec![Layout::lists(lists, ranks)],
             Some(Binding::None) if is_own => step.unbound(self.distribution),
             Some(Binding::None) => vec![Layout::free(ranks)],
@@ -366,7 +388,8 @@ impl<'l> Said<'l> {
             Some(Binding::Other(what)) => vec![Layout::unknown(
                 ranks,
                 &format!(
-                    "{what} is not a binding that numabench knows: srun(1) has none, cores, threads, sockets, ldoms, map_cpu, mask_cpu, map_ldom, mask_ldom"
+                    "{what} is not a binding that numabench knows: srun(1) has none, cores, threads, \
+                     sockets, ldoms, map_cpu, mask_cpu, map_ldom, mask_ldom"
                 ),
             )],
             None if self.is_open(site) => {
@@ -378,7 +401,11 @@ impl<'l> Said<'l> {
                     Some(part) => step.layouts(self.distribution, Some(part), is_own),
                     None => self.by_default(step, site.autobind, is_own),
                 };
-                if layouts.is_empty() { vec![Layout::unknown(ranks, distribution::NOT_KNOWN)] } else { layouts }
+                if layouts.is_empty() {
+                    vec![Layout::unknown(ranks, distribution::NOT_KNOWN)]
+                } else {
+                    layouts
+                }
             }
         })
     }
@@ -386,14 +413,20 @@ impl<'l> Said<'l> {
     /// Whether options say without `--cpu-bind` what tasks are bound to, in a way that is not read.
     fn is_open(&self, site: Site) -> bool {
         let of_cores = site.units.is_some_and(|units| units.cpu == Part::Core);
-        let hint_is_open =
-            self.hint.is_some_and(|hint| hint.bound_to.is_none() || hint.one_thread == Some(false) && of_cores);
+        let hint_is_open = self
+            .hint
+            .is_some_and(|hint| hint.bound_to.is_none() || hint.one_thread == Some(false) && of_cores);
         let is_passed_over = self.tasks_per_core.is_some() || self.one_thread.is_some();
         hint_is_open || self.hint.is_some() && is_passed_over || self.tasks_per_socket.is_some()
     }
 
     /// Tasks of a line without `--cpu-bind` (srun(1), "auto binding").
-    fn by_default(&self, step: &distribution::Step<'_>, autobind: Option<Autobind>, is_own: bool) -> Vec<Layout> {
+    fn by_default(
+        &self,
+        step: &distribution::Step<'_>,
+        autobind: Option<Autobind>,
+        is_own: bool,
+    ) -> Vec<Layout> {
         let own = || step.layouts(self.distribution, None, is_own);
         let bound_to = |part| step.layouts(self.distribution, Some(part), is_own);
         // Seen bound to threads of its own share, and to all of it.
@@ -410,10 +443,13 @@ impl<'l> Said<'l> {
                     None => own(),
                 }
             }
-            // Each default that a site may set: TaskPluginParam, CpuBind= of a node or a partition, or no task/affinity.
+            // Each default that a site may set: TaskPluginParam, CpuBind= of a node or a partition, or no
+            // task/affinity.
             None => {
-                let mut layouts: Vec<Layout> =
-                    own().into_iter().map(|layout| layout.assuming("the site leaves binding to Slurm")).collect();
+                let mut layouts: Vec<Layout> = own()
+                    .into_iter()
+                    .map(|layout| layout.assuming("the site leaves binding to Slurm"))
+                    .collect();
                 for (part, parts) in [
                     (Part::Core, "the site's default binds tasks to cores"),
                     (Part::Thread, "the site's default binds tasks to threads"),
@@ -454,7 +490,8 @@ impl<'l> Said<'l> {
             return Ok(());
         }
         Err(LineError::Wrong(format!(
-            "srun refuses {} of {} on a node with {most} for the job (\"More processors requested than permitted\"): ask for fewer, or add --overcommit",
+            "srun refuses {} of {} on a node with {most} for the job (\"More processors requested than \
+             permitted\"): ask for fewer, or add --overcommit",
             stats::units::counted(step.ranks, "task"),
             stats::units::counted(step.cpus, "CPU")
         )))
@@ -479,8 +516,9 @@ impl<'l> Said<'l> {
             return Ok(Some(own.clone()));
         }
         Err(format!(
-            "srun refuses --cpu-bind={} here (\"CPU binding outside of job step allocation\"): -c, --exact and --exclusive give the step the {} that its tasks need, \
-             and the binding names others. Leave them out in a job that has the whole node (#SBATCH --exclusive)",
+            "srun refuses --cpu-bind={} here (\"CPU binding outside of job step allocation\"): -c, --exact \
+             and --exclusive give the step the {} that its tasks need, and the binding names others. Leave \
+             them out in a job that has the whole node (#SBATCH --exclusive)",
             self.cpu_bind.unwrap_or_default(),
             stats::units::counted(step.ranks * step.cpus, "CPU")
         ))

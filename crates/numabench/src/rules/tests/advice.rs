@@ -1,7 +1,8 @@
 //! What libraries advise: an option that a text names is one that every command has which can print the text.
 //!
-//! Texts are those of the sources: string literals outside of tests and comments. A file whose texts every measurement can print may name only options that all of those commands
-//! have; `numabench pingpong --timing host` names the command, and options of other programs (srun, docker) stand behind those programs' names.
+//! Texts are those of the sources: string literals outside of tests and comments. A file whose texts every
+//! measurement can print may name only options that all of those commands have; `numabench pingpong --timing
+//! host` names the command, and options of other programs (srun, docker) stand behind those programs' names.
 #![allow(clippy::print_stdout, reason = "a count of what was tried is a figure of this test")]
 
 use std::collections::BTreeSet;
@@ -69,8 +70,11 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
 /// The string literals of a source, without those of its tests and of its comments.
 fn literals(source: &str) -> Vec<String> {
     let code = source.split("#[cfg(test)]").next().unwrap_or(source);
-    let code: String =
-        code.lines().filter(|line| !line.trim_start().starts_with("//")).map(|line| format!("{line}\n")).collect();
+    let code: String = code
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("//"))
+        .map(|line| format!("{line}\n"))
+        .collect();
     let mut found = Vec::new();
     let mut rest = &code[..];
     while let Some((_, after)) = rest.split_once('"') {
@@ -83,7 +87,8 @@ fn literals(source: &str) -> Vec<String> {
                     end = at + 1;
                     break;
                 }
-                '\\' => text.extend(characters.next().map(|(_, escaped)| escaped).filter(|escaped| *escaped != '\n')),
+                '\\' => text
+                    .extend(characters.next().map(|(_, escaped)| escaped).filter(|escaped| *escaped != '\n')),
                 other => text.push(other),
             }
         }
@@ -103,7 +108,9 @@ fn named(text: &str) -> BTreeSet<String> {
         is_others |= OTHERS.contains(&word.trim_end_matches(':'));
         let long = word.strip_prefix("--").filter(|long| long.starts_with(|c: char| c.is_ascii_lowercase()));
         if let Some(long) = long.filter(|_| !is_others) {
-            found.insert(long.split(|c: char| c != '-' && !c.is_ascii_lowercase()).next().unwrap_or(long).to_owned());
+            found.insert(
+                long.split(|c: char| c != '-' && !c.is_ascii_lowercase()).next().unwrap_or(long).to_owned(),
+            );
         }
         is_others &= !word.ends_with([')', ';']);
     }
@@ -118,7 +125,9 @@ fn no_advice_names_an_option_that_its_command_lacks() {
     sources(&crates, &mut files);
     for file in files {
         let name = file.strip_prefix(&crates).unwrap_or(&file).display().to_string();
-        let Some((_, commands)) = SPEAKERS.iter().find(|(begins, _)| name.starts_with(begins)) else { continue };
+        let Some((_, commands)) = SPEAKERS.iter().find(|(begins, _)| name.starts_with(begins)) else {
+            continue;
+        };
         if name.contains("/tests") {
             continue;
         }
@@ -129,8 +138,9 @@ fn no_advice_names_an_option_that_its_command_lacks() {
                 let has = |command: &&&str| {
                     let command = description.find_subcommand(command).expect("a command");
                     let mut arguments = command.get_arguments();
-                    arguments
-                        .any(|arg| arg.get_long_and_visible_aliases().is_some_and(|longs| longs.contains(&&option[..])))
+                    arguments.any(|arg| {
+                        arg.get_long_and_visible_aliases().is_some_and(|longs| longs.contains(&&option[..]))
+                    })
                 };
                 let without: Vec<_> = commands.iter().filter(|command| !has(command)).collect();
                 if !without.is_empty() {

@@ -1,4 +1,5 @@
-//! What the table promises: its names exist, what it refuses is said with both names, and no pair of options of any command that measures is ignored.
+//! What the table promises: its names exist, what it refuses is said with both names, and no pair of options
+//! of any command that measures is ignored.
 
 mod advice;
 mod pairs;
@@ -34,7 +35,8 @@ fn every_name_of_the_table_is_an_argument_of_its_command() {
 fn json_alone_prints_and_a_file_is_written_in_every_command_that_has_it() {
     let mut command = examples::command();
     command.build();
-    let below = command.get_subcommands().flat_map(|below| std::iter::once(below).chain(below.get_subcommands()));
+    let below =
+        command.get_subcommands().flat_map(|below| std::iter::once(below).chain(below.get_subcommands()));
     let mut commands = 0;
     for below in below {
         let Some(json) = below.get_arguments().find(|arg| arg.get_long() == Some("json")) else { continue };

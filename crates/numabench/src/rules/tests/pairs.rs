@@ -1,8 +1,10 @@
-//! Every pair of options of every command that prints a plan, on a machine with GPUs and on one without: the plan or the output changes with each of the two, or the
-//! pair is refused with both names. Nothing is run: a plan is made of a saved machine.
+//! Every pair of options of every command that prints a plan, on a machine with GPUs and on one without: the
+//! plan or the output changes with each of the two, or the pair is refused with both names. Nothing is run: a
+//! plan is made of a saved machine.
 //!
-//! What is observed of a line is its plan and what is printed of the result; of `mpi`, `laplace` and `trial`, whose plan takes ranks or runs, what their library is told. A line that is refused by itself on such a machine (`--threads` of `matrix` with GPUs)
-//! must say so, and is in no pair there.
+//! What is observed of a line is its plan and what is printed of the result; of `mpi`, `laplace` and `trial`,
+//! whose plan takes ranks or runs, what their library is told. A line that is refused by itself on such a
+//! machine (`--threads` of `matrix` with GPUs) must say so, and is in no pair there.
 #![allow(clippy::print_stdout, reason = "a count of what was tried is a figure of this test")]
 
 use std::collections::BTreeMap;
@@ -71,7 +73,8 @@ fn observe(line: &str, machine: &Survey, description: &mut clap::Command) -> Obs
 
 /// The plan of these arguments, and what is printed.
 fn carried_out(args: &Args, machine: &Survey) -> Result<String, Fault> {
-    let plan = |measurement: &dyn Measurement| outline_on(measurement, machine).map(|outline| outline.to_string());
+    let plan =
+        |measurement: &dyn Measurement| outline_on(measurement, machine).map(|outline| outline.to_string());
     let with = |measurement: &dyn Measurement, args: &Measuring| Ok(plan(measurement)? + &output(args));
     match &args.command {
         Command::Pingpong(command) => {
@@ -129,7 +132,8 @@ fn option_of(typed: &str) -> &str {
     typed.split([' ', '=']).next().unwrap_or(typed)
 }
 
-/// The words of these samples, each option once, with what they need beside them but for the options that are there.
+/// The words of these samples, each option once, with what they need beside them but for the options that are
+/// there.
 fn line(command: &str, samples: &[&Sample], also: &[&Sample]) -> String {
     let mut words: Vec<&str> = samples.iter().map(|sample| sample.typed).collect();
     for beside in samples.iter().chain(also).map(|sample| sample.beside).filter(|beside| !beside.is_empty()) {
@@ -181,7 +185,9 @@ impl Tried<'_> {
             let typed = line(self.command, &[&sample], &[]);
             let without = line(self.command, &[], &[&sample]);
             match (self.observe(typed.clone()), self.observe(without)) {
-                (Observed::Refused(why), _) if !names(&why, &sample) => self.ignored.push(format!("{typed}: {why}")),
+                (Observed::Refused(why), _) if !names(&why, &sample) => {
+                    self.ignored.push(format!("{typed}: {why}"))
+                }
                 (Observed::Refused(_) | Observed::Absent, _) => {}
                 (done, without) if done == without => {
                     if !self.is_done_anyway(&sample, &typed) {
@@ -199,7 +205,9 @@ impl Tried<'_> {
         self.counts.pairs += 1;
         match self.observe(both.clone()) {
             Observed::Refused(why) if names(&why, one) && names(&why, other) => self.counts.refused += 1,
-            Observed::Refused(why) => self.ignored.push(format!("{both}: the refusal names one of them: {why}")),
+            Observed::Refused(why) => {
+                self.ignored.push(format!("{both}: the refusal names one of them: {why}"))
+            }
             Observed::Absent => self.counts.pairs -= 1,
             done => {
                 let only_other = line(self.command, &[other], &[one]);
@@ -265,8 +273,10 @@ fn no_pair_of_options_of_a_command_with_a_plan_is_ignored() {
             // What `topo` shows without measuring has no plan; `tests/cli/pairs.rs` has those pairs.
             let longs = longs.filter(|long| {
                 *name != "topo"
-                    || !["input", "save", "svg", "with", "emit", "guest", "numa", "tree", "matrix", "identity"]
-                        .contains(long)
+                    || ![
+                        "input", "save", "svg", "with", "emit", "guest", "numa", "tree", "matrix", "identity",
+                    ]
+                    .contains(long)
             });
             let mut options: Vec<Vec<Sample>> = Vec::new();
             for long in longs {
@@ -276,14 +286,21 @@ fn no_pair_of_options_of_a_command_with_a_plan_is_ignored() {
             }
             for (at, of_one) in options.iter().enumerate() {
                 for of_other in &options[at + 1..] {
-                    for (one, other) in of_one.iter().flat_map(|one| of_other.iter().map(move |other| (one, other))) {
+                    for (one, other) in
+                        of_one.iter().flat_map(|one| of_other.iter().map(move |other| (one, other)))
+                    {
                         tried.pair(one, other);
                     }
                 }
             }
             let Counts { pairs, refused, changed } = tried.counts;
-            report += &format!("{name:<10} {kind:<7} {pairs:>5} pairs {refused:>5} refused {changed:>5} changed\n");
-            all = Counts { pairs: all.pairs + pairs, refused: all.refused + refused, changed: all.changed + changed };
+            report +=
+                &format!("{name:<10} {kind:<7} {pairs:>5} pairs {refused:>5} refused {changed:>5} changed\n");
+            all = Counts {
+                pairs: all.pairs + pairs,
+                refused: all.refused + refused,
+                changed: all.changed + changed,
+            };
             ignored.extend(tried.ignored.into_iter().map(|line| format!("{kind}: {line}")));
         }
     }

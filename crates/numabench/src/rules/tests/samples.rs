@@ -1,4 +1,5 @@
-//! A value of every option of every command that measures, other than its default, and the options that it needs.
+//! A value of every option of every command that measures, other than its default, and the options that it
+//! needs.
 
 /// A value of an option.
 #[derive(Clone, Copy, Debug)]

@@ -68,7 +68,8 @@ impl MockCopier {
         if direction == Direction::H2d || loses.to_host {
             return;
         }
-        let from = if direction == Direction::Bidirectional { self.b.as_ref().unwrap_or(&self.a) } else { &self.a };
+        let from =
+            if direction == Direction::Bidirectional { self.b.as_ref().unwrap_or(&self.a) } else { &self.a };
         let Some(to) = &mut self.host.destination else { return };
         let to = &mut to.bytes_mut()[..bytes];
         to.copy_from_slice(&from[..bytes]);
@@ -123,7 +124,8 @@ impl MockCopier {
         self.copy(queued.direction, queued.bytes, self.loses);
         // Both directions at once take the time of one.
         let legs = if queued.direction == Direction::RoundTrip { 2.0 } else { 1.0 };
-        let unsteady = self.state.has(self.device, |f| matches!(f, Fault::Unsteady(way) if *way == queued.direction));
+        let unsteady =
+            self.state.has(self.device, |f| matches!(f, Fault::Unsteady(way) if *way == queued.direction));
         let slower = if unsteady && self.batches.is_multiple_of(2) { 2.0 } else { 1.0 };
         let takes = self.state.copy_time.as_nanos() as f64 * legs * f64::from(queued.copies) * slower;
         let begins = self.ends_ns.last().copied().unwrap_or(0.0).max(now_ns);
@@ -204,7 +206,12 @@ impl Copier for MockCopier {
         Ok(())
     }
 
-    fn compare(&mut self, area: Area, pattern: BytePattern, bytes: usize) -> Result<Option<u64>, DeviceError> {
+    fn compare(
+        &mut self,
+        area: Area,
+        pattern: BytePattern,
+        bytes: usize,
+    ) -> Result<Option<u64>, DeviceError> {
         self.untimed();
         self.verifies()?;
         Ok(pattern.compare(0, &self.area(area)[..bytes]).err().map(|difference| difference.offset / 8 * 8))
@@ -218,7 +225,10 @@ impl Copier for MockCopier {
     fn round(&mut self, direction: Direction, bytes: usize) -> Result<(), DeviceError> {
         self.expect(!self.held && !self.in_batch, "a blocking round inside a batch");
         self.expect(bytes > 0 && bytes <= self.a.len(), "a round of a size that the copier was not made for");
-        self.expect(direction != Direction::Bidirectional || self.b.is_some(), "both directions without a second area");
+        self.expect(
+            direction != Direction::Bidirectional || self.b.is_some(),
+            "both directions without a second area",
+        );
         self.state.needs_open_latches("a blocking round");
         let loses = self.state.round(self.device, direction)?;
         self.copy(direction, bytes, loses);

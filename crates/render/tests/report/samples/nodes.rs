@@ -49,9 +49,10 @@ pub fn launched(nodes: u32, per_node: u32) -> Document {
         mpi_library: Some("MPICH 4.1 (Cray MPICH 8.1.29)".into()),
     });
     document.settings.sizes_bytes = vec![256 * MIB];
-    document.argv = ["numabench", "pingpong", "--cpus", "49,57,17,25,1,9,33,41", "--gpus", "0-7", "--size", "256MiB"]
-        .map(String::from)
-        .to_vec();
+    document.argv =
+        ["numabench", "pingpong", "--cpus", "49,57,17,25,1,9,33,41", "--gpus", "0-7", "--size", "256MiB"]
+            .map(String::from)
+            .to_vec();
     document
 }
 
@@ -62,8 +63,8 @@ pub fn on_nodes(nodes: u32, per_node: u32, round_ns: &dyn Fn(u32, u32) -> f64) -
     document
 }
 
-/// All three directions at once, with a few per mille between the nodes; from five nodes on the fourth is slow, and differs in its
-/// driver, its memory and one link.
+/// All three directions at once, with a few per mille between the nodes; from five nodes on the fourth is
+/// slow, and differs in its driver, its memory and one link.
 pub fn several_nodes(nodes: u32, per_node: u32) -> Document {
     let mut document = launched(nodes, per_node);
     if nodes >= 5 {
@@ -87,7 +88,8 @@ pub fn several_nodes(nodes: u32, per_node: u32) -> Document {
     for (node, differs) in document.nodes.iter_mut().zip(differences(&facts)) {
         node.differs = differs;
     }
-    for (direction, ns) in [(Direction::H2d, 9.9e6), (Direction::D2h, 17.9e6), (Direction::RoundTrip, 27.7e6)] {
+    for (direction, ns) in [(Direction::H2d, 9.9e6), (Direction::D2h, 17.9e6), (Direction::RoundTrip, 27.7e6)]
+    {
         add(&mut document, direction, &|node, local| {
             let slow = if nodes >= 5 && (node, local) == (3, 5) { 1.7 } else { 1.0 };
             let far = if local < 4 { 1.35 } else { 1.0 };

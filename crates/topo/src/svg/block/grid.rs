@@ -3,7 +3,8 @@
 use super::{Block, Drawn, Rect, Size};
 use crate::svg::columns::{Columns, Count, Level, Levels};
 
-/// The widest that a card is stretched to the room there is, px: a line of text across a whole screen is not read.
+/// The widest that a card is stretched to the room there is, px: a line of text across a whole screen is not
+/// read.
 const WIDEST_CARD: i32 = 420;
 
 /// A grid of blocks.
@@ -80,12 +81,15 @@ impl Panel {
             }
         };
         let number = number.clamp(1, self.blocks.len().max(1));
-        let width = |column: usize| sizes.iter().skip(column).step_by(number).map(|size| size.width).max().unwrap_or(0);
+        let width = |column: usize| {
+            sizes.iter().skip(column).step_by(number).map(|size| size.width).max().unwrap_or(0)
+        };
         self.widths = match self.grid {
             Grid::Fixed(_) | Grid::Beside(_) => (0..number).map(width).collect(),
             _ => vec![widest; number],
         };
-        self.heights = sizes.chunks(number).map(|row| row.iter().map(|size| size.height).max().unwrap_or(0)).collect();
+        self.heights =
+            sizes.chunks(number).map(|row| row.iter().map(|size| size.height).max().unwrap_or(0)).collect();
         Size { width: self.sum(&self.widths), height: self.sum(&self.heights) }
     }
 

@@ -1,4 +1,5 @@
-//! Machines that nobody has, shaped like those that people have: hwloc's synthetic ones, with devices put on them.
+//! Machines that nobody has, shaped like those that people have: hwloc's synthetic ones, with devices put on
+//! them.
 
 use std::error::Error;
 use std::path::Path;
@@ -57,7 +58,8 @@ fn at(domain: u32, number: usize) -> PciAddress {
 /// Local to these PUs.
 pub(super) fn near(survey: &Survey, pus: &IdSet, rung: Rung) -> Locality {
     let outside = pus.and(&survey.topology.allowed.not_in_cgroup_pus);
-    let nodes = survey.topology.nodes.iter().filter(|node| !node.pus.and(pus).is_empty() && pus.is_subset(&node.pus));
+    let nodes =
+        survey.topology.nodes.iter().filter(|node| !node.pus.and(pus).is_empty() && pus.is_subset(&node.pus));
     Locality {
         rung,
         reason: "somebody said so".to_owned(),
