@@ -111,6 +111,12 @@ pub fn narrows(visibility: &Visibility) -> bool {
     visibility.variables.keys().any(|name| name.ends_with("VISIBLE_DEVICES"))
 }
 
+/// Whether a variable leaves a program one GPU of the machine's several.
+pub fn is_one_of_several(start: &Start) -> bool {
+    let chosen = start.visibility.iter().any(narrows);
+    chosen && start.topology.gpus.len() > 1 && VisibleGpus::of(start).gpus.len() == 1
+}
+
 #[cfg(test)]
 mod tests {
     use topo::visibility::Visible;

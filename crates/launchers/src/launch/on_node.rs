@@ -118,7 +118,7 @@ mod tests {
             (Launcher::Srun, Some(1), Some(2)),
             "srun says it"
         );
-        assert_eq!(on_node("LOCAL_RANK=1"), (Launcher::Nobody, Some(0), Some(1)), "of how many is not said");
+        assert_eq!(on_node("LOCAL_RANK=1"), (Launcher::Torchrun, Some(1), None), "of how many is not said");
         assert_eq!(
             on_node("WORLD_SIZE=8"),
             (Launcher::Nobody, Some(0), Some(1)),

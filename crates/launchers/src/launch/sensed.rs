@@ -216,6 +216,23 @@ mod tests {
     }
 
     #[test]
+    fn a_worker_of_an_engine_that_says_no_size_is_not_alone_unless_it_may_be_the_only_one() {
+        let of = |variables: &str| {
+            let launch = sensed(&[variables]);
+            (launch.launcher, launch.size, launch.local_rank, launch.local_size)
+        };
+        let alone = (Launcher::Nobody, LaunchSize::Known(1), Some(0), Some(1));
+        for variables in ["LOCAL_RANK=0", "LOCAL_RANK=-1", "LOCAL_RANK=0 LOCAL_WORLD_SIZE=1", "LOCAL_RANK="] {
+            assert_eq!(of(variables), alone, "{variables}");
+        }
+        let worker = |least, rank, of_node| (Launcher::Torchrun, LaunchSize::AtLeast(least), rank, of_node);
+        assert_eq!(of("LOCAL_RANK=5"), worker(6, Some(5), None));
+        assert_eq!(of("LOCAL_RANK=1 LOCAL_WORLD_SIZE=8"), worker(8, Some(1), Some(8)));
+        assert_eq!(of("LOCAL_RANK=five"), worker(1, None, None));
+        assert_eq!(sensed(&[STEP, "LOCAL_RANK=5"]).launcher, Launcher::Srun, "a script's own name for it");
+    }
+
+    #[test]
     fn what_goes_wrong_is_said_by_the_first_and_by_whoever_has_no_number() {
         let of = |rank, size| Launch { rank, size, ..Launch::ALONE }.speaks();
         assert!(of(Some(0), LaunchSize::Known(4)) && !of(Some(1), LaunchSize::Known(4)));

@@ -51,13 +51,20 @@ pub(crate) static FACTS: LauncherFacts = LauncherFacts {
 
 /// A worker of torchrun, DeepSpeed, Ray Train or another that sets their names.
 fn sensed(variables: &LauncherVariables<'_>) -> Option<Sensed> {
-    // A LOCAL_RANK that is no number is a slip in a script, whose processes are several all the same.
-    variables.get("LOCAL_RANK")?;
-    match (variables.number("WORLD_SIZE"), variables.number("LOCAL_RANK")) {
-        (Some(size), _) => Some(Sensed::one_of(size, "RANK")),
-        (None, None) => Some(Sensed::OneOf(LaunchSize::AtLeast(1), "RANK")),
-        (None, Some(_)) => None,
+    /// What Hugging Face's and other trainers set where nothing is distributed.
+    const NOT_DISTRIBUTED: &str = "-1";
+    variables.get("LOCAL_RANK").filter(|word| *word != NOT_DISTRIBUTED)?;
+    if let Some(size) = variables.number("WORLD_SIZE") {
+        return Some(Sensed::one_of(size, "RANK"));
     }
+    let of_node = variables.number("LOCAL_WORLD_SIZE").unwrap_or(1);
+    let least = match variables.number("LOCAL_RANK") {
+        // The sixth worker of an engine that says no size is not alone; a first one may be.
+        Some(rank) => of_node.max(rank.saturating_add(1)),
+        // One that is no number is a slip in a script, whose processes are several all the same.
+        None => return Some(Sensed::OneOf(LaunchSize::AtLeast(of_node), "RANK")),
+    };
+    (least > 1).then_some(Sensed::OneOf(LaunchSize::AtLeast(least), "RANK"))
 }
 
 /// Scripts under `srun` and `mpirun` set the same names by hand, from the launcher's own: without torchrun's
