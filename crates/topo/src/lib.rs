@@ -58,6 +58,7 @@ pub mod nccl;
 pub mod nic_counters;
 mod partitions;
 pub mod pci_path;
+pub mod proc_file;
 pub mod process;
 pub mod running;
 pub mod settings;

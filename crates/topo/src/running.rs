@@ -15,7 +15,6 @@ mod pages;
 mod threads;
 
 use std::collections::BTreeMap;
-use std::fs;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,6 +23,7 @@ use stats::IdSet;
 use crate::cgroup::Cgroup;
 use crate::fs_root::{FsRoot, THIS, value_of};
 use crate::model::Topology;
+use crate::proc_file;
 use crate::process::{MemoryPolicy, in_folder};
 use stats::printable;
 
@@ -140,7 +140,7 @@ fn pus(root: &FsRoot, folder: &str) -> Option<IdSet> {
 /// secrets.
 fn variables(root: &FsRoot, folder: &str) -> Result<BTreeMap<String, String>, String> {
     let path = format!("{folder}/environ");
-    let bytes = fs::read(root.disk(&path)?).map_err(|error| format!("{path}: {error}"))?;
+    let bytes = proc_file::at_once(&root.disk(&path)?).map_err(|error| format!("{path}: {error}"))?;
     let pair = |entry: &[u8]| {
         let text = String::from_utf8_lossy(entry);
         text.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()))
@@ -150,6 +150,7 @@ fn variables(root: &FsRoot, folder: &str) -> Result<BTreeMap<String, String>, St
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::process::Command;
 
     use super::*;

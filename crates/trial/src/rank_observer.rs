@@ -9,6 +9,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -17,6 +18,7 @@ use report::trial::TrialRank;
 use stats::IdSet;
 use topo::Topology;
 use topo::model::NodeKind;
+use topo::proc_file;
 use topo::running::{Who, running};
 
 /// The variable with the run's mark.
@@ -105,7 +107,7 @@ fn with_mark(is_meant: impl Fn(&str) -> bool) -> Vec<Marked> {
 
 /// The process, if its variable of this name (with `=`) has a mark that is meant.
 fn process_with_mark(pid: u32, name: &[u8], is_meant: impl Fn(&str) -> bool) -> Option<Marked> {
-    let raw = fs::read(format!("/proc/{pid}/environ")).ok()?;
+    let raw = proc_file::at_once(Path::new(&format!("/proc/{pid}/environ"))).ok()?;
     let own = raw.split(|byte| *byte == 0).find_map(|variable| variable.strip_prefix(name))?;
     is_meant(&String::from_utf8_lossy(own)).then_some(())?;
     // Of one reading: a process that ends meanwhile has no variables any more.
