@@ -6,10 +6,11 @@
 
 use std::collections::BTreeMap;
 
-use exec::{Asked, MemoryWish, Pool, PoolOwner, RankSlot, Wish, plan_in};
+use exec::{Asked, Pool, PoolOwner, RankSlot, Wish, plan_in};
 use launchers::line::{LineError, LineRank};
 use launchers::{ExecCall, Launcher};
 use stats::IdSet;
+use sys::policy::NodeUse;
 use topo::process::PolicyMode;
 use topo::visibility::{Runtime, Visibility, Visible};
 use topo::{Start, Topology};
@@ -78,7 +79,7 @@ fn one(launcher: Launcher, rank: LineRank, size: usize, topology: &Topology) -> 
         .map_err(|error| LineError::Wrong(format!("numabench exec refuses it: {error}")))?;
 
     let policy = match setup.bound_memory() {
-        Some(nodes) => Ok((PolicyMode::Bind, nodes.clone())),
+        Some(nodes) => Ok((policy_mode(setup.place.memory_use), nodes.clone())),
         None => rank.policy.clone(),
     };
     let mut gpus = rank.gpus.clone();
@@ -89,6 +90,14 @@ fn one(launcher: Launcher, rank: LineRank, size: usize, topology: &Topology) -> 
     }
     let pus = setup.bound_pus().cloned().map_or(rank.pus.clone(), Ok);
     Ok(LineRank { pus, policy, gpus, exec: None, ..rank })
+}
+
+fn policy_mode(memory_use: NodeUse) -> PolicyMode {
+    match memory_use {
+        NodeUse::Bind => PolicyMode::Bind,
+        NodeUse::Interleave => PolicyMode::Interleave,
+        NodeUse::WeightedInterleave => PolicyMode::WeightedInterleave,
+    }
 }
 
 /// What exec finds where the rank starts: these GPUs, by each vendor's runtime, on this machine.
@@ -119,17 +128,12 @@ fn asked(call: &ExecCall) -> Result<Asked, LineError> {
             |value: &str| LineError::Wrong(format!("numabench exec --{name} does not take \"{value}\""));
         call.value(name).map(|value| value.parse().map_err(|_| wrong(value))).transpose()
     }
-    let memory = match call.value("membind") {
-        None | Some("local") => MemoryWish::Local,
-        Some("none") => MemoryWish::Untouched,
-        Some(_) => read(call, "membind")?.map_or(MemoryWish::Local, MemoryWish::Node),
-    };
     let wish = Wish {
         cores_per_rank: read(call, "cores-per-rank")?,
         smt: call.value("smt").is_some(),
         strategy: read(call, "strategy")?.unwrap_or_default(),
         reserve: read(call, "reserve")?.unwrap_or_default(),
-        memory,
+        memory: read(call, "membind")?.unwrap_or_default(),
     };
     Ok(Asked {
         rank: read(call, "rank")?,

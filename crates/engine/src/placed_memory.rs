@@ -15,6 +15,7 @@ use std::thread;
 use stats::IdSet;
 use stats::stage::Stage;
 use sys::mapping::{HUGE_PAGE_BYTES, Mapping, Reserve};
+use sys::policy::NodeUse;
 use topo::Topology;
 
 use crate::bound::Bound;
@@ -176,14 +177,14 @@ pub fn with_memory_policy<T>(
 ) -> Result<T, Failure> {
     // Who may not ask for the policy may not set it either.
     let before = sys::policy::get();
-    if let Err(error) = sys::policy::set(Some(&IdSet::from_iter([node]))) {
+    if let Err(error) = sys::policy::set(&IdSet::from_iter([node]), NodeUse::Bind) {
         if !(one_node && refused(&error)) {
             return Err(Failure::system(Stage::Allocate, "set_mempolicy", &error, &remedy(node, &error)));
         }
         return allocate();
     }
     let result = allocate();
-    let restored = before.map_or_else(|_| sys::policy::set(None), |policy| sys::policy::restore(&policy));
+    let restored = before.map_or_else(|_| sys::policy::lift(), |policy| sys::policy::restore(&policy));
     restored.map_err(|e| {
         Failure::system(
             Stage::Allocate,
@@ -221,7 +222,7 @@ mod tests {
             let bound = Bound::to(pu)?;
             let node = IdSet::from_iter([0]);
             // As `numactl --membind=0` has it.
-            if let Err(error) = sys::policy::set(Some(&node)) {
+            if let Err(error) = sys::policy::set(&node, NodeUse::Bind) {
                 println!("SKIPPED memory policies are not allowed here: {error}");
                 return Ok(());
             }

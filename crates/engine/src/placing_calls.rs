@@ -37,7 +37,7 @@ pub fn placing_calls() -> PlacingCalls {
         let page = 0_u8;
         PlacingCalls {
             affinity: sys::affinity::get().and_then(|own| sys::affinity::set(&own)).map_err(refused),
-            memory_policy: sys::policy::set(None).map_err(refused),
+            memory_policy: sys::policy::lift().map_err(refused),
             page_nodes: match sys::policy::page_nodes(&[&raw const page]) {
                 Ok(_) => Ok(PagesPerNode::source()),
                 Err(error) => Err(refused(error)),

@@ -4,6 +4,7 @@ use std::io;
 
 use placement::{SelectionError, TargetId};
 use stats::IdSet;
+use sys::policy::NodeUse;
 
 use crate::place::RankPlaceError;
 use crate::rank_slot::RankSlotError;
@@ -58,15 +59,34 @@ pub enum BindError {
     },
     /// Not to these nodes.
     #[error(
-        "cannot bind memory to node {nodes}: {source}; the program was not started. A container's seccomp \
-         profile may forbid set_mempolicy (docker: --cap-add SYS_NICE): --membind none does without"
+        "cannot {} {nodes}: {source}; the program was not started. {}",
+        memory_verb(*memory_use), memory_remedy(*memory_use, source)
     )]
     Memory {
         /// The nodes.
         nodes: IdSet,
+        /// How memory was to be taken from them.
+        memory_use: NodeUse,
         /// What the kernel says.
         source: io::Error,
     },
+}
+
+fn memory_verb(memory_use: NodeUse) -> &'static str {
+    match memory_use {
+        NodeUse::Bind => "bind memory to node",
+        NodeUse::Interleave => "interleave memory over nodes",
+        NodeUse::WeightedInterleave => "interleave memory by weight over nodes",
+    }
+}
+
+fn memory_remedy(memory_use: NodeUse, source: &io::Error) -> &'static str {
+    let is_unknown = source.kind() == io::ErrorKind::InvalidInput;
+    if is_unknown && memory_use == NodeUse::WeightedInterleave {
+        return "Kernels before Linux 6.9 know no weights: use --membind interleave";
+    }
+    "A container's seccomp profile may forbid set_mempolicy (docker: --cap-add SYS_NICE): --membind none \
+     does without"
 }
 
 /// The program cannot be started.

@@ -13,6 +13,7 @@
 //! * `assign` which of them this rank drives;
 //! * `place` its PUs and its memory, by `placement`'s plan of the node;
 //! * `variables` what the program finds in its environment;
+//! * `memory_wish` where its memory is to lie, as the option says it;
 //! * `report` the line that says all this;
 //! * `kernel` the system calls.
 //!
@@ -26,6 +27,7 @@ mod error;
 mod kernel;
 #[cfg(test)]
 mod machine;
+mod memory_wish;
 mod place;
 mod pool;
 mod rank_slot;
@@ -42,7 +44,8 @@ use stats::IdSet;
 use topo::Start;
 
 pub use error::{BindError, ExecError, ProgramStartError};
-pub use place::{MemoryWish, RankBinding, RankPlaceError, Wish};
+pub use memory_wish::{MemoryWish, MemoryWishError};
+pub use place::{RankBinding, RankPlaceError, Wish};
 pub use pool::{Pool, PoolOwner};
 pub use rank_slot::{RankSlot, RankSlotError};
 pub use variables::{Nameless, Variable, environment};
@@ -116,7 +119,14 @@ pub fn plan(
     asked: &Asked,
     environment: &BTreeMap<String, String>,
 ) -> Result<RankSetup, ExecError> {
-    let slot = RankSlot::of(launch, asked.rank, asked.ranks)?;
+    let slot = match RankSlot::of(launch, asked.rank, asked.ranks) {
+        // An engine that gives each worker one GPU seldom says how many workers there are: the GPU tells the
+        // place.
+        Err(RankSlotError::Untold { launcher, .. }) if visible::is_one_of_several(start) => {
+            RankSlot { launcher, of_all: None, local_rank: 0, local_size: 1 }
+        }
+        slot => slot?,
+    };
     plan_in(slot, pool(launch, start, asked.keep_cpus), start, asked, environment)
 }
 
@@ -181,12 +191,16 @@ fn from_places(
 /// # Errors
 /// [`BindError`]: the kernel refused, or did otherwise.
 pub fn bind(setup: &RankSetup) -> Result<(), BindError> {
-    let RankBinding { pus, memory, is_bound, .. } = &setup.place;
+    let RankBinding { pus, memory, memory_use, is_bound, .. } = &setup.place;
     if *is_bound {
         kernel::bind_cpus(pus).map_err(|source| BindError::Pus { pus: pus.clone(), source })?;
     }
     if !memory.is_empty() {
-        kernel::bind_memory(memory).map_err(|source| BindError::Memory { nodes: memory.clone(), source })?;
+        kernel::bind_memory(memory, *memory_use).map_err(|source| BindError::Memory {
+            nodes: memory.clone(),
+            memory_use: *memory_use,
+            source,
+        })?;
     }
     Ok(())
 }
@@ -266,6 +280,25 @@ mod tests {
         };
         let of = |shows_all| place(shows_all);
         assert_eq!((of(true)?, of(false)?), (("25-31".to_owned(), false), ("25-31".to_owned(), true)));
+        Ok(())
+    }
+
+    #[test]
+    fn a_worker_without_a_size_is_placed_by_the_one_gpu_it_was_given_and_refused_without_one()
+    -> Result<(), Box<dyn std::error::Error>> {
+        let worker = |name: &str| (name == "LOCAL_RANK").then(|| "5".to_owned());
+        let plan = |start: &Start| plan(&Launch::sensed(worker), start, &Asked::default(), &BTreeMap::new());
+        let mut start = lumi_g()?;
+        let refused = plan(&start);
+        assert!(
+            matches!(refused, Err(ExecError::Slot(RankSlotError::Untold { .. }))),
+            "the first GPU is not the sixth worker's: {refused:?}"
+        );
+        start.visibility[0].variables.insert("ROCR_VISIBLE_DEVICES".to_owned(), "5".to_owned());
+        start.visibility[0].devices = start.visibility[0].devices.take().map(|all| all[5..6].to_vec());
+        let setup = plan(&start)?;
+        let driven: Vec<u32> = setup.drives.iter().map(|seen| seen.target.index).collect();
+        assert_eq!((setup.place.pus.to_string(), driven), ("9-15".to_owned(), vec![5]));
         Ok(())
     }
 

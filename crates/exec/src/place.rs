@@ -6,10 +6,12 @@
 
 use placement::{Ask, Closeness, GpuChoice, RecommendError, Strategy, can_hold_memory, recommend, verdict};
 use stats::IdSet;
+use sys::policy::NodeUse;
 use topo::model::NodeKind;
 use topo::{Start, Topology};
 
 use super::assign::GpuAssignment;
+use super::memory_wish::MemoryWish;
 use super::pool::{Pool, PoolOwner};
 
 /// What was asked of a rank's place.
@@ -27,18 +29,6 @@ pub struct Wish {
     pub memory: MemoryWish,
 }
 
-/// Where a rank's memory is to lie.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum MemoryWish {
-    /// On the nodes of its PUs.
-    #[default]
-    Local,
-    /// On this node.
-    Node(u32),
-    /// Wherever it would lie without numabench.
-    Untouched,
-}
-
 /// A rank's place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RankBinding {
@@ -48,6 +38,8 @@ pub struct RankBinding {
     pub is_bound: bool,
     /// The nodes that its memory is bound to; empty: it is not bound.
     pub memory: IdSet,
+    /// How memory is taken from these nodes.
+    pub memory_use: NodeUse,
     /// How close its PUs are to its GPUs: of those farthest from each other; `None` without a GPU.
     pub closeness: Option<Closeness>,
     /// Why these PUs.
@@ -85,7 +77,7 @@ pub fn place(
         }
         PoolOwner::AllRanks => planned(topology, pool, assignment, wish)?,
     };
-    with_memory(topology, place, wish.memory)
+    with_memory(topology, place, &wish.memory)
 }
 
 /// A place that was found before: one of a node's.
@@ -94,22 +86,27 @@ pub fn found(
     one: &placement::Place,
     wish: &Wish,
 ) -> Result<RankBinding, RankPlaceError> {
-    with_memory(topology, of_plan(topology, one), wish.memory)
+    with_memory(topology, of_plan(topology, one), &wish.memory)
 }
 
 /// The place with its memory where it is wanted.
 fn with_memory(
     topology: &Topology,
     mut place: RankBinding,
-    wish: MemoryWish,
+    wish: &MemoryWish,
 ) -> Result<RankBinding, RankPlaceError> {
     match wish {
         // Where there is one node, memory has no choice, and a container may forbid the call.
         MemoryWish::Local if topology.allowed.nodes.len() == 1 => place.memory = IdSet::default(),
         MemoryWish::Local => {}
         MemoryWish::Node(node) => {
-            can_hold_memory(topology, node)?;
-            place.memory = [node].into_iter().collect();
+            can_hold_memory(topology, *node)?;
+            place.memory = [*node].into_iter().collect();
+        }
+        MemoryWish::Spread(memory_use, nodes) => {
+            let nodes = nodes.clone().unwrap_or_else(|| nodes_with_memory(topology));
+            nodes.iter().try_for_each(|node| can_hold_memory(topology, node))?;
+            (place.memory, place.memory_use) = (nodes, *memory_use);
         }
         MemoryWish::Untouched => place.memory = IdSet::default(),
     }
@@ -158,6 +155,7 @@ fn kept(topology: &Topology, pool: &Pool, assignment: &GpuAssignment) -> RankBin
     };
     RankBinding {
         memory: host_nodes(topology, &pool.pus),
+        memory_use: NodeUse::Bind,
         pus: pool.pus.clone(),
         is_bound: false,
         closeness: assignment.drives.iter().map(far).max(),
@@ -175,7 +173,21 @@ fn of_plan(topology: &Topology, one: &placement::Place) -> RankBinding {
         one.memory_node.into_iter().collect()
     };
     let closeness = one.verdict.as_ref().map(|verdict| verdict.closeness);
-    RankBinding { pus: one.pus.clone(), is_bound: true, memory, closeness, why: one.why.clone() }
+    RankBinding {
+        pus: one.pus.clone(),
+        is_bound: true,
+        memory,
+        memory_use: NodeUse::Bind,
+        closeness,
+        why: one.why.clone(),
+    }
+}
+
+/// All nodes of this process that have host memory.
+fn nodes_with_memory(topology: &Topology) -> IdSet {
+    let is_of_host = |kind| matches!(kind, NodeKind::Normal | NodeKind::MemoryOnly);
+    let nodes = topology.nodes.iter().filter(|node| is_of_host(node.kind));
+    nodes.map(|node| node.os_index).filter(|node| can_hold_memory(topology, *node).is_ok()).collect()
 }
 
 /// The nodes of these PUs whose memory a program can be bound to.
@@ -282,6 +294,15 @@ mod tests {
         };
         assert_eq!(with(MemoryWish::Node(0))?.memory, set("0"));
         assert_eq!(with(MemoryWish::Untouched)?.memory, set(""));
+        for (nodes, seen) in [(Some(set("1")), "1"), (None, "0-1")] {
+            let spread = with(MemoryWish::Spread(NodeUse::Interleave, nodes))?;
+            assert_eq!((spread.memory, spread.memory_use), (set(seen), NodeUse::Interleave));
+        }
+        let beyond = with(MemoryWish::Spread(NodeUse::WeightedInterleave, Some(set("0,7")))).err();
+        assert!(
+            matches!(beyond, Some(RankPlaceError::Node(placement::NodeError::Unknown { node: 7, .. }))),
+            "{beyond:?}"
+        );
         let refused = with(MemoryWish::Node(7)).err();
         assert!(
             matches!(refused, Some(RankPlaceError::Node(placement::NodeError::Unknown { node: 7, .. }))),

@@ -2,7 +2,10 @@
 
 use launchers::LaunchSize;
 
-use super::RankSetup;
+use stats::IdSet;
+use sys::policy::NodeUse;
+
+use super::{RankBinding, RankSetup};
 
 /// The line of a rank: who it is, where it was put and why, which GPUs it has, which variables were set.
 pub fn line(setup: &RankSetup, host: &str) -> String {
@@ -19,11 +22,7 @@ pub fn line(setup: &RankSetup, host: &str) -> String {
     if place.is_bound {
         parts.push(format!("taken from {} ({})", pool.pus, pool.how));
     }
-    parts.push(match place.memory.len() {
-        0 => "memory as it was".to_owned(),
-        1 => format!("memory bound to node {}", place.memory),
-        _ => format!("memory bound to nodes {}", place.memory),
-    });
+    parts.push(memory(place));
     for seen in drives {
         let name = seen.part.as_deref().map(|part| format!(" ({part})")).unwrap_or_default();
         parts.push(format!("GPU {} = {}{name}", seen.target.index, seen.target.id));
@@ -41,6 +40,22 @@ pub fn line(setup: &RankSetup, host: &str) -> String {
     format!("{who}: {}", parts.join("; "))
 }
 
+fn memory(place: &RankBinding) -> String {
+    let nodes = &place.memory;
+    match place.memory_use {
+        _ if nodes.is_empty() => "memory as it was".to_owned(),
+        NodeUse::Interleave => format!("memory interleaved over {}", nodes_named(nodes)),
+        NodeUse::WeightedInterleave => {
+            format!("memory interleaved over {} by the kernel's weights", nodes_named(nodes))
+        }
+        NodeUse::Bind => format!("memory bound to {}", nodes_named(nodes)),
+    }
+}
+
+fn nodes_named(nodes: &IdSet) -> String {
+    if nodes.len() == 1 { format!("node {nodes}") } else { format!("nodes {nodes}") }
+}
+
 /// The variables as a shell sets them, and in comments the rest.
 pub fn assignments(setup: &RankSetup, host: &str) -> String {
     let mut text = format!("# {}\n", line(setup, host));
@@ -49,7 +64,12 @@ pub fn assignments(setup: &RankSetup, host: &str) -> String {
         wrapper.push(format!("taskset -c {}", setup.place.pus));
     }
     if !setup.place.memory.is_empty() {
-        wrapper.push(format!("numactl --membind={}", setup.place.memory));
+        let option = match setup.place.memory_use {
+            NodeUse::Bind => "--membind",
+            NodeUse::Interleave => "--interleave",
+            NodeUse::WeightedInterleave => "--weighted-interleave",
+        };
+        wrapper.push(format!("numactl {option}={}", setup.place.memory));
     }
     if !wrapper.is_empty() {
         text.push_str(&format!("# bound as by: {}\n", wrapper.join(" ")));
@@ -86,6 +106,7 @@ mod tests {
                 pus: set("6-7"),
                 is_bound: true,
                 memory: set("1"),
+                memory_use: NodeUse::Bind,
                 closeness: Some(Closeness::NumaLocal),
                 why: "its share".to_owned(),
             },

@@ -17,6 +17,8 @@ pub(crate) const MASK_BITS: usize = MASK_NODES + 1;
 /// linux/mempolicy.h.
 pub(crate) const MPOL_BIND: libc::c_long = 2;
 const MPOL_DEFAULT: libc::c_long = 0;
+const MPOL_INTERLEAVE: libc::c_long = 3;
+const MPOL_WEIGHTED_INTERLEAVE: libc::c_long = 6;
 const MPOL_F_NODE: libc::c_ulong = 1;
 const MPOL_F_ADDR: libc::c_ulong = 2;
 
@@ -25,6 +27,40 @@ const MPOL_F_ADDR: libc::c_ulong = 2;
 pub struct ThreadPolicy {
     mode: libc::c_int,
     nodes: Vec<u64>,
+}
+
+impl ThreadPolicy {
+    /// The nodes that it names.
+    pub fn nodes(&self) -> IdSet {
+        let of_word = |(at, word): (usize, &u64)| {
+            let word = *word;
+            (0..u64::BITS).filter(move |bit| word >> bit & 1 == 1).map(move |bit| at as u32 * u64::BITS + bit)
+        };
+        self.nodes.iter().enumerate().flat_map(of_word).collect()
+    }
+}
+
+/// How memory is taken from several nodes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NodeUse {
+    /// From the nearest, then the others, and from no other node.
+    #[default]
+    Bind,
+    /// Page by page, over one after the other.
+    Interleave,
+    /// The same, as many pages in a row as the kernel's weight of a node (Linux 6.9 and later;
+    /// `/sys/kernel/mm/mempolicy/weighted_interleave`).
+    WeightedInterleave,
+}
+
+impl NodeUse {
+    fn mode(self) -> libc::c_long {
+        match self {
+            Self::Bind => MPOL_BIND,
+            Self::Interleave => MPOL_INTERLEAVE,
+            Self::WeightedInterleave => MPOL_WEIGHTED_INTERLEAVE,
+        }
+    }
 }
 
 /// The calling thread's memory policy: the default, or what `numactl` or a launcher gave it.
@@ -58,20 +94,24 @@ pub fn restore(policy: &ThreadPolicy) -> io::Result<()> {
         .map(drop)
 }
 
-/// Binds what the calling thread allocates from now on to these nodes, from there or not at all, or (`None`)
-/// lifts that again. execve keeps it.
+/// Takes what the calling thread allocates from now on from these nodes. execve keeps it.
 ///
 /// # Errors
-/// The nodes are not there or not allowed, or the call is forbidden.
-pub fn set(nodes: Option<&IdSet>) -> io::Result<()> {
-    let words = mask::bit_mask(nodes.into_iter().flat_map(IdSet::iter), MASK_NODES)?;
-    let (mode, words, bits) = match nodes {
-        Some(_) => (MPOL_BIND, words.as_ptr(), MASK_BITS),
-        None => (MPOL_DEFAULT, ptr::null(), 0),
-    };
-    // SAFETY: the kernel only reads the mask, which is live and has as many bits as are said; none is read
-    // with the default policy.
-    checked(unsafe { libc::syscall(libc::SYS_set_mempolicy, mode, words, bits) }).map(drop)
+/// The nodes are not there or not allowed, the kernel does not know the use, or the call is forbidden.
+pub fn set(nodes: &IdSet, node_use: NodeUse) -> io::Result<()> {
+    let words = mask::bit_mask(nodes.iter(), MASK_NODES)?;
+    // SAFETY: the kernel only reads the mask, which is live and has as many bits as are said.
+    checked(unsafe { libc::syscall(libc::SYS_set_mempolicy, node_use.mode(), words.as_ptr(), MASK_BITS) })
+        .map(drop)
+}
+
+/// Lifts that again: memory lies where it is touched first.
+///
+/// # Errors
+/// The call is forbidden.
+pub fn lift() -> io::Result<()> {
+    // SAFETY: with the default policy no mask is read.
+    checked(unsafe { libc::syscall(libc::SYS_set_mempolicy, MPOL_DEFAULT, ptr::null::<u64>(), 0) }).map(drop)
 }
 
 /// The call that answers here where a page lies.

@@ -6,21 +6,12 @@ use placement::Strategy;
 
 use crate::template::Template;
 
-/// What `exec` is asked of memory, and whether numactl interleaves it.
-pub(crate) fn memory(membind: Option<&str>, is_placed: bool) -> Result<(MemoryWish, bool), Fault> {
+/// What `exec` is asked of memory.
+pub(crate) fn memory(membind: Option<&str>, is_placed: bool) -> Result<MemoryWish, Fault> {
     match membind {
-        None if is_placed => Ok((MemoryWish::Local, false)),
-        None | Some("none") => Ok((MemoryWish::Untouched, false)),
-        Some("local") => Ok((MemoryWish::Local, false)),
-        Some("interleave") => Ok((MemoryWish::Untouched, true)),
-        Some(node) => match node.parse() {
-            Ok(node) => Ok((MemoryWish::Node(node), false)),
-            Err(_) => {
-                let text =
-                    format!("--vary membind={node}: write local, interleave, none or a NUMA node's number");
-                Err(Fault::usage(text))
-            }
-        },
+        None if is_placed => Ok(MemoryWish::Local),
+        None => Ok(MemoryWish::Untouched),
+        Some(place) => place.parse().map_err(|error| Fault::usage(format!("--vary membind: {error}"))),
     }
 }
 
@@ -38,7 +29,7 @@ pub(crate) fn asked(strategy: Option<Strategy>, memory: MemoryWish, shows_all: b
 }
 
 /// The same as options of `numabench exec`.
-pub(crate) fn exec_options(strategy: Option<Strategy>, memory: MemoryWish, shows_all: bool) -> Vec<String> {
+pub(crate) fn exec_options(strategy: Option<Strategy>, memory: &MemoryWish, shows_all: bool) -> Vec<String> {
     let mut options: Vec<&str> = Vec::new();
     match strategy {
         Some(strategy) => options.extend(["--strategy", strategy.name()]),
@@ -48,18 +39,15 @@ pub(crate) fn exec_options(strategy: Option<Strategy>, memory: MemoryWish, shows
         options.extend(["--gpu", "near"]);
     }
     let mut options: Vec<String> = options.into_iter().map(str::to_owned).collect();
-    let memory = match memory {
-        MemoryWish::Local => return options,
-        MemoryWish::Node(node) => node.to_string(),
-        MemoryWish::Untouched => "none".to_owned(),
-    };
-    options.extend(["--membind".to_owned(), memory]);
+    if *memory != MemoryWish::Local {
+        options.extend(["--membind".to_owned(), memory.to_string()]);
+    }
     options
 }
 
 /// The options by which `exec` binds nothing, hides nothing and sets nothing.
 pub(crate) fn nothing_changed() -> Vec<String> {
-    exec_options(None, MemoryWish::Untouched, true)
+    exec_options(None, &MemoryWish::Untouched, true)
 }
 
 /// The launcher's options that leave binding to `exec`.
@@ -80,17 +68,18 @@ mod tests {
     #[test]
     fn an_exec_that_changes_nothing_is_asked_for_so() {
         assert_eq!(nothing_changed(), ["--keep-cpus", "--gpu", "near", "--membind", "none"]);
-        assert_eq!(exec_options(Some(Strategy::Worst), MemoryWish::Local, false), ["--strategy", "worst"]);
+        assert_eq!(exec_options(Some(Strategy::Worst), &MemoryWish::Local, false), ["--strategy", "worst"]);
         assert!(shows_all(None), "a program on its own that drives all GPUs is to go on doing so");
     }
 
     #[test]
     fn memory_is_bound_interleaved_or_left_alone() {
         let of = |value, is_placed| memory(value, is_placed).ok();
-        assert_eq!(of(None, false), Some((MemoryWish::Untouched, false)));
-        assert_eq!(of(None, true), Some((MemoryWish::Local, false)));
-        assert_eq!(of(Some("interleave"), true), Some((MemoryWish::Untouched, true)));
-        assert_eq!(of(Some("3"), false), Some((MemoryWish::Node(3), false)));
+        assert_eq!(of(None, false), Some(MemoryWish::Untouched));
+        assert_eq!(of(None, true), Some(MemoryWish::Local));
+        assert_eq!(of(Some("3"), false), Some(MemoryWish::Node(3)));
         assert_eq!(of(Some("near"), false), None);
+        let over_all = of(Some("interleave"), true).map(|memory| exec_options(None, &memory, true));
+        assert_eq!(over_all.unwrap_or_default()[3..], ["--membind", "interleave"]);
     }
 }

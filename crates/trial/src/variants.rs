@@ -4,7 +4,6 @@
 //! The baseline is the program as it is started without help: the first launch line, or the program on its
 //! own. Placements that come to the same places here are tried once. Under a launcher each rank finds its
 //! place by `numabench exec`, and the launcher's own binding is switched off where the line has `{bind}`.
-//! Interleaved memory is numactl's to give: `exec` binds memory, and interleaving does not.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -237,7 +236,7 @@ fn worked_out(
     let shows_all =
         options.shows_all_gpus.unwrap_or_else(|| shows_all(choice.launch.map(|(_, template)| template)));
     let membind = choice.values.iter().find(|(name, _)| *name == MEMBIND).map(|(_, value)| *value);
-    let (memory, is_interleaved) = memory(membind, choice.strategy.is_some())?;
+    let memory = memory(membind, choice.strategy.is_some())?;
     let mut environment: Vec<(String, String)> = choice
         .values
         .iter()
@@ -246,16 +245,9 @@ fn worked_out(
         .collect();
     let shown_environment = environment.clone();
     let through_exec = choice.strategy.is_some() || memory != MemoryWish::Untouched;
-    let words = exec_options(choice.strategy, memory, shows_all);
-    let mut before: Vec<OsString> = Vec::new();
-    if is_interleaved {
-        found(&["numactl".into()]).map_err(|fault| {
-            with_remedy(fault, "membind=interleave is done by numactl: install it, or leave that value out")
-        })?;
-        before.extend(["numactl".into(), "--interleave=all".into()]);
-    }
-    let app: Vec<OsString> = before.iter().chain(program).cloned().collect();
-    let nothing: Vec<OsString> = before.into_iter().chain([DOES_NOTHING.into()]).collect();
+    let words = exec_options(choice.strategy, &memory, shows_all);
+    let app: Vec<OsString> = program.to_vec();
+    let nothing: Vec<OsString> = vec![DOES_NOTHING.into()];
     let exec_line = |words: &[String], app: &[OsString]| -> Vec<OsString> {
         let line = ["numabench".to_owned(), "exec".to_owned()].into_iter().chain(words.iter().cloned());
         line.chain(["--".to_owned()]).map(OsString::from).chain(app.iter().cloned()).collect()
@@ -349,10 +341,6 @@ fn started_by(options: &TrialOptions, mut command: Vec<OsString>) -> Result<Vec<
 
 fn with_context(fault: Fault, context: &str) -> Fault {
     Fault { exit: fault.exit, error: fault.error.is_some().then(|| format!("{context}: {fault}").into()) }
-}
-
-fn with_remedy(fault: Fault, remedy: &str) -> Fault {
-    Fault::usage(format!("{fault}: {remedy}"))
 }
 
 #[cfg(test)]

@@ -44,10 +44,10 @@ pub struct Exec {
     #[arg(long, value_name = "LIST", value_parser = ids, help_heading = "Placement")]
     pub reserve: Option<IdSet>,
     /// Where the program's memory lies: on the nodes of its cores (local) or on NODE and nowhere else, as
-    /// with numactl --membind: a program that needs more than is free there is killed; none leaves it to the
-    /// kernel
-    #[arg(long, value_name = "local|NODE|none", default_value = "local", value_parser = exec_membind,
-          help_heading = "Placement")]
+    /// with numactl --membind: a program that needs more than is free there is killed; page by page over
+    /// NODES (interleave:0-1) or all nodes (interleave), or as many pages of a node as the kernel's weights
+    /// say (weighted, weighted:0-1; Linux 6.9); none leaves it to the kernel
+    #[arg(long, value_name = "PLACE", default_value = "local", help_heading = "Placement")]
     pub membind: MemoryWish,
     /// Tell the program's UCX, NCCL (RCCL) and libfabric by their variables to use the network adapter near
     /// the rank's GPU (near); a variable that is set stays. none leaves the choice to them
@@ -92,7 +92,7 @@ impl Exec {
             smt: self.smt,
             strategy: self.strategy,
             reserve: self.reserve.clone().unwrap_or_default(),
-            memory: self.membind,
+            memory: self.membind.clone(),
         };
         let (gpus, shows_all, keep_cpus) = (self.gpus.clone(), self.gpu, self.keep_cpus);
         Asked { rank: self.rank, ranks: self.ranks, gpus, shows_all, keep_cpus, from: None, wish }
@@ -108,14 +108,3 @@ pub(crate) const GPUS: &[Word<bool>] = &[
 /// Which network adapter a program's libraries are told of: whether of any.
 pub(crate) const NICS: &[Word<bool>] =
     &[("near", true, "The one near the rank's GPU"), ("none", false, "None")];
-
-fn exec_membind(text: &str) -> Result<MemoryWish, String> {
-    match text {
-        "local" => Ok(MemoryWish::Local),
-        "none" => Ok(MemoryWish::Untouched),
-        node => node
-            .parse()
-            .map(MemoryWish::Node)
-            .map_err(|_| format!("\"{text}\" is neither local, none nor a NUMA node's number")),
-    }
-}

@@ -153,6 +153,12 @@ fn tools_before_the_program_are_read_as_they_read_themselves() {
         ("ROCR_VISIBLE_DEVICES=4 taskset 3 ./app", 0, "the kernel leaves out 0"),
         ("ROCR_VISIBLE_DEVICES=0 taskset fe000000000000 ./app", 0, "49-55"),
         ("ROCR_VISIBLE_DEVICES=4 taskset -ac 1-3 ./app --cpu-list=9", 0, "1-3"),
+        (
+            "ROCR_VISIBLE_DEVICES=4 numabench exec --membind interleave:0,3 -- ./app",
+            0,
+            "spreads its memory over nodes 0,3 (interleave), of which node 3 is not local",
+        ),
+        ("ROCR_VISIBLE_DEVICES=4 numabench exec --membind interleave:x -- ./app", 2, "interleave:x"),
         ("numactl -N 7 ./app", 2, "the NUMA nodes of this machine are 0-3"),
     ] {
         let ended = on_lumi(line);

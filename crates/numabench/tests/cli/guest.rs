@@ -122,6 +122,58 @@ fn in_a_guest_of_four_nodes_threads_and_pages_are_where_they_were_asked_to_be() 
     Ok(())
 }
 
+/// A program that makes itself 8 MB of text and then shows where its own pages lie.
+const OWN_PAGES: &str = r#"awk 'BEGIN { text = sprintf("%8000000s", "x")
+    while ((getline line < "/proc/self/numa_maps") > 0) print line; print length(text) > "/dev/null" }'"#;
+
+#[test]
+fn in_a_guest_a_programs_memory_is_interleaved_over_the_nodes_that_were_named() -> Done {
+    let exec = "numabench exec --gpus none --membind";
+    let script = format!(
+        "run some {exec} interleave:1,3 -- {OWN_PAGES}\n\
+         run all {exec} interleave -- {OWN_PAGES}\n\
+         run beyond {exec} interleave:1,9 -- true\n\
+         run weighted {exec} weighted:0-1 -- {OWN_PAGES}\n\
+         run printed {exec} interleave:1,3 --print\n"
+    );
+    let Some(mut all) = guest("lumig", &script)? else { return Ok(()) };
+
+    // numa_maps(5): the policy of a mapping, and its pages by node.
+    let pages = |ended: Ended, policy: &str| -> Result<BTreeMap<String, u64>, Box<dyn Error>> {
+        let mut of_node: BTreeMap<String, u64> = BTreeMap::new();
+        let maps = ended.well().out;
+        // A file's pages lie where it was read first.
+        let own = maps.lines().filter(|line| line.contains(policy) && !line.contains("file="));
+        for word in own.flat_map(str::split_whitespace) {
+            let Some((node, pages)) = word.strip_prefix('N').and_then(|word| word.split_once('=')) else {
+                continue;
+            };
+            *of_node.entry(node.to_owned()).or_default() += pages.parse::<u64>()?;
+        }
+        Ok(of_node)
+    };
+    let some = pages(take(&mut all, "some")?, "interleave:1,3")?;
+    assert_eq!(some.keys().collect::<Vec<_>>(), ["1", "3"], "{some:?}");
+    assert!(
+        some["1"].abs_diff(some["3"]) <= 600 && some["1"] > 500,
+        "half each, but for large pages: {some:?}"
+    );
+    let over_all = pages(take(&mut all, "all")?, "interleave:0-3")?;
+    assert_eq!(over_all.len(), 4, "{over_all:?}");
+
+    let beyond = take(&mut all, "beyond")?;
+    beyond.refused(2, &["9", "0-3"]);
+    let weighted = take(&mut all, "weighted")?;
+    if weighted.code == Some(0) {
+        assert_eq!(pages(weighted, "weighted interleave:0-1")?.len(), 2);
+    } else {
+        assert!(weighted.err.contains("Linux 6.9"), "{}", weighted.err);
+    }
+    let printed = take(&mut all, "printed")?.well().out;
+    assert!(printed.contains("numactl --interleave=1,3"), "{printed}");
+    Ok(())
+}
+
 #[test]
 fn in_a_guest_offline_pus_and_cpusets_are_refused_and_a_change_under_way_is_found_out() -> Done {
     let ping = "numabench pingpong --backend host --size 1MiB --direction h2d --reps 6";
