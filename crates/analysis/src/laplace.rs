@@ -3,12 +3,12 @@
 
 use report::Document;
 use report::case::{Case, CaseStatus};
-use report::laplace::{Laplace, LaplaceSpeedUp, LaplaceWay};
+use report::laplace::{Laplace, LaplaceScaling, LaplaceSpeedUp, LaplaceWay};
 use report::result::Outcome;
 use stats::alpha::CONFIDENCE;
 use stats::block_interval::{BlockValue, block_interval};
-use stats::compare::TwoSampleVerdict;
-use stats::interval::median;
+use stats::compare::{TwoSampleComparison, TwoSampleVerdict};
+use stats::interval::{Interval, median};
 use stats::units;
 
 use crate::family::{CaseFamily, FamilyCase, all_pairs};
@@ -21,9 +21,10 @@ pub fn laplace(document: &Document) -> Option<Laplace> {
     let known = document.laplace.as_ref()?;
     let mut ways: Vec<LaplaceWay> = known.ways.iter().map(|way| figures(document, known, way)).collect();
     let share = ways.iter().map(|way| shared(way, &ways)).collect::<Vec<_>>();
-    let speed_ups = speed_ups(&ways);
-    for (way, (share, speed_ups)) in ways.iter_mut().zip(share.into_iter().zip(speed_ups)) {
-        (way.halo_share, way.speed_ups) = (share, speed_ups);
+    let (speed_ups, scaling) = compared_ways(&ways);
+    for (at, way) in ways.iter_mut().enumerate() {
+        way.halo_share = share[at];
+        (way.speed_ups, way.scaling) = (speed_ups[at].clone(), scaling[at].clone());
     }
     Some(Laplace { ways, ..known.clone() })
 }
@@ -35,7 +36,7 @@ fn figures(document: &Document, known: &Laplace, way: &LaplaceWay) -> LaplaceWay
     let counted = reason.is_none().then(|| median(&block_ns)).flatten();
     let values: Vec<BlockValue> =
         block_ns.iter().map(|ns| BlockValue { value: *ns, allocation: 0 }).collect();
-    let cells = known.rows as f64 * known.columns as f64;
+    let cells = cells(known, way);
     LaplaceWay {
         iteration_ns: counted,
         interval_ns: counted.and_then(|_| block_interval(&values, CONFIDENCE)),
@@ -81,32 +82,76 @@ fn shared(way: &LaplaceWay, all: &[LaplaceWay]) -> Option<f64> {
     if !way.overlap {
         return way.halo_share.filter(|_| way.iteration_ns.is_some());
     }
-    let without = all.iter().find(|other| other.way == way.way && !other.overlap)?;
+    let is_without = |other: &&LaplaceWay| other.way == way.way && !other.overlap && other.ranks == way.ranks;
+    let without = all.iter().find(is_without)?;
     let computing = without.iteration_ns? * (1.0 - without.halo_share?);
     Some((1.0 - computing / way.iteration_ns?).clamp(0.0, 1.0))
 }
 
-/// Each way against those that come before it: the cores' and, of GPUs, others. Ways take turns in passes, so
-/// blocks of one number are compared.
-fn speed_ups(ways: &[LaplaceWay]) -> Vec<Vec<LaplaceSpeedUp>> {
+/// The cells of a way's plane.
+fn cells(known: &Laplace, way: &LaplaceWay) -> f64 {
+    let times = way.ranks.filter(|_| known.rows_are_each_ranks).unwrap_or(1);
+    known.rows as f64 * f64::from(times) * known.columns as f64
+}
+
+/// Each way against those of as many ranks that come before it, and against the same by the fewest ranks.
+/// Ways take turns in passes, so blocks of one number are compared.
+fn compared_ways(ways: &[LaplaceWay]) -> (Vec<Vec<LaplaceSpeedUp>>, Vec<Option<LaplaceScaling>>) {
     let blocks: Vec<Vec<BlockValue>> =
         ways.iter().map(|way| BlockValue::on_one_allocation(&way.block_ns)).collect();
     let measured: Vec<usize> = (0..ways.len()).filter(|at| ways[*at].iteration_ns.is_some()).collect();
-    let pairs: Vec<[usize; 2]> =
-        all_pairs(measured.len()).map(|(other, own)| [measured[other], measured[own]]).collect();
+    let of_as_many = all_pairs(measured.len())
+        .map(|(other, own)| [measured[other], measured[own]])
+        .filter(|[other, own]| ways[*other].ranks == ways[*own].ranks);
+    let of_fewest = measured.iter().filter_map(|own| Some([fewest_ranks(ways, &measured, *own)?, *own]));
+    let pairs: Vec<[usize; 2]> = of_as_many.chain(of_fewest).collect();
 
     let member =
         |at: usize| FamilyCase { kind: 0, is_time: true, blocks: &blocks[at], began: Moments::default() };
     let members = pairs.iter().flatten().map(|at| member(*at)).collect();
     let comparisons = CaseFamily::of(members).values_in_twos();
 
-    let mut speed_ups = vec![Vec::new(); ways.len()];
+    let (mut speed_ups, mut scaling) = (vec![Vec::new(); ways.len()], vec![None; ways.len()]);
     for ([other, own], comparison) in pairs.into_iter().zip(comparisons) {
-        let factor = ways[other].iteration_ns.zip(ways[own].iteration_ns).map(|(other, own)| other / own);
+        let (of_other, of_own) = (&ways[other], &ways[own]);
+        if of_other.ranks != of_own.ranks {
+            scaling[own] = scaled(of_other, of_own, comparison.as_ref());
+            continue;
+        }
+        let factor = of_other.iteration_ns.zip(of_own.iteration_ns).map(|(other, own)| other / own);
         let Some(factor) = factor else { continue };
-        speed_ups[own].push(LaplaceSpeedUp { over: ways[other].name.clone(), factor, comparison });
+        speed_ups[own].push(LaplaceSpeedUp { over: of_other.name.clone(), factor, comparison });
     }
-    speed_ups
+    (speed_ups, scaling)
+}
+
+/// The same way by the fewest ranks: a rank alone has no halos, so that it stands for all ways of its
+/// processors there.
+fn fewest_ranks(ways: &[LaplaceWay], measured: &[usize], own: usize) -> Option<usize> {
+    let (own, is_of_cpu) = (&ways[own], |way: &LaplaceWay| way.way == "cpu");
+    let is_same = |way: &LaplaceWay| match way.ranks {
+        Some(1) => is_of_cpu(way) == is_of_cpu(own),
+        _ => way.way == own.way && way.overlap == own.overlap,
+    };
+    let others = measured.iter().copied().filter(|at| is_same(&ways[*at]));
+    others.min_by_key(|at| ways[*at].ranks).filter(|at| ways[*at].ranks < own.ranks)
+}
+
+fn scaled(
+    fewest: &LaplaceWay,
+    own: &LaplaceWay,
+    comparison: Option<&TwoSampleComparison>,
+) -> Option<LaplaceScaling> {
+    let (ranks, of_fewest) = (own.ranks?, fewest.ranks?);
+    let speed_up = own.cells_per_s? / fewest.cells_per_s?;
+    let efficiency = speed_up * f64::from(of_fewest) / f64::from(ranks);
+    // The comparison's ratio is of times: efficiency over its inverse is the same for all.
+    let of_time = own.iteration_ns? / fewest.iteration_ns?;
+    let interval = comparison.map(|comparison| {
+        let Interval { low, high, confidence } = comparison.ratio_interval;
+        Interval { low: efficiency * of_time / high, high: efficiency * of_time / low, confidence }
+    });
+    Some(LaplaceScaling { over: fewest.name.clone(), ranks: of_fewest, speed_up, efficiency, interval })
 }
 
 /// What it says, the answer first.
@@ -114,7 +159,8 @@ pub fn verdict(document: &Document) -> Vec<String> {
     let Some(laplace) = &document.laplace else { return Vec::new() };
     let measured: Vec<&LaplaceWay> = laplace.ways.iter().filter(|way| way.iteration_ns.is_some()).collect();
     let time = |way: &&LaplaceWay| way.iteration_ns.unwrap_or(f64::INFINITY);
-    let Some(best) = measured.iter().copied().min_by(|one, other| time(one).total_cmp(&time(other))) else {
+    let rate = |way: &&LaplaceWay| way.cells_per_s.unwrap_or_default();
+    let Some(best) = measured.iter().copied().max_by(|one, other| rate(one).total_cmp(&rate(other))) else {
         return vec!["No way gave a figure: see the table.".to_owned()];
     };
 
@@ -123,7 +169,11 @@ pub fn verdict(document: &Document) -> Vec<String> {
     let share = best
         .halo_share
         .map_or(String::new(), |share| format!(", {:.1} % of the time in halos", share * 100.0));
-    let plane = format!("{}x{}, {many}", laplace.rows, laplace.columns);
+    let rows = if laplace.rows_are_each_ranks { " rows of each rank" } else { "" };
+    let plane = match best.ranks {
+        Some(_) => format!("{}x{}{rows}", laplace.rows, laplace.columns),
+        None => format!("{}x{}, {many}", laplace.rows, laplace.columns),
+    };
     let figure = format!(
         "{} Gcell/s ({} an iteration of {plane}{share})",
         digits(best.cells_per_s.unwrap_or_default() / 1e9),
@@ -142,12 +192,16 @@ pub fn verdict(document: &Document) -> Vec<String> {
         }
     }];
 
+    said.extend(scaling(laplace, &measured));
+    let most = measured.iter().filter_map(|way| way.ranks).max();
+    let measured: Vec<&LaplaceWay> = measured.into_iter().filter(|way| way.ranks == most).collect();
     for (way, over) in [("staged", "cpu"), ("gpu", "cpu"), ("gpu-aware", "cpu"), ("gpu-aware", "staged")] {
         said.extend(compared(&measured, way, over));
     }
     let residuals: Vec<(f64, u64)> =
         laplace.ways.iter().filter_map(|way| way.residual.zip(way.residual_after_iterations)).collect();
     if let [first, .., last] = residuals[..]
+        && !(laplace.rows_are_each_ranks && most.is_some())
         && residuals.iter().all(|residual| *residual == first)
     {
         said.push(format!(
@@ -163,6 +217,33 @@ pub fn verdict(document: &Document) -> Vec<String> {
         ));
     }
     headline::with_advice(said)
+}
+
+/// How the fastest way of the most ranks scales.
+fn scaling(laplace: &Laplace, measured: &[&LaplaceWay]) -> Option<String> {
+    let scaled = measured.iter().filter(|way| way.scaling.is_some());
+    let rate = |way: &&&LaplaceWay| (way.ranks, way.cells_per_s.map_or(0, f64::to_bits));
+    let best = scaled.max_by_key(rate)?;
+    let found = best.scaling.as_ref()?;
+
+    let of = best.ranks.unwrap_or_default();
+    let growing = if laplace.rows_are_each_ranks { "a plane that grows with them" } else { "the same plane" };
+    let half_width = found
+        .interval
+        .as_ref()
+        .map_or(f64::INFINITY, |interval| interval.relative_half_width(found.efficiency));
+    if !headline::is_known(half_width) {
+        let noisy = headline::too_noisy(half_width);
+        return Some(format!("How {} scales from {} is {noisy}.", best.name, found.over));
+    }
+    Some(format!(
+        "From {} to {of} ranks: {} is {} times as fast as {} over {growing}, {:.0} % of what {of} ranks could.",
+        found.ranks,
+        best.name,
+        digits(found.speed_up),
+        found.over,
+        found.efficiency * 100.0
+    ))
 }
 
 /// The faster variant of a way against the faster one of another.

@@ -6,11 +6,10 @@
 
 use std::collections::BTreeMap;
 
-use exec::{Asked, Pool, PoolOwner, RankSlot, Wish, plan_in};
+use exec::{Asked, NodeUse, Pool, PoolOwner, RankSlot, Wish, plan_in};
 use launchers::line::{LineError, LineRank};
 use launchers::{ExecCall, Launcher};
 use stats::IdSet;
-use sys::policy::NodeUse;
 use topo::process::PolicyMode;
 use topo::visibility::{Runtime, Visibility, Visible};
 use topo::{Start, Topology};

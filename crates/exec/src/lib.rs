@@ -45,6 +45,8 @@ use topo::Start;
 
 pub use error::{BindError, ExecError, ProgramStartError};
 pub use memory_wish::{MemoryWish, MemoryWishError};
+pub use sys::policy::NodeUse;
+
 pub use place::{RankBinding, RankPlaceError, Wish};
 pub use pool::{Pool, PoolOwner};
 pub use rank_slot::{RankSlot, RankSlotError};

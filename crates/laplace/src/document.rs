@@ -78,6 +78,7 @@ pub(crate) fn document(
         laplace: Some(Laplace {
             rows: options.grid.rows as u64,
             columns: options.grid.columns as u64,
+            rows_are_each_ranks: options.rows_are_each_ranks,
             cell_bytes: options.precision.bytes() as u32,
             ways: found.ways.iter().map(way).collect(),
         }),
@@ -97,6 +98,7 @@ fn way(found: &WayFound) -> LaplaceWay {
     LaplaceWay {
         name: found.variant.to_string(),
         way: found.variant.way.name().to_owned(),
+        ranks: found.variant.ranks.map(|ranks| ranks as u32),
         overlap: found.variant.overlap,
         residual: found.proof.map(|proof| proof.residual),
         residual_after_iterations: found.proof.map(|proof| proof.iterations),
@@ -107,6 +109,7 @@ fn way(found: &WayFound) -> LaplaceWay {
         bytes_per_s: None,
         halo_share: halo_share(found),
         speed_ups: Vec::new(),
+        scaling: None,
         reason: None,
     }
 }
@@ -129,10 +132,12 @@ fn one_case(
     ranks: &[Rank],
     devices: &[Device],
 ) -> Case {
+    // The first ones compute it.
+    let ranks = &ranks[..way.blocks.len().min(ranks.len())];
+    let grid = options.grid_of(ranks.len());
     let order = if ranks.len() == 1 { case::Order::Alone } else { case::Order::Simultaneous };
     let memory = if way.variant.way.has_gpu() { MemoryKind::Pinned } else { MemoryKind::Pageable };
-    let bytes_of =
-        |rank: usize| bytes_moved(&RowShare::new(options.grid, options.precision, rank, ranks.len()));
+    let bytes_of = |rank: usize| bytes_moved(&RowShare::new(grid, options.precision, rank, ranks.len()));
     let bytes = (0..ranks.len()).map(bytes_of).max().unwrap_or(0);
     let moved = Moved { direction: Direction::Kernel, order, bytes, range_bytes: None, ranks: ranks.len() };
     let result = |(at, rank): (usize, &Rank)| {

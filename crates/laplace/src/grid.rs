@@ -22,7 +22,7 @@ pub struct LaplaceGrid {
 }
 
 /// The most rows, and the most columns.
-const MOST: usize = 1 << 20;
+pub(crate) const MOST: usize = 1 << 20;
 
 impl FromStr for LaplaceGrid {
     type Err = String;

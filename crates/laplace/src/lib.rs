@@ -8,7 +8,8 @@
 //!
 //! * `grid` the plane, a rank's share of it, and the solution that the field is held against; `way` the ways
 //!   of halos;
-//! * `host_fields` and `gpu_fields` a rank's two fields and their iterations, `memory` both; `halos` the
+//! * `host_fields` and `gpu_fields` a rank's two fields and their iterations, `memory` both, `plane` those
+//!   of each number of ranks; `halos` the
 //!   messages between neighbours; `rows` what fills and checks rows of either;
 //! * `run` what all ranks do together, `results` what comes of it, `fault` why it did not;
 //! * `options` what is asked for: give it to `experiments::supervised::run` as one rank of a launch, or as a
@@ -46,6 +47,7 @@ mod host_fields;
 mod meeting;
 mod memory;
 mod options;
+mod plane;
 mod results;
 mod rows;
 mod run;

@@ -8,10 +8,10 @@ use report::environment::Environment;
 use serde::{Deserialize, Serialize};
 use stats::units::{counted, rounded_size};
 
-use crate::grid::RowShare;
+use crate::grid::{self, RowShare};
 use crate::memory::bytes_needed;
 use crate::options::LaplaceOptions;
-use crate::way::{WayVariant, variants};
+use crate::way::{WayVariant, variants, variants_by_ranks};
 
 /// What rank 0's supervisor needs for the document.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -36,11 +36,7 @@ pub struct LaplaceRanks {
 /// None that was asked for is possible, the grid has too few rows, or two ranks have one PU.
 pub fn ways(options: &LaplaceOptions, ranks: &[RankLocation]) -> Result<Vec<WayVariant>, Fault> {
     let count = ranks.len();
-    if options.grid.rows < count {
-        let text =
-            format!("--grid {}: each of the {} needs a row of its own", options.grid, counted(count, "rank"));
-        return Err(Fault::usage(text));
-    }
+    are_possible(options, count)?;
     apart(&ranks.iter().collect::<Vec<_>>(), |one, other| one.node == other.node)?;
     let without = ranks.iter().find(|rank| rank.gpu.is_none());
     let asked_for_gpu = options.ways.iter().any(|way| way.has_gpu());
@@ -50,7 +46,10 @@ pub fn ways(options: &LaplaceOptions, ranks: &[RankLocation]) -> Result<Vec<WayV
             format!("rank {} has no GPU, and every rank needs one for this way: {why}", without.session.rank);
         return Err(Fault::new(Exit::Absent, text));
     }
-    let found = variants(count, without.is_none(), &options.ways, options.overlap);
+    let found = match &options.ranks[..] {
+        [] => variants(count, without.is_none(), &options.ways, options.overlap),
+        counts => variants_by_ranks(counts, without.is_none(), &options.ways, options.overlap),
+    };
     if let Some(left_out) = options.ways.iter().find(|way| !found.iter().any(|variant| variant.way == **way))
     {
         let text = match count {
@@ -69,6 +68,34 @@ pub fn ways(options: &LaplaceOptions, ranks: &[RankLocation]) -> Result<Vec<WayV
         return Err(Fault::usage(text));
     }
     Ok(found)
+}
+
+/// Whether a launch of so many has the ranks and the rows that are asked for.
+fn are_possible(options: &LaplaceOptions, count: usize) -> Result<(), Fault> {
+    if let Some(ranks) = options.ranks.iter().find(|ranks| !(1..=count).contains(*ranks)) {
+        let text = format!(
+            "--ranks {ranks}: this launch has {}; start it with as many as the most that are named",
+            counted(count, "rank")
+        );
+        return Err(Fault::usage(text));
+    }
+    let most = options.ranks.iter().copied().max().unwrap_or(count);
+    let grid = options.grid_of(most);
+    if grid.rows < most {
+        let text =
+            format!("--grid {}: each of the {} needs a row of its own", options.grid, counted(most, "rank"));
+        return Err(Fault::usage(text));
+    }
+    if grid.rows > grid::MOST {
+        let text = format!(
+            "--grid {}: {} rows of {most} ranks together; {} at most",
+            options.grid,
+            grid.rows,
+            grid::MOST
+        );
+        return Err(Fault::usage(text));
+    }
+    Ok(())
 }
 
 /// What a rank's memory may have.
@@ -90,11 +117,19 @@ pub fn fits(
     ways: &[WayVariant],
     room: &MemoryRoom,
 ) -> Result<(), Fault> {
-    let share = |rank: usize| RowShare::new(options.grid, options.precision, rank, ranks.len());
+    let bytes = |rank: usize, part: usize| -> u64 {
+        let of_plane = |plane: Option<usize>| {
+            let count = plane.unwrap_or(ranks.len());
+            let ways: Vec<WayVariant> = ways.iter().filter(|way| way.ranks == plane).copied().collect();
+            let share = || RowShare::new(options.grid_of(count), options.precision, rank, count);
+            if rank < count { bytes_needed(&share(), &ways)[part] } else { 0 }
+        };
+        options.planes(ranks.len()).into_iter().map(of_plane).sum()
+    };
     let here = &ranks[own];
     let sum = |part: usize, same: &dyn Fn(&RankLocation) -> bool| -> u64 {
         let theirs = ranks.iter().enumerate().filter(|(_, rank)| rank.node == here.node && same(rank));
-        theirs.map(|(rank, _)| bytes_needed(&share(rank), ways)[part]).sum()
+        theirs.map(|(rank, _)| bytes(rank, part)).sum()
     };
     let refuse = |place: String, has: u64, needs: u64| {
         let text = format!(
@@ -113,7 +148,7 @@ pub fn fits(
     }
     if let (Some([total, free]), Some(gpu)) = (room.device, here.gpu) {
         let needs = sum(1, &|rank| rank.gpu == here.gpu);
-        let alone = bytes_needed(&share(own), ways)[1];
+        let alone = bytes(own, 1);
         if needs > total {
             return refuse(format!("GPU {gpu}"), total, needs);
         }

@@ -24,6 +24,10 @@ pub struct LaplaceOptions {
     pub ways: Vec<HaloWay>,
     /// Whether halos go while the inner rows are computed; both where that is not said.
     pub overlap: Option<bool>,
+    /// By the first so many ranks of the launch each, the fewest first; by all where none is named.
+    pub ranks: Vec<usize>,
+    /// The rows of the grid are each rank's, so that the plane grows with the ranks.
+    pub rows_are_each_ranks: bool,
     /// Where ranks go.
     pub place: PlaceAsked,
     /// No further pass over the ways of a phase begins after this time, once each has 10 blocks.
@@ -41,10 +45,29 @@ impl Default for LaplaceOptions {
             precision: Precision::Double,
             ways: Vec::new(),
             overlap: None,
+            ranks: Vec::new(),
+            rows_are_each_ranks: false,
             place: PlaceAsked::default(),
             max_time: Duration::from_secs(10),
             timeout: Duration::from_secs(120),
             seed: 1,
+        }
+    }
+}
+
+impl LaplaceOptions {
+    /// The plane of so many ranks.
+    pub fn grid_of(&self, ranks: usize) -> LaplaceGrid {
+        let times = if self.rows_are_each_ranks { ranks } else { 1 };
+        LaplaceGrid { rows: self.grid.rows * times, ..self.grid }
+    }
+
+    /// The numbers of ranks, of a launch of `all`: what is asked for, or all.
+    pub fn planes(&self, all: usize) -> Vec<Option<usize>> {
+        if self.ranks.is_empty() {
+            vec![None]
+        } else {
+            self.ranks.iter().map(|ranks| Some((*ranks).min(all))).collect()
         }
     }
 }

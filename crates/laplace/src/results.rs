@@ -44,7 +44,7 @@ pub struct WayFound {
     pub variant: WayVariant,
     /// Its first iterations.
     pub proof: Option<WayProof>,
-    /// `blocks[rank]`, of which each rank has equally many.
+    /// `blocks[rank]` of the ranks that compute it, of which each has equally many.
     pub blocks: Vec<Vec<BlockFound>>,
     /// Why there is no figure, or none that counts.
     pub trouble: Option<WayTrouble>,
@@ -54,6 +54,7 @@ pub struct WayFound {
 
 impl WayFound {
     pub(crate) fn begun(variant: WayVariant, ranks: usize) -> Self {
+        let ranks = variant.ranks.unwrap_or(ranks);
         Self { variant, proof: None, blocks: vec![Vec::new(); ranks], trouble: None, stop: None }
     }
 }

@@ -16,15 +16,17 @@ use std::time::{Duration, Instant};
 
 use engine::{PageCheck, clock};
 use experiments::supervised::SessionJournal;
+use kernels::jacobi::Precision;
 use ranks::{Communicator, Deadline, Exchange, wire};
 use stats::block_interval::BlockValue;
 use stats::random::SplitMix64;
 use stats::stop::{StopReason, StopRule, decide};
 
 use crate::fault::LaplaceFault;
-use crate::grid::{LaplaceGrid, Solution};
+use crate::grid::Solution;
 use crate::halos::Halos;
 use crate::memory::LaplaceMemory;
+use crate::plane::{self, RankPlane};
 use crate::results::{BlockFound, LaplaceResults, LaplaceStep, RankFound, WayFound, WayProof, WayTrouble};
 use crate::way::{HaloWay, WayVariant};
 
@@ -49,8 +51,8 @@ const ANSWERS: Duration = Duration::from_secs(24 * 3600);
 /// What is measured, and how long.
 #[derive(Clone, Debug)]
 pub struct LaplaceRun {
-    /// The plane.
-    pub grid: LaplaceGrid,
+    /// The precision of a cell.
+    pub precision: Precision,
     /// The ways, in the order in which they are shown.
     pub variants: Vec<WayVariant>,
     /// How many blocks each gets.
@@ -63,8 +65,8 @@ pub struct LaplaceRun {
 
 /// One rank: its memory, and what it reaches.
 pub struct LaplaceRank<'a> {
-    /// Its memory.
-    pub memory: &'a mut LaplaceMemory,
+    /// Its rows of each plane that is computed.
+    pub planes: &'a mut [RankPlane],
     /// Its calls of MPI; a rank alone has none.
     pub mpi: Option<&'a dyn Exchange>,
 }
@@ -81,16 +83,9 @@ impl LaplaceRun {
         interrupted: &AtomicBool,
         journal: &mut dyn SessionJournal<LaplaceStep, LaplaceResults>,
     ) -> Result<LaplaceResults, LaplaceFault> {
-        let solution = Solution::new(self.grid);
-        let mut all = All {
-            run: self,
-            solution,
-            here,
-            comm,
-            journal,
-            fields: Default::default(),
-            unchecked: BTreeSet::new(),
-        };
+        let solutions = plane::solutions(here.planes);
+        let fields = vec![Default::default(); solutions.len()];
+        let mut all = All { run: self, solutions, here, comm, journal, fields, unchecked: BTreeSet::new() };
         if all.comm.place().rank == 0 { all.lead(interrupted) } else { all.follow() }
     }
 }
@@ -98,12 +93,13 @@ impl LaplaceRun {
 /// One rank at work.
 struct All<'a, 'w, 'h> {
     run: &'a LaplaceRun,
-    solution: Solution,
+    /// Of each plane.
+    solutions: Vec<Solution>,
     here: &'a mut LaplaceRank<'h>,
     comm: &'a mut Communicator<'w>,
     journal: &'a mut dyn SessionJournal<LaplaceStep, LaplaceResults>,
-    /// The host's field, and the device's.
-    fields: [FieldUse; 2],
+    /// Of each plane the host's field, and the device's.
+    fields: Vec<[FieldUse; 2]>,
     /// Ways with iterations that no check has followed yet.
     unchecked: BTreeSet<usize>,
 }
@@ -140,50 +136,32 @@ impl All<'_, '_, '_> {
         answer
     }
 
+    /// The number of a way's plane.
+    fn plane_of(&self, variant: WayVariant) -> Result<usize, LaplaceFault> {
+        let found = self.here.planes.iter().position(|plane| plane.ranks == variant.ranks);
+        found.ok_or(LaplaceFault::NoMemory(variant.way.name()))
+    }
+
     fn performed(&mut self, order: LaplaceOrder) -> Result<LaplaceAnswer, LaplaceFault> {
-        let halos = Halos::new(self.here.mpi, self.here.memory.share);
-        let answer = self.performed_with(order, &halos);
+        let Some(variant) = order.variant() else {
+            let LaplaceOrder::Look { first } = order else { return Ok(LaplaceAnswer::Done) };
+            let how = if first { PageCheck::First } else { PageCheck::Again };
+            let (seen, mismatch) = plane::look(self.here.planes, how)?;
+            return Ok(LaplaceAnswer::Looked(seen, mismatch));
+        };
+        let at = self.plane_of(variant)?;
+        let solution = &self.solutions[at];
+        // A rank that has no row of this plane lets the others compute.
+        let Some(memory) = &mut self.here.planes[at].memory else { return Ok(LaplaceAnswer::Done) };
+
+        let halos = Halos::new(self.here.mpi, memory.share);
+        let answer = performed_with(memory, solution, order, &halos);
         // Once MPI has failed nothing more is sent.
         let failed = answer.as_ref().is_err_and(|fault| !matches!(fault, LaplaceFault::Mpi(_)));
         if let Some((variant, exchanges)) = order.exchanges().filter(|_| failed) {
-            self.here.memory.serve_neighbours(&halos, variant, exchanges);
+            memory.serve_neighbours(&halos, variant, exchanges);
         }
         answer
-    }
-
-    fn performed_with(&mut self, order: LaplaceOrder, halos: &Halos) -> Result<LaplaceAnswer, LaplaceFault> {
-        let memory = &mut *self.here.memory;
-        let checked = |memory: &mut LaplaceMemory,
-                       variant,
-                       right: &dyn Fn(u64) -> LaplaceAnswer,
-                       solution: &Solution| {
-            memory.check(variant, solution).map(|checked| checked.map_or_else(LaplaceAnswer::Wrong, right))
-        };
-        match order {
-            LaplaceOrder::Look { first } => {
-                let (seen, mismatch) =
-                    memory.look(if first { PageCheck::First } else { PageCheck::Again })?;
-                Ok(LaplaceAnswer::Looked(seen, mismatch))
-            }
-            LaplaceOrder::Prove(variant) => {
-                memory.fill(variant, &self.solution)?;
-                let residual = memory.iterate(halos, variant, PROOF_ITERATIONS)?.residual;
-                checked(memory, variant, &|bytes| LaplaceAnswer::Proven { residual, bytes }, &self.solution)
-            }
-            LaplaceOrder::Fill(variant) => {
-                memory.fill(variant, &self.solution)?;
-                Ok(LaplaceAnswer::Done)
-            }
-            LaplaceOrder::Block(variant, iterations) => {
-                memory.iterate(halos, variant, UNCOUNTED_ITERATIONS)?;
-                let start_ns = clock::now_ns();
-                let spent = memory.iterate(halos, variant, iterations)?;
-                let end_ns = clock::now_ns();
-                Ok(LaplaceAnswer::Block(BlockFound { start_ns, end_ns, iterations, halo_ns: spent.halo_ns }))
-            }
-            LaplaceOrder::Check(variant) => checked(memory, variant, &LaplaceAnswer::Checked, &self.solution),
-            LaplaceOrder::End => Ok(LaplaceAnswer::Done),
-        }
     }
 
     fn lead(&mut self, interrupted: &AtomicBool) -> Result<LaplaceResults, LaplaceFault> {
@@ -239,13 +217,18 @@ impl All<'_, '_, '_> {
             }
             let way = &mut found.ways[at];
             way.trouble = trouble(&answers);
-            let field = &mut self.fields[usize::from(variant.way.has_gpu())];
+            let plane = self.plane_of(variant)?;
+            let grid = self.here.planes[plane].grid;
+            let field = &mut self.fields[plane][usize::from(variant.way.has_gpu())];
             let iterated = u64::from(PROOF_ITERATIONS);
             *field = FieldUse { ways: vec![at], iterations: iterated, is_stale: way.trouble.is_some() };
             if way.trouble.is_none() {
                 way.proof = Some(WayProof { iterations: u64::from(PROOF_ITERATIONS), residual });
-                // Every way adds in one order: what differs in a bit is wrong.
-                let first = found.ways.iter().find_map(|way| Some((way.variant, way.proof?.residual)));
+                // Every way of a plane adds in one order: what differs in a bit is wrong.
+                let is_same =
+                    |ranks| self.here.planes.iter().any(|plane| plane.ranks == ranks && plane.grid == grid);
+                let mut same = found.ways.iter().filter(|way| is_same(way.variant.ranks));
+                let first = same.find_map(|way| Some((way.variant, way.proof?.residual)));
                 if let Some((other, first)) = first.filter(|(_, first)| *first != residual) {
                     let why = format!(
                         "wrong result: the residual is {residual:e}, and that of {other} is {first:e}"
@@ -280,7 +263,7 @@ impl All<'_, '_, '_> {
             self.journal.found(found);
         }
         for at in ways.iter().copied().filter(|_| goes_on()) {
-            let (way, field) = (&found.ways[at], self.field_of(found.ways[at].variant));
+            let (way, field) = (&found.ways[at], self.field_of(found.ways[at].variant)?);
             let is_left = field.is_stale || !field.ways.contains(&at);
             if is_left && way.trouble.is_none() && self.unchecked.contains(&at) {
                 self.ready(found, at, iterations[at])?;
@@ -289,8 +272,10 @@ impl All<'_, '_, '_> {
                 }
             }
         }
-        for has_gpu in [false, true] {
-            self.check(found, has_gpu)?;
+        for plane in 0..self.fields.len() {
+            for has_gpu in [false, true] {
+                self.check(found, plane, has_gpu)?;
+            }
         }
         self.journal.found(found);
         Ok(())
@@ -314,6 +299,38 @@ impl All<'_, '_, '_> {
         let values: Vec<BlockValue> = (0..way.blocks[0].len()).map(value).collect();
         way.stop = decide(&values, &self.run.rule);
         Ok(())
+    }
+}
+
+/// What a rank with rows does.
+fn performed_with(
+    memory: &mut LaplaceMemory,
+    solution: &Solution,
+    order: LaplaceOrder,
+    halos: &Halos,
+) -> Result<LaplaceAnswer, LaplaceFault> {
+    let checked = |memory: &mut LaplaceMemory, variant, right: &dyn Fn(u64) -> LaplaceAnswer| {
+        memory.check(variant, solution).map(|checked| checked.map_or_else(LaplaceAnswer::Wrong, right))
+    };
+    match order {
+        LaplaceOrder::Prove(variant) => {
+            memory.fill(variant, solution)?;
+            let residual = memory.iterate(halos, variant, PROOF_ITERATIONS)?.residual;
+            checked(memory, variant, &|bytes| LaplaceAnswer::Proven { residual, bytes })
+        }
+        LaplaceOrder::Fill(variant) => {
+            memory.fill(variant, solution)?;
+            Ok(LaplaceAnswer::Done)
+        }
+        LaplaceOrder::Block(variant, iterations) => {
+            memory.iterate(halos, variant, UNCOUNTED_ITERATIONS)?;
+            let start_ns = clock::now_ns();
+            let spent = memory.iterate(halos, variant, iterations)?;
+            let end_ns = clock::now_ns();
+            Ok(LaplaceAnswer::Block(BlockFound { start_ns, end_ns, iterations, halo_ns: spent.halo_ns }))
+        }
+        LaplaceOrder::Check(variant) => checked(memory, variant, &LaplaceAnswer::Checked),
+        LaplaceOrder::Look { .. } | LaplaceOrder::End => Ok(LaplaceAnswer::Done),
     }
 }
 

@@ -20,6 +20,7 @@ use crate::grid::RowShare;
 use crate::meeting::{LaplaceRanks, MemoryRoom, fits, ways};
 use crate::memory::LaplaceMemory;
 use crate::options::{LaplaceOptions, RULE};
+use crate::plane::RankPlane;
 use crate::run::{LaplaceRank, LaplaceRun};
 use crate::way::WayVariant;
 
@@ -58,7 +59,7 @@ impl LaplaceSession<'_> {
         // The memory that halos lie in stays until MPI is left. It is not given back then either: the process
         // ends soon and the kernel gives everything back, and a driver that does not let go of it must not
         // keep the rank here.
-        let (mut kept, device) = (ManuallyDrop::new(None), ManuallyDrop::new(device));
+        let (mut kept, device) = (ManuallyDrop::new(Vec::new()), ManuallyDrop::new(device));
         session.with_ranks(None, |mpi, agreement| {
             self.all(&bound, device.as_deref(), mpi, agreement, &mut kept, interrupted)
         })
@@ -71,7 +72,7 @@ impl LaplaceSession<'_> {
         device: Option<&dyn Device>,
         mpi: Option<(&Mpi, &str)>,
         mut agreement: Agreement,
-        kept: &mut Option<LaplaceMemory>,
+        kept: &mut Vec<RankPlane>,
         interrupted: &AtomicBool,
     ) -> Result<(), Fault> {
         let (mut session, options) = (self.session, self.session.kind);
@@ -82,15 +83,14 @@ impl LaplaceSession<'_> {
                 let found = ways(options, &ranks)?;
                 Ok(vec![(ranks.clone(), found); ranks.len()])
             })?;
-        let share = RowShare::new(options.grid, options.precision, place.rank, place.size);
-        let own = self.own(bound, device, &ranks, (place.rank, share), &variants);
+        let own = self.own(bound, device, &ranks, place.rank, &variants);
         let part = own.as_ref().map(|(_, part)| part.clone()).map_err(ProcessRefusal::from);
         let mut parts = Vec::new();
         agreement.agree(part, |all: Vec<RankPart>| {
             parts = all;
             Ok::<_, Stopped>(vec![(); parts.len()])
         })?;
-        let memory = kept.insert(own?.0);
+        *kept = own?.0;
         let local_machine = topo::environment::probe();
         let hosts = hosts(&ranks);
         let plan = Plan { ranks: vec![self.plan.clone()], notes: Vec::new() };
@@ -104,13 +104,13 @@ impl LaplaceSession<'_> {
             environment: local.environment(),
         }));
         let run = LaplaceRun {
-            grid: options.grid,
+            precision: options.precision,
             variants,
             rule: RULE,
             max_time: options.max_time,
             seed: options.seed,
         };
-        let mut here = LaplaceRank { memory, mpi: mpi.map(|(mpi, _)| mpi.exchange()) };
+        let mut here = LaplaceRank { planes: kept, mpi: mpi.map(|(mpi, _)| mpi.exchange()) };
         let found =
             run.run(&mut here, agreement.comm(), interrupted, &mut session).map_err(Fault::no_result)?;
         if place.rank == 0 {
@@ -119,15 +119,15 @@ impl LaplaceSession<'_> {
         Ok(())
     }
 
-    /// This rank's memory, and its part of the document.
+    /// This rank's rows of each plane, and its part of the document.
     fn own(
         &self,
         bound: &Bound,
         device: Option<&dyn Device>,
         ranks: &[RankLocation],
-        (rank, share): (usize, RowShare),
+        rank: usize,
         variants: &[WayVariant],
-    ) -> Result<(LaplaceMemory, RankPart), Fault> {
+    ) -> Result<(Vec<RankPlane>, RankPart), Fault> {
         let _making = self.session.watchdog(NOT_LAID_OUT)?;
         let device_room = device.map(Device::memory).transpose().map_err(Fault::no_result)?;
         let room = MemoryRoom {
@@ -136,8 +136,18 @@ impl LaplaceSession<'_> {
         };
         fits(self.session.kind, ranks, rank, variants, &room)?;
         let (place, rules) = ([self.plan.pu, self.plan.memory_node], PlacingRules::on(self.topology, true));
-        let memory =
-            LaplaceMemory::new(bound, device, place, share, variants, &rules).map_err(Fault::no_result)?;
+        let plane = |of: Option<usize>| -> Result<RankPlane, Fault> {
+            let count = of.unwrap_or(ranks.len());
+            let grid = self.session.kind.grid_of(count);
+            let variants: Vec<WayVariant> = variants.iter().filter(|way| way.ranks == of).copied().collect();
+            let share = || RowShare::new(grid, self.session.kind.precision, rank, count);
+            let memory = (rank < count)
+                .then(|| LaplaceMemory::new(bound, device, place, share(), &variants, &rules))
+                .transpose();
+            Ok(RankPlane { ranks: of, grid, memory: memory.map_err(Fault::no_result)? })
+        };
+        let planes: Vec<RankPlane> =
+            self.session.kind.planes(ranks.len()).into_iter().map(plane).collect::<Result<_, _>>()?;
         let machine = topo::environment::probe();
         let (node, hosts) = (ranks[rank].node, hosts(ranks));
         let plan = Plan { ranks: vec![RankPlan { rank, ..self.plan.clone() }], notes: Vec::new() };
@@ -156,7 +166,7 @@ impl LaplaceSession<'_> {
         if self.node_rank != 0 {
             part.node = None;
         }
-        Ok((memory, part))
+        Ok((planes, part))
     }
 
     fn local<'l>(

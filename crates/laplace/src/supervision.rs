@@ -133,7 +133,7 @@ mod tests {
     fn way(way: HaloWay, blocks: usize, stop: Option<StopReason>) -> WayFound {
         let block = BlockFound { start_ns: 0, end_ns: 1000, iterations: 1, halo_ns: 0 };
         WayFound {
-            variant: WayVariant { way, overlap: false },
+            variant: WayVariant::by_all(way, false),
             proof: (blocks > 0).then_some(WayProof { iterations: 16, residual: 1e-4 }),
             blocks: vec![vec![block; blocks]; 2],
             trouble: None,

@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use stats::units::counted;
 
 /// Who computes, and how halos go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -49,19 +50,48 @@ impl FromStr for HaloWay {
     }
 }
 
-/// A way, and whether halos go while the inner rows are computed.
+/// A way, whether halos go while the inner rows are computed, and by how many ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct WayVariant {
     /// The way.
     pub way: HaloWay,
     /// Whether halos overlap with the inner rows.
     pub overlap: bool,
+    /// The first so many ranks of the launch; `None`: all, and nothing else was asked for.
+    pub ranks: Option<usize>,
+}
+
+impl WayVariant {
+    /// The way by all ranks.
+    pub fn by_all(way: HaloWay, overlap: bool) -> Self {
+        Self { way, overlap, ranks: None }
+    }
 }
 
 impl fmt::Display for WayVariant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.way.name(), if self.overlap { ", overlapped" } else { "" })
+        write!(f, "{}{}", self.way.name(), if self.overlap { ", overlapped" } else { "" })?;
+        self.ranks.map_or(Ok(()), |ranks| write!(f, ", {}", counted(ranks, "rank")))
     }
+}
+
+/// The variants of each of these numbers of ranks, the fewest first. A rank alone has no halos: what GPUs
+/// compute by whichever way is there `gpu`.
+pub fn variants_by_ranks(
+    counts: &[usize],
+    gpu: bool,
+    asked: &[HaloWay],
+    overlap: Option<bool>,
+) -> Vec<WayVariant> {
+    let of_one: Vec<HaloWay> =
+        asked.iter().map(|way| if way.has_gpu() { HaloWay::Gpu } else { *way }).collect();
+    let by = |count: usize| {
+        let asked = if count == 1 { &of_one[..] } else { asked };
+        variants(count, gpu, asked, overlap)
+            .into_iter()
+            .map(move |variant| WayVariant { ranks: Some(count), ..variant })
+    };
+    counts.iter().copied().flat_map(by).collect()
 }
 
 /// The variants of so many ranks: those of `asked` (all where that is empty), with overlap and without or as
@@ -82,7 +112,7 @@ pub fn variants(ranks: usize, gpu: bool, asked: &[HaloWay], overlap: Option<bool
         [false, true]
             .into_iter()
             .filter(move |on| overlaps(*on))
-            .map(move |overlap| WayVariant { way, overlap })
+            .map(move |overlap| WayVariant::by_all(way, overlap))
     })
     .collect()
 }
@@ -105,6 +135,12 @@ mod tests {
         assert_eq!(all.last().map(String::as_str), Some("gpu-aware, overlapped"));
         assert_eq!(named(4, true, &[HaloWay::Staged], Some(false)), ["staged"]);
         assert_eq!("gpu-aware".parse(), Ok(HaloWay::GpuAware));
+        let over = |asked: &[HaloWay]| -> Vec<String> {
+            let found = variants_by_ranks(&[1, 2], true, asked, Some(false));
+            found.iter().map(ToString::to_string).collect()
+        };
+        assert_eq!(over(&[HaloWay::Staged]), ["gpu, 1 rank", "staged, 2 ranks"]);
+        assert_eq!(over(&[HaloWay::Cpu]), ["cpu, 1 rank", "cpu, 2 ranks"]);
         assert!("direct".parse::<HaloWay>().is_err_and(|why| why.contains("cpu, gpu, staged, gpu-aware")));
     }
 }

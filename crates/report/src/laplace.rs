@@ -16,6 +16,10 @@ pub struct Laplace {
     pub rows: u64,
     /// Columns inside the border.
     pub columns: u64,
+    /// Whether `rows` are each rank's, so that the plane grows with the ranks (weak scaling).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(extend("since" = "1.6"))]
+    pub rows_are_each_ranks: bool,
     /// Bytes of a cell: 4 or 8.
     pub cell_bytes: u32,
     /// The ways, in the order in which they are shown.
@@ -30,6 +34,10 @@ pub struct LaplaceWay {
     pub name: String,
     /// The way.
     pub way: String,
+    /// The first so many ranks of the launch computed it; null where all did and nothing else was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("since" = "1.6"))]
+    pub ranks: Option<u32>,
     /// Whether halos go while the inner rows are computed.
     pub overlap: bool,
     /// The largest change of a cell in the last of the first iterations, over all ranks; null where it did
@@ -52,8 +60,28 @@ pub struct LaplaceWay {
     pub halo_share: Option<f64>,
     /// How its time compares with that of other ways.
     pub speed_ups: Vec<LaplaceSpeedUp>,
+    /// What it gains over the fewest ranks; null where several numbers of ranks were not asked for, of the
+    /// fewest, and without a figure of either.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("since" = "1.6"))]
+    pub scaling: Option<LaplaceScaling>,
     /// Why there is no figure that counts; null where there is one.
     pub reason: Option<String>,
+}
+
+/// A way by more ranks beside the same by the fewest.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LaplaceScaling {
+    /// The way of the fewest ranks.
+    pub over: String,
+    /// Its ranks.
+    pub ranks: u32,
+    /// The cells a second over its cells a second.
+    pub speed_up: f64,
+    /// The speed-up over the ratio of ranks: 1 where each rank computes as fast as before.
+    pub efficiency: f64,
+    /// The 95 % interval of the efficiency, by the blocks of the same passes; null with too few.
+    pub interval: Option<Interval>,
 }
 
 /// A way beside another one.

@@ -18,20 +18,25 @@ pub(super) struct FieldUse {
 }
 
 impl All<'_, '_, '_> {
-    pub(super) fn field_of(&self, variant: WayVariant) -> &FieldUse {
-        &self.fields[usize::from(variant.way.has_gpu())]
+    pub(super) fn field_of(&self, variant: WayVariant) -> Result<&FieldUse, LaplaceFault> {
+        Ok(&self.fields[self.plane_of(variant)?][usize::from(variant.way.has_gpu())])
     }
 
     /// The most iterations from one filling of a field to its check.
     pub(super) fn most_iterations(&self) -> u64 {
-        rows::most_iterations(self.here.memory.share.field.precision)
+        rows::most_iterations(self.run.precision)
     }
 
     /// Has all ranks hold a field against what it should be after the iterations since it was filled. What is
     /// wrong is a trouble of every way that went on with it.
-    pub(super) fn check(&mut self, found: &mut LaplaceResults, has_gpu: bool) -> Result<(), LaplaceFault> {
+    pub(super) fn check(
+        &mut self,
+        found: &mut LaplaceResults,
+        plane: usize,
+        has_gpu: bool,
+    ) -> Result<(), LaplaceFault> {
         let field = std::mem::replace(
-            &mut self.fields[usize::from(has_gpu)],
+            &mut self.fields[plane][usize::from(has_gpu)],
             FieldUse { is_stale: true, ..FieldUse::default() },
         );
         let Some(first) = field.ways.first().filter(|_| !field.is_stale) else { return Ok(()) };
@@ -60,7 +65,8 @@ impl All<'_, '_, '_> {
     ) -> Result<Vec<LaplaceAnswer>, LaplaceFault> {
         let answers = self.all(LaplaceOrder::Block(way.variant, iterations))?;
         way.trouble = trouble(&answers);
-        let field = &mut self.fields[usize::from(way.variant.way.has_gpu())];
+        let plane = self.plane_of(way.variant)?;
+        let field = &mut self.fields[plane][usize::from(way.variant.way.has_gpu())];
         field.is_stale = way.trouble.is_some();
         field.iterations += u64::from(UNCOUNTED_ITERATIONS + iterations);
         if !field.ways.contains(&at) {
@@ -83,15 +89,16 @@ impl All<'_, '_, '_> {
     ) -> Result<(), LaplaceFault> {
         let variant = found.ways[at].variant;
         let has_gpu = variant.way.has_gpu();
-        let after = self.field_of(variant).iterations + u64::from(UNCOUNTED_ITERATIONS + iterations);
+        let plane = self.plane_of(variant)?;
+        let after = self.field_of(variant)?.iterations + u64::from(UNCOUNTED_ITERATIONS + iterations);
         if after > self.most_iterations() {
-            self.check(found, has_gpu)?;
+            self.check(found, plane, has_gpu)?;
         }
-        if found.ways[at].trouble.is_none() && self.field_of(variant).is_stale {
+        if found.ways[at].trouble.is_none() && self.field_of(variant)?.is_stale {
             let answers = self.all(LaplaceOrder::Fill(variant))?;
             found.ways[at].trouble = trouble(&answers);
             let is_stale = found.ways[at].trouble.is_some();
-            self.fields[usize::from(has_gpu)] = FieldUse { is_stale, ..FieldUse::default() };
+            self.fields[plane][usize::from(has_gpu)] = FieldUse { is_stale, ..FieldUse::default() };
         }
         Ok(())
     }

@@ -47,6 +47,16 @@ impl LaplaceOrder {
         }
     }
 
+    /// The way that it is about.
+    pub(super) fn variant(self) -> Option<WayVariant> {
+        match self {
+            Self::Prove(variant) | Self::Block(variant, _) | Self::Fill(variant) | Self::Check(variant) => {
+                Some(variant)
+            }
+            Self::Look { .. } | Self::End => None,
+        }
+    }
+
     /// The way that iterates, and how often rows are exchanged.
     pub(super) fn exchanges(self) -> Option<(WayVariant, u32)> {
         match self {
@@ -64,7 +74,7 @@ mod tests {
 
     #[test]
     fn whatever_calls_a_driver_is_an_operation_with_its_limit() {
-        let variant = WayVariant { way: HaloWay::Gpu, overlap: false };
+        let variant = WayVariant::by_all(HaloWay::Gpu, false);
         for order in [
             LaplaceOrder::Prove(variant),
             LaplaceOrder::Fill(variant),

@@ -11,7 +11,7 @@ use engine::ObservedPlacement;
 
 use super::*;
 use crate::gpu_fields::stand_in::{Faults, fields};
-use crate::grid::RowShare;
+use crate::grid::{LaplaceGrid, RowShare};
 use crate::rows;
 
 /// Messages under way, by sender and receiver.
@@ -105,20 +105,30 @@ const SMALL: LaplaceGrid = LaplaceGrid { rows: 12, columns: 24 };
 
 fn run_of(variants: Vec<WayVariant>) -> LaplaceRun {
     let rule = StopRule { min_blocks: 2, max_blocks: 3, target_half_width: 1e-9, patience: Patience::Long };
-    LaplaceRun { grid: GRID, variants, rule, max_time: Duration::from_secs(60), seed: 1 }
+    LaplaceRun { precision: Precision::Double, variants, rule, max_time: Duration::from_secs(60), seed: 1 }
 }
 
 /// What rank 0 finds of a run by two ranks, each with its device's faults, and how many messages are left
 /// that nobody received.
 fn found_by_two(run: &LaplaceRun, faults: [Faults; 2]) -> (LaplaceResults, usize) {
+    let planes = |rank, faults| vec![plane_of(RowShare::new(GRID, Precision::Double, rank, 2), faults)];
+    found_of(run, faults, planes)
+}
+
+/// The same, where the ranks have these planes.
+fn found_of(
+    run: &LaplaceRun,
+    faults: [Faults; 2],
+    planes: impl Fn(usize, Faults) -> Vec<RankPlane> + Sync,
+) -> (LaplaceResults, usize) {
+    let planes = &planes;
     let mail = Arc::new(Mail::default());
     let rank = |(rank, world): (usize, LocalWorld)| {
         let (mail, faults) = (Arc::clone(&mail), faults[rank]);
         move || {
-            let share = RowShare::new(GRID, Precision::Double, rank, 2);
-            let mut memory = LaplaceMemory::of_gpu(fields(share, faults));
+            let mut planes = planes(rank, faults);
             let mpi = ThreadExchange { rank, mail, receives: Mutex::default() };
-            let mut here = LaplaceRank { memory: &mut memory, mpi: Some(&mpi) };
+            let mut here = LaplaceRank { planes: &mut planes, mpi: Some(&mpi) };
             run.run(&mut here, &mut Communicator::new(&world), &AtomicBool::new(false), &mut NoJournal)
         }
     };
@@ -132,8 +142,43 @@ fn found_by_two(run: &LaplaceRun, faults: [Faults; 2]) -> (LaplaceResults, usize
     (found, left)
 }
 
+/// Rows of the one plane that all ranks have.
+fn plane_of(share: RowShare, faults: Faults) -> RankPlane {
+    let memory = Some(LaplaceMemory::of_gpu(fields(share, faults)));
+    RankPlane { ranks: None, grid: share.grid, memory }
+}
+
 fn staged() -> Vec<WayVariant> {
-    [false, true].map(|overlap| WayVariant { way: HaloWay::Staged, overlap }).to_vec()
+    [false, true].map(|overlap| WayVariant::by_all(HaloWay::Staged, overlap)).to_vec()
+}
+
+#[test]
+fn one_rank_and_two_take_turns_and_the_second_lets_the_first_compute_alone() {
+    let by = |way, ranks| WayVariant { ranks: Some(ranks), ..WayVariant::by_all(way, false) };
+    let run = run_of(vec![by(HaloWay::Gpu, 1), by(HaloWay::Staged, 2)]);
+    let planes = |rank: usize, faults| -> Vec<RankPlane> {
+        let plane = |ranks: usize| {
+            let share = || RowShare::new(GRID, Precision::Double, rank, ranks);
+            let memory = (rank < ranks).then(|| LaplaceMemory::of_gpu(fields(share(), faults)));
+            RankPlane { ranks: Some(ranks), grid: GRID, memory }
+        };
+        [1, 2].map(plane).into_iter().collect()
+    };
+    let (found, left) = found_of(&run, [Faults::default(); 2], planes);
+
+    assert_eq!(left, 0);
+    let [one, two] = &found.ways[..] else { panic!("{found:?}") };
+    assert_eq!((&one.trouble, &two.trouble), (&None, &None));
+    assert_eq!((one.blocks.len(), two.blocks.len()), (1, 2), "of the ranks that compute");
+    assert!(one.blocks[0].len() >= 2 && two.blocks.iter().all(|blocks| blocks.len() >= 2));
+    assert_eq!(
+        one.proof.map(|proof| proof.residual),
+        two.proof.map(|proof| proof.residual),
+        "one plane, however many compute it"
+    );
+    let of_all = (GRID.rows * GRID.columns * 8) as u64;
+    assert!(found.ranks[0].checked_bytes > found.ranks[1].checked_bytes, "{found:?}");
+    assert!(found.ranks[0].checked_bytes >= 2 * of_all, "the whole plane alone, twice");
 }
 
 #[test]
@@ -160,7 +205,7 @@ fn a_launch_that_fails_on_a_rank_costs_its_way_and_the_other_way_is_right() {
 #[test]
 fn the_time_of_a_staged_halo_holds_its_copies_back() {
     let copy = Duration::from_millis(2);
-    let run = run_of(vec![WayVariant { way: HaloWay::Staged, overlap: false }]);
+    let run = run_of(vec![WayVariant::by_all(HaloWay::Staged, false)]);
     let (found, _) = found_by_two(&run, [Faults { copy, ..Faults::default() }; 2]);
     for block in found.ways[0].blocks.iter().flatten() {
         let least = u64::from(block.iterations) * copy.as_nanos() as u64;
@@ -172,9 +217,10 @@ fn the_time_of_a_staged_halo_holds_its_copies_back() {
 #[test]
 fn in_single_precision_the_field_is_checked_before_rounding_hides_a_wrong_row() {
     let share = RowShare::new(SMALL, Precision::Single, 0, 1);
-    let mut memory = LaplaceMemory::of_gpu(fields(share, Faults::default()));
-    let mut here = LaplaceRank { memory: &mut memory, mpi: None };
-    let run = LaplaceRun { grid: SMALL, ..run_of(vec![WayVariant { way: HaloWay::Gpu, overlap: false }]) };
+    let mut planes = [plane_of(share, Faults::default())];
+    let mut here = LaplaceRank { planes: &mut planes, mpi: None };
+    let variants = vec![WayVariant::by_all(HaloWay::Gpu, false)];
+    let run = LaplaceRun { precision: Precision::Single, ..run_of(variants) };
     let world = LocalWorld::launch(&[1]).remove(0);
     let mut comm = Communicator::new(&world);
     let found = run.run(&mut here, &mut comm, &AtomicBool::new(false), &mut NoJournal).unwrap();

@@ -1,5 +1,6 @@
 //! `numabench laplace` as typed.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -32,6 +33,15 @@ pub struct Laplace {
     #[arg(long, value_parser = one_of(OVERLAPS), default_value = "both", value_name = "on|off|both",
           help_heading = "What is computed")]
     pub overlap: Overlapped,
+
+    /// Compare numbers of ranks: by the first 1, 2, 4, … ranks of the launch each, with speed-up and
+    /// efficiency over the fewest [default: all ranks]
+    #[arg(long, value_name = "COUNTS", value_delimiter = ',', value_parser = whole::<usize>(1..=MOST_RANKS),
+          help_heading = "What is computed")]
+    pub ranks: Vec<usize>,
+    /// The rows of --grid are each rank's, so that the plane grows with the ranks (weak scaling)
+    #[arg(long, requires = "ranks", help_heading = "What is computed")]
+    pub weak: bool,
 
     /// One PU for each rank of a node, OS ids as taskset writes them [default: near each rank's GPU]
     #[arg(long, value_name = "LIST", help_heading = "Placement")]
@@ -78,6 +88,9 @@ pub struct Laplace {
     pub color: ColorChoice,
 }
 
+/// As many as an MPI launch may have.
+const MOST_RANKS: u64 = 65_535;
+
 /// The precision of a cell.
 const PRECISIONS: &[Word<Precision>] =
     &[("single", Precision::Single, "32 bits"), ("double", Precision::Double, "64 bits")];
@@ -100,6 +113,8 @@ impl Laplace {
             precision: self.precision,
             ways: self.ways.clone(),
             overlap: self.overlap,
+            ranks: self.ranks.iter().copied().collect::<BTreeSet<usize>>().into_iter().collect(),
+            rows_are_each_ranks: self.weak,
             place: PlaceAsked {
                 cpus: self.cpus.clone(),
                 gpus: self.gpus.clone(),

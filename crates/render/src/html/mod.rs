@@ -25,6 +25,7 @@ mod curves;
 mod heat;
 mod imported;
 mod kernels;
+mod laplace;
 mod loaded;
 mod matrices;
 mod mpi;
@@ -128,6 +129,7 @@ impl Paged for Document {
         matrices::draw(self, page);
         contention::penalties(self, page);
         kernels::draw(self, page);
+        laplace::draw(self, page);
         page.release();
         tables::draw(self, page);
     }

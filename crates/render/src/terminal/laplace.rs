@@ -1,7 +1,7 @@
 //! Jacobi's iteration over the ranks of a launch: a row a way.
 
 use report::Document;
-use report::laplace::LaplaceWay;
+use report::laplace::{LaplaceScaling, LaplaceWay};
 
 use super::grid::TextGrid;
 use super::page::{Page, Tone};
@@ -11,17 +11,27 @@ use crate::digits::{half_width, percent};
 pub(super) fn draw(document: &Document, page: &mut Page) {
     let Some(laplace) = &document.laplace else { return };
     let alone = document.ranks.len() == 1;
-    let header: &[&str] = match alone {
-        true => &["", "µs an iteration", "± 95 %", "Gcell/s", "GB/s", "residual"],
-        false => &["", "µs an iteration", "± 95 %", "Gcell/s", "GB/s", "in halos", "residual"],
-    };
-    let mut grid = TextGrid::new(1, header);
+    // What all ways share, and the first lines say, makes room for what differs.
+    let scales = laplace.ways.iter().any(|way| way.ranks.is_some());
+    let mut header = vec!["", "µs an iteration", "± 95 %", "Gcell/s", "GB/s"];
+    if scales {
+        header.extend(["speed-up", "efficiency"]);
+    }
+    if !alone {
+        header.push("in halos");
+    }
+    if !scales {
+        header.push("residual");
+    }
+    let mut grid = TextGrid::new(1, &header);
     let precision = if laplace.cell_bytes == 4 { "single" } else { "double" };
-    let after = laplace.ways.iter().find_map(|way| way.residual_after_iterations);
+    let after = laplace.ways.iter().find_map(|way| way.residual_after_iterations).filter(|_| !scales);
     let after = after.map_or(String::new(), |after| format!("; residual after {after} iterations"));
-    grid.caption(format!("{}x{} cells of {precision} precision{after}", laplace.rows, laplace.columns));
+    let each = if laplace.rows_are_each_ranks { " a rank" } else { "" };
+    let plane = format!("{}x{} cells{each}", laplace.rows, laplace.columns);
+    grid.caption(format!("{plane} of {precision} precision{after}"));
     for way in &laplace.ways {
-        grid.row(cells(way, alone), Vec::new());
+        grid.row(cells(way, scales, alone), Vec::new());
     }
     grid.draw(page);
     page.blank();
@@ -34,7 +44,7 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
     page.blank();
 }
 
-fn cells(way: &LaplaceWay, alone: bool) -> Vec<String> {
+fn cells(way: &LaplaceWay, scales: bool, alone: bool) -> Vec<String> {
     let none = || "–".to_owned();
     let giga = |rate: Option<f64>| rate.map_or_else(none, |rate| digits(rate / 1e9));
     let mut cells = vec![
@@ -44,10 +54,17 @@ fn cells(way: &LaplaceWay, alone: bool) -> Vec<String> {
         giga(way.cells_per_s),
         giga(way.bytes_per_s),
     ];
+    if scales {
+        let of = |figure: &dyn Fn(&LaplaceScaling) -> String| way.scaling.as_ref().map_or_else(none, figure);
+        cells.push(of(&|found| digits(found.speed_up)));
+        cells.push(of(&|found| percent(found.efficiency)));
+    }
     if !alone {
         cells.push(way.halo_share.map_or_else(none, percent));
     }
-    cells.push(way.residual.map_or_else(none, |residual| format!("{residual:.6e}")));
+    if !scales {
+        cells.push(way.residual.map_or_else(none, |residual| format!("{residual:.6e}")));
+    }
     cells
 }
 

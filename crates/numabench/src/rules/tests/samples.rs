@@ -183,6 +183,8 @@ const LAPLACE: &[Row] = &[
     ("precision", "--precision single", ""),
     ("ways", "--ways staged", ""),
     ("overlap", "--overlap off", ""),
+    ("ranks", "--ranks 1", ""),
+    ("weak", "--weak", "--ranks 1"),
     ("cpus", "--cpus 0,2", ""),
     ("gpus", "--gpus 1,2", ""),
     ("membind", "--membind 1", ""),
