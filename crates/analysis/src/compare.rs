@@ -226,15 +226,22 @@ fn compared(key: &Key, pair: &CasePair, judged: &JudgedCase) -> ComparedCase {
     }
 }
 
-/// Whether the runs of both sides alternated, so that what the machine did meanwhile met both: in order of
-/// time they change sides as often as the smaller side has runs, and twice at least.
+/// Whether the runs of both sides alternated, so that what the machine did meanwhile met both.
+///
+/// In order of time they change sides as often as the smaller side has runs, and twice at least; and nowhere do
+/// more runs of one side follow each other than its share of a turn, or two. So the last three of six runs
+/// that have no partner are no turns: what befell the machine during them would count as a change.
 fn took_turns(base: &[Run], new: &[Run]) -> bool {
+    let (fewer, more) = (base.len().min(new.len()), base.len().max(new.len()));
     let sides =
         base.iter().map(|run| (&run.started_at, false)).chain(new.iter().map(|run| (&run.started_at, true)));
     let mut in_time: Vec<(&String, bool)> = sides.collect();
     in_time.sort();
-    let changes = in_time.windows(2).filter(|two| two[0].1 != two[1].1).count();
-    changes >= base.len().min(new.len()) && changes > 1
+
+    let stretches = in_time.chunk_by(|one, next| one.1 == next.1);
+    let changes = stretches.clone().count().saturating_sub(1);
+    let longest = stretches.map(<[_]>::len).max().unwrap_or(0);
+    changes >= fewer && changes > 1 && longest <= more.div_ceil(fewer.max(1)).max(2)
 }
 
 /// One sentence: the worst first.
@@ -323,15 +330,15 @@ fn notes(cases: &[ComparedCase], counts: &Counts, runs: [usize; 2], in_turns: bo
             counted(base, "run")
         ));
     } else if counts.suspect > 0 {
+        let cases = if counts.suspect == 1 { "1 case is" } else { &format!("{} cases are", counts.suspect) };
+        let why = if base.min(new) < 3 {
+            "one or two runs of a side do not show what befell that side alone"
+        } else {
+            "runs that each fall into one of two modes would be sorted by side as often as that by chance"
+        };
         notes.push(format!(
-            "{} suspected and not found: runs that each fall into one of two modes would be sorted by side \
-             as often as that by chance. Give more runs a side: three, or four where up to five other cases \
-             jump from run to run, or five",
-            if counts.suspect == 1 {
-                "1 case is".to_owned()
-            } else {
-                format!("{} cases are", counts.suspect)
-            }
+            "{cases} suspected and not found: {why}. Give more runs a side: three, or four where up to five \
+             other cases jump from run to run, or five"
         ));
     }
     if !in_turns && counts.regressed + counts.improved > 0 {

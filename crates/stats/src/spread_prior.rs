@@ -23,6 +23,9 @@ const LEAST_PART: f64 = 1e-5;
 /// Fewer differences of spreads than those of four cases with two sides do not tell how alike cases are.
 const LEAST_DIFFERENCES: f64 = 6.0;
 
+/// A spread of so many degrees of freedom is not made smaller by those of other cases.
+const KNOWN_FREEDOM: f64 = 3.0;
+
 /// A variance and the degrees of freedom that it is known with.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
@@ -85,7 +88,11 @@ impl SpreadPrior {
         let own = own.unwrap_or(Spread { variance: 0.0, freedom: 0.0 });
         let freedom = self.freedom + own.freedom;
         let squares = self.freedom * self.variance[side] + own.freedom * own.variance;
-        (freedom > 0.0).then(|| Spread { variance: squares / freedom, freedom })
+        // Lent calm is no proof of calm: a case that scatters more than the others keeps its own spread, from
+        // four values on. Three tell theirs too badly.
+        let least = if own.freedom >= KNOWN_FREEDOM { own.variance } else { 0.0 };
+        let variance = (squares / freedom).max(least);
+        (freedom > 0.0).then_some(Spread { variance, freedom })
     }
 }
 

@@ -87,16 +87,11 @@ fn noises() -> impl Iterator<Item = (RunNoise, RunOrder)> {
 }
 
 fn nothing_changed(length: Length) -> Vec<Experiment> {
-    let counts = length.choose(&[[3, 3]][..], &[[3, 3], [4, 4], [5, 5], [10, 10], [2, 4], [1, 7]]);
+    let counts = length.choose(&[[3, 3]][..], &[[3, 3], [4, 4], [5, 5], [10, 10], [3, 6], [7, 4]]);
     let families = [1, 8, 40];
     let mut all = Vec::new();
     for (noise, order) in noises() {
         for &[base, new] in counts {
-            // One run does not show its spread: where one side is five times the other it may be the wide
-            // one.
-            if noise == RunNoise::Of(Noise::Uneven) && base == 1 {
-                continue;
-            }
             for cases in families {
                 let setting =
                     format!("{}, {}, {base} against {new} runs, cases: {cases}", noise.name(), order.name());
@@ -119,11 +114,14 @@ fn nothing_changed(length: Length) -> Vec<Experiment> {
 fn half_the_rate(length: Length) -> Vec<Experiment> {
     let mut all = Vec::new();
     for (noise, order) in noises() {
-        for &[base, new] in length.choose(&[[3, 3]][..], &[[3, 3], [5, 5], [7, 1]]) {
+        for &[base, new] in length.choose(&[[3, 3]][..], &[[3, 3], [5, 5], [7, 4]]) {
+            // Where runs have modes, three a side may leave it open: five decide.
+            let has_modes =
+                matches!(noise, RunNoise::ModesOfCases | RunNoise::ModesOfRuns | RunNoise::ModesOfSome);
+            if has_modes && base.min(new) == 3 {
+                continue;
+            }
             for &cases in length.choose(&[8][..], &[1, 8, 40]) {
-                if noise == RunNoise::Of(Noise::Uneven) && new == 1 {
-                    continue;
-                }
                 let setting = format!(
                     "one case at half, {}, {}, {base} against {new} runs, cases: {cases}",
                     noise.name(),

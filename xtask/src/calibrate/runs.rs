@@ -40,7 +40,7 @@ const MODES_APART: f64 = 0.1;
 pub enum RunOrder {
     /// All runs of the base, then all new ones.
     InRows,
-    /// A run of each side alternately.
+    /// A run of each side alternately; of a side with more runs, its share in each turn.
     InTurns,
 }
 
@@ -129,9 +129,7 @@ impl RunNoise {
         let all = self.field(random, cases, base + new, deviation);
         let is_new = |at: usize| match order {
             RunOrder::InRows => at >= base,
-            // One of each side until a side has all of its own.
-            RunOrder::InTurns if at < 2 * base.min(new) => at % 2 == 1,
-            RunOrder::InTurns => new > base,
+            RunOrder::InTurns => (at + 1) * new / (base + new) > at * new / (base + new),
         };
         [false, true].map(|side| {
             let of_case = |case: &Vec<f64>| {
@@ -199,8 +197,11 @@ mod tests {
         assert!(
             (apart(RunOrder::InTurns) - 0.01).abs() < 1e-4 && (apart(RunOrder::InRows) - 0.05).abs() < 1e-4
         );
-        let [few, many] = RunNoise::Step.sides(&mut random, 1, [1, 7], 1e-6, RunOrder::InTurns);
-        assert_eq!((few[0].len(), many[0].len()), (1, 7));
+        // The machine's step in the middle of nine runs meets a third and two thirds of both sides alike.
+        let [few, many] = RunNoise::Step.sides(&mut random, 1, [3, 6], 1e-6, RunOrder::InTurns);
+        assert_eq!((few[0].len(), many[0].len()), (3, 6));
+        let stepped = |side: &Field| side[0].iter().filter(|log| **log < -0.02).count();
+        assert_eq!((stepped(&[few[0].clone()].to_vec()), stepped(&many)), (2, 3));
     }
 
     #[test]
