@@ -228,21 +228,22 @@ fn scaling(laplace: &Laplace, measured: &[&LaplaceWay]) -> Option<String> {
 
     let of = best.ranks.unwrap_or_default();
     let growing = if laplace.rows_are_each_ranks { "a plane that grows with them" } else { "the same plane" };
-    let half_width = found
-        .interval
-        .as_ref()
-        .map_or(f64::INFINITY, |interval| interval.relative_half_width(found.efficiency));
+    let half_width = headline::half_width(found.efficiency, found.interval.as_ref());
     if !headline::is_known(half_width) {
         let noisy = headline::too_noisy(half_width);
-        return Some(format!("How {} scales from {} is {noisy}.", best.name, found.over));
+        return Some(format!("Scaling from {} to {of} ranks is {noisy}.", found.ranks));
     }
+    let percent = |part: f64| format!("{:.0}", part * 100.0);
+    let interval = found.interval.as_ref().map_or(String::new(), |interval| {
+        format!(" (95 %: {} to {} %)", percent(interval.low), percent(interval.high))
+    });
     Some(format!(
-        "From {} to {of} ranks: {} is {} times as fast as {} over {growing}, {:.0} % of what {of} ranks could.",
+        "Scaling from {} to {of} ranks over {growing}: {} times as fast, {} % of perfect{interval}; {}, beside {}.",
         found.ranks,
-        best.name,
         digits(found.speed_up),
+        percent(found.efficiency),
+        best.name,
         found.over,
-        found.efficiency * 100.0
     ))
 }
 

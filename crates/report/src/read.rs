@@ -116,7 +116,7 @@ impl SavedDocument for PlaceDocument {
 }
 
 impl SavedDocument for TrialDocument {
-    const VERSION: Version = Version { schema: "numabench.trial", major: 1, minor: 2 };
+    const VERSION: Version = Version { schema: "numabench.trial", major: 1, minor: 3 };
     const WRITER: &'static str = "numabench trial --json FILE";
 }
 

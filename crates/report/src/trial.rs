@@ -205,6 +205,9 @@ pub struct TrialLook {
 pub struct TrialRank {
     /// Its number in its launch; null for a process on its own.
     pub rank: Option<u32>,
+    /// How many its launch has, by its own variables, on all nodes; null where they do not say it. Since 1.3.
+    #[serde(default)]
+    pub of_ranks: Option<u32>,
     /// Its process.
     pub pid: u32,
     /// Its program's name.
@@ -323,6 +326,14 @@ pub struct TrialRow {
     pub unit: Option<String>,
     /// Whether more of it is better.
     pub more_is_better: bool,
+    /// Ranks of its launch, by the variables of those that were seen; null where they do not say it, or differ.
+    /// Since 1.3.
+    #[serde(default)]
+    pub ranks: Option<u32>,
+    /// The gain over the baseline by its ranks over the baseline's: 1 where each rank does as much as there.
+    /// Null where both have as many, or that is not known. Since 1.3.
+    #[serde(default)]
+    pub efficiency: Option<f64>,
     /// Runs that count.
     pub counted: u32,
     /// Runs that were not where they were to be.
@@ -346,6 +357,7 @@ impl TrialRank {
     pub fn of(pid: u32) -> Self {
         Self {
             rank: None,
+            of_ranks: None,
             pid,
             program: None,
             threads: 1,

@@ -4,7 +4,7 @@ use experiments::Exit;
 use report::document::Status;
 use report::trial::{
     TrialComparison, TrialMetric, TrialOutcome, TrialRow, TrialRun, TrialSettings, TrialStart, TrialStop,
-    TrialVerdict,
+    TrialVariant, TrialVerdict,
 };
 use report::{SavedDocument, TrialDocument};
 use stats::interval::{median, median_interval};
@@ -115,12 +115,7 @@ pub(crate) fn build(facts: &TrialFacts<'_>, state: TrialState<'_>) -> TrialDocum
             seed: plan.seed,
             is_aa: options.against_itself,
         },
-        rows: described
-            .iter()
-            .flat_map(|variant| {
-                metrics.iter().map(|metric| row(&variant.name, &metric.described, state.runs))
-            })
-            .collect(),
+        rows: rows(&described, metrics.iter().map(|metric| &metric.described), &comparisons, state.runs),
         variants: described,
         starts: facts.starts.clone(),
         comparisons,
@@ -173,6 +168,40 @@ fn counted_figures(runs: &[TrialRun], variant: &str, metric: &str) -> Vec<f64> {
     runs.iter().filter(counts).filter_map(|run| run.metrics.get(metric).copied()).collect()
 }
 
+/// A row for each variant and metric, with what each rank does beside one of the baseline's.
+fn rows<'m>(
+    variants: &[TrialVariant],
+    metrics: impl Iterator<Item = &'m TrialMetric> + Clone,
+    comparisons: &[TrialComparison],
+    runs: &[TrialRun],
+) -> Vec<TrialRow> {
+    let of_variant = |variant: &TrialVariant| {
+        metrics.clone().map(|metric| row(&variant.name, metric, runs)).collect::<Vec<_>>()
+    };
+    let mut rows: Vec<TrialRow> = variants.iter().flat_map(of_variant).collect();
+    let base = rows.first().and_then(|row| row.ranks);
+    for row in &mut rows {
+        let found =
+            comparisons.iter().find(|found| found.variant == row.variant && found.metric == row.metric);
+        let ratio = found.and_then(|found| found.ratio);
+        let gain = ratio.map(|ratio| if row.more_is_better { ratio } else { 1.0 / ratio });
+        let ranks = row.ranks.zip(base).filter(|(ranks, base)| ranks != base);
+        row.efficiency =
+            gain.zip(ranks).map(|(gain, (ranks, base))| gain * f64::from(base) / f64::from(ranks));
+    }
+    rows
+}
+
+/// How many ranks the launch of a variant's runs has, by what its ranks say.
+fn ranks_of(runs: &[TrialRun], variant: &str) -> Option<u32> {
+    // Short runs are looked at in the warm-up alone.
+    let own = runs.iter().filter(|run| run.variant == variant);
+    let seen = own.flat_map(|run| &run.looks).flat_map(|look| &look.ranks);
+    let mut said = seen.filter_map(|rank| rank.of_ranks);
+    let first = said.next()?;
+    said.all(|other| other == first).then_some(first)
+}
+
 fn row(variant: &str, metric: &TrialMetric, runs: &[TrialRun]) -> TrialRow {
     let own: Vec<&TrialRun> = runs.iter().filter(|run| run.block > 0 && run.variant == variant).collect();
     let count =
@@ -184,6 +213,8 @@ fn row(variant: &str, metric: &TrialMetric, runs: &[TrialRun]) -> TrialRow {
         metric: metric.name.clone(),
         unit: metric.unit.clone(),
         more_is_better: metric.more_is_better,
+        ranks: ranks_of(runs, variant),
+        efficiency: None,
         counted: count(&|outcome| outcome == TrialOutcome::Counted),
         misplaced: count(&|outcome| outcome == TrialOutcome::Misplaced),
         failed: count(&|outcome| {

@@ -13,7 +13,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use launchers::{Launch, Launcher};
+use launchers::{Launch, LaunchSize, Launcher};
 use report::trial::TrialRank;
 use stats::IdSet;
 use topo::Topology;
@@ -84,6 +84,22 @@ pub struct Marked {
     /// Its id.
     pub pid: u32,
     environment: BTreeMap<String, String>,
+}
+
+impl Marked {
+    /// The launch that its variables tell of.
+    fn launch(&self) -> Launch {
+        Launch::sensed(|name| self.environment.get(name).cloned())
+    }
+
+    /// How many ranks that has.
+    fn of_ranks(&self) -> Option<u32> {
+        match self.launch() {
+            Launch { launcher: Launcher::Nobody, .. } => None,
+            Launch { size: LaunchSize::Known(size), .. } => u32::try_from(size).ok(),
+            Launch { size: LaunchSize::AtLeast(_), .. } => None,
+        }
+    }
 }
 
 /// The processes that bear this mark.
@@ -177,7 +193,7 @@ pub fn cost_of_a_look() -> Duration {
 fn reading(topology: &Topology, mark: &str) -> Vec<TrialRank> {
     let mut ranks: BTreeMap<Option<usize>, (u64, Marked, Status)> = BTreeMap::new();
     for (process, status) in programs(mark) {
-        let launch = Launch::sensed(|name| process.environment.get(name).cloned());
+        let launch = process.launch();
         let rank = if launch.launcher == Launcher::Nobody { None } else { launch.rank };
         let resident = status.resident_kib;
         if ranks.get(&rank).is_none_or(|(most, ..)| resident > *most) {
@@ -247,6 +263,7 @@ fn rank_of(topology: &Topology, rank: Option<usize>, process: &Marked, status: S
         seen.gpus.devices.as_ref().map(|devices| devices.iter().filter_map(|device| device.pci).collect());
     Some(TrialRank {
         rank: rank.map(|rank| rank as u32),
+        of_ranks: process.of_ranks(),
         program: Some(status.program),
         threads: status.threads,
         pus: seen.pus,

@@ -215,3 +215,28 @@ fn a_launch_line_has_the_program_in_its_place_and_its_variables() -> Done {
     assert_eq!(document["comparisons"][0]["verdict"], "worse");
     Ok(())
 }
+
+#[test]
+fn lines_of_more_ranks_have_what_each_rank_does_beside_one_of_the_first_line() -> Done {
+    // Four ranks do 3.2 times the work of one: 80 % each.
+    let line = |ranks: u32| format!("env OMPI_COMM_WORLD_SIZE={ranks} OMPI_COMM_WORLD_RANK=0 {{app}}");
+    let (one, four) = (line(1), line(4));
+    let options = ["trial", "--launch", &one, "--launch", &four, "--max-runs", "6"];
+    let program = ["--", "sh", "-c", "sleep 0.4; echo x=$((OMPI_COMM_WORLD_SIZE > 1 ? 320 : 100))"];
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("trial.json");
+    let file = file.to_str().ok_or("a path that is no text")?;
+    let metric = ["--metric", "x=([0-9.]+)", "--better", "higher", "--json", file];
+    let ended = run(&[&options[..], &metric, &program].concat());
+    let document: serde_json::Value = serde_json::from_slice(&std::fs::read(file)?)?;
+    let row = |at: usize| &document["rows"][2 * at];
+    assert_eq!(
+        (&row(0)["ranks"], &row(0)["efficiency"]),
+        (&1.into(), &serde_json::Value::Null),
+        "{document}"
+    );
+    let efficiency = row(1)["efficiency"].as_f64().ok_or("no efficiency")?;
+    assert!(row(1)["ranks"] == 4 && (efficiency - 0.8).abs() < 1e-9, "{}", row(1));
+    assert!(ended.out.contains("efficiency") && ended.out.contains("80.0 %"), "{}", ended.out);
+    Ok(())
+}

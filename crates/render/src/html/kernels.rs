@@ -5,7 +5,6 @@
 use analysis::kernels::{LossOf, LossPair, in_place, losses_by_pair};
 use report::Document;
 use report::kernels::{KernelFigures, KernelPlace};
-use report::laplace::LaplaceWay;
 use stats::alike::distinct;
 use stats::compare::TwoSampleVerdict;
 use stats::interval::Interval;
@@ -28,7 +27,6 @@ pub(super) fn draw(document: &Document, page: &mut HtmlPage) {
     for (pair, of_pair) in losses_by_pair(document).into_iter().take(PLACES) {
         losses(pair, of_pair, page);
     }
-    ways(document, page);
 }
 
 /// The part of each kernel's time that goes to transfers.
@@ -97,34 +95,6 @@ fn losses([of, far, near]: LossPair<'_>, losses: Vec<LossOf<'_>>, page: &mut Htm
         ..Rows::default()
     };
     page.rows(&format!("{of}: {far} instead of {near}"), &rows);
-}
-
-/// The cells a second of each way of halos.
-fn ways(document: &Document, page: &mut HtmlPage) {
-    let Some(laplace) = &document.laplace else { return };
-    let row = |(at, way): (usize, &LaplaceWay)| {
-        let Some((rate, ns)) = way.cells_per_s.zip(way.iteration_ns) else {
-            let why = way.reason.clone().unwrap_or_default();
-            let said = format!("no figure: {why}");
-            return Row { name: way.name.clone(), said, colour: series(at), marks: Vec::new() };
-        };
-        let giga = |at: f64| rate / 1e9 * ns / at;
-        let ends = way.interval_ns.map(|ends| (giga(ends.high), giga(ends.low)));
-        let number = digits::shown(rate / 1e9, ends.map(|(low, high)| (high - low) / 2.0));
-        let halos =
-            way.halo_share.map_or(String::new(), |share| format!(", {:.0} % in halos", share * 100.0));
-        let value = format!(
-            "{}: {number} Gcell/s, {} an iteration{halos}",
-            way.name,
-            digits::time(ns, way.interval_ns.as_ref())
-        );
-        let mut marks = vec![(Mark::Bar(rate / 1e9), value.clone())];
-        marks.extend(ends.map(|(low, high)| (Mark::Span(low, high), value)));
-        Row { name: way.name.clone(), said: format!("{number}{halos}"), colour: series(at), marks }
-    };
-    let rows: Vec<Row> = laplace.ways.iter().enumerate().map(row).collect();
-    let title = format!("{} by {} cells by each way of halos", laplace.rows, laplace.columns);
-    drawn(&title, "Gcell/s", rows, page);
 }
 
 fn drawn(title: &str, axis: &str, rows: Vec<Row>, page: &mut HtmlPage) {

@@ -1,4 +1,5 @@
-//! Jacobi's iteration over numbers of ranks: the rate of each way, with the rate of perfect scaling beside it.
+//! Jacobi's iteration: the rate of each way, and over numbers of ranks with the rate of perfect scaling beside
+//! it.
 
 use std::collections::BTreeSet;
 
@@ -8,11 +9,14 @@ use report::laplace::{Laplace, LaplaceWay};
 use super::write::HtmlPage;
 use crate::charts::colours::series;
 use crate::charts::plot::{Axis, Plot, PlotPoint, Reference, Series};
+use crate::charts::rows::{Mark, Row, Rows};
 use crate::charts::scale::AxisUnit;
+use crate::digits;
 
-/// Draws the curves, where several numbers of ranks were measured.
+/// Draws each way's rate, and curves where several numbers of ranks were measured.
 pub(super) fn draw(document: &Document, page: &mut HtmlPage) {
     let Some(laplace) = &document.laplace else { return };
+    ways(laplace, page);
     let plot = plot(laplace);
     if plot.series.is_empty() {
         return;
@@ -20,6 +24,35 @@ pub(super) fn draw(document: &Document, page: &mut HtmlPage) {
     let described: Vec<&str> =
         plot.series.iter().flat_map(|series| &series.points).map(|point| &point.value[..]).collect();
     page.picture("Jacobi's iteration by ranks", &described.join(", "), |wide| plot.drawn(wide));
+}
+
+/// The cells a second of each way of halos.
+fn ways(laplace: &Laplace, page: &mut HtmlPage) {
+    let row = |(at, way): (usize, &LaplaceWay)| {
+        let Some((rate, ns)) = way.cells_per_s.zip(way.iteration_ns) else {
+            let why = way.reason.clone().unwrap_or_default();
+            let said = format!("no figure: {why}");
+            return Row { name: way.name.clone(), said, colour: series(at), marks: Vec::new() };
+        };
+        let giga = |at: f64| rate / 1e9 * ns / at;
+        let ends = way.interval_ns.map(|ends| (giga(ends.high), giga(ends.low)));
+        let number = digits::shown(rate / 1e9, ends.map(|(low, high)| (high - low) / 2.0));
+        let halos =
+            way.halo_share.map_or(String::new(), |share| format!(", {:.0} % in halos", share * 100.0));
+        let value = format!(
+            "{}: {number} Gcell/s, {} an iteration{halos}",
+            way.name,
+            digits::time(ns, way.interval_ns.as_ref())
+        );
+        let mut marks = vec![(Mark::Bar(rate / 1e9), value.clone())];
+        marks.extend(ends.map(|(low, high)| (Mark::Span(low, high), value)));
+        Row { name: way.name.clone(), said: format!("{number}{halos}"), colour: series(at), marks }
+    };
+    let rows: Vec<Row> = laplace.ways.iter().enumerate().map(row).collect();
+    let each = if laplace.rows_are_each_ranks { " of each rank" } else { "" };
+    let title = format!("{} by {} cells{each} by each way of halos", laplace.rows, laplace.columns);
+    let rows = Rows { title: "Gcell/s".to_owned(), rows, from_zero: true, ..Rows::default() };
+    page.rows(&title, &rows);
 }
 
 fn plot(laplace: &Laplace) -> Plot {

@@ -8,7 +8,7 @@ use super::grid::TextGrid;
 use super::page::{Page, Tone};
 use super::screen;
 use super::table::Style;
-use crate::digits::signed_change;
+use crate::digits::{percent, signed_change};
 
 /// The document as text for a terminal. Quiet is the answer alone.
 pub fn trial(document: &TrialDocument, style: &Style) -> String {
@@ -68,23 +68,24 @@ pub fn trial(document: &TrialDocument, style: &Style) -> String {
 fn table(document: &TrialDocument, metric: &TrialMetric, page: &mut Page) {
     let unit = metric.unit.as_ref().map_or(String::new(), |unit| format!(" {unit}"));
     let median = format!("{}{unit}", metric.name);
-    let header = [
-        "variant",
-        "runs",
-        "not counted",
-        median.as_str(),
-        "± 95 %",
-        "against baseline",
-        "95 % interval",
-        "verdict",
-    ];
+    let scales = document.rows.iter().any(|row| row.efficiency.is_some());
+    let mut header = vec!["variant", "runs", "not counted", median.as_str(), "± 95 %", "against baseline"];
+    header.extend(["95 % interval", "verdict"]);
+    if scales {
+        header.extend(["ranks", "efficiency"]);
+    }
     let mut grid = TextGrid::new(1, &header);
     for row in document.rows.iter().filter(|row| row.metric == metric.name) {
         let found = document
             .comparisons
             .iter()
             .find(|found| found.variant == row.variant && found.metric == row.metric);
-        grid.row(cells(row, found), Vec::new());
+        let mut cells = cells(row, found);
+        if scales {
+            cells.push(row.ranks.map_or_else(|| "-".to_owned(), |ranks| ranks.to_string()));
+            cells.push(row.efficiency.map_or_else(|| "-".to_owned(), percent));
+        }
+        grid.row(cells, Vec::new());
     }
     grid.draw_fitting(&["± 95 %", "95 % interval", "not counted"], page);
 }
