@@ -11,6 +11,7 @@ mod finding;
 mod names;
 mod orphans;
 mod programs;
+mod reading;
 mod rust_code;
 mod schema;
 mod sentences;
@@ -50,6 +51,7 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     findings.extend(circles::check(&texts));
     findings.extend(circles::check_folders(&texts));
     findings.extend(figures::check(&texts));
+    findings.extend(reading::check(&texts));
     findings.extend(names::check(&texts));
     findings.extend(orphans::check(&texts));
     findings.extend(schema::check(root));

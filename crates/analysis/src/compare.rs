@@ -70,7 +70,8 @@ struct Side<'r> {
 /// Compares the `new` runs with those of the `base`.
 ///
 /// # Errors
-/// [`NotCompared`]: they did not measure the same thing, and nobody insists (`force`); or they have nothing in common.
+/// [`NotCompared`]: they did not measure the same thing, and nobody insists (`force`); or they have nothing
+/// in common.
 pub fn compare(
     tool: Tool,
     base: &[Run],
@@ -228,8 +229,8 @@ fn compared(key: &Key, pair: &CasePair, judged: &JudgedCase) -> ComparedCase {
 
 /// Whether the runs of both sides alternated, so that what the machine did meanwhile met both.
 ///
-/// In order of time they change sides as often as the smaller side has runs, and twice at least; and nowhere do
-/// more runs of one side follow each other than its share of a turn, or two. So the last three of six runs
+/// In order of time they change sides as often as the smaller side has runs, and twice at least; and nowhere
+/// do more runs of one side follow each other than its share of a turn, or two. So the last three of six runs
 /// that have no partner are no turns: what befell the machine during them would count as a change.
 fn took_turns(base: &[Run], new: &[Run]) -> bool {
     let (fewer, more) = (base.len().min(new.len()), base.len().max(new.len()));

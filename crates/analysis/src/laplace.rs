@@ -238,7 +238,8 @@ fn scaling(laplace: &Laplace, measured: &[&LaplaceWay]) -> Option<String> {
         format!(" (95 %: {} to {} %)", percent(interval.low), percent(interval.high))
     });
     Some(format!(
-        "Scaling from {} to {of} ranks over {growing}: {} times as fast, {} % of perfect{interval}; {}, beside {}.",
+        "Scaling from {} to {of} ranks over {growing}: {} times as fast, {} % of perfect{interval}; {}, \
+         beside {}.",
         found.ranks,
         digits(found.speed_up),
         percent(found.efficiency),

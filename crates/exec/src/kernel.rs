@@ -17,8 +17,8 @@ pub fn bind_cpus(pus: &IdSet) -> io::Result<()> {
     }
 }
 
-/// Takes what the calling thread allocates from now on from these nodes, and sees that the kernel means to: it
-/// leaves out, without a word, nodes that the cpuset has not got. execve keeps it (set_mempolicy(2)).
+/// Takes what the calling thread allocates from now on from these nodes, and sees that the kernel means to:
+/// it leaves out, without a word, nodes that the cpuset has not got. execve keeps it (set_mempolicy(2)).
 pub fn bind_memory(nodes: &IdSet, memory_use: NodeUse) -> io::Result<()> {
     sys::policy::set(nodes, memory_use)?;
     let seen = sys::policy::get()?.nodes();

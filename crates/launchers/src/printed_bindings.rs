@@ -60,7 +60,8 @@ enum Place {
 /// The ranks of one node, as a launcher said where they are.
 ///
 /// # Errors
-/// [`PrintedError`]: no line is a launcher's, lines are of several launchers, or they cannot be of this machine.
+/// [`PrintedError`]: no line is a launcher's, lines are of several launchers, or they cannot be of this
+/// machine.
 pub fn read(text: &str, topology: &Topology) -> Result<Launched, PrintedError> {
     let mut lines: Vec<Bound> = Vec::new();
     let mut pins = false;

@@ -198,8 +198,9 @@ impl SlurmNodes {
     /// What Slurm counts on this machine.
     ///
     /// # Errors
-    /// [`LineError::Wrong`]: no node of the file has the machine's cores, or those that have them count differently; [`LineError::NotSaid`]: Slurm keeps cores
-    /// for itself, and the machine's description does not show which.
+    /// [`LineError::Wrong`]: no node of the file has the machine's cores, or those that have them count
+    /// differently; [`LineError::NotSaid`]: Slurm keeps cores for itself, and the machine's description does
+    /// not show which.
     pub(crate) fn of_machine(&self, machine: &JobMachine<'_>) -> Result<Units, LineError> {
         let topology = machine.topology;
         let cores = topology.cores.len();

@@ -28,7 +28,8 @@ const TAG: c_int = 1;
 thread_local! {
     // What was started; of the one thread that calls MPI. Never dropped: MPI may still know of it when the
     // process ends.
-    static STARTED: RefCell<ManuallyDrop<Vec<MPI_Request>>> = const { RefCell::new(ManuallyDrop::new(Vec::new())) };
+    static STARTED: RefCell<ManuallyDrop<Vec<MPI_Request>>> =
+        const { RefCell::new(ManuallyDrop::new(Vec::new())) };
     // Whether a call failed while others were under way: what comes next could meet what is left of them.
     static BROKEN: Cell<bool> = const { Cell::new(false) };
 }

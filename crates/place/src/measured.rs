@@ -34,7 +34,8 @@ impl<'m> PlaceMeasurement<'m> {
     /// Plans the ways of placing what was asked for on the devices that this platform shows.
     ///
     /// # Errors
-    /// [`PlaceError`]: GPUs that it does not show, ranks that do not fit on the machine or have no GPU, or too little memory.
+    /// [`PlaceError`]: GPUs that it does not show, ranks that do not fit on the machine or have no GPU, or
+    /// too little memory.
     pub fn planned(
         asked: &PlaceRequest,
         topology: &'m Topology,

@@ -179,7 +179,8 @@ pub enum RecommendError {
 /// Places for the ranks of `ask` on a node of this topology.
 ///
 /// # Errors
-/// [`RecommendError`]: PUs to be kept free are not there, there is no PU to give, or there are not as many cores as were asked for.
+/// [`RecommendError`]: PUs to be kept free are not there, there is no PU to give, or there are not as many
+/// cores as were asked for.
 pub fn recommend(topology: &Topology, ask: &Ask) -> Result<NodePlaces, RecommendError> {
     reserved_are_there(topology, ask)?;
     let pool = Pool::of(topology, ask);

@@ -41,8 +41,8 @@ const BUFFER_BYTES: usize = 1 << 20;
 /// line each. Nothing is written of a document with a float that is not finite.
 ///
 /// # Errors
-/// [`JsonError`]: a float is not finite, a value was read from a newer document (`Newer`) and its text is lost, or the
-/// writer refused. In the last two cases a part has been written.
+/// [`JsonError`]: a float is not finite, a value was read from a newer document (`Newer`) and its text is
+/// lost, or the writer refused. In the last two cases a part has been written.
 pub fn write_json<T: Serialize + ?Sized>(document: &T, writer: impl Write) -> Result<(), JsonError> {
     finite::check(document)?;
     let mut writer = BufWriter::with_capacity(BUFFER_BYTES, writer);

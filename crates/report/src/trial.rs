@@ -326,8 +326,8 @@ pub struct TrialRow {
     pub unit: Option<String>,
     /// Whether more of it is better.
     pub more_is_better: bool,
-    /// Ranks of its launch, by the variables of those that were seen; null where they do not say it, or differ.
-    /// Since 1.3.
+    /// Ranks of its launch, by the variables of those that were seen; null where they do not say it, or
+    /// differ. Since 1.3.
     #[serde(default)]
     pub ranks: Option<u32>,
     /// The gain over the baseline by its ranks over the baseline's: 1 where each rank does as much as there.

@@ -104,7 +104,8 @@ pub(crate) struct NcclDevice {
 /// The machine's NVIDIA GPUs and its adapters that move data for GPUs.
 ///
 /// # Errors
-/// [`NcclError`]: there is no GPU, an address of the guest is wrong, nothing is known, or there are more switches than addresses for them.
+/// [`NcclError`]: there is no GPU, an address of the guest is wrong, nothing is known, or there are more
+/// switches than addresses for them.
 pub fn nccl_topology(survey: &Survey, request: &NcclRequest) -> Result<NcclTopology, NcclError> {
     check_addresses(survey, request)?;
     let mut remarks = Vec::new();

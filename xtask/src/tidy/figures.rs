@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use super::finding::Finding;
 use super::rust_code::{code_only, is_of_tests};
 use super::source::has_word;
-use super::{circles, names, sentences};
+use super::{circles, names, reading, sentences};
 
 /// Lines and files of one crate.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +48,7 @@ pub fn table(root: &Path, files: &[(PathBuf, String)]) -> String {
     out.push_str(&row("all but tests/", all));
     let repeated = names::repeated_without_reason(files);
     let [unsafe_files, unsafe_crates] = unsafe_homes(files);
+    let [wide, unbroken] = reading::counts(files);
     let counts = [
         ("type names defined more than once without a reason in tidy's list", repeated.len()),
         ("circles of files", circles::check(files).len()),
@@ -56,6 +57,8 @@ pub fn table(root: &Path, files: &[(PathBuf, String)]) -> String {
         ("lines of fixtures", fixture_lines(root)),
         ("files of crates that have unsafe code", unsafe_files),
         ("crates that have some", unsafe_crates),
+        ("lines of production code over 110 columns", wide),
+        ("functions of it over 15 lines without a paragraph", unbroken),
     ];
     out.push('\n');
     for (what, count) in counts {

@@ -58,7 +58,9 @@ pub struct Place {
     pub input: Vec<PathBuf>,
     /// Take the places that an earlier `place --json FILE` found best
     #[arg(long, value_name = "FILE",
-          conflicts_with_all = ["measure", "ranks", "gpus", "cores_per_rank", "threads", "smt", "strategy", "reserve"], help_heading = "What is placed")]
+          conflicts_with_all =
+              ["measure", "ranks", "gpus", "cores_per_rank", "threads", "smt", "strategy", "reserve"],
+          help_heading = "What is placed")]
     pub from: Option<PathBuf>,
 
     /// Measure which placement is fastest here, with every rank copying at once: close, spread, and those

@@ -23,8 +23,8 @@ pub struct Trial {
     /// several variants
     #[arg(long, value_name = "LINE", help_heading = "What is tried")]
     pub launch: Vec<String>,
-    /// Values of an environment variable, or of membind (as exec takes it: local, interleave, none, a NUMA node): each is
-    /// tried with each placement
+    /// Values of an environment variable, or of membind (as exec takes it: local, interleave, none, a NUMA
+    /// node): each is tried with each placement
     #[arg(long, value_name = "NAME=V1,V2", help_heading = "What is tried")]
     pub vary: Vec<Vary>,
     /// Which GPUs placed programs see: own hides all but the rank's own, near hides none and binds near it

@@ -1,5 +1,5 @@
-//! Jacobi's iteration: the rate of each way, and over numbers of ranks with the rate of perfect scaling beside
-//! it.
+//! Jacobi's iteration: the rate of each way, and over numbers of ranks with the rate of perfect scaling
+//! beside it.
 
 use std::collections::BTreeSet;
 
