@@ -27,6 +27,7 @@ use stats::units::{self, carried};
 use crate::family::{CaseFamily, FamilyCase};
 use crate::headline;
 use crate::matrix_analysis::MatrixFigures;
+use crate::matrix_analysis::near_far::{NearFar, Place, near_far_places};
 use crate::passes::Moments;
 
 /// A loss below this is none that a user would look for.
@@ -40,14 +41,14 @@ const AS_PREDICTED: f64 = 0.03;
 /// The document's kernels with their figures and losses.
 pub fn kernels(document: &Document) -> Vec<KernelFigures> {
     let Some(matrix) = matrix(document) else { return document.kernels.clone() };
-    let pairs = pairs(matrix);
+    let pairs = near_far_places(matrix);
     let with = |kernel: &KernelFigures, place| {
         times_where(document, matrix, place, |case| is_of(case, kernel, false))
     };
     let mut rivals = Vec::new();
     for (number, kernel) in document.kernels.iter().enumerate() {
-        let both = |pair| {
-            Some(Rivals { number, pair, near: with(kernel, pair.near)?, far: with(kernel, pair.far)? })
+        let both = |pair: &NearFar| {
+            Some(Rivals { number, pair: *pair, near: with(kernel, pair.near)?, far: with(kernel, pair.far)? })
         };
         rivals.extend(pairs.iter().filter_map(both));
     }
@@ -69,52 +70,13 @@ fn matrix(document: &Document) -> Option<&Matrix> {
     document.matrices.iter().find(|matrix| matrix.rows.iter().all(|row| row.group.as_deref() == Some(COPIES)))
 }
 
-/// A row and a column.
-type Place = (usize, usize);
-
-/// Two places of one GPU, or of one row of cores.
-struct Pair {
-    near: Place,
-    far: Place,
-}
-
 /// A kernel's times in two places.
-struct Rivals<'a> {
+struct Rivals {
     /// The kernel's number in the document.
     number: usize,
-    pair: &'a Pair,
+    pair: NearFar,
     near: Times,
     far: Times,
-}
-
-/// Each place with the near one: that which the platform declares to be local, or the first.
-fn pairs(matrix: &Matrix) -> Vec<Pair> {
-    let is_local = |(row, column): Place| {
-        let nodes = matrix.columns[column].declared_nodes.value.as_ref();
-        let node = matrix.rows[row].memory_node;
-        nodes.zip(node).is_some_and(|(nodes, node)| nodes.contains(node))
-    };
-    let measured = |place: &Place| matrix.rows[place.0].reason.is_none();
-    let lines: Vec<Vec<Place>> = match matrix.compares {
-        Compares::Columns => (0..matrix.rows.len())
-            .map(|row| (0..matrix.columns.len()).map(|column| (row, column)).collect())
-            .collect(),
-        _ => (0..matrix.columns.len())
-            .map(|column| (0..matrix.rows.len()).map(|row| (row, column)).collect())
-            .collect(),
-    };
-    let of_line = |line: Vec<Place>| {
-        let line: Vec<Place> = line.into_iter().filter(measured).collect();
-        let near = line.iter().copied().find(|place| is_local(*place)).or(line.first().copied());
-        // Other places that are local too are not far.
-        let far =
-            move |place: &Place| Some(*place) != near && !(near.is_some_and(is_local) && is_local(*place));
-        let far: Vec<Place> = line.iter().copied().filter(far).collect();
-        near.into_iter()
-            .flat_map(move |near| far.clone().into_iter().map(move |far| Pair { near, far }))
-            .collect::<Vec<_>>()
-    };
-    lines.into_iter().flat_map(of_line).collect()
 }
 
 /// The results of a place in the case that `is` finds.
@@ -230,7 +192,7 @@ fn loss(
     document: &Document,
     matrix: &Matrix,
     kernel: &KernelFigures,
-    Rivals { pair: Pair { near, far }, near: at_near, far: at_far, .. }: &Rivals,
+    Rivals { pair: NearFar { near, far }, near: at_near, far: at_far, .. }: &Rivals,
     comparison: Option<TwoSampleComparison>,
 ) -> KernelLoss {
     let longer = at_far.median - at_near.median;

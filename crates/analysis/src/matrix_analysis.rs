@@ -1,14 +1,17 @@
 //! The figures of a matrix, found in a document's cases, and what they say.
 //!
 //! [`Matrix::planes`] and [`Matrix::cell`] find them; `verdict` says in sentences what they show, `penalties`
-//! what each rank loses. Left out: how they are drawn (render).
+//! what each rank loses, `row_sweep` what far rows lose at each size of a sweep; `near_far` which places are
+//! compared as near and far. Left out: how they are drawn (render).
 
 mod absent;
 mod all_at_once;
 mod finding;
 mod load;
+pub(crate) mod near_far;
 mod pairs;
 mod penalties;
+pub mod row_sweep;
 mod verdict;
 mod words;
 

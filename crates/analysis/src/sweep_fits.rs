@@ -15,6 +15,7 @@ use stats::interval::Interval;
 use stats::line_fit::{Contrast, LEAST_SIZES, Line, LineFit, SizeTimes, line_fit, sure_dips};
 use stats::units;
 
+use crate::matrix_analysis::row_sweep;
 use crate::{headline, words};
 
 /// A rate this much below that of both neighbours (as it is expected between them) is a dip, where it is
@@ -87,10 +88,11 @@ pub fn verdict(document: &Document) -> Vec<String> {
         let rank = document.ranks.iter().find(|rank| rank.rank == fit.rank);
         let device =
             rank.and_then(|rank| document.devices.iter().find(|device| device.id == rank.asked.device));
-        let of = match device {
-            Some(device) if document.devices.len() > 1 => format!("GPU {}, ", device.index),
-            _ => String::new(),
-        };
+        let gpu = device
+            .filter(|_| document.devices.len() > 1)
+            .map_or(String::new(), |device| format!("GPU {}, ", device.index));
+        let row = row_sweep::row_of(document, fit.rank).map_or(String::new(), |row| format!("{row}, "));
+        let of = format!("{gpu}{row}");
         let (way, memory) = (words::direction_in(document, fit.direction), words::memory(fit.memory));
         // A latency that may be none (sizes of memory behind a cache) is no figure.
         let line = |latency_ns: f64, interval: &Interval, rate: &str| {

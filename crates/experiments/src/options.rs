@@ -12,7 +12,7 @@ use device::{CopyBy, Direction, MemoryKind, PeerEnd, PlatformKind};
 use hostmem::Access;
 use kernels::{Kernel, ProblemSize, Scattered, TransferMethod};
 use pingpong::TimingChoice;
-use placement::{Membind, RowsBy, Selection};
+use placement::{Membind, RowSelection, RowsBy, Selection};
 use report::settings::OrderAsked;
 use stats::IdList;
 
@@ -307,6 +307,8 @@ pub struct SweepOptions {
     pub engine: CopyBy,
     /// Many small pieces instead of single copies.
     pub pieces: Option<SmallPiecesOptions>,
+    /// From which memory, by its own cores; from each GPU's near one where nothing is given.
+    pub rows: Option<RowSelection>,
     /// What every measurement has.
     pub measuring: Measuring,
 }
@@ -322,8 +324,6 @@ pub struct SmallPiecesOptions {
     pub scattered: Scattered,
     /// How they are sent.
     pub ways: Vec<TransferMethod>,
-    /// From which memory; each GPU's near one where nothing is given.
-    pub rows: Option<RowsBy>,
 }
 
 /// Memory whose pages go to whoever touches them.

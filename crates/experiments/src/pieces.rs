@@ -7,10 +7,10 @@ use device::{Direction, MemoryKind, PlatformKind};
 use engine::PlacingRules;
 use kernels::{By, GpuRound, GpuSuite, Pieces, ProblemSize, RankPlace, Scattered, TransferMethod};
 use pingpong::device_bytes;
-use placement::{Plan, Target, rows};
+use placement::{Plan, Row, Target};
 use report::settings::TimingAsked;
 use stats::units::counted;
-use topo::{Survey, Topology};
+use topo::Topology;
 
 use crate::backends::FoundPlatform;
 use crate::budget::{fits, fits_on};
@@ -38,7 +38,7 @@ impl<'a> PieceSweep<'a> {
     pub(crate) fn new(
         options: &'a SweepOptions,
         asked: &'a SmallPiecesOptions,
-        (survey, kind): (&Survey, PlatformKind),
+        (kind, rows): (PlatformKind, Option<Vec<Row>>),
         near: &Plan,
     ) -> Result<Self, Fault> {
         let refused = |why: &str| Err(Fault::usage(why.to_owned()));
@@ -72,8 +72,8 @@ impl<'a> PieceSweep<'a> {
             ));
         }
         let targets: Vec<Target> = near.ranks.iter().map(|rank| rank.target.clone()).collect();
-        let of_rows = |by| GpuPlaces::of_rows(rows(&survey.topology, by), &targets);
-        Ok(Self { asked, options, places: asked.rows.map_or_else(|| GpuPlaces::of_plan(near), of_rows) })
+        let of_rows = |rows| GpuPlaces::of_rows(rows, &targets);
+        Ok(Self { asked, options, places: rows.map_or_else(|| GpuPlaces::of_plan(near), of_rows) })
     }
 
     fn ways(&self) -> Vec<TransferMethod> {

@@ -1,22 +1,30 @@
-//! Sizes against each GPU: each rank in its own place, one after the other, every size by one clock, so that
-//! one line can go through the times.
+//! Sizes against each GPU, one place after the other, every size by one clock, so that one line can go through
+//! the times: from the memory near the GPU, or from that of each row of the machine.
+//!
+//! A row is a rank of the engine, whose memory is placed once and goes from GPU to GPU. All rows have a block
+//! in each pass, so that what a far row loses is judged by the blocks of the same pass.
 
 use std::sync::Arc;
 
 use device::{Direction, MemoryKind, PlatformKind};
 use engine::{Order, PlacingRules};
-use pingpong::{Cells, CopySuite, RunConfig, device_bytes};
-use placement::{Membind, Plan, RankPlan, Request, Target, TargetId};
+use kernels::RankPlace;
+use pingpong::{Cells, CopyEnds, CopySuite, RunConfig, device_bytes};
+use placement::{Membind, Plan, RankPlan, Request, Row, RowSelection, Target, TargetId, near_and_far, rows};
+use stats::IdSet;
+use stats::alike::distinct;
 use stats::units::{counted, parse_sizes};
 use topo::{Survey, Topology};
 
 use crate::backends::{self, FoundPlatform, Untouched};
-use crate::budget::{budget, budget_untouched};
+use crate::budget::on_node;
 use crate::config;
-use crate::document::of_experiment::name_of;
+use crate::document::of_experiment::{declared_nodes, name_of};
 use crate::driver::{Making, Measurement, chosen};
-use crate::experiment::{Beforehand, CaseMap, DocumentCase, Experiment, RequestedSettings};
+use crate::experiment::{Beforehand, CaseMap, DocumentCase, Experiment, RequestedSettings, place};
 use crate::fault::Fault;
+use crate::gpu_places::GpuPlaces;
+use crate::matrix_parts::no_row;
 use crate::options::{Measuring, SweepOptions};
 use crate::outline::{Outline, engine_and_clock};
 use crate::pieces::PieceSweep;
@@ -24,26 +32,75 @@ use crate::pieces::PieceSweep;
 /// The largest size when none is asked for, and the part of a place's memory that it may take.
 const LARGEST: u64 = 1 << 30;
 const PART: u64 = 8;
+/// The title of rows and GPUs.
+const BY_ROW: &str = "host memory and GPUs";
+
+/// Where copies are made.
+struct SweepPlaces {
+    /// The rows that were asked for, each with every GPU; none where each GPU has its near memory.
+    rows: Option<GpuPlaces>,
+    /// The engine's ranks: a row each, or a GPU each.
+    ranks: Plan,
+    /// The document's ranks: a row and a GPU each, or the engine's.
+    plan: Plan,
+}
+
+impl SweepPlaces {
+    fn of_rows(rows: Vec<Row>, targets: &[Target], topology: &Topology) -> Result<Self, Fault> {
+        let places = GpuPlaces::of_rows(rows, targets).unless_none()?;
+        let first = targets.first().ok_or_else(no_row)?;
+        let rank = |row: RankPlace| place(topology, row.rank, row.pu, row.node, first.clone());
+        let ranks = Plan { ranks: places.ranks().into_iter().map(rank).collect(), notes: Vec::new() };
+        Ok(Self { plan: places.plan(topology), ranks, rows: Some(places) })
+    }
+
+    /// What a rank's node and GPU have for one of its ranges, bytes: the smallest of all places.
+    fn smallest(&self, topology: &Topology, device: impl Fn(TargetId) -> Option<u64>) -> Option<u64> {
+        let of = |at: &RankPlan| {
+            let beside = self.ranks.ranks.iter().filter(|rank| rank.memory_node == at.memory_node).count();
+            // GPUs with their near memory are few; rows can be as many as cores.
+            let share = if self.rows.is_some() { beside as u64 } else { 1 };
+            [topology.usable_bytes(at.memory_node).map(|bytes| bytes / share.max(1)), device(at.target.id)]
+        };
+        self.plan.ranks.iter().flat_map(of).flatten().min()
+    }
+
+    /// Whether the memory is there.
+    fn budget(
+        &self,
+        config: &RunConfig,
+        topology: &Topology,
+        device: impl Fn(TargetId) -> Option<u64>,
+    ) -> Result<(), Fault> {
+        let Some(rows) = &self.rows else { return on_node(config, &self.plan, topology, device) };
+        // A row's copier stays on its last GPU until the row's next copy: all can be on one.
+        let targets = distinct(rows.each().map(|(_, target)| target.clone()));
+        targets.into_iter().try_for_each(|target| {
+            let moved = |rank: &RankPlan| RankPlan { target: target.clone(), ..rank.clone() };
+            let ranks = self.ranks.ranks.iter().map(moved).collect();
+            on_node(config, &Plan { ranks, notes: Vec::new() }, topology, &device)
+        })
+    }
+}
 
 /// What is copied.
-pub struct Sweep {
-    /// The run.
-    pub config: RunConfig,
-    plan: Plan,
+struct Sweep {
+    config: RunConfig,
+    places: SweepPlaces,
     copies: Vec<pingpong::CopyCase>,
 }
 
 impl Sweep {
-    /// The copies that `args` ask for by the ranks of `plan`, up to `largest` where no size is asked for, or
-    /// less where `smallest`, the memory of the smallest
-    /// place that takes part (bytes, where it is known), has no room for it.
+    /// The copies that `args` ask for in `places`, up to `largest` where no size is asked for, or less where
+    /// `smallest`, the memory of the smallest place that takes part (bytes, where it is known), has no room
+    /// for it.
     ///
     /// # Errors
     /// Sizes that this machine cannot address.
-    pub fn new(
+    fn new(
         args: &SweepOptions,
         kind: PlatformKind,
-        plan: Plan,
+        places: SweepPlaces,
         smallest: Option<u64>,
         largest: u64,
     ) -> Result<Self, Fault> {
@@ -68,12 +125,12 @@ impl Sweep {
         };
         let copies: Vec<pingpong::CopyCase> =
             pingpong::CopyCase::all(&config).into_iter().filter(|case| !staged(case)).collect();
-        config.max_time = config::time_for(&args.measuring, copies.len() * plan.ranks.len());
-        Ok(Self { config, plan, copies })
+        config.max_time = config::time_for(&args.measuring, copies.len() * places.plan.ranks.len());
+        Ok(Self { config, places, copies })
     }
 
     /// The figures to be taken, in words.
-    pub fn figures_description(&self) -> String {
+    fn figures_description(&self) -> String {
         let memory: Vec<&str> = self.config.memory.iter().map(|kind| kind.name()).collect();
         let ways: Vec<&str> = self.config.directions.iter().map(|way| way.name()).collect();
         let (first, last) = (self.config.sizes.first().copied().unwrap_or(0), self.config.largest());
@@ -87,29 +144,45 @@ impl Sweep {
             memory.join(", "),
             ways.join(", "),
             engine_and_clock(&self.config),
-            counted(self.copies.len() * self.plan.ranks.len(), "figure")
+            counted(self.copies.len() * self.places.plan.ranks.len(), "figure")
         )
     }
 
+    /// The copies as the engine's cases, and where their figures stand in the document.
+    fn cases(&self) -> (Vec<(pingpong::CopyCase, Cells)>, CaseMap) {
+        let Some(rows) = &self.places.rows else {
+            let mut figures = CaseMap::default();
+            let own: Vec<(usize, usize)> =
+                self.places.plan.ranks.iter().map(|rank| (rank.rank, rank.rank)).collect();
+            for (at, copy) in self.copies.iter().enumerate() {
+                figures.add(at, DocumentCase::of_copies(copy, None), own.clone());
+            }
+            return (self.copies.iter().map(|copy| (*copy, Cells::Own)).collect(), figures);
+        };
+        let in_place = |copy: pingpong::CopyCase| {
+            rows.each().map(move |(rank, target)| {
+                let cell = CopyEnds { memory_node: rank.node, target: target.id };
+                (copy, Cells::One { rank: rank.rank, cell })
+            })
+        };
+        let copies = self.copies.iter().flat_map(|copy| in_place(*copy)).collect();
+        (copies, rows.figures(self.copies.iter().map(|copy| DocumentCase::of_copies(copy, None))))
+    }
+
     /// The experiment, on this platform.
-    pub fn experiment(self, topology: &Topology, found: &FoundPlatform) -> Experiment {
-        let Self { config, plan, copies } = self;
+    fn experiment(self, topology: &Topology, found: &FoundPlatform) -> Experiment {
+        let (list, figures) = self.cases();
+        let Self { config, places: SweepPlaces { rows, ranks, plan }, .. } = self;
         let rules = PlacingRules::on(topology, config.huge_pages);
-        let list: Vec<(pingpong::CopyCase, Cells)> = copies.iter().map(|copy| (*copy, Cells::Own)).collect();
-        let suite = CopySuite::of(&config, &plan.ranks, &list, &found.platform, rules);
-        let mut figures = CaseMap::default();
-        let places: Vec<(usize, usize)> = plan.ranks.iter().map(|rank| (rank.rank, rank.rank)).collect();
-        for (at, copy) in copies.iter().enumerate() {
-            figures.add(at, DocumentCase::of_copies(copy, None), places.clone());
-        }
+        let suite = CopySuite::of(&config, &ranks.ranks, &list, &found.platform, rules);
         Experiment {
             known: Beforehand::default(),
             command: "sweep",
             suite: Arc::new(suite),
-            workers: pingpong::workers(&plan.ranks),
+            workers: pingpong::workers(&ranks.ranks),
             engine: config.engine(),
             figures,
-            matrices: Vec::new(),
+            matrices: rows.iter().map(|rows| rows.matrix(BY_ROW, None, topology, found)).collect(),
             asked: RequestedSettings::of_copies(&config),
             places: plan,
         }
@@ -127,69 +200,87 @@ impl Measurement for SweepOptions {
 
     fn outline(&self, survey: &Survey, untouched: Untouched) -> Result<Outline, Fault> {
         let Untouched { kind, targets, source } = untouched;
-        let planned = self.planned(survey, targets)?;
-        let columns = planned.ranks.iter().map(|rank| name_of(&rank.target)).collect();
-        if let Some(pieces) = &self.pieces {
-            let sending = PieceSweep::new(self, pieces, (survey, kind), &planned)?;
-            let (figures, max_time) = (sending.figures_description(), sending.max_time());
-            return Ok(Outline {
-                source,
-                rows: sending.places.rows,
-                columns,
-                figures,
-                max_time,
-                how: Vec::new(),
-            });
-        }
-        let sweep = self.listed(survey, kind, planned.clone(), |_| None)?;
-        budget_untouched(&sweep.config, &planned, &survey.topology)?;
-        Ok(Outline {
-            source,
-            rows: Vec::new(),
-            columns,
-            figures: sweep.figures_description(),
-            max_time: sweep.config.max_time,
-            how: Vec::new(),
-        })
+        let (near, rows) =
+            self.planned(survey, targets, |target| topology_nodes(&survey.topology, target))?;
+        let columns = near.ranks.iter().map(|rank| name_of(&rank.target)).collect();
+        let (figures, max_time) = match &self.pieces {
+            Some(pieces) => {
+                let sending = PieceSweep::new(self, pieces, (kind, rows.clone()), &near)?;
+                (sending.figures_description(), sending.max_time())
+            }
+            None => {
+                let sweep = self.listed(survey, kind, (near, rows.clone()), |_| None)?;
+                (sweep.figures_description(), sweep.config.max_time)
+            }
+        };
+        Ok(Outline { source, rows: rows.unwrap_or_default(), columns, figures, max_time, how: Vec::new() })
     }
 
     fn experiment(&self, survey: &Survey, found: &FoundPlatform, _: Making) -> Result<Experiment, Fault> {
-        let planned = self.planned(survey, backends::targets(&*found.platform))?;
+        let (topology, kind) = (&survey.topology, found.platform.facts().kind);
+        let nodes = |target: &Target| declared_nodes(topology, found, target.id).value;
+        let (near, rows) = self.planned(survey, backends::targets(&*found.platform), nodes)?;
         if let Some(pieces) = &self.pieces {
-            let kind = found.platform.facts().kind;
-            return PieceSweep::new(self, pieces, (survey, kind), &planned)?
-                .experiment(&survey.topology, found);
+            return PieceSweep::new(self, pieces, (kind, rows), &near)?.experiment(topology, found);
         }
         let of_device = |target| device_bytes(&*found.platform, target);
-        let sweep = self.listed(survey, found.platform.facts().kind, planned.clone(), of_device)?;
-        budget(&sweep.config, &planned, &survey.topology, found)?;
-        Ok(sweep.experiment(&survey.topology, found))
+        Ok(self.listed(survey, kind, (near, rows), of_device)?.experiment(topology, found))
+    }
+}
+
+/// The host's NUMA nodes near a target, as far as they are known without a driver.
+fn topology_nodes(topology: &Topology, target: &Target) -> Option<IdSet> {
+    match target.id {
+        TargetId::Node(node) => Some(IdSet::from_iter([node])),
+        TargetId::Gpu(pci) => Some(topology.host_nodes(topology.gpu_at(pci)?)),
     }
 }
 
 impl SweepOptions {
-    /// A rank for each GPU that was named, or for the first.
-    fn planned(&self, survey: &Survey, available: Vec<Target>) -> Result<Plan, Fault> {
+    /// A rank for each GPU that was named, or for the first; and the rows where rows are asked for, chosen by
+    /// the `nodes` near each GPU.
+    fn planned(
+        &self,
+        survey: &Survey,
+        available: Vec<Target>,
+        nodes: impl Fn(&Target) -> Option<IdSet>,
+    ) -> Result<(Plan, Option<Vec<Row>>), Fault> {
+        let topology = &survey.topology;
         let mut targets = chosen(self.measuring.gpus.as_ref(), available.clone())?;
         if self.measuring.gpus.is_none() {
             targets.truncate(1);
         }
+        let rows = match self.rows {
+            None => None,
+            Some(RowSelection::All(by)) => Some(rows(topology, by)),
+            Some(RowSelection::NearAndFar) => {
+                let devices = targets.iter().map(|target| (name_of(target), nodes(target)));
+                Some(near_and_far(topology, devices).map_err(Fault::usage)?)
+            }
+        };
         let request = Request { cpus: None, targets: Some(targets), available, membind: Membind::Local };
-        placement::plan(&survey.topology, &request).map_err(Fault::usage)
+        Ok((placement::plan(topology, &request).map_err(Fault::usage)?, rows))
     }
 
+    /// The copies, for which there is memory.
     fn listed(
         &self,
         survey: &Survey,
         kind: PlatformKind,
-        plan: Plan,
+        (near, rows): (Plan, Option<Vec<Row>>),
         device: impl Fn(TargetId) -> Option<u64>,
     ) -> Result<Sweep, Fault> {
         let topology = &survey.topology;
-        let of = |rank: &RankPlan| [topology.usable_bytes(rank.memory_node), device(rank.target.id)];
-        let smallest = plan.ranks.iter().flat_map(of).flatten().min();
+        let targets: Vec<Target> = near.ranks.iter().map(|rank| rank.target.clone()).collect();
+        let places = match rows {
+            Some(rows) => SweepPlaces::of_rows(rows, &targets, topology)?,
+            None => SweepPlaces { rows: None, ranks: near.clone(), plan: near },
+        };
         // The end of a sweep without a GPU is beyond the cache too.
-        let beyond = config::copy_size(topology, kind, plan.ranks.len()).next_power_of_two();
-        Sweep::new(self, kind, plan, smallest, LARGEST.max(beyond))
+        let beyond = config::copy_size(topology, kind, places.plan.ranks.len()).next_power_of_two();
+        let smallest = places.smallest(topology, &device);
+        let sweep = Sweep::new(self, kind, places, smallest, LARGEST.max(beyond))?;
+        sweep.places.budget(&sweep.config, topology, &device)?;
+        Ok(sweep)
     }
 }

@@ -15,6 +15,7 @@
 //!   `check` compares with;
 //! * [`nic`] the network adapter near a GPU, and the variables by which libraries are told of it;
 //! * `rows` the NUMA nodes, L3s or cores that a matrix measures from, and why some cannot be;
+//!   `near_and_far` the nodes near devices and the farthest ones alone;
 //! * [`judge`] whether ranks that were observed are well placed.
 //!
 //! Nothing here reads the machine, binds or allocates: the same input gives the same plan on any machine.
@@ -31,6 +32,7 @@ pub mod judge;
 mod machine;
 mod matching;
 mod member;
+mod near_and_far;
 pub mod nic;
 mod node_plan;
 mod node_plan_error;
@@ -49,6 +51,7 @@ pub use chosen_by::ChosenBy;
 pub use gpu_list::GpuList;
 pub use hints::Remedies;
 pub use member::Member;
+pub use near_and_far::{NearAndFarError, RowSelection, RowSelectionError, near_and_far};
 pub use node_plan::plan_node;
 pub use node_plan_error::NodePlanError;
 pub use plan::{PlanError, plan};

@@ -1,6 +1,7 @@
 //! What a person calls the parts of a document: `H2D, 4 MiB, pinned, all GPUs at once` and not
 //! `simultaneous/pinned/h2d/4194304`.
 
+use analysis::matrix_analysis::row_sweep;
 use analysis::words::{direction_in, memory};
 use report::Document;
 use report::case::{Case, Order};
@@ -52,7 +53,11 @@ pub(crate) fn rank(document: &Document, number: u32) -> String {
     };
     let host = if document.nodes.len() > 1 { format!("{} ", rank.host) } else { String::new() };
     let shared = document.ranks.iter().filter(|other| other.asked.device == rank.asked.device).count() > 1;
-    match document.devices.iter().find(|device| device.id == rank.asked.device) {
+    let device = document.devices.iter().find(|device| device.id == rank.asked.device);
+    if let Some((device, row)) = device.zip(row_sweep::row_of(document, number)) {
+        return format!("{host}{} from {row}", self::device(device));
+    }
+    match device {
         Some(device) if device.kind == DeviceKind::Gpu && !shared => format!("{host}GPU {}", device.index),
         Some(device) if device.kind == DeviceKind::Gpu => {
             format!("{host}rank {number} (GPU {})", device.index)

@@ -19,6 +19,7 @@ use super::all_at_once;
 use super::finding::family;
 use super::load;
 use super::pairs;
+use super::row_sweep;
 use super::words::{Estimate, show, show_all, together, way};
 use super::{CellFigure, MatrixFigures, Plane};
 use crate::family::{CaseFinding, ComparedSet};
@@ -76,6 +77,8 @@ pub fn verdict(document: &Document) -> Vec<String> {
     let figures = figures(document);
     let standings = standings(&figures);
     let of = |(number, matrix): (usize, &Matrix)| match matrix.compares {
+        // What rows lose at each size is said by `row_sweep`.
+        Compares::Rows if row_sweep::matrix(document).is_some() => row_sweep::verdict(document),
         Compares::Rows | Compares::Columns => {
             let of_matrix: Vec<&Standing> = standings.iter().filter(|at| at.matrix == number).collect();
             let said = places(document, matrix, &of_matrix);
@@ -329,7 +332,7 @@ fn figures(document: &Document) -> Vec<Figure<'_>> {
     let mut all = Vec::new();
     for (number, matrix) in document.matrices.iter().enumerate() {
         let by_rows = match matrix.compares {
-            Compares::Rows => true,
+            Compares::Rows if row_sweep::matrix(document).is_none() => true,
             Compares::Columns => false,
             _ => continue,
         };

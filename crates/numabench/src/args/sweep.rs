@@ -4,7 +4,7 @@ use ::kernels::{Scattered, TransferMethod};
 use ::pingpong::TimingChoice;
 use device::{CopyBy, Direction, MemoryKind};
 use experiments::options;
-use placement::RowsBy;
+use placement::RowSelection;
 
 use super::measuring::Measuring;
 use super::{CLOCKS, DIRECTIONS, ENGINES, MEMORY, Sizes, Word, one_of, sizes};
@@ -33,6 +33,11 @@ pub struct Sweep {
     #[arg(long, value_parser = one_of(ENGINES), default_value = "ce", value_name = "ENGINE",
           help_heading = "What is measured")]
     pub engine: CopyBy,
+    /// From which host memory, by its own cores: of the NUMA nodes near the GPU and farthest from it, or of
+    /// every NUMA node, L3 or core, with what each loses against the near one [default: what is nearest to
+    /// the GPU]
+    #[arg(long, value_name = "near,far|node|l3|core", help_heading = "What is measured")]
+    pub rows: Option<RowSelection>,
     /// Many small pieces instead of single copies, by every way of sending them: their sizes, multiples of 4
     /// KiB, as a range or a list (4KiB..1MiB). Needs a GPU
     #[arg(long, value_name = "SIZES", value_parser = sizes, conflicts_with_all = ["size", "engine", "timing"],
@@ -56,10 +61,6 @@ pub struct Sweep {
         help_heading = "Small pieces"
     )]
     pub ways: Vec<TransferMethod>,
-    /// The memory that pieces come from and go to: of every NUMA node, L3 or core [default: what is nearest
-    /// to the GPU]
-    #[arg(long, value_name = "node|l3|core", help_heading = "Small pieces")]
-    pub rows: Option<RowsBy>,
     /// What every measurement has. Without --gpus the first GPU alone is measured.
     #[command(flatten)]
     pub measuring: Measuring,
@@ -75,6 +76,7 @@ impl Sweep {
             timing: self.timing,
             engine: self.engine,
             pieces: self.pieces.as_ref().map(|sizes| self.small(sizes)),
+            rows: self.rows,
             measuring: self.measuring.options(),
         }
     }
@@ -84,7 +86,7 @@ impl Sweep {
     /// # Errors
     /// What such memory is not measured with.
     pub fn moving(&self) -> Result<Option<options::MovingOptions>, Fault> {
-        let options::SweepOptions { sizes, memory, directions, pieces, measuring, .. } = self.options();
+        let options::SweepOptions { sizes, memory, directions, pieces, rows, measuring, .. } = self.options();
         if pieces.is_some() {
             return Ok(None);
         }
@@ -92,7 +94,11 @@ impl Sweep {
         options::MovingOptions {
             command,
             cpus: None,
-            rows: None,
+            rows: match rows {
+                Some(RowSelection::All(by)) => Some(by),
+                // Beside such memory it is refused (`rules`).
+                Some(RowSelection::NearAndFar) | None => None,
+            },
             kinds: memory,
             sizes,
             directions,
@@ -104,7 +110,7 @@ impl Sweep {
     fn small(&self, sizes: &Sizes) -> options::SmallPiecesOptions {
         let ways = if self.ways.is_empty() { TransferMethod::ALL.to_vec() } else { self.ways.clone() };
         let (sizes, scattered) = (sizes.0.clone(), self.scattered);
-        options::SmallPiecesOptions { sizes, total: self.total, scattered, ways, rows: self.rows }
+        options::SmallPiecesOptions { sizes, total: self.total, scattered, ways }
     }
 }
 

@@ -74,7 +74,8 @@ const PEER: &[Rule] = &[
 ];
 
 const SWEEP: &[Rule] = &[
-    needs(&["total", "scattered", "ways", "rows"], &["pieces"]),
+    needs(&["total", "scattered", "ways"], &["pieces"]),
+    apart(&["rows=near,far"], MOVING, "every row can be asked for (--rows node)"),
     apart(&["engine=sm", "timing=device", "timing=auto"], MOVING, IT_MOVES),
 ];
 

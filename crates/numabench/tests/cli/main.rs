@@ -98,5 +98,6 @@ mod run;
 mod signals;
 mod simulated;
 mod stalls;
+mod sweep_rows;
 mod terminal;
 mod unfinished;

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use analysis::matrix_analysis::row_sweep;
 use analysis::words::{capital, direction, memory};
 use report::Document;
 use report::case::Order;
@@ -50,7 +51,10 @@ pub(super) fn draw(document: &Document, page: &mut HtmlPage) {
             sweeps.into_iter().filter(|(_, rows)| sizes(rows) >= LEAST_SIZES).collect();
         match sweeps.len() {
             0 => {}
-            few if few <= LINES => both(document, order, memory, None, &sweeps, page),
+            // Near and far are told apart in a picture for each direction.
+            few if few <= LINES && row_sweep::matrix(document).is_none() => {
+                both(document, order, memory, None, &sweeps, page)
+            }
             _ => {
                 let directions: BTreeSet<Direction> = sweeps.iter().map(|((way, _), _)| *way).collect();
                 for way in directions {

@@ -2,7 +2,7 @@
 //! cell and, with its interval, under the pointer; what the platform declares near has a frame. Ranks that
 //! are at once, more and more, are curves (`contention`), and latency beside traffic is one too (`loaded`).
 
-use analysis::matrix_analysis::{CellFigure, MatrixFigures, Plane};
+use analysis::matrix_analysis::{CellFigure, MatrixFigures, Plane, row_sweep};
 use report::Document;
 use report::matrix::{Compares, Matrix};
 use stats::IdSet;
@@ -25,7 +25,9 @@ pub(super) fn draw(document: &Document, page: &mut HtmlPage) {
             _ => {}
         }
         let several = if document.matrices.len() > 1 { format!("{}: ", matrix.title) } else { String::new() };
-        for plane in matrix.planes(document) {
+        // Of a sweep each size would be a table; its curves and losses say the same.
+        let is_sweep = row_sweep::matrix(document).is_some();
+        for plane in matrix.planes(document).into_iter().filter(|_| !is_sweep) {
             let title = format!("{several}{}", plane_caption(&plane, matrix.engine(&document.settings)));
             let table = table(document, matrix, &plane);
             if table.rows.len() * table.columns.len() < 2 {

@@ -10,6 +10,7 @@
 //! * `verdict` what the runs come to;
 //! * the node with its measured rates (`crate::node`), `ranks`, `matrices` (of `heat` tables), `curves`,
 //!   `contention`, `loaded` and `kernels` what was measured;
+//! * `row_sweep` what far rows lose at each size;
 //! * `over_sizes` what plots of rates and times over sizes have in common;
 //! * `tables` figures, placement, blocks and environment, folded;
 //! * `nodes` many nodes on one page, a row each;
@@ -34,6 +35,7 @@ mod over_sizes;
 mod paged;
 mod place;
 mod ranks;
+mod row_sweep;
 mod several;
 mod tables;
 mod trial;
@@ -126,6 +128,7 @@ impl Paged for Document {
             curves::draw(self, page);
         }
         loaded::draw(self, page);
+        row_sweep::draw(self, page);
         matrices::draw(self, page);
         contention::penalties(self, page);
         kernels::draw(self, page);

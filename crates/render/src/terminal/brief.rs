@@ -14,10 +14,10 @@ use report::matrix::Compares;
 use super::page::{Page, Tone};
 use super::plane::{LEGEND, SHADES, caption};
 use super::screen::answer_again;
-use super::table::{SCREEN, Style, has_own_tables, verdict};
+use super::table::{SCREEN, Style, has_own_tables, is_row_sweep, verdict};
 use super::{
     closing, contention, curve, groups, kernels, laplace, line_fit_table, matrix, moving, nodes, pieces,
-    places, rates, remarks, title, together, words,
+    places, rates, remarks, row_sweep, title, together, words,
 };
 
 /// So many lines of a screen of 40 the answer may take, and so many names of what was left out stand in the
@@ -25,6 +25,8 @@ use super::{
 const ANSWER: usize = 12;
 const ANSWER_OF: usize = 40;
 const NAMES: usize = 2;
+/// Sizes of the table of losses.
+const LOSSES: usize = 6;
 
 /// A part of the page: the lower its number, the sooner it gets room.
 struct Section {
@@ -53,7 +55,7 @@ pub fn brief(document: &Document, style: &Style, references: &[Reference], has_l
         }
     };
     let several = document.ranks.len() > 1;
-    if !document.matrices.is_empty() {
+    if !document.matrices.is_empty() && !is_row_sweep(document) {
         add("kernels", 1, &|page| kernels::draw(document, page));
         add("fits", 1, &|page| line_fit_table::draw(document, page));
         for found in &document.matrices {
@@ -93,6 +95,10 @@ pub fn brief(document: &Document, style: &Style, references: &[Reference], has_l
             && document.cases.iter().all(|case| case.status == CaseStatus::Measured);
         if has_letters {
             add("curve", 1, &|page| curve::draw(document, page));
+        }
+        for found in document.matrices.iter() {
+            add("losses by size", 1, &|page| row_sweep::draw(document, LOSSES, page));
+            add("remarks", 9, &|page| matrix::notes(found, page));
         }
         add("fits", 3, &|page| line_fit_table::draw(document, page));
         match &document.ranks[..] {

@@ -1,5 +1,6 @@
 //! The fits of a sweep: latency, rate and half-rate size of each direction and kind of memory, and the dips.
 
+use analysis::matrix_analysis::row_sweep;
 use report::Document;
 use report::sweep_fit::{SweepFit, SweepLine};
 use stats::interval::Interval;
@@ -8,7 +9,7 @@ use stats::units;
 use super::grid::TextGrid;
 use super::page::{Page, Tone};
 use super::words;
-use crate::digits;
+use crate::{digits, names};
 
 pub(super) fn draw(document: &Document, page: &mut Page) {
     if document.fits.is_empty() {
@@ -43,8 +44,9 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
 fn of_rank(document: &Document, rank: u32) -> String {
     let device = document.ranks.iter().find(|found| found.rank == rank).map(|found| &found.asked.device);
     let device = device.and_then(|id| document.devices.iter().find(|device| device.id == *id));
-    match device {
-        Some(device) if document.ranks.len() > 1 => format!("{} ", words::device(device)),
+    match (device, row_sweep::row_of(document, rank)) {
+        (Some(_), Some(_)) => format!("{} ", names::rank(document, rank)),
+        (Some(device), None) if document.ranks.len() > 1 => format!("{} ", words::device(device)),
         _ => String::new(),
     }
 }

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use analysis::matrix_analysis::row_sweep;
 use report::Document;
 use report::device::DeviceKind;
 use report::rank::{ChosenBy, Locality, Rank};
@@ -50,9 +51,12 @@ pub(super) fn after_one(document: &Document, rank: &Rank, quiet: bool, page: &mu
 /// What stands below the numbers of several ranks.
 pub(super) fn on_several(document: &Document, quiet: bool, page: &mut Page) {
     let of_rank = places::by_rank(document);
+    // Rows are near and far on purpose, and one at a time.
+    let has_rows = row_sweep::matrix(document).is_some();
     let remarks = document.ranks.iter().flat_map(|rank| {
         let results = of_rank.get(&rank.rank).map(Vec::as_slice).unwrap_or_default();
-        let all = on_choice(rank).into_iter().chain(on_results(document, rank, results, false));
+        let choice = if has_rows { Vec::new() } else { on_choice(rank) };
+        let all = choice.into_iter().chain(on_results(document, rank, results, false));
         all.filter(|remark| !quiet || remark.is_loud()).map(|remark| (remark, rank.rank))
     });
     let mut said: Vec<(Remark, IdSet)> = grouped(remarks);

@@ -8,13 +8,18 @@ use report::Document;
 use super::page::{Page, Tone};
 use super::{
     closing, contention, devices, groups, kernels, laplace, line_fit_table, matrix, moving, nodes, pieces,
-    places, rank, rank_selection, ranks, reference, remarks, settings, title, together,
+    places, rank, rank_selection, ranks, reference, remarks, row_sweep, settings, title, together,
 };
 
 /// Whether its figures are no copies between memory and devices, so that tables of their own have them:
 /// halos, small pieces, touches.
 pub(super) fn has_own_tables(document: &Document) -> bool {
     document.laplace.is_some() || document.pieces.is_some() || analysis::moving::is_of(document)
+}
+
+/// Whether it is a sweep from several rows, whose matrix says which row a rank is.
+pub(super) fn is_row_sweep(document: &Document) -> bool {
+    analysis::matrix_analysis::row_sweep::matrix(document).is_some()
 }
 
 /// How a table is drawn.
@@ -47,7 +52,7 @@ pub fn table_beside(document: &Document, style: &Style, references: &[Reference]
     let mut page = Page::new(style.width);
     verdict(document, references, usize::MAX, &mut page);
     title::draw(document, &mut page);
-    let is_of_ranks = document.matrices.is_empty() && !has_own_tables(document);
+    let is_of_ranks = (document.matrices.is_empty() || is_row_sweep(document)) && !has_own_tables(document);
     if is_of_ranks {
         rank_tables(document, style, &mut page);
     } else if document.matrices.is_empty() {
@@ -72,6 +77,7 @@ pub fn table_beside(document: &Document, style: &Style, references: &[Reference]
 
 /// The figures of each rank, of nodes, and of ranks together.
 fn rank_tables(document: &Document, style: &Style, page: &mut Page) {
+    row_sweep::draw(document, usize::MAX, page);
     line_fit_table::draw(document, page);
     match &document.ranks[..] {
         [] => {}
@@ -97,6 +103,7 @@ fn rank_tables(document: &Document, style: &Style, page: &mut Page) {
     nodes::draw(document, style.quiet, page);
     together::draw(document, page);
     contention::draw(document, page);
+    document.matrices.iter().for_each(|found| matrix::notes(found, page));
 }
 
 /// What was found, before anything else, in so many lines at most; how many sentences had no room.

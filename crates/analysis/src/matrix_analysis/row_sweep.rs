@@ -1,0 +1,210 @@
+//! A sweep over sizes from several rows of the machine: what each far row loses against the near one at each
+//! size, and the sentences on it.
+//!
+//! Rows take turns in passes, so a loss is judged by the blocks of the same pass, and those of all sizes,
+//! directions and GPUs are one family (`family`). A size is compared by rates, however small it is: both rows
+//! move the same bytes.
+
+use report::Document;
+use report::matrix::{Compares, Matrix};
+use report::settings::{Direction, MemoryKind};
+use stats::alike::distinct;
+use stats::compare::{TwoSampleComparison, TwoSampleVerdict};
+use stats::units::size;
+
+use super::finding::family;
+use super::near_far::{NearFar, near_far_places};
+use super::words::show;
+use super::{CellFigure, MatrixFigures, Plane};
+use crate::{headline, words};
+
+/// A loss of a smaller size is told beside that of the largest one where it is larger by so much.
+const LARGER: f64 = 0.01;
+
+/// A GPU's copies in one direction from a far row, beside those from the near one.
+pub struct FarRow<'d> {
+    /// The GPU.
+    pub column: &'d str,
+    /// The direction.
+    pub direction: Direction,
+    /// The kind of host memory.
+    pub memory: MemoryKind,
+    /// The near row.
+    pub near: &'d str,
+    /// The far row.
+    pub far: &'d str,
+    /// Whether the platform declares which row is near; it is the first one otherwise.
+    pub is_declared: bool,
+    /// What it loses, by size, ascending.
+    pub losses: Vec<SizeLoss>,
+}
+
+/// The rates of one size from the near and from the far row.
+pub struct SizeLoss {
+    plane: Plane,
+    /// From the near row.
+    pub near: CellFigure,
+    /// From the far row.
+    pub far: CellFigure,
+    /// The second against the first; none with too few passes.
+    pub comparison: Option<TwoSampleComparison>,
+}
+
+impl SizeLoss {
+    /// The size of a copy, bytes.
+    pub fn bytes(&self) -> u64 {
+        self.plane.bytes
+    }
+
+    /// The far row's rate over the near one's.
+    pub fn ratio(&self) -> f64 {
+        self.far.median / self.near.median
+    }
+
+    /// What the comparison comes to.
+    pub fn verdict(&self) -> TwoSampleVerdict {
+        self.comparison.as_ref().map_or(TwoSampleVerdict::Undecided, |found| found.verdict)
+    }
+
+    fn half_width(&self) -> f64 {
+        self.near.half_width().max(self.far.half_width())
+    }
+
+    /// `13 % less`.
+    fn change(&self) -> String {
+        let part = self.ratio() - 1.0;
+        let word = if part < 0.0 { "less" } else { "more" };
+        let percent = part.abs() * 100.0;
+        let digits = usize::from(percent < 9.95);
+        headline::figure(format!("{percent:.digits$} % {word}"), self.half_width())
+    }
+
+    /// `5.0 GB/s against 5.7 GB/s`.
+    fn rates(&self) -> String {
+        format!("{} against {}", show(&self.plane, &self.far), show(&self.plane, &self.near))
+    }
+}
+
+/// The rows and GPUs of a sweep that has rows.
+pub fn matrix(document: &Document) -> Option<&Matrix> {
+    let is_sweep = document.command == "sweep";
+    document.matrices.iter().find(|matrix| is_sweep && matrix.compares == Compares::Rows)
+}
+
+/// The row of a rank of such a sweep.
+pub fn row_of(document: &Document, rank: u32) -> Option<&str> {
+    matrix(document)?.rows.iter().find(|row| row.ranks.contains(rank)).map(|row| &row.name[..])
+}
+
+/// What far rows lose, GPU by GPU, each in the order of the document's cases.
+pub fn far_rows(document: &Document) -> Vec<FarRow<'_>> {
+    let Some(matrix) = matrix(document) else { return Vec::new() };
+    let planes = matrix.planes(document);
+    let kinds = distinct(planes.iter().map(|plane| (plane.memory, plane.direction)));
+    let mut found = Vec::new();
+    for NearFar { near, far } in near_far_places(matrix) {
+        let column = &matrix.columns[near.1];
+        for (memory, direction) in kinds.iter().copied() {
+            let loss = |plane: &Plane| {
+                let figure = |(row, column)| matrix.cell(document, plane, row, column)?.ok();
+                Some(SizeLoss { plane: *plane, near: figure(near)?, far: figure(far)?, comparison: None })
+            };
+            let of_kind =
+                planes.iter().filter(|plane| (plane.memory, plane.direction) == (memory, direction));
+            let mut losses: Vec<SizeLoss> = of_kind.filter_map(loss).collect();
+            losses.sort_by_key(SizeLoss::bytes);
+            let [near, far] = [near, far].map(|(row, _)| &matrix.rows[row].name[..]);
+            let is_declared = column.declared_nodes.value.is_some();
+            let column = &column.name[..];
+            found.push(FarRow { column, direction, memory, near, far, is_declared, losses });
+        }
+    }
+    found.retain(|row| !row.losses.is_empty());
+
+    let members = found.iter().flat_map(|row| &row.losses);
+    let members = members.flat_map(|loss| [(loss.plane, &loss.near), (loss.plane, &loss.far)]);
+    let comparisons = family(members).values_in_twos();
+    let losses = found.iter_mut().flat_map(|row| &mut row.losses);
+    losses.zip(comparisons).for_each(|(loss, comparison)| loss.comparison = comparison);
+    found
+}
+
+/// The sentences, the answer first; none of a document that is no sweep with rows.
+pub fn verdict(document: &Document) -> Vec<String> {
+    let Some(matrix) = matrix(document) else { return Vec::new() };
+    if matrix.rows.iter().filter(|row| row.reason.is_none()).count() < 2 {
+        return vec!["One NUMA node: no near/far comparison.".to_owned()];
+    }
+    if near_far_places(matrix).is_empty() {
+        return vec!["Every row is near its GPU: no near/far comparison.".to_owned()];
+    }
+    let found = far_rows(document);
+    let several_kinds = found.iter().any(|row| row.memory != found[0].memory);
+    let mut said: Vec<String> = answer(document, &found).into_iter().collect();
+    said.extend(found.iter().map(|row| sentence(document, row, several_kinds)));
+    said
+}
+
+/// The largest copies' losses in one sentence: they are what a bandwidth loses.
+fn answer(document: &Document, found: &[FarRow]) -> Option<String> {
+    let largest = || found.iter().filter_map(|row| Some((row, row.losses.last()?)));
+    let worse = largest().filter(|(_, loss)| loss.verdict() == TwoSampleVerdict::Lower);
+    let Some((row, loss)) = worse.min_by(|a, b| a.1.ratio().total_cmp(&b.1.ratio())) else {
+        let bytes = largest().map(|(_, loss)| loss.bytes()).max()?;
+        let at = size(bytes);
+        let is_same = |loss: &SizeLoss| loss.verdict() == TwoSampleVerdict::NoMeasurableDifference;
+        return Some(match largest().all(|(_, loss)| is_same(loss)) {
+            true => {
+                format!("No measurable difference at {at}: where host memory lies changes no rate by 1 %.")
+            }
+            false => {
+                format!("No certain loss from far memory at {at}; a longer --max-time may decide.")
+            }
+        });
+    };
+    Some(format!(
+        "Where host memory lies matters: up to {} at {} ({}, {} from {}).",
+        loss.change(),
+        size(loss.bytes()),
+        row.column,
+        words::direction_in(document, row.direction),
+        row.far
+    ))
+}
+
+/// `GPU 0, D2H: 31 % less from node 1 than from node 0 at 64 MiB (4.0 GB/s against 5.8 GB/s); most at 4 MiB,
+/// 35 % less.`
+fn sentence(document: &Document, row: &FarRow, names_memory: bool) -> String {
+    let memory = if names_memory { format!(", {} memory", words::memory(row.memory)) } else { String::new() };
+    let of = format!("{}, {}{memory}", row.column, words::direction_in(document, row.direction));
+    let Some(largest) = row.losses.last() else { return format!("{of}: no figure.") };
+    let (near, far, at) = (row.near, row.far, size(largest.bytes()));
+    let found = match largest.verdict() {
+        TwoSampleVerdict::NoMeasurableDifference => {
+            format!("no measurable difference between {far} and {near} at {at}")
+        }
+        TwoSampleVerdict::Undecided => {
+            format!("{far} against {near} undecided at {at} (a longer --max-time may decide)")
+        }
+        TwoSampleVerdict::Lower => {
+            format!("{} from {far} than from {near} at {at} ({})", largest.change(), largest.rates())
+        }
+        TwoSampleVerdict::Higher => {
+            let declared = if row.is_declared { ", which the topology declares near," } else { "" };
+            format!(
+                "{} from {far} than from {near}{declared} at {at} ({})",
+                largest.change(),
+                largest.rates()
+            )
+        }
+    };
+    let worse = row.losses.iter().filter(|loss| loss.verdict() == TwoSampleVerdict::Lower);
+    let worst = worse.min_by(|a, b| a.ratio().total_cmp(&b.ratio()));
+    let most = worst.filter(|worst| {
+        let least = if largest.verdict() == TwoSampleVerdict::Lower { largest.ratio() } else { 1.0 };
+        worst.bytes() != largest.bytes() && worst.ratio() < least - LARGER
+    });
+    let most =
+        most.map_or(String::new(), |worst| format!("; most at {}, {}", size(worst.bytes()), worst.change()));
+    format!("{of}: {found}{most}.")
+}
