@@ -59,16 +59,16 @@ pub fn why(case: &MpiCase) -> String {
 }
 
 fn figure(case: &MpiCase) -> Result<Figure, String> {
-    let (Some(ns), Some(rate)) = (case.counted_ns(), case.counted_bytes_per_s()) else {
-        return Err(why(case));
-    };
+    let ns = case.counted_ns().ok_or_else(|| why(case))?;
+    // Messages without bytes have no rate.
+    let rate = case.counted_bytes_per_s();
     let is_figure = |value: &f64| value.is_finite() && *value > 0.0;
-    if ![ns, rate].iter().chain(&case.block_ns).all(is_figure) {
+    if ![ns].iter().chain(&rate).chain(&case.block_ns).all(is_figure) {
         return Err("its figures are not all positive, finite numbers".to_owned());
     }
-    Ok(match Unit::of(case.bytes) {
-        Unit::Ns => Figure { unit: Unit::Ns, median: ns, blocks: case.block_ns.clone() },
-        unit => Figure {
+    Ok(match (Unit::of(case.bytes), rate) {
+        (Unit::Ns, _) | (_, None) => Figure { unit: Unit::Ns, median: ns, blocks: case.block_ns.clone() },
+        (unit, Some(rate)) => Figure {
             unit,
             median: rate,
             blocks: case.block_ns.iter().map(|block| rate * ns / block).collect(),

@@ -9,14 +9,12 @@ const RATES_FROM: u64 = 1 << 20;
 
 /// A figure as tables have it: the time of a message one way, or the rate.
 pub fn mpi_figure(case: &MpiCase, pattern: &str) -> String {
-    let (Some(ns), Some(rate)) = (case.counted_ns(), case.counted_bytes_per_s()) else {
-        return "-".to_owned();
-    };
-    let rate = gbs(rate);
-    match pattern {
-        "ping-pong" if case.bytes < RATES_FROM => format!("{:.2} µs", ns / 1e3),
-        "ping-pong" => format!("{rate} GB/s"),
-        _ => rate,
+    let rate = case.counted_bytes_per_s().map(gbs);
+    match (case.counted_ns(), rate, pattern) {
+        (Some(ns), _, "ping-pong") if case.bytes < RATES_FROM => format!("{:.2} µs", ns / 1e3),
+        (Some(_), Some(rate), "ping-pong") => format!("{rate} GB/s"),
+        (Some(_), Some(rate), _) => rate,
+        _ => "-".to_owned(),
     }
 }
 

@@ -138,7 +138,8 @@ impl MessageCase {
     }
 }
 
-/// The cases of these paths, patterns and sizes. A window says something only of what MPI itself moves.
+/// The cases of these paths, patterns and sizes. A window says something only of what MPI itself moves, and a
+/// message of no bytes only of the latency between hosts' memory: nothing of a device's is sent.
 pub fn cases(paths: &[MessagePath], patterns: &[MessagePattern], sizes: &[usize]) -> Vec<MessageCase> {
     let mut cases = Vec::new();
     for path in paths {
@@ -147,17 +148,15 @@ pub fn cases(paths: &[MessagePath], patterns: &[MessagePattern], sizes: &[usize]
             if *pattern != MessagePattern::PingPong && !windowed {
                 continue;
             }
-            cases.extend(sizes.iter().map(|bytes| MessageCase {
-                path: *path,
-                pattern: *pattern,
-                bytes: *bytes,
-            }));
+            let is_latency = *path == MessagePath::Host && *pattern == MessagePattern::PingPong;
+            let sizes = sizes.iter().filter(|bytes| **bytes > 0 || is_latency);
+            cases.extend(sizes.map(|bytes| MessageCase { path: *path, pattern: *pattern, bytes: *bytes }));
         }
         // A bound is asked for whatever the pattern.
         if !path.is_message() && !patterns.contains(&MessagePattern::PingPong) {
             let of_size =
                 |bytes: &usize| MessageCase { path: *path, pattern: MessagePattern::PingPong, bytes: *bytes };
-            cases.extend(sizes.iter().map(of_size));
+            cases.extend(sizes.iter().filter(|bytes| **bytes > 0).map(of_size));
         }
     }
     cases

@@ -378,8 +378,9 @@ impl Work<'_, '_, '_> {
         for at in pairs.iter().copied() {
             let ranks = self.found.pairs[at].ranks;
             let [one, other] = ranks.map(|rank| self.lead.hosts.get(rank));
-            let cases =
-                self.found.pairs[at].cases.iter().filter(|found| one != other && found.case.path == path);
+            let is_counted =
+                |found: &&CaseFound| one != other && found.case.path == path && found.case.bytes > 0;
+            let cases = self.found.pairs[at].cases.iter().filter(is_counted);
             let mut cases: Vec<(MessageCase, u32)> =
                 cases.filter_map(|found| Some((found.case, rounds(found, self.lead.window)?))).collect();
             cases.sort_by_key(|(case, _)| (case.pattern, Reverse(case.bytes)));

@@ -256,7 +256,7 @@ pub struct MpiCase {
     pub path: String,
     /// `ping-pong`, `one-way` or `both-ways`.
     pub pattern: String,
-    /// Bytes of a message.
+    /// Bytes of a message; 0 of one that has none.
     pub bytes: u64,
     /// Messages under way at once.
     pub window: u32,
@@ -268,7 +268,8 @@ pub struct MpiCase {
     pub message_ns: Option<f64>,
     /// Its 95 % interval; null with fewer than 6 blocks.
     pub message_interval_ns: Option<Interval>,
-    /// Bytes a second at the median, both ways' together where both go at once; null without a block.
+    /// Bytes a second at the median, both ways' together where both go at once; null without a block, and of
+    /// messages without bytes.
     pub bytes_per_s: Option<f64>,
     /// What those threads copied beside the messages, there and back together: bytes a second of one rank,
     /// the mean of the two, the median of the blocks; null where none copied.

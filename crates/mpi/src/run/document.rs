@@ -195,7 +195,9 @@ fn case(found: &CaseFound) -> MpiCase {
         window: found.case.messages_a_round() as u32,
         rounds: found.rounds,
         message_interval_ns: median_interval(&found.block_ns, CONFIDENCE),
-        bytes_per_s: message_ns.map(|ns| found.case.bytes_a_turn() / ns * 1e9),
+        bytes_per_s: message_ns
+            .filter(|_| found.case.bytes > 0)
+            .map(|ns| found.case.bytes_a_turn() / ns * 1e9),
         message_ns,
         block_ns: found.block_ns.clone(),
         gpu_bytes_per_s: median(&found.gpu_bytes_per_s),

@@ -25,7 +25,7 @@ use super::gpu_cpus::{ThreadSpot, threads};
 use super::matrix::{self, Spot, spots};
 use super::options::{MessageOptions, PairsAsked};
 use crate::carried::window;
-use crate::case::GpuThreadAt;
+use crate::case::{GpuThreadAt, MessagePattern};
 use crate::fault::ExchangeFault;
 use crate::follow::{MessageRank, follow};
 use crate::gpu_thread::GpuThread;
@@ -87,13 +87,21 @@ pub fn run(session: &RankSession<MessageOptions>) -> Result<Exit, Fault> {
     Ok(exit)
 }
 
-/// The largest message that is sent.
-fn most_bytes(sizes: &[u64], is_gpu: bool) -> Result<usize, Fault> {
+/// The largest message that memory is needed for.
+fn most_bytes(MessageOptions { sizes, patterns, .. }: &MessageOptions, is_gpu: bool) -> Result<usize, Fault> {
     let largest = sizes.iter().copied().max().unwrap_or_default();
-    if largest > MOST_BYTES || sizes.contains(&0) {
-        return Err(Fault::usage(format!("--size: messages have 1 B to {}", stats::units::size(MOST_BYTES))));
+    if largest > MOST_BYTES {
+        let most = stats::units::size(MOST_BYTES);
+        return Err(Fault::usage(format!("--size: a message has {most} at most")));
     }
-    let attempted = if is_gpu { ATTEMPT_BYTES[1] as u64 } else { 0 };
+    if sizes.contains(&0) && !patterns.contains(&MessagePattern::PingPong) {
+        return Err(Fault::usage(
+            "--size 0B: messages of no bytes have a latency and no rate; add --pattern ping-pong, or leave 0B \
+             out"
+                .to_owned(),
+        ));
+    }
+    let attempted = if is_gpu { ATTEMPT_BYTES[1] as u64 } else { 1 };
     usize::try_from(largest.max(attempted)).map_err(Fault::usage)
 }
 
@@ -123,7 +131,7 @@ impl MessageSession<'_> {
         thread::scope(|scope| {
             let watchdog = session.watchdog(NOT_OPEN)?;
             let device = session.open(found, plan)?;
-            let bytes = most_bytes(&session.kind.sizes, is_gpu)?;
+            let bytes = most_bytes(session.kind, is_gpu)?;
             let one_node = self.topology.allowed.nodes.len() <= 1;
             let memory =
                 MessageMemory::new(&bound, device.as_deref(), [plan.pu, plan.memory_node], one_node, bytes);

@@ -12,7 +12,7 @@ use ranks::ThreadLevel;
 use stats::IdList;
 
 use super::words::{BACKENDS, Word, one_of};
-use super::{ColorChoice, Sizes, duration, membind, sizes, whole};
+use super::{ColorChoice, Sizes, duration, membind, whole};
 
 /// `numabench mpi`.
 #[derive(Debug, clap::Args)]
@@ -47,9 +47,10 @@ pub struct Mpi {
           conflicts_with_all = ["cpus", "membind", "pairs"], help_heading = "Placement")]
     pub matrix: Option<RowsBy>,
 
-    /// Sizes of messages: a list or a geometric range like 8B..128MiB:8, up to 1 GiB [default: 8B..128MiB:8;
-    /// 8B,4MiB with --matrix]
-    #[arg(long, value_name = "SIZES", value_parser = sizes, help_heading = "What is sent")]
+    /// Sizes of messages: a list or a geometric range like 8B..128MiB:8, up to 1 GiB; 0B in the list adds the
+    /// latency of messages of no bytes (ping-pong of host memory) [default: 8B..128MiB:8; 8B,4MiB with
+    /// --matrix]
+    #[arg(long, value_name = "SIZES", value_parser = message_sizes, help_heading = "What is sent")]
     size: Option<Sizes>,
     /// How messages follow each other: ping-pong one at a time (as osu_latency), one-way and both-ways up to
     /// 64 at once (as osu_bw, osu_bibw) [default: all; ping-pong with --matrix]
@@ -135,6 +136,15 @@ impl Mpi {
             expect: self.expect,
         }
     }
+}
+
+/// Sizes, one of which may be 0 B.
+fn message_sizes(text: &str) -> Result<Sizes, stats::units::SizesError> {
+    let is_zero = |item: &&str| matches!(item.trim(), "0" | "0B" | "0b");
+    let (zeros, others): (Vec<&str>, Vec<&str>) = text.split(',').partition(is_zero);
+    let none = if zeros.is_empty() { Vec::new() } else { vec![0] };
+    let others = if others.is_empty() { Vec::new() } else { stats::units::parse_sizes(&others.join(","))? };
+    Ok(Sizes([none, others].concat()))
 }
 
 fn pairs(text: &str) -> Result<PairsAsked, String> {

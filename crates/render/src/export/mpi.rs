@@ -29,14 +29,13 @@ pub fn points(document: &MpiDocument) -> Points {
 }
 
 fn export_case(ranks: &MpiRanks, pair: &MpiPair, case: &MpiCase) -> Case {
-    let counts = case.counted_ns().zip(case.counted_bytes_per_s());
     let ends = case.message_interval_ns.as_ref();
-    let time = counts.map(|(ns, _)| Value {
+    let time = case.counted_ns().map(|ns| Value {
         value: ns,
         low: ends.map(|ends| ends.low),
         high: ends.map(|ends| ends.high),
     });
-    let rate = counts.map(|(ns, rate)| {
+    let rate = case.counted_ns().zip(case.counted_bytes_per_s()).map(|(ns, rate)| {
         let at = |end: f64| rate * ns / end;
         Value { value: rate, low: ends.map(|ends| at(ends.high)), high: ends.map(|ends| at(ends.low)) }
     });
@@ -55,7 +54,7 @@ fn export_case(ranks: &MpiRanks, pair: &MpiPair, case: &MpiCase) -> Case {
         time_ns: time,
         bytes_per_s: rate,
         values: case.block_ns.len() as u64,
-        reason: counts.is_none().then(|| why(case)),
+        reason: case.counted_ns().is_none().then(|| why(case)),
         is_fault: case.reason.is_some(),
     }
 }

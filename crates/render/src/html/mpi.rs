@@ -87,12 +87,12 @@ fn places_matrix(document: &MpiDocument, matrix: &MpiMatrix, page: &mut HtmlPage
                 return heat::Cell::None(format!("{name}: {}", case.reason.clone().unwrap_or_default()));
             };
             let ends = case.message_interval_ns.as_ref();
-            let rate = case.counted_bytes_per_s().unwrap_or(case.bytes as f64 / ns * 1e9);
+            let rate = case.counted_bytes_per_s().unwrap_or_default();
             let half = ends.map(|ends| (ends.high - ends.low) / 2.0);
             heat::Cell::Figure {
                 value: if is_time { ns } else { rate },
                 half_width: if is_time { half } else { half.map(|half| half / ns * rate) },
-                said: format!("{name}: {}, {}", digits::time(ns, ends), digits::rate(rate, None)),
+                said: format!("{name}: {}{}", digits::time(ns, ends), rate_words(case)),
                 is_near: false,
                 is_own: false,
             }
@@ -115,7 +115,12 @@ fn places_matrix(document: &MpiDocument, matrix: &MpiMatrix, page: &mut HtmlPage
     );
 }
 
-/// Time and rate over sizes, a line a path and pattern.
+/// `, 24.0 GB/s`; nothing of messages without bytes.
+fn rate_words(case: &MpiCase) -> String {
+    case.counted_bytes_per_s().map_or(String::new(), |rate| format!(", {}", digits::rate(rate, None)))
+}
+
+/// Time and rate over sizes, a line a path and pattern; messages without bytes have no place on their axes.
 fn curves(pair: &MpiPair, page: &mut HtmlPage) {
     let mut all: BTreeMap<(&str, &str), Vec<&MpiCase>> = BTreeMap::new();
     for case in pair.cases.iter().filter(|case| case.counted_ns().is_some() && case.bytes > 0) {
@@ -142,9 +147,7 @@ fn bars(pair: &MpiPair, page: &mut HtmlPage) {
         let row = |(at, case): (usize, &MpiCase)| {
             let (ns, ends) = (case.counted_ns()?, case.message_interval_ns.as_ref());
             let name = format!("{}, {}", case.path, case.pattern);
-            let rate = case
-                .counted_bytes_per_s()
-                .map_or(String::new(), |rate| format!(", {}", digits::rate(rate, None)));
+            let rate = rate_words(case);
             let said = digits::time(ns, ends);
             let marks = vec![(Mark::Bar(ns / 1e3), format!("{name}, {}: {said}{rate}", size(bytes)))];
             Some(Row { said: format!("{said}{rate}"), colour: series(at), marks, name })
@@ -168,7 +171,7 @@ fn plot(all: &BTreeMap<(&str, &str), Vec<&MpiCase>>, is_rate: bool) -> Plot {
         cases.sort_by_key(|case| case.bytes);
         let point = |case: &&MpiCase| {
             let ns = case.counted_ns()?;
-            let rate = case.counted_bytes_per_s().unwrap_or(case.bytes as f64 / ns * 1e9);
+            let rate = case.counted_bytes_per_s()?;
             Some(point(&name, case.bytes, [ns, rate], case.message_interval_ns, is_rate))
         };
         Series { colour: series(at), points: cases.iter().filter_map(point).collect(), fit: Vec::new(), name }
