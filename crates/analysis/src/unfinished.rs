@@ -12,6 +12,8 @@ use crate::words;
 
 /// So many cases without a figure are named.
 const NAMED: usize = 2;
+/// How the reason begins of a copy for which there was no memory.
+const NO_ROOM: &str = "does not fit";
 
 /// The sentences of a run, with how it ended where that is not well: a run without any figure has this one
 /// sentence, one that ended early says so after the answer. Other endings are in the sentences already.
@@ -48,7 +50,7 @@ pub fn partial(document: &Document) -> Option<String> {
     let cases: Vec<_> = document.cases.iter().filter(|case| without.contains(&case.id[..])).collect();
     // Where every case lacks something, a rank does: that is said otherwise.
     if cases.is_empty() || cases.len() == document.cases.len() {
-        return None;
+        return left_out(document).filter(|_| cases.is_empty());
     }
     let named: Vec<String> = cases.iter().take(NAMED).map(|case| name(case)).collect();
     let more = cases.len().saturating_sub(NAMED);
@@ -61,6 +63,25 @@ pub fn partial(document: &Document) -> Option<String> {
          the same command again.",
         cases.len(),
         named.join("; ")
+    ))
+}
+
+/// What a sweep says first that left out the sizes for which there was no memory.
+fn left_out(document: &Document) -> Option<String> {
+    let is_too_large = |row: &&Row| {
+        let why = row.reason.as_deref().filter(|_| row.status == RowStatus::Skipped);
+        why.is_some_and(|why| why.starts_with(NO_ROOM))
+    };
+    let rows = || document.rows.iter().filter(is_too_large).filter(|_| document.command == "sweep");
+    let sizes: BTreeSet<u64> = rows().map(|row| row.bytes).collect();
+    let (first, all) = (sizes.first()?, document.settings.sizes_bytes.len());
+    let why = rows().find_map(|row| row.reason.as_deref()?.strip_prefix(NO_ROOM))?;
+    let beyond = if sizes.len() > 1 { " and larger do" } else { " does" };
+    Some(format!(
+        "PARTIAL: {}{beyond} not fit ({}): {} of {all} sizes left out.",
+        stats::units::size(*first),
+        why.trim_start_matches(": "),
+        sizes.len()
     ))
 }
 

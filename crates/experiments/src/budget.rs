@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use pingpong::{RunConfig, check_budget, device_bytes, limit_text};
+use pingpong::{BudgetError, RunConfig, check_budget, device_bytes, limit_text};
 use placement::{Plan, TargetId};
 use stats::units::rounded_size;
 use topo::Topology;
@@ -71,6 +71,16 @@ pub(crate) fn on_node(
     topology: &Topology,
     device: impl Fn(TargetId) -> Option<u64>,
 ) -> Result<(), Fault> {
+    short_of(config, plan, topology, device).map_or(Ok(()), |error| Err(Fault::usage(error)))
+}
+
+/// The first place that has too little for the ranks of a node; none where the memory is there.
+pub(crate) fn short_of(
+    config: &RunConfig,
+    plan: &Plan,
+    topology: &Topology,
+    device: impl Fn(TargetId) -> Option<u64>,
+) -> Option<BudgetError> {
     let limit = topology.allowed.memory_left();
-    check_budget(config, plan, |node| topology.memory_bytes(node), device, limit).map_err(Fault::usage)
+    check_budget(config, plan, |node| topology.memory_bytes(node), device, limit).err()
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use device::{Direction, MemoryKind, PlatformKind};
 use engine::{Order, PlacingRules};
 use kernels::RankPlace;
-use pingpong::{Cells, CopyEnds, CopySuite, RunConfig, device_bytes};
+use pingpong::{BudgetError, Cells, CopyEnds, CopySuite, RunConfig, device_bytes};
 use placement::{Membind, Plan, RankPlan, Request, Row, RowSelection, Target, TargetId, near_and_far, rows};
 use stats::IdSet;
 use stats::alike::distinct;
@@ -17,7 +17,7 @@ use stats::units::{counted, parse_sizes};
 use topo::{Survey, Topology};
 
 use crate::backends::{self, FoundPlatform, Untouched};
-use crate::budget::on_node;
+use crate::budget::short_of;
 use crate::config;
 use crate::document::of_experiment::{declared_nodes, name_of};
 use crate::driver::{Making, Measurement, chosen};
@@ -32,6 +32,8 @@ use crate::pieces::PieceSweep;
 /// The largest size when none is asked for, and the part of a place's memory that it may take.
 const LARGEST: u64 = 1 << 30;
 const PART: u64 = 8;
+/// This part of a GPU's memory is its driver's, and no copy's.
+const KEPT: u64 = 32;
 /// The title of rows and GPUs.
 const BY_ROW: &str = "host memory and GPUs";
 
@@ -65,20 +67,20 @@ impl SweepPlaces {
         self.plan.ranks.iter().flat_map(of).flatten().min()
     }
 
-    /// Whether the memory is there.
-    fn budget(
+    /// The first place that has too little memory; none where it is there.
+    fn short_of(
         &self,
         config: &RunConfig,
         topology: &Topology,
         device: impl Fn(TargetId) -> Option<u64>,
-    ) -> Result<(), Fault> {
-        let Some(rows) = &self.rows else { return on_node(config, &self.plan, topology, device) };
+    ) -> Option<BudgetError> {
+        let Some(rows) = &self.rows else { return short_of(config, &self.plan, topology, device) };
         // A row's copier stays on its last GPU until the row's next copy: all can be on one.
         let targets = distinct(rows.each().map(|(_, target)| target.clone()));
-        targets.into_iter().try_for_each(|target| {
+        targets.into_iter().find_map(|target| {
             let moved = |rank: &RankPlan| RankPlan { target: target.clone(), ..rank.clone() };
             let ranks = self.ranks.ranks.iter().map(moved).collect();
-            on_node(config, &Plan { ranks, notes: Vec::new() }, topology, &device)
+            short_of(config, &Plan { ranks, notes: Vec::new() }, topology, &device)
         })
     }
 }
@@ -88,6 +90,8 @@ struct Sweep {
     config: RunConfig,
     places: SweepPlaces,
     copies: Vec<pingpong::CopyCase>,
+    /// The largest copy for which there is memory, where larger ones are asked for, and why they do not fit.
+    room: Option<(usize, String)>,
 }
 
 impl Sweep {
@@ -126,7 +130,43 @@ impl Sweep {
         let copies: Vec<pingpong::CopyCase> =
             pingpong::CopyCase::all(&config).into_iter().filter(|case| !staged(case)).collect();
         config.max_time = config::time_for(&args.measuring, copies.len() * places.plan.ranks.len());
-        Ok(Self { config, places, copies })
+        Ok(Self { config, places, copies, room: None })
+    }
+
+    /// The same without the copies for which no place has the memory.
+    ///
+    /// # Errors
+    /// There is too little for the smallest one.
+    fn with_room(
+        mut self,
+        topology: &Topology,
+        device: impl Fn(TargetId) -> Option<u64>,
+    ) -> Result<Self, Fault> {
+        let short_of = |bytes: usize, kept: Option<u64>| {
+            let config = RunConfig { sizes: vec![bytes], ..self.config.clone() };
+            let has = |target| device(target).map(|has| has - kept.map_or(0, |part| has / part));
+            self.places.short_of(&config, topology, has)
+        };
+        let Some(smallest) = self.config.sizes.first().copied() else { return Ok(self) };
+        if let Some(error) = short_of(smallest, None) {
+            return Err(Fault::usage(error));
+        }
+
+        let (mut room, mut missing) = (smallest, None);
+        for bytes in self.config.sizes.iter().skip(1).rev().copied() {
+            match short_of(bytes, Some(KEPT)) {
+                Some(error) => missing = Some(error),
+                None => {
+                    room = bytes;
+                    break;
+                }
+            }
+        }
+        self.room = missing.map(|BudgetError { place, has, .. }| {
+            let kept = if place.starts_with("GPU") { " for copies" } else { "" };
+            (room, format!("does not fit: {place} has {has}{kept}"))
+        });
+        Ok(self)
     }
 
     /// The figures to be taken, in words.
@@ -139,8 +179,12 @@ impl Sweep {
             1 => size(first),
             several => format!("{several} sizes from {} to {}", size(first), size(last)),
         };
+        let left_out = self
+            .room
+            .as_ref()
+            .map_or(String::new(), |(room, why)| format!(" (left out beyond {}: {why})", size(*room)));
         format!(
-            "{sizes}; {} memory; {}{}; {}",
+            "{sizes}{left_out}; {} memory; {}{}; {}",
             memory.join(", "),
             ways.join(", "),
             engine_and_clock(&self.config),
@@ -172,9 +216,9 @@ impl Sweep {
     /// The experiment, on this platform.
     fn experiment(self, topology: &Topology, found: &FoundPlatform) -> Experiment {
         let (list, figures) = self.cases();
-        let Self { config, places: SweepPlaces { rows, ranks, plan }, .. } = self;
+        let Self { config, places: SweepPlaces { rows, ranks, plan }, room, .. } = self;
         let rules = PlacingRules::on(topology, config.huge_pages);
-        let suite = CopySuite::of(&config, &ranks.ranks, &list, &found.platform, rules);
+        let suite = CopySuite::of(&config, &ranks.ranks, &list, &found.platform, rules).with_room(room);
         Experiment {
             known: Beforehand::default(),
             command: "sweep",
@@ -262,7 +306,7 @@ impl SweepOptions {
         Ok((placement::plan(topology, &request).map_err(Fault::usage)?, rows))
     }
 
-    /// The copies, for which there is memory.
+    /// The copies, those left out for which there is no memory.
     fn listed(
         &self,
         survey: &Survey,
@@ -279,8 +323,6 @@ impl SweepOptions {
         // The end of a sweep without a GPU is beyond the cache too.
         let beyond = config::copy_size(topology, kind, places.plan.ranks.len()).next_power_of_two();
         let smallest = places.smallest(topology, &device);
-        let sweep = Sweep::new(self, kind, places, smallest, LARGEST.max(beyond))?;
-        sweep.places.budget(&sweep.config, topology, &device)?;
-        Ok(sweep)
+        Sweep::new(self, kind, places, smallest, LARGEST.max(beyond))?.with_room(topology, device)
     }
 }

@@ -4,6 +4,7 @@
 //! A device is opened once. Host ranges are placed and pinned once for each allocation and node, and go from
 //! copier to copier: the next device gets the very memory that the one before had.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use device::{Copier, CopyBy, DeviceFacts, HostPair, MemoryHome, MemoryKind};
@@ -33,6 +34,15 @@ pub(crate) struct CopySite {
     piece: Vec<u8>,
     plan: RankPlan,
     suite: Arc<CopySuite>,
+    /// The largest copy of each setup for which its GPU had free memory.
+    room: BTreeMap<usize, Room>,
+}
+
+/// What a setup has room for.
+struct Room {
+    bytes: usize,
+    /// Why larger copies do not fit, where there are some.
+    why_not: String,
 }
 
 /// A copier and what it was made for.
@@ -69,7 +79,15 @@ impl CopySite {
     /// Opens the rank's own device.
     pub(crate) fn open(suite: Arc<CopySuite>, plan: RankPlan, _by: &Bound) -> Result<Self, Failure> {
         let devices = Devices::new(&suite.platform, Some(plan.target.id))?;
-        Ok(Self { held: None, idle: None, devices, piece: vec![0; PIECE_BYTES], plan, suite })
+        Ok(Self {
+            held: None,
+            idle: None,
+            devices,
+            piece: vec![0; PIECE_BYTES],
+            plan,
+            suite,
+            room: BTreeMap::new(),
+        })
     }
 
     /// The host memory asked for: what is there, with what lies in it, or made anew.
@@ -91,6 +109,37 @@ impl CopySite {
         let source = ranges.source.then(&mut range).transpose()?;
         let destination = ranges.destination.then(&mut range).transpose()?;
         Ok((HostPair { source, destination }, None))
+    }
+
+    /// How long the ranges of a setup are: as its largest copy, or as the largest for which its GPU has free
+    /// memory. It is asked once, so that a setup keeps its memory.
+    fn len(&mut self, setup: usize, target: TargetId, spent: &mut TimeSpent) -> Result<usize, Trouble> {
+        let Need { len, bidirectional, .. } = self.suite.needs[setup];
+        if !self.suite.skips_large() {
+            return Ok(len);
+        }
+        if !self.room.contains_key(&setup) {
+            // What another setup holds is given back before this one is made.
+            clock::timed(&mut spent.allocate_ns, || self.put_down());
+            let free = match target {
+                TargetId::Gpu(_) => {
+                    self.devices.open(target)?.memory().map_err(skipped_or_failed)?.free_bytes
+                }
+                TargetId::Node(_) => u64::MAX,
+            };
+            let most = usize::try_from(free / if bidirectional { 2 } else { 1 }).unwrap_or(usize::MAX);
+            let bytes = self.suite.largest_in(setup, most.min(len));
+            let why_not = match self.suite.why_no_room() {
+                Some(why) if bytes == len => why.to_owned(),
+                _ => format!("does not fit: {} free on the GPU", stats::units::about_size(free as f64)),
+            };
+            self.room.insert(setup, Room { bytes, why_not });
+        }
+        match self.room.get(&setup) {
+            Some(Room { bytes: 0, why_not }) => Err(Trouble::Skipped(why_not.clone())),
+            Some(Room { bytes, .. }) => Ok(*bytes),
+            None => Ok(len),
+        }
     }
 
     /// Takes the copier apart and keeps its host memory.
@@ -151,7 +200,8 @@ impl Site for CopySite {
         let cell = self.suite.cell(rank, setup);
         let cell = cell.ok_or_else(|| Trouble::Skipped(format!("rank {rank} takes no part")))?;
         let kind = self.suite.setups[setup].kind;
-        let Need { len, source, destination, bidirectional } = self.suite.needs[setup];
+        let len = self.len(setup, cell.target, spent)?;
+        let Need { source, destination, bidirectional, .. } = self.suite.needs[setup];
         let ranges = Ranges { kind, node: cell.memory_node, len, source, destination, allocation };
         if self.held.as_ref().is_some_and(|held| held.setup == setup && held.ranges == ranges) {
             return Ok(false);
@@ -219,6 +269,9 @@ impl Site for CopySite {
         let case = self.suite.copies()[case];
         let (rank, config) = (self.plan.rank, &self.suite.config);
         let held = self.held.as_mut().ok_or_else(no_memory)?;
+        if let Some(room) = self.room.get(&held.setup).filter(|room| case.bytes > room.bytes) {
+            return Err(Trouble::Skipped(room.why_not.clone()));
+        }
         let device = self.devices.get(held.cell.target);
         let device = device.ok_or_else(|| Failure::new(Stage::Open, "its device is not open"))?;
         let can = device.capabilities();

@@ -50,6 +50,10 @@ pub struct CopySuite {
     pub(crate) setup_of: Vec<usize>,
     /// Memory is made anew in every pass.
     fresh_each_pass: bool,
+    /// Whether copies for which there is no memory are skipped, and the others measured.
+    skips_large: bool,
+    /// The largest copy for which there is memory by what is known beforehand, and why larger ones do not fit.
+    room: Option<(usize, String)>,
 }
 
 /// The engine's ranks for a plan's.
@@ -101,6 +105,8 @@ impl CopySuite {
             needs: Vec::new(),
             setup_of: Vec::new(),
             fresh_each_pass: false,
+            skips_large: false,
+            room: None,
         };
         for (case, cells) in copies {
             suite.add(*case, cells);
@@ -112,6 +118,32 @@ impl CopySuite {
     #[must_use]
     pub fn with_fresh_memory_each_pass(self) -> Self {
         Self { fresh_each_pass: true, ..self }
+    }
+
+    /// The same that skips copies for which there is no memory: those larger than `room`, for its reason, and
+    /// those larger than what is free of a GPU when it is opened.
+    #[must_use]
+    pub fn with_room(mut self, room: Option<(usize, String)>) -> Self {
+        let most = room.as_ref().map_or(usize::MAX, |(bytes, _)| *bytes);
+        for (at, need) in self.needs.iter_mut().enumerate() {
+            need.len = largest_of(&self.cases, &self.setup_of, at, most);
+        }
+        Self { skips_large: true, room, ..self }
+    }
+
+    /// Whether copies for which there is no memory are skipped.
+    pub(crate) fn skips_large(&self) -> bool {
+        self.skips_large
+    }
+
+    /// Why larger copies than those that fit are not measured, by what was known beforehand.
+    pub(crate) fn why_no_room(&self) -> Option<&str> {
+        self.room.as_ref().map(|(_, why)| &why[..])
+    }
+
+    /// The largest copy of a setup that has no more than `most` bytes; 0 where each has more.
+    pub(crate) fn largest_in(&self, setup: usize, most: usize) -> usize {
+        largest_of(&self.cases, &self.setup_of, setup, most)
     }
 
     fn add(&mut self, case: CopyCase, cells: &Cells) {
@@ -162,4 +194,10 @@ impl CopySuite {
         let others = self.plans.keys().filter(|other| **other != rank && takes_part(other));
         others.filter_map(|other| self.cell(*other, setup)).any(|cell| cell.target == target)
     }
+}
+
+/// The largest of the copies of a setup that have no more than `most` bytes.
+fn largest_of(cases: &[CopyCase], setup_of: &[usize], setup: usize, most: usize) -> usize {
+    let of_setup = cases.iter().zip(setup_of).filter(|(_, of)| **of == setup);
+    of_setup.map(|(case, _)| case.bytes).filter(|bytes| *bytes <= most).max().unwrap_or(0)
 }

@@ -63,6 +63,8 @@ pub struct Device {
     pub address: String,
     pub name: String,
     pub memory: usize,
+    /// What other programs hold of it.
+    pub taken: usize,
     pub uuid: Option<[u8; 16]>,
     pub part: Option<[u8; 16]>,
     pub host_node: Option<u32>,
@@ -173,6 +175,10 @@ impl Device {
         match (key, words) {
             ("name", _) => self.name = rest.trim().to_owned(),
             ("memory", [size]) => self.memory = quantity(size, SIZES)? as usize,
+            ("memory", [size, "taken", taken]) => {
+                (self.memory, self.taken) =
+                    (quantity(size, SIZES)? as usize, quantity(taken, SIZES)? as usize)
+            }
             ("uuid", [whole]) => self.uuid = Some(bytes(whole)?),
             ("uuid", [whole, "part", part]) => {
                 (self.uuid, self.part) = (Some(bytes(whole)?), Some(bytes(part)?))

@@ -45,8 +45,8 @@ impl Ledger {
 
 /// Free and total bytes of a device.
 pub fn info(device: usize) -> (usize, usize) {
-    let total = devices::all().devices[device].memory;
-    (total - ledger(|ledger| ledger.used(device)), total)
+    let of = &devices::all().devices[device];
+    (of.memory - of.taken - ledger(|ledger| ledger.used(device)), of.memory)
 }
 
 /// Memory of a device.

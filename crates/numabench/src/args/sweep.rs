@@ -13,8 +13,8 @@ use crate::fault::Fault;
 /// `numabench sweep`.
 #[derive(Debug, clap::Args)]
 pub struct Sweep {
-    /// Sizes of one copy, as a geometric range or a list [default: 4 B to 1 GiB, or to what fits, doubled
-    /// each time]
+    /// Sizes of one copy, as a geometric range or a list; those that do not fit are left out with the reason,
+    /// and the exit code is 3 [default: 4 B to 1 GiB, or to what fits, doubled each time]
     #[arg(long, value_name = "SIZES", value_parser = sizes, help_heading = "What is measured")]
     pub size: Option<Sizes>,
     /// Kinds of host memory [default: pinned; pageable with the host backend]

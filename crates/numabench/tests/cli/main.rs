@@ -98,6 +98,7 @@ mod run;
 mod signals;
 mod simulated;
 mod stalls;
+mod sweep_room;
 mod sweep_rows;
 mod terminal;
 mod unfinished;

@@ -1,0 +1,64 @@
+//! `numabench sweep` to sizes for which there is no memory: the curve up to what fits, and the rest as rows with
+//! the reason.
+
+use serde_json::Value;
+
+use crate::driver::{self, Driver};
+use crate::proof::{self, list, number, text};
+use crate::run::{Done, Ended, end, run, with_driver};
+
+fn swept(device: &str, args: &[&str]) -> Result<Ended, Box<dyn std::error::Error>> {
+    let folder = driver::stand_in(Driver::Cuda)?;
+    let told = [
+        (
+            "FAKE_DEVICES",
+            format!("repeats skip; device 0000:05:00.0; {device}; h2d 10GB/s 1us; d2h 8GB/s 1us"),
+        ),
+        ("LD_PRELOAD", folder.join(Driver::Cuda.library()).display().to_string()),
+    ];
+    let sweep = ["sweep", "--backend", "cuda", "--size", "1MiB..256MiB", "--reps", "6"];
+    Ok(end(with_driver(&folder).args(sweep).envs(told), args))
+}
+
+/// The sizes that were measured, and those left out with the reason.
+fn sizes(document: &Value) -> (Vec<u64>, Vec<(u64, &str)>) {
+    let rows = || list(document, "/rows").iter().filter(|row| text(row, "/direction") == "h2d");
+    let size = |row: &Value| number(row, "/bytes") >> 20;
+    let measured = rows().filter(|row| text(row, "/status") == "measured").map(size).collect();
+    let left_out = rows().filter(|row| text(row, "/status") == "skipped");
+    (measured, left_out.map(|row| (size(row), text(row, "/reason"))).collect())
+}
+
+#[test]
+fn sizes_that_do_not_fit_the_gpu_are_rows_with_the_reason_and_the_others_a_curve() -> Done {
+    let ended = swept("memory 64MiB", &["--json", "-"])?;
+    let document = proof::document(&ended)?;
+    assert_eq!((ended.code, text(&document, "/status")), (Some(3), "partial"), "{}", ended.err);
+    let why = "does not fit: GPU 0000:05:00.0 has 62 MiB for copies";
+    assert_eq!(sizes(&document), (vec![1, 2, 4, 8, 16, 32], vec![(64, why), (128, why), (256, why)]));
+    assert_eq!(list(&document, "/fits").len(), 2, "{}", document["fits"]);
+
+    let table = swept("memory 64MiB", &[])?;
+    let first: Vec<&str> = table.out.split_whitespace().take(24).collect();
+    let said = "PARTIAL: 64 MiB and larger do not fit (GPU 0000:05:00.0 has 62 MiB for copies): 3 of 9 sizes";
+    assert!(first.join(" ").starts_with(said), "{}", table.out);
+    assert!(table.out.contains("256 MiB  skipped: does not fit"), "{}", table.out);
+    Ok(())
+}
+
+#[test]
+fn what_other_programs_hold_of_the_gpu_is_no_room_for_copies() -> Done {
+    let ended = swept("memory 64MiB taken 44MiB", &["--json", "-"])?;
+    let document = proof::document(&ended)?;
+    let why = "does not fit: 20 MiB free on the GPU";
+    let left_out = [32, 64, 128, 256].map(|size| (size, why)).to_vec();
+    assert_eq!((ended.code, sizes(&document)), (Some(3), (vec![1, 2, 4, 8, 16], left_out)), "{}", ended.err);
+    Ok(())
+}
+
+#[test]
+fn where_no_size_fits_the_command_is_refused() -> Done {
+    swept("memory 1MiB", &["--direction", "bidir"])?.refused(2, &["has 1 MiB", "smaller --size"]);
+    run(&["sweep", "--backend", "host", "--size", "100TiB,120TiB"]).refused(2, &["smaller --size"]);
+    Ok(())
+}
