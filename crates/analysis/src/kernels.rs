@@ -307,11 +307,26 @@ pub type LossPair<'d> = [&'d str; 3];
 /// A kernel with a loss of it.
 pub type LossOf<'d> = (&'d KernelFigures, &'d KernelLoss);
 
-/// The losses of each two places.
+/// The losses of each two places, the worst first.
 pub fn losses_by_pair(document: &Document) -> Vec<(LossPair<'_>, Vec<LossOf<'_>>)> {
     let losses =
         document.kernels.iter().flat_map(|kernel| kernel.losses.iter().map(move |loss| (kernel, loss)));
-    grouped(losses.map(|(kernel, loss)| ([&loss.of[..], &loss.far, &loss.near], (kernel, loss))))
+    let mut pairs: Vec<(LossPair<'_>, Vec<LossOf<'_>>)> =
+        grouped(losses.map(|(kernel, loss)| ([&loss.of[..], &loss.far, &loss.near], (kernel, loss))));
+    for (_, losses) in &mut pairs {
+        losses.sort_by(|(_, one), (_, other)| other.loss.total_cmp(&one.loss));
+    }
+    pairs
+}
+
+/// The near and the far place of a loss.
+pub fn both_places<'d>(document: &Document, (kernel, loss): LossOf<'d>) -> Option<[&'d KernelPlace; 2]> {
+    let by_columns = matrix(document)?.compares == Compares::Columns;
+    let at = |name: &str| {
+        let (row, column) = if by_columns { (&loss.of[..], name) } else { (name, &loss.of[..]) };
+        kernel.places.iter().find(|place| place.row == row && place.column == column)
+    };
+    Some([at(&loss.near)?, at(&loss.far)?])
 }
 
 /// What the losses say, the answer first: a sentence for each two places.

@@ -6,6 +6,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::driver::{self, Driver};
+use crate::guest::{guest_with, take};
 use crate::kinds::{self, Kind};
 use crate::proof::{self, case_ids, list, results, text};
 use crate::run::{Done, Ended, end, run, skipped, with_driver};
@@ -299,6 +301,29 @@ fn a_gpu_that_computes_little_in_double_precision_is_said_and_nothing_fails() ->
             assert_eq!(said.contains(words), weak, "{said}");
         }
     }
+    Ok(())
+}
+
+#[test]
+fn in_a_guest_each_kernel_near_and_far_is_one_row_the_worst_first() -> Done {
+    let library = format!(
+        "{}:/opt/libamdhip64.so.7",
+        driver::stand_in(Driver::Hip)?.join("libamdhip64.so.7").display()
+    );
+    let devices = "repeats skip; node 0 0-1; node 1 2-3; node 2 4-5; node 3 6-7; link far 4GB/s; \
+        device 0000:c9:00.0; host-node 1; h2d 10GB/s 1us; d2h 10GB/s 1us; over far 1 remote; \
+        kernel numabench_reduce 20us; kernel numabench_triad 10ns";
+    let script = format!(
+        "echo +cpuset >/sys/fs/cgroup/cgroup.subtree_control; mkdir $job\n\
+         echo 0-3 >$job/cpuset.cpus; echo 0-1 >$job/cpuset.mems\n\
+         export LD_LIBRARY_PATH=/opt FAKE_PUS=seen FAKE_DEVICES='{devices}'\n\
+         run kernels in_job env LD_PRELOAD=/opt/libamdhip64.so.7 numabench kernels --backend hip \
+         --size 96KiB --kernels reduction,triad --reps 6\n"
+    );
+    let Some(mut all) = guest_with("lumig", &[&library], &script)? else { return Ok(()) };
+    let out = take(&mut all, "kernels")?.well().out;
+    let table = out.split("\n\n").find(|part| part.contains("node 0 instead of node 1, the worst first"));
+    insta::assert_snapshot!("kernels_near_and_far", table.ok_or_else(|| format!("no table: {out}"))?);
     Ok(())
 }
 

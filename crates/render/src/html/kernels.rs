@@ -2,7 +2,7 @@
 //! place costs it beside what the bandwidths predict, and the rate of each way of halos. Each picture has one
 //! scale.
 
-use analysis::kernels::{LossOf, LossPair, in_place, losses_by_pair};
+use analysis::kernels::{LossOf, LossPair, both_places, in_place, losses_by_pair};
 use report::Document;
 use report::kernels::{KernelFigures, KernelPlace};
 use stats::alike::distinct;
@@ -25,7 +25,7 @@ pub(super) fn draw(document: &Document, page: &mut HtmlPage) {
         shares(document, place, page);
     }
     for (pair, of_pair) in losses_by_pair(document).into_iter().take(PLACES) {
-        losses(pair, of_pair, page);
+        losses(document, pair, of_pair, page);
     }
 }
 
@@ -61,9 +61,9 @@ fn rates(kernel: &KernelFigures, place: &KernelPlace) -> String {
     format!("{with} {}{alone}", kernel.unit.giga())
 }
 
-/// How much longer each kernel takes from the far place, with its interval, and as a ring what the bandwidths
+/// Each kernel's rate from near and from far, the worst first, how much longer it takes from there with its interval, and as a ring what the bandwidths
 /// predict.
-fn losses([of, far, near]: LossPair<'_>, losses: Vec<LossOf<'_>>, page: &mut HtmlPage) {
+fn losses(document: &Document, [of, far, near]: LossPair<'_>, losses: Vec<LossOf<'_>>, page: &mut HtmlPage) {
     let percent = |ratio: f64| (ratio - 1.0) * 100.0;
     let row = |(kernel, loss): LossOf<'_>| {
         let name = &kernel.name;
@@ -83,7 +83,12 @@ fn losses([of, far, near]: LossPair<'_>, losses: Vec<LossOf<'_>>, page: &mut Htm
             )
         }));
         marks.push((Mark::Dot(loss.loss * 100.0), value));
-        let said = if is_undecided { format!("{change}, not significant") } else { change };
+        let rates = both_places(document, (kernel, loss)).map_or(String::new(), |[near, far]| {
+            let [near, far] = [near, far].map(|place| digits::shown(place.per_s / 1e9, None));
+            format!("{near} → {far} {}, ", kernel.unit.giga())
+        });
+        let note = if is_undecided { ", not significant" } else { "" };
+        let said = format!("{rates}{change}{note}");
         Row { name: name.clone(), said, colour: series(if is_undecided { 5 } else { 1 }), marks }
     };
     let rows: Vec<Row> = losses.into_iter().map(row).collect();

@@ -1,7 +1,7 @@
-//! Kernels that compute: a table of their rates for each place, and one of what far places cost beside what
-//! the bandwidths of the run predict.
+//! Kernels that compute: each near and far in one row, with what the far place costs beside what the bandwidths
+//! of the run predict; then a table of their rates for each place.
 
-use analysis::kernels::{in_place, losses_by_pair, places};
+use analysis::kernels::{LossOf, both_places, in_place, losses_by_pair, places};
 use report::Document;
 use report::kernels::{KernelFigures, KernelPlace};
 use stats::compare::TwoSampleVerdict;
@@ -17,11 +17,11 @@ const LEAST_RUN_NS: f64 = 10_000.0;
 
 /// Draws them, where the document has some.
 pub(super) fn draw(document: &Document, page: &mut Page) {
+    losses(document, page);
     for place in places(document) {
         rates(document, place, page);
         both_clocks(document, place, page);
     }
-    losses(document, page);
 }
 
 fn rates(document: &Document, (row, column): (&str, &str), page: &mut Page) {
@@ -94,38 +94,46 @@ fn both_clocks(document: &Document, (row, column): (&str, &str), page: &mut Page
     page.blank();
 }
 
+/// Each kernel's rate from near and from far, and how much longer it takes from there, the worst first.
 fn losses(document: &Document, page: &mut Page) {
     let first = document.kernels.iter().find_map(|kernel| kernel.losses.first());
     let predicted = first.is_some_and(|loss| loss.predicted_loss.is_some());
     for ([of, far, near], losses) in losses_by_pair(document) {
-        let header: &[&str] = match predicted {
-            true => &["", "takes longer", "95 % interval", "predicted", "below 1 % from"],
-            false => &["", "takes longer", "95 % interval"],
-        };
-        let mut grid = TextGrid::new(1, header);
-        grid.caption(format!("{of}: {far} instead of {near}"));
-        for (kernel, loss) in losses {
-            let interval = loss.comparison.as_ref().map_or("–".to_owned(), |found| {
-                let Interval { low, high, .. } = found.ratio_interval;
-                format!("{} to {}", signed_change(low), signed_change(high))
-            });
-            let mut cells = vec![kernel.name.clone(), signed(loss.loss), interval];
-            if predicted {
-                cells.push(loss.predicted_loss.map_or("–".to_owned(), signed));
-                let from = loss.below_one_percent_from_iterations;
-                cells.push(from.map_or("–".to_owned(), |from| {
-                    format!("{from} iteration{}", if from == 1 { "" } else { "s" })
-                }));
-            }
-            let undecided =
-                loss.comparison.as_ref().is_none_or(|found| found.verdict == TwoSampleVerdict::Undecided);
-            let notes =
-                if undecided { vec![(Tone::Faint, "not significant".to_owned())] } else { Vec::new() };
-            grid.row(cells, notes);
+        let mut header = vec!["", near, far, "", "takes longer", "95 % interval"];
+        header.extend(if predicted { &[PREDICTED, FADES][..] } else { &[] });
+        let mut grid = TextGrid::new(1, &header);
+        grid.caption(format!("{of}: {far} instead of {near}, the worst first"));
+        for of_kernel in losses {
+            loss_row(document, of_kernel, predicted, &mut grid);
         }
-        grid.draw(page);
+        grid.draw_fitting(&[FADES, PREDICTED], page);
         page.blank();
     }
+}
+
+/// Columns that a narrow terminal can do without.
+const PREDICTED: &str = "predicted";
+const FADES: &str = "below 1 % from";
+
+fn loss_row(document: &Document, (kernel, loss): LossOf<'_>, predicted: bool, grid: &mut TextGrid) {
+    let interval = loss.comparison.as_ref().map_or("–".to_owned(), |found| {
+        let Interval { low, high, .. } = found.ratio_interval;
+        format!("{} to {}", signed_change(low), signed_change(high))
+    });
+    let rates = both_places(document, (kernel, loss)).map(|both| both.map(|place| rate(place.per_s)));
+    let [near, far] = rates.unwrap_or(["–", "–"].map(String::from));
+    let unit = kernel.unit.giga().to_owned();
+    let mut cells = vec![kernel.name.clone(), near, far, unit, signed(loss.loss), interval];
+    if predicted {
+        cells.push(loss.predicted_loss.map_or("–".to_owned(), signed));
+        let from = loss.below_one_percent_from_iterations;
+        cells.push(from.map_or("–".to_owned(), |from| {
+            format!("{from} iteration{}", if from == 1 { "" } else { "s" })
+        }));
+    }
+    let undecided = loss.comparison.as_ref().is_none_or(|found| found.verdict == TwoSampleVerdict::Undecided);
+    let notes = if undecided { vec![(Tone::Faint, "not significant".to_owned())] } else { Vec::new() };
+    grid.row(cells, notes);
 }
 
 /// A rate in billions, with as many digits as say something.
