@@ -21,8 +21,8 @@
 //! * `reference` figures that others published, `reference_fits` which of them fit, `imported_fits` which of
 //!   them fit what another program printed, `model_answer` whether figures are normal;
 //! * `node_run` what a document says of its nodes, `nodes` several nodes side by side, and which are unlike
-//!   the others, `node_settings` which are set up unlike most, `node_changes` which changed so; `column` what
-//!   a case is called there;
+//!   the others, `systems` machines of unlike models, `node_settings` which are set up unlike most,
+//!   `node_changes` which changed so; `column` what a case is called there;
 //! * `trial`, `mpi`, `imported` and `checked` documents of these kinds as runs to compare; `incomplete` how
 //!   the run of a document ended that is not complete;
 //! * `any_document` a document of any kind that holds figures, `read_document` that or another which a
@@ -86,6 +86,7 @@ pub mod run;
 pub mod schema;
 pub mod slower_twins;
 pub mod sweep_fits;
+pub mod systems;
 pub mod throttling;
 pub mod trial;
 pub mod unfinished;

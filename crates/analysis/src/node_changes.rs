@@ -135,6 +135,7 @@ mod tests {
             column: "H2D 64 MiB".into(),
             unit: Unit::BytesPerS,
             place: "a".into(),
+            by_index: String::new(),
             class,
             value: gbps * 1e9,
         };

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use report::case::Order;
-use report::device::{Device, name_on_node};
+use report::device::{Device, DeviceKind, name_on_node};
 use report::doctor::Check;
 use report::document::Status;
 use report::row::{Row, RowStatus};
@@ -35,6 +35,8 @@ pub struct PlaceFigure {
     pub unit: Unit,
     /// Where on the node: `0000:c1:00.0 from node 3`.
     pub place: String,
+    /// The same with GPUs by their indices, which other machines have too: `GPU 0 from node 3`.
+    pub by_index: String,
     /// Which class of hardware the place belongs to.
     pub class: Class,
     /// The figure.
@@ -83,9 +85,9 @@ pub fn of_document<B>(document: &Document<B>) -> Vec<NodeRun> {
         let row = figure.row;
         let Some(device) = devices.get(&row.device[..]) else { continue };
         let other = others.get(&row.rank).map(String::as_str);
-        if let Some(point) =
-            point(figure, other, by_place, by_kernel, class_of(document, device, row.locality))
-        {
+        let class = class_of(document, device, row.locality);
+        if let Some(mut point) = point(figure, other, by_place, by_kernel, class) {
+            point.by_index = with_indices(document, device.node, &point.place);
             by_host.entry(&row.host).or_default().push(point);
         }
     }
@@ -190,7 +192,22 @@ fn point(
     // A cell of a matrix is compared with the same cell of other nodes, also where the platform does not say
     // how near it is.
     let locality = if by_place && !within { place.clone() } else { class.locality };
-    Some(PlaceFigure { column: name, unit, place, class: Class { locality, ..class }, value })
+    Some(PlaceFigure {
+        column: name,
+        unit,
+        by_index: place.clone(),
+        place,
+        class: Class { locality, ..class },
+        value,
+    })
+}
+
+/// A place with the PCI addresses of its node's GPUs as their indices.
+fn with_indices<B>(document: &Document<B>, node: u32, place: &str) -> String {
+    let gpus = document.devices.iter().filter(|device| device.node == node && device.kind == DeviceKind::Gpu);
+    gpus.fold(place.to_owned(), |place, gpu| {
+        place.replace(name_on_node(&gpu.id), &format!("GPU {}", gpu.index))
+    })
 }
 
 /// What a check says of its node, a run a pass.
@@ -206,6 +223,7 @@ pub fn of_check(checked: &Checked) -> Vec<NodeRun> {
             column: column::of_case(&figure.case, false).name,
             unit: Unit::BytesPerS,
             place: figure.device.clone(),
+            by_index: figure.device.clone(),
             class: figure.class.clone(),
             value: figure.bytes_per_s,
         });

@@ -325,6 +325,7 @@ mod tests {
             column: "H2D 64 MiB".into(),
             unit: Unit::BytesPerS,
             place: format!("0000:{gpu:02x}:00.0"),
+            by_index: String::new(),
             class: class(),
             // A little of their own each, so that there is a spread to learn.
             value: gbps * 1e9 * (1.0 + 0.001 * (gpu as f64 + host.len() as f64)),
@@ -333,6 +334,7 @@ mod tests {
             column: "load".into(),
             unit: Unit::Ns,
             place: "node 0".into(),
+            by_index: String::new(),
             class: class(),
             value: ns,
         };

@@ -35,6 +35,7 @@ impl Fleet {
                 column: if place < 4 { "H2D 64 MiB" } else { "D2H 64 MiB" }.to_owned(),
                 unit: Unit::BytesPerS,
                 place: format!("0000:{:02x}:00.0", place % 4),
+                by_index: String::new(),
                 class: class.clone(),
                 value: 50e9 * part * log.exp(),
             }

@@ -8,7 +8,7 @@ use super::ColorChoice;
 #[derive(Debug, clap::Args)]
 pub struct Report {
     /// Documents of one kind, or folders of them; of several runs the report shows differences and history
-    /// too, of several nodes a row each
+    /// too, of several nodes a row each, of machines with unlike GPU or CPU models a column each
     #[arg(value_name = "RESULT", required = true)]
     pub results: Vec<PathBuf>,
     /// The HTML file to write: one page of one run, of several, or of many nodes; without it nodes are shown

@@ -1,7 +1,8 @@
-//! `numabench report`: read documents, write one HTML file (of several nodes a row each), or show nodes side
-//! by side.
+//! `numabench report`: read documents, write one HTML file (of several nodes a row each, of unlike systems a
+//! column each), or show them side by side.
 
 use analysis::nodes::nodes;
+use analysis::systems::systems;
 use experiments::documents::Documents;
 use render::html::report;
 
@@ -23,10 +24,16 @@ fn documents_of(args: &Report) -> Documents<'_> {
     Documents { paths: &args.results, say: terminal::say }
 }
 
-/// The nodes of these documents in a table, or as data.
+/// The nodes or unlike systems of these documents in a table; as data the nodes.
 fn side_by_side(args: &Report) -> Result<Exit, Fault> {
     let output = JsonOutput::open(args.json.as_deref())?;
-    let found = nodes(crate::version::tool(), documents_of(args).node_runs()?, Vec::new());
-    let table = |found: &_| render::compared::nodes(found, terminal::width(), terminal::color(args.color));
+    let runs = documents_of(args).node_runs()?;
+    let unlike = systems(&runs);
+    let found = nodes(crate::version::tool(), runs, Vec::new());
+    let (width, color) = (terminal::width(), terminal::color(args.color));
+    let table = |found: &_| match &unlike {
+        Some(unlike) => render::compared::systems(unlike, width, color),
+        None => render::compared::nodes(found, width, color),
+    };
     output.show(&found, table).map(|()| Exit::Ok)
 }

@@ -100,5 +100,6 @@ mod simulated;
 mod stalls;
 mod sweep_room;
 mod sweep_rows;
+mod systems;
 mod terminal;
 mod unfinished;

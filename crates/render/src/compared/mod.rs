@@ -12,6 +12,7 @@ mod node_names;
 mod node_settings;
 mod nodes;
 mod reference_lines;
+mod systems;
 mod table;
 
 pub use baseline::baseline;
@@ -21,4 +22,5 @@ pub use history::history;
 pub use markdown::markdown;
 pub use nodes::nodes;
 pub(crate) use nodes::{answer as nodes_answer, explained as nodes_explained};
+pub use systems::systems;
 pub use table::table;

@@ -1,5 +1,5 @@
-//! A report of documents as they were read, whichever kind they are: of one kind only, and of several nodes a
-//! row each.
+//! A report of documents as they were read, whichever kind they are: of one kind only, of several nodes a row
+//! each, and of unlike systems a column each.
 
 use std::collections::BTreeSet;
 
@@ -7,8 +7,10 @@ use analysis::any_document::{AnyDocument, DocumentKind};
 use analysis::node_run::of_document;
 use analysis::nodes::nodes as side_by_side;
 use analysis::read_document::ReadDocument;
+use analysis::systems::systems as unlike_systems;
 use report::document::Tool;
 
+use super::systems::systems;
 use super::{nodes, page};
 
 /// The page of these documents, with their files' names; `tool` makes the table of nodes.
@@ -61,6 +63,9 @@ pub fn report(documents: Vec<(String, ReadDocument)>, tool: Tool) -> Result<Stri
         (.., false) => page(&of_others),
         _ if !of_places.is_empty() => page(&of_places),
         _ => {
+            if let Some(unlike) = unlike_systems(&of_nodes) {
+                return Ok(systems(&unlike));
+            }
             let hosts: BTreeSet<&str> = of_nodes.iter().map(|run| &run.host[..]).collect();
             match hosts.len() > 1 || results.is_empty() {
                 true => nodes(&side_by_side(tool, of_nodes, Vec::new()), &results),

@@ -13,7 +13,7 @@
 //! * `row_sweep` what far rows lose at each size;
 //! * `over_sizes` what plots of rates and times over sizes have in common;
 //! * `tables` figures, placement, blocks and environment, folded;
-//! * `nodes` many nodes on one page, a row each;
+//! * `nodes` many nodes on one page, a row each; `systems` machines of unlike models, a column each;
 //! * `several` differences and history of more than one document; `trial` the same of trials, `place`
 //!   placements, `mpi` of MPI runs, `imported` of other programs' figures;
 //! * `paged` what the pages of all kinds have in common; `any_kind` documents as they were read, of whichever
@@ -37,6 +37,7 @@ mod place;
 mod ranks;
 mod row_sweep;
 mod several;
+mod systems;
 mod tables;
 mod trial;
 mod verdict;

@@ -212,6 +212,7 @@ fn runs(node: &Node, random: &mut SplitMix64) -> Vec<NodeRun> {
         column: value.case,
         unit: Unit::BytesPerS,
         place: value.device,
+        by_index: String::new(),
         class: value.class,
         value: value.rate,
     };
