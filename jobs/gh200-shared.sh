@@ -19,6 +19,11 @@
 # what of the node it has not; the result's locality says whether they belong together. The exit code is numabench's own
 # (README lists them).
 #
+# What the shared queue costs: in a job that has the node alone (the exclusive queue) run
+# `numabench pingpong --order alone --json exclusive.json`, with the same options; gather shared-*.json in a folder of their own;
+# `numabench compare exclusive.json FOLDER --by gpu` has each GPU's rates in both queues with a verdict, and the cores that Slurm
+# gave it where they differ. Three runs of each find a loss, one of each suspects it.
+#
 # Alps shares no nodes: there use gh200.sh.
 #
 # One task, so no MPI. It is left in the cores that Slurm gave it (--cpu-bind=none: all of them), and numabench takes the first

@@ -36,6 +36,10 @@ pub struct Compare {
     /// same
     #[arg(long)]
     pub force: bool,
+    /// What is compared with its like: a place (GPU, PU and NUMA node), or a GPU wherever its rank ran, which
+    /// tells what a queue or a launcher costs each GPU
+    #[arg(long, value_parser = one_of(BY), default_value = "place", value_name = "WHAT")]
+    pub by: ComparedBy,
     /// Print the comparison as Markdown, for a merge request
     #[arg(long, conflicts_with = "json")]
     pub markdown: bool,
@@ -49,6 +53,21 @@ pub struct Compare {
     #[arg(long, value_enum, default_value_t = ColorChoice::Auto)]
     pub color: ColorChoice,
 }
+
+/// What is compared with its like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ComparedBy {
+    /// A place.
+    Place,
+    /// A GPU.
+    Gpu,
+}
+
+/// The same by name.
+const BY: &[Word<ComparedBy>] = &[
+    ("place", ComparedBy::Place, "The same GPU, PU and NUMA node"),
+    ("gpu", ComparedBy::Gpu, "The same GPU; where its rank ran is named where it differs"),
+];
 
 /// What a comparison can find, and nothing.
 const FINDINGS: &[Word<Option<ComparisonFinding>>] = &[

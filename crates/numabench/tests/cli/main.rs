@@ -95,6 +95,7 @@ mod proof;
 mod published;
 mod results;
 mod run;
+mod shared_queue;
 mod signals;
 mod simulated;
 mod stalls;

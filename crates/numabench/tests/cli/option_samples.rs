@@ -206,6 +206,7 @@ pub const COMMANDS: &[Command] = &[
             ("more-new", "--more-new third.json", ""),
             ("threshold", "--threshold 90%", ""),
             ("fail-on", "--fail-on added", ""),
+            ("by", "--by gpu", ""),
             ("markdown", "--markdown", ""),
             ("json", "--json out.json", ""),
             ("json", "--json -", ""),

@@ -104,7 +104,7 @@ const SWEEP: &[Row] = &[
     ("total", "--total 96MiB", "--pieces 8KiB"),
     ("scattered", "--scattered host", "--pieces 8KiB"),
     ("ways", "--ways loop", "--pieces 8KiB"),
-    ("rows", "--rows core", "--pieces 8KiB"),
+    ("rows", "--rows core", ""),
 ];
 
 const CONTEND: &[Row] = &[
