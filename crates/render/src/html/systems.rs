@@ -1,5 +1,5 @@
 //! Unlike systems on one page: a chart for each thing that was measured, a bar for each place and system, and
-//! the table with a column for each system.
+//! one table with a column for each system.
 
 use analysis::answer_status::AnswerStatus;
 use analysis::figure::Unit;
@@ -30,9 +30,7 @@ pub fn systems(systems: &Systems) -> String {
     for (what, figures) in things.iter().take(CHARTS) {
         page.rows(&format!("{what}, by place and system"), &chart(systems, figures));
     }
-    for (what, figures) in &things {
-        table(systems, what, figures, &mut page);
-    }
+    table(systems, &mut page);
     page.end()
 }
 
@@ -72,13 +70,12 @@ fn axis(unit: Unit) -> &'static str {
     }
 }
 
-fn table(systems: &Systems, what: &str, figures: &[&SystemFigure], page: &mut HtmlPage) {
+fn table(systems: &Systems, page: &mut HtmlPage) {
     let names: Vec<String> = systems.systems.iter().map(|system| format!("{} ", system.name)).collect();
-    let header: Vec<&str> = std::iter::once("").chain(names.iter().map(String::as_str)).collect();
-    let cells = |of_place: &&SystemFigure| {
-        let SystemFigure { place, unit, values, .. } = *of_place;
+    let header: Vec<&str> = ["", ""].into_iter().chain(names.iter().map(String::as_str)).collect();
+    let cells = |SystemFigure { what, place, unit, values }: &SystemFigure| {
         let shown = values.iter().map(|value| value.map_or("–".to_owned(), |value| figure(*unit, value)));
-        std::iter::once(place.clone()).chain(shown).collect()
+        [what.clone(), place.clone()].into_iter().chain(shown).collect()
     };
-    page.table(what, &header, figures.iter().map(cells));
+    page.table("Each figure of each system", &header, systems.figures.iter().map(cells));
 }
