@@ -100,7 +100,15 @@ fn whole() -> Made {
 
 /// The dynamic library of a source file and those beside it.
 pub fn compiled(source: &Path) -> Made {
+    compiled_with(source, &[])
+}
+
+/// The same of a source that includes these files of another folder.
+pub fn compiled_with(source: &Path, others: &[&Path]) -> Made {
     let mut hash = DefaultHasher::new();
+    for other in others {
+        fs::read(other)?.hash(&mut hash);
+    }
     let folder = source.parent().ok_or("a source lies in a folder")?;
     let mut beside: Vec<PathBuf> =
         fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<_, Box<dyn Error>>>()?;

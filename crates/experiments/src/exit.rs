@@ -30,6 +30,8 @@ pub enum Exit {
     NotFound,
     /// A signal, by number.
     Signal(u8),
+    /// The own code of a program that was run, whatever it means there.
+    OfProgram(u8),
 }
 
 /// The codes for users.
@@ -44,9 +46,10 @@ Exit codes:
     6  undecided: the data do not decide
    77  hardware that was asked for is not here
   124  timed out
-  126  exec, check, trial: the program cannot be executed
-  127  exec, check, trial: the program is not found
-128+n  ended by signal n (130 Ctrl-C, 143 SIGTERM); finished cases are kept";
+  126  exec, check, trial, witness: the program cannot be executed
+  127  exec, check, trial, witness: the program is not found
+128+n  ended by signal n (130 Ctrl-C, 143 SIGTERM); finished cases are kept
+witness that ran its program ends with the program's own code.";
 
 impl Exit {
     /// The number.
@@ -64,6 +67,7 @@ impl Exit {
             Self::NotExecutable => 126,
             Self::NotFound => 127,
             Self::Signal(number) => 128 + number,
+            Self::OfProgram(code) => code,
         }
     }
 }

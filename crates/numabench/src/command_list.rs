@@ -25,6 +25,7 @@ const GROUPS: [(&str, &[Line]); 5] = [
             ("place", "where ranks belong, and the line that puts them there"),
             ("exec", "start a program in its rank's place"),
             ("trial", "run your own program under several placements: which is fastest"),
+            ("witness", "which copies of your own program are far from their GPU"),
         ],
     ),
     (

@@ -49,6 +49,7 @@ fn main() -> ExitCode {
         Command::Check(check) => cmd::check::run(check),
         Command::Exec(exec) => cmd::exec::run(exec),
         Command::Trial(trial) => cmd::trial::run(trial),
+        Command::Witness(witness) => cmd::witness::run(witness),
         Command::Compare(compare) => cmd::compare::run(compare),
         Command::Baseline(baseline) => cmd::baseline::run(baseline),
         Command::Reference(reference) => cmd::reference::run(reference),

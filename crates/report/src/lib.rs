@@ -12,7 +12,8 @@
 //! * `trial` the trial document v1, which `numabench trial` writes and takes up again;
 //! * `mpi` the document v1 of `numabench mpi`;
 //! * `imported` the document v1 of `numabench import`: another program's figures;
-//! * `doctor` the document v1 of `numabench doctor`: a node's settings;
+//! * `doctor` the document v1 of `numabench doctor`: a node's settings; `witness` that of `numabench witness`: a
+//!   program's copies;
 //! * `conditions` what a GPU was under while it was measured;
 //! * `schema` their JSON Schemas, committed and compared; `versioned` the name and version of one, and both
 //!   before another crate's content;
@@ -57,6 +58,7 @@ pub mod sweep_fit;
 pub mod timestamp;
 pub mod trial;
 pub mod versioned;
+pub mod witness;
 
 mod finite;
 mod header;
@@ -73,3 +75,4 @@ pub use mpi::MpiDocument;
 pub use place::PlaceDocument;
 pub use read::SavedDocument;
 pub use trial::TrialDocument;
+pub use witness::WitnessDocument;

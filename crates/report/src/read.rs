@@ -9,7 +9,9 @@ use crate::header::Header;
 use crate::result::BlockSample;
 use crate::rows::rows;
 use crate::versioned::Version;
-use crate::{DoctorDocument, Document, ImportedDocument, MpiDocument, PlaceDocument, TrialDocument};
+use crate::{
+    DoctorDocument, Document, ImportedDocument, MpiDocument, PlaceDocument, TrialDocument, WitnessDocument,
+};
 
 /// The bytes are not a document that can be read.
 #[derive(Debug, thiserror::Error)]
@@ -128,6 +130,11 @@ impl SavedDocument for MpiDocument {
 impl SavedDocument for DoctorDocument {
     const VERSION: Version = Version { schema: "numabench.doctor", major: 1, minor: 0 };
     const WRITER: &'static str = "numabench doctor --json FILE";
+}
+
+impl SavedDocument for WitnessDocument {
+    const VERSION: Version = Version { schema: "numabench.witness", major: 1, minor: 0 };
+    const WRITER: &'static str = "numabench witness --json FILE";
 }
 
 impl SavedDocument for ImportedDocument {

@@ -1,5 +1,5 @@
-//! The JSON Schemas of the result, the placement, the trial, the MPI, the imported and the doctor's document,
-//! generated from their types.
+//! The JSON Schemas of the result, the placement, the trial, the MPI, the imported, the doctor's and the
+//! witness's document, generated from their types.
 //!
 //! They are committed in `crates/report/schema`, so that a change of the interface is a line in a diff and a
 //! reader needs no build. `cargo xtask schema` writes them; a test here and `cargo xtask tidy` compare them
@@ -12,22 +12,24 @@ use serde_json::Value;
 use crate::versioned::Version;
 use crate::{
     DoctorDocument, Document, ImportedDocument, MpiDocument, PlaceDocument, SavedDocument, TrialDocument,
+    WitnessDocument,
 };
 
 /// The name of each schema's file, and its text as committed: what [`all`] gives, without the code that makes
 /// it.
-pub const COMMITTED: [(&str, &str); 6] = [
+pub const COMMITTED: [(&str, &str); 7] = [
     ("result-v1.json", include_str!("../schema/result-v1.json")),
     ("place-v1.json", include_str!("../schema/place-v1.json")),
     ("trial-v1.json", include_str!("../schema/trial-v1.json")),
     ("mpi-v1.json", include_str!("../schema/mpi-v1.json")),
     ("imported-v1.json", include_str!("../schema/imported-v1.json")),
     ("doctor-v1.json", include_str!("../schema/doctor-v1.json")),
+    ("witness-v1.json", include_str!("../schema/witness-v1.json")),
 ];
 
 /// The name of each schema's file, and its text: JSON Schema draft 2020-12, keys in alphabetical order,
 /// newline at its end.
-pub fn all() -> [(String, String); 6] {
+pub fn all() -> [(String, String); 7] {
     [
         file::<Document>(Document::VERSION, "one run of numabench"),
         file::<PlaceDocument>(PlaceDocument::VERSION, "places for the ranks of a node"),
@@ -38,6 +40,7 @@ pub fn all() -> [(String, String); 6] {
         ),
         file::<ImportedDocument>(ImportedDocument::VERSION, "figures that another program measured"),
         file::<DoctorDocument>(DoctorDocument::VERSION, "the settings of a node"),
+        file::<WitnessDocument>(WitnessDocument::VERSION, "the copies that one run of a program made"),
     ]
 }
 

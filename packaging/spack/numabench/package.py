@@ -49,6 +49,13 @@ class Numabench(CargoPackage):
             with open(join_path(self.prefix.share, folder, name), "w") as script:
                 numabench("completions", shell, output=script)
 
+    @run_after("install")
+    def witness_hook(self):
+        with working_dir(self.stage.source_path):
+            which("cargo", required=True)("build", "--locked", "--release", "--package", "numabench-witness-hook")
+            mkdirp(self.prefix.lib.numabench)
+            install("target/release/libnumabench_witness.so", self.prefix.lib.numabench)
+
     @run_after("install", when="+mpi")
     def plugin(self):
         with working_dir(self.stage.source_path):

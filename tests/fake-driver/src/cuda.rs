@@ -35,7 +35,7 @@ const CAPABILITY: [c_int; 2] = [75, 76];
 /// `CU_MEMHOSTALLOC_WRITECOMBINED`.
 const WRITE_COMBINED: c_uint = 4;
 /// A context's handle is this often the device's place, from 1.
-const CONTEXT: usize = 0x1000;
+pub const CONTEXT: usize = 0x1000;
 
 fn visible() -> Vec<usize> {
     devices::visible(&[std::env::var("CUDA_VISIBLE_DEVICES").ok()])
@@ -294,6 +294,16 @@ extern "C" fn cuMemcpyHtoD_v2(to: u64, from: usize, len: usize) -> c_int {
 #[unsafe(no_mangle)]
 extern "C" fn cuMemcpyDtoH_v2(to: usize, from: u64, len: usize) -> c_int {
     on_device("cuMemcpyDtoH", |device| Copy::new(device, Direction::ToHost, to, from as usize, len)?.block())
+}
+
+/// Where these two functions are, for those who ask the driver for a name.
+pub fn to_device_address() -> usize {
+    cuMemcpyHtoD_v2 as extern "C" fn(u64, usize, usize) -> c_int as usize
+}
+
+/// See [`to_device_address`].
+pub fn to_host_address() -> usize {
+    cuMemcpyDtoH_v2 as extern "C" fn(usize, u64, usize) -> c_int as usize
 }
 
 #[unsafe(no_mangle)]

@@ -6,7 +6,7 @@
 //! (described by a file), `context` (which device a thread uses, and whether it is lost), `memory`, `copy`,
 //! `stream` and `event` (each stream a thread), `hold` (the latch's kernel; `wait_word` the word it waits
 //! for), `pattern` (those that fill and compare), `chase` (that which follows loads), `answer` (that which
-//! answers the CPU), `compute` (those that compute, which `math` runs for the vendors' libraries). `nvml` is
+//! answers the CPU), `compute` (those that compute, which `math` runs for the vendors' libraries). `unified` is what only other programs ask. `nvml` is
 //! what the management library says of the same devices. `faults` says what goes wrong, by another file.
 //! `traffic` gives a copy the time that the described links allow (`flow` lets it pass, `share` divides
 //! them), in virtual time (`clock`) that all threads (`actor`) of all processes of a run share (`page`);
@@ -65,6 +65,7 @@ mod stream;
 mod sys;
 mod told;
 mod traffic;
+mod unified;
 mod wait_word;
 
 use std::ffi::{CString, c_char};

@@ -142,12 +142,17 @@ pub fn is_pinned(address: usize, len: usize) -> bool {
 
 /// Where the pinned range or the area ends that an address is in.
 pub fn end_of(address: usize) -> Option<usize> {
+    range_of(address).map(|(start, len)| start + len)
+}
+
+/// The pinned range or the area that an address is in: its start and bytes.
+pub fn range_of(address: usize) -> Option<(usize, usize)> {
     ledger(|ledger| {
         let areas = ledger.on_device.iter().map(|(start, area)| (*start, area.bytes.len()));
         let registered = ledger.registered.iter().map(|(start, len)| (*start, *len));
         let allocated = ledger.allocated.iter().map(|(start, own)| (*start, own.len() * 8));
-        let ends = areas.chain(registered).chain(allocated).filter(|(start, _)| *start <= address);
-        ends.map(|(start, len)| start + len).find(|end| address < *end)
+        let mut ranges = areas.chain(registered).chain(allocated);
+        ranges.find(|(start, len)| *start <= address && address < *start + *len)
     })
 }
 

@@ -45,6 +45,14 @@ pub fn free(address: usize) -> Option<()> {
     })
 }
 
+/// The range that an address is in: its start and bytes.
+pub fn range_of(address: usize) -> Option<(usize, usize)> {
+    ledger(|ledger| {
+        let (start, own) = ledger.allocated.range(..=address).next_back()?;
+        (address < start + 8 * own.len()).then_some((*start, 8 * own.len()))
+    })
+}
+
 /// How many ranges nobody gave back.
 pub fn left() -> usize {
     ledger(|ledger| ledger.allocated.len())

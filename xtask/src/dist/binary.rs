@@ -14,28 +14,34 @@ use crate::step;
 
 /// The profile of Cargo.toml with line tables; `release` has none.
 const PROFILE: &str = "dist";
+/// The library that `witness` preloads.
+pub const HOOK: &str = "libnumabench_witness.so";
 
-/// The two files.
+/// The files.
 pub struct Built {
     /// Without symbols.
     pub stripped: PathBuf,
     /// The symbols alone.
     pub debug: PathBuf,
+    /// The library that `witness` preloads, without symbols.
+    pub hook: PathBuf,
 }
 
 /// Compiles for this architecture, with hwloc from this pkg-config folder built in.
 pub fn built(folders: &Folders, tools: &Tools, hwloc: &Path, arch: Arch) -> Result<Built> {
     let mut cargo = Command::new("cargo");
-    cargo.args(["zigbuild", "--profile", PROFILE, "--locked", "--package", "numabench", "--target"]);
+    cargo.args(["zigbuild", "--profile", PROFILE, "--locked", "--package", "numabench"]);
+    cargo.args(["--package", "numabench-witness-hook", "--target"]);
     cargo.arg(format!("{}.{}.{}", arch.target(), GLIBC.0, GLIBC.1)).current_dir(&folders.root);
     cargo.env("PATH", tools.path()?).env("PKG_CONFIG_ALLOW_CROSS", "1").env("PKG_CONFIG_LIBDIR", hwloc);
     step::run(&mut cargo)?;
-    let file = folders.root.join("target").join(arch.target()).join(PROFILE).join("numabench");
-    parted(tools, &file, &folders.dist.join("bin").join(arch.name()))
+    let made = folders.root.join("target").join(arch.target()).join(PROFILE);
+    parted(tools, &made, &folders.dist.join("bin").join(arch.name()))
 }
 
-/// Parts a file from its symbols.
-fn parted(tools: &Tools, file: &Path, into: &Path) -> Result<Built> {
+/// Parts the binary from its symbols, and leaves out the hook's.
+fn parted(tools: &Tools, made: &Path, into: &Path) -> Result<Built> {
+    let file = &made.join("numabench");
     std::fs::create_dir_all(into).with_context(|| format!("cannot make {}", into.display()))?;
     let (stripped, debug) = (into.join("numabench"), into.join("numabench.debug"));
     step::run(Command::new(&tools.objcopy).arg("--only-keep-debug").arg(file).arg(&debug))?;
@@ -43,7 +49,9 @@ fn parted(tools: &Tools, file: &Path, into: &Path) -> Result<Built> {
     strip.args(["--strip-all", "--add-gnu-debuglink=numabench.debug"]).arg(file).arg(&stripped);
     // The link holds the symbols' file by name and sum: it is looked for where it lies.
     step::run(strip.current_dir(into))?;
-    Ok(Built { stripped, debug })
+    let hook = into.join(HOOK);
+    step::run(Command::new(&tools.objcopy).arg("--strip-all").arg(made.join(HOOK)).arg(&hook))?;
+    Ok(Built { stripped, debug, hook })
 }
 
 #[cfg(test)]

@@ -15,8 +15,9 @@ use crate::listing::removed;
 use crate::step;
 
 /// What the manifest's tables name below `target/packages`, and where it lies in an archive's tree.
-const FILES: [(&str, &str); 4] = [
+const FILES: [(&str, &str); 5] = [
     ("numabench", "bin/numabench"),
+    ("libnumabench_witness.so", "lib/numabench/libnumabench_witness.so"),
     ("bash", "share/bash-completion/completions/numabench"),
     ("zsh", "share/zsh/site-functions/_numabench"),
     ("fish", "share/fish/vendor_completions.d/numabench.fish"),
@@ -111,7 +112,7 @@ mod tests {
             assert!(at.is_file(), "{name}");
             seen += 1;
         }
-        assert_eq!(seen, 12, "six of the .deb and six of the .rpm");
+        assert_eq!(seen, 14, "seven of the .deb and seven of the .rpm");
         Ok(())
     }
 }

@@ -11,7 +11,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use ranks::abi;
 
-use super::binary::Built;
+use super::binary::{Built, HOOK};
 use super::{Arch, Folders, licences, packages, sbom};
 use crate::listing::{listed, removed};
 
@@ -33,6 +33,7 @@ pub fn laid_out(
     put(&built.debug, &debug.join("numabench.debug"))?;
     let binary = tree.join("bin/numabench");
     put(&built.stripped, &binary)?;
+    put(&built.hook, &tree.join("lib/numabench").join(HOOK))?;
     for (family, plugin) in plugins {
         put(plugin, &tree.join("lib/numabench").join(family).join(abi::FILE_NAME))?;
     }

@@ -13,6 +13,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
+use super::binary::HOOK;
 use super::tools::Tools;
 use super::{Arch, Folders, GLIBC, tree};
 use crate::listing::removed;
@@ -55,6 +56,8 @@ fn filled(staged: &Path, tree: &Path, arch: Arch) -> Result<()> {
     let name = concat!("numabench-", env!("CARGO_PKG_VERSION"));
     let info = staged.join(format!("{name}.dist-info"));
     tree::put(&tree.join("bin/numabench"), &staged.join(format!("{name}.data/scripts/numabench")))?;
+    let hook = Path::new("lib/numabench").join(HOOK);
+    tree::put(&tree.join(&hook), &staged.join(format!("{name}.data/data")).join(hook))?;
     let doc = tree.join("share/doc/numabench");
     for licence in tree::files(&doc.join("licences"))? {
         tree::put(&licence, &info.join("licenses/inside").join(licence.file_name().unwrap_or_default()))?;
@@ -95,9 +98,12 @@ mod tests {
     #[test]
     fn a_wheel_has_the_archives_own_binary_its_licences_and_the_tag_of_its_architecture() -> Result<()> {
         let (tree, staged) = (tempfile::tempdir()?, tempfile::tempdir()?);
-        for file in
-            ["bin/numabench", "share/doc/numabench/sbom.cdx.json", "share/doc/numabench/licences/LICENCES"]
-        {
+        for file in [
+            "bin/numabench",
+            "lib/numabench/libnumabench_witness.so",
+            "share/doc/numabench/sbom.cdx.json",
+            "share/doc/numabench/licences/LICENCES",
+        ] {
             let path = tree.path().join(file);
             fs::create_dir_all(path.parent().unwrap_or(tree.path()))?;
             fs::write(path, file)?;
@@ -112,6 +118,8 @@ mod tests {
         filled(staged.path(), tree.path(), Arch::Arm)?;
         let binary = fs::read_to_string(staged.path().join(format!("{name}.data/scripts/numabench")))?;
         assert_eq!(binary, "bin/numabench");
+        let hook = format!("{name}.data/data/lib/numabench/libnumabench_witness.so");
+        assert!(staged.path().join(hook).is_file());
         assert!(
             info.join("licenses/inside/LICENCES").is_file() && info.join("sboms/sbom.cdx.json").is_file()
         );

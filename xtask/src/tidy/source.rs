@@ -28,6 +28,7 @@ const UNSAFE_HOMES: &[&str] = &[
     "crates/numabench/tests/fake/",
     "crates/mpi-plugin/",
     "crates/plugin/src/",
+    "crates/witness-hook/src/",
     "crates/topo/tests/fake/",
     "tests/fake-driver/src/",
     "tests/fake-mpi/",

@@ -23,6 +23,7 @@ const KINDS: &[Word<&str>] = &[
     ("history", "history-v1.json", "What history found"),
     ("nodes", "nodes-v1.json", "What report found of several nodes"),
     ("doctor", "doctor-v1.json", "What doctor found"),
+    ("witness", "witness-v1.json", "What witness saw"),
     ("topology", "topology-v1.json", "What topo --json shows"),
     ("topology-diff", "topology-diff-v1.json", "What topo diff --json found"),
     ("check", "check-v1.json", "What check --json found"),

@@ -25,3 +25,4 @@ pub mod sweep;
 pub mod topo;
 pub mod topo_measure;
 pub mod trial;
+pub mod witness;

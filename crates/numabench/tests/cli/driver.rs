@@ -41,6 +41,14 @@ fn tripwire_as(name: &str) -> Result<PathBuf, Box<dyn Error>> {
     stand_in::under_its_name(&stand_in::compiled(&source)?, name, "whole", Ok)
 }
 
+/// The library of `numabench witness`.
+#[allow(dead_code, reason = "of the tests of `witness`")]
+pub fn witness_hook() -> Result<PathBuf, Box<dyn Error>> {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let layout = crates.join("witness/src/layout.rs");
+    stand_in::compiled_with(&crates.join("witness-hook/src/lib.rs"), &[&layout])
+}
+
 /// An MPI that mishandles device memory, to be preloaded (`tests/fake-mpi`).
 #[allow(dead_code, reason = "of the tests of `mpi`")]
 pub fn fake_mpi() -> Result<PathBuf, Box<dyn Error>> {

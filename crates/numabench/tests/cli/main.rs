@@ -23,6 +23,7 @@
 //! * `place`      places recommended, measured, read back, and said in every launcher's words;
 //! * `goldens`    help and `topo` as text, word for word (snapshots);
 //! * `nvml` NVIDIA's management library is opened for the views that show what it says, and for no other;
+//! * `witness`    the copies of a planted program are counted to the byte, however it reaches the driver;
 //! * `exports`    every export of every kind of document is read by a parser of its form;
 //! * `results`    comparisons and exports of documents; `unfinished` those of runs that did not end well;
 //! * `matrix` rows against GPUs and against memory nodes, on this machine, on stand-in drivers and in a
@@ -104,3 +105,4 @@ mod sweep_rows;
 mod systems;
 mod terminal;
 mod unfinished;
+mod witness;

@@ -2,7 +2,7 @@
 //!
 //! * `page` and `grid`, the lines and aligned rows that they are made of, also for other documents;
 //! * `place` what a terminal shows of a placement document, `trial` of a trial document, `mpi` of one about
-//!   MPI, `doctor` of a node's settings;
+//!   MPI, `doctor` of a node's settings, `witness` of a program's copies;
 //! * `screen` what a screen holds of these; `brief` what it holds of a measurement, with the `curve` of a
 //!   sweep; `table` all that there is: `title`, `settings`, `devices`, the only `rank` (or its `sweep`), or
 //!   the `places` of several and their figures, a row a rank (`ranks`), `remarks` on them, `nodes`,
@@ -58,6 +58,7 @@ mod title;
 mod together;
 mod trial;
 mod visible_cells;
+mod witness;
 mod words;
 
 pub use brief::brief;
@@ -72,4 +73,5 @@ pub use screen::answer_again;
 pub use table::{SCREEN, Style, table, table_beside};
 pub use trial::trial;
 pub(crate) use trial::word as trial_verdict;
+pub use witness::witness;
 pub(crate) use words::locality;

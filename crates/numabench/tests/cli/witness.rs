@@ -1,0 +1,215 @@
+//! `numabench witness`: a planted program that copies known bytes through a stand-in driver, reached in each way; the
+//! counts are exact, and the program's output and exit are its own. In a guest of four NUMA nodes memory on another
+//! node is far, to the byte.
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+use serde_json::{Value, json};
+
+use crate::driver::{self, Driver};
+use crate::guest::{guest_with, take};
+use crate::proof;
+use crate::run::{Done, Ended, end, no_driver, run, skipped, with_driver};
+
+/// The planted program, linked with the driver or not; `None` where there is no compiler, which is said.
+fn copies(folder: &Path, linked: bool) -> Result<Option<PathBuf>, Box<dyn Error>> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fake/copies.c");
+    let program = folder.join("copies");
+    let mut cc = Command::new("cc");
+    cc.args(["-O1", "-pthread", "-o"]).arg(&program).arg(source);
+    if linked {
+        let driver = driver::stand_in(Driver::Cuda)?;
+        cc.arg("-DLINKED").arg("-L").arg(driver).arg("-l:libcuda.so.1").arg("-Wl,--allow-shlib-undefined");
+    }
+    cc.arg("-ldl");
+    match cc.output() {
+        Ok(output) if output.status.success() => Ok(Some(program)),
+        Ok(output) => Err(String::from_utf8_lossy(&output.stderr).into_owned().into()),
+        Err(_) => {
+            skipped("a program that copies: there is no cc");
+            Ok(None)
+        }
+    }
+}
+
+/// Runs the program with the hook, and its document.
+fn witnessed(program: &Path, options: &[&str], words: &[&str]) -> Result<(Ended, Value), Box<dyn Error>> {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("w.json");
+    let mut command = with_driver(&driver::fake()?);
+    command.env("NUMABENCH_WITNESS_HOOK", driver::witness_hook()?);
+    command.args(["witness", "--pages", "all", "--json"]).arg(&file).args(options).arg("--").arg(program);
+    let ended = end(&mut command, words);
+    let document = serde_json::from_slice(&fs::read(&file).map_err(|_| ended.err.clone())?)?;
+    proof::follows(&document, "witness-v1.json")?;
+    Ok((ended, document))
+}
+
+/// Copies, bytes, direction and kind of memory of each buffer, in the order of these words.
+fn buffers(document: &Value) -> Vec<(u64, u64, String)> {
+    let of = |buffer: &Value| {
+        let text = |name: &str| buffer[name].as_str().unwrap_or_default().to_owned();
+        let number = |name: &str| buffer[name].as_u64().unwrap_or(0);
+        (number("copies"), number("bytes"), format!("{} {}", text("direction"), text("memory")))
+    };
+    let mut all: Vec<_> = document["buffers"].as_array().into_iter().flatten().map(of).collect();
+    all.sort();
+    all
+}
+
+fn expected(all: &[(u64, u64, &str)]) -> Vec<(u64, u64, String)> {
+    let mut all: Vec<_> =
+        all.iter().map(|(copies, bytes, what)| (*copies, *bytes, (*what).to_owned())).collect();
+    all.sort();
+    all
+}
+
+const PINNED: &[(u64, u64, &str)] = &[(10, 655_360, "h2d pinned"), (3, 24_576, "d2h pinned")];
+const PAGEABLE: &[(u64, u64, &str)] = &[(5, 5 << 20, "h2d pageable"), (1, 4097, "d2h pageable")];
+
+#[test]
+fn however_the_driver_is_reached_each_copy_is_counted_and_the_programs_output_and_code_are_its_own() -> Done {
+    let folder = tempfile::tempdir()?;
+    for (way, linked) in [("linked", true), ("dlsym", false), ("asked", false)] {
+        let Some(program) = copies(folder.path(), linked)? else { return Ok(()) };
+        let (ended, document) = witnessed(&program, &[], &[way, "pinned", "pageable"])?;
+        assert_eq!(
+            (ended.code, ended.out.as_str()),
+            (Some(42), "the program's own words\n"),
+            "{}",
+            ended.err
+        );
+        assert!(ended.err.starts_with("and its own errors\n"), "{}", ended.err);
+        assert_eq!(buffers(&document), expected(&[PINNED, PAGEABLE].concat()), "{way}: {document:#}");
+        assert_eq!(document["exit_code"], 42);
+        assert_eq!(document["simulated"], true);
+        assert!(ended.err.contains("SIMULATED"), "{}", ended.err);
+        let total = &document["total"];
+        assert_eq!(total["looked_at_bytes"], total["bytes"], "{document:#}");
+        assert_eq!(total["pageable_bytes"], (5 << 20) + 4097);
+    }
+    Ok(())
+}
+
+#[test]
+fn copies_of_threads_of_a_forks_child_of_planes_and_between_unified_addresses_are_counted() -> Done {
+    let folder = tempfile::tempdir()?;
+    let Some(program) = copies(folder.path(), false)? else { return Ok(()) };
+
+    let (_, threads) = witnessed(&program, &[], &["dlsym", "threads"])?;
+    let sums = |document: &Value| (document["total"]["copies"].clone(), document["total"]["bytes"].clone());
+    assert_eq!(sums(&threads), (json!(400), json!(400 * 4096)));
+
+    let (_, fork) = witnessed(&program, &[], &["dlsym", "fork"])?;
+    assert_eq!(buffers(&fork), expected(&[(1, 1000, "h2d pinned"), (7, 7 * 4096, "h2d pinned")]));
+    assert_eq!(fork["processes"].as_array().map(Vec::len), Some(2), "{fork:#}");
+
+    let (_, plane) = witnessed(&program, &[], &["dlsym", "plane"])?;
+    assert_eq!(buffers(&plane), expected(&[(1, 500, "h2d pinned")]));
+    assert_eq!(plane["total"]["looked_at_bytes"], 500);
+
+    let (_, unified) = witnessed(&program, &[], &["dlsym", "unified"])?;
+    assert_eq!(buffers(&unified), expected(&[(1, 50_000, "h2d pageable"), (1, 30_000, "d2h pageable")]));
+    assert_eq!(unified["processes"][0]["device_bytes"], 20_000);
+    Ok(())
+}
+
+#[test]
+fn a_refused_copy_is_no_copy_a_crash_keeps_what_was_counted_and_queued_copies_are_timed_by_events() -> Done {
+    let folder = tempfile::tempdir()?;
+    let Some(program) = copies(folder.path(), false)? else { return Ok(()) };
+
+    let (ended, refused) = witnessed(&program, &[], &["dlsym", "refused"])?;
+    assert_eq!((ended.code, &refused["processes"][0]["refused"]), (Some(42), &json!(1)), "{refused:#}");
+    assert_eq!(refused["total"]["copies"], 0);
+
+    let (ended, crash) = witnessed(&program, &[], &["dlsym", "pinned", "crash"])?;
+    assert_eq!((ended.code, &crash["signal"]), (Some(128 + 11), &json!(11)));
+    assert_eq!((&crash["total"]["copies"], &crash["processes"][0]["ended"]), (&json!(14), &json!(false)));
+    assert!(ended.err.contains("without running exit handlers"), "{}", ended.err);
+
+    let (ended, queued) = witnessed(&program, &["--time", "all"], &["dlsym", "queued"])?;
+    assert_eq!((ended.code, &queued["total"]["bytes"]), (Some(42), &json!(20 << 20)));
+    assert_eq!(queued["buffers"][0]["timed"], 20, "{queued:#}");
+    assert_eq!(queued["rates"][0]["timed_bytes"], 20 << 20);
+    assert!(queued["rates"][0]["bytes_per_s"].as_f64().is_some_and(|rate| rate > 0.0));
+    Ok(())
+}
+
+#[test]
+fn without_a_copy_the_code_is_still_the_programs_and_a_program_that_is_not_there_is_127() -> Done {
+    let folder = tempfile::tempdir()?;
+    let Some(program) = copies(folder.path(), false)? else { return Ok(()) };
+    let (ended, none) = witnessed(&program, &[], &["dlsym", "none"])?;
+    assert_eq!(ended.code, Some(42));
+    assert_eq!(none["verdict"][0], "The program made no copy between host memory and a GPU.");
+    assert_eq!(none["loaded"], 1);
+
+    let hooked = |words: &[&str]| {
+        let mut command = with_driver(&no_driver());
+        command.env("NUMABENCH_WITNESS_HOOK", driver::witness_hook()?).arg("witness");
+        Ok::<_, Box<dyn Error>>(end(&mut command, words))
+    };
+    assert_eq!(hooked(&["--", "true"])?.code, Some(0));
+    hooked(&["--", "no-such-program"])?.refused(127, &["cannot start no-such-program"]);
+    hooked(&["--", "/"])?.refused(126, &["cannot start /"]);
+    hooked(&["--json", "-", "--", "true"])?.refused(2, &["standard output is the program's"]);
+    hooked(&["--matrix", "nowhere.json", "--", "true"])?.refused(2, &["nowhere.json"]);
+    run(&["witness"]).refused(2, &["<PROGRAM>"]);
+    let mut missing = with_driver(&no_driver());
+    missing.env("NUMABENCH_WITNESS_HOOK", "/nowhere.so");
+    end(&mut missing, ["witness", "true"]).refused(2, &["/nowhere.so", "NUMABENCH_WITNESS_HOOK"]);
+    Ok(())
+}
+
+#[test]
+fn a_record_that_cannot_be_written_leaves_the_program_alone_and_is_said() -> Done {
+    let folder = tempfile::tempdir()?;
+    let Some(program) = copies(folder.path(), false)? else { return Ok(()) };
+    let mut command = with_driver(&driver::fake()?);
+    command.env("NUMABENCH_WITNESS_HOOK", driver::witness_hook()?).arg("witness");
+    // The program may write no file of the size of a record, as where a disk has no room for one.
+    let script = format!("ulimit -f 100; exec '{}' dlsym pinned", program.display());
+    let ended = end(&mut command, ["--", "sh", "-c", &script]);
+    assert_eq!((ended.code, ended.out.as_str()), (Some(42), "the program's own words\n"), "{}", ended.err);
+    for words in ["nothing was counted", "its record could not be written (File too large"] {
+        assert!(ended.err.contains(words), "{}", ended.err);
+    }
+    Ok(())
+}
+
+#[test]
+fn in_a_guest_memory_bound_to_another_node_is_far_to_the_byte_and_memory_on_the_gpus_node_is_near() -> Done {
+    let folder = tempfile::tempdir()?;
+    let Some(program) = copies(folder.path(), false)? else { return Ok(()) };
+    let programs = [
+        format!("{}:/opt/libcuda.so.1", driver::stand_in(Driver::Cuda)?.join("libcuda.so.1").display()),
+        format!("{}:/bin/libnumabench_witness.so", driver::witness_hook()?.display()),
+        format!("{}:/bin/copies", program.display()),
+    ];
+    let script = "export LD_LIBRARY_PATH=/opt FAKE_DEVICES='device 0000:c1:00.0; name NVIDIA H200'\n\
+        numabench witness --pages all --json /tmp/w.json -- copies dlsym far=2 far=3 far=2 >/tmp/out 2>/tmp/err\n\
+        report far $? /tmp/w.json\n\
+        run answer numabench witness --pages all -- copies dlsym far=2 far=3\n\
+        run topo numabench topo --json\n";
+    let programs: Vec<&str> = programs.iter().map(String::as_str).collect();
+    let Some(mut all) = guest_with("lumig", &programs, script)? else { return Ok(()) };
+    let ended = take(&mut all, "far")?;
+    let document = ended.json()?;
+    proof::follows(&document, "witness-v1.json")?;
+    let total = &document["total"];
+    assert_eq!(ended.code, Some(42), "{}", ended.err);
+    assert_eq!(total["bytes"], 3 * 7 * 300_000, "{document:#}");
+    assert_eq!(total["far_bytes"], 2 * 7 * 300_000, "{document:#}");
+    assert_eq!(total["near_bytes"], 7 * 300_000, "{document:#}");
+    assert_eq!(total["looked_at_bytes"], total["bytes"]);
+    assert_eq!(document["buffers"][0]["nodes"][0]["node"], 2);
+    assert_eq!(document["remedy"], "numabench exec --gpus 0 -- copies dlsym 'far=2' 'far=3' 'far=2'");
+    let answer = take(&mut all, "answer")?;
+    assert!(answer.err.contains("50.0 % of the 4.2 MB copied"), "{}", answer.err);
+    assert!(answer.err.contains("numabench matrix --memory pinned,pageable"), "{}", answer.err);
+    Ok(())
+}

@@ -1,0 +1,178 @@
+/* Copies known bytes through the CUDA driver, reached in one of three ways: linked (-DLINKED), `dlsym`, or
+ * `cuGetProcAddress` (as the static CUDA runtime does). Its words say what it does; it says what it copied, and ends
+ * with 42.
+ *
+ *   copies WAY WORK...     WAY: linked, dlsym, asked; WORK: pinned, pageable, far=NODE, threads, fork, plane, unified,
+ *                          refused, queued, crash, none, exec
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+typedef unsigned long long address;
+typedef int (*copy_in)(address, const void *, size_t);
+typedef int (*copy_out)(void *, address, size_t);
+
+#ifdef LINKED
+extern int cuMemcpyHtoD_v2(address, const void *, size_t), cuMemcpyDtoH_v2(void *, address, size_t);
+#endif
+
+static void *driver;
+static size_t context;
+static address device;
+static copy_in in;
+static copy_out out;
+
+static void *function(const char *name)
+{
+    void *found = dlsym(driver, name);
+    if (!found) {
+        fprintf(stderr, "no %s\n", name);
+        exit(9);
+    }
+    return found;
+}
+
+#define CALL(name, types, ...) check(#name, ((int (*)types)function(#name))(__VA_ARGS__))
+
+static void check(const char *name, int code)
+{
+    if (code) {
+        fprintf(stderr, "%s: %d\n", name, code);
+        exit(8);
+    }
+}
+
+static void open_driver(const char *way)
+{
+    driver = dlopen("libcuda.so.1", RTLD_NOW);
+    if (!driver) {
+        fprintf(stderr, "%s\n", dlerror());
+        exit(7);
+    }
+    CALL(cuInit, (unsigned), 0);
+    CALL(cuDevicePrimaryCtxRetain, (size_t *, int), &context, 0);
+    CALL(cuCtxSetCurrent, (size_t), context);
+    CALL(cuMemAlloc_v2, (address *, size_t), &device, 4 << 20);
+    in = (copy_in)function("cuMemcpyHtoD_v2");
+    out = (copy_out)function("cuMemcpyDtoH_v2");
+    if (!strcmp(way, "asked")) {
+        int status = 0;
+        CALL(cuGetProcAddress_v2, (const char *, void *, int, address, int *), "cuMemcpyHtoD", &in, 12080, 0, &status);
+        CALL(cuGetProcAddress_v2, (const char *, void *, int, address, int *), "cuMemcpyDtoH", &out, 12080, 0, &status);
+    }
+#ifdef LINKED
+    in = cuMemcpyHtoD_v2;
+    out = cuMemcpyDtoH_v2;
+#endif
+}
+
+static void *pinned(size_t bytes)
+{
+    void *memory = NULL;
+    CALL(cuMemHostAlloc, (void **, size_t, unsigned), &memory, bytes, 0);
+    memset(memory, 1, bytes);
+    return memory;
+}
+
+static void *pages(size_t bytes, int node)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    unsigned long mask = 1ul << (node < 0 ? 0 : node);
+    if (node >= 0 && syscall(SYS_mbind, memory, bytes, 2, &mask, 64ul, 0))
+        perror("mbind"), exit(6);
+    memset(memory, 2, bytes);
+    return memory;
+}
+
+static void *in_thread(void *memory)
+{
+    CALL(cuCtxSetCurrent, (size_t), context);
+    for (int at = 0; at < 100; at++)
+        check("in", in(device, memory, 4096));
+    return NULL;
+}
+
+static void work(const char *what)
+{
+    void *memory;
+    if (!strcmp(what, "pinned")) {
+        memory = pinned(1 << 20);
+        for (int at = 0; at < 10; at++)
+            check("in", in(device, memory, 65536));
+        for (int at = 0; at < 3; at++)
+            check("out", out(memory, device, 8192));
+    } else if (!strcmp(what, "pageable")) {
+        memory = pages(1 << 20, -1);
+        for (int at = 0; at < 5; at++)
+            check("in", in(device, memory, 1 << 20));
+        check("out", out(memory, device, 4097));
+    } else if (!strncmp(what, "far=", 4)) {
+        /* Not at a page's beginning, and over a page's end. */
+        char *far = pages(1 << 20, atoi(what + 4));
+        CALL(cuMemHostRegister_v2, (void *, size_t, unsigned), far, 1 << 20, 0);
+        for (int at = 0; at < 7; at++)
+            check("in", in(device, far + 100, 300000));
+    } else if (!strcmp(what, "threads")) {
+        pthread_t threads[4];
+        for (int at = 0; at < 4; at++)
+            pthread_create(&threads[at], NULL, in_thread, pinned(4096));
+        for (int at = 0; at < 4; at++)
+            pthread_join(threads[at], NULL);
+    } else if (!strcmp(what, "fork")) {
+        memory = pinned(4096);
+        check("in", in(device, memory, 1000));
+        if (fork() == 0) {
+            for (int at = 0; at < 7; at++)
+                check("in", in(device, memory, 4096));
+            _exit(0);
+        }
+        wait(NULL);
+    } else if (!strcmp(what, "plane")) {
+        /* 5 rows of 100 bytes, 256 apart, from row 2, byte 8 on. */
+        size_t words[16] = {8, 2, 1, (size_t)pinned(1 << 16), 0, 0, 256, 0, 0, 2, 0, device, 0, 100, 100, 5};
+        CALL(cuMemcpy2D_v2, (void *), words);
+    } else if (!strcmp(what, "unified")) {
+        memory = pages(1 << 16, -1);
+        CALL(cuMemcpy, (address, address, size_t), device, (address)memory, 50000);
+        CALL(cuMemcpy, (address, address, size_t), (address)memory, device, 30000);
+        CALL(cuMemcpy, (address, address, size_t), device, device + (1 << 20), 20000);
+    } else if (!strcmp(what, "refused")) {
+        memory = pinned(4096);
+        if (in(device, memory, (size_t)1 << 40) == 0)
+            exit(5);
+    } else if (!strcmp(what, "queued")) {
+        size_t stream;
+        memory = pinned(1 << 20);
+        CALL(cuStreamCreate, (size_t *, unsigned), &stream, 0);
+        for (int at = 0; at < 20; at++)
+            CALL(cuMemcpyHtoDAsync_v2, (address, void *, size_t, size_t), device, memory, 1 << 20, stream);
+        CALL(cuStreamSynchronize, (size_t), stream);
+        usleep(200000);
+        CALL(cuStreamDestroy_v2, (size_t), stream);
+    } else if (!strcmp(what, "crash")) {
+        memory = pinned(4096);
+        check("in", in(device, memory, 4096));
+        fflush(stdout);
+        raise(SIGSEGV);
+    }
+}
+
+int main(int count, char **words)
+{
+    if (count > 2 && strcmp(words[2], "none"))
+        open_driver(words[1]);
+    for (int at = 2; at < count; at++)
+        work(words[at]);
+    puts("the program's own words");
+    fprintf(stderr, "and its own errors\n");
+    return 42;
+}

@@ -1,0 +1,237 @@
+//! Copies of graphs: found when a graph is instantiated, counted when it is launched.
+//!
+//! An instantiated graph makes the copies of its memcpy nodes, those of child graphs too, at each launch. A graph
+//! whose nodes are changed later, that has conditional nodes, or that has more copies than there is room for, is not
+//! counted but its launches are, as not seen.
+
+use core::ffi::c_int;
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::driver;
+use crate::layout::head;
+use crate::record;
+use crate::watch::{self, Copy, Span, Way};
+
+/// Instantiated graphs that are known at once, copies of each, and nodes that are looked at.
+const GRAPHS: usize = 256;
+const COPIES: usize = 32;
+const NODES: usize = 1024;
+const DEPTH: usize = 4;
+/// `CU_GRAPH_NODE_TYPE_MEMCPY`, `_GRAPH`, `_CONDITIONAL`.
+const MEMCPY: c_int = 1;
+const CHILD: c_int = 4;
+const CONDITIONAL: c_int = 13;
+
+struct Graph {
+    /// The handle; 0 free, 1 being filled.
+    handle: AtomicUsize,
+    /// How many copies; [`UNSEEN`] where they are not known.
+    count: AtomicUsize,
+    copies: [[AtomicUsize; 7]; COPIES],
+}
+
+const UNSEEN: usize = usize::MAX;
+
+static KNOWN: [Graph; GRAPHS] = [const {
+    Graph {
+        handle: AtomicUsize::new(0),
+        count: AtomicUsize::new(0),
+        copies: [const { [const { AtomicUsize::new(0) }; 7] }; COPIES],
+    }
+}; GRAPHS];
+
+/// Keeps what a graph copies; `handle` is the instantiated one's.
+pub fn instantiated(handle: usize, graph: usize) {
+    if record::begun().is_none() {
+        return;
+    }
+    forget(handle);
+    let claim =
+        |known: &&Graph| known.handle.compare_exchange(0, 1, Ordering::AcqRel, Ordering::Acquire).is_ok();
+    let Some(known) = KNOWN.iter().find(claim) else { return };
+    known.count.store(0, Ordering::Release);
+    if !known.add_nodes(graph, 0) {
+        known.count.store(UNSEEN, Ordering::Release);
+    }
+    known.handle.store(handle, Ordering::Release);
+}
+
+impl Graph {
+    /// Adds the copies of a graph's nodes; whether all are known.
+    fn add_nodes(&self, graph: usize, depth: usize) -> bool {
+        let mut nodes = [0_usize; NODES];
+        let Some(count) = driver::graph_nodes(graph, &mut nodes) else { return false };
+        nodes.iter().take(count).all(|node| {
+            let Some(kind) = driver::node_type(*node) else { return false };
+            match kind {
+                MEMCPY => self.add_copy(*node),
+                CHILD if depth < DEPTH => self.add_child(*node, depth),
+                CHILD | CONDITIONAL => false,
+                _ => true,
+            }
+        })
+    }
+
+    fn add_child(&self, node: usize, depth: usize) -> bool {
+        driver::child_graph(node).is_some_and(|graph| self.add_nodes(graph, depth + 1))
+    }
+
+    fn add_copy(&self, node: usize) -> bool {
+        let Some(words) = driver::copy_of_node(node) else { return false };
+        let copy = volume::copy(&words);
+        let Some(room) = self.copies.get(self.count.load(Ordering::Acquire)) else { return false };
+        let way = match copy.way {
+            Way::ToDevice => 0,
+            Way::ToHost => 1,
+            Way::Devices => 2,
+            Way::Host => 3,
+        };
+        let values = copy.span.words().into_iter().chain([way]);
+        room.iter().zip(values).for_each(|(word, value)| word.store(value, Ordering::Release));
+        self.count.fetch_add(1, Ordering::AcqRel);
+        true
+    }
+}
+
+fn find(handle: usize) -> Option<&'static Graph> {
+    KNOWN.iter().find(|known| handle > 1 && known.handle.load(Ordering::Acquire) == handle)
+}
+
+/// Counts what a launched graph copies.
+pub fn launched(handle: usize) {
+    let Some(record) = record::begun() else { return };
+    let known = find(handle).map(|graph| (graph, graph.count.load(Ordering::Acquire)));
+    let Some((graph, count)) = known.filter(|(_, count)| *count != UNSEEN) else {
+        record.add(head::GRAPHS_UNSEEN, 1);
+        return;
+    };
+    for words in graph.copies.iter().take(count) {
+        let [address, row, rows, pitch, slices, slice_pitch, way] =
+            words.each_ref().map(|word| word.load(Ordering::Acquire));
+        let way = match way {
+            0 => Way::ToDevice,
+            1 => Way::ToHost,
+            2 => Way::Devices,
+            _ => Way::Host,
+        };
+        let span = Span::from_words([address, row, rows, pitch, slices, slice_pitch]);
+        watch::count(record, &Copy { way, span });
+    }
+    record.add(head::GRAPHS, 1);
+}
+
+/// A graph's nodes were changed: what it copies is no longer known.
+pub fn changed(handle: usize) {
+    if let Some(graph) = find(handle) {
+        graph.count.store(UNSEEN, Ordering::Release);
+    }
+}
+
+/// A graph is destroyed.
+pub fn forget(handle: usize) {
+    if let Some(graph) = find(handle) {
+        graph.handle.store(0, Ordering::Release);
+    }
+}
+
+/// In a fork's child there are none.
+pub fn reset() {
+    KNOWN.iter().for_each(|graph| graph.handle.store(0, Ordering::Release));
+}
+
+/// Copies of two and three dimensions, as the driver's structures describe them: all their fields are words.
+pub mod volume {
+    use crate::memory_kind;
+    use crate::watch::{Copy, Span, Way};
+
+    /// Words of `CUDA_MEMCPY3D` and `CUDA_MEMCPY3D_PEER`.
+    pub const WORDS: usize = 25;
+    /// Words of `CUDA_MEMCPY2D`.
+    pub const PLANE_WORDS: usize = 16;
+    const HOST: usize = 1;
+    const UNIFIED: usize = 4;
+
+    /// A copy of three dimensions.
+    pub fn copy(words: &[usize; WORDS]) -> Copy {
+        let [
+            sx,
+            sy,
+            sz,
+            _,
+            stype,
+            shost,
+            sdevice,
+            _,
+            _,
+            spitch,
+            sheight,
+            dx,
+            dy,
+            dz,
+            _,
+            dtype,
+            dhost,
+            ddevice,
+            _,
+            _,
+            dpitch,
+            dheight,
+            width,
+            height,
+            depth,
+        ] = *words;
+        let (rows, slices) = (height.max(1), depth.max(1));
+        let side = |kind: usize, host: usize, unified: usize, [x, y, z, pitch, lines]: [usize; 5]| {
+            let pitch = if pitch == 0 { width } else { pitch };
+            let slice_pitch = pitch.wrapping_mul(if lines == 0 { rows } else { lines });
+            let base = host_address(kind, host, unified)?;
+            let offset = x.wrapping_add(y.wrapping_mul(pitch)).wrapping_add(z.wrapping_mul(slice_pitch));
+            Some(Span { address: base.wrapping_add(offset), row: width, rows, pitch, slices, slice_pitch })
+        };
+        let from = side(stype, shost, sdevice, [sx, sy, sz, spitch, sheight]);
+        let to = side(dtype, dhost, ddevice, [dx, dy, dz, dpitch, dheight]);
+        let none = Span { address: 0, row: width, rows, pitch: width, slices, slice_pitch: width };
+        let (way, span) = match (from, to) {
+            (Some(from), None) => (Way::ToDevice, from),
+            (None, Some(to)) => (Way::ToHost, to),
+            (None, None) => (Way::Devices, none),
+            (Some(from), Some(_)) => (Way::Host, from),
+        };
+        Copy { way, span }
+    }
+
+    /// A copy of two dimensions.
+    pub fn plane(words: &[usize; PLANE_WORDS]) -> Copy {
+        let [
+            sx,
+            sy,
+            stype,
+            shost,
+            sdevice,
+            _,
+            spitch,
+            dx,
+            dy,
+            dtype,
+            dhost,
+            ddevice,
+            _,
+            dpitch,
+            width,
+            height,
+        ] = *words;
+        copy(&[
+            sx, sy, 0, 0, stype, shost, sdevice, 0, 0, spitch, 0, dx, dy, 0, 0, dtype, dhost, ddevice, 0, 0,
+            dpitch, 0, width, height, 1,
+        ])
+    }
+
+    /// The side's base address, if it is in host memory. A type is 32 bits of its word.
+    fn host_address(kind: usize, host: usize, unified: usize) -> Option<usize> {
+        match kind & 0xffff_ffff {
+            HOST => Some(host),
+            UNIFIED if !memory_kind::is_on_device(unified) => Some(unified),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! The hook of `numabench witness`: preloaded into a program, it counts the copies that the CUDA driver makes for
+//! it, and where the host memory of these copies lies.
+//!
+//! A call comes here in one of three ways: the program is linked with the function (`hooks` exports the driver's
+//! names), it asks `dlsym` for it, or it asks `cuGetProcAddress` (`lookup`; the CUDA runtime does). Each wrapper
+//! calls the driver, and `watch` adds what was copied to the `record`: a mapped file, which outlives the program
+//! however it ends. What takes longer is done by a thread of this library (`helper`): it finds the NUMA nodes of
+//! pages (`pages`) and reads the time between events (`timing`). `driver` is what this library asks the driver;
+//! `contexts` says which GPU a context is of, `memory_kind` whether memory is pinned, `graphs` which copies a launched graph makes.
+//!
+//! Rules: the program's results and return codes are the driver's own. Nothing allocates, nothing takes a lock that
+//! the program can hold, and nothing can panic. If something is not as expected, the hook counts nothing and leaves
+//! a file that says why (`record`).
+//!
+//! The layout of the record is that of the crate `witness`, included here, since this library has no dependency.
+
+#![allow(
+    non_snake_case,
+    clippy::missing_safety_doc,
+    clippy::multiple_unsafe_ops_per_block,
+    reason = "the driver's names, its conditions, and its structures read field by field"
+)]
+
+mod contexts;
+mod driver;
+mod graphs;
+mod helper;
+mod hooks;
+#[path = "../../witness/src/layout.rs"]
+#[allow(dead_code, reason = "the reader uses the rest")]
+mod layout;
+mod lookup;
+mod memory_kind;
+mod pages;
+mod record;
+mod sys;
+mod timing;
+mod watch;

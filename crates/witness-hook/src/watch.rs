@@ -1,0 +1,234 @@
+//! One copy, as it is counted: which host memory, which way, how many bytes, and how long the program waited.
+
+use core::cell::Cell;
+use core::ffi::c_int;
+
+use crate::layout::{direction, entry, head};
+use crate::record::{self, Record};
+use crate::{contexts, driver, helper, hooks, memory_kind, sys, timing};
+
+/// Host memory of a copy: rows of bytes at a distance, slices of rows at another.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Span {
+    /// The first byte.
+    pub address: usize,
+    /// Bytes of a row.
+    pub row: usize,
+    /// Rows of a slice.
+    pub rows: usize,
+    /// From row to row.
+    pub pitch: usize,
+    /// Slices.
+    pub slices: usize,
+    /// From slice to slice.
+    pub slice_pitch: usize,
+}
+
+impl Span {
+    /// Bytes without a gap.
+    pub fn line(address: usize, row: usize) -> Self {
+        Self { address, row, rows: 1, pitch: row, slices: 1, slice_pitch: row }
+    }
+
+    fn bytes(&self) -> u64 {
+        self.row.wrapping_mul(self.rows).wrapping_mul(self.slices) as u64
+    }
+
+    /// The address behind the last byte.
+    fn end(&self) -> usize {
+        let last = |count: usize, pitch: usize| count.saturating_sub(1).wrapping_mul(pitch);
+        let offset = last(self.slices, self.slice_pitch).wrapping_add(last(self.rows, self.pitch));
+        self.address.wrapping_add(offset).wrapping_add(self.row)
+    }
+
+    /// Where each row begins.
+    pub fn row_addresses(&self) -> impl Iterator<Item = usize> {
+        let Self { address, rows, pitch, slices, slice_pitch, .. } = *self;
+        (0..slices).flat_map(move |slice| {
+            let first = address.wrapping_add(slice.wrapping_mul(slice_pitch));
+            (0..rows).map(move |row| first.wrapping_add(row.wrapping_mul(pitch)))
+        })
+    }
+
+    /// As words of a queue.
+    pub fn words(&self) -> [usize; 6] {
+        [self.address, self.row, self.rows, self.pitch, self.slices, self.slice_pitch]
+    }
+
+    /// From words of a queue.
+    pub fn from_words([address, row, rows, pitch, slices, slice_pitch]: [usize; 6]) -> Self {
+        Self { address, row, rows, pitch, slices, slice_pitch }
+    }
+}
+
+/// Which way bytes go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// From host memory to a device.
+    ToDevice,
+    /// From a device to host memory.
+    ToHost,
+    /// Between devices, or within one.
+    Devices,
+    /// Within host memory.
+    Host,
+}
+
+/// What is copied.
+#[derive(Clone, Copy, Debug)]
+pub struct Copy {
+    /// Which way.
+    pub way: Way,
+    /// The host memory; of other ways only its size counts.
+    pub span: Span,
+}
+
+impl Copy {
+    /// Bytes without a gap.
+    pub fn line(way: Way, address: usize, bytes: usize) -> Self {
+        Self { way, span: Span::line(address, bytes) }
+    }
+
+    /// A copy whose way follows from the two addresses.
+    pub fn unified(to: usize, from: usize, bytes: usize) -> Self {
+        match (memory_kind::is_on_device(to), memory_kind::is_on_device(from)) {
+            (true, true) => Self::line(Way::Devices, 0, bytes),
+            (true, false) => Self::line(Way::ToDevice, from, bytes),
+            (false, true) => Self::line(Way::ToHost, to, bytes),
+            (false, false) => Self::line(Way::Host, to, bytes),
+        }
+    }
+}
+
+/// Where a copy is queued.
+#[derive(Clone, Copy, Debug)]
+pub struct On {
+    /// The stream.
+    pub stream: usize,
+    /// Whether the call returns after the copy.
+    pub blocks: bool,
+}
+
+/// Copies of less are timed by the host's clock one in [`CLOCK_EVERY`]: two readings cost 2 % of 4 KiB.
+const SMALL: u64 = 64 << 10;
+const CLOCK_EVERY: u64 = 16;
+
+thread_local! {
+    /// Whether this thread is in a call that is counted: what the driver calls by itself is not.
+    static INSIDE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Makes the copy by `call`, and counts it if it succeeds.
+pub fn copy(what: impl FnOnce() -> Copy, on: On, call: impl FnOnce() -> c_int) -> c_int {
+    let Some(record) = record::begun().filter(|_| !INSIDE.get()) else { return call() };
+    INSIDE.set(true);
+    let code = if hooks::is_captured(on.stream) {
+        let code = call();
+        record.add(head::CAPTURED, u64::from(code == 0));
+        code
+    } else {
+        made(record, what(), on, call)
+    };
+    INSIDE.set(false);
+    code
+}
+
+/// Makes many copies by one call; none is timed.
+pub fn copies(what: impl Iterator<Item = Copy>, on: On, call: impl FnOnce() -> c_int) -> c_int {
+    let Some(record) = record::begun().filter(|_| !INSIDE.get()) else { return call() };
+    INSIDE.set(true);
+    let captured = hooks::is_captured(on.stream);
+    let code = call();
+    if code != 0 {
+        record.add(head::REFUSED, 1);
+    } else if captured {
+        record.add(head::CAPTURED, 1);
+    } else {
+        what.for_each(|copy| count(record, &copy));
+    }
+    INSIDE.set(false);
+    code
+}
+
+fn made(record: &Record, what: Copy, on: On, call: impl FnOnce() -> c_int) -> c_int {
+    let context = driver::current_context();
+    let Some(at) = entry_of(record, &what, context) else {
+        let code = call();
+        if code == 0 {
+            count_apart(record, &what);
+        } else {
+            record.add(head::REFUSED, 1);
+        }
+        return code;
+    };
+    let (bytes, number) = (what.span.bytes(), record.get(at + entry::COPIES));
+    let timed = timing::begin(record, context, on.stream, bytes, number);
+    let began = (on.blocks && (bytes >= SMALL || number % CLOCK_EVERY == 0)).then(sys::now_ns);
+
+    let code = call();
+
+    if code != 0 {
+        record.add(head::REFUSED, 1);
+        timing::give_up(timed);
+        return code;
+    }
+    if let Some(began) = began {
+        record.add(at + entry::WAITED, 1);
+        record.add(at + entry::WAITED_BYTES, bytes);
+        record.add(at + entry::WAITED_NS, sys::now_ns().saturating_sub(began));
+    }
+    if on.blocks {
+        record.add(at + entry::BLOCKING_BYTES, bytes);
+    }
+    timing::end(record, timed, on.stream, at, bytes);
+    count_at(record, at, &what.span);
+    code
+}
+
+/// Counts a copy that was made without being asked for here: one of a batch, or of a graph.
+pub fn count(record: &Record, what: &Copy) {
+    match entry_of(record, what, driver::current_context()) {
+        Some(at) => count_at(record, at, &what.span),
+        None => count_apart(record, what),
+    }
+}
+
+/// The entry of a copy between a device and host memory.
+fn entry_of(record: &Record, what: &Copy, context: usize) -> Option<usize> {
+    let way = match what.way {
+        Way::ToDevice => direction::TO_DEVICE,
+        Way::ToHost => direction::TO_HOST,
+        Way::Devices | Way::Host => return None,
+    };
+    if context == 0 {
+        return None;
+    }
+    let kind = memory_kind::of(what.span.address);
+    let key = (contexts::place(record, context)? << 16) | (way << 8) | kind;
+    record.entry(what.span.address as u64, key)
+}
+
+fn count_at(record: &Record, at: usize, span: &Span) {
+    let number = record.add(at + entry::COPIES, 1);
+    record.add(at + entry::BYTES, span.bytes());
+    record.at_least(at + entry::END, span.end() as u64);
+    if number == 0 {
+        let (start, bytes) = memory_kind::range(span.address);
+        record.set(at + entry::RANGE, start);
+        record.set(at + entry::RANGE_BYTES, bytes);
+    }
+    if number == 0 || number.is_power_of_two() || number.is_multiple_of(1024) || record::looks_at_all() {
+        helper::look_at(record, at, span, number == 0);
+    }
+}
+
+/// Counts a copy without an entry.
+fn count_apart(record: &Record, what: &Copy) {
+    let (copies, bytes) = match what.way {
+        Way::Devices => (head::DEVICE_COPIES, head::DEVICE_BYTES),
+        Way::Host => (head::HOST_COPIES, head::HOST_BYTES),
+        Way::ToDevice | Way::ToHost => (head::LOST, head::LOST_BYTES),
+    };
+    record.add(copies, 1);
+    record.add(bytes, what.span.bytes());
+}

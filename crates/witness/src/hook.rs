@@ -1,0 +1,51 @@
+//! The library that counts: where it is.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+/// The variable that names it.
+pub const VARIABLE: &str = "NUMABENCH_WITNESS_HOOK";
+/// Its file.
+pub const FILE_NAME: &str = "libnumabench_witness.so";
+
+/// The library cannot be preloaded.
+#[derive(Debug, thiserror::Error)]
+pub enum HookError {
+    /// It is not there.
+    #[error(
+        "the library that counts copies is not found ({tried}): put {FILE_NAME} beside numabench or into ../lib, or \
+         name it in {VARIABLE}"
+    )]
+    Missing {
+        /// Where it was looked for.
+        tried: String,
+    },
+    /// The dynamic linker's list of libraries cannot hold its path.
+    #[error(
+        "the path {0} has a space or a colon, which LD_PRELOAD cannot hold: name a copy of the library in \
+         {VARIABLE}"
+    )]
+    Unspeakable(String),
+}
+
+/// Finds it: what the variable names, or the file beside this program or in `../lib`, `../lib/numabench`.
+///
+/// # Errors
+/// [`HookError`].
+pub fn find(variable: Option<&OsStr>, executable: &Path) -> Result<PathBuf, HookError> {
+    let folder = executable.parent().unwrap_or(Path::new("."));
+    let library = folder.parent().unwrap_or(folder).join("lib");
+    let files = match variable.filter(|value| !value.is_empty()) {
+        Some(named) => vec![PathBuf::from(named)],
+        None => [folder.to_path_buf(), library.clone(), library.join("numabench")]
+            .map(|folder| folder.join(FILE_NAME))
+            .to_vec(),
+    };
+    let Some(found) = files.iter().find(|file| file.is_file()) else {
+        let tried: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+        return Err(HookError::Missing { tried: tried.join(", ") });
+    };
+    let found = std::path::absolute(found).unwrap_or_else(|_| found.clone());
+    let text = found.display().to_string();
+    if text.contains([' ', ':']) { Err(HookError::Unspeakable(text)) } else { Ok(found) }
+}

@@ -1,0 +1,203 @@
+//! What follows from records that are planted word by word, and from planted rates.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use report::WitnessDocument;
+use report::document::Tool;
+use report::witness::{Distance, NodeBytes, WitnessBuffer, WitnessDirection, WitnessMemory};
+use stats::IdSet;
+
+use crate::buffers::{NearNodes, buffers};
+use crate::document::{About, document};
+use crate::gain::{MatrixRate, gain};
+use crate::layout::{MAGIC, VERSION, WORDS, context, direction, entry, head, memory};
+use crate::record::{ProcessRecord, Records};
+
+const GPU: &str = "0000:05:00.0";
+
+/// Address, end, direction, memory, copies, bytes, and the bytes looked at by node.
+type Planted<'p> = (u64, u64, u64, u64, u64, u64, &'p [(usize, u64)]);
+
+/// A record with these entries.
+fn record(entries: &[Planted<'_>]) -> Option<ProcessRecord> {
+    let mut words = vec![0_u64; WORDS];
+    let mut set = |at: usize, value: u64| words[at] = value;
+    set(head::MAGIC, MAGIC);
+    set(head::VERSION, VERSION);
+    set(head::PID, 7);
+    set(head::ENDED, 1);
+    for (at, bytes) in GPU.to_ascii_uppercase().as_bytes().chunks(8).enumerate() {
+        let mut word = [0_u8; 8];
+        word[..bytes.len()].copy_from_slice(bytes);
+        set(context::AT + at, u64::from_ne_bytes(word));
+    }
+    for (number, (address, end, direction, memory, copies, bytes, nodes)) in entries.iter().enumerate() {
+        let at = entry::AT + number * entry::WORDS;
+        set(at + entry::STATE, 2);
+        set(at + entry::ADDRESS, *address);
+        set(at + entry::END, *end);
+        set(at + entry::KEY, (direction << 8) | memory);
+        set(at + entry::COPIES, *copies);
+        set(at + entry::BYTES, *bytes);
+        nodes.iter().for_each(|(node, bytes)| set(at + entry::NODES + node, *bytes));
+    }
+    ProcessRecord::from_words(words)
+}
+
+fn near(nodes: &[u32]) -> Vec<NearNodes> {
+    let nodes: IdSet = nodes.iter().copied().collect();
+    vec![NearNodes { gpu: GPU.to_owned(), index: 0, nodes, reason: "a test".to_owned() }]
+}
+
+fn seen(records: Vec<ProcessRecord>, near: &[NearNodes]) -> WitnessDocument {
+    let about = About {
+        tool: Tool { name: "numabench".to_owned(), version: "0".to_owned(), git: None },
+        argv: Vec::new(),
+        started_at: "2026-01-01T00:00:00Z".to_owned(),
+        elapsed: Duration::from_secs(1),
+        host: None,
+        rank: None,
+        program: vec!["app".to_owned(), "a b".to_owned()],
+        status: ExitStatus::from_raw(0),
+    };
+    document(about, &Records { processes: records, loaded: 1, ..Records::default() }, near, None)
+}
+
+#[test]
+fn addresses_next_to_each_other_are_one_buffer_and_its_bytes_follow_the_pages_that_were_looked_at() {
+    let h2d = (direction::TO_DEVICE, memory::PAGEABLE);
+    let record = record(&[
+        (0x1000, 0x2000, h2d.0, h2d.1, 10, 40_960, &[(0, 4096)]),
+        (0x2000, 0x3000, h2d.0, h2d.1, 10, 40_960, &[(0, 1024), (1, 3072)]),
+        (0x9000, 0xa000, h2d.0, h2d.1, 1, 4096, &[]),
+        (0x1000, 0x2000, direction::TO_HOST, h2d.1, 1, 4096, &[(1, 4096)]),
+    ]);
+    let found = seen(record.into_iter().collect(), &near(&[0]));
+    let shown: Vec<_> = found.buffers.iter().map(|of| (of.bytes, of.far_bytes, of.distance)).collect();
+    let far = Distance::Far;
+    assert_eq!(shown, [(81_920, 30_720, Distance::Mixed), (4096, 4096, far), (4096, 0, Distance::Unknown)]);
+    let total = found.total;
+    assert_eq!(total.near_bytes + total.far_bytes + total.unknown_bytes, total.bytes);
+    assert_eq!((total.far_bytes, total.unknown_bytes), (34_816, 4096));
+    assert_eq!(found.remedy.as_deref(), Some("numabench exec --gpus 0 -- app 'a b'"));
+}
+
+#[test]
+fn without_locality_nothing_is_near_or_far_and_the_reason_is_said() {
+    let one = record(&[(0x1000, 0x2000, 1, memory::PINNED, 1, 4096, &[(0, 4096)])]);
+    let found = seen(one.into_iter().collect(), &near(&[]));
+    assert_eq!((found.total.unknown_bytes, found.remedy.as_deref()), (4096, None));
+    assert!(found.verdict[0].contains("GPU 0: locality unknown (a test)"), "{:?}", found.verdict);
+    let none = seen(Vec::new(), &near(&[0]));
+    assert_eq!(none.verdict, ["The program made no copy between host memory and a GPU."]);
+}
+
+#[test]
+fn what_is_no_record_of_this_version_is_none() {
+    assert_eq!(ProcessRecord::from_bytes(b"short"), None);
+    assert_eq!(ProcessRecord::from_words(vec![0; WORDS]), None);
+}
+
+fn buffer(far: u64, blocking: u64) -> WitnessBuffer {
+    WitnessBuffer {
+        pid: 1,
+        address: None,
+        extent_bytes: far,
+        memory: WitnessMemory::Pinned,
+        direction: WitnessDirection::ToDevice,
+        gpu: GPU.to_owned(),
+        gpu_index: Some(0),
+        copies: 10,
+        bytes: far,
+        nodes: vec![NodeBytes { node: 1, bytes: far }],
+        looked_at_bytes: far,
+        nowhere_bytes: 0,
+        distance: Distance::Far,
+        far_bytes: far,
+        blocking_bytes: blocking,
+        waited_s: None,
+        timed: 0,
+        timed_bytes: 0,
+        timed_s: 0.0,
+    }
+}
+
+fn measured(node: u32, middle: f64, half: f64) -> MatrixRate {
+    MatrixRate {
+        node,
+        gpu: GPU.to_owned(),
+        direction: WitnessDirection::ToDevice,
+        memory: WitnessMemory::Pinned,
+        bytes: 1 << 27,
+        middle,
+        low: middle - half,
+        high: middle + half,
+    }
+}
+
+#[test]
+fn the_gain_of_planted_rates_is_their_difference_and_of_copies_that_block_it_is_certain() {
+    let rates = [measured(0, 20e9, 0.0), measured(1, 10e9, 0.0)];
+    let found = gain("m", &rates, &[buffer(10_000_000_000, 2_500_000_000)], &near(&[0]));
+    let ends = found.map(|gain| {
+        [gain.copies_low_s, gain.copies_high_s, gain.program_low_s, gain.program_high_s]
+            .map(|s| (s * 1e6).round())
+    });
+    assert_eq!(ends, Some([500_000.0, 500_000.0, 125_000.0, 500_000.0]));
+    // No rate of this kind, and nothing that is far.
+    let mut pageable = buffer(1000, 0);
+    pageable.memory = WitnessMemory::Pageable;
+    let without =
+        gain("m", &rates, &[pageable], &near(&[0])).map(|gain| (gain.far_bytes, gain.without_rates_bytes));
+    assert_eq!(without, Some((0, 1000)));
+    assert_eq!(gain("m", &rates, &[buffer(0, 0)], &near(&[0])), None);
+}
+
+/// A number in 0..1, of a generator with this state (Knuth's MMIX).
+fn uniform(state: &mut u64) -> f64 {
+    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    (*state >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+/// A normal deviate: twelve uniform ones.
+fn normal(state: &mut u64) -> f64 {
+    (0..12).map(|_| uniform(state)).sum::<f64>() - 6.0
+}
+
+#[test]
+fn the_interval_holds_the_planted_loss_of_copies_that_block_and_of_copies_that_are_hidden_in_part() {
+    let (mut state, trials) = (1_u64, 2000);
+    let (mut of_copies, mut of_program) = (0, 0);
+    for _ in 0..trials {
+        let (true_near, true_far) = (20e9 + 20e9 * uniform(&mut state), 5e9 + 14e9 * uniform(&mut state));
+        let noise = 0.002 + 0.02 * uniform(&mut state);
+        let mut measure = |node: u32, rate: f64| {
+            measured(node, rate * (1.0 + noise * normal(&mut state)), 1.96 * noise * rate)
+        };
+        let rates = [measure(0, true_near), measure(1, true_far)];
+        let bytes = 1e9 + 1e10 * uniform(&mut state);
+        let (blocking, hidden) = (uniform(&mut state), uniform(&mut state));
+        let loss = bytes * (1.0 / true_far - 1.0 / true_near);
+        let of_run = loss * (blocking + (1.0 - blocking) * (1.0 - hidden));
+
+        let far = buffer(bytes as u64, (bytes * blocking) as u64);
+        let Some(found) = gain("m", &rates, &[far], &near(&[0])) else { continue };
+        of_copies += u32::from((found.copies_low_s..=found.copies_high_s).contains(&loss));
+        of_program += u32::from((found.program_low_s..=found.program_high_s).contains(&of_run));
+    }
+    let least = trials * 93 / 100;
+    assert!(of_copies >= least && of_program >= least, "{of_copies} and {of_program} of {trials}");
+}
+
+#[test]
+fn buffers_of_one_allocation_are_one_though_they_do_not_touch() {
+    let mut words = vec![
+        (0x1000, 0x1100, 1, memory::PINNED, 1, 256, &[][..]),
+        (0x5000, 0x5100, 1, memory::PINNED, 1, 256, &[]),
+    ];
+    assert_eq!(record(&words).map(|record| buffers(&[record], &near(&[0])).len()), Some(2));
+    words[1].0 = 0x1100;
+    assert_eq!(record(&words).map(|record| buffers(&[record], &near(&[0])).len()), Some(1));
+}
