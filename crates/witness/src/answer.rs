@@ -155,9 +155,9 @@ pub fn not_seen(records: &Records, document: &WitnessDocument) -> Vec<String> {
         ));
     }
     let counted = [
-        (head::GRAPHS_UNSEEN, "launches of graphs whose copies are not known"),
-        (head::OTHER_DRIVER, "functions of a second CUDA driver in the process"),
-        (head::LOST, "copies without room in the record"),
+        (head::GRAPHS_UNSEEN, "launch(es) of graphs whose copies are not known"),
+        (head::OTHER_DRIVER, "function(s) of a second CUDA driver in the process"),
+        (head::LOST, "copies for which the record had no room"),
     ];
     for (word, what) in counted {
         let count = sum(word);

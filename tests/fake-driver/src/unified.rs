@@ -1,5 +1,5 @@
 //! What programs ask of the CUDA driver beyond numabench's own backend: what an address is, copies between addresses
-//! of either side, and functions by name (`cuGetProcAddress`, as the static runtime asks).
+//! of either side, functions by name (`cuGetProcAddress`, as the static runtime asks), and graphs of copies.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
@@ -113,5 +113,93 @@ unsafe extern "C" fn cuGetProcAddress_v2(
             _ => 0,
         };
         give(to, if found == 0 { Err(NOT_FOUND) } else { Ok(found) })
+    })
+}
+
+/// A graph of memcpy nodes: each is the words of `CUDA_MEMCPY3D`, of which copies of one row are made.
+#[derive(Clone, Default)]
+struct Graph(Vec<[usize; 25]>);
+
+fn graph<'g>(handle: usize) -> Answer<&'g mut Graph> {
+    unsafe { (handle as *mut Graph).as_mut() }.ok_or(INVALID_HANDLE)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuGraphCreate(to: *mut usize, _flags: c_uint) -> c_int {
+    outside("cuGraphCreate", || give(to, Ok(Box::into_raw(Box::<Graph>::default()) as usize)))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuGraphAddMemcpyNode(
+    node: *mut usize,
+    handle: usize,
+    _after: *const usize,
+    _count: usize,
+    words: *const [usize; 25],
+    _context: usize,
+) -> c_int {
+    outside("cuGraphAddMemcpyNode", || {
+        let graph = graph(handle)?;
+        graph.0.push(unsafe { words.as_ref() }.copied().ok_or(INVALID_VALUE)?);
+        let own = Box::into_raw(Box::new(graph.0.last().copied().unwrap_or_default()));
+        give(node, Ok(own as usize))?;
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuGraphGetNodes(handle: usize, nodes: *mut usize, count: *mut usize) -> c_int {
+    outside("cuGraphGetNodes", || {
+        let graph = graph(handle)?;
+        if !nodes.is_null() {
+            for (at, words) in graph.0.iter().enumerate() {
+                unsafe { nodes.add(at).write(std::ptr::from_ref(words).addr()) };
+            }
+        }
+        give(count, Ok(graph.0.len()))
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuGraphNodeGetType(_node: usize, kind: *mut c_int) -> c_int {
+    outside("cuGraphNodeGetType", || give(kind, Ok(1)))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuGraphMemcpyNodeGetParams(node: usize, words: *mut [usize; 25]) -> c_int {
+    outside("cuGraphMemcpyNodeGetParams", || {
+        give(words, unsafe { (node as *const [usize; 25]).as_ref() }.copied().ok_or(INVALID_HANDLE))
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuGraphInstantiateWithFlags(exec: *mut usize, handle: usize, _flags: u64) -> c_int {
+    outside("cuGraphInstantiate", || {
+        let copy = graph(handle)?.clone();
+        give(exec, Ok(Box::into_raw(Box::new(copy)) as usize))
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuGraphExecMemcpyNodeSetParams(
+    exec: usize,
+    _node: usize,
+    words: *const [usize; 25],
+    _context: usize,
+) -> c_int {
+    outside("cuGraphExecMemcpyNodeSetParams", || {
+        let words = unsafe { words.as_ref() }.copied().ok_or(INVALID_VALUE)?;
+        graph(exec)?.0.first_mut().map(|first| *first = words).ok_or(INVALID_VALUE)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuGraphLaunch(exec: usize, _stream: usize) -> c_int {
+    on_device("cuGraphLaunch", |device| {
+        for words in &graph(exec)?.0 {
+            let start = |at: usize| if words[at] == 0 { words[at + 1] } else { words[at] };
+            between(device, start(16) as u64, start(5) as u64, words[22])?.block()?;
+        }
+        Ok(())
     })
 }

@@ -118,6 +118,41 @@ fn copies_of_threads_of_a_forks_child_of_planes_and_between_unified_addresses_ar
 }
 
 #[test]
+fn copies_of_a_graph_are_counted_at_each_launch_and_launches_of_a_changed_one_are_said_to_be_missing() -> Done
+{
+    let folder = tempfile::tempdir()?;
+    let Some(program) = copies(folder.path(), false)? else { return Ok(()) };
+    let (ended, graph) = witnessed(&program, &[], &["dlsym", "graph"])?;
+    assert_eq!(buffers(&graph), expected(&[(3, 3000, "h2d pinned"), (3, 1500, "d2h pinned")]), "{graph:#}");
+    let of = &graph["processes"][0];
+    assert_eq!((&of["graphs"], &of["graphs_not_seen"]), (&json!(3), &json!(1)));
+    assert!(ended.err.contains("Not counted: 1 launch"), "{}", ended.err);
+    Ok(())
+}
+
+#[test]
+fn a_rank_of_a_launch_writes_its_own_document_and_only_the_first_one_speaks() -> Done {
+    let folder = tempfile::tempdir()?;
+    let Some(program) = copies(folder.path(), false)? else { return Ok(()) };
+    for rank in ["0", "3"] {
+        let mut command = with_driver(&driver::fake()?);
+        command.env("NUMABENCH_WITNESS_HOOK", driver::witness_hook()?);
+        for (name, value) in [("RANK", rank), ("SIZE", "4"), ("LOCAL_RANK", rank), ("LOCAL_SIZE", "4")] {
+            command.env(format!("OMPI_COMM_WORLD_{name}"), value);
+        }
+        command.args(["witness", "--json"]).arg(folder.path().join("w.json")).arg("--").arg(&program);
+        let ended = end(&mut command, ["dlsym", "pinned"]);
+        assert_eq!(ended.code, Some(42), "{}", ended.err);
+        let document: Value =
+            serde_json::from_slice(&fs::read(folder.path().join(format!("w.rank{rank}.json")))?)?;
+        assert_eq!(document["rank"], rank.parse::<u32>()?);
+        assert_eq!(document["total"]["bytes"], 679_936);
+        assert_eq!(ended.err.contains("SIMULATED"), rank == "0", "{}", ended.err);
+    }
+    Ok(())
+}
+
+#[test]
 fn a_refused_copy_is_no_copy_a_crash_keeps_what_was_counted_and_queued_copies_are_timed_by_events() -> Done {
     let folder = tempfile::tempdir()?;
     let Some(program) = copies(folder.path(), false)? else { return Ok(()) };
@@ -194,7 +229,12 @@ fn in_a_guest_memory_bound_to_another_node_is_far_to_the_byte_and_memory_on_the_
         numabench witness --pages all --json /tmp/w.json -- copies dlsym far=2 far=3 far=2 >/tmp/out 2>/tmp/err\n\
         report far $? /tmp/w.json\n\
         run answer numabench witness --pages all -- copies dlsym far=2 far=3\n\
-        run topo numabench topo --json\n";
+        export FAKE_PUS=seen\n\
+        FAKE_DEVICES='node 0 0-1; node 1 2-3; node 2 4-5; node 3 6-7; link slow 10GB/s; device 0000:c1:00.0; host-node 3; h2d 20GB/s 1us; d2h 20GB/s 1us; over slow 1 remote' \
+            LD_PRELOAD=/opt/libcuda.so.1 numabench matrix --direction h2d --size 4MiB --json /tmp/m.json >/tmp/out 2>/tmp/err\n\
+        report matrix $? /tmp/out\n\
+        numabench witness --matrix /tmp/m.json --json /tmp/g.json -- copies dlsym far=2 far=3 >/tmp/out 2>/tmp/err\n\
+        report gain $? /tmp/g.json\n";
     let programs: Vec<&str> = programs.iter().map(String::as_str).collect();
     let Some(mut all) = guest_with("lumig", &programs, script)? else { return Ok(()) };
     let ended = take(&mut all, "far")?;
@@ -208,6 +248,15 @@ fn in_a_guest_memory_bound_to_another_node_is_far_to_the_byte_and_memory_on_the_
     assert_eq!(total["looked_at_bytes"], total["bytes"]);
     assert_eq!(document["buffers"][0]["nodes"][0]["node"], 2);
     assert_eq!(document["remedy"], "numabench exec --gpus 0 -- copies dlsym 'far=2' 'far=3' 'far=2'");
+    // 2.1 MB at 10 GB/s where 20 are to be had: 105 us, all of it waited for.
+    let matrix = take(&mut all, "matrix")?;
+    assert_eq!(matrix.code, Some(0), "{}{}", matrix.out, matrix.err);
+    let gain = take(&mut all, "gain")?;
+    let document = gain.json()?;
+    let ends = ["copies_low_s", "copies_high_s", "program_low_s", "program_high_s"]
+        .map(|end| document["gain"][end].as_f64().unwrap_or(0.0) * 1e6);
+    assert!(ends.iter().all(|us| (100.0..110.0).contains(us)), "{ends:?} {}", document["gain"]);
+    assert!(gain.err.contains("the program gains at least 1"), "{}", gain.err);
     let answer = take(&mut all, "answer")?;
     assert!(answer.err.contains("50.0 % of the 4.2 MB copied"), "{}", answer.err);
     assert!(answer.err.contains("numabench matrix --memory pinned,pageable"), "{}", answer.err);

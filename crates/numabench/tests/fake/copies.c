@@ -3,7 +3,7 @@
  * with 42.
  *
  *   copies WAY WORK...     WAY: linked, dlsym, asked; WORK: pinned, pageable, far=NODE, threads, fork, plane, unified,
- *                          refused, queued, crash, none, exec
+ *                          refused, queued, graph, crash, none
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -158,6 +158,21 @@ static void work(const char *what)
         CALL(cuStreamSynchronize, (size_t), stream);
         usleep(200000);
         CALL(cuStreamDestroy_v2, (size_t), stream);
+    } else if (!strcmp(what, "graph")) {
+        /* A copy of 1000 bytes to the device and one of 500 back, three launches; then one of a changed graph. */
+        size_t graph, exec, node;
+        size_t to[25] = {0}, from[25] = {0};
+        memory = pinned(4096);
+        to[4] = 1, to[5] = (size_t)memory, to[15] = 2, to[17] = device, to[22] = 1000, to[23] = to[24] = 1;
+        from[4] = 2, from[6] = device, from[15] = 1, from[16] = (size_t)memory, from[22] = 500, from[23] = from[24] = 1;
+        CALL(cuGraphCreate, (size_t *, unsigned), &graph, 0);
+        CALL(cuGraphAddMemcpyNode, (size_t *, size_t, void *, size_t, void *, size_t), &node, graph, NULL, 0, to, context);
+        CALL(cuGraphAddMemcpyNode, (size_t *, size_t, void *, size_t, void *, size_t), &node, graph, NULL, 0, from, context);
+        CALL(cuGraphInstantiateWithFlags, (size_t *, size_t, address), &exec, graph, 0);
+        for (int at = 0; at < 3; at++)
+            CALL(cuGraphLaunch, (size_t, size_t), exec, 0);
+        CALL(cuGraphExecMemcpyNodeSetParams, (size_t, size_t, void *, size_t), exec, node, to, context);
+        CALL(cuGraphLaunch, (size_t, size_t), exec, 0);
     } else if (!strcmp(what, "crash")) {
         memory = pinned(4096);
         check("in", in(device, memory, 4096));
