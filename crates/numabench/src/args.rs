@@ -113,8 +113,8 @@ pub enum Command {
     /// Run your own program under several placements in random order, until it is decided which is fastest
     /// and by how much
     Trial(Box<trial::Trial>),
-    /// Run your own program once and say which of its copies between host memory and GPUs are far, how fast they
-    /// were, and what near memory would gain: the exit code is the program's
+    /// Run your own program once and say which of its copies between host memory and GPUs are far, how fast
+    /// they were, and what near memory would gain: the exit code is the program's
     Witness(witness::Witness),
     /// Say whether runs got worse than earlier ones: exit code 0 no, 5 yes, 6 the data do not decide
     Compare(Box<compare::Compare>),

@@ -12,8 +12,8 @@
 //! * `trial` the trial document v1, which `numabench trial` writes and takes up again;
 //! * `mpi` the document v1 of `numabench mpi`;
 //! * `imported` the document v1 of `numabench import`: another program's figures;
-//! * `doctor` the document v1 of `numabench doctor`: a node's settings; `witness` that of `numabench witness`: a
-//!   program's copies;
+//! * `doctor` the document v1 of `numabench doctor`: a node's settings; `witness` that of `numabench
+//!   witness`: a program's copies;
 //! * `conditions` what a GPU was under while it was measured;
 //! * `schema` their JSON Schemas, committed and compared; `versioned` the name and version of one, and both
 //!   before another crate's content;

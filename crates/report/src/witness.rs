@@ -1,8 +1,8 @@
-//! The document of `numabench witness`: which copies between host memory and GPUs one run of a program made, on
-//! which NUMA nodes that memory lay, and what the near placement would gain.
+//! The document of `numabench witness`: which copies between host memory and GPUs one run of a program made,
+//! on which NUMA nodes that memory lay, and what the near placement would gain.
 //!
-//! Counts are exact; what was sampled (pages, times) stands with how much was looked at. The rules of the result
-//! document hold here too.
+//! Counts are exact; what was sampled (pages, times) stands with how much was looked at. The rules of the
+//! result document hold here too.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

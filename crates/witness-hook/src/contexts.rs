@@ -28,8 +28,8 @@ fn add(record: &Record, handle: usize) -> Option<u64> {
         *word = u64::from_ne_bytes(bytes.try_into().unwrap_or_default());
     }
 
-    // The place of a context of this GPU that has ended, or a free one. Two threads may both add a context: it is
-    // then there twice, with the same GPU.
+    // The place of a context of this GPU that has ended, or a free one. Two threads may both add a context:
+    // it is then there twice, with the same GPU.
     let is_same =
         |at: usize| (0..WORDS).all(|word| words.get(word) == Some(&record.get(AT + at * WORDS + word)));
     let claim = |from: usize| {

@@ -1,10 +1,10 @@
-//! The driver's functions that this library calls by itself, behind safe ones. Handles are the driver's own, from its
-//! calls or the program's; a driver without a function is one that refuses it.
+//! The driver's functions that this library calls by itself, behind safe ones. Handles are the driver's own,
+//! from its calls or the program's; a driver without a function is one that refuses it.
 
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::lookup;
+use crate::resolve;
 
 /// `CUDA_ERROR_NOT_READY`.
 const NOT_READY: c_int = 600;
@@ -37,7 +37,7 @@ fn look_up(found: &AtomicUsize, name: &'static str) -> usize {
     match found.load(Ordering::Acquire) {
         0 => {
             let name = CStr::from_bytes_with_nul(name.as_bytes()).unwrap_or_default();
-            let address = lookup::driver_function(name).unwrap_or(ABSENT);
+            let address = resolve::driver_function(name).unwrap_or(ABSENT);
             found.store(address, Ordering::Release);
             address
         }

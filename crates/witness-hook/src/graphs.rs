@@ -1,16 +1,14 @@
 //! Copies of graphs: found when a graph is instantiated, counted when it is launched.
 //!
-//! An instantiated graph makes the copies of its memcpy nodes, those of child graphs too, at each launch. A graph
-//! whose nodes are changed later, that has conditional nodes, or that has more copies than there is room for, is not
-//! counted but its launches are, as not seen.
+//! An instantiated graph makes the copies of its memcpy nodes, those of child graphs too, at each launch. A
+//! graph whose nodes are changed later, that has conditional nodes, or that has more copies than there is
+//! room for, is not counted but its launches are, as not seen.
 
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::driver;
-use crate::layout::head;
-use crate::record;
-use crate::watch::{self, Copy, Span, Way};
+use crate::span::{Copy, Span, Way};
 
 /// Instantiated graphs that are known at once, copies of each, and nodes that are looked at.
 const GRAPHS: usize = 256;
@@ -42,9 +40,6 @@ static KNOWN: [Graph; GRAPHS] = [const {
 
 /// Keeps what a graph copies; `handle` is the instantiated one's.
 pub fn instantiated(handle: usize, graph: usize) {
-    if record::begun().is_none() {
-        return;
-    }
     forget(handle);
     let claim =
         |known: &&Graph| known.handle.compare_exchange(0, 1, Ordering::AcqRel, Ordering::Acquire).is_ok();
@@ -97,14 +92,10 @@ fn find(handle: usize) -> Option<&'static Graph> {
     KNOWN.iter().find(|known| handle > 1 && known.handle.load(Ordering::Acquire) == handle)
 }
 
-/// Counts what a launched graph copies.
-pub fn launched(handle: usize) {
-    let Some(record) = record::begun() else { return };
+/// Gives each copy of a launched graph; whether all are known.
+pub fn copies_of(handle: usize, mut take: impl FnMut(Copy)) -> bool {
     let known = find(handle).map(|graph| (graph, graph.count.load(Ordering::Acquire)));
-    let Some((graph, count)) = known.filter(|(_, count)| *count != UNSEEN) else {
-        record.add(head::GRAPHS_UNSEEN, 1);
-        return;
-    };
+    let Some((graph, count)) = known.filter(|(_, count)| *count != UNSEEN) else { return false };
     for words in graph.copies.iter().take(count) {
         let [address, row, rows, pitch, slices, slice_pitch, way] =
             words.each_ref().map(|word| word.load(Ordering::Acquire));
@@ -115,9 +106,9 @@ pub fn launched(handle: usize) {
             _ => Way::Host,
         };
         let span = Span::from_words([address, row, rows, pitch, slices, slice_pitch]);
-        watch::count(record, &Copy { way, span });
+        take(Copy { way, span });
     }
-    record.add(head::GRAPHS, 1);
+    true
 }
 
 /// A graph's nodes were changed: what it copies is no longer known.
@@ -142,7 +133,7 @@ pub fn reset() {
 /// Copies of two and three dimensions, as the driver's structures describe them: all their fields are words.
 pub mod volume {
     use crate::memory_kind;
-    use crate::watch::{Copy, Span, Way};
+    use crate::span::{Copy, Span, Way};
 
     /// Words of `CUDA_MEMCPY3D` and `CUDA_MEMCPY3D_PEER`.
     pub const WORDS: usize = 25;

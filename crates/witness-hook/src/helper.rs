@@ -1,8 +1,7 @@
 //! The thread of this library: it looks at pages and reads events, so that the program's threads do not wait.
 //!
-//! What it is to look at comes through a queue of fixed size, after Vyukov's bounded queue: many threads put, one
-//! takes, nobody waits. What finds no room is counted. The thread enters the driver only through a gate, which
-//! closes for good when the program ends, and for a moment when a context ends or a capture begins.
+//! What it is to look at comes through a queue of fixed size, after Vyukov's bounded queue: many threads put,
+//! one takes, nobody waits. What finds no room is counted.
 
 use core::ffi::c_void;
 use core::ptr::null_mut;
@@ -10,8 +9,8 @@ use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use crate::layout::head;
 use crate::record::{self, Record};
-use crate::watch::Span;
-use crate::{driver, pages, sys, timing};
+use crate::span::Span;
+use crate::{driver, gate, pages, sys, timing};
 
 const ROOM: usize = 1024;
 /// How often the thread looks by itself, milliseconds.
@@ -32,8 +31,6 @@ static PUT: AtomicUsize = AtomicUsize::new(0);
 static TAKEN: AtomicUsize = AtomicUsize::new(0);
 static BELL: AtomicU32 = AtomicU32::new(0);
 static STATE: AtomicU32 = AtomicU32::new(RUNS);
-static INSIDE: AtomicU32 = AtomicU32::new(0);
-static CLOSED: AtomicU32 = AtomicU32::new(0);
 
 const RUNS: u32 = 0;
 const ENDS: u32 = 1;
@@ -49,7 +46,8 @@ pub fn start() {
 
 /// A fork's child has no such thread.
 pub fn reset() {
-    for word in [&BELL, &STATE, &INSIDE, &CLOSED] {
+    gate::reset();
+    for word in [&BELL, &STATE] {
         word.store(0, Ordering::Release);
     }
     for word in [&PUT, &TAKEN] {
@@ -85,33 +83,11 @@ pub fn finish() {
         while STATE.load(Ordering::Acquire) != ENDED && sys::now_ns() < until {
             sys::pause();
         }
-        close();
+        gate::close();
         if let (ENDED, Some(record)) = (STATE.load(Ordering::Acquire), record::current()) {
             record.set(head::ENDED, 1);
         }
     }
-}
-
-/// Keeps the thread out of the driver, and waits until it is out.
-pub fn close() {
-    CLOSED.fetch_add(1, Ordering::SeqCst);
-    let until = sys::now_ns().saturating_add(PATIENCE_NS);
-    while INSIDE.load(Ordering::SeqCst) != 0 && sys::now_ns() < until {
-        sys::pause();
-    }
-}
-
-/// Lets it in again.
-pub fn open() {
-    CLOSED.fetch_sub(1, Ordering::SeqCst);
-}
-
-/// Calls the driver from the thread, if the gate is open.
-pub fn enter<T>(act: impl FnOnce() -> T) -> Option<T> {
-    INSIDE.store(1, Ordering::SeqCst);
-    let done = if CLOSED.load(Ordering::SeqCst) == 0 { Some(act()) } else { None };
-    INSIDE.store(0, Ordering::SeqCst);
-    done
 }
 
 /// Has the pages of a copy looked at; at once for the first copy of an entry, since memory may soon be freed.

@@ -1,92 +1,73 @@
 //! The driver's functions that are watched, each with its wrapper under the driver's own name.
 //!
-//! A function with a stream has two names: the second one takes a thread's own stream for stream 0. `since` is the
-//! version of the driver's interface from which `cuGetProcAddress` gives this function for its name without suffix
-//! (cudaTypedefs.h). Left out: the 32-bit functions of before CUDA 3.2, and copies between arrays.
+//! A function with a stream has two names: the second one takes a thread's own stream for stream 0. `since`
+//! is the version of the driver's interface from which `cuGetProcAddress` gives this function for its name
+//! without suffix (cudaTypedefs.h). Some 460 lines because it is one table. Left out: the 32-bit functions of
+//! before CUDA 3.2, and copies between arrays.
 
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
-use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::graphs::{self, volume};
-use crate::watch::{self, Copy, On, Way};
-use crate::{contexts, driver, helper, lookup, memory_kind, record, timing};
-
-/// A watched function.
-pub struct Hook {
-    /// Its exported name.
-    pub name: &'static CStr,
-    /// Its name without suffixes.
-    pub base: &'static CStr,
-    /// The interface's version from which the base name means it.
-    pub since: c_int,
-    /// Whether its stream 0 is the calling thread's own.
-    pub per_thread: bool,
-    /// The wrapper.
-    pub ours: unsafe extern "C" fn(),
-    /// The driver's function, once it is known.
-    pub real: &'static AtomicUsize,
-}
+use crate::hook::{self, Hook, NOT_FOUND};
+use crate::layout::head;
+use crate::span::{Copy, Way};
+use crate::watch::{self, On};
+use crate::{captures, contexts, driver, gate, memory_kind, session, timing};
 
 /// The stream that 0 stands for: the legacy one, or the thread's own.
 const LEGACY: usize = 0;
 const PER_THREAD: usize = 2;
 
-/// Streams that are being captured.
-static CAPTURES: AtomicU32 = AtomicU32::new(0);
-
-/// Whether any stream is being captured.
-pub fn is_any_captured() -> bool {
-    CAPTURES.load(Ordering::Acquire) != 0
-}
-
-/// Whether this stream is being captured.
-pub fn is_captured(stream: usize) -> bool {
-    is_any_captured() && driver::is_capturing(stream)
-}
-
-/// Whether the driver says that its devices are simulated: the stand-in of numabench's own tests does.
-pub fn is_simulated() -> bool {
-    lookup::driver_function(c"numabench_simulation").is_some()
-}
-
 macro_rules! wrapper {
-    ($base:literal $since:literal $per:literal $name:ident ($($arg:ident: $type:ty),*) $with:expr) => {
+    ($name:ident ($($arg:ident: $type:ty),*) $default:ident $stream:ident $with:expr) => {
         #[unsafe(no_mangle)]
         #[allow(clippy::too_many_arguments, reason = "the driver's signature")]
         unsafe extern "C" fn $name($($arg: $type),*) -> c_int {
-            let Some(real) = hook::$name.driver() else { return lookup::not_found() };
+            let Some(real) = table::$name.driver() else { return NOT_FOUND };
+            let $default = $stream;
             // SAFETY: the driver's function of this name has this signature.
-            let real = unsafe { core::mem::transmute::<usize, unsafe extern "C" fn($($type),*) -> c_int>(real) };
+            let real = unsafe {
+                core::mem::transmute::<usize, unsafe extern "C" fn($($type),*) -> c_int>(real)
+            };
             // SAFETY: the program's own arguments.
             ($with)(&mut || unsafe { real($($arg),*) })
         }
     };
 }
 
-macro_rules! hooks {
-    ($($base:literal $since:literal $per:literal $name:ident ($($arg:ident: $type:ty),*) => $with:expr;)*) => {
-        $(wrapper!($base $since $per $name ($($arg: $type),*) $with);)*
+macro_rules! hook {
+    ($base:literal $since:literal $name:ident ($($arg:ident: $type:ty),*) $per_thread:literal) => {
+        pub static $name: Hook = Hook {
+            name: name(concat!(stringify!($name), "\0")),
+            base: name(concat!($base, "\0")),
+            since: $since,
+            per_thread: $per_thread,
+            // SAFETY: only its address is used.
+            ours: unsafe {
+                core::mem::transmute::<unsafe extern "C" fn($($type),*) -> c_int, unsafe extern "C" fn()>(
+                    super::$name,
+                )
+            },
+            real: { static REAL: AtomicUsize = AtomicUsize::new(0); &REAL },
+        };
+    };
+}
 
-        mod hook {
+/// Each entry has the function, then the same with a thread's own stream where there is one.
+macro_rules! hooks {
+    ($($base:literal $since:literal [$name:ident $(, $own:ident)?] $args:tt
+        => |$default:ident| $with:expr;)*) => {
+        $(wrapper!($name $args $default LEGACY $with); $(wrapper!($own $args $default PER_THREAD $with);)?)*
+
+        mod table {
             #![allow(non_upper_case_globals, reason = "the driver's names")]
             use super::*;
-            $(pub static $name: Hook = Hook {
-                name: name(concat!(stringify!($name), "\0")),
-                base: name(concat!($base, "\0")),
-                since: $since,
-                per_thread: $per,
-                // SAFETY: only its address is used.
-                ours: unsafe {
-                    core::mem::transmute::<unsafe extern "C" fn($($type),*) -> c_int, unsafe extern "C" fn()>(
-                        super::$name,
-                    )
-                },
-                real: { static REAL: AtomicUsize = AtomicUsize::new(0); &REAL },
-            };)*
+            $(hook!($base $since $name $args false); $(hook!($base $since $own $args true);)?)*
         }
 
         /// All of them.
-        pub static HOOKS: &[&Hook] = &[$(&hook::$name),*];
+        pub static HOOKS: &[&Hook] = &[$(&table::$name, $(&table::$own,)?)*];
     };
 }
 
@@ -97,6 +78,8 @@ const fn name(text: &'static str) -> &'static CStr {
     }
 }
 
+type Plane = *const [usize; volume::PLANE_WORDS];
+type Solid = *const [usize; volume::WORDS];
 type Call<'c> = &'c mut dyn FnMut() -> c_int;
 
 /// A copy that returns when it is done, on the default stream.
@@ -127,11 +110,11 @@ fn devices(bytes: usize) -> Copy {
 
 /// A copy between addresses of either side, which are asked for only if it is counted.
 fn unified(to: usize, from: usize, bytes: usize, on: On) -> impl FnOnce(Call<'_>) -> c_int {
-    move |call| watch::copy(|| Copy::unified(to, from, bytes), on, call)
+    move |call| watch::copy(|| watch::unified(to, from, bytes), on, call)
 }
 
 /// A copy of two dimensions.
-fn plane(words: *const [usize; volume::PLANE_WORDS], on: On) -> impl FnOnce(Call<'_>) -> c_int {
+fn plane(words: Plane, on: On) -> impl FnOnce(Call<'_>) -> c_int {
     move |call| {
         // SAFETY: the driver reads the same structure of the program's.
         match unsafe { words.as_ref() } {
@@ -142,7 +125,7 @@ fn plane(words: *const [usize; volume::PLANE_WORDS], on: On) -> impl FnOnce(Call
 }
 
 /// A copy of three dimensions.
-fn solid(words: *const [usize; volume::WORDS], on: On) -> impl FnOnce(Call<'_>) -> c_int {
+fn solid(words: Solid, on: On) -> impl FnOnce(Call<'_>) -> c_int {
     move |call| {
         // SAFETY: the driver reads the same structure of the program's.
         match unsafe { words.as_ref() } {
@@ -162,7 +145,7 @@ fn batch(
 ) -> impl FnOnce(Call<'_>) -> c_int {
     move |call| {
         // SAFETY: the driver has read so many of each.
-        let copy = |at: usize| unsafe { Copy::unified(*to.add(at), *from.add(at), *sizes.add(at)) };
+        let copy = |at: usize| unsafe { watch::unified(*to.add(at), *from.add(at), *sizes.add(at)) };
         watch::copies((0..count).map(copy), On { stream, blocks: false }, call)
     }
 }
@@ -171,9 +154,9 @@ fn batch(
 fn prefetch(bytes: usize) -> impl FnOnce(Call<'_>) -> c_int {
     move |call| {
         let code = call();
-        if let (0, Some(record)) = (code, record::begun()) {
-            record.add(crate::layout::head::PREFETCHES, 1);
-            record.add(crate::layout::head::PREFETCH_BYTES, bytes as u64);
+        if let (0, Some(record)) = (code, session::begun()) {
+            record.add(head::PREFETCHES, 1);
+            record.add(head::PREFETCH_BYTES, bytes as u64);
         }
         code
     }
@@ -202,11 +185,11 @@ fn pinning(call: Call<'_>) -> c_int {
 /// A call that ends a context, or all of a device: its events are not read any more.
 fn ending(context: Option<usize>) -> impl FnOnce(Call<'_>) -> c_int {
     move |call| {
-        helper::close();
+        gate::close();
         timing::forget(context);
         contexts::forget(context);
         let code = call();
-        helper::open();
+        gate::open();
         code
     }
 }
@@ -214,30 +197,29 @@ fn ending(context: Option<usize>) -> impl FnOnce(Call<'_>) -> c_int {
 /// A call that ends a device's own context, if nobody else holds it.
 fn releasing(device: c_int) -> impl FnOnce(Call<'_>) -> c_int {
     move |call| {
-        helper::close();
+        gate::close();
         let code = call();
         if !driver::is_primary_active(device) {
             timing::forget(None);
             contexts::forget(None);
         }
-        helper::open();
+        gate::open();
         code
     }
 }
 
 fn beginning_capture(call: Call<'_>) -> c_int {
-    CAPTURES.fetch_add(1, Ordering::AcqRel);
+    captures::begin();
     let code = call();
     if code != 0 {
-        CAPTURES.fetch_sub(1, Ordering::AcqRel);
+        captures::end();
     }
     code
 }
 
 fn ending_capture(call: Call<'_>) -> c_int {
     let code = call();
-    let less = |count: u32| count.checked_sub(1);
-    let _ = CAPTURES.fetch_update(Ordering::AcqRel, Ordering::Acquire, less);
+    captures::end();
     code
 }
 
@@ -245,7 +227,7 @@ fn instantiating(exec: *const usize, graph: usize) -> impl FnOnce(Call<'_>) -> c
     move |call| {
         let code = call();
         // SAFETY: where the driver has written the handle.
-        if let (0, Some(exec)) = (code, unsafe { exec.as_ref() }) {
+        if let (0, Some(exec), Some(_)) = (code, unsafe { exec.as_ref() }, session::begun()) {
             graphs::instantiated(*exec, graph);
         }
         code
@@ -255,8 +237,9 @@ fn instantiating(exec: *const usize, graph: usize) -> impl FnOnce(Call<'_>) -> c
 fn launching(exec: usize) -> impl FnOnce(Call<'_>) -> c_int {
     move |call| {
         let code = call();
-        if code == 0 {
-            graphs::launched(exec);
+        if let (0, Some(record)) = (code, session::begun()) {
+            let seen = graphs::copies_of(exec, |copy| watch::count(record, &copy));
+            record.add(if seen { head::GRAPHS } else { head::GRAPHS_UNSEEN }, 1);
         }
         code
     }
@@ -279,185 +262,144 @@ fn queue(default: usize, stream: usize) -> On {
 }
 
 hooks! {
-    "cuMemcpy" 4000 false cuMemcpy(to: usize, from: usize, bytes: usize) => unified(to, from, bytes, wait(LEGACY));
-    "cuMemcpy" 7000 true cuMemcpy_ptds(to: usize, from: usize, bytes: usize)
-        => unified(to, from, bytes, wait(PER_THREAD));
-    "cuMemcpyAsync" 4000 false cuMemcpyAsync(to: usize, from: usize, bytes: usize, stream: usize)
-        => unified(to, from, bytes, queue(LEGACY, stream));
-    "cuMemcpyAsync" 7000 true cuMemcpyAsync_ptsz(to: usize, from: usize, bytes: usize, stream: usize)
-        => unified(to, from, bytes, queue(PER_THREAD, stream));
-    "cuMemcpyHtoD" 3020 false cuMemcpyHtoD_v2(to: usize, from: usize, bytes: usize)
-        => blocking(LEGACY, to_device(from, bytes));
-    "cuMemcpyHtoD" 7000 true cuMemcpyHtoD_v2_ptds(to: usize, from: usize, bytes: usize)
-        => blocking(PER_THREAD, to_device(from, bytes));
-    "cuMemcpyDtoH" 3020 false cuMemcpyDtoH_v2(to: usize, from: usize, bytes: usize)
-        => blocking(LEGACY, to_host(to, bytes));
-    "cuMemcpyDtoH" 7000 true cuMemcpyDtoH_v2_ptds(to: usize, from: usize, bytes: usize)
-        => blocking(PER_THREAD, to_host(to, bytes));
-    "cuMemcpyHtoDAsync" 3020 false cuMemcpyHtoDAsync_v2(to: usize, from: usize, bytes: usize, stream: usize)
-        => queued(LEGACY, stream, to_device(from, bytes));
-    "cuMemcpyHtoDAsync" 7000 true cuMemcpyHtoDAsync_v2_ptsz(to: usize, from: usize, bytes: usize, stream: usize)
-        => queued(PER_THREAD, stream, to_device(from, bytes));
-    "cuMemcpyDtoHAsync" 3020 false cuMemcpyDtoHAsync_v2(to: usize, from: usize, bytes: usize, stream: usize)
-        => queued(LEGACY, stream, to_host(to, bytes));
-    "cuMemcpyDtoHAsync" 7000 true cuMemcpyDtoHAsync_v2_ptsz(to: usize, from: usize, bytes: usize, stream: usize)
-        => queued(PER_THREAD, stream, to_host(to, bytes));
-    "cuMemcpyDtoD" 3020 false cuMemcpyDtoD_v2(to: usize, from: usize, bytes: usize)
-        => blocking(LEGACY, devices(bytes));
-    "cuMemcpyDtoD" 7000 true cuMemcpyDtoD_v2_ptds(to: usize, from: usize, bytes: usize)
-        => blocking(PER_THREAD, devices(bytes));
-    "cuMemcpyDtoDAsync" 3020 false cuMemcpyDtoDAsync_v2(to: usize, from: usize, bytes: usize, stream: usize)
-        => queued(LEGACY, stream, devices(bytes));
-    "cuMemcpyDtoDAsync" 7000 true cuMemcpyDtoDAsync_v2_ptsz(to: usize, from: usize, bytes: usize, stream: usize)
-        => queued(PER_THREAD, stream, devices(bytes));
-    "cuMemcpyPeer" 4000 false
-        cuMemcpyPeer(to: usize, to_context: usize, from: usize, from_context: usize, bytes: usize)
-        => blocking(LEGACY, devices(bytes));
-    "cuMemcpyPeer" 7000 true
-        cuMemcpyPeer_ptds(to: usize, to_context: usize, from: usize, from_context: usize, bytes: usize)
-        => blocking(PER_THREAD, devices(bytes));
-    "cuMemcpyPeerAsync" 4000 false cuMemcpyPeerAsync(
-        to: usize, to_context: usize, from: usize, from_context: usize, bytes: usize, stream: usize)
-        => queued(LEGACY, stream, devices(bytes));
-    "cuMemcpyPeerAsync" 7000 true cuMemcpyPeerAsync_ptsz(
-        to: usize, to_context: usize, from: usize, from_context: usize, bytes: usize, stream: usize)
-        => queued(PER_THREAD, stream, devices(bytes));
-    "cuMemcpyHtoA" 3020 false cuMemcpyHtoA_v2(to: usize, offset: usize, from: usize, bytes: usize)
-        => blocking(LEGACY, to_device(from, bytes));
-    "cuMemcpyAtoH" 3020 false cuMemcpyAtoH_v2(to: usize, from: usize, offset: usize, bytes: usize)
-        => blocking(LEGACY, to_host(to, bytes));
-    "cuMemcpyHtoAAsync" 3020 false
-        cuMemcpyHtoAAsync_v2(to: usize, offset: usize, from: usize, bytes: usize, stream: usize)
-        => queued(LEGACY, stream, to_device(from, bytes));
-    "cuMemcpyAtoHAsync" 3020 false
-        cuMemcpyAtoHAsync_v2(to: usize, from: usize, offset: usize, bytes: usize, stream: usize)
-        => queued(LEGACY, stream, to_host(to, bytes));
-    "cuMemcpy2D" 3020 false cuMemcpy2D_v2(words: *const [usize; volume::PLANE_WORDS]) => plane(words, wait(LEGACY));
-    "cuMemcpy2D" 7000 true cuMemcpy2D_v2_ptds(words: *const [usize; volume::PLANE_WORDS])
-        => plane(words, wait(PER_THREAD));
-    "cuMemcpy2DUnaligned" 3020 false cuMemcpy2DUnaligned_v2(words: *const [usize; volume::PLANE_WORDS])
-        => plane(words, wait(LEGACY));
-    "cuMemcpy2DUnaligned" 7000 true cuMemcpy2DUnaligned_v2_ptds(words: *const [usize; volume::PLANE_WORDS])
-        => plane(words, wait(PER_THREAD));
-    "cuMemcpy2DAsync" 3020 false
-        cuMemcpy2DAsync_v2(words: *const [usize; volume::PLANE_WORDS], stream: usize)
-        => plane(words, queue(LEGACY, stream));
-    "cuMemcpy2DAsync" 7000 true
-        cuMemcpy2DAsync_v2_ptsz(words: *const [usize; volume::PLANE_WORDS], stream: usize)
-        => plane(words, queue(PER_THREAD, stream));
-    "cuMemcpy3D" 3020 false cuMemcpy3D_v2(words: *const [usize; volume::WORDS]) => solid(words, wait(LEGACY));
-    "cuMemcpy3D" 7000 true cuMemcpy3D_v2_ptds(words: *const [usize; volume::WORDS])
-        => solid(words, wait(PER_THREAD));
-    "cuMemcpy3DAsync" 3020 false cuMemcpy3DAsync_v2(words: *const [usize; volume::WORDS], stream: usize)
-        => solid(words, queue(LEGACY, stream));
-    "cuMemcpy3DAsync" 7000 true cuMemcpy3DAsync_v2_ptsz(words: *const [usize; volume::WORDS], stream: usize)
-        => solid(words, queue(PER_THREAD, stream));
-    "cuMemcpy3DPeer" 4000 false cuMemcpy3DPeer(words: *const [usize; volume::WORDS]) => solid(words, wait(LEGACY));
-    "cuMemcpy3DPeer" 7000 true cuMemcpy3DPeer_ptds(words: *const [usize; volume::WORDS])
-        => solid(words, wait(PER_THREAD));
-    "cuMemcpy3DPeerAsync" 4000 false cuMemcpy3DPeerAsync(words: *const [usize; volume::WORDS], stream: usize)
-        => solid(words, queue(LEGACY, stream));
-    "cuMemcpy3DPeerAsync" 7000 true cuMemcpy3DPeerAsync_ptsz(words: *const [usize; volume::WORDS], stream: usize)
-        => solid(words, queue(PER_THREAD, stream));
-    "cuMemcpyBatchAsync" 12080 false cuMemcpyBatchAsync(
-        to: *const usize, from: *const usize, sizes: *const usize, count: usize, attributes: *const c_void,
+    "cuMemcpy" 4000 [cuMemcpy, cuMemcpy_ptds] (to: usize, from: usize, bytes: usize)
+        => |default| unified(to, from, bytes, wait(default));
+    "cuMemcpyAsync" 4000 [cuMemcpyAsync, cuMemcpyAsync_ptsz]
+        (to: usize, from: usize, bytes: usize, stream: usize)
+        => |default| unified(to, from, bytes, queue(default, stream));
+    "cuMemcpyHtoD" 3020 [cuMemcpyHtoD_v2, cuMemcpyHtoD_v2_ptds] (to: usize, from: usize, bytes: usize)
+        => |default| blocking(default, to_device(from, bytes));
+    "cuMemcpyDtoH" 3020 [cuMemcpyDtoH_v2, cuMemcpyDtoH_v2_ptds] (to: usize, from: usize, bytes: usize)
+        => |default| blocking(default, to_host(to, bytes));
+    "cuMemcpyHtoDAsync" 3020 [cuMemcpyHtoDAsync_v2, cuMemcpyHtoDAsync_v2_ptsz]
+        (to: usize, from: usize, bytes: usize, stream: usize)
+        => |default| queued(default, stream, to_device(from, bytes));
+    "cuMemcpyDtoHAsync" 3020 [cuMemcpyDtoHAsync_v2, cuMemcpyDtoHAsync_v2_ptsz]
+        (to: usize, from: usize, bytes: usize, stream: usize)
+        => |default| queued(default, stream, to_host(to, bytes));
+    "cuMemcpyDtoD" 3020 [cuMemcpyDtoD_v2, cuMemcpyDtoD_v2_ptds] (to: usize, from: usize, bytes: usize)
+        => |default| blocking(default, devices(bytes));
+    "cuMemcpyDtoDAsync" 3020 [cuMemcpyDtoDAsync_v2, cuMemcpyDtoDAsync_v2_ptsz]
+        (to: usize, from: usize, bytes: usize, stream: usize)
+        => |default| queued(default, stream, devices(bytes));
+    "cuMemcpyPeer" 4000 [cuMemcpyPeer, cuMemcpyPeer_ptds]
+        (to: usize, to_context: usize, from: usize, from_context: usize, bytes: usize)
+        => |default| blocking(default, devices(bytes));
+    "cuMemcpyPeerAsync" 4000 [cuMemcpyPeerAsync, cuMemcpyPeerAsync_ptsz]
+        (to: usize, to_context: usize, from: usize, from_context: usize, bytes: usize, stream: usize)
+        => |default| queued(default, stream, devices(bytes));
+    "cuMemcpyHtoA" 3020 [cuMemcpyHtoA_v2] (to: usize, offset: usize, from: usize, bytes: usize)
+        => |default| blocking(default, to_device(from, bytes));
+    "cuMemcpyAtoH" 3020 [cuMemcpyAtoH_v2] (to: usize, from: usize, offset: usize, bytes: usize)
+        => |default| blocking(default, to_host(to, bytes));
+    "cuMemcpyHtoAAsync" 3020 [cuMemcpyHtoAAsync_v2]
+        (to: usize, offset: usize, from: usize, bytes: usize, stream: usize)
+        => |default| queued(default, stream, to_device(from, bytes));
+    "cuMemcpyAtoHAsync" 3020 [cuMemcpyAtoHAsync_v2]
+        (to: usize, from: usize, offset: usize, bytes: usize, stream: usize)
+        => |default| queued(default, stream, to_host(to, bytes));
+    "cuMemcpy2D" 3020 [cuMemcpy2D_v2, cuMemcpy2D_v2_ptds] (words: Plane)
+        => |default| plane(words, wait(default));
+    "cuMemcpy2DUnaligned" 3020 [cuMemcpy2DUnaligned_v2, cuMemcpy2DUnaligned_v2_ptds] (words: Plane)
+        => |default| plane(words, wait(default));
+    "cuMemcpy2DAsync" 3020 [cuMemcpy2DAsync_v2, cuMemcpy2DAsync_v2_ptsz] (words: Plane, stream: usize)
+        => |default| plane(words, queue(default, stream));
+    "cuMemcpy3D" 3020 [cuMemcpy3D_v2, cuMemcpy3D_v2_ptds] (words: Solid)
+        => |default| solid(words, wait(default));
+    "cuMemcpy3DAsync" 3020 [cuMemcpy3DAsync_v2, cuMemcpy3DAsync_v2_ptsz] (words: Solid, stream: usize)
+        => |default| solid(words, queue(default, stream));
+    "cuMemcpy3DPeer" 4000 [cuMemcpy3DPeer, cuMemcpy3DPeer_ptds] (words: Solid)
+        => |default| solid(words, wait(default));
+    "cuMemcpy3DPeerAsync" 4000 [cuMemcpy3DPeerAsync, cuMemcpy3DPeerAsync_ptsz] (words: Solid, stream: usize)
+        => |default| solid(words, queue(default, stream));
+    "cuMemcpyBatchAsync" 12080 [cuMemcpyBatchAsync, cuMemcpyBatchAsync_ptsz]
+        (to: *const usize, from: *const usize, sizes: *const usize, count: usize, attributes: *const c_void,
         indices: *const usize, kinds: usize, failed: *mut usize, stream: usize)
-        => batch(to, from, sizes, count, or(stream, LEGACY));
-    "cuMemcpyBatchAsync" 12080 true cuMemcpyBatchAsync_ptsz(
-        to: *const usize, from: *const usize, sizes: *const usize, count: usize, attributes: *const c_void,
-        indices: *const usize, kinds: usize, failed: *mut usize, stream: usize)
-        => batch(to, from, sizes, count, or(stream, PER_THREAD));
-    "cuMemcpyBatchAsync" 13000 false cuMemcpyBatchAsync_v2(
-        to: *const usize, from: *const usize, sizes: *const usize, count: usize, attributes: *const c_void,
+        => |default| batch(to, from, sizes, count, or(stream, default));
+    "cuMemcpyBatchAsync" 13000 [cuMemcpyBatchAsync_v2, cuMemcpyBatchAsync_v2_ptsz]
+        (to: *const usize, from: *const usize, sizes: *const usize, count: usize, attributes: *const c_void,
         indices: *const usize, kinds: usize, stream: usize)
-        => batch(to, from, sizes, count, or(stream, LEGACY));
-    "cuMemcpyBatchAsync" 13000 true cuMemcpyBatchAsync_v2_ptsz(
-        to: *const usize, from: *const usize, sizes: *const usize, count: usize, attributes: *const c_void,
-        indices: *const usize, kinds: usize, stream: usize)
-        => batch(to, from, sizes, count, or(stream, PER_THREAD));
-
-    "cuMemPrefetchAsync" 8000 false cuMemPrefetchAsync(at: usize, bytes: usize, device: c_int, stream: usize)
-        => prefetch(bytes);
-    "cuMemPrefetchAsync" 8000 true cuMemPrefetchAsync_ptsz(at: usize, bytes: usize, device: c_int, stream: usize)
-        => prefetch(bytes);
-    "cuMemPrefetchAsync" 12020 false
-        cuMemPrefetchAsync_v2(at: usize, bytes: usize, location: u64, flags: c_uint, stream: usize) => prefetch(bytes);
-    "cuMemPrefetchAsync" 12020 true
-        cuMemPrefetchAsync_v2_ptsz(at: usize, bytes: usize, location: u64, flags: c_uint, stream: usize)
-        => prefetch(bytes);
-
-    "cuMemHostAlloc" 2020 false cuMemHostAlloc(to: *mut usize, bytes: usize, flags: c_uint) => pinning;
-    "cuMemAllocHost" 3020 false cuMemAllocHost_v2(to: *mut usize, bytes: usize) => pinning;
-    "cuMemFreeHost" 2000 false cuMemFreeHost(at: usize) => pinning;
-    "cuMemHostRegister" 6050 false cuMemHostRegister_v2(at: usize, bytes: usize, flags: c_uint) => pinning;
-    "cuMemHostUnregister" 4000 false cuMemHostUnregister(at: usize) => pinning;
-    "cuMemAllocManaged" 6000 false cuMemAllocManaged(to: *mut usize, bytes: usize, flags: c_uint)
-        => allocating_managed;
-    "cuMemFree" 3020 false cuMemFree_v2(at: usize) => freeing;
-
-    "cuCtxDestroy" 4000 false cuCtxDestroy_v2(context: usize) => ending(Some(context));
-    "cuDevicePrimaryCtxReset" 11000 false cuDevicePrimaryCtxReset_v2(device: c_int) => ending(None);
-    "cuDevicePrimaryCtxRelease" 11000 false cuDevicePrimaryCtxRelease_v2(device: c_int) => releasing(device);
-
-    "cuStreamBeginCapture" 10000 false cuStreamBeginCapture(stream: usize) => beginning_capture;
-    "cuStreamBeginCapture" 10000 true cuStreamBeginCapture_ptsz(stream: usize) => beginning_capture;
-    "cuStreamBeginCapture" 10010 false cuStreamBeginCapture_v2(stream: usize, mode: c_int) => beginning_capture;
-    "cuStreamBeginCapture" 10010 true cuStreamBeginCapture_v2_ptsz(stream: usize, mode: c_int) => beginning_capture;
-    "cuStreamBeginCaptureToGraph" 12030 false cuStreamBeginCaptureToGraph(
-        stream: usize, graph: usize, nodes: *const usize, data: *const c_void, count: usize, mode: c_int)
-        => beginning_capture;
-    "cuStreamBeginCaptureToGraph" 12030 true cuStreamBeginCaptureToGraph_ptsz(
-        stream: usize, graph: usize, nodes: *const usize, data: *const c_void, count: usize, mode: c_int)
-        => beginning_capture;
-    "cuStreamEndCapture" 10000 false cuStreamEndCapture(stream: usize, graph: *mut usize) => ending_capture;
-    "cuStreamEndCapture" 10000 true cuStreamEndCapture_ptsz(stream: usize, graph: *mut usize) => ending_capture;
-
-    "cuGraphInstantiate" 10000 false cuGraphInstantiate(
-        exec: *mut usize, graph: usize, node: *mut usize, log: *mut c_char, size: usize) => instantiating(exec, graph);
-    "cuGraphInstantiate" 11000 false cuGraphInstantiate_v2(
-        exec: *mut usize, graph: usize, node: *mut usize, log: *mut c_char, size: usize) => instantiating(exec, graph);
-    "cuGraphInstantiateWithFlags" 11040 false
-        cuGraphInstantiateWithFlags(exec: *mut usize, graph: usize, flags: u64) => instantiating(exec, graph);
-    "cuGraphInstantiateWithParams" 12000 false
-        cuGraphInstantiateWithParams(exec: *mut usize, graph: usize, parameters: *mut c_void)
-        => instantiating(exec, graph);
-    "cuGraphInstantiateWithParams" 12000 true
-        cuGraphInstantiateWithParams_ptsz(exec: *mut usize, graph: usize, parameters: *mut c_void)
-        => instantiating(exec, graph);
-    "cuGraphLaunch" 10000 false cuGraphLaunch(exec: usize, stream: usize) => launching(exec);
-    "cuGraphLaunch" 10000 true cuGraphLaunch_ptsz(exec: usize, stream: usize) => launching(exec);
-    "cuGraphExecDestroy" 10000 false cuGraphExecDestroy(exec: usize) => |call: Call<'_>| {
+        => |default| batch(to, from, sizes, count, or(stream, default));
+    "cuMemPrefetchAsync" 8000 [cuMemPrefetchAsync, cuMemPrefetchAsync_ptsz]
+        (at: usize, bytes: usize, device: c_int, stream: usize)
+        => |_default| prefetch(bytes);
+    "cuMemPrefetchAsync" 12020 [cuMemPrefetchAsync_v2, cuMemPrefetchAsync_v2_ptsz]
+        (at: usize, bytes: usize, location: u64, flags: c_uint, stream: usize)
+        => |_default| prefetch(bytes);
+    "cuMemHostAlloc" 2020 [cuMemHostAlloc] (to: *mut usize, bytes: usize, flags: c_uint)
+        => |_default| pinning;
+    "cuMemAllocHost" 3020 [cuMemAllocHost_v2] (to: *mut usize, bytes: usize) => |_default| pinning;
+    "cuMemFreeHost" 2000 [cuMemFreeHost] (at: usize) => |_default| pinning;
+    "cuMemHostRegister" 6050 [cuMemHostRegister_v2] (at: usize, bytes: usize, flags: c_uint)
+        => |_default| pinning;
+    "cuMemHostUnregister" 4000 [cuMemHostUnregister] (at: usize) => |_default| pinning;
+    "cuMemAllocManaged" 6000 [cuMemAllocManaged] (to: *mut usize, bytes: usize, flags: c_uint)
+        => |_default| allocating_managed;
+    "cuMemFree" 3020 [cuMemFree_v2] (at: usize) => |_default| freeing;
+    "cuCtxDestroy" 4000 [cuCtxDestroy_v2] (context: usize) => |_default| ending(Some(context));
+    "cuDevicePrimaryCtxReset" 11000 [cuDevicePrimaryCtxReset_v2] (device: c_int) => |_default| ending(None);
+    "cuDevicePrimaryCtxRelease" 11000 [cuDevicePrimaryCtxRelease_v2] (device: c_int)
+        => |_default| releasing(device);
+    "cuStreamBeginCapture" 10000 [cuStreamBeginCapture, cuStreamBeginCapture_ptsz] (stream: usize)
+        => |_default| beginning_capture;
+    "cuStreamBeginCapture" 10010 [cuStreamBeginCapture_v2, cuStreamBeginCapture_v2_ptsz]
+        (stream: usize, mode: c_int)
+        => |_default| beginning_capture;
+    "cuStreamBeginCaptureToGraph" 12030 [cuStreamBeginCaptureToGraph, cuStreamBeginCaptureToGraph_ptsz]
+        (stream: usize, graph: usize, nodes: *const usize, data: *const c_void, count: usize, mode: c_int)
+        => |_default| beginning_capture;
+    "cuStreamEndCapture" 10000 [cuStreamEndCapture, cuStreamEndCapture_ptsz]
+        (stream: usize, graph: *mut usize)
+        => |_default| ending_capture;
+    "cuGraphInstantiate" 10000 [cuGraphInstantiate]
+        (exec: *mut usize, graph: usize, node: *mut usize, log: *mut c_char, size: usize)
+        => |_default| instantiating(exec, graph);
+    "cuGraphInstantiate" 11000 [cuGraphInstantiate_v2]
+        (exec: *mut usize, graph: usize, node: *mut usize, log: *mut c_char, size: usize)
+        => |_default| instantiating(exec, graph);
+    "cuGraphInstantiateWithFlags" 11040 [cuGraphInstantiateWithFlags]
+        (exec: *mut usize, graph: usize, flags: u64)
+        => |_default| instantiating(exec, graph);
+    "cuGraphInstantiateWithParams" 12000 [cuGraphInstantiateWithParams, cuGraphInstantiateWithParams_ptsz]
+        (exec: *mut usize, graph: usize, parameters: *mut c_void)
+        => |_default| instantiating(exec, graph);
+    "cuGraphLaunch" 10000 [cuGraphLaunch, cuGraphLaunch_ptsz] (exec: usize, stream: usize)
+        => |_default| launching(exec);
+    "cuGraphExecDestroy" 10000 [cuGraphExecDestroy] (exec: usize)
+        => |_default| |call: Call<'_>| {
         graphs::forget(exec);
         call()
-    };
-    "cuGraphExecMemcpyNodeSetParams" 10020 false
-        cuGraphExecMemcpyNodeSetParams(exec: usize, node: usize, parameters: *const c_void, context: usize)
-        => changing(exec);
-    "cuGraphExecChildGraphNodeSetParams" 11010 false
-        cuGraphExecChildGraphNodeSetParams(exec: usize, node: usize, child: usize) => changing(exec);
-    "cuGraphExecNodeSetParams" 12020 false
-        cuGraphExecNodeSetParams(exec: usize, node: usize, parameters: *const c_void) => changing(exec);
-    "cuGraphNodeSetEnabled" 11060 false cuGraphNodeSetEnabled(exec: usize, node: usize, enabled: c_uint)
-        => changing(exec);
-    "cuGraphExecUpdate" 10020 false
-        cuGraphExecUpdate(exec: usize, graph: usize, node: *mut usize, result: *mut c_int) => changing(exec);
-    "cuGraphExecUpdate" 12000 false cuGraphExecUpdate_v2(exec: usize, graph: usize, result: *mut c_void)
-        => changing(exec);
-
-    "cuGetProcAddress" 11030 false
-        cuGetProcAddress(symbol: *const c_char, answer: *mut usize, version: c_int, flags: u64)
-        => |call: Call<'_>| {
-            let code = call();
-            // SAFETY: the program's arguments, and the driver's answer.
-            unsafe { lookup::replace(code, symbol, answer, version, flags) };
-            code
         };
-    "cuGetProcAddress" 12000 false
-        cuGetProcAddress_v2(symbol: *const c_char, answer: *mut usize, version: c_int, flags: u64, status: *mut c_int)
-        => |call: Call<'_>| {
-            let code = call();
-            // SAFETY: the program's arguments, and the driver's answer.
-            unsafe { lookup::replace(code, symbol, answer, version, flags) };
-            code
+    "cuGraphExecMemcpyNodeSetParams" 10020 [cuGraphExecMemcpyNodeSetParams]
+        (exec: usize, node: usize, parameters: *const c_void, context: usize)
+        => |_default| changing(exec);
+    "cuGraphExecChildGraphNodeSetParams" 11010 [cuGraphExecChildGraphNodeSetParams]
+        (exec: usize, node: usize, child: usize)
+        => |_default| changing(exec);
+    "cuGraphExecNodeSetParams" 12020 [cuGraphExecNodeSetParams]
+        (exec: usize, node: usize, parameters: *const c_void)
+        => |_default| changing(exec);
+    "cuGraphNodeSetEnabled" 11060 [cuGraphNodeSetEnabled] (exec: usize, node: usize, enabled: c_uint)
+        => |_default| changing(exec);
+    "cuGraphExecUpdate" 10020 [cuGraphExecUpdate]
+        (exec: usize, graph: usize, node: *mut usize, result: *mut c_int)
+        => |_default| changing(exec);
+    "cuGraphExecUpdate" 12000 [cuGraphExecUpdate_v2] (exec: usize, graph: usize, result: *mut c_void)
+        => |_default| changing(exec);
+    "cuGetProcAddress" 11030 [cuGetProcAddress]
+        (symbol: *const c_char, answer: *mut usize, version: c_int, flags: u64)
+        => |_default| |call: Call<'_>| {
+        let code = call();
+        // SAFETY: the program's arguments, and the driver's answer.
+        unsafe { hook::replace(HOOKS, code, symbol, answer, version, flags) };
+        code
+        };
+    "cuGetProcAddress" 12000 [cuGetProcAddress_v2]
+        (symbol: *const c_char, answer: *mut usize, version: c_int, flags: u64, status: *mut c_int)
+        => |_default| |call: Call<'_>| {
+        let code = call();
+        // SAFETY: the program's arguments, and the driver's answer.
+        unsafe { hook::replace(HOOKS, code, symbol, answer, version, flags) };
+        code
         };
 }

@@ -1,18 +1,22 @@
-//! The hook of `numabench witness`: preloaded into a program, it counts the copies that the CUDA driver makes for
-//! it, and where the host memory of these copies lies.
+//! The hook of `numabench witness`: preloaded into a program, it counts the copies that the CUDA driver makes
+//! for it, and where the host memory of these copies lies.
 //!
-//! A call comes here in one of three ways: the program is linked with the function (`hooks` exports the driver's
-//! names), it asks `dlsym` for it, or it asks `cuGetProcAddress` (`lookup`; the CUDA runtime does). Each wrapper
-//! calls the driver, and `watch` adds what was copied to the `record`: a mapped file, which outlives the program
-//! however it ends. What takes longer is done by a thread of this library (`helper`): it finds the NUMA nodes of
-//! pages (`pages`) and reads the time between events (`timing`). `driver` is what this library asks the driver;
-//! `contexts` says which GPU a context is of, `memory_kind` whether memory is pinned, `graphs` which copies a launched graph makes.
+//! A call comes here in one of three ways: the program is linked with the function (`hooks` exports the
+//! driver's names; `hook` is one of them), it asks `dlsym` for it (`lookup`), or it asks `cuGetProcAddress`
+//! (the CUDA runtime does). Each wrapper calls the driver, and `watch` adds what was copied (`span`) to the
+//! `record`: a mapped file, which outlives the program however it ends (`session` begins and ends it). What
+//! takes longer is done by a thread of this library (`helper`): it finds the NUMA nodes of pages (`pages`)
+//! and reads the time between events (`timing`), in the driver only while the `gate` is open. `driver` is
+//! what this library asks the driver, and `resolve` finds it; `contexts` says which GPU a context is of,
+//! `memory_kind` whether memory is pinned, `captures` whether a stream is being captured, `graphs` which
+//! copies a launched graph makes.
 //!
-//! Rules: the program's results and return codes are the driver's own. Nothing allocates, nothing takes a lock that
-//! the program can hold, and nothing can panic. If something is not as expected, the hook counts nothing and leaves
-//! a file that says why (`record`).
+//! Rules: the program's results and return codes are the driver's own. Nothing allocates, nothing takes a
+//! lock that the program can hold, and nothing can panic. If something is not as expected, the hook counts
+//! nothing and leaves a file that says why (`session`).
 //!
-//! The layout of the record is that of the crate `witness`, included here, since this library has no dependency.
+//! The layout of the record is that of the crate `witness`, included here, since this library has no
+//! dependency.
 
 #![allow(
     non_snake_case,
@@ -21,10 +25,13 @@
     reason = "the driver's names, its conditions, and its structures read field by field"
 )]
 
+mod captures;
 mod contexts;
 mod driver;
+mod gate;
 mod graphs;
 mod helper;
+mod hook;
 mod hooks;
 #[path = "../../witness/src/layout.rs"]
 #[allow(dead_code, reason = "the reader uses the rest")]
@@ -33,6 +40,9 @@ mod lookup;
 mod memory_kind;
 mod pages;
 mod record;
+mod resolve;
+mod session;
+mod span;
 mod sys;
 mod timing;
 mod watch;

@@ -1,8 +1,8 @@
 //! Whether host memory is pinned, managed or unknown to the driver (pageable).
 //!
-//! The driver is asked once for an address, and again after every call that pins, unpins, allocates or frees such
-//! memory: each of these begins a new generation, in which nothing is known. Answers are kept in one word each
-//! (address, generation, kind), so that no reader sees half of one.
+//! The driver is asked once for an address, and again after every call that pins, unpins, allocates or frees
+//! such memory: each of these begins a new generation, in which nothing is known. Answers are kept in one
+//! word each (address, generation, kind), so that no reader sees half of one.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 

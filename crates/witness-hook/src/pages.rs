@@ -1,14 +1,14 @@
 //! The NUMA nodes of a copy's pages.
 //!
-//! Of a large copy some 4096 pages are looked at, evenly spread, unless all are asked for; what counts as looked at
-//! is then the bytes on those pages.
+//! Of a large copy some 4096 pages are looked at, evenly spread, unless all are asked for; what counts as
+//! looked at is then the bytes on those pages.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::layout::{entry, head};
 use crate::record::{self, Record};
+use crate::span::Span;
 use crate::sys;
-use crate::watch::Span;
 
 /// Pages that are looked at of a large copy.
 const MOST: usize = 4096;

@@ -1,68 +1,34 @@
-//! The record: where it is, when it begins, and how its words are added to.
-//!
-//! It begins with the process's first copy, so that a program without copies leaves nothing but a byte in the
-//! file `loaded`. A fork's child has a record of its own, if it copies. Its blocks are reserved before it is
-//! mapped: a full disk is found here and not by a signal at some later write. Why nothing is counted is the name
-//! of an empty file, or a line on standard error if not even that can be made.
+//! The record: how the words of its mapped file are added to. Each is an atomic, so threads do not wait for
+//! each other.
 
-use core::ffi::CStr;
-use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU64, Ordering};
 
-use crate::layout::{ALL, FOLDER, LOADED, MAGIC, VERSION, WORDS, entry, head};
-use crate::{contexts, graphs, helper, hooks, sys, timing};
+use crate::layout::{WORDS, entry, head};
+use crate::sys;
 
 /// The words of the mapped file.
 pub struct Record;
 
 static WORDS_AT: AtomicPtr<AtomicU64> = AtomicPtr::new(core::ptr::null_mut());
-static STATE: AtomicU32 = AtomicU32::new(UNBEGUN);
 static WANTED: AtomicU8 = AtomicU8::new(0);
 static ALL_OF: AtomicU8 = AtomicU8::new(0);
 static OTHER_DRIVER: AtomicU64 = AtomicU64::new(0);
 
-const UNBEGUN: u32 = 0;
-const BEGINNING: u32 = 1;
-const WATCHING: u32 = 2;
-const PASSIVE: u32 = 3;
-
-/// The longest path of a record.
-const PATH: usize = 4096;
-
-/// Runs before the program does.
-#[used]
-#[unsafe(link_section = ".init_array")]
-static LOAD: extern "C" fn() = load;
-
-extern "C" fn load() {
-    sys::with_errno_kept(|| {
-        let mut path = [0_u8; PATH];
-        if let Some(path) = path_of(&mut path, format_args!("{LOADED}")) {
-            WANTED.store(1, Ordering::Release);
-            sys::append_byte(path);
-            sys::in_children(in_child);
-        }
-        let asked = |letter: u8| variable(ALL).is_some_and(|text| text.to_bytes().contains(&letter));
-        ALL_OF.store(u8::from(asked(b't')) | (u8::from(asked(b'p')) << 1), Ordering::Release);
-    });
+/// Says that numabench asks for a record, and for how much of it.
+pub fn set_wanted(times_all: bool, looks_at_all: bool) {
+    WANTED.store(1, Ordering::Release);
+    ALL_OF.store(u8::from(times_all) | (u8::from(looks_at_all) << 1), Ordering::Release);
 }
 
-/// A variable of the layout.
-fn variable(name: &str) -> Option<&'static CStr> {
-    let mut text = [0_u8; 64];
-    text.get_mut(..name.len())?.copy_from_slice(name.as_bytes());
-    sys::variable(CStr::from_bytes_until_nul(&text).ok()?)
+/// Where the words are from now on; null where there are none.
+pub fn set_words(words: *mut u8) {
+    // A mapping begins at a page, so it is aligned for words.
+    WORDS_AT.store(words.cast(), Ordering::Release);
 }
 
-/// A fork's child begins again, if it copies.
-extern "C" fn in_child() {
-    WORDS_AT.store(core::ptr::null_mut(), Ordering::Release);
-    if STATE.load(Ordering::Acquire) != PASSIVE {
-        STATE.store(UNBEGUN, Ordering::Release);
-    }
-    contexts::reset();
-    timing::reset();
-    helper::reset();
-    graphs::reset();
+/// The kept number of functions of a second driver.
+pub fn other_driver() -> u64 {
+    OTHER_DRIVER.load(Ordering::Acquire)
 }
 
 /// Whether numabench asks for a record.
@@ -88,92 +54,10 @@ pub fn count_other_driver() {
     }
 }
 
-/// The record, begun if it is not.
-pub fn begun() -> Option<&'static Record> {
-    loop {
-        match STATE.load(Ordering::Acquire) {
-            WATCHING => return current(),
-            PASSIVE => return None,
-            BEGINNING => sys::pause(),
-            _ if !is_wanted() => return None,
-            _ => {
-                if STATE.compare_exchange(UNBEGUN, BEGINNING, Ordering::AcqRel, Ordering::Acquire).is_ok() {
-                    let begun = sys::with_errno_kept(begin);
-                    STATE.store(if begun { WATCHING } else { PASSIVE }, Ordering::Release);
-                }
-            }
-        }
-    }
-}
-
 /// The record, if there is one.
 pub fn current() -> Option<&'static Record> {
     static RECORD: Record = Record;
     (!WORDS_AT.load(Ordering::Acquire).is_null()).then_some(&RECORD)
-}
-
-fn begin() -> bool {
-    let mut path = [0_u8; PATH];
-    let Some(path) = path_of(&mut path, format_args!("{}.record", sys::pid())) else { return false };
-    let mapped = match sys::map_new_file(path, WORDS * 8) {
-        Ok(mapped) => mapped,
-        Err(error) => {
-            be_passive(error);
-            return false;
-        }
-    };
-    // A mapping begins at a page, so it is aligned for words.
-    WORDS_AT.store(mapped.cast(), Ordering::Release);
-    let Some(record) = current() else { return false };
-    record.set(head::VERSION, VERSION);
-    record.set(head::PID, u64::from(sys::pid()));
-    record.set(head::BEGAN_NS, sys::now_ns());
-    record.set(head::PAGE, sys::page_size() as u64);
-    record.set(head::OTHER_DRIVER, OTHER_DRIVER.load(Ordering::Acquire));
-    record.set(head::SIMULATED, u64::from(hooks::is_simulated()));
-    let name = sys::name();
-    let (first, last) = name.split_at(8);
-    record.set(head::NAME, u64::from_ne_bytes(first.try_into().unwrap_or_default()));
-    record.set(head::NAME + 1, u64::from_ne_bytes(last.try_into().unwrap_or_default()));
-    record.set(head::MAGIC, MAGIC);
-    // Registered now: the driver is loaded, so this runs before the driver ends.
-    sys::at_exit(end);
-    helper::start();
-    true
-}
-
-/// The program ends: what is queued is done as far as a moment allows, and the driver is not called again.
-extern "C" fn end() {
-    if STATE.load(Ordering::Acquire) == WATCHING {
-        helper::finish();
-    }
-}
-
-fn be_passive(error: i32) {
-    let mut path = [0_u8; PATH];
-    let made = path_of(&mut path, format_args!("{}.passive.{error}", sys::pid())).is_some_and(sys::make_file);
-    if !made {
-        sys::say(b"numabench: no copies are counted: the record cannot be written (is its disk full?)\n");
-    }
-}
-
-/// A file of the record's folder, as C text in this room.
-fn path_of<'r>(room: &'r mut [u8; PATH], name: core::fmt::Arguments<'_>) -> Option<&'r CStr> {
-    struct Text<'r>(&'r mut [u8], usize);
-    impl core::fmt::Write for Text<'_> {
-        fn write_str(&mut self, text: &str) -> core::fmt::Result {
-            let end = self.1.saturating_add(text.len());
-            self.0.get_mut(self.1..end).ok_or(core::fmt::Error)?.copy_from_slice(text.as_bytes());
-            self.1 = end;
-            Ok(())
-        }
-    }
-    let folder = variable(FOLDER)?.to_str().ok()?;
-    // The last byte stays zero.
-    let end = room.len().checked_sub(1)?;
-    let mut text = Text(room.get_mut(..end)?, 0);
-    core::fmt::Write::write_fmt(&mut text, format_args!("{folder}/{name}")).ok()?;
-    CStr::from_bytes_until_nul(room).ok()
 }
 
 impl Record {

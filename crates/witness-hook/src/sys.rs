@@ -146,8 +146,8 @@ pub fn say(text: &[u8]) {
     unsafe { write(2, text.as_ptr().cast(), text.len()) };
 }
 
-/// Maps a new file of this size whose blocks are reserved, so that no write to it can fail later; the kernel's
-/// error otherwise.
+/// Maps a new file of this size whose blocks are reserved, so that no write to it can fail later; the
+/// kernel's error otherwise.
 pub fn map_new_file(path: &core::ffi::CStr, len: usize) -> Result<*mut u8, c_int> {
     let mut limit = [u64::MAX; 2];
     // SAFETY: room for the two numbers.
@@ -223,8 +223,8 @@ pub fn wake(word: &AtomicU32) {
     unsafe { syscall(numbers::FUTEX, word.as_ptr(), FUTEX_WAKE_PRIVATE, 1 as c_long) };
 }
 
-/// The nodes of pages of this process: `status` gets a node or a negative error for each. The kernel's error if it
-/// refuses.
+/// The nodes of pages of this process: `status` gets a node or a negative error for each. The kernel's error
+/// if it refuses.
 pub fn nodes_of(pages: &[usize], status: &mut [c_int]) -> Result<(), c_int> {
     let count = pages.len().min(status.len());
     let nowhere: *const c_void = core::ptr::null();

@@ -1,15 +1,15 @@
 //! The time of a share of copies, between two events of the driver around them on their stream.
 //!
-//! The program's thread only records the events; the helper reads them later without blocking. Of large copies more
-//! are timed than of small ones, because an event costs about a microsecond. While a stream is being captured nothing
-//! is timed: an event there would become part of the program's graph.
+//! The program's thread only records the events; the helper reads them later without blocking. Of large
+//! copies more are timed than of small ones, because an event costs about a microsecond. While a stream is
+//! being captured nothing is timed: an event there would become part of the program's graph.
 
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use crate::layout::{entry, head};
 use crate::record::{self, Record};
-use crate::{driver, helper, hooks};
+use crate::{captures, driver, gate};
 
 const ROOM: usize = 512;
 
@@ -56,7 +56,7 @@ pub fn begin(
     bytes: u64,
     number: u64,
 ) -> Option<&'static Slot> {
-    if !is_sampled(bytes, number) || hooks::is_any_captured() {
+    if !is_sampled(bytes, number) || captures::is_any_captured() {
         return None;
     }
     let tried = if record::times_all() { ROOM } else { 8 };
@@ -125,7 +125,7 @@ impl Slot {
 /// Reads what was reached: by the helper.
 pub fn read(record: &Record) {
     for slot in SLOTS.iter().filter(|slot| slot.state.load(Ordering::Acquire) == PENDING) {
-        let read = helper::enter(|| {
+        let read = gate::enter(|| {
             // A context's end may have freed it before the gate was passed.
             if slot.state.load(Ordering::Acquire) == PENDING
                 && driver::enter_context(slot.context.load(Ordering::Acquire))

@@ -1,7 +1,7 @@
 //! The answer in sentences: far bytes first, then pageable ones, rates, waiting, gain; and what was not seen.
 
 use report::WitnessDocument;
-use report::witness::{Distance, WitnessDirection, WitnessMemory};
+use report::witness::{Distance, WitnessBytes, WitnessDirection, WitnessMemory};
 use stats::units::{rate, spoken_seconds};
 
 use crate::buffers::NearNodes;
@@ -18,22 +18,13 @@ pub fn verdict(document: &WitnessDocument, near: &[NearNodes]) -> Vec<String> {
         return vec![no_copy(document)];
     }
     let mut said = vec![distance(document, near)];
-    said.push(format!(
-        "{} of these bytes are pageable ({}), {} pinned{}.",
-        percent(total.pageable_bytes, total.bytes),
-        bytes(total.pageable_bytes),
-        percent(total.pinned_bytes, total.bytes),
-        if total.managed_bytes > 0 {
-            format!(", {} managed", percent(total.managed_bytes, total.bytes))
-        } else {
-            String::new()
-        }
-    ));
+    said.push(kinds(total));
     said.extend(rates(document));
     if let Some(waited) = document.waited_s {
         let of = waited / document.elapsed_s.max(1e-9) * 100.0;
         said.push(format!(
-            "Threads waited {} in copies that block, kernels queued before them included ({of:.1} % of the run's {}).",
+            "Threads waited {} in copies that block, kernels queued before them included ({of:.1} % of \
+             the run's {}).",
             spoken(waited),
             spoken(document.elapsed_s)
         ));
@@ -42,8 +33,8 @@ pub fn verdict(document: &WitnessDocument, near: &[NearNodes]) -> Vec<String> {
     match &document.remedy {
         Some(remedy) => said.push(format!("To place memory near: {remedy}")),
         None if total.far_bytes > 0 => said.push(
-            "No single place is near to all of these GPUs: start one process for each GPU, or allocate each buffer on \
-             a node of its GPU."
+            "No single place is near to all of these GPUs: start one process for each GPU, or allocate each \
+             buffer on a node of its GPU."
                 .to_owned(),
         ),
         None => {}
@@ -53,8 +44,8 @@ pub fn verdict(document: &WitnessDocument, near: &[NearNodes]) -> Vec<String> {
 
 fn no_copy(document: &WitnessDocument) -> String {
     if document.loaded == 0 {
-        return "Nothing was counted: the program did not load the library that counts (it is linked statically, or has \
-            other rights than its user)."
+        return "Nothing was counted: the program did not load the library that counts (it is linked \
+            statically, or has other rights than its user)."
             .to_owned();
     }
     let devices: u64 = document.processes.iter().map(|process| process.device_copies).sum();
@@ -95,6 +86,22 @@ fn why_unknown(document: &WitnessDocument, near: &[NearNodes]) -> String {
     }
 }
 
+fn kinds(total: &WitnessBytes) -> String {
+    if total.pinned_bytes == total.bytes {
+        return "All of this memory is pinned.".to_owned();
+    }
+    let managed = match total.managed_bytes {
+        0 => String::new(),
+        managed => format!(", {} managed", percent(managed, total.bytes)),
+    };
+    format!(
+        "{} of these bytes are pageable ({}), {} pinned{managed}.",
+        percent(total.pageable_bytes, total.bytes),
+        bytes(total.pageable_bytes),
+        percent(total.pinned_bytes, total.bytes)
+    )
+}
+
 fn rates(document: &WitnessDocument) -> Option<String> {
     let part = |rate_of: &report::witness::WitnessRate| {
         format!(
@@ -120,7 +127,8 @@ fn gain(document: &WitnessDocument) -> Option<String> {
     }
     let Some(gain) = &document.gain else {
         return Some(format!(
-            "No prediction without this node's rates: measure them with `{MATRIX}`, then give `--matrix matrix.json`."
+            "No prediction without this node's rates: measure them with `{MATRIX}`, then give \
+             `--matrix matrix.json`."
         ));
     };
     let without = match gain.without_rates_bytes {
@@ -131,8 +139,8 @@ fn gain(document: &WitnessDocument) -> Option<String> {
         return Some(format!("No prediction{without}."));
     }
     Some(format!(
-        "Near memory would save {} to {} of the copies' time; the program gains at least {} (copies that block) and at \
-         most {}{without}.",
+        "Near memory would save {} to {} of the copies' time; the program gains at least {} (copies that \
+         block) and at most {}{without}.",
         spoken(gain.copies_low_s),
         spoken(gain.copies_high_s),
         spoken(gain.program_low_s),
@@ -155,14 +163,14 @@ pub fn not_seen(records: &Records, document: &WitnessDocument) -> Vec<String> {
         ));
     }
     let counted = [
-        (head::GRAPHS_UNSEEN, "launch(es) of graphs whose copies are not known"),
-        (head::OTHER_DRIVER, "function(s) of a second CUDA driver in the process"),
+        (head::GRAPHS_UNSEEN, "launches of graphs whose copies are not known"),
+        (head::OTHER_DRIVER, "functions of a second CUDA driver in the process"),
         (head::LOST, "copies for which the record had no room"),
     ];
     for (word, what) in counted {
         let count = sum(word);
         if count > 0 {
-            said.push(format!("Not counted: {count} {what}."));
+            said.push(format!("Not counted: {what} ({count})."));
         }
     }
     let prefetches = sum(head::PREFETCHES);
@@ -179,8 +187,8 @@ pub fn not_seen(records: &Records, document: &WitnessDocument) -> Vec<String> {
     for (pid, error) in &records.passive {
         let error = std::io::Error::from_raw_os_error(*error);
         said.push(format!(
-            "Process {pid} copied and nothing was counted: its record could not be written ({error}); name a folder \
-             with room in TMPDIR."
+            "Process {pid} copied and nothing was counted: its record could not be written ({error}); \
+             name a folder with room in TMPDIR."
         ));
     }
     let killed = document.processes.iter().filter(|process| !process.ended).count();

@@ -1,5 +1,5 @@
-//! Entries as buffers: those of one allocation, or of addresses next to each other, together; with the distance of
-//! their nodes from the GPU.
+//! Entries as buffers: those of one allocation, or of addresses next to each other, together; with the
+//! distance of their nodes from the GPU.
 
 use std::collections::BTreeMap;
 

@@ -17,7 +17,7 @@ use crate::{answer, gain};
 
 /// What is known of the run beside its records.
 #[derive(Clone, Debug)]
-pub struct About {
+pub struct RunFacts {
     /// The program that writes the document.
     pub tool: Tool,
     /// Its command line.
@@ -38,7 +38,7 @@ pub struct About {
 
 /// The document; `matrix` is the rates of this node, with the name of their file.
 pub fn document(
-    about: About,
+    about: RunFacts,
     records: &Records,
     near: &[NearNodes],
     matrix: Option<(&str, &[MatrixRate])>,
@@ -76,9 +76,9 @@ pub fn document(
     document
 }
 
-/// The line that starts the program near its GPU; `None` where nothing is far, or where one process's far memory
-/// belongs to GPUs that no single place is near to.
-fn remedy(buffers: &[WitnessBuffer], about: &About, near: &[NearNodes]) -> Option<String> {
+/// The line that starts the program near its GPU; `None` where nothing is far, or where one process's far
+/// memory belongs to GPUs that no single place is near to.
+fn remedy(buffers: &[WitnessBuffer], about: &RunFacts, near: &[NearNodes]) -> Option<String> {
     let far = buffers.iter().filter(|buffer| buffer.far_bytes > 0);
     let gpus: BTreeSet<&str> = far.map(|buffer| buffer.gpu.as_str()).collect();
     let of: Vec<&NearNodes> = near.iter().filter(|near| gpus.contains(near.gpu.as_str())).collect();

@@ -1,9 +1,10 @@
 //! What the near placement would gain, predicted from the rates of a matrix of the same node.
 //!
-//! Far bytes take their time at the rate of their node, and would take it at the rate of the best near node; the
-//! difference is the copies' time that is saved. Its ends follow from the ends of the rates' 95 % intervals, taken
-//! the unfavourable and the favourable way. How much of it the program gains depends on what hides the copies: of
-//! copies that block nothing is hidden, so they are the lower end; the upper end is all of it.
+//! Far bytes take their time at the rate of their node, and would take it at the rate of the best near node;
+//! the difference is the copies' time that is saved. Its ends follow from the ends of the rates' 95 %
+//! intervals, taken the unfavourable and the favourable way. How much of it the program gains depends on what
+//! hides the copies: of copies that block nothing is hidden, so they are the lower end; the upper end is all
+//! of it.
 
 use report::result::BlockSample;
 use report::row::{Row, RowStatus};
@@ -109,8 +110,8 @@ pub fn gain(
     (far_bytes + without_rates_bytes > 0).then_some(gain)
 }
 
-/// The rate between a node and a buffer's GPU, of the same direction and kind; of several sizes that nearest to the
-/// buffer's copies.
+/// The rate between a node and a buffer's GPU, of the same direction and kind; of several sizes that nearest
+/// to the buffer's copies.
 fn rate_for<'r>(rates: &'r [MatrixRate], buffer: &WitnessBuffer, node: u32) -> Option<&'r MatrixRate> {
     let mean = (buffer.bytes / buffer.copies.max(1)).max(1) as f64;
     let distance = |rate: &MatrixRate| ((rate.bytes.max(1) as f64).ln() - mean.ln()).abs();

@@ -1,9 +1,9 @@
-//! The file that the hook of `numabench witness` writes for each process: words of 64 bits in the machine's byte
-//! order, at fixed places.
+//! The file that the hook of `numabench witness` writes for each process: words of 64 bits in the machine's
+//! byte order, at fixed places.
 //!
-//! The hook maps the file and adds to its words, so what was counted is there even if the program crashes. This
-//! file has no dependency: the hook's crate includes it, and both sides agree by construction. A change of it is a
-//! new [`VERSION`].
+//! The hook maps the file and adds to its words, so what was counted is there even if the program crashes.
+//! This file has no dependency: the hook's crate includes it, and both sides agree by construction. A change
+//! of it is a new [`VERSION`].
 
 /// The first word of a record.
 pub const MAGIC: u64 = 0x6e75_6d61_7769_7431;
@@ -13,7 +13,8 @@ pub const VERSION: u64 = 1;
 pub const LOADED: &str = "loaded";
 /// The variable that names the folder.
 pub const FOLDER: &str = "NUMABENCH_WITNESS";
-/// The variable that asks for more than samples: letters of `t` (time every copy) and `p` (look at every page).
+/// The variable that asks for more than samples: letters of `t` (time every copy) and `p` (look at every
+/// page).
 pub const ALL: &str = "NUMABENCH_WITNESS_ALL";
 
 /// Words of the head.
@@ -52,8 +53,8 @@ pub mod head {
     pub const HOST_BYTES: usize = 15;
     /// Launches of graphs whose copies were counted.
     pub const GRAPHS: usize = 16;
-    /// Launches of graphs whose copies were not counted: nodes were changed after the graph was instantiated, or
-    /// there was no room to keep them.
+    /// Launches of graphs whose copies were not counted: nodes were changed after the graph was instantiated,
+    /// or there was no room to keep them.
     pub const GRAPHS_UNSEEN: usize = 17;
     /// Copies that the driver refused.
     pub const REFUSED: usize = 18;
@@ -111,7 +112,8 @@ pub mod entry {
     pub const RANGE: usize = 6;
     /// See [`RANGE`].
     pub const RANGE_BYTES: usize = 7;
-    /// Bytes of copies that blocked, how many of these were timed by the host's clock, their bytes and the time.
+    /// Bytes of copies that blocked, how many of these were timed by the host's clock, their bytes and the
+    /// time.
     pub const BLOCKING_BYTES: usize = 8;
     /// See [`BLOCKING_BYTES`].
     pub const WAITED: usize = 9;

@@ -1,13 +1,13 @@
 //! Which copies of a program are far from their GPU, from one run: the library behind `numabench witness`.
 //!
 //! ```text
-//! the program with the hook ─► a record of each process ─► ProcessRecord ─► buffers ─► gain, answer ─► document
-//! run                          layout                      record           buffers    gain, answer    document
+//! program with the hook ─► record of each process ─► ProcessRecord ─► buffers ─► gain, answer ─► document
+//! run                      layout                    record           buffers    gain, answer    document
 //! ```
 //!
-//! `hook` finds the library that counts (the crate `witness-hook`), `run` starts the program with it and waits.
-//! Everything behind the record is pure: tests give it words. Left out: HIP's copies, copies by kernels that read
-//! host memory themselves, and the order in time.
+//! `hook` finds the library that counts (the crate `witness-hook`), `run` starts the program with it and
+//! waits. Everything behind the record is pure: tests give it words. Left out: HIP's copies, copies by
+//! kernels that read host memory themselves, and the order in time.
 
 pub mod answer;
 pub mod buffers;

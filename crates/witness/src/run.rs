@@ -1,7 +1,7 @@
 //! The run of the program with the hook: its input, output and exit are its own.
 //!
-//! The records lie in a folder of this run's own, below `TMPDIR`. A signal that comes to numabench alone (a batch
-//! system's SIGTERM) is passed on; one from the terminal reaches the program by itself.
+//! The records lie in a folder of this run's own, below `TMPDIR`. A signal that comes to numabench alone (a
+//! batch system's SIGTERM) is passed on; one from the terminal reaches the program by itself.
 
 use std::ffi::OsString;
 use std::io;
@@ -20,7 +20,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 
 /// What is run, and how much is looked at.
 #[derive(Clone, Debug)]
-pub struct Run<'r> {
+pub struct HookedProgram<'r> {
     /// The program and its arguments.
     pub program: &'r [OsString],
     /// The hook.
@@ -33,7 +33,7 @@ pub struct Run<'r> {
 
 /// How it went.
 #[derive(Debug)]
-pub struct Ran {
+pub struct EndedProgram {
     /// When it began.
     pub began: SystemTime,
     /// How long it took.
@@ -68,7 +68,7 @@ pub enum RunError {
     Wait(io::Error),
 }
 
-impl Run<'_> {
+impl HookedProgram<'_> {
     /// The variables that the program gets, beside its own; `before` is what LD_PRELOAD holds.
     pub fn variables(&self, records: &Path, before: Option<OsString>) -> Vec<(&'static str, OsString)> {
         let mut preload = self.hook.as_os_str().to_owned();
@@ -86,7 +86,7 @@ impl Run<'_> {
     ///
     /// # Errors
     /// [`RunError`]: it did not run.
-    pub fn to_end(&self, signal: &dyn Fn() -> Option<i32>) -> Result<Ran, RunError> {
+    pub fn to_end(&self, signal: &dyn Fn() -> Option<i32>) -> Result<EndedProgram, RunError> {
         let folder = std::env::temp_dir();
         let in_folder = |source| RunError::Folder { folder: folder.display().to_string(), source };
         let records = tempfile::Builder::new().prefix("numabench-witness-").tempdir().map_err(in_folder)?;
@@ -112,7 +112,7 @@ impl Run<'_> {
             thread::sleep(pause);
             pause = (pause * 2).min(PAUSE);
         };
-        Ok(Ran { began, elapsed: clock.elapsed(), status, records })
+        Ok(EndedProgram { began, elapsed: clock.elapsed(), status, records })
     }
 }
 

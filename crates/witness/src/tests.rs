@@ -10,7 +10,7 @@ use report::witness::{Distance, NodeBytes, WitnessBuffer, WitnessDirection, Witn
 use stats::IdSet;
 
 use crate::buffers::{NearNodes, buffers};
-use crate::document::{About, document};
+use crate::document::{RunFacts, document};
 use crate::gain::{MatrixRate, gain};
 use crate::layout::{MAGIC, VERSION, WORDS, context, direction, entry, head, memory};
 use crate::record::{ProcessRecord, Records};
@@ -52,7 +52,7 @@ fn near(nodes: &[u32]) -> Vec<NearNodes> {
 }
 
 fn seen(records: Vec<ProcessRecord>, near: &[NearNodes]) -> WitnessDocument {
-    let about = About {
+    let about = RunFacts {
         tool: Tool { name: "numabench".to_owned(), version: "0".to_owned(), git: None },
         argv: Vec::new(),
         started_at: "2026-01-01T00:00:00Z".to_owned(),

@@ -1,5 +1,6 @@
-//! What programs ask of the CUDA driver beyond numabench's own backend: what an address is, copies between addresses
-//! of either side, functions by name (`cuGetProcAddress`, as the static runtime asks), and graphs of copies.
+//! What programs ask of the CUDA driver beyond numabench's own backend: what an address is, copies between
+//! addresses of either side, functions by name (`cuGetProcAddress`, as the static runtime asks), and graphs
+//! of copies.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 

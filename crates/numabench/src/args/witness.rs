@@ -10,28 +10,29 @@ use super::{Word, one_of};
 /// `numabench witness`.
 #[derive(Debug, clap::Args)]
 pub struct Witness {
-    /// Predict what near memory would gain from the rates in FILE, a document of `numabench matrix --json` of this
-    /// node
+    /// Predict what near memory would gain from the rates in FILE, a document of `numabench matrix --json` of
+    /// this node
     #[arg(long, value_name = "FILE", help_heading = "What is seen")]
     pub matrix: Option<PathBuf>,
     /// Which copies the driver's events time: a share of them, or all
     #[arg(long, value_parser = one_of(SHARES), action = ArgAction::Set, value_name = "share|all",
           default_value = "share", help_heading = "What is seen")]
     pub time: bool,
-    /// Which pages are looked at: those of first copies and a share of the others, at most 4096 pages of each; or
-    /// all pages of all copies
+    /// Which pages are looked at: those of first copies and a share of the others, at most 4096 pages of
+    /// each; or all pages of all copies
     #[arg(long, value_parser = one_of(SHARES), action = ArgAction::Set, value_name = "share|all",
           default_value = "share", help_heading = "What is seen")]
     pub pages: bool,
 
-    /// Write the document to FILE; in a launch each rank writes its own, with its rank before the file's extension
-    /// (FILE.rank3.json)
+    /// Write the document to FILE; in a launch each rank writes its own, with its rank before the file's
+    /// extension (FILE.rank3.json)
     #[arg(long, value_name = "FILE", value_parser = file, help_heading = "Output")]
     pub json: Option<PathBuf>,
     /// Print all buffers, not the first ten
     #[arg(long, help_heading = "Output")]
     pub full: bool,
-    /// The program, looked for in PATH, and its arguments, which are not touched; a -- before it is not needed
+    /// The program, looked for in PATH, and its arguments, which are not touched; a -- before it is not
+    /// needed
     #[arg(trailing_var_arg = true, required = true, value_name = "PROGRAM")]
     pub program: Vec<OsString>,
 }

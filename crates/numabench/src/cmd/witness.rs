@@ -1,16 +1,16 @@
-//! `numabench witness`: run the program with the library that counts its copies, read what that wrote, say what is
-//! far. The program's output stays its own: the answer goes to standard error.
+//! `numabench witness`: run the program with the library that counts its copies, read what that wrote, say
+//! what is far. The program's output stays its own: the answer goes to standard error.
 
 use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use ::witness::buffers::NearNodes;
-use ::witness::document::{About, document};
+use ::witness::document::{RunFacts, document};
 use ::witness::gain::{self, MatrixRate};
 use ::witness::hook::{self, VARIABLE};
 use ::witness::record::Records;
-use ::witness::run::{Run, RunError};
+use ::witness::run::{HookedProgram, RunError};
 use experiments::document::Origin;
 use experiments::documents;
 use launchers::Launch;
@@ -37,13 +37,14 @@ pub fn run(args: &Witness) -> Result<Exit, Fault> {
     let topology = topo::read().map_err(|error| Fault::new(Exit::NoResult, error))?;
 
     let signals = Signals::catch()?;
-    let run = Run { program: &args.program, hook: &hook, times_all: args.time, looks_at_all: args.pages };
+    let run =
+        HookedProgram { program: &args.program, hook: &hook, times_all: args.time, looks_at_all: args.pages };
     let signal = || signals.exit().map(|exit| i32::from(exit.code()) - 128);
     let ran = run.to_end(&signal).map_err(not_run)?;
 
     let records = Records::read(ran.records.path()).map_err(Fault::no_result)?;
     let Origin { tool, argv, .. } = origin();
-    let about = About {
+    let about = RunFacts {
         tool,
         argv,
         started_at: timestamp::rfc3339_utc(ran.began),

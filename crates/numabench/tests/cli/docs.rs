@@ -163,6 +163,11 @@ fn the_settings_are_as_the_page_says() -> Done {
 }
 
 #[test]
+fn the_copies_of_a_program_are_as_the_page_says() -> Done {
+    followed("witness.md", &[])
+}
+
+#[test]
 fn a_first_look_is_as_the_page_says() -> Done {
     followed("first-look.md", &[])
 }

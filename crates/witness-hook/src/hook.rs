@@ -1,0 +1,101 @@
+//! A watched function of the driver: its names, its wrapper, and which of both a program gets.
+
+use core::ffi::{CStr, c_char, c_int};
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::{record, resolve, sys};
+
+/// The code for a call whose driver is not there: `CUDA_ERROR_NOT_FOUND`.
+pub const NOT_FOUND: c_int = 500;
+/// `CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM`.
+const PER_THREAD: u64 = 2;
+
+/// A watched function.
+pub struct Hook {
+    /// Its exported name.
+    pub name: &'static CStr,
+    /// Its name without suffixes.
+    pub base: &'static CStr,
+    /// The interface's version from which the base name means it.
+    pub since: c_int,
+    /// Whether its stream 0 is the calling thread's own.
+    pub per_thread: bool,
+    /// The wrapper.
+    pub ours: unsafe extern "C" fn(),
+    /// The driver's function, once it is known.
+    pub real: &'static AtomicUsize,
+}
+
+impl Hook {
+    /// What a program gets that found this address: the wrapper, or the address if another driver's is
+    /// wrapped.
+    pub fn wrapper_of(&self, found: usize) -> usize {
+        let ours = self.ours as usize;
+        if found == ours {
+            return ours;
+        }
+        match self.real.compare_exchange(0, found, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => ours,
+            // `cuGetProcAddress` may know another entry of a function than `dlsym`.
+            Err(known) if known == found || sys::are_of_one_library(known, found) => ours,
+            Err(_) => {
+                record::count_other_driver();
+                found
+            }
+        }
+    }
+
+    /// The driver's own function.
+    pub fn driver(&self) -> Option<usize> {
+        let known = self.real.load(Ordering::Acquire);
+        if known != 0 {
+            return Some(known);
+        }
+        let found = resolve::driver_function(self.name).filter(|found| *found != self.ours as usize)?;
+        self.real.store(found, Ordering::Release);
+        Some(found)
+    }
+}
+
+/// What the driver answered to a program that asks for `symbol`, or the wrapper of it.
+///
+/// # Safety
+/// The arguments are those of `cuGetProcAddress`, and `answer` what the driver wrote.
+pub unsafe fn replace(
+    hooks: &'static [&Hook],
+    result: c_int,
+    symbol: *const c_char,
+    answer: *mut usize,
+    version: c_int,
+    flags: u64,
+) {
+    if result != 0 || symbol.is_null() || answer.is_null() || !record::is_wanted() {
+        return;
+    }
+    // SAFETY: the driver has just read this text and written this word.
+    let (symbol, found) = unsafe { (CStr::from_ptr(symbol), *answer) };
+    if found == 0 {
+        return;
+    }
+    let by_address = hooks.iter().copied().find(|hook| hook.real.load(Ordering::Acquire) == found);
+    if let Some(hook) = by_address.or_else(|| by_name(hooks, symbol, version, flags & PER_THREAD != 0)) {
+        // SAFETY: the word that the driver wrote.
+        unsafe { *answer = hook.wrapper_of(found) };
+    }
+}
+
+/// The function that a version of the driver's interface has by this name: the newest that is not newer.
+fn by_name(
+    hooks: &'static [&Hook],
+    symbol: &CStr,
+    version: c_int,
+    per_thread: bool,
+) -> Option<&'static Hook> {
+    let of_name = |per_thread: bool| {
+        let those =
+            hooks.iter().copied().filter(move |hook| hook.base == symbol && hook.per_thread == per_thread);
+        those.filter(move |hook| hook.since <= version).max_by_key(|hook| hook.since)
+    };
+    // Functions without streams are the same for both.
+    if per_thread { of_name(true).or_else(|| of_name(false)) } else { of_name(false) }
+}

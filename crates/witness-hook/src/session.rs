@@ -1,0 +1,141 @@
+//! A process's record from its beginning to its end.
+//!
+//! It begins with the process's first copy, so that a program without copies leaves nothing but a byte in the
+//! file `loaded`. A fork's child has a record of its own, if it copies. Its blocks are reserved before it is
+//! mapped: a full disk is found here and not by a signal at some later write. Why nothing is counted is the
+//! name of an empty file, or a line on standard error if not even that can be made.
+
+use core::ffi::CStr;
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use crate::layout::{ALL, FOLDER, LOADED, MAGIC, VERSION, WORDS, head};
+use crate::record::{self, Record};
+use crate::{contexts, graphs, helper, resolve, sys, timing};
+
+static STATE: AtomicU32 = AtomicU32::new(UNBEGUN);
+
+const UNBEGUN: u32 = 0;
+const BEGINNING: u32 = 1;
+const WATCHING: u32 = 2;
+const PASSIVE: u32 = 3;
+
+/// The longest path of a record.
+const PATH: usize = 4096;
+
+/// Runs before the program does.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static LOAD: extern "C" fn() = load;
+
+extern "C" fn load() {
+    sys::with_errno_kept(|| {
+        let mut path = [0_u8; PATH];
+        if let Some(path) = path_of(&mut path, format_args!("{LOADED}")) {
+            let all = variable(ALL).map(CStr::to_bytes).unwrap_or_default();
+            record::set_wanted(all.contains(&b't'), all.contains(&b'p'));
+            sys::append_byte(path);
+            sys::in_children(in_child);
+        }
+    });
+}
+
+/// A variable of the layout.
+fn variable(name: &str) -> Option<&'static CStr> {
+    let mut text = [0_u8; 64];
+    text.get_mut(..name.len())?.copy_from_slice(name.as_bytes());
+    sys::variable(CStr::from_bytes_until_nul(&text).ok()?)
+}
+
+/// A fork's child begins again, if it copies.
+extern "C" fn in_child() {
+    record::set_words(core::ptr::null_mut());
+    if STATE.load(Ordering::Acquire) != PASSIVE {
+        STATE.store(UNBEGUN, Ordering::Release);
+    }
+    contexts::reset();
+    timing::reset();
+    helper::reset();
+    graphs::reset();
+}
+
+/// The record, begun if it is not.
+pub fn begun() -> Option<&'static Record> {
+    loop {
+        match STATE.load(Ordering::Acquire) {
+            WATCHING => return record::current(),
+            PASSIVE => return None,
+            BEGINNING => sys::pause(),
+            _ if !record::is_wanted() => return None,
+            _ => {
+                if STATE.compare_exchange(UNBEGUN, BEGINNING, Ordering::AcqRel, Ordering::Acquire).is_ok() {
+                    let begun = sys::with_errno_kept(begin);
+                    STATE.store(if begun { WATCHING } else { PASSIVE }, Ordering::Release);
+                }
+            }
+        }
+    }
+}
+
+fn begin() -> bool {
+    let mut path = [0_u8; PATH];
+    let Some(path) = path_of(&mut path, format_args!("{}.record", sys::pid())) else { return false };
+    let mapped = match sys::map_new_file(path, WORDS * 8) {
+        Ok(mapped) => mapped,
+        Err(error) => {
+            be_passive(error);
+            return false;
+        }
+    };
+    record::set_words(mapped);
+    let Some(record) = record::current() else { return false };
+    let is_simulated = resolve::driver_function(c"numabench_simulation").is_some();
+    record.set(head::VERSION, VERSION);
+    record.set(head::PID, u64::from(sys::pid()));
+    record.set(head::BEGAN_NS, sys::now_ns());
+    record.set(head::PAGE, sys::page_size() as u64);
+    record.set(head::OTHER_DRIVER, record::other_driver());
+    record.set(head::SIMULATED, u64::from(is_simulated));
+    let name = sys::name();
+    let (first, last) = name.split_at(8);
+    record.set(head::NAME, u64::from_ne_bytes(first.try_into().unwrap_or_default()));
+    record.set(head::NAME + 1, u64::from_ne_bytes(last.try_into().unwrap_or_default()));
+    record.set(head::MAGIC, MAGIC);
+    // Registered now: the driver is loaded, so this runs before the driver ends.
+    sys::at_exit(end);
+    helper::start();
+    true
+}
+
+/// The program ends: what is queued is done as far as a moment allows, and the driver is not called again.
+extern "C" fn end() {
+    if STATE.load(Ordering::Acquire) == WATCHING {
+        helper::finish();
+    }
+}
+
+fn be_passive(error: i32) {
+    let mut path = [0_u8; PATH];
+    let made = path_of(&mut path, format_args!("{}.passive.{error}", sys::pid())).is_some_and(sys::make_file);
+    if !made {
+        sys::say(b"numabench: no copies are counted: the record cannot be written (is its disk full?)\n");
+    }
+}
+
+/// A file of the record's folder, as C text in this room.
+fn path_of<'r>(room: &'r mut [u8; PATH], name: core::fmt::Arguments<'_>) -> Option<&'r CStr> {
+    struct Text<'r>(&'r mut [u8], usize);
+    impl core::fmt::Write for Text<'_> {
+        fn write_str(&mut self, text: &str) -> core::fmt::Result {
+            let end = self.1.saturating_add(text.len());
+            self.0.get_mut(self.1..end).ok_or(core::fmt::Error)?.copy_from_slice(text.as_bytes());
+            self.1 = end;
+            Ok(())
+        }
+    }
+    let folder = variable(FOLDER)?.to_str().ok()?;
+    // The last byte stays zero.
+    let end = room.len().checked_sub(1)?;
+    let mut text = Text(room.get_mut(..end)?, 0);
+    core::fmt::Write::write_fmt(&mut text, format_args!("{folder}/{name}")).ok()?;
+    CStr::from_bytes_until_nul(room).ok()
+}
