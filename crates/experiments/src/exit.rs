@@ -48,8 +48,7 @@ Exit codes:
   124  timed out
   126  exec, check, trial, witness: the program cannot be executed
   127  exec, check, trial, witness: the program is not found
-128+n  ended by signal n (130 Ctrl-C, 143 SIGTERM); finished cases are kept
-witness that ran its program ends with the program's own code.";
+128+n  ended by signal n (130 Ctrl-C, 143 SIGTERM); finished cases are kept";
 
 impl Exit {
     /// The number.
