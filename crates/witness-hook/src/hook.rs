@@ -77,7 +77,10 @@ pub unsafe fn replace(
     if found == 0 {
         return;
     }
-    let by_address = hooks.iter().copied().find(|hook| hook.real.load(Ordering::Acquire) == found);
+    // The name with every suffix that it has: the address tells which of these the driver means.
+    let is_called = |hook: &&Hook| hook.name.to_bytes().starts_with(symbol.to_bytes());
+    let called = hooks.iter().copied().filter(is_called);
+    let by_address = called.clone().find(|hook| hook.driver() == Some(found));
     if let Some(hook) = by_address.or_else(|| by_name(hooks, symbol, version, flags & PER_THREAD != 0)) {
         // SAFETY: the word that the driver wrote.
         unsafe { *answer = hook.wrapper_of(found) };
@@ -96,6 +99,10 @@ fn by_name(
             hooks.iter().copied().filter(move |hook| hook.base == symbol && hook.per_thread == per_thread);
         those.filter(move |hook| hook.since <= version).max_by_key(|hook| hook.since)
     };
-    // Functions without streams are the same for both.
-    if per_thread { of_name(true).or_else(|| of_name(false)) } else { of_name(false) }
+    // Functions without streams are the same for both; copies are not.
+    let has_streams = |hook: &&Hook| hook.base.to_bytes().starts_with(b"cuMemcpy");
+    match of_name(per_thread) {
+        None if per_thread => of_name(false).filter(|hook| !has_streams(hook)),
+        found => found,
+    }
 }

@@ -324,7 +324,7 @@ hooks! {
         (at: usize, bytes: usize, device: c_int, stream: usize)
         => |_default| prefetch(bytes);
     "cuMemPrefetchAsync" 12020 [cuMemPrefetchAsync_v2, cuMemPrefetchAsync_v2_ptsz]
-        (at: usize, bytes: usize, location: u64, flags: c_uint, stream: usize)
+        (at: usize, bytes: usize, location: u64, flags: usize, stream: usize)
         => |_default| prefetch(bytes);
     "cuMemHostAlloc" 2020 [cuMemHostAlloc] (to: *mut usize, bytes: usize, flags: c_uint)
         => |_default| pinning;
@@ -357,7 +357,7 @@ hooks! {
     "cuGraphInstantiate" 11000 [cuGraphInstantiate_v2]
         (exec: *mut usize, graph: usize, node: *mut usize, log: *mut c_char, size: usize)
         => |_default| instantiating(exec, graph);
-    "cuGraphInstantiateWithFlags" 11040 [cuGraphInstantiateWithFlags]
+    "cuGraphInstantiate" 12000 [cuGraphInstantiateWithFlags]
         (exec: *mut usize, graph: usize, flags: u64)
         => |_default| instantiating(exec, graph);
     "cuGraphInstantiateWithParams" 12000 [cuGraphInstantiateWithParams, cuGraphInstantiateWithParams_ptsz]

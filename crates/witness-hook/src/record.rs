@@ -89,7 +89,7 @@ impl Record {
 
     /// Makes a word at least this.
     pub fn at_least(&self, at: usize, value: u64) {
-        if let Some(word) = self.word(at) {
+        if let Some(word) = self.word(at).filter(|word| word.load(Ordering::Acquire) < value) {
             word.fetch_max(value, Ordering::AcqRel);
         }
     }

@@ -44,7 +44,7 @@ fn is_sampled(bytes: u64, number: u64) -> bool {
         _ if record::times_all() => true,
         0x0100_0000.. => true,
         0x0010_0000.. => number.is_multiple_of(8),
-        _ => number % 256 == 128,
+        _ => number % 1024 == 128,
     }
 }
 
