@@ -9,6 +9,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::driver;
 use crate::span::{Copy, Span, Way};
+use crate::volume;
 
 /// Instantiated graphs that are known at once, copies of each, and nodes that are looked at.
 const GRAPHS: usize = 256;
@@ -29,6 +30,8 @@ struct Graph {
 }
 
 const UNSEEN: usize = usize::MAX;
+/// Ways, as their places stand in a copy's words.
+const WAYS: [Way; 4] = [Way::ToDevice, Way::ToHost, Way::Devices, Way::Host];
 
 static KNOWN: [Graph; GRAPHS] = [const {
     Graph {
@@ -75,12 +78,7 @@ impl Graph {
         let Some(words) = driver::copy_of_node(node) else { return false };
         let copy = volume::copy(&words);
         let Some(room) = self.copies.get(self.count.load(Ordering::Acquire)) else { return false };
-        let way = match copy.way {
-            Way::ToDevice => 0,
-            Way::ToHost => 1,
-            Way::Devices => 2,
-            Way::Host => 3,
-        };
+        let way = WAYS.iter().position(|way| *way == copy.way).unwrap_or(0);
         let values = copy.span.words().into_iter().chain([way]);
         room.iter().zip(values).for_each(|(word, value)| word.store(value, Ordering::Release));
         self.count.fetch_add(1, Ordering::AcqRel);
@@ -99,12 +97,7 @@ pub fn copies_of(handle: usize, mut take: impl FnMut(Copy)) -> bool {
     for words in graph.copies.iter().take(count) {
         let [address, row, rows, pitch, slices, slice_pitch, way] =
             words.each_ref().map(|word| word.load(Ordering::Acquire));
-        let way = match way {
-            0 => Way::ToDevice,
-            1 => Way::ToHost,
-            2 => Way::Devices,
-            _ => Way::Host,
-        };
+        let way = WAYS.get(way).copied().unwrap_or(Way::Host);
         let span = Span::from_words([address, row, rows, pitch, slices, slice_pitch]);
         take(Copy { way, span });
     }
@@ -128,101 +121,4 @@ pub fn forget(handle: usize) {
 /// In a fork's child there are none.
 pub fn reset() {
     KNOWN.iter().for_each(|graph| graph.handle.store(0, Ordering::Release));
-}
-
-/// Copies of two and three dimensions, as the driver's structures describe them: all their fields are words.
-pub mod volume {
-    use crate::memory_kind;
-    use crate::span::{Copy, Span, Way};
-
-    /// Words of `CUDA_MEMCPY3D` and `CUDA_MEMCPY3D_PEER`.
-    pub const WORDS: usize = 25;
-    /// Words of `CUDA_MEMCPY2D`.
-    pub const PLANE_WORDS: usize = 16;
-    const HOST: usize = 1;
-    const UNIFIED: usize = 4;
-
-    /// A copy of three dimensions.
-    pub fn copy(words: &[usize; WORDS]) -> Copy {
-        let [
-            sx,
-            sy,
-            sz,
-            _,
-            stype,
-            shost,
-            sdevice,
-            _,
-            _,
-            spitch,
-            sheight,
-            dx,
-            dy,
-            dz,
-            _,
-            dtype,
-            dhost,
-            ddevice,
-            _,
-            _,
-            dpitch,
-            dheight,
-            width,
-            height,
-            depth,
-        ] = *words;
-        let (rows, slices) = (height.max(1), depth.max(1));
-        let side = |kind: usize, host: usize, unified: usize, [x, y, z, pitch, lines]: [usize; 5]| {
-            let pitch = if pitch == 0 { width } else { pitch };
-            let slice_pitch = pitch.wrapping_mul(if lines == 0 { rows } else { lines });
-            let base = host_address(kind, host, unified)?;
-            let offset = x.wrapping_add(y.wrapping_mul(pitch)).wrapping_add(z.wrapping_mul(slice_pitch));
-            Some(Span { address: base.wrapping_add(offset), row: width, rows, pitch, slices, slice_pitch })
-        };
-        let from = side(stype, shost, sdevice, [sx, sy, sz, spitch, sheight]);
-        let to = side(dtype, dhost, ddevice, [dx, dy, dz, dpitch, dheight]);
-        let none = Span { address: 0, row: width, rows, pitch: width, slices, slice_pitch: width };
-        let (way, span) = match (from, to) {
-            (Some(from), None) => (Way::ToDevice, from),
-            (None, Some(to)) => (Way::ToHost, to),
-            (None, None) => (Way::Devices, none),
-            (Some(from), Some(_)) => (Way::Host, from),
-        };
-        Copy { way, span }
-    }
-
-    /// A copy of two dimensions.
-    pub fn plane(words: &[usize; PLANE_WORDS]) -> Copy {
-        let [
-            sx,
-            sy,
-            stype,
-            shost,
-            sdevice,
-            _,
-            spitch,
-            dx,
-            dy,
-            dtype,
-            dhost,
-            ddevice,
-            _,
-            dpitch,
-            width,
-            height,
-        ] = *words;
-        copy(&[
-            sx, sy, 0, 0, stype, shost, sdevice, 0, 0, spitch, 0, dx, dy, 0, 0, dtype, dhost, ddevice, 0, 0,
-            dpitch, 0, width, height, 1,
-        ])
-    }
-
-    /// The side's base address, if it is in host memory. A type is 32 bits of its word.
-    fn host_address(kind: usize, host: usize, unified: usize) -> Option<usize> {
-        match kind & 0xffff_ffff {
-            HOST => Some(host),
-            UNIFIED if !memory_kind::is_on_device(unified) => Some(unified),
-            _ => None,
-        }
-    }
 }

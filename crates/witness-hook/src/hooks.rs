@@ -8,12 +8,11 @@
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use crate::graphs::{self, volume};
 use crate::hook::{self, Hook, NOT_FOUND};
 use crate::layout::head;
 use crate::span::{Copy, Way};
 use crate::watch::{self, On};
-use crate::{captures, contexts, driver, gate, memory_kind, session, timing};
+use crate::{captures, contexts, driver, gate, graphs, memory_kind, session, timing, volume};
 
 /// The stream that 0 stands for: the legacy one, or the thread's own.
 const LEGACY: usize = 0;

@@ -45,4 +45,5 @@ mod session;
 mod span;
 mod sys;
 mod timing;
+mod volume;
 mod watch;

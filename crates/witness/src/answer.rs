@@ -193,13 +193,14 @@ pub fn not_seen(records: &Records, document: &WitnessDocument) -> Vec<String> {
     }
     let killed = document.processes.iter().filter(|process| !process.ended).count();
     if killed > 0 {
+        let processes = if killed == 1 { "process" } else { "processes" };
         said.push(format!(
-            "{} without running exit handlers: copies are counted, the last looks and times are missing.",
-            stats::units::counted(killed, "process") + if killed == 1 { " ended" } else { "es ended" }
+            "{killed} {processes} ended without running exit handlers: copies are counted, the last looks and \
+             times are missing."
         ));
     }
     if records.broken > 0 {
-        said.push(format!("{} of a process are not whole.", stats::units::counted(records.broken, "record")));
+        said.push(format!("Records that cannot be read: {}.", records.broken));
     }
     said
 }

@@ -110,6 +110,11 @@ fn copies_of_threads_of_a_forks_child_of_planes_and_between_unified_addresses_ar
     let (_, plane) = witnessed(&program, &[], &["dlsym", "plane"])?;
     assert_eq!(buffers(&plane), expected(&[(1, 500, "h2d pinned")]));
     assert_eq!(plane["total"]["looked_at_bytes"], 500);
+    assert_eq!(
+        plane["buffers"][0]["extent_bytes"],
+        4 * 256 + 100,
+        "from the first row to the last one's end"
+    );
 
     let (_, unified) = witnessed(&program, &[], &["dlsym", "unified"])?;
     assert_eq!(buffers(&unified), expected(&[(1, 50_000, "h2d pageable"), (1, 30_000, "d2h pageable")]));
