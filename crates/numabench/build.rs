@@ -35,17 +35,20 @@ fn of_checkout() -> Option<String> {
     // In a folder below somebody else's repository (a home under git) this file is not one of the
     // repository's.
     git(&["ls-files", "--error-unmatch", "build.rs"])?;
+
     // What the binary is made of, whose change makes cargo ask again, as a new commit does.
     let sources = sources().ok()?;
     for path in &sources {
         println!("cargo::rerun-if-changed={path}");
     }
+
     for file in ["HEAD", "logs/HEAD"] {
         let path = git(&["rev-parse", "--git-path", file])?;
         if Path::new(&path).exists() {
             println!("cargo::rerun-if-changed={path}");
         }
     }
+
     let commit = git(&["rev-parse", "--short=12", "HEAD"])?;
     let paths: Vec<&str> = sources.iter().map(String::as_str).collect();
     let differs = git(&[&["status", "--porcelain", "--"][..], &paths].concat())?;

@@ -167,7 +167,7 @@ median() { sort -g | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 cost() { # NAME LIMIT COMMAND...: the command prints one number; in turns, without and with the library
     local name=$1 limit=$2; shift 2
     : >"$work/without"; : >"$work/with"
-    for _ in 1 2 3 4 5 6 7; do
+    for _ in $turns; do
         "$@" >>"$work/without" 2>"$work/log"
         "$tools/numabench" witness -- "$@" >>"$work/with" 2>"$work/log" || { cat "$work/log"; bad=1; return; }
     done
@@ -179,6 +179,7 @@ print(f"== cost, {name}: {without} without, {with_it} with: {percent:+.2f} % (li
 sys.exit(percent > float(limit))
 PYTHON
 }
+turns="1 2 3 4 5 6 7"
 cost "asynchronous 4 KiB copies, ns each" 3 "$work/cost" queued
 cost "blocking 4 KiB copies, ns each" 3 "$work/cost" blocking
 if python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
@@ -187,15 +188,17 @@ import time, torch
 torch.manual_seed(1)
 model = torch.nn.Sequential(torch.nn.Linear(4096, 4096), torch.nn.ReLU(), torch.nn.Linear(4096, 4096)).cuda()
 sgd = torch.optim.SGD(model.parameters(), 1e-3)
-data = torch.randn(64, 2048, 4096)
+data = torch.randn(4, 2048, 4096)
 def step(at):
-    batch = data[at % 64].cuda()
+    batch = data[at % 4].cuda()
     sgd.zero_grad(); model(batch).square().mean().backward(); sgd.step()
 for at in range(20): step(at)
 torch.cuda.synchronize(); begin = time.perf_counter()
 for at in range(200): step(at)
 torch.cuda.synchronize(); print((time.perf_counter() - begin) / 200 * 1e6)
 PYTHON
+    # Each turn imports torch twice.
+    turns="1 2 3"
     cost "a torch training step, us" 1 python3 "$work/step.py"
 else
     echo "== cost, torch: not installed here"

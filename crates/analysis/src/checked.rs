@@ -27,6 +27,7 @@ pub fn run(name: &str, checked: &Checked) -> Result<Run, NoRun> {
         let middle = median(&rates).ok_or("it has no figure")?;
         Ok(Figure { unit: Unit::BytesPerS, median: middle, blocks: rates })
     };
+
     Ok(Run {
         name: name.to_owned(),
         host: checked.host.clone(),

@@ -38,6 +38,7 @@ pub fn of_case(case: &str, within: bool) -> Column {
         return Column { name: case.to_owned(), group: None };
     };
     let group = rest.first().copied();
+
     // A kernel is its group, and its bytes are nobody's measure of it.
     if let ("kernel", Some(group)) = (*direction, group) {
         let name = match group.strip_suffix(report::kernels::RESIDENT) {
@@ -46,6 +47,7 @@ pub fn of_case(case: &str, within: bool) -> Column {
         };
         return Column { name, group: None };
     }
+
     let within = within || group == Some("within");
     let what = match *direction {
         "h2d" => "H2D",
@@ -57,6 +59,7 @@ pub fn of_case(case: &str, within: bool) -> Column {
         "load" if *memory == "pinned" => "load by the GPU",
         other => other,
     };
+
     let is_time_of_one = ["load", "core-to-core", "core-to-gpu"].contains(direction);
     let size = bytes.parse().ok().filter(|_| !is_time_of_one).map(|bytes| format!(" {}", units::size(bytes)));
     let kind = group.and_then(|group| KINDS.iter().find(|(known, _)| *known == group));
@@ -64,11 +67,13 @@ pub fn of_case(case: &str, within: bool) -> Column {
     if *order == "simultaneous" && kind.is_none() {
         name.push_str(", at once");
     }
+
     if ["pageable", "pinned-driver"].contains(memory)
         && ["h2d", "d2h", "roundtrip", "bidir"].contains(direction)
     {
         name.push_str(&format!(", {memory}"));
     }
+
     let is_place = kind.is_none() && group != Some("loads");
     Column { name, group: group.filter(|_| is_place).map(str::to_owned) }
 }

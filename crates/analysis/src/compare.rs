@@ -253,20 +253,24 @@ fn summary(counts: &Counts, cases: &[ComparedCase], runs: [usize; 2]) -> String 
     let first = |verdict: ChangeVerdict| cases.iter().find(|case| case.verdict == verdict);
     let by = |case: &ComparedCase| format!("{}: {}", change(case.unit, case.new / case.base), case.key);
     let mut parts = Vec::new();
+
     if counts.regressed > 0 {
         let worst = first(ChangeVerdict::Regressed)
             .map_or(String::new(), |case| format!("; the worst by {}", by(case)));
         parts.push(format!("REGRESSED: {}{worst}", of(counts.regressed)));
     }
+
     if counts.missing > 0 {
         parts.push(format!("MISSING: {} of the base's cases have no new figure", counts.missing));
     }
+
     if counts.suspect > 0 {
         let one = first(ChangeVerdict::Suspect).map_or(String::new(), |case| format!("; {}", by(case)));
         // Of as many runs as that, jumps of other cases are the reason: four a side allow five of them.
         let more = if runs.into_iter().min() < Some(3) { "three" } else { "four or five" };
         parts.push(format!("SUSPECT: {}{one}; {more} runs a side decide", of(counts.suspect)));
     }
+
     if counts.improved > 0 {
         parts.push(format!("IMPROVED: {}", of(counts.improved)));
     }
@@ -291,6 +295,7 @@ fn power(cases: &[ComparedCase]) -> String {
     let Some(typical) = typical else {
         return format!("with these runs no change could be {found}");
     };
+
     match worst.map(|case| (percent(from(case)), &case.key)) {
         Some((Some(worst), key)) if worst != typical => format!(
             "with these runs a change from {typical} on would be {found} in a typical case, from {worst} in \
@@ -342,6 +347,7 @@ fn notes(cases: &[ComparedCase], counts: &Counts, runs: [usize; 2], in_turns: bo
              other cases jump from run to run, or five"
         ));
     }
+
     if !in_turns && counts.regressed + counts.improved > 0 {
         notes.push(
             "The runs of the two sides did not take turns: what changed with time counts as a change. Run \
@@ -349,7 +355,9 @@ fn notes(cases: &[ComparedCase], counts: &Counts, runs: [usize; 2], in_turns: bo
                 .to_owned(),
         );
     }
+
     let few = cases.iter().filter(|case| case.ratio.is_none()).count();
+
     if few > 0 {
         notes.push(format!(
             "{few} of {} {} too few values to be judged: a run needs 6 blocks, or a side several runs",

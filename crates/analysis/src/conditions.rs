@@ -146,10 +146,12 @@ pub fn differing<'c>(
         }
         values
     };
+
     let (mut base, mut new) = (base, new);
     let (base, new) = (gather(&mut base), gather(&mut new));
     let owned = |values: &BTreeSet<&str>| values.iter().map(|value| (*value).to_owned()).collect();
     let both = base.iter().filter_map(|(fact, base)| Some((fact, base, new.get(fact)?)));
+
     both.filter(|(_, base, new)| base != new)
         .map(|((not_essential, fact), base, new)| Differing {
             fact: (*fact).to_owned(),

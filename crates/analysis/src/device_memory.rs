@@ -92,9 +92,11 @@ fn whose(document: &Document, device: &Device, node: u32) -> String {
     if !owners.is_empty() {
         return format!("the memory of {}", words::devices(device.kind, owners.into_iter()));
     }
+
     // The environment is the first node's.
     let machine = (device.node == 0).then_some(&document.environment.topology);
     let found = machine.and_then(|machine| machine.nodes.iter().find(|known| known.os_index == node));
+
     match (found.map(|node| node.kind), device.coherence) {
         (Some(NodeKind::GpuMemory), _) => "the memory of another GPU".to_owned(),
         (_, Some(Coherence::SharedHbm)) => "the memory of another package".to_owned(),

@@ -52,6 +52,7 @@ pub fn differences(nodes: &[NodeFacts]) -> Vec<Vec<Difference>> {
         like_clocks,
         |ns| stats::units::duration_ns(*ns),
     );
+
     compare("cpu_models", nodes, &mut found, |facts| Some(counted(&facts.cpu_models)), |a, b| a == b, text);
     compare("numa_nodes", nodes, &mut found, |facts| Some(facts.numa_nodes), |a, b| a == b, u32::to_string);
     compare(
@@ -62,6 +63,7 @@ pub fn differences(nodes: &[NodeFacts]) -> Vec<Vec<Difference>> {
         like_memory,
         |bytes| stats::units::rounded_size(*bytes),
     );
+
     let names = |facts: &NodeFacts| facts.gpus.iter().map(|gpu| gpu.name.clone()).collect::<Vec<_>>();
     compare("gpus", nodes, &mut found, |facts| Some(counted(&names(facts))), |a, b| a == b, text);
     let links = |facts: &NodeFacts| facts.gpus.iter().map(NodeGpu::link_text).collect::<Vec<_>>();
@@ -102,6 +104,7 @@ fn compare<T>(
     let most =
         values.iter().map(|value| (holders(value), value)).reduce(|a, b| if b.0 > a.0 { b } else { a });
     let most = most.filter(|(holders, _)| 2 * holders > values.len()).map(|(_, value)| value);
+
     for (value, found) in values.iter().zip(found) {
         if most.is_none_or(|most| !same(most, value)) {
             found.push(Difference { fact: fact.to_owned(), this: shown(value), most: most.map(shown) });

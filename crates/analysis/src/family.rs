@@ -239,6 +239,7 @@ impl<'a> CaseFamily<'a> {
             pairs.iter().map(|(one, other)| ratios_by_pass(case(*other), case(*one))).collect();
         let independent = self.independent(pairs);
         let mut levels: Vec<Option<Level>> = vec![None; pairs.len()];
+
         for pool in pools(&self.kinds(pairs, &blocks, &independent), &independent) {
             let telling = |kind: &Vec<usize>| -> Vec<&[BlockValue]> {
                 kind.iter().filter(|at| independent[**at]).map(|at| &blocks[*at][..]).collect()
@@ -255,6 +256,7 @@ impl<'a> CaseFamily<'a> {
                 known.iter().zip(together).for_each(|((at, _), level)| levels[*at] = Some(level));
             }
         }
+
         let ratio = |(level, blocks): (Option<Level>, &Vec<BlockValue>)| {
             let of_run = level?;
             // Another allocation is another one of each of the two.
@@ -291,6 +293,7 @@ impl<'a> CaseFamily<'a> {
         if !joined.is_empty() {
             kinds.insert(OF_FEW, joined);
         }
+
         kinds.into_values().collect()
     }
 

@@ -266,6 +266,7 @@ mod tests {
             };
             key.case_in_words()
         };
+
         assert_eq!(said("simultaneous/pinned/h2d/4194304"), "H2D, 4 MiB, pinned, at once");
         assert_eq!(said("alone/managed/h2d/1048576/first"), "GPU, 1 MiB, managed, from the core");
         assert_eq!(said("alone/system/d2h/1048576/first"), "core, 1 MiB, system, from the GPU");
@@ -275,6 +276,7 @@ mod tests {
             "read, beyond the caches, pageable, node 0, memory of node 0, at once"
         );
         assert_eq!(said("host/ping-pong/8"), "host memory, 8 B, one message at a time");
+
         for other in ["a metric of a user", "host/ping-pong/many", "host/sideways/8"] {
             assert_eq!(said(other), other);
         }

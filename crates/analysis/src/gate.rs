@@ -70,6 +70,7 @@ pub fn decide(baseline: &Baseline, passes: &[Vec<Value>]) -> Decision {
         return Decision::Decided(Gate::Undecided, Vec::new());
     };
     let suspects: Vec<Suspect> = last.iter().filter_map(|value| suspect(baseline, passes, value)).collect();
+
     // A suspect of an earlier pass that is not measured any more would be forgotten.
     let earlier = passes.iter().flatten().filter(|value| !last.iter().any(|other| same(value, other)));
     let earlier: Vec<Suspect> = earlier.filter_map(|value| suspect(baseline, passes, value)).collect();
@@ -85,6 +86,7 @@ pub fn decide(baseline: &Baseline, passes: &[Vec<Value>]) -> Decision {
     }
     let kept = |suspect: &Suspect| suspect.limit_bytes_per_s.is_none() || suspect.below * 2 > PASSES as u32;
     let named = suspects.into_iter().chain(earlier).filter(kept).collect();
+
     match () {
         () if all => Decision::Decided(Gate::Finding, named),
         () if most || unknown => Decision::Decided(Gate::Undecided, named),
@@ -198,6 +200,7 @@ impl Checked {
             class: value.class.clone(),
             bytes_per_s: value.rate,
         };
+
         let figures = passes
             .iter()
             .enumerate()
@@ -214,6 +217,7 @@ impl Checked {
         };
         let causes = document.devices.iter().filter(|device| named.contains(&device.id));
         let causes = causes.map(|device| format!("{}: {}", device.id, words(device))).collect();
+
         Self {
             schema: Self::SCHEMA.to_owned(),
             schema_version: Self::VERSION.number(),

@@ -119,12 +119,14 @@ pub fn history(tool: Tool, mut runs: Vec<Run>, thresholds: Thresholds) -> Histor
             }
         }
     }
+
     let all = series.len();
     series.retain(|_, points| points.len() >= LEAST_VALUES);
     let level = ALPHA / series.len().max(1) as f64;
     let (mut steps, mut moving) = (Vec::new(), Vec::new());
     let searched: Vec<(Vec<Change>, Option<f64>)> =
         series.values().map(|points| searched(points, level)).collect();
+
     for (at, ((host, key), points)) in series.iter().enumerate() {
         let found = &searched[at].0;
         if found.is_empty() {
@@ -162,7 +164,9 @@ pub fn history(tool: Tool, mut runs: Vec<Run>, thresholds: Thresholds) -> Histor
             });
         }
     }
+
     steps.sort_by(|a, b| b.first_after.cmp(&a.first_after).then(a.key.cmp(&b.key)));
+
     History {
         schema: VERSION.schema.to_owned(),
         schema_version: VERSION.number(),

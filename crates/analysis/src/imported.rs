@@ -27,6 +27,7 @@ pub fn run(name: &str, document: &ImportedDocument) -> Result<Run, NoRun> {
     ];
     conditions
         .extend(document.facts.iter().map(|fact| Condition::new(&fact.name, &fact.value, fact.essential)));
+
     Ok(Run {
         name: name.to_owned(),
         host: document.host.clone().unwrap_or_default(),

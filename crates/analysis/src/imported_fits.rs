@@ -103,6 +103,7 @@ fn checked_way(case: &str) -> Option<(Way, u64)> {
         ("d2d", ["one-way"]) => ("peer", "device"),
         _ => return None,
     };
+
     let memory = match memory {
         "pinned" | "pinned-driver" => "pinned",
         "pageable" => "pageable",
@@ -217,6 +218,7 @@ fn by_way(document: &ImportedDocument) -> BTreeMap<Way, Figures<'_>> {
             ways.entry(way).or_default().push(Figure { gpu, value, bytes: case.bytes.or(default), is_time });
         }
     }
+
     ways
 }
 
@@ -440,6 +442,7 @@ mod tests {
             let document = import(Program::Nvbandwidth, &[output], about()).map_err(|(_, error)| error)?;
             Ok(answer(&document, &figures).text)
         };
+
         for (command, rate, begin) in [
             ("", "25.13", "Normal"),
             ("", "16.60", "Low"),
@@ -491,6 +494,7 @@ mod tests {
                  (Bytes)\tBandwidth(MB/s)\n   33554432\t\t\t{rate:.1}\n\nResult = PASS\n"
             )
         };
+
         assert!(
             answer_to(Program::BandwidthTest, &text(12150.7))?[0]
                 .starts_with("Normal for Tesla P100-PCIE-16GB")
@@ -536,6 +540,7 @@ mod tests {
             answer("PCIe 4 x16", 25e9).starts_with("No figure known"),
             "a narrower slot is another machine"
         );
+
         Ok(())
     }
 

@@ -73,9 +73,11 @@ impl fmt::Display for Incomplete {
             Status::Complete | Status::Partial => "the run is partial",
             Status::Newer => "the run's status is known to a newer numabench only",
         })?;
+
         if let Some(reason) = &self.reason {
             write!(f, ": {reason}")?;
         }
+
         match (self.figures, self.results) {
             (_, 0) => f.write_str("; there are no results")?,
             (figures, 1) => {
@@ -84,6 +86,7 @@ impl fmt::Display for Incomplete {
             (1, results) => write!(f, "; 1 of {results} results has a figure")?,
             (figures, results) => write!(f, "; {figures} of {results} results have a figure")?,
         }
+
         match self.missing_ranks {
             0 => Ok(()),
             1 => f.write_str("; 1 rank is missing"),
@@ -106,6 +109,7 @@ mod tests {
             said(Status::Interrupted, Some("signal 15"), 12, 18, 0),
             "the run was interrupted: signal 15; 12 of 18 results have a figure"
         );
+
         assert_eq!(
             said(Status::Running, None, 1, 2, 0),
             "the run was still under way, or was killed; 1 of 2 results has a figure"

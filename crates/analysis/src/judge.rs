@@ -220,6 +220,7 @@ fn weighed(pairs: &[&CasePair]) -> Vec<Option<Evidence>> {
     if threads < 2 {
         return of(pairs);
     }
+
     thread::scope(|scope| {
         let parts = pairs.chunks(pairs.len().div_ceil(threads));
         // A part without a thread (a limit of processes or of memory) is weighed by this one.
@@ -321,6 +322,7 @@ impl CasePair {
             Basis::Blocks => side.iter().map(|(_, blocks)| blocks.len()).sum(),
         };
         let shown = |side: &[(f64, Vec<f64>)]| median(&medians(side)).unwrap_or(f64::NAN);
+
         JudgedCase {
             basis,
             base: shown(&self.base),

@@ -172,6 +172,7 @@ fn figure(document: &Document, matrix: &Matrix, kernel: &KernelFigures, place: P
     let a_second = |runs: f64, ns: f64| kernel.amount * runs / ns * 1e9;
     let runs = f64::from(kernel.iterations);
     let (row, column) = (&matrix.rows[place.0], &matrix.columns[place.1]);
+
     Some(KernelPlace {
         row: row.name.clone(),
         column: column.name.clone(),
@@ -208,6 +209,7 @@ fn loss(
         }
         _ => [&matrix.rows[near.0].name, &matrix.rows[far.0].name, &matrix.columns[near.1].name],
     };
+
     KernelLoss {
         near: near_name.clone(),
         far: far_name.clone(),
@@ -390,6 +392,7 @@ fn rates(document: &Document) -> String {
         format!("{} {figure}", kernel.name)
     };
     let measured = document.kernels.iter().filter(|kernel| !kernel.places.is_empty());
+
     format!("Rates: {}", measured.map(rate).collect::<Vec<_>>().join(", "))
 }
 
@@ -404,6 +407,7 @@ fn losses_sentence([of, far, near]: LossPair<'_>, losses: &[LossOf<'_>]) -> Stri
         found.sort_by(|(_, one), (_, other)| other.loss.abs().total_cmp(&one.loss.abs()));
         found
     };
+
     let percent = |part: f64| match part.abs() * 100.0 {
         small if small < 9.95 => format!("{small:.1} %"),
         large => format!("{large:.0} %"),
@@ -419,12 +423,14 @@ fn losses_sentence([of, far, near]: LossPair<'_>, losses: &[LossOf<'_>]) -> Stri
         };
         found.iter().enumerate().map(one).collect::<Vec<_>>().join(", ")
     };
+
     let names =
         |found: &[(&str, &KernelLoss)]| found.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
     let [slower, faster] = [with(&[TwoSampleVerdict::Higher]), with(&[TwoSampleVerdict::Lower])];
     let [alike, undecided] =
         [with(&[TwoSampleVerdict::NoMeasurableDifference]), with(&[TwoSampleVerdict::Undecided])];
     let mut parts = Vec::new();
+
     if !slower.is_empty() {
         let follows = |(_, loss): &(&str, &KernelLoss)| {
             loss.predicted_loss.map(|predicted| (predicted - loss.loss).abs() <= AS_PREDICTED)
@@ -439,6 +445,7 @@ fn losses_sentence([of, far, near]: LossPair<'_>, losses: &[LossOf<'_>]) -> Stri
         };
         parts.push(format!("{}{why}", list(&slower, "longer")));
     }
+
     if !faster.is_empty() {
         parts.push(list(&faster, "less time"));
     }

@@ -37,6 +37,7 @@ fn figures(document: &Document, known: &Laplace, way: &LaplaceWay) -> LaplaceWay
     let values: Vec<BlockValue> =
         block_ns.iter().map(|ns| BlockValue { value: *ns, allocation: 0 }).collect();
     let cells = cells(known, way);
+
     LaplaceWay {
         iteration_ns: counted,
         interval_ns: counted.and_then(|_| block_interval(&values, CONFIDENCE)),
@@ -259,6 +260,7 @@ fn compared(measured: &[&LaplaceWay], way: &str, over: &str) -> Option<String> {
     let (way, over) = (best(way)?, best(over)?);
     let found = way.speed_ups.iter().find(|found| found.over == over.name)?;
     let comparison = found.comparison.as_ref()?;
+
     Some(match comparison.verdict {
         TwoSampleVerdict::NoMeasurableDifference => format!("{} and {} take as long.", way.name, over.name),
         TwoSampleVerdict::Undecided => {

@@ -62,7 +62,9 @@ fn curve(document: &Document, matrix: &Matrix) -> Option<LoadedLatency> {
             interval_ns: latency.interval,
         })
     };
+
     let points: Vec<LoadedPoint> = matrix.rows.iter().zip(rows).filter_map(point).collect();
+
     // Without the idle latency there is nothing to be a multiple of.
     let known = |point: &LoadedPoint| {
         let LoadedPoint { bytes_per_s, latency_ns, interval_ns, .. } = *point;
@@ -70,6 +72,7 @@ fn curve(document: &Document, matrix: &Matrix) -> Option<LoadedLatency> {
     };
     let has_idle = points.first().is_some_and(|point| point.name == idle.name);
     let known: Vec<CurvePoint> = points.iter().filter(|_| has_idle).map(known).collect();
+
     Some(LoadedLatency {
         place: matrix.title.clone(),
         pu: idle.pus.first()?,
@@ -125,6 +128,7 @@ fn curve_sentences(document: &Document, matrix: &Matrix) -> Vec<String> {
             "undecided whether it reaches twice the idle latency (try a longer --max-time)".to_owned()
         }
     };
+
     let mut said = vec![format!(
         "{title}: load latency {} idle, {} at full {way} traffic ({} by {threads} thread{s}); {twice}.",
         ns(&idle),
@@ -134,6 +138,7 @@ fn curve_sentences(document: &Document, matrix: &Matrix) -> Vec<String> {
             headline::half_width(full.bytes_per_s, full.interval_bytes_per_s.as_ref())
         )
     )];
+
     let knee = found.points.iter().find(|point| Some(point.bytes_per_s) == found.knee_bytes_per_s);
     said.extend(knee.map(|point| {
         format!("{title}: the latency climbs from {} on ({} there).", gb(point.bytes_per_s), ns(point))

@@ -200,8 +200,10 @@ fn figure(plane: &Plane, case: &Case, results: &[&RankResult], node: u32) -> Res
         results.first().map(|result| result.blocks[..blocks].iter().map(|block| block.start_ns).collect());
     let figure = CellFigure::of((0..blocks).map(sum).collect(), node, began.unwrap_or_default())
         .ok_or_else(|| "no block was measured".to_owned())?;
+
     // One figure has one value: rows, aggregates and fleets add the ranks' own rates up.
     let rates: Option<f64> = results.iter().map(|result| Some(result.summary()?.median_bytes_per_s)).sum();
+
     Ok(match rates.filter(|_| results.len() > 1 && !plane.is_time()) {
         Some(rates) => figure.with_rate(rates),
         None => figure,

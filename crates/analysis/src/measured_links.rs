@@ -166,6 +166,7 @@ fn ends(document: &Document, matrix: &Matrix, row: usize, column: usize) -> Opti
         Some(_) => cores()?.os_index,
         None => place.memory_node.or(own.asked.memory_node)?,
     };
+
     Some((
         LinkEnd::Numa(from),
         memory(document, &other.device).map_or(LinkEnd::Device(other.device.clone()), LinkEnd::Numa),
@@ -193,6 +194,7 @@ fn of_ranks(document: &Document, links: &mut Vec<MeasuredLink>) {
     let cases =
         document.cases.iter().filter(copies).filter(|case| Some(case.bytes) == most && !in_matrix(case));
     let widest = document.cases.iter().filter(copies).map(|case| case.ranks.len()).max().unwrap_or(0);
+
     for case in cases.filter(|case| Some(case.memory) == first.filter(|kind| *kind != MemoryKind::Newer)) {
         // Of sets at once the one of all says what the node gives.
         if case.order == Order::Simultaneous && case.ranks.len() < widest {

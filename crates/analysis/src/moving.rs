@@ -107,6 +107,7 @@ pub fn verdict(document: &Document) -> Vec<String> {
             }
         }
     }
+
     sentences
 }
 

@@ -30,6 +30,7 @@ pub fn run(name: &str, document: &MpiDocument) -> Result<Run, NoRun> {
     }
     let ranks = MpiRanks::of(document);
     let mut figures = BTreeMap::new();
+
     for (pair, case) in cases() {
         let place = ranks.place(pair, case);
         figures.insert(Key::in_words(&id(case), place.clone()), figure(case));
@@ -39,6 +40,7 @@ pub fn run(name: &str, document: &MpiDocument) -> Result<Run, NoRun> {
             figures.insert(Key::in_words(&format!("{}/gpu copies beside", id(case)), place), Ok(beside));
         }
     }
+
     Ok(Run {
         name: name.to_owned(),
         host: ranks.hosts.first().map_or(String::new(), |host| (*host).to_owned()),
@@ -94,8 +96,10 @@ fn conditions(document: &MpiDocument, ranks: &MpiRanks<'_>) -> Vec<Condition> {
         Condition::new("host", ranks.hosts.join(", "), false),
         Condition::new("numabench", &document.tool.version, false),
     ];
+
     let variables = mpi.variables.iter();
     all.extend(variables.map(|(name, value)| Condition::new(format!("variable {name}"), value, false)));
+
     for pair in &document.pairs {
         let place = ranks.both(pair, true);
         all.extend(pair.device_memory.iter().map(|memory| {

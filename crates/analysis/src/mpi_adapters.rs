@@ -73,6 +73,7 @@ pub fn ways(document: &MpiDocument) -> Vec<Vec<AdapterPath<'_>>> {
             all.push(ways);
         }
     }
+
     all
 }
 
@@ -89,6 +90,7 @@ fn way<'d>(rank: &'d MpiRank, carried: &[&MpiCarried], path: &str, bytes: u64) -
             .collect();
         (!counted.is_empty()).then(|| judged(rank, (path, bytes), &counted))
     };
+
     let sent: fn(&MpiCarried) -> Option<&MpiPerByte> = |one| one.sent.as_ref();
     let received: fn(&MpiCarried) -> Option<&MpiPerByte> = |one| one.received.as_ref();
     let patterns = ["ping-pong", "both-ways", "one-way"];
@@ -118,6 +120,7 @@ fn judged<'d>(
     let is_told = some.len() == 1 || some.iter().all(is_sharp);
     let is_accounted = is_told && all >= ACCOUNTED && (bytes < LARGE || all <= AT_MOST);
     let is_still = |per_byte: &MpiPerByte| per_byte.interval.low > -LEAST && per_byte.interval.high < LEAST;
+
     AdapterPath {
         rank,
         path: path.to_owned(),
@@ -243,6 +246,7 @@ fn sentence(ways: &[AdapterPath]) -> String {
             return format!("{}.", [counted].into_iter().chain(unread).collect::<Vec<_>>().join("; "));
         }
     };
+
     let over = |(at, (adapter, share)): (usize, &(&MpiAdapter, f64))| {
         let what = if at == 0 { "of its bytes went over" } else { "over" };
         format!("{:.0} % {what} {}", share * 100.0, with_place(adapter, near_to))
@@ -251,6 +255,7 @@ fn sentence(ways: &[AdapterPath]) -> String {
         format!("{who}{}", carriers.iter().enumerate().map(over).collect::<Vec<_>>().join(" and "));
     let others: Vec<&AdapterPath> =
         ways.iter().filter(|other| other.carriers.is_ok() && other.names() != way.names()).collect();
+
     if let (Some(most), Some(least)) = (others.first(), others.last()) {
         let sizes = if most.bytes == least.bytes {
             size(least.bytes)
@@ -259,9 +264,11 @@ fn sentence(ways: &[AdapterPath]) -> String {
         };
         said = format!("{said}; messages of {sizes} over {}", least.names().join(" and "));
     }
+
     said.push('.');
     let unused =
         || way.near_with_link().filter(|near| !carriers.iter().any(|(used, _)| used.name == near.name));
+
     for near in unused() {
         let how = if way.idle.iter().any(|idle| idle.name == near.name) { "idle" } else { "not used" };
         said = format!("{said} {} is near and was {how}", near.name);

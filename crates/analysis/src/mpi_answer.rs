@@ -18,6 +18,7 @@ pub fn verdict(document: &MpiDocument) -> Vec<String> {
     if let (Status::Failed, Some(why)) = (document.status, &document.status_reason) {
         return vec![format!("No figure was measured: {why}.")];
     }
+
     if let Some(matrix) = document.matrix.as_ref().filter(|_| !document.pairs.is_empty()) {
         lines.extend(mpi_matrix::verdict(document, matrix));
         // The same of most pairs: each sentence once.
@@ -26,7 +27,9 @@ pub fn verdict(document: &MpiDocument) -> Vec<String> {
             lines.extend(said.filter(|said| !lines.contains(said)));
         }
     }
+
     let one_by_one = if document.matrix.is_none() { &document.pairs[..] } else { &[] };
+
     for pair in one_by_one {
         let who = if document.pairs.len() > 1 {
             format!("Ranks {} and {}: ", pair.ranks[0], pair.ranks[1])
@@ -48,11 +51,13 @@ pub fn verdict(document: &MpiDocument) -> Vec<String> {
             lines.push(advice);
         }
     }
+
     lines.extend(mpi_adapters::verdict(document));
     lines.extend(mpi_rails::verdict(document));
     if lines.is_empty() {
         lines.push("Nothing was measured yet.".to_owned());
     }
+
     if let Some(why) = &document.status_reason {
         let tail = if document.status == Status::Complete {
             "What was measured before is kept."
@@ -71,6 +76,7 @@ fn aware(memory: &MpiDeviceMemory, pair: &MpiPair) -> String {
         "staged" => "is staged through host memory by MPI",
         _ => "takes a path that could not be determined",
     };
+
     match memory.awareness.as_str() {
         "aware" => format!(
             "MPI is GPU-aware: device memory works in all {} operations tried, and {way}.",
@@ -107,6 +113,7 @@ fn turn(memory: &MpiDeviceMemory, pair: &MpiPair) -> Option<String> {
         return None;
     }
     let size = stats::units::size;
+
     Some(match (memory.slower_than_staged_up_to_bytes, memory.faster_than_staged_from_bytes) {
         (None, Some(from)) => {
             format!("It is faster than staging by hand from {} on, and at no size slower.", size(from))
@@ -181,6 +188,7 @@ fn figure(pair: &MpiPair, path: &str, head: &str) -> Option<String> {
         Some(format!("{figure} for {}", stats::units::size(case.bytes)))
     });
     let said: Vec<String> = best.into_iter().chain(time).collect();
+
     (!said.is_empty()).then(|| format!("{head} {}", said.join(", ")))
 }
 

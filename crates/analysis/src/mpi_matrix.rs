@@ -174,6 +174,7 @@ fn shown<'d>(document: &'d MpiDocument, matrix: &'d MpiMatrix) -> Vec<Shown<'d>>
         (plane, cells)
     };
     let planes: Vec<(MpiPlane, Vec<Cell>)> = matrix.planes(document).into_iter().map(of_plane).collect();
+
     // The memory of messages is made once in a run.
     let blocks: Vec<Vec<Vec<BlockValue>>> = planes
         .iter()
@@ -181,6 +182,7 @@ fn shown<'d>(document: &'d MpiDocument, matrix: &'d MpiMatrix) -> Vec<Shown<'d>>
             cells.iter().map(|cell| BlockValue::on_one_allocation(&cell.case.block_ns)).collect()
         })
         .collect();
+
     let members = blocks.iter().enumerate().flat_map(|(kind, cells)| {
         cells.iter().map(move |blocks| FamilyCase { kind, is_time: true, blocks, began: Moments::default() })
     });
@@ -217,6 +219,7 @@ pub fn verdict(document: &MpiDocument, matrix: &MpiMatrix) -> Vec<String> {
         }
         None => "No certain effect of where the ranks run (a longer --max-time may decide).".to_owned(),
     }];
+
     for at in &all {
         let (name, best) = (capital(&at.plane.name()), at.best.description(document));
         said.push(match &at.worst {
@@ -231,6 +234,7 @@ pub fn verdict(document: &MpiDocument, matrix: &MpiMatrix) -> Vec<String> {
             None => format!("{name}: {best} at best, and no difference is certain."),
         });
     }
+
     said.extend(most.and_then(|(at, _)| adapters(document, matrix, at)));
     said
 }
@@ -250,8 +254,10 @@ fn adapters(document: &MpiDocument, matrix: &MpiMatrix, at: &Shown) -> Option<St
     let with_adapters = places().filter(|place| !place.nics.is_empty());
     let names = with_adapters.map(|place| format!("{} near {}", place.nics.join(", "), place.name));
     let names = distinct(names).join("; ");
+
     // Where a place without an adapter is not surely slower, the best place may be so by chance.
     let is_sure = at.worst.as_ref().is_some_and(|(worst, _)| !worst.is_near_nics());
+
     Some(match at.best.is_near_nics() {
         true if !is_sure => return None,
         true => format!(

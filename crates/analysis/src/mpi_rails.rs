@@ -59,7 +59,9 @@ fn rails(document: &MpiDocument, host: &str) -> Option<String> {
         };
         format!("{} carries {whom}", adapter.name)
     };
+
     let listed = each.iter().map(of).collect::<Vec<_>>().join(", ");
+
     Some(match most - least {
         0 | 1 => format!("On {host} the adapters are used evenly: {listed}."),
         _ => format!(
@@ -90,11 +92,13 @@ fn against_links(document: &MpiDocument, host: &str) -> Option<String> {
             .sum::<Option<u64>>()?;
         (link > 0).then(|| (rate, link as f64, way.names().join(" and ")))
     };
+
     let (rate, link, names) = largest(document, host)
         .iter()
         .filter_map(reached)
         .max_by(|one, other| (one.0 / one.1).total_cmp(&(other.0 / other.1)))?;
     let [rate_said, link_said] = [rate, link].map(gbs);
+
     Some(format!(
         "On {host} messages one way reach {rate_said} GB/s, {:.0} % of the {link_said} GB/s that the link of \
          {names} carries.",
@@ -154,6 +158,7 @@ mod tests {
             "a management network's is no rail: {}",
             only(&one_kind)
         );
+
         Ok(())
     }
 
@@ -170,10 +175,12 @@ mod tests {
         let expected =
             "On h0 messages one way reach 1.00 GB/s, 80 % of the 1.25 GB/s that the link of r0 carries.";
         assert!(said.contains(expected), "{said}");
+
         // Device memory that MPI takes may go another way, and faster.
         for case in document.pairs[0].cases.iter_mut().filter(|case| case.path != "host") {
             case.bytes_per_s = Some(9e9);
         }
+
         assert!(only(&document).contains(expected), "{}", only(&document));
         document.ranks[0].adapters[0].link_bytes_per_s = None;
         assert!(!only(&document).contains("that the link of"), "{}", only(&document));

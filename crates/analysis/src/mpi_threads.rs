@@ -70,6 +70,7 @@ fn sentence(pair: &MpiPair, bytes: u64, judged: &mut impl Iterator<Item = String
     messages.extend(alone.map(|alone| format!("{} without copies", shown(alone))));
     let without = COPIES.iter().filter_map(|path| copies(pair, path)?.counted_bytes_per_s()).reduce(f64::max);
     copied.extend(without.map(|rate| format!("{} without messages", with_unit(rate))));
+
     Some(format!(
         "{} beside copies to the GPU: {}. The copies: {}.",
         stats::units::size(bytes),
@@ -108,6 +109,7 @@ impl Compared {
             }
         };
         let found = CaseFamily::of(members).in_twos();
+
         found.into_iter().map(|found| found.finding).enumerate().map(words).collect()
     }
 }

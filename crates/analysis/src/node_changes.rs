@@ -76,6 +76,7 @@ pub fn node_changes(tool: Tool, base: &[NodeRun], new: &[NodeRun]) -> Option<Nod
             rate,
         })
     };
+
     let values: Vec<Value> =
         both.iter().flat_map(|host| names.iter().filter_map(|column| value(host, column))).collect();
     let learned = learn(tool, 2, &values);
@@ -93,6 +94,7 @@ pub fn node_changes(tool: Tool, base: &[NodeRun], new: &[NodeRun]) -> Option<Nod
         let worse = changes.iter().enumerate().filter_map(is_worse).collect();
         NodeChange { host: host.clone(), changes, worse }
     };
+
     let mut rows: Vec<NodeChange> = both.into_iter().map(row).collect();
     rows.sort_by_key(|row| std::cmp::Reverse(row.worse.len()));
     let middle = |at: usize| median(&rows.iter().filter_map(|row| row.changes[at]).collect::<Vec<f64>>());
@@ -102,6 +104,7 @@ pub fn node_changes(tool: Tool, base: &[NodeRun], new: &[NodeRun]) -> Option<Nod
     };
     let columns = names.iter().enumerate().map(column).collect();
     let only = |some: &BTreeSet<String>, other: &BTreeSet<String>| some.difference(other).cloned().collect();
+
     Some(NodeChanges {
         columns,
         gone: only(&before, &after),
@@ -139,6 +142,7 @@ mod tests {
             class,
             value: gbps * 1e9,
         };
+
         NodeRun {
             host: format!("n{host:02}"),
             started_at: "2026-11-24T00:00:00Z".into(),
@@ -155,6 +159,7 @@ mod tests {
         let tool = || Tool { name: "numabench".into(), version: "0.0.0".into(), git: None };
         let rate = |host: usize| 55.0 + 0.01 * host as f64;
         let base: Vec<NodeRun> = (0..20).map(|host| run(host, rate(host))).collect();
+
         // All lose 4 %; node 7 half; node 19 is gone and node 20 new.
         let factor = |host: usize| if host == 7 { 0.5 } else { 0.96 + 0.0001 * host as f64 };
         let new: Vec<NodeRun> =

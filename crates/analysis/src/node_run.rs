@@ -218,6 +218,7 @@ pub fn of_check(checked: &Checked) -> Vec<NodeRun> {
         Gate::Finding => Some("its own check found it slow".to_owned()),
     };
     let mut passes: BTreeMap<u32, Vec<PlaceFigure>> = BTreeMap::new();
+
     for figure in &checked.figures {
         passes.entry(figure.pass).or_default().push(PlaceFigure {
             column: column::of_case(&figure.case, false).name,
@@ -228,6 +229,7 @@ pub fn of_check(checked: &Checked) -> Vec<NodeRun> {
             value: figure.bytes_per_s,
         });
     }
+
     if passes.is_empty() {
         passes.insert(0, Vec::new());
     }

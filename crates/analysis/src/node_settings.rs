@@ -66,6 +66,7 @@ pub(crate) fn settings(runs: &[NodeRun]) -> (Vec<NodeSetting>, BTreeMap<&str, Se
     let mut counts: BTreeMap<&str, SettingCounts> =
         latest.iter().map(|(host, checks)| (*host, counted(checks))).collect();
     let mut found: Vec<NodeSetting> = Vec::new();
+
     for name in distinct(latest.values().copied().flatten().map(|check| &check.name[..])) {
         let setting = setting(name, &latest);
         for host in setting.ways.iter().filter(|way| way.is_unlike_most).flat_map(|way| &way.hosts) {
@@ -78,6 +79,7 @@ pub(crate) fn settings(runs: &[NodeRun]) -> (Vec<NodeSetting>, BTreeMap<&str, Se
             found.push(setting);
         }
     }
+
     found.sort_by_key(|setting| !setting.ways.iter().any(SettingWay::is_costly));
     (found, counts)
 }
@@ -124,8 +126,10 @@ fn setting(name: &str, latest: &BTreeMap<&str, &[Check]>) -> NodeSetting {
         });
         ways[at].hosts.push((*host).to_owned());
     }
+
     ways.sort_by_key(|way| std::cmp::Reverse(way.hosts.len()));
     let is_most = |hosts: usize| hosts * 2 > latest.len();
+
     if is_most(ways.first().map_or(0, |way| way.hosts.len())) {
         ways.iter_mut().skip(1).for_each(|way| way.is_unlike_most = true);
     } else {
@@ -191,6 +195,7 @@ mod tests {
             }
             run(&format!("n{host}"), 4, checks)
         };
+
         let runs: Vec<NodeRun> = (0..10).map(of).collect();
         let (found, counts) = settings(&runs);
         assert_eq!(names(&found), ["b", "p", "gpu"], "what costs comes first");

@@ -1,4 +1,5 @@
 //! Nodes side by side: what each measured of itself, and which are unlike the others of their class. Pure.
+//! Some 410 lines because the marks of a node and what they rest on are read together.
 //!
 //! The judgement is the gate's own. What is normal is learned from these nodes by `baseline::learn`, which
 //! leaves the odd ones out; a place whose figure lies below the limit in each of its last three runs is slow,
@@ -172,6 +173,7 @@ pub fn nodes(tool: Tool, mut runs: Vec<NodeRun>, missing: Vec<MissingNode>) -> N
     let mut by_host: BTreeMap<&str, Vec<&NodeRun>> = BTreeMap::new();
     runs.iter().for_each(|run| by_host.entry(&run.host).or_default().push(run));
     let mut rows: Vec<NodeRow> = Vec::new();
+
     for (host, runs) in &by_host {
         let below: Vec<BelowLimit> = below.get(host).cloned().unwrap_or_default();
         let cell = |column: &NodeColumn| {
@@ -190,7 +192,9 @@ pub fn nodes(tool: Tool, mut runs: Vec<NodeRun>, missing: Vec<MissingNode>) -> N
             settings: counts.get(host).cloned(),
         });
     }
+
     rows.sort_by_key(|row| (std::cmp::Reverse(row.mark), row.trouble.is_empty(), !row.is_unlike_most()));
+
     Nodes {
         schema: VERSION.schema.to_owned(),
         schema_version: VERSION.number(),
@@ -214,8 +218,10 @@ fn learned(tool: &Tool, runs: &[NodeRun]) -> (Option<Baseline>, Vec<String>) {
         device: point.place.clone(),
         rate: point.unit.as_rate(point.value),
     };
+
     let values: Vec<Value> =
         runs.iter().flat_map(|run| run.points.iter().map(move |point| value(run, point))).collect();
+
     match learn(tool.clone(), runs.len() as u32, &values) {
         Ok(baseline) => {
             let too_few = baseline.too_few.len();
@@ -247,14 +253,18 @@ fn below<'r>(runs: &'r [NodeRun], baseline: Option<&Baseline>) -> BTreeMap<&'r s
             ((&normal.class, &normal.case[..]), (normal.median_bytes_per_s, normal.limit_bytes_per_s))
         })
         .collect();
+
     let mut places: BTreeMap<Place<'r>, (Unit, Vec<f64>)> = BTreeMap::new();
+
     for run in runs {
         for point in &run.points {
             let place = (&run.host[..], &point.class, &point.column[..], &point.place[..]);
             places.entry(place).or_insert((point.unit, Vec::new())).1.push(point.value);
         }
     }
+
     let mut found: BTreeMap<&str, Vec<BelowLimit>> = BTreeMap::new();
+
     for ((host, class, column, place), (unit, values)) in places {
         let Some(&(normal, limit)) = normals.get(&(class, column)) else { continue };
         // The latest runs count: a node that was mended is well.
@@ -296,6 +306,7 @@ fn cells(runs: &[NodeRun]) -> (Vec<NodeColumn>, Cells<'_>) {
             values.entry((&run.host, &point.column)).or_default().push(point.value);
         }
     }
+
     let cells: Cells<'_> =
         values.into_iter().filter_map(|(key, values)| Some((key, median(&values)?))).collect();
     let mut by_column: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
@@ -330,6 +341,7 @@ mod tests {
             // A little of their own each, so that there is a spread to learn.
             value: gbps * 1e9 * (1.0 + 0.001 * (gpu as f64 + host.len() as f64)),
         };
+
         let time = PlaceFigure {
             column: "load".into(),
             unit: Unit::Ns,
@@ -338,6 +350,7 @@ mod tests {
             class: class(),
             value: ns,
         };
+
         NodeRun {
             host: host.into(),
             started_at: "2026-11-24T00:00:00Z".into(),
@@ -358,6 +371,7 @@ mod tests {
             let all: Vec<NodeRun> = healthy.chain(sick).collect();
             nodes(tool(), std::iter::repeat_n(all, times).flatten().collect(), Vec::new())
         };
+
         for (times, mark) in [(1, Mark::Suspect), (3, Mark::Slow)] {
             let found = fleet(times);
             let bad: Vec<&str> =
@@ -382,6 +396,7 @@ mod tests {
                 ..run("mended", gbps, 1000.0)
             });
         }
+
         assert_eq!(nodes(tool(), runs, Vec::new()).marked(Mark::Well), 13);
         let two = nodes(tool(), vec![run("a", 55.0, 1000.0), run("b", 27.0, 1000.0)], Vec::new());
         assert_eq!((two.marked(Mark::Well), two.not_judged.len()), (2, 1));

@@ -73,6 +73,7 @@ pub fn pieces(document: &Document) -> Option<Pieces> {
             }
         }
     }
+
     Some(Pieces { worth, ..pieces })
 }
 
@@ -118,6 +119,7 @@ pub fn verdict(document: &Document) -> Vec<String> {
             ranges.join("; ")
         )
     };
+
     said_of.into_iter().map(sentence).collect()
 }
 
@@ -146,6 +148,7 @@ fn range(way: &WorthWay, is_rest: bool, half_width: f64) -> String {
         true => format!("of {from}"),
         false => format!("of {from}–{to}"),
     };
+
     match (way.way, way.over_loop) {
         (Way::Loop, _) => format!("{sizes} {} does as well as any other way", way_name(Way::Loop)),
         (way, Some(_)) if !headline::is_known(half_width) => {

@@ -148,20 +148,24 @@ fn reference_of_line(line: &str) -> Result<Reference, String> {
     let factor = if is_time { 1.0 } else { 1e9 };
     let range = (number(low)? * factor, number(high)? * factor);
     let bound = told(bound).map(|text| number(&text)).transpose()?.map(|bound| bound * 1e9);
+
     match bound {
         _ if range.0 > range.1 => return Err("the low end of its figures is above the high end".to_owned()),
         None if !is_time => return Err("a rate needs the bound of its link".to_owned()),
         Some(bound) if range.1 > bound => return Err("its figures are above their bound".to_owned()),
         _ => {}
     }
+
     if let (Some(bound), Some(most)) = (bound, told(link).and_then(|link| most(&link))) {
         let most = if what == "bidir" { 2.0 * most } else { most };
         if bound > most * 1.01 {
             return Err(format!("its bound is above the {:.1} GB/s of {link}", most / 1e9));
         }
     }
+
     let sizes = told(sizes).map(|text| sizes_of(&text)).transpose()?;
     let machines = told(machines).map(|text| machines_of(&text)).transpose()?;
+
     Ok(Reference {
         gpu: gpu.to_owned(),
         link: told(link),
@@ -235,6 +239,7 @@ impl Reference {
                 if low == high { low } else { format!("{low}..{high}") }
             },
         );
+
         let kind =
             FigureOrigin::NAMES.iter().find(|(_, kind)| *kind == self.kind).map_or("", |(name, _)| name);
         let figures = match self.is_time {
@@ -310,6 +315,7 @@ fn of_normal(baseline: &Baseline, normal: &Normal, date: &str) -> Option<Referen
         "numalocal" | "l3local" | "cachelocal" => Some("near"),
         _ => None,
     };
+
     (*order == "alone").then(|| Reference {
         gpu: normal.class.gpu.replace("NVIDIA ", "").replace("AMD Instinct ", ""),
         link,
@@ -362,6 +368,7 @@ mod tests {
             parse(&format!("# one\n{}", line.replace(from, to))).err().map(|error| error.to_string())
         };
         assert_eq!(refused("none", "none"), None);
+
         for (from, to, why) in [
             ("| x |", "| - |", "has no source"),
             ("| y", "|", "has no source"),

@@ -80,6 +80,7 @@ fn is_of(
     };
     let is_large = what == "load" || row.bytes >= LARGE;
     let size = reference.sizes.as_ref().map_or(is_large, |sizes| sizes.contains(&row.bytes));
+
     (&reference.memory[..], &reference.what[..], &reference.by[..]) == (memory, what, by)
         && link
         && size
@@ -143,9 +144,11 @@ fn fits_of_host<B>(document: &Document<B>, host: Option<&str>, references: &[Ref
     let devices: BTreeMap<&str, &Device> =
         document.devices.iter().map(|device| (&device.id[..], device)).collect();
     let others = other_ends(document);
+
     // By what and size: the best row of each GPU for the figure that fits it.
     let mut found: BTreeMap<(usize, u64), Best> = BTreeMap::new();
     let rows = rows_of(document);
+
     for row in rows.iter().filter(|row| host.is_none_or(|host| row.host == host)) {
         let Some(device) = devices.get(&row.device[..]).filter(|device| device.kind == DeviceKind::Gpu)
         else {
@@ -177,12 +180,14 @@ fn fits_of_host<B>(document: &Document<B>, host: Option<&str>, references: &[Ref
             }
         }
     }
+
     let fit = |((at, bytes), (reference, rows)): ((usize, u64), Best)| {
         let measured = range(rows.values().filter_map(|row| value(row, reference.is_time)))?;
         let worse = rows.iter().filter_map(|(gpu, row)| Some((*gpu, shortfall(row, &reference)?))).collect();
         Some(Fit { what: WHAT[at].1, bytes, measured, reference, worse })
     };
     let all: Vec<Fit> = found.into_iter().filter_map(fit).collect();
+
     // Of sizes that one figure fits the largest says it, and each that is worse.
     let is_said_by_a_larger_one = |at: usize, fit: &Fit| {
         all[at + 1..].iter().any(|other| (other.what, &other.reference) == (fit.what, &fit.reference))

@@ -67,6 +67,7 @@ impl Run {
         let several = document.nodes.len() > 1;
         let others = other_ends(document);
         let mut figures = BTreeMap::new();
+
         for case in &document.cases {
             let count = RoundCount::of(document, case);
             for result in &case.ranks {
@@ -75,6 +76,7 @@ impl Run {
                 figures.insert(Key::of(case, rank, several, other), Figure::of(case, result, count));
             }
         }
+
         Ok(Self {
             name: name.to_owned(),
             host: document.environment.hostname.clone(),

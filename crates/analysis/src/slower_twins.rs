@@ -139,6 +139,7 @@ pub fn slower_memory(document: &Document) -> Vec<SlowerTwin> {
         groups.entry((value.class, value.case)).or_default().push((value.device, value.rate));
     }
     let mut found = Vec::new();
+
     for ((_, case), twins) in groups {
         let rates: Vec<TwinRate> =
             twins.iter().map(|(_, rate)| TwinRate { bytes_per_s: *rate, reach: 1.0 }).collect();
@@ -205,6 +206,7 @@ fn groups<'d, B>(
     };
     let is_between_gpus = case.memory == MemoryKind::Device;
     let mut groups: BTreeMap<Kind<'_>, Vec<Twin<'_>>> = BTreeMap::new();
+
     for result in &case.ranks {
         let Some((at, device, rank)) = places.get(&result.rank).copied() else { continue };
         let shares = case.order != Order::Alone && ranks_of(at).count() > 1;

@@ -41,6 +41,7 @@ pub fn sweep_fits(document: &Document) -> Vec<SweepFit> {
         let sweep = |rank: &Rank| Some((rank.rank, *cases.first()?, points(rank.rank, &cases)?));
         all.extend(document.ranks.iter().filter_map(sweep));
     }
+
     let fits = all.len();
     let mut found = Vec::new();
     for (rank, case, points) in all {

@@ -168,6 +168,7 @@ mod tests {
             },
             value: gbps * 1e9,
         };
+
         NodeRun {
             host: host.to_owned(),
             started_at: "2026-11-28T00:00:00Z".to_owned(),

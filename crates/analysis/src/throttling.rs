@@ -36,5 +36,6 @@ fn of_device(document: &Document, device: &Device) -> Vec<String> {
     let under_load = device.link.value.as_ref().is_some_and(|link| link.read_when == ReadWhen::UnderLoad);
     let fault = device.link_state().err().filter(|_| under_load);
     let link = fault.map(|fault| format!("{name}: {fault}."));
+
     throttled.into_iter().chain(shared).chain(link).collect()
 }

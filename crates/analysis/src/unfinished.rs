@@ -22,13 +22,16 @@ pub fn with_ending(document: &Document, mut said: Vec<String>) -> Vec<String> {
     let reason = document.status_reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
     let valid = document.cases.iter().filter(|case| case.status != CaseStatus::Invalid);
     let has_figure = valid.flat_map(|case| &case.ranks).any(|result| result.summary().is_some());
+
     if !has_figure {
         return match document.status {
             Status::Complete | Status::Running => said,
             _ => vec![format!("No figure was measured ({status}{reason}).")],
         };
     }
+
     said.splice(0..0, partial(document));
+
     if matches!(document.status, Status::Interrupted | Status::TimedOut) && !said.is_empty() {
         said.insert(
             1,
@@ -44,10 +47,12 @@ pub fn partial(document: &Document) -> Option<String> {
     if document.status != Status::Partial {
         return None;
     }
+
     // What was skipped has a sentence of its own.
     let lacking = |row: &&Row| !matches!(row.status, RowStatus::Measured | RowStatus::Skipped);
     let without: BTreeSet<&str> = document.rows.iter().filter(lacking).map(|row| &row.case[..]).collect();
     let cases: Vec<_> = document.cases.iter().filter(|case| without.contains(&case.id[..])).collect();
+
     // Where every case lacks something, a rank does: that is said otherwise.
     if cases.is_empty() || cases.len() == document.cases.len() {
         return left_out(document).filter(|_| cases.is_empty());
@@ -58,6 +63,7 @@ pub fn partial(document: &Document) -> Option<String> {
     let why = document.rows.iter().filter(lacking).find_map(|row| row.reason.clone());
     let why = document.status_reason.clone().or(why).map_or_else(String::new, |why| format!(": {why}"));
     let (all, has) = (document.cases.len(), if cases.len() == 1 { "has" } else { "have" });
+
     Some(format!(
         "PARTIAL: {} of {all} cases {has} no figure ({}{more}){why}. The other figures are unaffected. Run \
          the same command again.",

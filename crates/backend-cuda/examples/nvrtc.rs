@@ -36,23 +36,30 @@ fn main() -> Result<(), Box<dyn Error>> {
         source += &std::fs::read_to_string(file)?;
     }
     let source = CString::new(source)?;
+
     // SAFETY: the caller's library, which is NVRTC.
     let library = unsafe { Library::new(library) }?;
+
     // SAFETY: the signature is that of nvrtc.h.
     let version: Symbol<Version> = unsafe { library.get("nvrtcVersion") }?;
+
     // SAFETY: as above.
     let create: Symbol<Create> = unsafe { library.get("nvrtcCreateProgram") }?;
+
     // SAFETY: as above.
     let compile: Symbol<Compile> = unsafe { library.get("nvrtcCompileProgram") }?;
     let (mut major, mut minor) = (0, 0);
+
     // SAFETY: both are valid to write.
     check("nvrtcVersion", unsafe { version(&raw mut major, &raw mut minor) })?;
     let (mut program, text_of, name): (Program, _, _) =
         (ptr::null_mut(), source.as_ptr(), c"kernels.cu".as_ptr());
+
     // SAFETY: texts that end with NUL, no headers, and a program to write to.
     let created = unsafe { create(&raw mut program, text_of, name, 0, ptr::null(), ptr::null()) };
     check("nvrtcCreateProgram", created)?;
     let options: [*const c_char; 2] = [architecture.as_ptr(), c"--std=c++14".as_ptr()];
+
     // SAFETY: the program is live, and so many options end with NUL.
     let compiled = unsafe { compile(program, options.len() as c_int, options.as_ptr()) };
     let log = text(&library, program, "nvrtcGetProgramLogSize", "nvrtcGetProgramLog")?;

@@ -150,25 +150,33 @@ impl Api {
         // alike.
         let text = |name| unsafe { optional::<TextOf>(library, name) };
         let texts = Texts { name: text("cuGetErrorName"), description: text("cuGetErrorString") };
+
         // SAFETY: cuda.h: CUresult cuInit(unsigned int Flags).
         let init: unsafe extern "C" fn(c_uint) -> c_int = unsafe { required(library, "cuInit", "CUDA 2.0") }?;
+
         // SAFETY: cuInit may be called by any thread and more than once; the flags must be 0.
         match unsafe { init(0) } {
             0 => {}
             STUB_LIBRARY => return Err(DeviceError::StubDriver { library: LIBRARY }),
             code => return Err(texts.error("cuInit", code).into()),
         }
+
         let table = Table::load(library)?;
+
         // SAFETY: cuda.h: CUresult cuStreamWaitValue32(CUstream, CUdeviceptr, cuuint32_t, unsigned int), _v2
         // alike.
         let wait = |name| unsafe { optional::<WaitValue32>(library, name) };
+
         // SAFETY: cuda.h: CUresult cuDeviceGetUuid(CUuuid *, CUdevice), _v2 alike.
         let uuid = |name| unsafe { optional::<Uuid>(library, name) };
+
         // SAFETY: cuda.h: CUresult cuMemcpyBatchAsync(CUdeviceptr *, CUdeviceptr *, size_t *, size_t,
         // CUmemcpyAttributes *, size_t *, size_t, size_t *, CUstream), and _v2 without the last size_t *.
         let batch12 = unsafe { optional(library, "cuMemcpyBatchAsync") };
+
         // SAFETY: as above.
         let batch13 = unsafe { optional(library, "cuMemcpyBatchAsync_v2") };
+
         Ok(Self {
             table,
             texts,
@@ -257,6 +265,7 @@ impl Api {
             },
             (None, None) => NOT_SUPPORTED,
         };
+
         self.check("cuMemcpyBatchAsync", code)
     }
 

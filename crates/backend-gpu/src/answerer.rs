@@ -123,6 +123,7 @@ impl<D: Driver> Answerer for GpuAnswerer<D> {
         }
         let memory = self.range()?;
         let [question, answer] = [0, ANSWER_BEHIND].map(|behind| Parameter::Host(memory, offset + behind));
+
         // The CPU touches both as atomic words only, until the kernel has ended.
         self.kernels.launch(
             DriverKernel::Answer,
@@ -146,7 +147,9 @@ impl<D: Driver> Answerer for GpuAnswerer<D> {
                 break;
             }
         }
+
         self.asking = Some((offset, asked));
+
         if missed {
             Err(DeviceError::TimedOut { what: "the device's answer", limit_ms: PATIENCE.as_millis() as u64 })
         } else {

@@ -141,6 +141,7 @@ impl<D: Driver> Legs<'_, D> {
                 None => area.queue_write(0, (from, 0..self.bytes), writes)?,
             }
         }
+
         if let Some((area, to)) = self.read {
             match self.kernels {
                 Some(kernels) => {

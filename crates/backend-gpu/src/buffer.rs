@@ -48,10 +48,12 @@ impl<D: Driver> GpuBuffer<D> {
                 format!("bytes {} to {} were asked for of {}", range.start, range.end, self.host.len());
             return Err(unsupported("this copy", reason));
         }
+
         if self.ends.len() == self.queued {
             self.ends.push(Event::new(&self.context)?);
         }
         let (end, part) = (&self.ends[self.queued], (&self.host, range.clone()));
+
         // From here on something may be under way, whatever the calls answer.
         self.queued += 1;
         match to_host {

@@ -79,6 +79,7 @@ impl<D: Driver> GpuComputer<D> {
             Memory { host, area: DeviceMemory::new(context, bytes)?, program, batch: RefCell::default() };
         let queue = OwnQueue::new(context, tools, "queueing kernels");
         let (context, address) = (Arc::clone(context), D::word(memory.area.address()) as usize);
+
         Ok(Self {
             context,
             queue,
@@ -192,6 +193,7 @@ impl<D: Driver> GpuComputer<D> {
             };
             return Err(unsupported(WHAT, refused));
         }
+
         Ok(())
     }
 

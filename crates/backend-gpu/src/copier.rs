@@ -107,11 +107,13 @@ impl<D: Driver> GpuCopier<D> {
         let HostPair { source, destination } = host;
         let host =
             Ranges { source: source.map(HostRange::new), destination: destination.map(HostRange::new) };
+
         if bidirectional && !is_pinned(&host) {
             let reason =
                 "the driver stages pageable memory, one direction after the other; use pinned memory";
             return Err(unsupported("moving both directions at once", reason));
         }
+
         let a = Some(DeviceMemory::new(context, len)?);
         let b = bidirectional.then(|| DeviceMemory::new(context, len)).transpose()?;
         let (context, areas) = (Arc::clone(context), Areas { a, b, len });
@@ -210,6 +212,7 @@ impl<D: Driver> Copier for GpuCopier<D> {
             range.reach(WHAT, &self.context)?;
         }
         self.by = by;
+
         Ok(())
     }
 
@@ -279,6 +282,7 @@ impl<D: Driver> Copier for GpuCopier<D> {
         {
             return self.round_on_own_stream(direction, bytes);
         }
+
         if direction != Direction::D2h {
             let source = self.host.source.as_mut().ok_or_else(no_source)?;
             self.areas.get(Area::A)?.write(0, &source.bytes_mut()[..bytes])?;

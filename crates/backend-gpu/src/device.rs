@@ -51,6 +51,7 @@ impl<D: Driver> GpuDevice<D> {
         let loaded = Kernels::load(&context).map(Rc::new);
         let patterns =
             loaded.clone().and_then(|kernels| PatternKernels::new(&context, &kernels)).map(Rc::new);
+
         // A device that ran two of them wrong is not trusted with the others.
         let kernels = patterns.as_ref().map_err(String::clone).and(loaded);
         let tools = Tools { latch, kernels, patterns, queues: Rc::new(IdleQueues::new(&context)) };

@@ -162,6 +162,7 @@ impl<D: Driver> DeviceMemory<D> {
         in_area.clear();
         in_host.clear();
         bytes.clear();
+
         for (host_at, area_at) in &batch.at {
             self.check(*area_at, batch.bytes);
             assert!(
@@ -172,6 +173,7 @@ impl<D: Driver> DeviceMemory<D> {
             in_area.push(D::word(D::offset(area, *area_at)));
             bytes.push(batch.bytes);
         }
+
         // SAFETY: as in `queue_write`, for each of them.
         unsafe { driver.copy_batch_async(room, stream.handle()) }
     }

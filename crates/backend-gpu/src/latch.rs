@@ -70,6 +70,7 @@ impl<D: Driver> Mechanism<D> {
                 .and_then(|kernel| works(context, Self::SpinKernel(Rc::new(kernel))))
                 .map_err(|why| format!("the spin kernel: {why}"))
         };
+
         match choice {
             LatchChoice::StreamWait => stream_wait(),
             LatchChoice::SpinKernel => spin_kernel(),
@@ -98,6 +99,7 @@ fn works<D: Driver>(context: &Arc<Context<D>>, mechanism: Mechanism<D>) -> Resul
             ended => break ended,
         }
     };
+
     match (held.map_err(text)?, ended) {
         (_, Ok(false)) => Err(format!("it did not let go within {} ms", TRIAL_LIMIT.as_millis())),
         (_, Err(error)) => Err(error.to_string()),
@@ -130,6 +132,7 @@ impl<D: Driver> Latch<D> {
                 reason: "the driver gave no memory for it".to_owned(),
             });
         };
+
         // From here on dropping frees the words.
         let latch = Self {
             context: Arc::clone(context),
@@ -139,6 +142,7 @@ impl<D: Driver> Latch<D> {
             tickets: Tickets::default(),
             in_flight: InFlight::default(),
         };
+
         // SAFETY: both words are inside the allocation, aligned, and not yet known to the device.
         unsafe { words.cast::<[u32; 2]>().write([0; 2]) };
         Ok(latch)
@@ -169,6 +173,7 @@ impl<D: Driver> Latch<D> {
                 unsafe { kernel.launch((stream, moment), self.on_device, ticket) }.map_err(DeviceError::from)
             }
         };
+
         if queued.is_err() {
             self.open();
         }

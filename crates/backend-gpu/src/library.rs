@@ -41,6 +41,7 @@ pub fn open(names: &[&str], library: &'static str, advice: &str) -> Result<&'sta
             }
         }
     }
+
     let why = why.unwrap_or_else(|| "no name to look for was given".to_owned());
     Err(DeviceError::NoDriver { library, reason: format!("{why}; {advice}") })
 }

@@ -229,6 +229,7 @@ impl<D: Driver> Loaded<D> {
             *word = parameter.word(&moment);
         }
         self.in_flight.is_used(moment);
+
         match &self.code {
             // SAFETY: as in `Kernels::queue`; a driver reads as many words as the kernel has parameters.
             Code::Kernels(program) => unsafe {
@@ -358,8 +359,10 @@ pub(crate) fn library_name<D: Driver>(library: MathLibrary) -> Result<String, De
         // SAFETY: the out-parameter is valid to write.
         (unsafe { property?(which, &raw mut value) } == 0).then_some(value)
     };
+
     // MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL.
     let version = part(0).zip(part(1)).zip(part(2));
+
     Ok(version.map_or_else(
         || names.name.to_owned(),
         |((major, minor), patch)| format!("{} {major}.{minor}.{patch}", names.name),
@@ -533,8 +536,10 @@ impl<D: Driver> Transforms<D> {
                 plan
             }
         };
+
         // SAFETY: the plan lives, and the caller's word for the stream.
         failed(self.names.set_stream, unsafe { (self.set_stream)(plan, stream) })?;
+
         // SAFETY: as above, and for the addresses.
         failed(self.names.routines[routine], unsafe { (self.routines[routine])(plan, from, to, FORWARD) })
     }

@@ -99,8 +99,10 @@ impl<D: Driver> Overlap<D> {
             lane.stream.wait_for(&self.begun)?;
             lane.is_ahead.set(false);
         }
+
         // A launch needs all copies before it: its stream waits for the last of them, unless it has.
         let (mut copies, mut waited, mut launches) = (0_usize, [0_usize; LAUNCHING], 0_usize);
+
         for step in steps {
             let lane = match step {
                 RoundStep::ToDevice(_) | RoundStep::ToDeviceAt(..) => {
@@ -131,6 +133,7 @@ impl<D: Driver> Overlap<D> {
             lane.is_ahead.set(true);
             queue(step, &lane.stream)?;
         }
+
         self.lanes().try_for_each(|lane| lane.before(stream))?;
         self.is_open.set(false);
         Ok(())

@@ -48,12 +48,14 @@ impl<D: Driver> PatternKernels<D> {
         let mut bytes = vec![0; TRIED_BYTES];
         self.fill(&self.scratch, TRIED, words).map_err(text)?;
         self.scratch.read(0, &mut bytes).map_err(text)?;
+
         if let Err(wrong) = TRIED.compare(0, &bytes) {
             return Err(format!(
                 "the device fills other bytes than the host, first at offset {}",
                 wrong.offset
             ));
         }
+
         let expect = |found: Option<u64>, expected: Option<u64>| {
             let said = |word: Option<u64>| {
                 word.map_or("no difference".to_owned(), |word| format!("one at word {word}"))
@@ -62,6 +64,7 @@ impl<D: Driver> PatternKernels<D> {
                 || format!("the device's comparison found {}, expected {}", said(found), said(expected));
             if found == expected { Ok(()) } else { Err(wrong()) }
         };
+
         expect(self.compare(&self.scratch, TRIED, words).map_err(text)?, None)?;
         self.scratch.write(WRONG, &[!bytes[WRONG]]).map_err(text)?;
         expect(self.compare(&self.scratch, TRIED, words).map_err(text)?, Some(WRONG as u64 / 8))

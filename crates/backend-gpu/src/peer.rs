@@ -74,6 +74,7 @@ impl<D: Driver> Area<D> {
                 self.memory.write(start, part)?;
             }
         }
+
         // A driver may return when the bytes are staged; reading waits for all of them.
         Ok(self.memory.read(bytes - 1, &mut [0])?)
     }
@@ -107,7 +108,9 @@ impl<D: Driver> Area<D> {
             self.read(bytes - rest, &mut got[..rest])?;
             return Ok((got[..rest] != expected[..rest]).then_some(words * 8));
         }
+
         let mut piece = vec![0; bytes.min(PIECE)];
+
         for start in (0..bytes).step_by(PIECE) {
             let part = &mut piece[..(bytes - start).min(PIECE)];
             self.read(start, part)?;
@@ -143,6 +146,7 @@ impl<D: Driver> GpuPeerCopier<D> {
             PeerEnd::Destination => (&destination, &source),
         };
         let path = if own.context.reach(other.context)? { PeerPath::Direct } else { PeerPath::Staged };
+
         Ok(Self {
             source: Area::new(&source, len)?,
             destination: Area::new(&destination, len)?,

@@ -118,6 +118,7 @@ impl<D: Driver> Queue<D> {
                 none.insert(Gate { latch, start: Event::new(context)? })
             }
         };
+
         self.in_flight = true;
         gate.latch.close(self.first.stream())?;
         if let Err(error) = gate.start.record(self.first.stream()) {
@@ -166,6 +167,7 @@ impl<D: Driver> Queue<D> {
         }
         self.first.mark()?;
         second.map_or(Ok(()), Lane::mark)?;
+
         Ok(())
     }
 

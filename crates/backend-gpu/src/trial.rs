@@ -80,6 +80,7 @@ pub fn run<D: Driver>(
         }
         writeln!(out, "   in {:.1} s", start.elapsed().as_secs_f64())?;
     }
+
     writeln!(out, "{failed} failed")?;
     Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -28,5 +28,6 @@ fn main() -> io::Result<ExitCode> {
             }
         }
     }
+
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }

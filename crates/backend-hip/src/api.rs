@@ -141,15 +141,18 @@ impl Api {
         // SAFETY: these are the header's signatures (see above).
         let text = |name| unsafe { optional::<TextOf>(library, name) };
         let texts = Texts { name: text("hipGetErrorName"), description: text("hipGetErrorString") };
+
         // SAFETY: as above.
         let init: unsafe extern "C" fn(c_uint) -> hipError_t =
             unsafe { required(library, "hipInit", "ROCm 4.2") }?;
+
         // SAFETY: hipInit may be called by any thread and more than once; the flags must be 0.
         let code = unsafe { init(0) };
         if code != 0 {
             return Err(texts.error("hipInit", code).into());
         }
         let table = Table::load(library)?;
+
         Ok(Self {
             table,
             texts,

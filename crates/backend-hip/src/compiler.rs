@@ -68,6 +68,7 @@ impl Compiler {
         let size_of = |name| unsafe { optional::<SizeOf>(library, name) };
         // SAFETY: as above.
         let get = |name| unsafe { optional::<Get>(library, name) };
+
         Some(Self {
             // SAFETY: as above.
             create: unsafe { optional(library, "hiprtcCreateProgram") }?,

@@ -34,6 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let sizes = if asked.is_empty() { vec![4 << 10, 64 << 10, 1 << 20, 16 << 20, 128 << 20] } else { asked };
     let nodes = platform(&[NodeFacts { node: 0, total_bytes: 0 }]);
     let device = nodes.open(nodes.devices()[0].id)?;
+
     for bytes in sizes {
         let heap = || -> Box<dyn HostMemory> {
             let mut memory = HeapMemory::new(bytes);

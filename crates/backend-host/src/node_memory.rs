@@ -31,6 +31,7 @@ impl NodeMemory {
         let mapping = mapping.map_err(|error| impossible(node, format!("mmap of {len} bytes: {error}")))?;
         // Huge pages are a wish: a kernel without them refuses, and that is all.
         let _ = mapping.advise_huge_pages(true);
+
         if let Err(error) = mapping.bind(node)
             && !(only_node && matches!(error.raw_os_error(), Some(libc::EPERM | libc::ENOSYS)))
         {
@@ -42,9 +43,12 @@ impl NodeMemory {
                 ),
             ));
         }
+
         let mut memory = Self(mapping);
+
         // The first touch, which the compiler may not drop.
         black_box(memory.bytes_mut()).fill(0);
+
         match memory.elsewhere(node) {
             Ok(None) => Ok(memory),
             Ok(Some(seen)) => {
@@ -65,6 +69,7 @@ impl NodeMemory {
         let step = bytes.len().div_ceil(page).div_ceil(LOOKED_AT) * page;
         let pages: Vec<*const u8> = bytes.iter().step_by(step).map(std::ptr::from_ref).collect();
         let mut nodes = sys::policy::page_nodes(&pages)?;
+
         // With numa_balancing on, a query can answer -EFAULT for a page that is there: touch it, and ask
         // again.
         for _ in 0..2 {
@@ -76,6 +81,7 @@ impl NodeMemory {
             });
             nodes = sys::policy::page_nodes(&pages)?;
         }
+
         if let Some(error) = nodes.iter().find(|node| **node < 0) {
             return Err(io::Error::from_raw_os_error(-error));
         }

@@ -43,6 +43,7 @@ pub fn platform(nodes: &[NodeFacts]) -> HostPlatform {
         host_node: Some(node.node),
         memory_home: MemoryHome::Node(node.node),
     };
+
     HostPlatform {
         facts: PlatformFacts { kind: PlatformKind::Host, api_version: None, simulated: None },
         devices: nodes.into_iter().map(device).collect(),
@@ -78,6 +79,7 @@ impl Platform for HostPlatform {
                 (MemoryKind::System, missing()),
             ],
         };
+
         Ok(Box::new(HostDevice { facts: facts.clone(), node, only_node: only_node(), capabilities }))
     }
 }

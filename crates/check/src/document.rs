@@ -93,6 +93,7 @@ pub(crate) fn bytes(shown: &NodeTable<'_>) -> Result<Vec<u8>, report::json::Json
         threads: &seen.threads,
         seen: &seen.running,
     });
+
     let findings = shown.judgement.findings.iter().map(|finding| Finding {
         kind: finding.kind.name(),
         weight: finding.weight.name(),
@@ -104,6 +105,7 @@ pub(crate) fn bytes(shown: &NodeTable<'_>) -> Result<Vec<u8>, report::json::Json
             .collect(),
         text: &finding.text,
     });
+
     report::json::json_value(&CHECK.versioned(Document {
         host: shown.host,
         launch: shown.launch,

@@ -49,6 +49,7 @@ pub fn placed(
         };
         all.push(placed);
     }
+
     Ok(all)
 }
 
@@ -116,6 +117,7 @@ fn start(topology: &Topology, devices: &[Visible]) -> Start {
             }),
         }
     }
+
     let rocr = topology.gpus.iter().map(|gpu| gpu.pci).collect();
     Start { topology: topology.clone(), visibility, hidden: IdSet::default(), rocr, step: None }
 }
@@ -127,6 +129,7 @@ fn asked(call: &ExecCall) -> Result<Asked, LineError> {
             |value: &str| LineError::Wrong(format!("numabench exec --{name} does not take \"{value}\""));
         call.value(name).map(|value| value.parse().map_err(|_| wrong(value))).transpose()
     }
+
     let wish = Wish {
         cores_per_rank: read(call, "cores-per-rank")?,
         smt: call.value("smt").is_some(),
@@ -134,6 +137,7 @@ fn asked(call: &ExecCall) -> Result<Asked, LineError> {
         reserve: read(call, "reserve")?.unwrap_or_default(),
         memory: read(call, "membind")?.unwrap_or_default(),
     };
+
     Ok(Asked {
         rank: read(call, "rank")?,
         ranks: read(call, "ranks")?,

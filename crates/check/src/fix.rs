@@ -56,12 +56,14 @@ pub fn lines(case: &FixContext<'_>) -> Vec<String> {
     }
     let places = kinds.iter().any(|kind| is_of_pus(*kind)).then(|| places(case)).flatten();
     let Some(launcher) = case.launcher else { return of_running(case, &certain, places.as_ref()) };
+
     if case.binds_behind {
         return vec![format!(
             "{} (in place of what binds behind the launcher)",
             launcher.facts().through_exec
         )];
     }
+
     // Memory alone: the launcher's own word for the memory of each rank's PUs.
     if launcher == Launcher::Srun && kinds.iter().all(|kind| *kind == FindingKind::MemoryElsewhere) {
         return vec!["srun --mem-bind=local".to_owned()];
@@ -99,7 +101,9 @@ fn places(case: &FixContext<'_>) -> Option<NodePlaces> {
         strategy: Strategy::Close,
         reserve: IdSet::default(),
     };
+
     let same = widths.first().copied().filter(|_| bound && widths.len() == 1);
+
     // Fewer cores than a rank has, where so many near ones are not to be had.
     let fewer =
         std::iter::successors(widths.last().copied(), |width| Some(width / 2).filter(|width| *width > 0));
@@ -134,8 +138,10 @@ fn own_option(case: &FixContext<'_>, launcher: Launcher, places: &NodePlaces) ->
     if launcher == Launcher::Nobody {
         alone.places.iter_mut().for_each(|place| place.target = None);
     }
+
     // The words may name the host, which is this one's and not a saved machine's.
     let here = Topology { hostname: Some(case.host.to_owned()), ..case.topology.clone() };
+
     match binding(&here, &alone, launcher, &case.situation) {
         Ok(text) if case.has_own_part && launcher == Launcher::Srun => {
             vec![format!("{text} ({LEAVE_OUT})")]

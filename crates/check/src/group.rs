@@ -70,6 +70,7 @@ impl Group {
                 ranks.into_iter().map(|rank| ObservedRank::of_line(rank, topology)).collect(),
             ))
         };
+
         let readings = launched.readings.into_iter().map(&mut observed).collect::<Result<Vec<_>, _>>()?;
         let seen = readings.first().map(|(_, seen)| seen.clone()).unwrap_or_default();
         let count = seen.len();
@@ -79,6 +80,7 @@ impl Group {
             if count == 1 { "rank" } else { "ranks" }
         );
         let binds_behind = launched.binds_behind;
+
         Ok(Self {
             notes: launched.notes,
             readings,
@@ -177,6 +179,7 @@ impl Group {
                 return Ok(GroupMeeting::alone(Self::whole(vec![own], launcher, words)));
             }
         };
+
         let words = in_words(launch, machine, size);
         if size == 1 {
             return Ok(GroupMeeting::alone(Self::whole(vec![own], launcher, words)));

@@ -78,6 +78,7 @@ pub fn look(asked: &CheckRequest) -> Result<Looked, CheckError> {
         Whom::GpuUsers => GroupMeeting::alone(Group::of_gpu_users(&machine)),
         Whom::Launch(launch) => Group::of_launch(launch, &machine, asked)?,
     };
+
     Ok(match met {
         GroupMeeting::Here(group, others) => {
             Looked::Judged(Box::new(Node::judge(machine, *group, others, asked.wait)))

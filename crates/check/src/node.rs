@@ -59,6 +59,7 @@ impl Node {
             binds_behind: group.binds_behind,
             has_own_part: group.has_own_part,
         });
+
         // A line that was read in several ways is mended for all of them, or not at all.
         let fix = if group.readings.len() > 1 && !have_the_same_gpus(&group) { Vec::new() } else { fix };
         let nics = nics(&machine, seen);
@@ -201,6 +202,7 @@ fn decided_by(group: &Group) -> Vec<String> {
     };
     let is_open = group.readings.len() > 1;
     let mut all = Vec::new();
+
     if launcher == Launcher::Srun && is_open {
         all.push(
             "the site's settings: --slurm-conf FILE (slurm.conf, or what scontrol show node prints) and \
@@ -210,6 +212,7 @@ fn decided_by(group: &Group) -> Vec<String> {
     } else if matches!(launcher, Launcher::Mpirun | Launcher::Hydra) && is_open {
         all.push("the version of the MPI whose launcher it is".to_owned());
     }
+
     all.push(format!("the launch itself, with numabench check -- before the program ({})", launcher.name()));
     all
 }

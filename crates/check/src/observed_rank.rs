@@ -67,9 +67,11 @@ impl ObservedRank {
         let variables = environment(Who::Pid(pid)).unwrap_or_default();
         let launch = Launch::sensed(|name| variables.get(name).cloned());
         let rank = if launch.launcher == Launcher::Nobody { None } else { launch.rank };
+
         // Its affinity may be widened to its cpuset by whoever may change it at all.
         let here = machine.here().map(|here| &here.topology.allowed).cloned().unwrap_or_default();
         let online = running.cgroup.pus.clone().unwrap_or_else(|| here.cpuset()).minus(&here.offline_pus);
+
         Ok(Self {
             rank,
             running,
@@ -98,6 +100,7 @@ impl ObservedRank {
             memory_bytes: None,
             memory_source: None,
         };
+
         let own = rank.pus.clone().unwrap_or_default();
         let is_asked = |index: usize| rank.asked_gpus.as_ref().is_none_or(|asked| asked.contains(&index));
         let pool_gpus =
@@ -113,6 +116,7 @@ impl ObservedRank {
             pages: Pages { nodes: None, reason: not_run() },
             gpus: rank.gpus,
         };
+
         Self {
             rank: Some(rank.rank),
             running,

@@ -37,6 +37,7 @@ fn files() -> Result<Vec<PathBuf>, Box<dyn Error>> {
     let beside = here.join("../../../shared/topologies");
     let captures = std::env::var_os("NUMABENCH_TOPOLOGIES").map_or(beside, PathBuf::from);
     let mut folders = vec![here.join("../topo/tests/fixtures")];
+
     match captures.join("xml").is_dir() {
         true => folders.extend([captures.join("xml"), captures.join("xml-more")]),
         false => eprintln!(
@@ -44,12 +45,15 @@ fn files() -> Result<Vec<PathBuf>, Box<dyn Error>> {
             captures.join("xml").display()
         ),
     }
+
     let mut all = Vec::new();
+
     for folder in folders.iter().filter(|folder| folder.is_dir()) {
         for entry in std::fs::read_dir(folder)? {
             all.push(entry?.path());
         }
     }
+
     all.retain(|path| path.extension().is_some_and(|extension| extension == "xml"));
     all.sort();
     Ok(all)
@@ -87,6 +91,7 @@ fn lines(machine: &Machine, places: &NodePlaces, folder: &Path) -> Result<Vec<St
     for starter in Starter::ALL.into_iter().filter(of_starters) {
         all.push(command(topology, places, starter, &situation, "", None).text.replace("PROGRAM", "./app"));
     }
+
     for dialect in Dialect::ALL {
         let text = say(topology, places, dialect, &situation).text.replace("PROGRAM", "./app");
         match dialect {
@@ -150,6 +155,7 @@ fn tried(name: &str, machine: &Machine, ranks: usize, folder: &Path) -> Result<T
     let Ok(places) = recommend(machine.judged_by(), &Ask { ranks: Some(ranks), ..Ask::default() }) else {
         return Ok(of);
     };
+
     for line in lines(machine, &places, folder)? {
         of.lines += 1;
         match verdict(machine, &line) {
@@ -175,6 +181,7 @@ fn no_line_that_place_prints_is_judged_wrong_on_any_machine_for_up_to_three_rank
             Some((name, Machine::of_line(std::slice::from_ref(&file)).ok()?))
         })
         .collect();
+
     let jobs: Vec<(&(String, Machine), usize)> =
         machines.iter().flat_map(|of| numbers(&of.1).into_iter().map(move |ranks| (of, ranks))).collect();
     let next = AtomicUsize::new(0);
@@ -191,20 +198,24 @@ fn no_line_that_place_prints_is_judged_wrong_on_any_machine_for_up_to_three_rank
         }
         Ok(sum)
     };
+
     let threads = std::thread::available_parallelism()?.get();
     let ended: Vec<_> = std::thread::scope(|scope| {
         let started: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
         started.into_iter().map(|thread| thread.join()).collect()
     });
     let mut sum = Tried::default();
+
     for of in ended {
         let of = of.map_err(|_| "a thread panicked")??;
         sum.lines += of.lines;
         sum.well += of.well;
         sum.failed.extend(of.failed);
     }
+
     let shown = sum.failed.iter().take(60).cloned().collect::<Vec<_>>().join("\n");
     assert!(sum.failed.is_empty(), "{} of {} lines\n{shown}", sum.failed.len(), sum.lines);
+
     // Most lines of the long form are places of OpenMP, a line a rank, which alone say nothing of the GPUs.
     let enough = if is_every_count() { 1000 } else { sum.lines / 10 };
     assert!(sum.lines > 1000 && sum.well > enough, "{} lines, {} of them well placed", sum.lines, sum.well);
@@ -235,6 +246,7 @@ fn worst_lines(topology: &Topology, places: &NodePlaces) -> Vec<String> {
     let variable = if amd { "ROCR_VISIBLE_DEVICES" } else { "CUDA_VISIBLE_DEVICES" };
     let masks = say(topology, places, Dialect::SrunMaskCpu, &Situation::default()).text;
     let lists: Vec<String> = places.places.iter().map(|place| place.pus.to_string()).collect();
+
     vec![
         format!(
             "srun -N1 -n{ranks} --gpu-bind=none {masks} bash -c 'export CUDA_DEVICE_ORDER=PCI_BUS_ID; export \
@@ -272,6 +284,7 @@ fn every_fix_that_is_printed_judged_again_is_well_placed() -> Outcome {
             }
         }
     }
+
     assert!(fixes >= 20, "{fixes} fixes were tried");
     Ok(())
 }

@@ -211,10 +211,12 @@ impl MeetingPlace {
                 Err(_) => Err(unheard),
             }
         };
+
         match said(Silence::Unheard)? {
             HEARD => {}
             _ => return Err(Silence::Unheard),
         }
+
         match said(Silence::Ended)? {
             ANSWER => said(Silence::Ended),
             _ => Err(Silence::Ended),
@@ -273,6 +275,7 @@ impl First {
                 thread::sleep(LOOK);
             }
         }
+
         self.listener = None;
         said
     }
@@ -331,6 +334,7 @@ mod tests {
             others.into_iter().map(|other| other.join().ok().flatten()).collect()
         });
         assert_eq!(codes, [Some(5); 4]);
+
         Ok(())
     }
 

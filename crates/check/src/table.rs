@@ -83,10 +83,12 @@ pub fn table(shown: &NodeTable<'_>) -> String {
         // What has several lines stands by itself, so that it can be pasted.
         line(&mut text, &format!("fix:{}{fix}", if fix.contains('\n') { '\n' } else { ' ' }));
     }
+
     for what in shown.decided_by {
         line(&mut text, &format!("to decide it: {what}"));
     }
     line(&mut text, &format!("judged: {}", shown.launch));
+
     if let Some(path) = shown.topology.source.files() {
         // What a line says of memory is said of that machine; what is seen here is not.
         let memory = if !nobody && shown.seen.iter().all(ObservedRank::is_of_line) {
@@ -99,6 +101,7 @@ pub fn table(shown: &NodeTable<'_>) -> String {
             line(&mut text, &format!("not said there: {words}"));
         }
     }
+
     if nobody {
         in_notes(&mut text, shown);
         return text;
@@ -120,6 +123,7 @@ pub fn table(shown: &NodeTable<'_>) -> String {
             nic.map_or_else(|| "-".to_owned(), |nic| format!("{} {}", nic.name, nic.level.word())),
         ]
     });
+
     let rows: Vec<[String; 8]> = std::iter::once(heads).chain(rows).collect();
     in_columns(&mut text, &rows, if has_nic { 8 } else { 7 });
     if let Some(folded) = folded {
@@ -130,11 +134,13 @@ pub fn table(shown: &NodeTable<'_>) -> String {
     adapters(&mut text, shown);
     openmp(&mut text, shown);
     in_notes(&mut text, shown);
+
     if !shown.missing.is_empty() {
         let (missing, waited) = (shown.missing, shown.waited.as_secs_f64());
         let who = if missing.len() == 1 { "rank" } else { "ranks" };
         line(&mut text, &format!("unknown: {who} {missing} of this node did not answer within {waited} s"));
     }
+
     match shown.judgement.ipc {
         Ipc::Possible => {
             line(&mut text, "note: IPC between the ranks' GPUs is possible: no device file is refused")
@@ -187,6 +193,7 @@ fn openmp(text: &mut String, shown: &NodeTable<'_>) {
             crowded.entry((threads, pus)).or_default().push(seen.name());
         }
     }
+
     for ((threads, pus), names) in crowded {
         let who = match &names[..] {
             [one] => format!("{one} has"),
@@ -273,6 +280,7 @@ fn rows_shown(shown: &NodeTable<'_>) -> (Vec<usize>, Option<String>) {
         let pus = IdSet::of_all(well.iter().filter_map(|rank| shown.seen[*rank].running.pus.as_ref()));
         words.push(format!("{} well placed: ranks {} on PUs {pus}", well.len(), ids(&well)));
     }
+
     (others, Some(words.join("; ")))
 }
 
@@ -282,6 +290,7 @@ fn findings(text: &mut String, shown: &NodeTable<'_>) {
     for finding in &shown.judgement.findings {
         by_kind.entry((std::cmp::Reverse(finding.weight), finding.kind)).or_default().push(finding);
     }
+
     for ((weight, _), alike) in by_kind {
         let alike = folded(shown, &alike);
         let word = if weight.0 == PlacementVerdict::Well { "note" } else { weight.0.name() };
@@ -312,6 +321,7 @@ fn folded(shown: &NodeTable<'_>, findings: &[&Finding]) -> Vec<(String, Vec<usiz
             None => all.push((pattern, finding.ranks.clone())),
         }
     }
+
     let names = |ranks: &[usize]| match ranks {
         [rank] => shown.seen[*rank].name(),
         ranks => {
@@ -391,6 +401,7 @@ fn sum(shown: &NodeTable<'_>) -> String {
     let all = shown.seen.len() + shown.missing.len();
     let unknown = count(PlacementVerdict::Unknown) + shown.missing.len();
     let of_all = format!("of {all} {}", if all == 1 { "rank" } else { "ranks" });
+
     match shown.placed {
         PlacementVerdict::Misplaced if unknown > 0 => {
             format!("WRONG: {} {of_all}, {unknown} unknown", count(PlacementVerdict::Misplaced))

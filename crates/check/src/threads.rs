@@ -58,7 +58,9 @@ fn by_width(groups: &[ThreadGroup]) -> String {
         let each = if count as usize == pus.len() { "on one PU each" } else { "bound to single PUs" };
         words.push(format!("{count} {each} ({pus})"));
     }
+
     let mut places: Vec<(&IdSet, u32, Vec<&str>)> = Vec::new();
+
     for group in free {
         match places.iter_mut().find(|(pus, ..)| **pus == group.pus) {
             Some((_, count, names)) => {
@@ -68,6 +70,7 @@ fn by_width(groups: &[ThreadGroup]) -> String {
             None => places.push((&group.pus, group.count, vec![&group.name])),
         }
     }
+
     words.extend(places.iter().map(|(pus, count, names)| format!("{count} on {pus} ({})", names.join(", "))));
     words.join(", ")
 }
@@ -92,6 +95,7 @@ mod tests {
         };
         assert_eq!(folded(&alike), None);
         let mut openmp: Vec<ThreadGroup> = (0..4).map(|pu| group("a", &pu.to_string(), 1)).collect();
+
         openmp.extend([
             group("NCCL Progress", "0-3", 2),
             group("cuda-EvtHandlr", "0-3", 1),

@@ -61,6 +61,7 @@ fn check_chosen(platform: &dyn Platform, chosen: impl Fn(&str) -> bool) -> Vec<C
         .map(|(check, run)| CheckResult { check, device: None, outcome: outcome(run(platform)) })
         .collect();
     let mut known = Vec::new();
+
     for id in platform.devices().iter().map(|facts| facts.id) {
         // Instances of one partitioned GPU share its address, and `open` takes the first.
         if known.contains(&id) {

@@ -32,6 +32,7 @@ pub fn answer(checks: &[Check]) -> Diagnosis {
         (1, _) => format!("1 of {all} settings costs placement or bandwidth: {}.", costly[0]),
         (some, _) => format!("{some} of {all} settings cost placement or bandwidth: {}.", costly.join(", ")),
     }];
+
     if !costly.is_empty() && !unknown.is_empty() {
         verdict.push(format!("{} cannot be known without {}.", unknown.len(), askers(&unknown)));
     }

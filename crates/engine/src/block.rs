@@ -72,6 +72,7 @@ impl Rank {
         }
         let mut interrupted = false;
         let mut outcome = Err(Trouble::Skipped("its turn did not come".to_owned()));
+
         for turn in self.members_here(case) {
             if turn == self.group.rank() && !out {
                 outcome = match &mut mine {
@@ -112,16 +113,19 @@ impl Rank {
         } else {
             Err(Trouble::Skipped("it takes no part".to_owned()))
         };
+
         // A queue that is warmed up holds its latch for a moment, and nobody else's copies may run into that.
         group.barrier()?;
         let mut turn = warming.and_then(|warming| warming.prepare(pass, others));
         group.barrier()?;
+
         // From here to the end of the timed region latches hold: nobody allocates.
         if let Ok(ready) = &mut turn
             && let Err(trouble) = ready.queue()
         {
             turn = Err(trouble);
         }
+
         let start = group.max(clock::now_ns())? + START_MARGIN_NS;
         let timed = match &mut turn {
             Ok(turn) => {
@@ -135,6 +139,7 @@ impl Rank {
                 Err(trouble.clone())
             }
         };
+
         let timeline = turn.as_ref().ok().filter(|_| timed.is_ok()).map(|turn| &*turn.timeline);
         let (window, anyone_failed) = self.window(timeline, others, member && timed.is_err())?;
         let outcome = match (turn, timed) {
@@ -142,6 +147,7 @@ impl Rank {
             (_, Err(trouble)) | (Err(trouble), _) => Err(trouble),
             _ => Err(Trouble::AnotherFailed),
         };
+
         // Verifying uses the device too: nobody begins the next block while somebody still does.
         let interrupted = self.interrupted_by_anyone()?;
         Ok((outcome, interrupted))
@@ -219,6 +225,7 @@ impl<'a> Warming<'a> {
         if rank.config.verify {
             clock::timed(&mut spent.lay_out_ns, || work.lay_out())?;
         }
+
         // Among others the first round of the block does not count either: where one before is enough, it is
         // that one.
         let is_known =
@@ -234,6 +241,7 @@ impl<'a> Warming<'a> {
                 clock::timed(&mut spent.warm_up_ns, rounds).map_err(cold)?
             }
         };
+
         if rank.config.verify {
             clock::timed(&mut spent.lay_out_ns, || work.arm())?;
         }
@@ -304,17 +312,20 @@ impl Turn<'_> {
         pace.lanes_apart = timeline.lanes_apart();
         let rounds = effort.rounds * work.rounds_a_call().max(1);
         let block = counted(timeline, window, work.lanes(), work.bytes_a_round(), rounds);
+
         if let Some(window) = together {
             let apart = block.is_none() || window.overlap() < LEAST_OVERLAP;
             pace.lasting_ns =
                 Some(next_lasting(pace.lasting_ns.unwrap_or(SHARED_NS), window.skew_ns(), apart));
         }
+
         let block = block.ok_or_else(|| Trouble::NotAtOnce(NEVER_AT_ONCE.to_owned()))?;
         let block = Block { allocation, ..block };
         if together.is_some() {
             let a_call = f64::from(work.rounds_a_call().max(1));
             pace.among_others_ns = stats::interval::median(&block.round_ns).map(|round_ns| round_ns * a_call);
         }
+
         Measured::new(block, |block| Sample {
             block,
             timing: effort.timing,
@@ -372,8 +383,10 @@ fn warm_up(rank: &Rank, work: &mut dyn Work, warmth: &Warmth) -> Result<Option<f
         (Warmth::Cold, Amount::Adaptive(_)) => (WARM_ROUNDS, WARM_NS),
         (Warmth::Fresh { .. }, Amount::Adaptive(_)) => (0, WARM_NS),
     };
+
     let began = clock::now_ns();
     let mut latest = None;
+
     for _ in 0..rounds {
         latest = Some(timed_round(work)?);
         if clock::now_ns() - began > limit_ns {

@@ -102,6 +102,7 @@ impl Joined {
         let index = self.cases.len();
         self.cases.push(Case { index, order, setup, phase, members: Some(members), most_blocks });
         self.made_of.push(wanted);
+
         index
     }
 

@@ -162,6 +162,7 @@ pub(crate) fn counted(
         }
         Lanes::One => first.round_ns.len() as f64 * mark_bytes,
     };
+
     let start_ns = timeline.start_ns + first.from_ns as u64;
     let end_ns = timeline.start_ns + (first.from_ns + elapsed_ns) as u64;
     let round_ns = first.round_ns.iter().map(|ns| ns / f64::from(rounds)).collect();

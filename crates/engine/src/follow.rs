@@ -54,8 +54,10 @@ pub fn follow(
     let mut contact = Contact::new(workers.nodes.iter().position(|other| Some(other) == node) == Some(me));
     let began = Instant::now();
     let (mut measuring, mut signalled, mut watching) = (true, None, true);
+
     // Only from its rank's report to the lead's answer is it looked for messages often.
     let mut naps = Naps::of(comm.place());
+
     loop {
         match team.next(if measuring { NAP } else { naps.next() }) {
             Ok(report) => {

@@ -137,6 +137,7 @@ mod tests {
         let begin = pulse.listened;
         pulse.forget(0);
         let mut silent = Vec::new();
+
         for quarter in 1..=seconds * 4 {
             let now = begin + Duration::from_millis(quarter * 250);
             if sleeps && quarter < seconds * 4 {

@@ -43,6 +43,7 @@ pub fn host_share(pus: impl IntoIterator<Item = u32>) -> Option<HostShare> {
             })
         })
         .collect();
+
     let found: Vec<Option<Missing>> = asked.into_iter().map(|thread| thread.join().ok().flatten()).collect();
     let found: Vec<Missing> = found.into_iter().collect::<Option<_>>()?;
     let at_a_time = found.iter().map(Missing::given).sum();
@@ -121,6 +122,7 @@ fn missing() -> Option<Missing> {
             last = now_ns();
         }
     }
+
     Some(found)
 }
 

@@ -77,6 +77,7 @@ pub fn lead(
         pulse: Pulse::new(&workers.nodes),
         state,
     };
+
     lead.conduct(enough, journal)
 }
 
@@ -160,6 +161,7 @@ impl Lead<'_, '_> {
                 return RunEnd::Interrupted;
             }
         }
+
         RunEnd::Complete
     }
 
@@ -174,6 +176,7 @@ impl Lead<'_, '_> {
         if self.interrupted.load(Ordering::Relaxed) {
             return RunEnd::Interrupted;
         }
+
         for rank in self.who_hangs() {
             let limit = self.config.timeout.unwrap_or_default().as_secs_f64();
             let why = format!(
@@ -196,6 +199,7 @@ impl Lead<'_, '_> {
         }
         let until = Instant::now() + ANSWER;
         let naps = Naps::of(self.comm.place());
+
         while silent.iter().any(|rank| !self.team.has(*rank)) && Instant::now() < until {
             for report in self.messages() {
                 if let Report::Waits { rank, waiting: true } = report {
@@ -256,6 +260,7 @@ impl Lead<'_, '_> {
                 return false;
             }
         }
+
         true
     }
 
@@ -277,6 +282,7 @@ impl Lead<'_, '_> {
                 drop(self.comm.send(rank, &here));
             }
         }
+
         for (node, seconds) in self.pulse.silent() {
             // Who has reported has done its part of this pass: it is missed in the next one.
             let is_awaited = self.waited_for.iter().any(|rank| self.state.nodes[*rank] == node);
@@ -288,7 +294,9 @@ impl Lead<'_, '_> {
                 self.lose_node(node, &why, true);
             }
         }
+
         let unexplained = |(node, left): (&usize, &Instant)| (left.elapsed() >= NAMING).then_some(*node);
+
         for node in self.left.iter().filter_map(unexplained).collect::<Vec<_>>() {
             if !self.is_own_node(node) {
                 self.lose_node(node, "it left because another rank of its node gave up", false);
@@ -327,9 +335,11 @@ impl Lead<'_, '_> {
             }
             return Heard::Report;
         }
+
         if !matches!(report, Report::Waits { .. } | Report::Here { .. }) {
             self.waited_for.remove(&rank);
         }
+
         match report {
             // An answer that came too late to be of use; a word that says no more than that it came.
             Report::Waits { .. } | Report::Here { .. } => {}

@@ -122,6 +122,7 @@ mod tests {
             allocation: 2,
             ..Block::default()
         };
+
         let sample = BlockFigures::of(&block).map(|block| Sample {
             block,
             timing: Timing::Device,
@@ -130,6 +131,7 @@ mod tests {
             verified_bytes: Some(7),
             told: Some(BlockDetail::HostNs(12.5)),
         });
+
         let seen = ObservedPlacement {
             pu: 3,
             affinity: [3].into_iter().collect(),
@@ -146,6 +148,7 @@ mod tests {
             },
             Outcome { case: 1, sample: Err(failure.into()), seen: [None, None], so_far: None },
         ];
+
         let counted = CountedConditions { processes: Some(2), ..CountedConditions::default() };
         let pci = PciAddress { domain: 0, bus: 5, device: 0, function: 0 };
         let seen = |counted| GpuConditions { pci, link: None, lowest_link: None, counted };
@@ -158,6 +161,7 @@ mod tests {
             spent,
             signalled: true,
         };
+
         let Report::Pass { rank, outcomes: got, devices: got_devices, spent: got_spent, signalled } =
             read(9, &write(&report))?
         else {

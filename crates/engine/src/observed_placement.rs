@@ -155,6 +155,7 @@ impl PagesPerNode {
         let first = range.start / size * size;
         let addresses: Vec<*const u8> =
             (first..range.end).step_by(size * one_in).map(|address| address as *const u8).collect();
+
         for batch in addresses.chunks(BATCH) {
             match sys::policy::page_nodes(batch) {
                 Ok(nodes) => self.add(batch, &nodes),

@@ -37,6 +37,7 @@ pub(crate) fn too_costly(
             further.map(|more| more as f64 * measured_ns(state, case, ranks) / blocks as f64 * whole);
         Some((case.index, seconds.unwrap_or(f64::INFINITY)))
     };
+
     let mut costs: Vec<(usize, f64)> = of_phase(state, phase).filter_map(cost).collect();
     costs.sort_by(|one, other| one.1.total_cmp(&other.1));
     let mut sum = 0.0;
@@ -215,6 +216,7 @@ mod tests {
             held += u32::from(interval.is_some_and(|interval| interval.contains(median * MS)));
             taken += values.len();
         }
+
         (f64::from(held) / RUNS as f64, taken as f64 / RUNS as f64)
     }
 
@@ -239,6 +241,7 @@ mod tests {
                 move || 100.0 + sigma * random.normal()
             });
         }
+
         for sigma in [0.3, 1.0, 3.0] {
             covers_as_well(&format!("{sigma} % that hang together"), 100.0, |seed| {
                 let mut random = SplitMix64::new(seed);
@@ -249,6 +252,7 @@ mod tests {
                 }
             });
         }
+
         // The median of a mixture lies where 5/9, and 5/8, of the quiet blocks are below it.
         covers_as_well("two modes", 100.07, |seed| {
             let mut random = SplitMix64::new(seed);

@@ -67,6 +67,7 @@ impl Helpers {
         let (helping, left) = (parts.len().saturating_sub(1), Mutex::new(parts.into_iter()));
         let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
         let write_all = || std::iter::from_fn(next).for_each(|(at, part)| write(at, part));
+
         thread::scope(|scope| {
             for _ in 0..helping {
                 // Where no thread can be started (a limit of processes), those that are there do its part.
@@ -94,6 +95,7 @@ impl PlacedMemory {
         let small = "ask for less memory or for fewer ranks";
         let mapping = Mapping::new(len, Reserve::Never);
         let mapping = mapping.map_err(|e| Failure::system(Stage::Allocate, "mmap", &e, small))?;
+
         // A kernel built without huge pages answers EINVAL; then there are none, on or off.
         match mapping.advise_huge_pages(rules.huge_pages) {
             Err(e) if e.raw_os_error() != Some(libc::EINVAL) => {
@@ -101,12 +103,14 @@ impl PlacedMemory {
             }
             _ => {}
         }
+
         match mapping.bind(node) {
             Err(error) if !(rules.one_node && refused(&error)) => {
                 return Err(Failure::system(Stage::Allocate, "mbind", &error, &remedy(node, &error)));
             }
             _ => {}
         }
+
         let mut memory = Self(mapping);
         memory.touch(&rules.helpers);
         Ok(memory)
@@ -183,6 +187,7 @@ pub fn with_memory_policy<T>(
         }
         return allocate();
     }
+
     let result = allocate();
     let restored = before.map_or_else(|_| sys::policy::lift(), |policy| sys::policy::restore(&policy));
     restored.map_err(|e| {

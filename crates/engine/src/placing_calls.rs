@@ -44,10 +44,12 @@ pub fn placing_calls() -> PlacingCalls {
             },
         }
     });
+
     let not_asked = |why: &str| {
         let why = || CallFailure::NotAsked(why.to_owned());
         PlacingCalls { affinity: Err(why()), memory_policy: Err(why()), page_nodes: Err(why()) }
     };
+
     match asked.map(std::thread::JoinHandle::join) {
         Ok(Ok(answers)) => answers,
         Ok(Err(_)) => not_asked("the thread that asks did not end"),

@@ -145,6 +145,7 @@ impl Rank {
             return;
         }
         let mut phase = PhaseBegan::default();
+
         while let Ok(Decision::Go { pass, finished, out }) = self.decisions.recv() {
             let groups = schedule::pass(&self.cases, &finished, self.config.seed, pass);
             let of_phase = phase.passes(&groups, pass);
@@ -195,6 +196,7 @@ impl Rank {
         // Blocks after which nobody has looked yet: those on the memory at hand.
         let mut unseen = 0;
         let mut interrupted = self.interrupted_by_anyone()?;
+
         for (setup, cases) in groups {
             if interrupted {
                 break;
@@ -230,6 +232,7 @@ impl Rank {
             // Memory of another setup may be made next, which a driver may do only while no queue is held.
             interrupted |= self.interrupted_by_anyone()?;
         }
+
         self.prove_after(ready, &mut all[unseen..]);
         Ok(all)
     }
@@ -268,6 +271,7 @@ impl Rank {
         let latest = ready.latest.take().filter(|(of, _)| *of == setup);
         let fresh = ready.site.set_up(&ready.bound, setup, allocation, &mut ready.spent)?;
         ready.allocation = allocation;
+
         if fresh {
             for case in self.cases.iter().filter(|case| case.setup == setup) {
                 let warmth = &mut ready.warm[case.index];
@@ -276,12 +280,14 @@ impl Rank {
                 }
             }
         }
+
         let seen = match latest {
             // The same memory: what moved meanwhile is seen after the next blocks.
             Some((_, seen)) if !fresh => seen,
             _ => Self::look(ready, if fresh { PageCheck::First } else { PageCheck::Again })?,
         };
         ready.latest = Some((setup, seen.clone()));
+
         match ready.site.mismatch(&seen) {
             Some(mismatch) => Err(Trouble::Misplaced(mismatch)),
             None => Ok(seen),
@@ -302,6 +308,7 @@ impl Rank {
         let after = Self::look(ready, PageCheck::Again);
         let setup = ready.latest.take().map(|(setup, _)| setup);
         ready.latest = setup.zip(after.as_ref().ok().cloned());
+
         for block in blocks {
             if block.measured.is_err() {
                 continue;

@@ -100,7 +100,9 @@ fn report(rank: usize, pass: u64, finished: &[bool], blocks: &[Block]) -> Report
         let so_far = summary.clone().map(|summary| SoFar { summary, flags: Vec::new() });
         Some(Outcome { case, sample: Ok(sample), seen: [None, None], so_far })
     };
+
     let open = finished.iter().enumerate().filter(|(_, finished)| !**finished);
+
     Report::Pass {
         rank,
         outcomes: open.filter_map(|(case, _)| outcome(case)).collect(),
@@ -122,6 +124,7 @@ fn pretend(worlds: &[LocalWorld]) {
         let started = Report::Started { rank: *rank, thread_id: 0, latch: None };
         comm.send(0, &message::write(&started)).expect("the lead is there");
     }
+
     while !comms.is_empty() {
         comms.retain_mut(|(rank, comm)| {
             let Ok(Some(told)) = comm.try_receive() else { return true };
@@ -158,6 +161,7 @@ fn simulate(ranks: usize) -> (Duration, RunState) {
     let state = lead(&config, workers, &suite, &mut comm, &interrupted, &mut enough, &mut Quiet);
     let took = began.elapsed();
     others.join().expect("the pretenders end well");
+
     (took / BLOCKS as u32, state)
 }
 
@@ -186,6 +190,7 @@ fn the_lead_of_a_thousand_ranks_stays_small_and_its_work_grows_no_faster_than_th
         assert!(held(&state) <= ranks * (400 << 20) / 1024, "{mib} MiB");
         times.push(pass.as_secs_f64());
     }
+
     // Four times the ranks: four times the work, with room for a machine that does something else as well.
     assert!(times[1] < times[0] * 4.0 * 3.0, "{times:?}");
 }

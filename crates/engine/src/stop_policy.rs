@@ -51,6 +51,7 @@ impl Enough for PerCase {
             Amount::Fixed { .. } => late.then_some(StopReason::MaxTime),
             Amount::Adaptive(rule) => stop::decide(values, &rule).or(late.then_some(StopReason::MaxTime)),
         });
+
         if self.phase.number != phase {
             self.phase = PhaseTime { number: phase, began: self.latest, least: None };
         }
@@ -63,6 +64,7 @@ impl Enough for PerCase {
         let Some(least) = *least else { return };
         let Some(patience) = rule.patience.after(least - *began) else { return };
         let left = (least + patience).saturating_sub(elapsed);
+
         for case in patience::too_costly(state, number, &rule, elapsed - *began, left) {
             state.stop(case, StopReason::Costly);
         }

@@ -160,6 +160,7 @@ impl ThreadTeam {
         let node = Arc::new(workers.node.iter().map(|worker| worker.rank).collect::<Vec<_>>());
         let (reports, inbox) = mpsc::channel();
         let mut team = Self { inbox, decisions: Vec::new(), threads: Vec::new(), watched: Vec::new() };
+
         for (number, group) in workers.members.drain(..) {
             let Some(worker) = workers.node.iter().find(|worker| worker.rank == number) else { continue };
             let (decide, decided) = mpsc::channel();

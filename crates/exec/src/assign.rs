@@ -59,6 +59,7 @@ pub fn assign_gpus(
     } else {
         in_blocks(&start.topology, list, named.is_some(), slot, pool)
     };
+
     if owner != PoolOwner::AllRanks {
         // Nobody else has these PUs: they are not shared out among the GPUs of others.
         assignment.targets = assignment.drives.iter().map(|seen| seen.target.clone()).collect();
@@ -143,6 +144,7 @@ fn nearest(start: &Start, list: &[VisibleGpu], slot: &RankSlot) -> GpuAssignment
     let best = list.iter().map(close).min();
     let near: Vec<&VisibleGpu> = list.iter().filter(|seen| Some(close(seen)) == best).collect();
     let mut notes = Vec::new();
+
     if near.len() > 1 && !slot.is_only() {
         notes.push(format!(
             "of {} GPUs as near to PU {pu} the one for rank {} was taken",
@@ -150,11 +152,13 @@ fn nearest(start: &Start, list: &[VisibleGpu], slot: &RankSlot) -> GpuAssignment
             slot.local_rank
         ));
     }
+
     let at = if best == Some(placement::Closeness::Unknown) {
         slot.local_rank * near.len() / slot.local_size
     } else {
         slot.local_rank % near.len().max(1)
     };
+
     GpuAssignment {
         drives: near.get(at).map(|seen| (*seen).clone()).into_iter().collect(),
         notes,

@@ -43,6 +43,7 @@ pub fn machine() -> Topology {
         allowed: true,
         subtype: None,
     };
+
     let package = |(index, pus): (u32, &str)| Package {
         os_index: Some(index),
         cpu_model: None,
@@ -51,6 +52,7 @@ pub fn machine() -> Topology {
     };
     let core = |core: u32| Core { os_index: None, pus: [core, core + 8].into_iter().collect() };
     let pu = |os_index: u32| Pu { os_index, status: PuStatus::Allowed, nodes: vec![os_index % 8 / 4] };
+
     Topology {
         source: TopologySource::ThisSystem,
         hostname: Some("n0".to_owned()),

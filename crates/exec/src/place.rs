@@ -133,6 +133,7 @@ fn planned(
         strategy: wish.strategy,
         reserve: wish.reserve.clone(),
     };
+
     let plan = recommend(topology, &ask)?;
     let one = |rank: &usize| plan.places.get(*rank).ok_or(RankPlaceError::NoPlace(*rank));
     let own = assignment.mine.iter().map(one).collect::<Result<Vec<_>, _>>()?;
@@ -172,7 +173,9 @@ fn of_plan(topology: &Topology, one: &placement::Place) -> RankBinding {
     } else {
         one.memory_node.into_iter().collect()
     };
+
     let closeness = one.verdict.as_ref().map(|verdict| verdict.closeness);
+
     RankBinding {
         pus: one.pus.clone(),
         is_bound: true,
@@ -237,6 +240,7 @@ mod tests {
                 )
             })
             .collect();
+
         let all = all?;
         let pus: Vec<String> = all.iter().map(|place| place.pus.to_string()).collect();
         assert_eq!(pus, ["4-5", "6-7", "0-1", "2-3"]);
@@ -298,6 +302,7 @@ mod tests {
             let spread = with(MemoryWish::Spread(NodeUse::Interleave, nodes))?;
             assert_eq!((spread.memory, spread.memory_use), (set(seen), NodeUse::Interleave));
         }
+
         let beyond = with(MemoryWish::Spread(NodeUse::WeightedInterleave, Some(set("0,7")))).err();
         assert!(
             matches!(beyond, Some(RankPlaceError::Node(placement::NodeError::Unknown { node: 7, .. }))),

@@ -56,6 +56,7 @@ impl Pool {
         if *own == cpuset {
             return within(own, format!("the cpuset, {} did not bind", launcher.name()));
         }
+
         match launcher.facts().shared_pus {
             SharedPus::OfStep => match step.map(|step| &step.cpus) {
                 Some(cpus) if cpus.untold.is_empty() => within(

@@ -27,15 +27,18 @@ pub fn line(setup: &RankSetup, host: &str) -> String {
         let name = seen.part.as_deref().map(|part| format!(" ({part})")).unwrap_or_default();
         parts.push(format!("GPU {} = {}{name}", seen.target.index, seen.target.id));
     }
+
     if let Some(closeness) = place.closeness {
         parts.push(closeness.text().to_owned());
     }
+
     if setup.variables.is_empty() {
         parts.push("no variable set".to_owned());
     } else {
         let set = setup.variables.iter().map(|(name, value)| format!("{name}={value}"));
         parts.push(set.collect::<Vec<_>>().join(" "));
     }
+
     parts.extend(setup.notes.iter().cloned());
     format!("{who}: {}", parts.join("; "))
 }
@@ -63,6 +66,7 @@ pub fn assignments(setup: &RankSetup, host: &str) -> String {
     if setup.place.is_bound {
         wrapper.push(format!("taskset -c {}", setup.place.pus));
     }
+
     if !setup.place.memory.is_empty() {
         let option = match setup.place.memory_use {
             NodeUse::Bind => "--membind",
@@ -71,6 +75,7 @@ pub fn assignments(setup: &RankSetup, host: &str) -> String {
         };
         wrapper.push(format!("numactl {option}={}", setup.place.memory));
     }
+
     if !wrapper.is_empty() {
         text.push_str(&format!("# bound as by: {}\n", wrapper.join(" ")));
     }

@@ -102,10 +102,12 @@ fn amd(start: &Start, visibility: &Visibility, own: &[&VisibleGpu]) -> Result<Ve
             _ => Err(Nameless { pci: seen.target.id.to_string() }),
         }
     };
+
     let indices: Result<Vec<usize>, Nameless> = own.iter().map(index).collect();
     let mut set = vec![(ROCR, list(indices?.into_iter()))];
     let rest = || list(0..own.len());
     let cudas = start.visibility.iter().any(|one| one.runtime == Runtime::Cuda);
+
     if is_set(HIP) || (is_set(CUDA) && cudas) {
         set.push((HIP, rest()));
     } else if is_set(CUDA) {
@@ -134,11 +136,13 @@ pub fn openmp(
             places.push(place);
         }
     }
+
     let is_set = |names: &[&str]| names.iter().any(|name| environment.contains_key(*name));
     let mut set = Vec::new();
     if !is_set(&["OMP_NUM_THREADS"]) {
         set.push(("OMP_NUM_THREADS", places.len().to_string()));
     }
+
     // GNU's and Intel's own variables say the same in other words.
     if !is_set(&["OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY"]) {
         let each = |place: &IdSet| {

@@ -72,9 +72,11 @@ impl VisibleGpus {
             }
             return;
         };
+
         let gpus: Option<Vec<(&Gpu, &Option<String>)>> =
             devices.iter().map(|device| Some((start.topology.gpu_at(device.pci?)?, &device.part))).collect();
         let begin = self.gpus.len();
+
         match gpus {
             None => self.notes.push(format!(
                 "{name} would see a part of a GPU that no file places (MIG): its variables are left as they \
@@ -86,6 +88,7 @@ impl VisibleGpus {
                 VisibleGpu { target: Target { uuid, ..seen.target }, part: part.clone(), ..seen }
             })),
         }
+
         if !narrows(visibility) {
             self.gpus[begin..].sort_by_key(|seen| seen.target.index);
         }

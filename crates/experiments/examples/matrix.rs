@@ -26,7 +26,9 @@ fn main() -> Result<(), Fault> {
         observer: &mut Nobody,
         say: |text| eprintln!("{text}"),
     };
+
     let ended = measure(&options, session)?;
+
     for case in &ended.document.cases {
         for rank in &case.ranks {
             if let Some(summary) = rank.summary() {

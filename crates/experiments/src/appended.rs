@@ -16,6 +16,7 @@ pub fn appended(mut first: Document, next: Document) -> Document {
         }
         first.ranks.push(rank);
     }
+
     for mut case in next.cases {
         case.ranks.iter_mut().for_each(|result| result.rank += by);
         if let Some(aggregate) = &mut case.aggregate {
@@ -23,6 +24,7 @@ pub fn appended(mut first: Document, next: Document) -> Document {
         }
         first.cases.push(case);
     }
+
     let moved = next.matrices.into_iter().map(|matrix: Matrix| moved_by(matrix, by));
     first.matrices.extend(moved);
     first.elapsed_s = next.elapsed_s;

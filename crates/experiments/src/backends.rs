@@ -89,6 +89,7 @@ pub fn find_and_tell(
         return Ok(host(topology, "--backend host".to_owned()));
     }
     let mut why = Vec::new();
+
     for family in Family::asked(asked) {
         begins(format!("asking the {} driver for its GPUs", family.name));
         match (family.load)() {
@@ -96,7 +97,9 @@ pub fn find_and_tell(
             Err(error) => why.push(error.to_string()),
         }
     }
+
     let why = why.join("; ");
+
     if asked == Backend::Auto && !gpus_asked {
         Ok(host(topology, why))
     } else {
@@ -220,6 +223,7 @@ pub fn untouched(asked: Backend, gpus_asked: bool, topology: &Topology) -> Resul
             format!("a GPU was asked for, and the PCI bus shows no {vendors} GPU; use --backend host");
         return Err(Fault::new(Exit::Absent, error));
     };
+
     let numbered = (0..).zip(family.on_bus(topology));
     let targets = numbered
         .map(|(index, gpu)| Target { index, id: TargetId::Gpu(gpu.pci), uuid: gpu.uuid.clone() })

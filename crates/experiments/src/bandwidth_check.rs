@@ -197,6 +197,7 @@ impl BandwidthCheck {
         }
         let status = command.status().map_err(failed("cannot start a pass"))?;
         let exit = Exit::from_code(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1));
+
         match exit {
             Exit::Ok | Exit::Partial | Exit::Finding => documents::read(&file),
             // One that began says in its document why it ended; one that did not has said so itself.

@@ -64,6 +64,7 @@ impl Beside {
             }
             None => other_cores(topology, rank.memory_node, rank.pu),
         };
+
         if pus.is_empty() {
             let text = format!(
                 "there is no core beside PU {} that could read memory of node {}: name some with \
@@ -72,6 +73,7 @@ impl Beside {
             );
             return Err(Fault::usage(text));
         }
+
         let threads: Vec<Worker> =
             pus.iter().enumerate().map(|(rank, pu)| Worker { rank, pu: *pu }).collect();
         let mut counts: Vec<usize> = std::iter::successors(Some(1), |count| Some(count * 2))
@@ -197,12 +199,14 @@ impl Beside {
             reason: None,
             note: None,
         };
+
         let first = IdSet::from_iter([0]);
         let mut rows =
             vec![row(ALONE.to_owned(), ALONE.to_owned(), first.clone(), IdSet::from_iter([self.rank.pu]))];
         for count in &self.counts {
             rows.push(row(beside(*count), beside(*count), first.clone(), pus(*count)));
         }
+
         // Threads without copies come first: what the same threads do beside copies is compared with that.
         for count in &self.counts {
             let by = threads(*count);
@@ -212,9 +216,11 @@ impl Beside {
                 rows.push(row(name, traffic_group(*count, copy, copies), all(*count), pus(*count)));
             }
         }
+
         let target = &self.rank.target;
         let device = column(name_of(target), target, first, (topology, found));
         let cpu = node_column("all threads".to_owned(), self.rank.memory_node, all(self.threads.len()));
+
         Matrix {
             title: "copies beside traffic".to_owned(),
             compares: Compares::Load,

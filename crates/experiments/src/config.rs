@@ -56,6 +56,7 @@ pub fn checked(
         ..measuring(&args.measuring)
     };
     config.max_time = time_at(&args.measuring, pingpong::CopyCase::all(&config).len(), TIME_PER_CASE);
+
     Ok(config)
 }
 

@@ -63,6 +63,7 @@ impl Contend {
                 that share it, and --gpus 0,0 names it twice";
             return Err(Fault::usage(text));
         }
+
         let mut config = config::contending(args, kind, config::copy_size(&survey.topology, kind, ranks))?;
         let one_device = plan.ranks.iter().all(|rank| rank.target.id == plan.ranks[0].target.id);
         let shares_device = |rank: usize| {
@@ -114,6 +115,7 @@ impl Contend {
         let Self { config, plan, rows, .. } = self;
         let rules = PlacingRules::on(topology, config.huge_pages);
         let (mut list, mut figures) = (Vec::new(), CaseMap::default());
+
         for copy in pingpong::CopyCase::all(&config) {
             for row in &rows {
                 let copy = pingpong::CopyCase { order: row.order, ..copy };
@@ -122,7 +124,9 @@ impl Contend {
                 list.push((copy, Cells::Members(row.ranks.clone())));
             }
         }
+
         let suite = CopySuite::of(&config, &plan.ranks, &list, &found.platform, rules);
+
         Experiment {
             known: Beforehand::default(),
             command: "contend",
@@ -148,9 +152,11 @@ impl Contend {
                 self.one_device.then(|| "they share one device".to_owned()).filter(|_| row.ranks.len() > 1)
             }),
         };
+
         let column = |(rank, name): (&placement::RankPlan, String)| {
             column(name, &rank.target, IdSet::from_iter([rank.rank as u32]), (topology, found))
         };
+
         Matrix {
             title: "at once".to_owned(),
             compares: Compares::Load,
@@ -193,11 +199,13 @@ fn rows(survey: &Survey, plan: &Plan, one_device: bool) -> Vec<Together> {
     let groups =
         gpus.filter(|_| !one_device).map_or_else(Vec::new, |gpus| survey.interconnect.shared_by(&gpus));
     let mut sets: Vec<IdSet> = (2..=ranks as u32).map(|count| (0..count).collect()).collect();
+
     for group in &groups {
         if !sets.contains(&group.gpus) {
             sets.push(group.gpus.clone());
         }
     }
+
     for set in sets {
         // Some of those that share something share it too; the nearest thing comes first.
         let shares = groups.iter().find(|group| set.is_subset(&group.gpus));
@@ -241,6 +249,7 @@ impl Measurement for ContendOptions {
                 (self.columns(&contend), contend.figures_description(), contend.config.max_time)
             }
         };
+
         Ok(Outline { source, rows: Vec::new(), columns, figures, max_time, how: Vec::new() })
     }
 
@@ -307,6 +316,7 @@ impl ContendOptions {
             Some(ranks) => vec![targets; ranks].concat(),
             None => targets,
         };
+
         let request =
             Request { cpus: self.cpus.clone(), targets: Some(targets), available, membind: Membind::Local };
         placement::plan(&survey.topology, &request).map_err(Fault::usage)

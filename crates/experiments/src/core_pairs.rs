@@ -65,6 +65,7 @@ impl CorePairs {
             Some(asked) => named(topology, &all, asked)?,
             None => spread(&all, most.unwrap_or(usize::MAX)),
         };
+
         if cores.len() < 2 {
             let there: IdSet = cores.iter().map(|core| core.pu).collect();
             let pus = &topology.allowed.pus;
@@ -79,6 +80,7 @@ impl CorePairs {
             );
             return Err(Fault::usage(text));
         }
+
         let pairs = cores.len() * (cores.len() - 1) / 2;
         let mut engine = config::measuring(args).engine();
         let short = args.reps.is_none() && pairs > MANY_PAIRS;
@@ -144,7 +146,9 @@ impl CorePairs {
             self.engine.seed,
             &PlacingRules::on(topology, false),
         );
+
         let (mut figures, mut places) = (CaseMap::default(), Vec::new());
+
         for (at, (i, j)) in pairs.iter().enumerate() {
             let (one, other) = (self.cores[*i], self.cores[*j]);
             let case = DocumentCase {
@@ -158,6 +162,7 @@ impl CorePairs {
             figures.add(at, case, vec![(i - 1, at)]);
             places.push(place(topology, at, one.pu, one.node, memory_of(one.node)));
         }
+
         Experiment {
             known: Beforehand::default(),
             command,
@@ -184,12 +189,14 @@ impl CorePairs {
             reason: None,
             note: None,
         };
+
         let column = |(at, core): (usize, &Core)| MatrixColumn {
             name: format!("PU {}", core.pu),
             device: format!("node {}", core.node),
             ranks: ranks(&|(_, j)| *j == at),
             declared_nodes: Known::value(IdSet::from_iter([core.node]), "the node of the PU"),
         };
+
         Matrix {
             title: "core to core".to_owned(),
             compares: Compares::Cores,
@@ -220,6 +227,7 @@ fn named(topology: &Topology, all: &[Core], asked: &IdList) -> Result<Vec<Core>,
         let own = own.ok_or_else(|| refused("whose node has no memory for it"))?;
         cores.push(Core { pu: *pu, node: own.node });
     }
+
     Ok(cores)
 }
 
@@ -263,6 +271,7 @@ mod tests {
             (beside.figures_description().as_str(), beside.block()),
             ("core-to-core latency between 16 cores, 120 pairs, in short blocks", SHORT_BLOCK)
         );
+
         Ok(())
     }
 }

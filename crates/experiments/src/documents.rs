@@ -200,6 +200,7 @@ impl Documents<'_> {
                 }
             }
         }
+
         if runs.is_empty() {
             let text = "no document of a node: give a folder of files that a measurement's, `check \
                 --bandwidth`'s or `doctor`'s --json wrote";
@@ -242,6 +243,7 @@ impl Documents<'_> {
                 return Err(Fault::usage(format!("{} {what}: {way_out}", path.display())));
             }
         }
+
         Ok(taken)
     }
 

@@ -145,6 +145,7 @@ pub fn measure(measurement: &dyn Measurement, mut session: RunContext) -> Result
         }
         Err(ended) => return Ok(ended),
     };
+
     args.refuse_on(found.platform.facts().kind)?;
     let mut facts = RunFacts::new(measurement.measuring(), &survey.topology, &found);
     facts.within = measurement.within();
@@ -164,9 +165,11 @@ pub fn measure(measurement: &dyn Measurement, mut session: RunContext) -> Result
             }
         }
     };
+
     let experiment = measurement.experiment(&survey, &found, Making { signals, reached: &reached })?;
     facts.ask_host(&experiment);
     let ended = facts.run(&experiment, session);
+
     // The process ends soon and the kernel gives everything back: a driver that does not let go of a device
     // must not keep what was found from being shown.
     std::mem::forget((experiment, found));
@@ -231,6 +234,7 @@ impl RunFacts<'_> {
                 };
                 Ok(Err(journal.conclude(&state, verdict::exit(&state, signals.exit()), |_| false)))
             })?;
+
         Ok(ended.map(|reached| (reached, RunContext { origin, sink, signals, observer, say })))
     }
 }

@@ -82,6 +82,7 @@ impl FastestPlacement {
             PlaceDecision::Partial => Exit::Partial,
             PlaceDecision::NoFigure => Exit::NoResult,
         };
+
         Ok((found, signals.exit().unwrap_or(exit)))
     }
 

@@ -64,11 +64,13 @@ pub fn found<'s>(
     };
     thread::Builder::new().name("finds GPUs".to_owned()).spawn(ask).map_err(|error| no_thread(&error))?;
     let began = Instant::now();
+
     match answered.recv_timeout(AT_ONCE.min(limit)) {
         Ok(found) => return Ok(Ok((found?, session))),
         Err(RecvTimeoutError::Timeout) => {}
         Err(RecvTimeoutError::Disconnected) => return Err(panicked()),
     }
+
     let RunContext { origin, sink, signals, observer, say } = session;
     let unanswered = unanswered(args, topology);
     let experiment = not_known(command, args);

@@ -93,11 +93,13 @@ pub fn run(
     };
     record.state = NodeProgress::Ended { code, document, message };
     let written = records.write(rank, &record).map_err(usable);
+
     if let Err(fault) = &ended
         && fault.error.is_some()
     {
         (desk.say)(&format!("error: {fault}"));
     }
+
     if rank > 0 {
         return written.map(|()| Exit::Ok);
     }
@@ -145,6 +147,7 @@ fn one_a_node(launch: &Launch) -> Result<(usize, usize), String> {
             "this launch has several tasks on a node, and each would measure while the others do: {way_out}"
         ));
     }
+
     match (launch.rank, launch.size) {
         (Some(rank), LaunchSize::Known(size)) if launch.local_size == Some(1) => Ok((rank, size)),
         _ => {
@@ -182,6 +185,7 @@ fn show(
         records.read(*rank).is_some_and(|record| matches!(record.state, NodeProgress::Ended { .. }))
     };
     let (mut open, mut said): (Vec<usize>, bool) = ((0..size).collect(), false);
+
     loop {
         open.retain(|rank| !has_ended(rank));
         if open.is_empty() || waiting.elapsed() >= patience {
@@ -194,10 +198,12 @@ fn show(
         }
         thread::sleep(LOOK);
     }
+
     let hosts =
         ["SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST"].iter().find_map(|name| std::env::var(name).ok());
     let hosts = hosts.map(|list| host_list(&list)).filter(|hosts| hosts.len() == size).unwrap_or_default();
     let (mut runs, mut missing, mut codes) = (Vec::new(), Vec::new(), Vec::new());
+
     for rank in 0..size {
         let record = records.read(rank);
         let host = record.as_ref().map(|record| record.host.clone()).or_else(|| hosts.get(rank).cloned());
@@ -222,6 +228,7 @@ fn show(
             }
         }
     }
+
     let found = nodes(desk.tool.clone(), runs, missing);
     (desk.show)(&found)?;
     (desk.say)(&format!(
@@ -233,6 +240,7 @@ fn show(
         records.remove();
     }
     let has = |exit: Exit| codes.contains(&exit.code());
+
     Ok(match () {
         () if has(Exit::DataCorrupt) => Exit::DataCorrupt,
         () if found.rows.is_empty() => Exit::NoResult,

@@ -97,10 +97,12 @@ impl NodeRecords {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
         }
+
         if self.is_of_earlier_launch(&path) {
             fs::write(&path, rank.to_string())?;
             return Ok(None);
         }
+
         // Its writer may be between making the file and writing its rank.
         let other = fs::read_to_string(&path)?.trim().parse().unwrap_or(usize::MAX);
         Ok(Some(other).filter(|other| *other != rank))
@@ -150,6 +152,7 @@ impl NodeRecords {
             }
             None => NodeProgress::Begun,
         };
+
         Some(NodeRecord { host, state })
     }
 
@@ -189,6 +192,7 @@ mod tests {
                 },
             },
         )?;
+
         assert_eq!(records.read(0).map(|record| record.state), Some(ended));
         let file = folder.path().join("nid1.json");
         fs::write(&file, "{}")?;

@@ -127,11 +127,13 @@ impl GpuGroups {
         let mut add = |gpus: Vec<usize>, name: String, places: Vec<usize>| {
             sets.push(AtOnce { gpus, name, places, order: Order::Simultaneous });
         };
+
         if all.len() <= MOST_IN_PAIRS {
             for (i, j) in all.iter().flat_map(|i| (0..*i).map(move |j| (j, *i))) {
                 add(vec![i, j], self.set(&[i, j]), vec![self.beside(i, j), self.beside(j, i)]);
             }
         }
+
         if all.len() >= LEAVE_ONE_OUT_FROM {
             add(
                 all.clone(),
@@ -158,7 +160,9 @@ impl GpuGroups {
             |i, j| self.beside(i, j),
             |gpu| gpu,
         )];
+
         let mut places = n * n;
+
         if n >= LEAVE_ONE_OUT_FROM {
             places *= 2;
             let title = "each GPU while all others but one copy; but itself: all";
@@ -171,6 +175,7 @@ impl GpuGroups {
                 |gpu| gpu.replace("GPU", "but"),
             ));
         }
+
         let places = (0..places).map(|number| self.place(number, number % (n * n) / n)).collect();
         self.measures(self.sets(), places, matrices, topology, found)
     }
@@ -194,6 +199,7 @@ impl GpuGroups {
             reason: None,
             note: None,
         };
+
         let column = |rank: usize| {
             let target = &self.plan.ranks[rank].target;
             column(self.name(rank), target, IdSet::from_iter([rank as u32]), (topology, found))
@@ -230,7 +236,9 @@ impl GpuGroups {
                 list.push((copy, Cells::Members(set.gpus.clone())));
             }
         }
+
         let suite = CopySuite::of(&self.config, &self.plan.ranks, &list, &found.platform, rules);
+
         Experiment {
             known: Beforehand::default(),
             command: "topo",
@@ -264,10 +272,12 @@ impl GpuGroups {
             reason: None,
             note: None,
         };
+
         let column = |other: usize| {
             let ranks = all().map(|gpu| place(gpu, other) as u32).collect();
             column(called(self.name(other)), &self.plan.ranks[other].target, ranks, (topology, found))
         };
+
         Matrix {
             title: title.to_owned(),
             compares,

@@ -114,6 +114,7 @@ impl<'a> GpuKernels<'a> {
         for target in &self.targets {
             fits(&name_of(target), device_bytes(target.id), suite.device_bytes(), need)?;
         }
+
         Ok(Experiment {
             known: Beforehand { kernels, ..Beforehand::default() },
             command: "kernels",
@@ -161,6 +162,7 @@ pub(crate) fn document_case(what: GpuRound, problem: Option<&dyn Problem>) -> Do
         GpuRound::WithTransfers { kernel, .. } => (Direction::Kernel, kernel.name().to_owned()),
         GpuRound::Resident { kernel } => (Direction::Kernel, format!("{}{RESIDENT}", kernel.name())),
     };
+
     DocumentCase {
         order: Order::Alone,
         memory: MemoryKind::Pinned,

@@ -138,8 +138,10 @@ impl GpuLoads {
             let suite = LoadSuite::new(cases, workers.clone(), &found.platform, rules, engine.seed);
             (Arc::new(suite), document_case(range))
         };
+
         let title = if flags { "cores and GPUs" } else { "host memory and GPUs" };
         let figures = places.figures([case]);
+
         Experiment {
             known: Beforehand::default(),
             command: "latency",

@@ -134,7 +134,9 @@ impl GpuMatrix {
                 }
             }
         }
+
         let of_one = places.clone();
+
         for _ in self.engines.iter().skip(1) {
             places.extend(
                 of_one.iter().map(|place| RankPlan { rank: place.rank + of_one.len(), ..place.clone() }),
@@ -272,6 +274,7 @@ impl GpuMatrix {
             matrices,
             asked: RequestedSettings::of_copies(&config),
         };
+
         let Some(range) = load_range else { return experiment };
         let list = loads.iter().map(|(load, _)| *load).collect();
         let loading = LoadSuite::new(list, workers, &found.platform, rules, config.seed);
@@ -299,12 +302,14 @@ impl GpuMatrix {
             };
             row(of, pus, ranks, group)
         };
+
         let rows = self.rows.iter().map(row).collect();
         let column = |(at, target): (usize, &Target)| {
             let ranks =
                 mine.clone().filter(|place| place % columns == at).map(|place| place as u32).collect();
             column(name_of(target), target, ranks, (topology, found))
         };
+
         Matrix {
             title: format!("host memory and GPUs{}", if engine.is_some() { ", by a kernel" } else { "" }),
             compares: Compares::Rows,

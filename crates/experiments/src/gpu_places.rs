@@ -116,6 +116,7 @@ impl GpuPlaces {
             column(name_of(target), target, ranks, (topology, found))
         };
         let columns = (0..).zip(targets).map(column).collect();
+
         Matrix { title: title.to_owned(), compares: Compares::Rows, rows, columns }
     }
 }

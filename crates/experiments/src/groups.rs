@@ -102,6 +102,7 @@ impl GroupsOptions {
             }
             Err(ended) => return Ok((ended.document, ended.exit)),
         };
+
         self.measuring.refuse_on(found.platform.facts().kind)?;
         let parts = self.parts(&survey, &found)?;
         if let Some(gpus) = &parts.gpus {
@@ -115,6 +116,7 @@ impl GroupsOptions {
         let of_first = RunContext { origin: origin.clone(), sink, signals, observer: &mut *observer, say };
         let ended = run(&self.measuring, &first, &survey, &found, of_first);
         let (mut document, mut exit) = (ended.document, ended.exit);
+
         if exit == Exit::Ok
             && let Some(mut second) = parts.second(&document, topology, &found)
         {
@@ -131,7 +133,9 @@ impl GroupsOptions {
             document = appended(document, next.document);
             (document.status, document.status_reason) = (status, reason);
         }
+
         let concluded = conclude(document, exit, topology);
+
         // As in `driver::measure`.
         std::mem::forget(found);
         Ok(concluded)
@@ -151,6 +155,7 @@ fn conclude(mut document: Document, exit: Exit, topology: &Topology) -> (Documen
             _ => declared_of_gpus(&document.devices, topology, found),
         };
     }
+
     document.verdict = verdict(&document);
     let exit = if exit == Exit::Ok && is_undecided(&document) { Exit::Undecided } else { exit };
     if exit == Exit::Undecided {
@@ -175,11 +180,13 @@ impl Parts {
             let text = format!("grouping GPUs takes two, and there is {there}: --measure=cores groups cores");
             return Err(Fault::new(Exit::Absent, text));
         }
+
         let has_gpus = args.gpus && kind != PlatformKind::Host && targets.len() > 1;
         let size = args.size.unwrap_or(SIZE);
         let gpus = has_gpus
             .then(|| GpuGroups::new(measuring, size, kind, topology, targets, available))
             .transpose()?;
+
         // Where GPUs take part a machine of one core has its answer all the same.
         if !args.cores {
             return Ok(Self { gpus, cores: None, time });
@@ -270,6 +277,7 @@ fn declared_of_gpus(
             None => sets.push((nodes, IdSet::from_iter([device.index]))),
         }
     }
+
     let sets: Vec<IdSet> = sets.into_iter().map(|(_, gpus)| gpus).collect();
     is_same(found, &sets).then(|| "the NUMA nodes that the GPUs are near to".to_owned())
 }
@@ -318,6 +326,7 @@ mod tests {
             false_alarm_rate: 0.05,
             declared: None,
         };
+
         let halves = found(&[set(&[0, 2]), set(&[4, 6])], &[]);
         assert!(
             is_same(&halves, &[set(&[0, 1, 2, 3]), set(&[4, 5, 6, 7]), set(&[8])]),

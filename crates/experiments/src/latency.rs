@@ -76,6 +76,7 @@ impl Measurement for LatencyOptions {
             Ok(Outline { source, rows, columns, figures, max_time, how: Vec::new() })
         };
         let of_cores = || "this machine's cores: no GPU takes part".to_owned();
+
         if self.between == Some(Between::Cores) {
             let pairs = self.core_pairs(survey)?;
             return outline(
@@ -86,6 +87,7 @@ impl Measurement for LatencyOptions {
                 pairs.max_time(),
             );
         }
+
         if let Some(traffic) = self.loaded {
             let loaded = self.loads_beside(traffic, survey)?;
             return outline(
@@ -96,12 +98,14 @@ impl Measurement for LatencyOptions {
                 loaded.max_time(),
             );
         }
+
         if untouched.kind == PlatformKind::Host {
             return self.without_gpu()?.outline(survey, untouched);
         }
         let targets = chosen(self.measuring.gpus.as_ref(), untouched.targets)?;
         let columns = targets.iter().map(name_of).collect();
         let loads = self.gpu_loads(survey, targets)?;
+
         outline(
             untouched.source,
             rows(&survey.topology, self.rows),

@@ -1,5 +1,5 @@
 //! `numabench pingpong` where srun, mpirun or another launcher started several processes: each is a rank, and
-//! together they are one run with one document.
+//! together they are one run with one document. Some 410 lines because what ranks do together is one order.
 //!
 //! ```text
 //! plug-in ─► MPI ─► handshake ─► plan, part ─► rendezvous ─► lead │ follow ─► document ─► one exit code for all
@@ -90,6 +90,7 @@ pub fn run(args: &PingPongOptions, launch: &Launch, desk: Desk) -> Result<Exit, 
             );
         }
     });
+
     patience.into_iter().for_each(SlowStartNotice::end);
     witness.into_iter().for_each(StartWatchdog::dismiss);
     let (world, library) = started?;
@@ -101,6 +102,7 @@ pub fn run(args: &PingPongOptions, launch: &Launch, desk: Desk) -> Result<Exit, 
     };
     let mut comm = Communicator::new(&world);
     let (ended, all_well) = session(args, launch, &told, Agreement::new(&mut comm, limit, CODES), desk);
+
     // Said before anybody leaves: a launcher may end the others as soon as one ends with a code.
     let ended = ended.map_err(|fault| {
         if fault.error.is_some() {
@@ -108,6 +110,7 @@ pub fn run(args: &PingPongOptions, launch: &Launch, desk: Desk) -> Result<Exit, 
         }
         Fault::silent(fault.exit)
     });
+
     if all_well {
         if startup::leave(&world, &mut comm, launch, say) == Departure::Unfinalized {
             engine::abandon();
@@ -243,6 +246,7 @@ fn session(
             return (Err(fault), all_there);
         }
     };
+
     let Ready { prepared, layout, plan, config, parts, group, machine, timer, signals } = ready;
     let workers = pingpong::workers(&plan.ranks);
     let workers = Workers::process(workers, place.rank, group, layout.nodes.clone(), timer);
@@ -256,7 +260,9 @@ fn session(
         node: place.node,
         hosts: &layout.hosts,
     };
+
     let suite = local.suite(&config);
+
     if place.rank != 0 {
         return match pingpong::follow(&config, workers, &suite, agreement.comm(), interrupted) {
             Followed::Dismissed { code, all_well } => (Ok(Exit::from_code(code)), all_well),
@@ -267,6 +273,7 @@ fn session(
             }
         };
     }
+
     let facts = PingPongFacts {
         args,
         config: &config,
@@ -276,6 +283,7 @@ fn session(
         launch: Some(told),
         origin: &desk.origin,
     };
+
     let build = |state: &RunState, exit| document::build(&facts, state, exit);
     let mut journal = DocumentJournal::new(&build, prepared.sink.as_ref(), desk.observer, desk.say);
     let state = pingpong::lead(&config, workers, &suite, agreement.comm(), interrupted, &mut journal);
@@ -394,5 +402,6 @@ fn planned(
     let kind = prepared.found.platform.facts().kind;
     let config = config::launched(args, kind, layout.nodes.len())?;
     budget(&config, &plan, &prepared.topology, &prepared.found)?;
+
     Ok((plan, config))
 }

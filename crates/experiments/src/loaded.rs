@@ -79,6 +79,7 @@ impl Loaded {
         }
         let mut rows = rows;
         let mut curves = Vec::new();
+
         for row in &mut rows {
             let Ok(row_place) = &row.place else { continue };
             match curve(topology, &row.name, row_place, args.beside_cpus.as_ref()) {
@@ -86,6 +87,7 @@ impl Loaded {
                 Err(why) => row.place = Err(why),
             }
         }
+
         if curves.is_empty() {
             let why = rows.iter().find_map(|row| row.place.as_ref().err()).map_or("", String::as_str);
             let text = format!(
@@ -95,6 +97,7 @@ impl Loaded {
             );
             return Err(Fault::usage(text));
         }
+
         let measuring = config::measuring(&args.measuring);
         let chased = args.range.unwrap_or_else(|| memory_range::chased(topology, curves.len()));
         let all = curves.iter().map(|curve| curve.traffic.len()).sum();
@@ -110,6 +113,7 @@ impl Loaded {
             curves,
             rules: PlacingRules::on(topology, measuring.huge_pages),
         };
+
         loaded.engine.max_time = config::time_for(&args.measuring, loaded.figures());
         loaded.budget(topology)?;
         Ok(loaded)
@@ -203,6 +207,7 @@ impl Loaded {
                 });
             }
         }
+
         self.suite(cases, &self.threads())
     }
 
@@ -249,6 +254,7 @@ impl Loaded {
             (Arc::new(self.traffic(&paces)) as Arc<dyn Suite>, self.threads().len()),
         ]);
         let (mut figures, mut matrices, mut next) = (CaseMap::default(), Vec::new(), 0);
+
         for (number, (curve, steps)) in self.curves.iter().zip(&steps).enumerate() {
             let first = loaders + self.first_thread(number);
             let threads = first..first + curve.traffic.len();
@@ -280,10 +286,12 @@ impl Loaded {
             }
             matrices.push(self.matrix(number, first, &named));
         }
+
         let mut workers = self.loaders();
         workers.extend(
             self.threads().iter().map(|thread| Worker { rank: thread.rank + loaders, pu: thread.pu }),
         );
+
         Experiment {
             known: Beforehand::default(),
             command: "latency",
@@ -323,7 +331,9 @@ impl Loaded {
                 note: curve.note.clone().filter(|_| idle),
             }
         };
+
         let column = |(name, ranks): (String, &IdSet)| node_column(name, curve.node, ranks.clone());
+
         Matrix {
             title: curve.name.clone(),
             compares: Compares::Loaded,
@@ -343,6 +353,7 @@ fn curve(topology: &Topology, name: &str, row: &RowPlace, named: Option<&IdList>
         traffic,
         note: row.note.clone(),
     };
+
     let Some(named) = named else {
         let loads = row.pu();
         let traffic = other_cores(topology, row.node, loads);
@@ -351,11 +362,14 @@ fn curve(topology: &Topology, name: &str, row: &RowPlace, named: Option<&IdList>
             false => Ok(curve(loads, traffic)),
         };
     };
+
     let traffic = &named.0;
+
     // A core that makes no traffic, or at least a PU that makes none.
     let free = |pu: &&u32| !traffic.contains(pu);
     let quiet = |pu: &&u32| free(pu) && !traffic.iter().any(|other| core(**pu).contains(*other));
     let loads = row.pus.iter().find(quiet).or_else(|| row.pus.iter().find(free));
+
     match loads {
         Some(loads) => Ok(curve(*loads, traffic.clone())),
         None => Err(format!("--beside-cpus names every core of {name}, and one must be left for the loads")),

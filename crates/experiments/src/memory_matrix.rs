@@ -50,6 +50,7 @@ impl MemoryMatrix {
             engine: config::measuring(&args.measuring).engine(),
             huge_pages: args.measuring.huge_pages,
         };
+
         for access in &args.access {
             matrix.add(args, topology, *access)?;
         }
@@ -66,6 +67,7 @@ impl MemoryMatrix {
         let direction = settings::direction_of(access);
         let rows = self.threads.pus();
         let all = rows.iter().map(Vec::len).sum();
+
         // One range for all rows, or their figures would not be of the same work.
         let range = match args.range {
             Some(range) => range.max(64 * LINE_BYTES as u64),
@@ -76,6 +78,7 @@ impl MemoryMatrix {
             true => memory_range::chase(range, LINE_BYTES, hostmem::MOST_LINES)?,
             false => memory_range::whole(range, LINE_BYTES)?,
         };
+
         for (name, mut ranks) in self.threads.measured() {
             if latency {
                 ranks.truncate(1);

@@ -36,6 +36,7 @@ pub fn merged(command: &'static str, parts: Vec<Experiment>) -> Option<Experimen
         add(&mut all.asked.memory, part.asked.memory);
         all.asked.sizes.sort_unstable();
     }
+
     all.map(|all| Experiment { suite: Arc::new(joined) as Arc<dyn Suite>, ..all })
 }
 

@@ -51,25 +51,30 @@ impl MovingOptions {
             return Ok(None);
         }
         let refused = |why: &str| Err(Fault::usage(why.to_owned()));
+
         if memory.iter().any(|kind| !kind.moves()) {
             return refused(
                 "managed and system memory are touched, and other kinds copied: ask for them in runs of \
                  their own",
             );
         }
+
         if with.measuring.reps.is_some() {
             return refused(
                 "--memory managed and system: each block is one round; leave out --reps, or limit the time \
                  with --max-time",
             );
         }
+
         if !with.measuring.verify {
             return refused(
                 "--memory managed and system: what verifies it is what makes its pages move; leave out \
                  --no-verify",
             );
         }
+
         let grain = kernels::MOVING_GRAIN as u64;
+
         if let Some(odd) = with.sizes.iter().flatten().find(|size| **size == 0 || !size.is_multiple_of(grain))
         {
             return Err(Fault::usage(format!(
@@ -91,6 +96,7 @@ impl MovingOptions {
             .map(|(_, side)| side)
             .collect();
         let mut all = Vec::new();
+
         for kind in self.kinds.iter().copied() {
             for bytes in self.sizes().into_iter().map(|size| size as usize) {
                 for (side, touch) in sides.iter().flat_map(|side| Touch::ALL.map(|touch| (*side, touch))) {
@@ -111,16 +117,19 @@ impl MovingOptions {
             return refused(&format!("--memory managed and system need a GPU, and {why}"));
         }
         let touches = self.touches();
+
         if touches.is_empty() {
             return refused(
                 "--memory managed and system: touched by the GPU (--direction h2d) and by the core (d2h); \
                  ask for one or both",
             );
         }
+
         let mut targets = chosen(self.measuring.gpus.as_ref(), available.clone())?;
         if let Some(by) = self.rows {
             return Ok(Planned { places: GpuPlaces::of_rows(rows(&survey.topology, by), &targets), touches });
         }
+
         // A sweep is of the first GPU unless others are named.
         if self.measuring.gpus.is_none() && self.command == "sweep" {
             targets.truncate(1);
@@ -150,6 +159,7 @@ impl Measurement for MovingOptions {
         let planned = self.planned(survey, kind, targets)?;
         let sizes: Vec<String> = self.sizes().into_iter().map(size).collect();
         let kinds: Vec<&str> = self.kinds.iter().map(|kind| kind.name()).collect();
+
         Ok(Outline {
             source,
             columns: planned
@@ -188,6 +198,7 @@ impl Measurement for MovingOptions {
         for (_, target) in places.each() {
             fits(&name_of(target), device_bytes(&*found.platform, target.id), suite.bytes(), need)?;
         }
+
         Ok(Experiment {
             known: Beforehand::default(),
             command: self.command,

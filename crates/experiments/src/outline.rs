@@ -80,6 +80,7 @@ impl fmt::Display for Outline {
                 Err(why) => writeln!(f, "row       {name}: not measured: {why}")?,
             }
         }
+
         writeln!(f, "columns   {}", self.columns.join(", "))?;
         writeln!(f, "figures   {}", self.figures)?;
         if self.max_time != Duration::MAX {

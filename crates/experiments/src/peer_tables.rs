@@ -110,11 +110,13 @@ pub fn tables(
         cases,
         reasons: vec![None; gpus],
     };
+
     let mut tables = vec![of_pairs(ONE_WAY, "one way", alone([pairs.clone(), local(gpus)].concat()))];
     if gpus > 1 {
         let both = pairs.iter().filter(|one| one.from < one.to).map(there_and_back).collect();
         tables.push(of_pairs("both-ways", "bidirectional, per direction", both));
     }
+
     if all {
         let at_once = |kind, what, into_rows, rows: Vec<Vec<OneCopy>>| {
             let reached = |mut row: Vec<OneCopy>| {
@@ -169,10 +171,12 @@ impl PeerTable {
             reason: self.reasons[at].map(str::to_owned),
             note: notes.get(at).cloned().flatten(),
         };
+
         let column = |(at, target): (usize, &Target)| {
             let ranks: IdSet = copies().filter(|copy| column_of(copy) == at).map(place).collect();
             column(format!("{of_column} {}", name_of(target)), target, ranks, (gpus.topology, gpus.found))
         };
+
         Matrix {
             title: self.title.clone(),
             compares: self.compares,

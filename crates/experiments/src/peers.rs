@@ -79,6 +79,7 @@ impl Peers {
         let loads = if args.latency { pairs } else { 0 };
         let all_at_once = if args.all && why_not_all(gpus).is_none() { 2 * gpus } else { 0 };
         engine.max_time = config::time_for(&args.measuring, gpus + pairs * 5 / 2 + loads + all_at_once);
+
         Ok(Self {
             engine,
             end: args.by,
@@ -174,6 +175,7 @@ impl Peers {
             figures.add(cases.len(), case, places);
             cases.push(PeerCase { copies: copies.iter().map(copy).collect(), bytes });
         };
+
         for table in &tables {
             table.cases.iter().for_each(|copies| add(&table.group, size, copies));
         }
@@ -213,6 +215,7 @@ impl Peers {
                 ..RequestedSettings::default()
             },
         };
+
         let Some(range) = self.load_range.filter(|_| gpus > 1) else { return experiment };
         let load = |pair: &OneCopy| {
             let (by, owner) = (self.targets[pair.from].id, self.targets[pair.to].id);
@@ -224,6 +227,7 @@ impl Peers {
         let case = DocumentCase { memory, group, ..gpu_loads::document_case(range) };
         let at: Vec<(usize, usize)> = pairs.iter().map(|pair| (pair.rank, pair.place)).collect();
         let mut experiment = experiment.with_loads(Arc::new(loading), &case, &at);
+
         // What cannot be loaded from is a figure's own reason, and no note.
         experiment.matrices.push(peer_tables::loads(pairs, gpus).matrix(&known, &[]));
         experiment
@@ -259,6 +263,7 @@ fn all_pairs_description(gpus: usize, size: usize, load_range: Option<usize>, al
         None => format!("; {size} all to one and one to all"),
         Some(why) => format!("; all to one and one to all are not measured: {why}"),
     };
+
     format!(
         "{pairs} pairs: {size} one way and bidirectional, and the time of {SMALLEST} B; {size} within each \
          GPU's memory{loads}{at_once}"

@@ -45,32 +45,39 @@ impl<'a> PieceSweep<'a> {
         if options.directions.iter().any(|way| !matches!(way, Direction::H2d | Direction::D2h)) {
             return refused("--pieces go one way at a time; ask for --direction h2d, d2h or both of them");
         }
+
         if options.memory.iter().any(|memory| *memory != MemoryKind::Pinned) {
             return refused(
                 "--pieces lie in pinned memory, which alone is copied asynchronously; leave out --memory",
             );
         }
+
         let grain = kernels::PIECE_GRAIN as u64;
+
         if let Some(size) = asked.sizes.iter().find(|size| **size == 0 || !size.is_multiple_of(grain)) {
             return Err(Fault::usage(format!(
                 "a piece of {size} B is no multiple of 4 KiB; ask for --pieces 4KiB..1MiB"
             )));
         }
+
         if let Some(size) = asked.sizes.iter().find(|size| **size > asked.total) {
             let [size, total] = [*size, asked.total].map(stats::units::size);
             return Err(Fault::usage(format!(
                 "a piece of {size} is more than all of them, {total}; ask for a larger --total"
             )));
         }
+
         if u32::try_from(asked.total / grain).is_err() {
             return refused("--total is more than pieces can be counted; ask for less than 16 TiB");
         }
+
         if kind == PlatformKind::Host {
             let why = options.measuring.backend.without_gpu();
             return refused(&format!(
                 "--pieces needs a GPU, and {why}; leave it out to sweep sizes of single copies"
             ));
         }
+
         let targets: Vec<Target> = near.ranks.iter().map(|rank| rank.target.clone()).collect();
         let of_rows = |rows| GpuPlaces::of_rows(rows, &targets);
         Ok(Self { asked, options, places: rows.map_or_else(|| GpuPlaces::of_plan(near), of_rows) })
@@ -119,6 +126,7 @@ impl<'a> PieceSweep<'a> {
             Scattered::Host => ", scattered in host memory alone",
             Scattered::Device => ", scattered on the GPU alone",
         };
+
         format!(
             "{total} in pieces of {}{lie}; {}; {}; {}",
             sizes.join(", "),
@@ -146,6 +154,7 @@ impl<'a> PieceSweep<'a> {
             &found.platform,
             rules,
         );
+
         let need = |bytes: &str| format!("the pieces need {bytes} there; ask for a smaller --total");
         let nodes =
             self.places.ranks().into_iter().map(|RankPlace { node, .. }| (node, suite.bytes_on(node)));
@@ -154,6 +163,7 @@ impl<'a> PieceSweep<'a> {
             let has = device_bytes(&*found.platform, target.id);
             fits(&name_of(target), has, suite.device_bytes(), need)?;
         }
+
         Ok(Experiment {
             known: Beforehand {
                 pieces: Some(report::pieces::Pieces {

@@ -134,6 +134,7 @@ fn outline(source: &str, plan: &Plan, config: &RunConfig) -> String {
     // Writing to a String cannot fail.
     let _ = writeln!(text, "Plan (dry run: no GPU was touched, nothing was measured)");
     let _ = writeln!(text, "platform  {source}");
+
     for rank in &plan.ranks {
         let device = match rank.target.id {
             TargetId::Gpu(pci) => format!("GPU {} = {pci}", rank.target.index),
@@ -148,6 +149,7 @@ fn outline(source: &str, plan: &Plan, config: &RunConfig) -> String {
         let _ = writeln!(text, "         PU: {}", rank.chosen_by.text());
         let _ = writeln!(text, "         {}", rank.verdict.reason);
     }
+
     plan.notes.iter().for_each(|note| {
         let _ = writeln!(text, "note      {note}");
     });
@@ -167,6 +169,7 @@ fn outline(source: &str, plan: &Plan, config: &RunConfig) -> String {
     if let Some(words) = how.strip_prefix(", ") {
         let _ = writeln!(text, "copied    {words}");
     }
+
     if config.max_time != Duration::MAX {
         let _ = writeln!(
             text,

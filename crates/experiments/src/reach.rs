@@ -93,6 +93,7 @@ impl Reach {
             .spawn(look)
             .map_err(|error| no_thread(&error))?;
         let end = Instant::now() + limit;
+
         loop {
             match answered.recv_timeout(LOOKS.min(end.saturating_duration_since(Instant::now()))) {
                 Ok(staged) => {
@@ -131,6 +132,7 @@ impl Reach {
             };
             platform.open(id).ok()
         };
+
         let opened: Vec<Option<Box<dyn Device>>> = self.targets.iter().map(open).collect();
         let is_staged = |OneCopy { from, to, .. }: &OneCopy| {
             let (Some(source), Some(other)) = (&opened[*from], &opened[*to]) else { return false };
@@ -143,6 +145,7 @@ impl Reach {
             .filter(|pair| is_staged(pair))
             .map(|pair| (pair.from, pair.to))
             .collect();
+
         // Whoever asked may be gone, and then nobody needs them open either.
         if answer.send(staged).is_ok() {
             let _ = until.recv();

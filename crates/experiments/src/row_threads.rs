@@ -117,6 +117,7 @@ impl RowThreads {
             let pus = mine.iter().map(|worker| worker.pu).collect();
             row(of, pus, mine.iter().flat_map(places).collect(), group.map(str::to_owned))
         });
+
         let rows = rows.collect();
         let places = columns * self.workers.iter().map(Vec::len).sum::<usize>();
         let column = |(at, node): (usize, &u32)| {

@@ -61,6 +61,7 @@ impl Signals {
             Ok(())
         };
         register().map_err(|error| Fault::new(Exit::NoResult, format!("cannot catch signals: {error}")))?;
+
         Ok(signals)
     }
 

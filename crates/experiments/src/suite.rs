@@ -184,6 +184,7 @@ impl SuiteOptions {
         } else {
             None
         };
+
         Ok(Parts { gpus: Some(gpus), peers: Some((peer, peers)), contend, memory })
     }
 }

@@ -1,5 +1,5 @@
-//! Sizes against each GPU, one place after the other, every size by one clock, so that one line can go through
-//! the times: from the memory near the GPU, or from that of each row of the machine.
+//! Sizes against each GPU, one place after the other, every size by one clock, so that one line can go
+//! through the times: from the memory near the GPU, or from that of each row of the machine.
 //!
 //! A row is a rank of the engine, whose memory is placed once and goes from GPU to GPU. All rows have a block
 //! in each pass, so that what a far row loses is judged by the blocks of the same pass.
@@ -118,6 +118,7 @@ impl Sweep {
                 parse_sizes(&format!("4B..{}B", largest.min(fits))).map_err(Fault::usage)?
             }
         };
+
         config.sizes =
             sizes.into_iter().map(usize::try_from).collect::<Result<_, _>>().map_err(Fault::usage)?;
         config.memory = config::memory_kinds(&args.memory, kind);
@@ -183,6 +184,7 @@ impl Sweep {
             .room
             .as_ref()
             .map_or(String::new(), |(room, why)| format!(" (left out beyond {}: {why})", size(*room)));
+
         format!(
             "{sizes}{left_out}; {} memory; {}{}; {}",
             memory.join(", "),
@@ -203,6 +205,7 @@ impl Sweep {
             }
             return (self.copies.iter().map(|copy| (*copy, Cells::Own)).collect(), figures);
         };
+
         let in_place = |copy: pingpong::CopyCase| {
             rows.each().map(move |(rank, target)| {
                 let cell = CopyEnds { memory_node: rank.node, target: target.id };

@@ -86,6 +86,7 @@ impl<'a> ThreadKernels<'a> {
                 }
             }
         }
+
         let mut config = config::measuring(&self.options.measuring);
         config.max_time = self.max_time();
         let rules = PlacingRules::on(topology, config.huge_pages);
@@ -94,6 +95,7 @@ impl<'a> ThreadKernels<'a> {
             let smaller = "ask for a smaller --class or --size, fewer --threads or fewer --kernels";
             format!("the kernels need {bytes} there; {smaller}")
         })?;
+
         Ok(Experiment {
             known: Beforehand { kernels, ..Beforehand::default() },
             command: "kernels",

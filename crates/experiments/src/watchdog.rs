@@ -74,6 +74,7 @@ impl Watchdog {
                 ending::at_once(Exit::TimedOut);
             }
         };
+
         match thread::Builder::new().name("watchdog".to_owned()).spawn(watch) {
             Ok(_) => Ok(Self { let_go, _alive: alive }),
             Err(error) => Err(no_thread(&error)),

@@ -240,6 +240,7 @@ mod tests {
             test(&lines, &other, second);
             Ok(())
         };
+
         std::thread::spawn(body)
             .join()
             .unwrap_or_else(|_| Err(Failure::new(Stage::Measure, "the test panicked")))

@@ -93,6 +93,7 @@ impl Site for MemorySite {
             self.chains.insert(number, (allocation, chain));
             return Ok(true);
         }
+
         if self.streamed.as_ref().is_some_and(|held| held.allocation == allocation && held.serves(&setup)) {
             return Ok(false);
         }

@@ -50,6 +50,7 @@ impl MemorySuite {
             setups[at].second |= second;
             setup_of.push(at);
         }
+
         let pus = workers.iter().map(|worker| (worker.rank, worker.pu)).collect();
         Self { cases, setups, setup_of, pus, seed, rules }
     }

@@ -169,6 +169,7 @@ impl Work for Traffic<'_> {
                 self.written = true;
             }
         }
+
         Ok(())
     }
 
@@ -233,6 +234,7 @@ impl Work for Traffic<'_> {
                 }
             }
         }
+
         Ok(bytes)
     }
 }
@@ -355,6 +357,7 @@ mod tests {
                 assert!(traffic.verify().is_err() || access == Access::Read, "{access:?}: byte {last}");
             }
         }
+
         Ok(())
     }
 
@@ -373,9 +376,11 @@ mod tests {
             traffic.first[PAGE + 5] ^= u8::from(spoil);
             proven
         };
+
         block(Access::Read, 1, false)?;
         assert!(matches!(block(Access::Read, 2, true), Err(Trouble::Invalid(_))));
         block(Access::Read, 3, false)?;
+
         // What was written or copied since is not what was laid out.
         for between in [Access::Write, Access::Copy] {
             block(between, 4, false)?;

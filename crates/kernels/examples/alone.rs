@@ -42,7 +42,9 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         "fill ms",
         "check ms"
     )?;
+
     let mut right = true;
+
     for kernel in named {
         let problem = kernel.problem(By::Gpu, ProblemSize::Class(class));
         let layout = problem.layout();
@@ -110,6 +112,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         )?;
         right &= checked.is_ok();
     }
+
     writeln!(out, "{}", if right { "every result is right" } else { "WRONG RESULTS" })?;
     Ok(if right { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -74,6 +74,7 @@ impl<'a> Compute<'a> {
             on_host.fill_page_words(lent(self.computer.host(), COPY_BYTES)?);
             return Ok(());
         };
+
         let layout = made.problem.layout();
         let result = layout.result();
         let host = lent(self.computer.host(), layout.host_bytes())?;
@@ -136,7 +137,9 @@ fn with_transfers(problem: &dyn Problem, iterations: u32) -> Vec<RoundStep> {
         steps.push(RoundStep::ToHost(layout.result()));
         return steps;
     }
+
     let [mut first, mut last] = [Vec::new(), Vec::new()];
+
     for ProblemPart { input, launch, output } in parts {
         first.extend(input.into_iter().map(RoundStep::ToDevice));
         if iterations == 1 {
@@ -146,6 +149,7 @@ fn with_transfers(problem: &dyn Problem, iterations: u32) -> Vec<RoundStep> {
             last.extend([launch, RoundStep::ToHost(output)]);
         }
     }
+
     let mut steps = vec![RoundStep::Overlapped(first)];
     if iterations > 1 {
         steps.extend(again(iterations - 2));
@@ -221,6 +225,7 @@ impl Work for Compute<'_> {
                 .map(|()| COPY_BYTES as u64)
                 .map_err(Trouble::Corrupt);
         };
+
         let layout = made.problem.layout();
         if matches!(self.what, GpuRound::Resident { .. }) {
             self.computer.round(&[RoundStep::ToHost(layout.result())]).map_err(fault)?;

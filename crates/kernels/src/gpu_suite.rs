@@ -204,11 +204,13 @@ impl Site for GpuSite {
         let made = what.kernel().and_then(|kernel| self.suite.made.get(&kernel)).cloned();
         let problem = made.as_ref().map(|made| &made.problem);
         let (Idle { mut memory, mut holds, .. }, fresh) = self.need(bound, target, allocation, spent)?;
+
         if let Some(made) = made.as_ref().filter(|_| holds != what.kernel()) {
             let input = &mut memory.bytes_mut()[..made.problem.layout().input];
             made.lay_out(bound, input, self.suite.shelf, &self.suite.rules, spent)?;
             holds = what.kernel();
         }
+
         // A copy leaves its own bytes there.
         holds = holds.filter(|_| problem.is_some());
         let bytes = problem.map_or(0, |problem| problem.layout().device_bytes()).max(memory.bytes().len());
@@ -216,6 +218,7 @@ impl Site for GpuSite {
         let device = self.devices.open(target)?;
         let made = clock::timed(&mut spent.allocate_ns, || device.computer(program, memory, bytes));
         let mut computer = made.map_err(allocating)?;
+
         if let Some(problem) = problem {
             let copied = computer.round(&[RoundStep::ToDevice(0..problem.layout().input)]);
             copied.map_err(allocating)?;
@@ -226,6 +229,7 @@ impl Site for GpuSite {
                 once.map_err(|error| failure(Stage::WarmUp, &error))?;
             }
         }
+
         self.held = Some(Held { computer, setup, allocation, holds, laid: None });
         Ok(fresh)
     }
@@ -263,6 +267,7 @@ impl Site for GpuSite {
                 (&self.suite.rules.helpers, pass),
             )));
         }
+
         let timing = self.devices.timing(target);
         let made = what.kernel().and_then(|kernel| self.suite.made.get(&kernel)).cloned();
         let made = (made, &self.suite.rules.helpers);

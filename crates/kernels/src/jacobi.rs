@@ -150,6 +150,7 @@ pub fn launch(
     let first_cell = field.row_at(1);
     let number = |number: usize| Argument::Number(number as u64);
     let across = (field.columns * field.precision.bytes()).div_ceil(THREADS * THREAD_BYTES);
+
     Some(RoundStep::Launch {
         kernel: usize::from(field.precision == Precision::Double),
         blocks: (across * rows.len().div_ceil(STRIP)) as u32,
@@ -175,6 +176,7 @@ pub fn step<T: Cell>(field: Field, from: &[T], to: &mut [T], rows: std::ops::Ran
     // A largest change for each lane: only so can a compiler take vectors, because it may not change the
     // order of comparisons.
     let mut largest = [T::of(0.0); LANES];
+
     for row in rows {
         let at = field.at(row, 0);
         let (above, below) = (&from[at - pitch..][..columns], &from[at + pitch..][..columns]);

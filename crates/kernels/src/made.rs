@@ -61,6 +61,7 @@ impl Made {
                 none.insert(input)
             }
         };
+
         let input = input.bytes();
         let copy = |at: usize, part: &mut [u8]| part.copy_from_slice(&input[at..at + part.len()]);
         clock::timed(&mut spent.lay_out_ns, || helpers.share(into, 1 << 20, copy));
@@ -105,6 +106,7 @@ mod tests {
             assert!(anew == kept && kept == again);
             Ok(())
         };
+
         std::thread::spawn(bind)
             .join()
             .unwrap_or_else(|_| Err(Failure::new(engine::Stage::Allocate, "the thread panicked")))

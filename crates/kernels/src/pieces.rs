@@ -157,6 +157,7 @@ impl Pieces {
                 RoundStep::ToHostFrom(range, in_area)
             }
         };
+
         match self.way {
             TransferMethod::Loop => places.iter().map(one).collect(),
             TransferMethod::Batch => {

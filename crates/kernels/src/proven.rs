@@ -101,6 +101,7 @@ mod tests {
         let check = |output: &mut [u32]| {
             proven.check(&*problem, bytemuck::cast_slice(&input), bytemuck::cast_slice_mut(output), &helpers)
         };
+
         assert!(check(&mut output).is_ok() && check(&mut output).is_ok());
         output[7] ^= 0x4100_0000;
         assert!(

@@ -121,6 +121,7 @@ impl<'a> Sending<'a> {
             let (from, to) = if to_device { (in_host, in_area) } else { (in_area, in_host) };
             sent_at[to / bytes] = Some(*from);
         }
+
         let (helpers, found) = (self.helpers.clone(), Mutex::new(None));
         let slots = &mut self.host()?[arrived][..2 * count * bytes];
         helpers.share(slots, bytes, |at, part| {

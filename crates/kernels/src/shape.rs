@@ -95,11 +95,13 @@ impl Kernel {
         let halvings = u32::from(LARGEST_CLASS.saturating_sub(class.clamp(1, LARGEST_CLASS)));
         let gpu = by != By::Thread;
         let of = |for_gpu: usize, for_thread: usize| (if gpu { for_gpu } else { for_thread }) >> halvings;
+
         // Edges of squares go down by a half for every two classes, so that all data is a quarter.
         let edge = |for_gpu: usize, for_thread: usize| {
             let whole = if gpu { for_gpu } else { for_thread };
             ((whole as f64 / 2_f64.powf(f64::from(halvings) / 2.0)) as usize).next_multiple_of(EDGE)
         };
+
         match self {
             Self::Triad => of(1 << 24, 1 << 22),
             Self::Reduction => of(1 << 26, 1 << 23),
@@ -122,6 +124,7 @@ impl Kernel {
         };
         let cube = |bytes_an_atom: f64| (bytes as f64 / bytes_an_atom).cbrt().round() as usize;
         let linear = |each: u64| (bytes / each) as usize;
+
         match self {
             Self::Triad => linear(12),
             Self::Reduction => linear(4),
@@ -189,6 +192,7 @@ mod tests {
             let has = data(kernel, ProblemSize::Bytes(least));
             assert!(has <= 2 * least, "{kernel}: {has} of {least}");
         }
+
         let said = Kernel::Sgemm.admits(ProblemSize::Bytes(4096)).map_err(|refused| refused.to_string());
         let expected = "sgemm cannot have 4 KiB of data: it needs 192 KiB to 16 GiB; ask for another --size, \
             or leave sgemm out of --kernels";

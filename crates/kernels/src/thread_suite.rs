@@ -84,6 +84,7 @@ impl Site for ThreadSite {
         self.setup = Some(setup);
         let is_there = |held: &Held| (held.node, held.allocation) == (node, allocation);
         let fresh = !self.held.as_ref().is_some_and(is_there);
+
         if fresh {
             // Freed before as much again is allocated.
             self.held = None;
@@ -91,7 +92,9 @@ impl Site for ThreadSite {
             let memory = clock::timed(&mut spent.allocate_ns, make)?;
             self.held = Some(Held { memory, node, allocation, holds: None });
         }
+
         let problem = self.suite.problem(kernel).cloned();
+
         if let (Some(held), Some(problem)) = (&mut self.held, problem)
             && held.holds != Some(kernel)
         {

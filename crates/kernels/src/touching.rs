@@ -172,12 +172,14 @@ impl Work for Touching<'_> {
             return Ok(moving.bytes as u64);
         }
         let key = self.key;
+
         if let Some(found) = self.sum.filter(|found| *found != moving.sum(key)) {
             let right = moving.sum(key);
             return Err(Trouble::Wrong(format!(
                 "the core's sum of what it read is {found:#018x}, and {right:#018x} is right"
             )));
         }
+
         match moving::wrong(self.host_bytes().map_err(verifying)?, key) {
             None => Ok(moving.bytes as u64),
             Some((at, expected, got)) => Err(Trouble::Corrupt(Mismatch { offset: at as u64, expected, got })),

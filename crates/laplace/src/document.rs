@@ -43,11 +43,13 @@ pub(crate) fn document(
     };
     let ranks: Vec<Rank> = met.parts.iter().map(|part| part.rank.clone()).collect();
     let mut devices: Vec<Device> = Vec::new();
+
     for part in &met.parts {
         if !devices.iter().any(|device| device.id == part.device.id) {
             devices.push(part.device.clone());
         }
     }
+
     let cases: Vec<Case> =
         found.ways.iter().map(|way| one_case(options, &timer, (found, way), &ranks, &devices)).collect();
     let mut sizes: Vec<u64> = cases.iter().map(|case| case.bytes).collect();
@@ -69,6 +71,7 @@ pub(crate) fn document(
         seed: options.seed,
         verify: true,
     };
+
     let mut document = Document {
         launch: (!run.launch.is_alone()).then_some(launch),
         nodes: nodes::nodes(&met.parts),
@@ -85,6 +88,7 @@ pub(crate) fn document(
         messages: warnings(&met.parts),
         ..blank("laplace", run.origin, state, (&met.platform, settings, &met.environment))
     };
+
     document.rows = report::rows::rows(&document);
     document.laplace = analysis::laplace::laplace(&document);
     if document.exit_code.is_some() {
@@ -151,6 +155,7 @@ fn one_case(
         results.iter().filter_map(|rank| Some((rank.rank, rank.summary()?.median_bytes_per_s))).collect();
     let status = CaseStatus::of_ranks(&results);
     let together = status == CaseStatus::Measured && ranks.len() > 1;
+
     Case {
         id: format!("{}/{}", Case::id_for(order, memory, Direction::Kernel, bytes), way.variant),
         order,
@@ -211,12 +216,14 @@ fn rank_case(
             told: None,
         })
     };
+
     let misplaced = rank.and_then(|rank| rank.mismatch.clone()).map(Trouble::Misplaced);
     let trouble = way.trouble.as_ref().map(|trouble| match trouble {
         WayTrouble::Wrong(why) => Trouble::Wrong(why.clone()),
         WayTrouble::Failed(why) => Trouble::Failed(Failure::new(Stage::Measure, why.clone())),
     });
     let so_far = summarize(blocks).map(|summary| SoFar { summary, flags: flag::flags(blocks, timer) });
+
     RankCase {
         member: true,
         samples: blocks.iter().enumerate().filter_map(sample).collect(),

@@ -154,6 +154,7 @@ impl GpuFields {
             });
             self.computer.round(&to)?;
         }
+
         self.computer.round(&[RoundStep::ToDevice(0..WORDS * WORD)])?;
         (self.second, self.iterations, self.word, self.halo_began_ns) = (false, 0, 0, None);
         Ok(())
@@ -187,6 +188,7 @@ impl GpuFields {
                 return Ok(Err(wrong));
             }
         }
+
         Ok(Ok((layout.field.rows * layout.field.row_bytes()) as u64))
     }
 
@@ -223,6 +225,7 @@ impl GpuFields {
             self.second = !self.second;
             left -= 1;
         }
+
         spent.halo_ns += self.finish_halo()?;
         self.settle()?;
         self.iterations += u64::from(iterations);

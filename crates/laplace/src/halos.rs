@@ -76,16 +76,19 @@ impl<'m> Halos<'m> {
             );
             memory.start + at
         };
+
         let neighbours = [(self.share.above, 0, [0, 1]), (self.share.below, 1, [rows + 1, rows])];
         let neighbours = neighbours.iter().filter_map(|(rank, side, rows)| Some(((*rank)?, *side, *rows)));
         for (rank, side, [received, _]) in neighbours.clone() {
             // SAFETY: the row lies in the memory, as was asserted, and nobody looks at it before `wait_all`.
             unsafe { mpi.start_receive(rank, place(side, received, false), bytes) }?;
         }
+
         for (rank, side, [_, sent]) in neighbours {
             // SAFETY: as above, and nobody writes it.
             unsafe { mpi.start_send(rank, place(side, sent, true), bytes) }?;
         }
+
         beside();
         Ok(mpi.wait_all()?)
     }

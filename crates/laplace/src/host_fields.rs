@@ -131,6 +131,7 @@ impl HostFields {
             self.second = !self.second;
             spent.residual = largest.value();
         }
+
         self.iterations += u64::from(iterations);
         Ok(spent)
     }
@@ -184,6 +185,7 @@ mod tests {
                 );
             }
         }
+
         Ok(())
     }
 

@@ -40,16 +40,19 @@ pub fn ways(options: &LaplaceOptions, ranks: &[RankLocation]) -> Result<Vec<WayV
     apart(&ranks.iter().collect::<Vec<_>>(), |one, other| one.node == other.node)?;
     let without = ranks.iter().find(|rank| rank.gpu.is_none());
     let asked_for_gpu = options.ways.iter().any(|way| way.has_gpu());
+
     if let Some(without) = without.filter(|_| asked_for_gpu) {
         let why = without.why_host.as_deref().unwrap_or("none was asked for");
         let text =
             format!("rank {} has no GPU, and every rank needs one for this way: {why}", without.session.rank);
         return Err(Fault::new(Exit::Absent, text));
     }
+
     let found = match &options.ranks[..] {
         [] => variants(count, without.is_none(), &options.ways, options.overlap),
         counts => variants_by_ranks(counts, without.is_none(), &options.ways, options.overlap),
     };
+
     if let Some(left_out) = options.ways.iter().find(|way| !found.iter().any(|variant| variant.way == **way))
     {
         let text = match count {
@@ -62,6 +65,7 @@ pub fn ways(options: &LaplaceOptions, ranks: &[RankLocation]) -> Result<Vec<WayV
         };
         return Err(Fault::usage(text));
     }
+
     if count == 1 && options.overlap == Some(true) {
         let text = "--overlap on: a rank alone has no halos that could overlap: start several ranks with \
             mpirun or srun, or leave --overlap out";
@@ -79,13 +83,16 @@ fn are_possible(options: &LaplaceOptions, count: usize) -> Result<(), Fault> {
         );
         return Err(Fault::usage(text));
     }
+
     let most = options.ranks.iter().copied().max().unwrap_or(count);
     let grid = options.grid_of(most);
+
     if grid.rows < most {
         let text =
             format!("--grid {}: each of the {} needs a row of its own", options.grid, counted(most, "rank"));
         return Err(Fault::usage(text));
     }
+
     if grid.rows > grid::MOST {
         let text = format!(
             "--grid {}: {} rows of {most} ranks together; {} at most",
@@ -126,6 +133,7 @@ pub fn fits(
         };
         options.planes(ranks.len()).into_iter().map(of_plane).sum()
     };
+
     let here = &ranks[own];
     let sum = |part: usize, same: &dyn Fn(&RankLocation) -> bool| -> u64 {
         let theirs = ranks.iter().enumerate().filter(|(_, rank)| rank.node == here.node && same(rank));
@@ -142,10 +150,12 @@ pub fn fits(
         );
         Err(Fault::usage(text))
     };
+
     let needs = sum(0, &|rank| rank.memory_node == here.memory_node);
     if let Some(has) = room.node.filter(|has| needs > *has) {
         return refuse(format!("NUMA node {}", here.memory_node), has, needs);
     }
+
     if let (Some([total, free]), Some(gpu)) = (room.device, here.gpu) {
         let needs = sum(1, &|rank| rank.gpu == here.gpu);
         let alone = bytes(own, 1);
@@ -223,6 +233,7 @@ mod tests {
         );
         let gpu = fits(&options, &ranks, 0, &found, &room(1 << 40, 16 << 20)).unwrap_err();
         assert!(gpu.to_string().starts_with("GPU 0000:41:00.0 of here has 16 MiB"), "{gpu}");
+
         Ok(())
     }
 }

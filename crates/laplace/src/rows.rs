@@ -81,5 +81,6 @@ pub(crate) fn check<T: Cell>(
             }
         }
     }
+
     Ok(())
 }

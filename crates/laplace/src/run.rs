@@ -172,12 +172,14 @@ impl All<'_, '_, '_> {
             interrupted: false,
         };
         self.look(&mut found, true)?;
+
         for risky in [false, true] {
             let is_next =
                 |way: &WayFound| (way.variant.way == HaloWay::GpuAware) == risky && way.trouble.is_none();
             let ways: Vec<usize> = (0..found.ways.len()).filter(|at| is_next(&found.ways[*at])).collect();
             self.phase(&mut found, &ways, interrupted)?;
         }
+
         self.look(&mut found, false)?;
         found.interrupted = interrupted.load(Ordering::Relaxed);
         self.all(LaplaceOrder::End)?;
@@ -244,8 +246,10 @@ impl All<'_, '_, '_> {
             }
             self.journal.found(found);
         }
+
         let mut random = SplitMix64::new(self.run.seed);
         let began = Instant::now();
+
         loop {
             let mut open: Vec<usize> = ways.iter().copied().filter(|at| is_open(&found.ways[*at])).collect();
             if open.is_empty() || !goes_on() {
@@ -262,6 +266,7 @@ impl All<'_, '_, '_> {
             }
             self.journal.found(found);
         }
+
         for at in ways.iter().copied().filter(|_| goes_on()) {
             let (way, field) = (&found.ways[at], self.field_of(found.ways[at].variant)?);
             let is_left = field.is_stale || !field.ways.contains(&at);
@@ -272,11 +277,13 @@ impl All<'_, '_, '_> {
                 }
             }
         }
+
         for plane in 0..self.fields.len() {
             for has_gpu in [false, true] {
                 self.check(found, plane, has_gpu)?;
             }
         }
+
         self.journal.found(found);
         Ok(())
     }
@@ -298,6 +305,7 @@ impl All<'_, '_, '_> {
         };
         let values: Vec<BlockValue> = (0..way.blocks[0].len()).map(value).collect();
         way.stop = decide(&values, &self.run.rule);
+
         Ok(())
     }
 }

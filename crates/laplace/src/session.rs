@@ -103,6 +103,7 @@ impl LaplaceSession<'_> {
             platform: local.platform(),
             environment: local.environment(),
         }));
+
         let run = LaplaceRun {
             precision: options.precision,
             variants,
@@ -110,6 +111,7 @@ impl LaplaceSession<'_> {
             max_time: options.max_time,
             seed: options.seed,
         };
+
         let mut here = LaplaceRank { planes: kept, mpi: mpi.map(|(mpi, _)| mpi.exchange()) };
         let found =
             run.run(&mut here, agreement.comm(), interrupted, &mut session).map_err(Fault::no_result)?;
@@ -146,6 +148,7 @@ impl LaplaceSession<'_> {
                 .transpose();
             Ok(RankPlane { ranks: of, grid, memory: memory.map_err(Fault::no_result)? })
         };
+
         let planes: Vec<RankPlane> =
             self.session.kind.planes(ranks.len()).into_iter().map(plane).collect::<Result<_, _>>()?;
         let machine = topo::environment::probe();
@@ -154,6 +157,7 @@ impl LaplaceSession<'_> {
         let part = self.local(&machine, &plan, node, &hosts).parts(&[rank]).pop();
         let mut part = part.ok_or_else(|| Fault::no_result("the platform has no such device any more"))?;
         part.rank.node_rank = self.node_rank as u32;
+
         // A process knows its own place alone: who shares its device is seen here.
         let here = &ranks[rank];
         let sharers = ranks

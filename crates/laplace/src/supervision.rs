@@ -88,11 +88,13 @@ impl Supervised for LaplaceOptions {
             return (Status::Interrupted, signal, Some("a signal came".to_owned()));
         }
         let why = ending.why.clone();
+
         // What is known to end a process when MPI is given device memory is a way's trouble; else the run's
         // own time was up.
         if ending.end == SessionEnd::Hung && !ending.doing.is_risky() {
             return (Status::TimedOut, Exit::TimedOut, why);
         }
+
         if let Some(why) = found.ranks.iter().find_map(|rank| rank.mismatch.clone()) {
             return (Status::Partial, Exit::Finding, Some(why));
         }
@@ -105,6 +107,7 @@ impl Supervised for LaplaceOptions {
                 _ => None,
             })
         };
+
         match figures {
             0 => (Status::Failed, Exit::NoResult, why.or_else(failed)),
             some if some < found.ways.len() => (Status::Partial, Exit::Partial, why.or_else(failed)),

@@ -108,6 +108,7 @@ pub fn variants(ranks: usize, gpu: bool, asked: &[HaloWay], overlap: Option<bool
     let overlaps = move |overlapped: bool| {
         !(alone && overlapped) && (alone || overlap.is_none_or(|only| only == overlapped))
     };
+
     ways.flat_map(|way| {
         [false, true]
             .into_iter()

@@ -74,6 +74,7 @@ mod tests {
                 .here(3)
                 .map_err(|error| error.to_string())
         };
+
         for (given, ranks) in [
             (count(None, None, None, &[]), 3),
             (count(Some(16), None, None, &[]), 16),
@@ -90,6 +91,7 @@ mod tests {
         ] {
             assert_eq!(given, Ok(ranks));
         }
+
         let refused = count(Some(8193), None, None, &[]).err().unwrap_or_default();
         assert!(refused.contains("\"8193\"") && refused.contains("8192 at most"), "{refused}");
         let whole = Count { ranks: Some(16), nodes: Some(2), ..Count::default() };

@@ -178,7 +178,9 @@ pub fn say(topology: &Topology, places: &NodePlaces, dialect: Dialect, situation
         Dialect::OmpPlaces => alone::omp(places),
         Dialect::Wrapper => wrapper(topology, places, situation, &[]),
     };
+
     let gpus = gpus_of_ranks(places);
+
     saying.remark(!names_gpus(dialect) && gpus.is_some(), || {
         let gpus = gpus.unwrap_or_default();
         format!(

@@ -70,6 +70,7 @@ pub(crate) fn follow<'t>(mut process: Process<'t>, words: &[&str]) -> Result<Vec
             None => return file(process, program, &name, rest),
         },
     };
+
     follow(process, behind)
 }
 
@@ -97,6 +98,7 @@ fn file<'t>(
         }
         _ => {}
     }
+
     Ok(vec![process])
 }
 

@@ -20,6 +20,7 @@ pub(crate) fn usable(process: &Process<'_>, given: Option<&Known<Vec<usize>>>) -
         Ok(shown) => shown,
         Err(why) => return unknown(why),
     };
+
     match (given, shown) {
         (Some(Err(why)), None) => unknown(why.clone()),
         (Some(Err(why)), Some(_)) => {
@@ -58,6 +59,7 @@ fn shown(process: &Process<'_>, all: &[usize]) -> Known<Option<(Vec<usize>, Stri
     let (amd, others): (Vec<usize>, Vec<usize>) =
         all.iter().partition(|index| gpus[**index].vendor_id == AMD);
     let mut of_amd = None;
+
     if !amd.is_empty() {
         if let Some(value) = process.exported(rocr)? {
             of_amd = Some((indices(rocr, &value, &amd)?, format!("{rocr}={value}")));
@@ -69,6 +71,7 @@ fn shown(process: &Process<'_>, all: &[usize]) -> Known<Option<(Vec<usize>, Stri
             of_amd = Some((indices(name, &value, &among)?, format!("{name}={value}")));
         }
     }
+
     let (intel, others): (Vec<usize>, Vec<usize>) =
         others.iter().partition(|index| gpus[**index].vendor_id == INTEL);
     if let (Some(value), false) = (process.exported(ze)?, intel.is_empty()) {
@@ -84,6 +87,7 @@ fn shown(process: &Process<'_>, all: &[usize]) -> Known<Option<(Vec<usize>, Stri
         }
         _ => None,
     };
+
     Ok(match (of_amd, of_others) {
         (Some((amd, first)), Some((others, second))) => {
             let mut both = [amd, others].concat();

@@ -124,6 +124,7 @@ impl Grammar {
                 },
             }
         }
+
         Ok((given, rest))
     }
 
@@ -151,6 +152,7 @@ impl Grammar {
             return Err(self.unknown(word));
         };
         let mut given = Given { name, value: glued, second: None };
+
         match takes {
             Takes::Nothing if glued.is_some() => {
                 return Err(LineError::Wrong(format!(
@@ -220,12 +222,15 @@ impl Grammar {
         if let Some(exact) = all().find(|(known, _)| *known == name) {
             return Ok(Some(exact));
         }
+
         if self.style == Style::Words {
             let mut letters = name.chars();
             let only = letters.next().filter(|_| letters.next().is_none());
             return Ok(only.and_then(|letter| self.letter(letter)));
         }
+
         let begun: Vec<(&str, Takes)> = all().filter(|(known, _)| known.starts_with(name)).collect();
+
         match begun.as_slice() {
             [] => Ok(None),
             [one] => Ok(Some(*one)),

@@ -120,6 +120,7 @@ impl FromStr for GresConf {
         let mut conf = Self::default();
         // A line that ends with a backslash goes on (slurm.conf(5)).
         let mut begun = String::new();
+
         for (number, line) in (1..).zip(text.lines()) {
             let line = line.split('#').next().unwrap_or_default().trim_end();
             begun.push_str(line.trim_end_matches('\\'));
@@ -188,6 +189,7 @@ fn record(text: &str) -> Result<GresLine, String> {
             }
         }
     }
+
     match (&line.name, line.auto_detect) {
         (None, None) => Err("it has neither Name= nor AutoDetect=".to_owned()),
         _ => Ok(line),
@@ -218,6 +220,7 @@ impl GresConf {
             return Ok(self.with(self.lines.iter().filter(|line| line.node_names.is_none() || named(line))));
         }
         let mut groups: Vec<(&[String], Vec<&GresLine>)> = Vec::new();
+
         for line in &self.lines {
             let Some(names) = line.node_names.as_deref() else { continue };
             match groups.iter_mut().find(|(others, _)| *others == names) {
@@ -225,6 +228,7 @@ impl GresConf {
                 None => groups.push((names, vec![line])),
             }
         }
+
         let mut parts = groups.iter().map(|(_, lines)| self.with(all().chain(lines.iter().copied())));
         let first = parts.next().unwrap_or_default();
         if parts.all(|other| other == first) {
@@ -269,6 +273,7 @@ impl GresConf {
                 files => all.extend(files.iter().map(|file| one(Some(file)))),
             }
         }
+
         all
     }
 }
@@ -359,12 +364,14 @@ impl GresConf {
         let (gpus, count) = (own.gpus(), topology.gpus.len());
         let detects = own.auto_detect.is_some_and(|auto_detect| auto_detect != AutoDetect::Off);
         let every = JobMachine::online(topology).pus;
+
         if gpus.is_empty() {
             let detected = topology.gpus.iter().map(|gpu| gpu.locality.pus.or(&gpu.locality.outside_pus));
             // What is not known to be near is near to all, for Slurm.
             let detected = detected.map(|pus| if pus.is_empty() { every.clone() } else { pus });
             return Ok(NodeGpus { order: (0..count).collect(), near: detects.then(|| detected.collect()) });
         }
+
         if gpus.len() != count {
             let what = format!(
                 "gres.conf has {} GPUs for this node, and the machine that is judged by has {count}",
@@ -372,6 +379,7 @@ impl GresConf {
             );
             return Err(LineError::Wrong(what));
         }
+
         let numbers: Option<Vec<usize>> = gpus.iter().map(|gpu| file_number(gpu.file.as_deref()?)).collect();
         let in_order = |order: &Vec<usize>| {
             let mut sorted = order.clone();
@@ -381,6 +389,7 @@ impl GresConf {
         let order = numbers.filter(in_order).unwrap_or_else(|| (0..count).collect());
         let mut near = vec![every.clone(); count];
         let of_machine = JobMachine::online(topology).parts(Part::Core);
+
         for (gpu, index) in gpus.iter().zip(&order) {
             let Some(cores) = &gpu.cores else { continue };
             near[*index] = pus_among(&of_machine, cores).map_err(|beyond| {
@@ -390,6 +399,7 @@ impl GresConf {
                 ))
             })?;
         }
+
         let named = gpus.iter().any(|gpu| gpu.cores.is_some());
         Ok(NodeGpus { order, near: named.then_some(near) })
     }

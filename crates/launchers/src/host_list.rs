@@ -57,6 +57,7 @@ fn items(text: &str) -> Result<Vec<&str>, HostListError> {
             _ => {}
         }
     }
+
     if is_inside {
         return Err(HostListError::Bracket(text.to_owned()));
     }
@@ -70,6 +71,7 @@ fn expanded_names(name: &str) -> Result<Vec<String>, HostListError> {
     let (inside, behind) = rest.split_once(']').ok_or_else(|| HostListError::Bracket(name.to_owned()))?;
     let ends = expanded_names(behind)?;
     let mut all = Vec::new();
+
     for range in inside.split(',') {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
         let number =
@@ -107,6 +109,7 @@ pub(crate) fn fold(names: &[String]) -> String {
             _ => groups.push((stem, vec![digits])),
         }
     }
+
     let one = |(stem, numbers): &(&str, Vec<&str>)| match numbers.as_slice() {
         [only] => format!("{stem}{only}"),
         several => format!("{stem}[{}]", ranges(several)),

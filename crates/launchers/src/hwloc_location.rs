@@ -130,6 +130,7 @@ fn pus_of(machine: &JobMachine<'_>, place: &str, is_physical: bool) -> Option<Id
     if place.starts_with("0x") {
         return parse_mask(&place.replace(',', ""));
     }
+
     place.split('.').try_fold(machine.pus.clone(), |around, part| {
         let (kind, numbers) = part.split_once(':')?;
         let parts = machine.parts_in(counted(machine, kind)?, &around);
@@ -249,6 +250,7 @@ mod tests {
                 "{places:?}"
             );
         }
+
         assert_eq!(united(&machine, &["pu:4"], true).map(|pus| pus.to_string()).as_deref(), Some("4"));
         assert_eq!(united(&machine, &["gpu:0"], false), None);
     }
@@ -309,6 +311,7 @@ mod tests {
             "0x00000003",
             "core:0.pu:all",
         ];
+
         let forms: [&[&str]; 7] = [
             &[],
             &["--taskset"],
@@ -318,7 +321,9 @@ mod tests {
             &["--po", "-I", "numanode"],
             &["-p"],
         ];
+
         let (mut told, mut all, mut wrong) = (0, 0, Vec::new());
+
         for machine in ["lumi-g", "pascal", "interleaved", "power9"] {
             let file =
                 Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../topo/tests/fixtures/{machine}.xml"));
@@ -337,6 +342,7 @@ mod tests {
                 }
             }
         }
+
         assert!(wrong.is_empty(), "{} of {told} are wrong:\n{}", wrong.len(), wrong.join("\n"));
         assert!(told * 100 >= all * 75, "{told} of {all} are read");
         Ok(())

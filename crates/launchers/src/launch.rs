@@ -145,6 +145,7 @@ mod tests {
             Launch::ALONE.with_numbers_of_user(Some(2), Some(2)),
             Err(NoSuchRank { rank: 2, size: 2 })
         );
+
         Ok(())
     }
 }

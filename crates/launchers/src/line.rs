@@ -112,14 +112,17 @@ fn processes(text: &str, topology: &Topology) -> Option<Result<Launched, LineErr
     if lines.len() < 2 || !lines.iter().all(starts_one) {
         return None;
     }
+
     if lines.len() > placement::MOST_RANKS {
         return Some(Err(LineError::Wrong(format!(
             "a node has {} processes at most",
             placement::MOST_RANKS
         ))));
     }
+
     let mut ranks = Vec::with_capacity(lines.len());
     let mut notes: Vec<String> = Vec::new();
+
     for line in lines {
         let launched = match read_one(line, topology, &SlurmFiles::default()) {
             Ok(launched) if launched.launcher == Launcher::Nobody => launched,
@@ -145,12 +148,14 @@ fn read_one(line: &str, topology: &Topology, site: &SlurmFiles) -> Result<Launch
     let (outer, words) = launch;
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let (name, rest) = (base(words[0]), &words[1..]);
+
     if !outer.is_free || outer.policy != Ok((PolicyMode::Default, IdSet::default())) {
         let name = Launcher::of_command(name).map_or(name, |launcher| launcher.name());
         let what =
             format!("what stands before {name} binds it and not its ranks alone: begin the line with {name}");
         return Err(LineError::NotSaid(what));
     }
+
     let variables = outer.values();
     let machine = JobMachine::of(topology);
     let line_here = LaunchLine { command: name, words: rest, variables: &variables, machine: &machine, site };
@@ -226,6 +231,7 @@ fn launched(outer: &Process<'_>, launcher: Launcher, options: Options<'_>) -> Re
         layout.assumes.iter().any(|what| what == OWN_PART)
             || layout.starts.iter().any(|start| start.pool.is_some())
     });
+
     for Layout { assumes, starts } in layouts {
         let size = starts.len();
         let mut ranks = Vec::with_capacity(size);
@@ -288,7 +294,9 @@ fn read_of_others(process: &Process<'_>, launcher: Launcher) -> Result<Vec<Strin
         Some(own) => format!("{} does not set {name}, so it is empty: its own is {own}", launcher.name()),
         None => format!("{} does not set {name}, so it is empty", launcher.name()),
     };
+
     let all: Vec<String> = process.foreign.iter().map(said).collect();
+
     match (process.empty_gpu_variable(), all.first()) {
         (Some(gpus), Some(why)) => {
             Err(LineError::Wrong(format!("{gpus} is empty, which hides all GPUs: {why}")))
@@ -340,6 +348,7 @@ fn workers_of(
     let by_convention = "torchrun hides no GPU: each worker is taken to use the one of its LOCAL_RANK";
     let shown = torchrun::shown(process);
     let mut ranks = Vec::new();
+
     for number in 0..workers.count {
         let worker = torchrun::worker(workers, process, number)?;
         let before = worker.clone();
@@ -375,6 +384,7 @@ fn ended(processes: Vec<Process<'_>>) -> Result<Process<'_>, LineError> {
     let Some(mut first) = all.next() else {
         return Err(LineError::NotSaid("the line starts no program".to_owned()));
     };
+
     for other in all {
         if first.exec != other.exec {
             let what = "numabench exec starts the program in one of several ways that the script may go";
@@ -382,6 +392,7 @@ fn ended(processes: Vec<Process<'_>>) -> Result<Process<'_>, LineError> {
         }
         first.merge(other);
     }
+
     let binds_again = first
         .exec
         .as_ref()
@@ -403,6 +414,7 @@ fn rank(process: &Process<'_>, number: usize, start: Option<&Start>) -> Result<L
     } else {
         process.pus.clone()
     };
+
     let exec = process.exec.as_ref().map(|exec| {
         let whole = || process.topology.allowed.cpuset();
         let pool = match process.shares_own_pus {
@@ -411,7 +423,9 @@ fn rank(process: &Process<'_>, number: usize, start: Option<&Start>) -> Result<L
         };
         ExecCall { pool: start.and_then(|start| start.pool.clone()).unwrap_or(pool), ..exec.0.clone() }
     });
+
     let world = start.and_then(|start| start.world).unwrap_or(number);
+
     Ok(LineRank {
         rank: number,
         world,

@@ -77,6 +77,7 @@ pub(crate) fn read<'l>(named: Launcher, line: &LaunchLine<'l>) -> Result<(Launch
         }
     };
     let Common { count, environment, .. } = common;
+
     Ok((launcher, Options { count, layouts, program, environment, notes }))
 }
 
@@ -87,6 +88,7 @@ fn by_options(named: Launcher, line: &LaunchLine<'_>, given: &[Given<'_>]) -> La
         |name: &str| given.iter().find(|one| one.name == name).map(|one| one.value().to_ascii_lowercase());
     let (map_by, bind_to) = (value("map-by").unwrap_or_default(), value("bind-to").unwrap_or_default());
     let is_width = |text: &str| text.split_once(':').is_some_and(|(_, width)| width.parse::<usize>().is_ok());
+
     // Hydra writes `core:4` of a width, Open MPI `:PE=4` and `ppr:`.
     let is_hydras = bind_to.starts_with("user:")
         || bind_to == "rr"
@@ -95,8 +97,10 @@ fn by_options(named: Launcher, line: &LaunchLine<'_>, given: &[Given<'_>]) -> La
         || line.variables.keys().any(|name| name.starts_with("I_MPI_"))
         || given.iter().any(|one| matches!(one.name, "env" | "genv") && one.value().starts_with("I_MPI_"))
         || has(hydra::ITS_OWN);
+
     let is_open_mpis =
         (map_by.contains(':') && !is_width(&map_by)) || map_by == "slot" || has(open_mpi::ITS_OWN);
+
     match () {
         () if has(pals::ITS_OWN) => Launcher::Pals,
         () if is_open_mpis => Launcher::Mpirun,

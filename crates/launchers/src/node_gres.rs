@@ -73,6 +73,7 @@ pub fn node_gres(survey: &Survey) -> NodeGres {
     let mut remarks = Vec::new();
     let mut guessed = false;
     let mut lines = Vec::new();
+
     for gpu in &topology.gpus {
         let Some((file, is_known)) = device_file(survey, gpu) else {
             remarks.push(format!(
@@ -96,11 +97,13 @@ pub fn node_gres(survey: &Survey) -> NodeGres {
             ..GresLine::default()
         });
     }
+
     if guessed {
         remarks.push(
             "the files are numbered in PCI order: the drivers' own numbers are not shown here".to_owned(),
         );
     }
+
     if let Some(socket) = socket(topology) {
         remarks.push(format!(
             "Slurm counts packages as sockets, and these GPUs belong to parts of them: SlurmdParameters={} \

@@ -41,6 +41,7 @@ pub(crate) fn apply<'l>(process: &mut Process<'_>, words: &'l [&'l str]) -> Resu
     let mut same = None;
     let mut bound = None;
     let mut policy = None;
+
     for one in &given {
         if is_unknown(one.value()) {
             let why = || format!("the value of numactl {} does not follow from the line", one.spelled());
@@ -76,6 +77,7 @@ pub(crate) fn apply<'l>(process: &mut Process<'_>, words: &'l [&'l str]) -> Resu
         };
         policy = Some(Ok((mode, named()?)));
     }
+
     if let Some(bound) = bound {
         process.bind(bound);
     }
@@ -125,6 +127,7 @@ fn chosen(option: &Given<'_>, allowed: &IdSet) -> Result<IdSet, LineError> {
         }
     };
     let chosen = if is_others { allowed.minus(&named) } else { named };
+
     if chosen.is_empty() { Err(wrong(&name, text, "this leaves none")) } else { Ok(chosen) }
 }
 
@@ -144,6 +147,7 @@ impl Nodes<'_> {
             );
             return Err(LineError::NotSaid(what));
         }
+
         let nodes = match (value, same.take()) {
             ("same", Some(nodes)) => nodes,
             ("same", None) => return Err(wrong(&name, value, "no option before it names nodes")),
@@ -152,12 +156,14 @@ impl Nodes<'_> {
         if !nodes.minus(&self.all).is_empty() {
             return Err(wrong(&name, value, format!("the NUMA nodes of this machine are {}", self.all)));
         }
+
         // libnuma counts nodes with memory alone (numa_parse_nodestring(3): numa_all_nodes_ptr).
         let is_without = |node: &u32| {
             self.topology
                 .node(*node)
                 .is_some_and(|node| matches!(node.kind, NodeKind::CpuOnly | NodeKind::Empty))
         };
+
         if let Some(without) = nodes.iter().find(is_without) {
             let some: IdSet = self.all.iter().filter(|node| !is_without(node)).collect();
             let what = format!(
@@ -165,6 +171,7 @@ impl Nodes<'_> {
             );
             return Err(wrong(&name, value, what));
         }
+
         *same = Some(nodes.clone());
         Ok(nodes)
     }

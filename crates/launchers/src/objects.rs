@@ -81,6 +81,7 @@ impl<'t> JobMachine<'t> {
             Part::Core => among(&cores),
             Part::Thread => among(&cores).iter().flat_map(singles).collect(),
         };
+
         // The smallest PU of what is around a part, looked up by the part's own: machines have hundreds of
         // parts.
         let around = [&packages, &nodes, &l3s, &cores].map(|parts| {

@@ -26,14 +26,17 @@ pub(crate) fn pasted<'t>(text: &str, mut outer: Process<'t>) -> Result<Vec<Proce
         return Err(LineError::NotSaid(what.to_owned()));
     }
     outer.launch = Some(Vec::new());
+
     if sh::reads(text) {
         let started = sh::started(text, "that was pasted", outer.clone(), follow)?;
         if !started.is_empty() {
             return Ok(started);
         }
     }
+
     let words = shell_words::split(text).map_err(|_| LineError::Quote(text.to_owned()))?;
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
+
     if outer.clone().assignments(&words).is_empty() {
         let what = "there is no command in the line: write it as it is run, e.g. 'srun -n8 \
             --cpu-bind=map_cpu:… ./app'";
@@ -77,6 +80,7 @@ pub(crate) fn known(
         words[at].starts_with('-') && is_among(ASIDE, &own)
             || words[at - 1].starts_with('-') && is_among(ASIDE, &before)
     };
+
     // The program's name too: an unknown word there may be options.
     let open = (1..words.len().min(end + 1)).any(|at| {
         let is_path = at == end && !words[at].starts_with(crate::unknown::UNKNOWN);
@@ -90,6 +94,7 @@ pub(crate) fn known(
         .into_iter()
         .filter(|name| outer.variable(name).is_none_or(|value| is_unknown(&value)))
         .collect();
+
     Err(LineError::NotSaid(match missing.as_slice() {
         [] => "what $(…) gives is not known: write its value into the line".to_owned(),
         [one] => format!("the line does not say what {one} is: put {one}=VALUE on a line before it"),
@@ -125,5 +130,6 @@ fn expanded(text: &str) -> Vec<String> {
             _ => {}
         }
     }
+
     names
 }

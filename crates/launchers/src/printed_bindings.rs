@@ -164,6 +164,7 @@ fn open_mpi(line: &str) -> Option<Bound> {
                 .or_else(|| numbers(places, "core:").map(Place::Cores))?,
         }
     };
+
     Some(Bound { launcher: Launcher::Mpirun, host, world: number.parse().ok()?, local: None, pus })
 }
 
@@ -242,6 +243,7 @@ fn pus(place: &Place, job: &JobMachine<'_>) -> Result<Known<IdSet>, PrintedError
         Place::Unbound => job.pus.clone(),
         Place::Failed(why) => return Ok(Err(format!("the launcher says that the binding is not {why}"))),
     };
+
     if !pus.is_subset(&all) {
         let absent = pus.minus(&all);
         return Err(PrintedError(format!(
@@ -289,6 +291,7 @@ fn pus_of_map(map: &str, job: &JobMachine<'_>) -> Result<IdSet, PrintedError> {
         .iter()
         .map(|package| cores.iter().filter(|core| core.is_subset(package)).collect())
         .collect();
+
     // Open MPI 1 draws a core as one sign and has spaces between.
     let is_whole = map.contains(' ') && !map.contains('/');
     let fits = drawn.len() == of_packages.len()
@@ -296,13 +299,16 @@ fn pus_of_map(map: &str, job: &JobMachine<'_>) -> Result<IdSet, PrintedError> {
             drawn.len() == cores.len()
                 && drawn.iter().zip(cores).all(|(drawn, core)| is_whole || drawn.len() == core.len())
         });
+
     if !fits {
         return Err(PrintedError(format!(
             "Open MPI's map {map} is not of the packages, cores and PUs that a job has on the saved machine: \
              it is of another one, or its job had a part of it"
         )));
     }
+
     let mut pus = IdSet::default();
+
     for (drawn, core) in drawn.iter().flatten().zip(of_packages.iter().flatten()) {
         if is_whole && drawn.contains('B') {
             pus.extend(core.iter());

@@ -200,6 +200,7 @@ impl<'t> Process<'t> {
             self.policy = Err(why);
         }
         let names: Vec<String> = self.variables.keys().chain(other.variables.keys()).cloned().collect();
+
         for name in names {
             if self.variables.get(&name) != other.variables.get(&name) {
                 let exported = [self.variables.get(&name), other.variables.get(&name)];
@@ -207,6 +208,7 @@ impl<'t> Process<'t> {
                 self.variables.insert(name, Variable { value: UNKNOWN.to_string(), exported });
             }
         }
+
         self.absent.retain(|name| other.absent.contains(name));
         self.doubt = self.doubt.take().or(other.doubt);
         self.foreign.extend(other.foreign);

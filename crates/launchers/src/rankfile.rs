@@ -73,6 +73,7 @@ pub(crate) fn parse(
         }
         ranks.insert(number("rank", rank.trim())?, (host, slots));
     }
+
     // Those of the first host: a node is judged by itself.
     let (Some(first), all) = (ranks.values().next().map(|(host, _)| *host), ranks.len()) else {
         return Err(LineError::NotSaid(format!("the rankfile {path} has no line \"rank N=HOST slot=LIST\"")));
@@ -90,11 +91,13 @@ fn pus(slots: &str, counting: Counting, machine: &JobMachine<'_>) -> Result<Know
     }
     let numbers = ids(NAME, slots)?;
     let by_os = matches!(counting, Counting::Pus | Counting::CoresOfPus);
+
     if by_os && !numbers.is_subset(&machine.pus) {
         return Ok(Err(format!(
             "slot={slots} names PUs that this machine does not have, or not for this job"
         )));
     }
+
     Ok(match counting {
         Counting::Pus => Ok(numbers),
         Counting::CoresOfPus => Ok(machine.widened(Part::Core, &numbers)),
@@ -119,14 +122,18 @@ fn of_sockets(slots: &str, counting: Counting, machine: &JobMachine<'_>) -> Resu
     let sockets = machine.parts(Part::Package);
     let cores_of: Vec<Vec<IdSet>> =
         sockets.iter().map(|socket| machine.parts_in(Part::Core, socket)).collect();
+
     // Open MPI 5 counts on from the first socket as if all were as large as the last one.
     let are_alike = cores_of.iter().all(|cores| cores.len() == cores_of[0].len());
+
     if !are_alike || matches!(counting, Counting::Threads | Counting::Pus) {
         return Ok(Err(format!(
             "slot={slots} on sockets of unlike sizes, or by hardware threads, is not followed"
         )));
     }
+
     let mut all = IdSet::default();
+
     for part in slots.split(';') {
         let (package, list) = part.split_once(':').unwrap_or((part, "*"));
         let at = number(NAME, package.trim_start_matches(['p', 'P']))?;

@@ -94,6 +94,7 @@ impl FromStr for SlurmNodes {
         // What a line leaves out is that of the last NodeName=DEFAULT before it (slurm.conf(5)).
         let (mut default, mut nodes, mut is_default) =
             (Keys::new(), Vec::<(Vec<String>, Keys)>::new(), false);
+
         for (key, value) in words.filter_map(|word| word.split_once('=')) {
             let key = key.to_ascii_lowercase();
             if key == "nodename" {
@@ -109,8 +110,10 @@ impl FromStr for SlurmNodes {
                 keys.map(|keys| keys.insert(key, count));
             }
         }
+
         let nodes: Vec<SlurmNode> =
             nodes.into_iter().filter_map(|(names, keys)| of_keys(names, &keys)).collect();
+
         if nodes.is_empty() {
             Err(SlurmNodesError::None)
         } else {
@@ -224,7 +227,9 @@ impl SlurmNodes {
                 )));
             }
         };
+
         let usable = machine.parts(Part::Core).len();
+
         if usable > node.cores.saturating_sub(node.kept) {
             return Err(LineError::NotSaid(format!(
                 "Slurm keeps {} of the node from jobs (CoreSpecCount, CpuSpecList), and the machine that is \
@@ -232,6 +237,7 @@ impl SlurmNodes {
                 counted(node.kept, "core")
             )));
         }
+
         let whole = JobMachine::online(topology);
         let parts = [Part::Package, Part::Numa, Part::L3];
         let socket = parts.into_iter().find(|part| whole.parts(*part).len() == node.sockets);
@@ -282,6 +288,7 @@ mod tests {
             units(&format!("{default}NodeName=DEFAULT CPUs=8\nNodeName=n1\nNodeName=n2 CPUs=8\n")),
             cores
         );
+
         assert!(units(default).is_err(), "a default is no node");
         let two = format!("{default}NodeName=big[1-4] CPUs=8\nNodeName=small[1-4]\n");
         let of = |host: &str| {

@@ -51,8 +51,10 @@ pub(crate) fn bind(process: &mut Process<'_>, value: &str, is_list: bool) -> Res
             wrong("taskset", value, "write a hexadecimal mask (0xff), or -c and a list (-c 0-7)")
         })?
     };
+
     let here = process.topology.allowed.cpuset();
     let left = asked.and(&here);
+
     if left.is_empty() || left == asked {
         process.bind(Ok(asked));
     } else {

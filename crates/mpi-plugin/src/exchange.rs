@@ -120,6 +120,7 @@ pub(crate) fn wait_all() -> Result<(), Trouble> {
             "an earlier call failed while messages were under way: nothing more is sent between the ranks",
         ));
     }
+
     let waited = STARTED.with_borrow_mut(|started| {
         let number = count("MPI_Waitall", started.len())?;
         // SAFETY: so many requests of ours; MPI writes null requests over those that have ended, and no
@@ -162,8 +163,10 @@ impl Pairs {
         let is_lower = self.rank < with;
         let other = c_int::from(is_lower);
         let (out, into) = (at(out), at(into));
+
         // SAFETY: reading a constant of the MPI library.
         let byte = unsafe { RSMPI_UINT8_T };
+
         // What is given to MPI in each of these: the caller's memory, a communicator of the pair, and MPI's
         // own constants.
         match operation {
@@ -219,19 +222,24 @@ impl Pairs {
             return Ok(*pair);
         }
         let ranks = [self.rank.min(with), self.rank.max(with)].map(u32::cast_signed);
+
         // SAFETY: reading constants of the MPI library.
         let (all, none, mut pair) = unsafe { (RSMPI_COMM_WORLD, RSMPI_GROUP_NULL, RSMPI_COMM_NULL) };
         let (mut world, mut two): (MPI_Group, MPI_Group) = (none, none);
+
         // SAFETY: a handle to write to.
         check("MPI_Comm_group", unsafe { MPI_Comm_group(all, &raw mut world) })?;
+
         // SAFETY: two ranks of the world to read, and a handle to write to.
         check("MPI_Group_incl", unsafe { MPI_Group_incl(world, 2, ranks.as_ptr(), &raw mut two) })?;
+
         // SAFETY: a handle to write to; both ranks come here.
         check("MPI_Comm_create_group", unsafe { MPI_Comm_create_group(all, two, TAG, &raw mut pair) })?;
         for mut group in [two, world] {
             // SAFETY: a group of ours that nobody uses any more.
             check("MPI_Group_free", unsafe { MPI_Group_free(&raw mut group) })?;
         }
+
         self.pairs.insert(with, pair);
         Ok(pair)
     }

@@ -113,6 +113,7 @@ impl Launch {
         };
         let deadline = Instant::now() + LEAVE_WITHIN;
         let naps = Naps::among(self.place.node_size as usize);
+
         while self.outbox.len() > 0 {
             if Instant::now() > deadline {
                 return Err(late(format!("{} messages had not been received", self.outbox.len())));
@@ -120,10 +121,13 @@ impl Launch {
             self.progress()?;
             thread::sleep(naps.next());
         }
+
         let mut request = no_request();
+
         // SAFETY: a communicator of ours, and a request to write to that lives until it is complete or the
         // process ends.
         check("MPI_Ibarrier", unsafe { MPI_Ibarrier(self.comm, &raw mut request) })?;
+
         while !is_complete(&mut request)? {
             if Instant::now() > deadline {
                 return Err(late("not everybody had come to leave".into()));
@@ -131,10 +135,12 @@ impl Launch {
             self.progress()?;
             thread::sleep(naps.next());
         }
+
         // Side by side, and not a nap apart: over UCX a rank that comes later waits in MPICH's MPI_Finalize
         // for one that has gone on without it. SAFETY: a communicator of ours, on which nothing else is under
         // way.
         check("MPI_Barrier", unsafe { MPI_Barrier(self.comm) })?;
+
         // SAFETY: nothing is under way any more, and nobody calls MPI after this: a second `leave` fails in
         // it with an error.
         check("MPI_Finalize", unsafe { MPI_Finalize() })
@@ -174,6 +180,7 @@ fn find_place(comm: MPI_Comm) -> Result<RawPlace, Trouble> {
     let places = machine::places(&all);
     let nodes = places.iter().map(|place| place.node + 1).max().unwrap_or(1);
     let mine = places[count(rank)];
+
     Ok(RawPlace {
         rank: rank.cast_unsigned(),
         size: size.cast_unsigned(),

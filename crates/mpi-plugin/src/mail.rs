@@ -43,6 +43,7 @@ impl Outbox {
         })?;
         let bytes = bytes.to_vec();
         let mut request = no_request();
+
         // SAFETY: the bytes stay where they are, unchanged, until the request is complete: `waiting` owns
         // them, and is never dropped.
         let code = unsafe {
@@ -53,6 +54,7 @@ impl Outbox {
             return Err(trouble);
         }
         let mut outgoing = Outgoing { request, _bytes: bytes };
+
         // Short messages are gone at once; only what is not is looked at again. One of which MPI does not say
         // is one that it may still read.
         let complete = is_complete(&mut outgoing.request);

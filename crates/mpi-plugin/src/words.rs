@@ -100,6 +100,7 @@ pub(crate) fn of_gpus() -> Vec<String> {
             lines.push(format!("{} {}", name.to_string_lossy(), unsafe { query() }));
         }
     }
+
     lines.extend(alloc_kinds().map(|kinds| format!("mpi_memory_alloc_kinds {kinds}")));
     lines
 }
@@ -110,16 +111,20 @@ fn alloc_kinds() -> Option<String> {
     let mut flag = 0;
     // SAFETY: reading a constant of the MPI library.
     let mut info = unsafe { RSMPI_INFO_NULL };
+
     // SAFETY: as above.
     let world = unsafe { RSMPI_COMM_WORLD };
+
     // SAFETY: a handle to write to.
     if unsafe { MPI_Comm_get_info(world, &raw mut info) } != mpi_sys::MPI_SUCCESS as c_int {
         return None;
     }
     let room = value.len() as c_int - 1;
     let key: *const c_char = ALLOC_KINDS.as_ptr();
+
     // SAFETY: a key that ends with NUL, and room for as many characters as are said and the NUL.
     unsafe { MPI_Info_get(info, key, room, value.as_mut_ptr().cast(), &raw mut flag) };
+
     // SAFETY: the handle is ours, and freed once.
     unsafe { MPI_Info_free(&raw mut info) };
     let text = CStr::from_bytes_until_nul(&value).ok()?;

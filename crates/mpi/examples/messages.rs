@@ -25,6 +25,7 @@ fn main() -> Result<(), Fault> {
         max_time: std::time::Duration::from_secs(2),
         ..MessageOptions::default()
     };
+
     let tool = Tool { name: "example".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned(), git: None };
     let caller = Caller {
         origin: Origin { tool, argv: std::env::args().collect(), began: Began::now() },
@@ -37,6 +38,7 @@ fn main() -> Result<(), Fault> {
             Ok(ended.exit)
         },
     };
+
     match run(&options, &Launch::here(), caller)? {
         Exit::Ok => Ok(()),
         exit => Err(Fault::silent(exit)),

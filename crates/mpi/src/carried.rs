@@ -79,6 +79,7 @@ pub(crate) fn carry(
         thread::sleep(window.saturating_sub(began.elapsed()));
         marks.push(mark());
     }
+
     rest();
     marks.push(mark());
     Ok(per_byte(&marks, bytes(case, rounds, end.is_lower)))
@@ -114,6 +115,7 @@ fn per_byte(marks: &[Mark], bytes: [f64; 2]) -> Vec<PerByte> {
         }
         marks.windows(4).step_by(2).map(window).collect::<Option<_>>().unwrap_or_default()
     };
+
     (0..adapters).map(|adapter| PerByte { sent: of(adapter, 0), received: of(adapter, 1) }).collect()
 }
 
@@ -153,6 +155,7 @@ mod tests {
         };
         let (mut read_at, mut kept) = (0, 0);
         let mut marks = Vec::new();
+
         for at in 0..=2 * WINDOWS as u64 + 1 {
             let ns = 1_000_000_000 / window_ns / 2 * 2 * window_ns + at * window_ns;
             if at == 0 || jiffies(ns) > read_at + lifespan {
@@ -178,6 +181,7 @@ mod tests {
             let found = of_cached_counters(Duration::from_millis(10), hz, WINDOW);
             inverted += usize::from(found.iter().any(|share| (share - 1.0).abs() > 0.5));
         }
+
         assert!(
             inverted > 0,
             "short windows show wrong shares by no clock: the counters made up here are always new"

@@ -159,6 +159,7 @@ pub fn cases(paths: &[MessagePath], patterns: &[MessagePattern], sizes: &[usize]
             cases.extend(sizes.iter().filter(|bytes| **bytes > 0).map(of_size));
         }
     }
+
     cases
 }
 

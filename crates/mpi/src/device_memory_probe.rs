@@ -52,6 +52,7 @@ impl MessageEnd<'_> {
         self.meet()?;
         let together = |end: &mut Self, operation| end.calls.operate(operation, halves, bytes);
         use ranks::PairOperation as Mpi;
+
         match operation {
             DeviceOperation::Send => self.there_and_back(bytes, halves)?,
             DeviceOperation::Isend => {
@@ -68,6 +69,7 @@ impl MessageEnd<'_> {
             DeviceOperation::Alltoall => together(self, Mpi::Alltoall)?,
             DeviceOperation::Allreduce => together(self, Mpi::Allreduce)?,
         }
+
         self.meet()?;
         let receives = match operation {
             DeviceOperation::Bcast | DeviceOperation::Put => !self.is_lower,
@@ -78,6 +80,7 @@ impl MessageEnd<'_> {
             return Ok(None);
         }
         let (is_lower, part) = (self.is_lower, bytes / 2);
+
         self.compare(MessagePath::GpuAware, bytes, |arrived| match operation {
             DeviceOperation::Allreduce => first_wrong_float(arrived, 3.0),
             DeviceOperation::Alltoall => {

@@ -47,13 +47,16 @@ impl<'m> MessageEnd<'m> {
             }
             _ => {}
         }
+
         let halves = Halves::of(self.memory, case.path)?;
         self.meet()?;
+
         // Some that do not count: what another case left in the caches is no part of this one, and large
         // messages have few rounds.
         for _ in 0..warm_rounds(rounds) {
             self.round(case, halves)?;
         }
+
         let start = clock::now_ns();
         for _ in 0..rounds {
             self.round(case, halves)?;
@@ -100,6 +103,7 @@ impl<'m> MessageEnd<'m> {
                 }
             }
         }
+
         Ok(clock::now_ns() - start)
     }
 
@@ -241,6 +245,7 @@ impl<'m> MessageEnd<'m> {
             poison.fill(0, &mut self.memory.host()[half..half + bytes]);
             return Ok(());
         }
+
         let device = self.memory.device()?;
         sent.fill(0, &mut device.host()?[..bytes]);
         poison.fill(0, &mut device.host()?[half..half + bytes]);

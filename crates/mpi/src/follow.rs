@@ -61,8 +61,10 @@ impl MessageRank<'_> {
             | MessageOrder::Count { with, .. }
             | MessageOrder::Carry { with, .. } => *with,
         };
+
         let (rank, links, adapters) = (self.rank, self.links, self.adapters);
         let mut end = MessageEnd::new(self.mpi, self.memory, rank, with);
+
         match order {
             MessageOrder::Rounds {
                 case: MessageCase { path: MessagePath::GpuThread(at), .. },
@@ -147,6 +149,7 @@ fn count(
     let less = |after: [GpuLinkBytes; 2], before: [GpuLinkBytes; 2]| {
         [after[0].since(before[0]), after[1].since(before[1])]
     };
+
     // Once that does not count: its time is how long the links are looked at while nothing is sent.
     let start = clock::now_ns();
     end.stream(bytes, messages)?;

@@ -92,6 +92,7 @@ impl GpuThread {
                 word = perform(&task, &mut memory, &told, &says);
             }
         };
+
         let started = Builder::new().spawn_scoped(scope, run);
         started.map_err(|error| Failure::system(Stage::Bind, "pthread_create", &error, "see ulimit -u"))?;
         let thread = Self { at, tasks, words, stop };
@@ -188,9 +189,11 @@ fn perform(task: &Task, memory: &mut MessageMemory, stop: &AtomicBool, says: &Se
             None
         }
     };
+
     let device = memory.device()?;
     let start = clock::now_ns();
     let mut done: u32 = 0;
+
     while copies.map_or_else(|| done == 0 || !stop.load(Ordering::Relaxed), |copies| done < copies) {
         device.queue_to_device(0..COPY_BYTES)?;
         device.settle()?;
@@ -198,6 +201,7 @@ fn perform(task: &Task, memory: &mut MessageMemory, stop: &AtomicBool, says: &Se
         device.settle()?;
         done += 1;
     }
+
     let ns = clock::now_ns() - start;
     Ok(Said::Copied(Copied { bytes: 2 * COPY_BYTES as u64 * u64::from(done), ns }))
 }

@@ -111,6 +111,7 @@ mod tests {
         let folder = tempfile::tempdir()?;
         let is_fast = |nic: &&Nic| nic.os_devices.iter().any(|name| name.starts_with("hsn"));
         let fast: Vec<&Nic> = survey.nics.iter().filter(is_fast).collect();
+
         for (at, nic) in fast.iter().enumerate() {
             let function = folder.path().join(format!("sys/devices/pci0000:00/{}", nic.pci));
             std::fs::create_dir_all(&function)?;
@@ -119,11 +120,13 @@ mod tests {
             std::fs::create_dir_all(&device)?;
             std::os::unix::fs::symlink(&function, device.join("device"))?;
         }
+
         for (name, node) in [("r0", "0"), ("r1", "1"), ("r2", "-1")] {
             let device = folder.path().join(format!("sys/class/net/{name}/device"));
             std::fs::create_dir_all(&device)?;
             std::fs::write(device.join("numa_node"), node)?;
         }
+
         let near = |own: &str| -> Result<Near, Box<dyn std::error::Error>> {
             let (root, own) = (FsRoot::at(folder.path()), own.parse()?);
             let one = |nic: &NicCounters| of_rank(nic, &survey.nics, &own, &root);
@@ -134,9 +137,11 @@ mod tests {
             );
             Ok(found.into_iter().map(|adapter| (adapter.name, adapter.is_near)).collect())
         };
+
         let is_near = |found: &[(String, Option<bool>)], wanted: &str| {
             found.iter().find(|(name, _)| name == wanted).and_then(|(_, near)| *near)
         };
+
         for own in ["0", "1", "2", "3"] {
             let found = near(own)?;
             let cxi =

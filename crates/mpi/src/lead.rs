@@ -121,12 +121,15 @@ impl MessageLead {
             told_to_stay: Instant::now(),
             broken: false,
         };
+
         let steps = if self.together { vec![pairs] } else { pairs.chunks(1).collect() };
+
         for pairs in steps {
             if !work.ends() {
                 work.pairs(pairs)?;
             }
         }
+
         work.found.interrupted = work.is_interrupted();
         work.journal.found(&work.found);
         for rank in (0..work.comm.place().size).filter(|rank| *rank != work.here.rank) {
@@ -160,6 +163,7 @@ impl Work<'_, '_, '_> {
                 | MessageOrder::Count { .. }
                 | MessageOrder::Carry { .. }
         );
+
         self.tell(&[(lower, order(higher)), (higher, order(lower))]).map(|answers| {
             // Messages of which one rank's failed are still under way at the other: nothing after them would
             // mean anything.
@@ -179,6 +183,7 @@ impl Work<'_, '_, '_> {
         for (rank, order) in orders.iter().filter(|(rank, _)| *rank != own) {
             self.comm.send(*rank, &write(order))?;
         }
+
         if let Some((rank, order)) = orders.first() {
             let shown = orders
                 .iter()
@@ -186,12 +191,14 @@ impl Work<'_, '_, '_> {
                 .map_or_else(|| doing(*rank, order), |(rank, order)| doing(*rank, order));
             self.journal.doing(&shown);
         }
+
         let mut answers: Vec<Option<MessageAnswer>> = vec![None; orders.len()];
         for (at, (_, order)) in orders.iter().enumerate().filter(|(_, (rank, _))| *rank == own) {
             answers[at] = Some(self.here.perform(order));
         }
         let failed = answers.iter().flatten().any(|answer| matches!(answer, MessageAnswer::Failed(_)));
         let until = failed.then(|| Instant::now() + OTHERS);
+
         while answers.iter().any(Option::is_none) {
             if until.is_some_and(|until| Instant::now() > until) {
                 self.broken = true;
@@ -206,6 +213,7 @@ impl Work<'_, '_, '_> {
                 *answer = Some(read(&message.bytes)?);
             }
         }
+
         self.journal.doing(&MessageStep::Else);
         let none = || MessageAnswer::Failed(SILENT.to_owned());
         Ok(answers.into_iter().map(|answer| answer.unwrap_or_else(none)).collect())
@@ -235,6 +243,7 @@ impl Work<'_, '_, '_> {
         for at in all.iter().copied() {
             self.found.pairs[at].placed[0] = self.look(at, true)?;
         }
+
         if self.lead.devices {
             paths.push(MessagePath::Staged);
             // Together only what places can be compared by; and a rank reaches one other at a time.
@@ -243,6 +252,7 @@ impl Work<'_, '_, '_> {
                 paths.extend(self.reach(from)?);
             }
         }
+
         let mut measured = cases(&paths, &self.lead.patterns, &self.lead.sizes);
         measured.extend(beside(&self.lead.gpu_threads, &self.lead.sizes));
         self.measure(&all, &measured)?;
@@ -250,6 +260,7 @@ impl Work<'_, '_, '_> {
         if self.lead.devices && self.lead.gpu_aware && !self.ends() {
             self.device_memory(&all)?;
         }
+
         for at in all {
             if self.broken {
                 return Ok(());
@@ -264,6 +275,7 @@ impl Work<'_, '_, '_> {
                 pair.cases.iter_mut().for_each(|case| case.trouble = Some(wrong.clone()));
             }
         }
+
         self.journal.found(&self.found);
         Ok(())
     }
@@ -302,17 +314,21 @@ impl Work<'_, '_, '_> {
                 send.push(at);
             }
         }
+
         let largest = self.lead.sizes.iter().copied().max().unwrap_or(COUNTED_FROM);
         let bytes = largest.clamp(COUNTED_FROM, COUNTED_BYTES);
+
         if bytes <= self.here.memory.half() {
             for at in send.iter().copied() {
                 self.count(at, bytes)?;
             }
         }
+
         self.measure(&send, &cases(&[MessagePath::GpuAware], &self.lead.patterns, &self.lead.sizes))?;
         self.carry(&send, MessagePath::GpuAware)?;
         let others =
             self.lead.operations.iter().copied().filter(|operation| *operation != DeviceOperation::Send);
+
         for (operation, at) in others.flat_map(|operation| pairs.iter().map(move |at| (operation, *at))) {
             if self.ends() {
                 self.found.pairs[at].attempts.push(Attempt {
@@ -356,6 +372,7 @@ impl Work<'_, '_, '_> {
             }
             self.journal.found(&self.found);
         }
+
         Ok(works)
     }
 
@@ -396,6 +413,7 @@ impl Work<'_, '_, '_> {
             }
             self.journal.found(&self.found);
         }
+
         Ok(())
     }
 

@@ -111,6 +111,7 @@ pub fn verdict(pair: &PairFound) -> AwarenessVerdict {
     let mut witnesses: Vec<TransportWitness> =
         behaviour(&pair.attempts, &works, &failing).into_iter().collect();
     let mut ways = Vec::new();
+
     if works.contains(&DeviceOperation::Send) && !failing.contains(&DeviceOperation::Send) {
         for (transport, witness) in
             [by_rate(&pair.cases), by_counters(pair.counted.as_ref())].into_iter().flatten()
@@ -119,6 +120,7 @@ pub fn verdict(pair: &PairFound) -> AwarenessVerdict {
             witnesses.push(witness);
         }
     }
+
     ways.retain(|way| *way != Transport::Unknown);
     let transport = match ways.split_first() {
         Some((first, rest)) if rest.iter().all(|way| way == first) => *first,
@@ -157,6 +159,7 @@ fn behaviour(
             if right_is_empty { bad } else { format!("{bad}; all bytes right in {}", names(&right)) }
         }
     };
+
     Some(TransportWitness {
         name: "operations",
         says: if failing.is_empty() { "works" } else { "fails" },
@@ -208,6 +211,7 @@ fn by_rate(cases: &[CaseFound]) -> Option<(Transport, TransportWitness)> {
     let gbs = |rate: f64| format!("{:.1} GB/s", rate / 1e9);
     let (size, got) = (stats::units::size(bytes as u64), gbs(by_mpi.low));
     let witness = |says, detail| TransportWitness { name: "rate", says, detail };
+
     Some(match peer {
         _ if by_mpi.low > bound * CLEARLY => {
             let detail =
@@ -238,6 +242,7 @@ fn by_counters(counted: Option<&CountedBytes>) -> Option<(Transport, TransportWi
     let share = |bytes: u64| bytes as f64 / counted.bytes.max(1) as f64;
     let out = |link: Option<[u64; 2]>| link.map(|[out, _]| share(out));
     let into = |link: Option<[u64; 2]>| link.map(|[_, into]| share(into));
+
     // A path counts where both its ends say so: other traffic is seldom at both.
     let both = |one: Option<f64>, other: Option<f64>| one.zip(other).map(|(one, other)| one.min(other));
     let nvlink = both(out(counted.source.nvlink), into(counted.destination.nvlink));
@@ -254,6 +259,7 @@ fn by_counters(counted: Option<&CountedBytes>) -> Option<(Transport, TransportWi
     let detail = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
     let witness = |says| TransportWitness { name: "counters", says, detail: detail.clone() };
     let rests = |idle: f64| idle < 1.0 - MOST;
+
     Some(match (nvlink, pcie) {
         (Some(nvlink), _) if nvlink >= MOST && rests(idle_nvlink) => (Transport::Direct, witness("direct")),
         (Some(nvlink), Some(pcie)) if nvlink < 1.0 - MOST && pcie >= MOST && rests(idle_pcie) => {

@@ -42,6 +42,7 @@ fn with_examples(mut command: Command, path: &str) -> Command {
         let path = format!("{path} {name}");
         command = command.mut_subcommand(name, |below| with_examples(below, &path));
     }
+
     let examples = command_examples(path);
     if examples.is_empty() {
         return command;

@@ -61,6 +61,7 @@ fn main() -> ExitCode {
         Command::Completions(completions) => cmd::completions::run(completions),
         Command::Man(man) => cmd::man::run(man),
     };
+
     let exit: Exit = ended.unwrap_or_else(|fault| {
         terminal::complain(&fault);
         fault.exit

@@ -118,6 +118,7 @@ pub fn usage(error: &clap::Error) -> Exit {
     if error.kind() == clap::error::ErrorKind::DisplayVersion && version::is_verbose(&words) {
         return print(version::verbose().as_bytes()).map_or_else(|fault| fault.exit, |()| Exit::Ok);
     }
+
     if error.use_stderr() {
         // Without colours where something had to be taken out of it.
         let plain = error.to_string();
@@ -127,9 +128,11 @@ pub fn usage(error: &clap::Error) -> Exit {
         }
         return Exit::Usage;
     }
+
     if sys::begun::output_was_closed() {
         return Exit::NoResult;
     }
+
     match error.print().and_then(|()| io::stdout().flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             say(&format!("error: cannot write to standard output: {error}"));

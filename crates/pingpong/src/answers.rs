@@ -133,6 +133,7 @@ impl Site for AnswerSite {
         self.put_down();
         let can = self.devices.open(target)?.capabilities();
         can.memory(MemoryKind::Pinned).and_then(|()| can.loads.clone()).map_err(Trouble::Skipped)?;
+
         if fresh || self.page.is_none() {
             self.page = None;
             let device = self.devices.open(target)?;
@@ -140,6 +141,7 @@ impl Site for AnswerSite {
             let memory = Some(host_range::allocate(bound, device, &want, &self.suite.rules, spent)?);
             self.page = Some(Page { node, allocation, blocks: 0, memory });
         }
+
         let memory = self.page.as_mut().and_then(|page| page.memory.take()).ok_or_else(no_memory)?;
         let answerer = self.devices.open(target)?.answerer(memory).map_err(|error| {
             // The memory went with it.

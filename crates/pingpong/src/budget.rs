@@ -58,6 +58,7 @@ pub fn check_budget(
     let ranges =
         [config.needs_source(), config.needs_destination()].into_iter().filter(|needed| *needed).count()
             as u64;
+
     for rank in &plan.ranks {
         add(on_node.entry(rank.memory_node).or_default(), rank.rank, size.saturating_mul(ranges));
         match rank.target.id {
@@ -67,12 +68,14 @@ pub fn check_budget(
             }
         }
     }
+
     let why = "one range for one direction, two for more, and where the device is a node, its copy of them";
     let mut on_all = Needs::new();
     for (node, needs) in on_node {
         fits(format!("NUMA node {node}"), host_bytes(node), &needs, why)?;
         needs.iter().for_each(|(rank, bytes)| add(&mut on_all, *rank, *bytes));
     }
+
     if let Some(limit) = limit {
         fits(limit_text(limit), Some(limit.left_bytes()), &on_all, why)?;
     }

@@ -46,6 +46,7 @@ impl CopyCase {
                 }
             }
         }
+
         cases
     }
 
@@ -82,6 +83,7 @@ impl CopyCase {
                 return Err("pageable memory is staged by the driver, one direction at a time".to_owned());
             }
         }
+
         let latched = match (&can.latch, self.memory) {
             (Latch::None { reason }, _) => Err(format!("there is no latch for device timing: {reason}")),
             (_, MemoryKind::Pageable) => {
@@ -89,6 +91,7 @@ impl CopyCase {
             }
             _ => Ok(Timing::Device),
         };
+
         match choice {
             TimingChoice::Host => Ok(Timing::Host),
             TimingChoice::Device => latched,

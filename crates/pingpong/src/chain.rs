@@ -39,11 +39,13 @@ impl Cycle {
         let mut order: Vec<u32> = (0..numbered(lines)?).collect();
         let mut random = SplitMix64::new(seed);
         order.chunks_mut(WINDOW / LOAD_LINE_BYTES).for_each(|window| random.shuffle(window));
+
         // The chase begins at the first line.
         if let Some(first) = order.iter().position(|line| *line == 0) {
             order.swap(0, first);
         }
         let mut place = vec![0; lines];
+
         for (number, line) in order.iter().enumerate() {
             place[*line as usize] = number as u32;
             let next = order[(number + 1) % lines] as usize * LOAD_LINE_BYTES;
@@ -158,6 +160,7 @@ mod tests {
         let mut memory = vec![0; lines * LOAD_LINE_BYTES];
         let cycle = Cycle::new(&mut memory, 7).expect("few lines");
         let (mut at, mut seen) = (0_u64, vec![false; lines]);
+
         for number in 0..lines as u64 {
             assert_eq!(cycle.number(at), Some(number));
             let line = at as usize / LOAD_LINE_BYTES;
@@ -166,6 +169,7 @@ mod tests {
             let word: [u8; 8] = memory[at as usize..][..8].try_into().expect("8 bytes");
             at = u64::from_le_bytes(word);
         }
+
         assert_eq!(at, 0, "and ends where it began");
         assert_eq!(cycle.number(64), None, "between two lines is none");
         let order = |seed| Cycle::new(&mut memory.clone(), seed).expect("few lines").place;

@@ -208,6 +208,7 @@ impl Delivery {
             let source = range(copier.source(), bytes).map_err(verifying)?;
             self.sent.fill_page_words(source);
         }
+
         if self.reads_device() {
             let armed = if self.by_device {
                 copier.fill(self.from(), self.arriving(), bytes)
@@ -240,6 +241,7 @@ impl Delivery {
             }
             compared += self.bytes as u64;
         }
+
         if matches!(self.direction, Direction::H2d | Direction::Bidirectional) {
             if self.by_device {
                 self.compare_on_device(copier, Area::A, self.sent)?;
@@ -275,6 +277,7 @@ impl Delivery {
         copier.fetch(area, offset as usize, word).map_err(verifying)?;
         let expected = pattern.word(offset / 8).to_le_bytes();
         let wrong = word.iter().zip(expected).position(|(got, expected)| *got != expected);
+
         Err(match wrong {
             Some(at) => Trouble::Corrupt(Mismatch {
                 offset: offset + at as u64,
@@ -326,6 +329,7 @@ mod tests {
             bytes,
             by,
         };
+
         let cases = [
             case(0, 1 << 20, CopyBy::Engine),
             case(1, 2 << 20, CopyBy::Engine),
@@ -335,6 +339,7 @@ mod tests {
         let arriving = cases.map(|case| Delivery::new(1, 0, &case, 3, true, &source).arriving());
         let words: Vec<[u64; 2]> =
             arriving.iter().map(|pattern| [pattern.word(0), pattern.word(1)]).collect();
+
         for (at, one) in words.iter().enumerate() {
             assert!(
                 words[at + 1..].iter().all(|other| one[0] != other[0] && one[1] != other[1]),
@@ -353,6 +358,7 @@ mod tests {
             bytes: 1 << 20,
             by: CopyBy::Engine,
         };
+
         let source = Source::of(1, 0, 0);
         let sent = |pass, patterns| Delivery::new(1, 0, &case, pass, patterns, &source).sent;
         assert_eq!(sent(3, true).word(1), sent(4, true).word(1));

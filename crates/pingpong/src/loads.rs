@@ -145,6 +145,7 @@ impl LoadSite {
             let memory = Some(memory);
             self.range = Some(Range { node, bytes, allocation, cycle, stopped: BTreeMap::new(), memory });
         }
+
         Ok((self.range.as_mut().ok_or_else(no_memory)?, fresh))
     }
 }
@@ -185,6 +186,7 @@ impl Site for LoadSite {
             allocating(error)
         })?;
         self.held = Some((setup, chaser));
+
         Ok(fresh)
     }
 

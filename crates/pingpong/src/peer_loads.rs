@@ -110,12 +110,14 @@ impl Site for PeerLoadSite {
         let PeerLoadCase { by, owner, .. } = self.suite.cases[setup];
         self.devices.open(by)?.capabilities().loads.clone().map_err(Trouble::Skipped)?;
         self.devices.open(owner)?;
+
         if !is_there {
             let mut bytes = vec![0; self.suite.range];
             let seed = stats::random::mix(self.suite.seed ^ stats::random::mix(u64::from(allocation) + 1));
             let cycle = clock::timed(&mut spent.lay_out_ns, || Cycle::new(&mut bytes, seed))?;
             self.chain = Some(Chain { allocation, bytes, cycle });
         }
+
         let (by, owner) = self.devices.get(by).zip(self.devices.get(owner)).ok_or_else(no_memory)?;
         let chain = self.chain.as_ref().ok_or_else(no_memory)?;
         let made = clock::timed(&mut spent.allocate_ns, || by.peer_chaser(owner, &chain.bytes));

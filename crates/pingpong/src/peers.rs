@@ -186,6 +186,7 @@ impl Site for PeerSite {
             copier.copy_by(*by).map(|()| copier)
         });
         self.held = Some((setup, allocation, made.map_err(skipped_or_failed)?));
+
         Ok(true)
     }
 

@@ -118,6 +118,7 @@ impl CopySite {
         if !self.suite.skips_large() {
             return Ok(len);
         }
+
         if !self.room.contains_key(&setup) {
             // What another setup holds is given back before this one is made.
             clock::timed(&mut spent.allocate_ns, || self.put_down());
@@ -135,6 +136,7 @@ impl CopySite {
             };
             self.room.insert(setup, Room { bytes, why_not });
         }
+
         match self.room.get(&setup) {
             Some(Room { bytes: 0, why_not }) => Err(Trouble::Skipped(why_not.clone())),
             Some(Room { bytes, .. }) => Ok(*bytes),
@@ -217,6 +219,7 @@ impl Site for CopySite {
         if shares_device {
             copier.take_turns();
         }
+
         if fresh {
             // Zeros can move faster than data (a page of zeros may be one shared page): every page gets a
             // value.
@@ -224,6 +227,7 @@ impl Site for CopySite {
             pattern.fill_page_words(copier.source());
             pattern.fill_page_words(copier.destination());
         }
+
         let source = source.unwrap_or_else(|| Source::of(self.suite.config.seed, rank, allocation));
         self.held = Some(Held { copier, setup, cell, ranges, source, shares_device, by: CopyBy::default() });
         Ok(fresh)
@@ -253,6 +257,7 @@ impl Site for CopySite {
                 None => None,
             };
         }
+
         Ok(seen)
     }
 
@@ -282,6 +287,7 @@ impl Site for CopySite {
         }
         let delivery = Delivery::new(config.seed, rank, &case, pass, can.patterns.is_ok(), &held.source);
         let Held { copier, source, .. } = held;
+
         Ok(Box::new(CopyWork {
             copier: &mut **copier,
             case,

@@ -52,7 +52,8 @@ pub struct CopySuite {
     fresh_each_pass: bool,
     /// Whether copies for which there is no memory are skipped, and the others measured.
     skips_large: bool,
-    /// The largest copy for which there is memory by what is known beforehand, and why larger ones do not fit.
+    /// The largest copy for which there is memory by what is known beforehand, and why larger ones do not
+    /// fit.
     room: Option<(usize, String)>,
 }
 
@@ -108,6 +109,7 @@ impl CopySuite {
             skips_large: false,
             room: None,
         };
+
         for (case, cells) in copies {
             suite.add(*case, cells);
         }

@@ -88,12 +88,14 @@ pub fn over(turned: &[Turned], elapsed: Duration, how: &How) -> Option<Option<St
     if turned.iter().all(Turned::is_out) {
         return Some(None);
     }
+
     if elapsed >= how.max_time {
         return Some(Some(format!(
             "the time for measuring was up (--max-time {:.0}s)",
             how.max_time.as_secs_f64()
         )));
     }
+
     if round < TURNS_AT_LEAST {
         return None;
     }
@@ -240,6 +242,7 @@ mod tests {
                 return TurnResults { turned, standing, ended_early };
             }
         }
+
         unreachable!("the time is up at last")
     }
 
@@ -327,6 +330,7 @@ mod tests {
                 .map(|at| rate * (1.0 + at * percent / 100.0))
                 .collect()
         };
+
         // What a pass does to both would cancel.
         let turned_round = |turns: Vec<f64>| turns.into_iter().rev().collect::<Vec<f64>>();
         let small = measured(&[noisy(10.0, 2.0), turned_round(noisy(10.03, 2.0))]);

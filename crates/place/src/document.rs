@@ -51,6 +51,7 @@ pub fn build(
     let unsaid = topology.source.unsaid_words().map(|words| format!("the texts do not say: {words}"));
     let mut notes: Vec<String> = unsaid.into_iter().chain(recommended.notes.iter().cloned()).collect();
     notes.extend(found.notes.iter().cloned());
+
     PlaceDocument {
         schema: PlaceDocument::SCHEMA.to_owned(),
         schema_version: PlaceDocument::VERSION.number(),
@@ -171,6 +172,7 @@ fn exec_options(
             saved.map_or_else(|| "FILE".to_owned(), |path| path.display().to_string())
         );
     }
+
     let cores = candidates::cores_per_rank(asked, topology).map(|each| format!(" --cores-per-rank {each}"));
     let smt = asked.smt.then(|| " --smt".to_owned());
     let strategy = (asked.strategy != Strategy::Close).then(|| format!(" --strategy {}", asked.strategy));

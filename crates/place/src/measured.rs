@@ -50,11 +50,13 @@ impl<'m> PlaceMeasurement<'m> {
         }
         let (ways, mut notes) = candidates::worth_measuring(topology, &ask, &asked.maps)?;
         let plans = ways.iter().map(plan).collect::<Result<Vec<_>, _>>()?;
+
         for plan in &plans {
             let (host, device) = (|node| topology.memory_bytes(node), |gpu| device_bytes(&*platform, gpu));
             let limit = topology.allowed.memory_left();
             check_budget(&how.config(plan.ranks.len()), plan, host, device, limit)?;
         }
+
         if ways.iter().any(|way| way.places.places.iter().any(|place| place.pus.len() > 1)) {
             notes.push("each rank was measured on the first of its PUs".to_owned());
         }
@@ -86,6 +88,7 @@ impl<'m> PlaceMeasurement<'m> {
             leader: None,
             ended_early: Some("it was still measuring when this was written".to_owned()),
         };
+
         let mut so_far = |turned: &[Turned]| {
             let mut ways = ways.clone();
             take(&mut ways, TurnResults { turned: turned.to_vec(), standing: None, ended_early: None });

@@ -95,6 +95,7 @@ impl Saved {
             reserved: document.machine.reserved_pus.clone(),
             notes: Vec::new(),
         };
+
         let how = document.measured.as_ref().map_or("planned, not measured", |_| "measured");
         let what = format!("{} ({how} on {})", best.what, document.started_at);
         Ok(PlaceCandidate::new(best.name.clone(), what, places))

@@ -26,6 +26,7 @@ pub fn starter(is_saved: bool) -> Starter {
         let folders = std::env::var_os("PATH").unwrap_or_default();
         std::env::split_paths(&folders).any(|folder| folder.join(name).is_file())
     };
+
     match () {
         () if is_set("SLURM_JOB_ID") || is_installed("srun") => Starter::Srun,
         () if is_set("PBS_JOBID") => Starter::Mpiexec,

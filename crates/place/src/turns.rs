@@ -52,6 +52,7 @@ pub fn measure(
         end: None,
         keep,
     };
+
     let world = Single::default();
     let mut comm = Communicator::new(&world);
     let engine = Arc::clone(&suite) as Arc<dyn engine::Suite>;
@@ -64,6 +65,7 @@ pub fn measure(
         &mut turns,
         &mut Passes(progress),
     );
+
     let Turns { mut turned, end, .. } = turns;
     let ended_early = match state.end {
         RunEnd::Interrupted => Some("a signal ended it".to_owned()),
@@ -101,8 +103,10 @@ impl Enough for Turns<'_> {
             }
             self.turned[at].had(pass, turn(state, members, &self.copies, pass));
         }
+
         (self.keep)(&self.turned);
         self.end = over(&self.turned, elapsed, self.how);
+
         for (at, members) in self.members.iter().enumerate() {
             let stop = match (&self.end, self.turned[at].is_out()) {
                 (_, true) => Some(StopReason::Error),

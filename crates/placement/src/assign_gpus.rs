@@ -1,4 +1,5 @@
-//! Which device each launched process of a node takes.
+//! Which device each launched process of a node takes. Some 410 lines because half of them are tests, each a
+//! launch.
 //!
 //! The devices are those that the processes see, all together and in PCI order: that is what an index means.
 //! Asked for, process i takes the i-th. Otherwise everyone takes the first that it sees and nobody has; where
@@ -118,6 +119,7 @@ fn absent(
     if !there || shown == 0 {
         return NodePlanError::Selection(error);
     }
+
     NodePlanError::NotShown {
         error,
         machine: machine.len(),
@@ -154,11 +156,13 @@ fn own_or_free(members: &[Member], devices: &[Target]) -> Result<Vec<Target>, No
     let seen: Vec<Vec<usize>> = members.iter().map(|member| seen_by(member, devices)).collect();
     let same = seen.windows(2).all(|pair| pair[0] == pair[1]);
     let matched = matched(&seen);
+
     // The only device that a launcher showed a process is meant for it, also where another was shown the same
     // one.
     let meant = |seen: &[usize]| seen.first().copied().filter(|_| !same && seen.len() == 1);
     let taken: Vec<Option<usize>> =
         matched.iter().zip(&seen).map(|(found, seen)| found.or_else(|| meant(seen))).collect();
+
     if let Some(left) = taken.iter().position(Option::is_none) {
         let ranks = members.len();
         let shared = |(rank, found): (usize, &Option<usize>)| match found {
@@ -295,6 +299,7 @@ mod tests {
         let uneven: [&[usize]; 3] = [&[0, 1], &[0, 1], &[0, 1, 1]];
         refused(&members(&uneven), None, &["3 ranks and 2 devices", "--gpus 0,0,1"]);
         let some: [&[usize]; 4] = [&[0, 1], &[0, 1], &[0, 1], &[4]];
+
         refused(
             &members(&some),
             None,
@@ -341,6 +346,7 @@ mod tests {
             };
             assert_eq!((&asked[..], machine, shown, &remedy[..]), (device, 5, 2, "show it"));
         }
+
         for not_there in ["0,5", "01:00.0,0a:00.0", "GPU-aa,GPU-bb"] {
             let refused = shared(&two, Some(not_there));
             assert!(

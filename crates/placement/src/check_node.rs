@@ -154,11 +154,13 @@ fn note(topology: &Topology, pu: u32, away: Away, node: u32, equals: &IdSet) -> 
             format!("node {node}, the first with memory: the firmware gives no distance from this PU")
         }
     };
+
     let others = equals.minus(&IdSet::from_iter([node]));
     let no_own = match topology.pu(pu).is_some_and(|pu| !pu.nodes.is_empty()) {
         true => format!("PU {pu} has no usable memory of its own"),
         false => format!("the NUMA node of PU {pu} is not known"),
     };
+
     match (others.len(), away) {
         (0, _) => format!("{no_own}; its memory is taken from {which}"),
         (_, Away::Unknown) => format!("{no_own}; its memory is taken from {which}"),

@@ -102,6 +102,7 @@ mod tests {
         assert_eq!(checked(&topology, 1), Ok(()));
         assert_eq!(checked(&topology, 2), Err(PuError::Offline { pu: 2, allowed: allowed.clone() }));
         let (remedy, of) = (remedies.not_in_cgroup, owner.clone());
+
         assert_eq!(
             checked(&topology, 11),
             Err(PuError::NotInCgroup { pu: 11, owner: of, allowed: allowed.clone(), remedy })

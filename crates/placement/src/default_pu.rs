@@ -27,6 +27,7 @@ pub(crate) fn default_pu(
             if has_own_core { ChosenBy::Domain { cores } } else { ChosenBy::DomainShared { cores } },
         ));
     }
+
     let (pu, _) = least_taken(topology, allowed, taken)?;
     let chosen_by = match domain {
         Some(cores) if cores.is_empty() => ChosenBy::NoLocalPu,

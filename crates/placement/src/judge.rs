@@ -212,6 +212,7 @@ pub fn judge(topology: &Topology, pool: &JobResources, ranks: &[Observed]) -> Ju
     let room = room::Room::of(topology, pool, ranks, &by_gpu);
     let among = near::Among { topology, pool, by_gpu: &by_gpu, room: &room };
     let reserved = reserved(topology);
+
     for (number, rank) in ranks.iter().enumerate() {
         let (own, found) = near::near(&among, number, rank);
         let found = found
@@ -229,16 +230,19 @@ pub fn judge(topology: &Topology, pool: &JobResources, ranks: &[Observed]) -> Ju
         }));
         judged.push(own);
     }
+
     findings = nowhere(findings, &judged);
     findings.extend(apart::apart(topology, pool, ranks));
     findings.extend(devices::shared(topology, pool, ranks));
     let ipc = devices::ipc(ranks);
     findings.extend(ipc.finding(ranks));
+
     for finding in &findings {
         for rank in &finding.ranks {
             judged[*rank].placed = judged[*rank].placed.max(finding.weight);
         }
     }
+
     findings.sort_by_key(|finding| (std::cmp::Reverse(finding.weight), finding.kind));
     let placed = findings.iter().map(|finding| finding.weight).max().unwrap_or(PlacementVerdict::Well);
     Judgement { placed, ranks: judged, findings, ipc }

@@ -46,6 +46,7 @@ pub(crate) fn machine() -> Topology {
         node(4, CpuOnly, "16-17"),
         node(5, Empty, ""),
     ];
+
     let cores: Vec<IdSet> =
         (0..8).map(|core| set(&format!("{core},{}", core + 8))).chain([set("16"), set("17")]).collect();
     let own = |pu: u32| match pu {
@@ -60,6 +61,7 @@ pub(crate) fn machine() -> Topology {
         nodes: set(nodes),
     };
     let l3 = |pus| L3 { os_index: None, size_bytes: None, pus: set(pus) };
+
     Topology {
         source: TopologySource::ThisSystem,
         hostname: None,
@@ -112,6 +114,7 @@ pub(crate) fn without(mut topology: Topology, pus: &str, status: PuStatus) -> To
         PuStatus::NotInAffinity => &mut topology.allowed.not_in_affinity_pus,
     };
     *why = why.or(&lost);
+
     if status == PuStatus::NotInCgroup {
         for gpu in &mut topology.gpus {
             gpu.locality.outside_pus = gpu.locality.pus.and(&lost);

@@ -1,5 +1,5 @@
-//! The rows of a measurement of near and far places: of each device the NUMA node that is declared near to it,
-//! and the node that is farthest from there.
+//! The rows of a measurement of near and far places: of each device the NUMA node that is declared near to
+//! it, and the node that is farthest from there.
 //!
 //! Left out: memory without CPUs of its own. A copy from there differs in the kind of memory, and not in the
 //! path alone.

@@ -36,6 +36,7 @@ pub fn near(interconnect: &Interconnect, gpu: PciAddress) -> Option<NearNic> {
         interconnect.near_adapters(pci).into_iter().filter_map(|(nic, ..)| nic.name.as_deref()).collect()
     };
     let own = names(gpu);
+
     // Which of those that have the same adapters near this GPU is.
     let gpus =
         interconnect.devices.iter().filter(|device| device.affinity.is_some()).map(|device| device.pci);
@@ -43,6 +44,7 @@ pub fn near(interconnect: &Interconnect, gpu: PciAddress) -> Option<NearNic> {
     let adapters = interconnect.near_adapters(gpu);
     let (nic, level, source) = *adapters.get(turn % adapters.len().max(1))?;
     let name = nic.name.clone()?;
+
     Some(NearNic {
         variables: variables(&name).into_iter().map(|(name, value)| format!("{name}={value}")).collect(),
         name,
@@ -82,6 +84,7 @@ pub fn variables_and_note(
             nic.name
         )),
     };
+
     (unset, said)
 }
 
@@ -212,14 +215,17 @@ mod tests {
             source: "PCI".to_owned(),
             variables: Vec::new(),
         };
+
         let other = |name: &str, variable: &str, value: &str| {
             elsewhere(&near(name), &BTreeMap::from([(variable.to_owned(), value.to_owned())])).len()
         };
+
         for (value, found) in
             [("mlx5_0:1", 0), ("mlx5_3:1,mlx5_0:1", 0), ("mlx5_3:1", 1), ("all", 0), ("", 0)]
         {
             assert_eq!(other("mlx5_0", "UCX_NET_DEVICES", value), found, "{value}");
         }
+
         for (value, found) in [("mlx5", 0), ("=mlx5_0", 0), ("=mlx5_1", 1), ("mlx5_1:1", 1), ("^mlx5_0", 0)] {
             assert_eq!(other("mlx5_0", "NCCL_IB_HCA", value), found, "{value}");
         }
@@ -247,6 +253,7 @@ mod tests {
             "notes_on_adapters",
             [said, of_none].map(Option::unwrap_or_default).join("\n")
         );
+
         Ok(())
     }
 }

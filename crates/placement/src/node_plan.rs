@@ -119,6 +119,7 @@ mod tests {
                 "{cpus:?} {gpus:?}"
             );
         }
+
         Ok(())
     }
 
@@ -174,6 +175,7 @@ mod tests {
         else {
             panic!("{refused:?}")
         };
+
         assert_eq!((&owner[..], allowed, remedy), ("rank 6", &set("0-3"), &swapped.remedies.not_in_affinity));
         assert!(planned(&members, &asked(Some("0,4"), None)).is_ok());
         let refused = planned(&members, &asked(Some("0,99"), None));

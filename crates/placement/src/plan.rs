@@ -84,6 +84,7 @@ fn targets(request: &Request) -> Result<Vec<Target>, PlanError> {
         (None, Some(cpus)) => available[..cpus.0.len()].to_vec(),
         (None, None) => available.clone(),
     };
+
     if targets.is_empty() { Err(PlanError::NoTarget) } else { Ok(targets) }
 }
 

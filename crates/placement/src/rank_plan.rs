@@ -81,9 +81,11 @@ pub(crate) fn plan_ranks(
             check_node(topology, request.owner, node)?;
         }
     }
+
     let mut taken: Vec<u32> = Vec::new();
     let mut notes = Notes::default();
     let mut ranks = Vec::new();
+
     for (rank, RankRequest { owner, pu, target }) in requests.into_iter().enumerate() {
         let (pu, chosen_by) = match pu {
             Some(pu) => (pu, ChosenBy::Asked),

@@ -189,10 +189,12 @@ pub fn recommend(topology: &Topology, ask: &Ask) -> Result<NodePlaces, Recommend
     let targets = targets(&pool, &chosen, ranks, ask);
     let parts = parts(&pool, ask, &targets);
     let wishes = wishes(&pool, ask.strategy, &targets, &parts);
+
     // Fewer cores than ranks: each hardware thread is wanted, for a rank of its own.
     let smt = ask.smt && ranks <= pool.cores.len();
     let assignments = assign_cores(&pool, &wishes, ask.cores_per_rank, smt);
     let (mut places, mut memory) = (Vec::new(), Vec::new());
+
     for (rank, (assignment, part)) in assignments.iter().zip(&parts).enumerate() {
         let target = targets.get(rank).cloned();
         let is_host_memory = target.as_ref().is_some_and(|target| matches!(target.id, TargetId::Node(_)));
@@ -203,6 +205,7 @@ pub fn recommend(topology: &Topology, ask: &Ask) -> Result<NodePlaces, Recommend
         places.push(place);
         memory.extend(memory_note(topology, assignment.first).filter(|note| !memory.contains(note)));
     }
+
     let mut notes = notes(&pool, ask, &chosen, &places, &assignments);
     notes.extend(memory);
     let reserved = pool.kept_by_site.or(&pool.kept_as_asked);
@@ -233,12 +236,14 @@ fn checked(pool: &Pool<'_>, ask: &Ask, chosen: &[Target]) -> Result<usize, Recom
         let reserved = asked.and(&pool.kept_as_asked);
         return Err(RecommendError::NoPu { missing: pool.missing.clone(), pool: asked, reserved });
     }
+
     let ranks = match ask.ranks {
         Some(0) => return Err(RecommendError::NoRanks),
         Some(ranks) => ranks,
         None if chosen.is_empty() => pool.nodes().len(),
         None => chosen.len(),
     };
+
     match ask.cores_per_rank {
         Some(0) => Err(RecommendError::NoCores),
         Some(each) if ranks.saturating_mul(each) > there => {
@@ -334,6 +339,7 @@ fn by_gpu(pool: &Pool<'_>, targets: &[Target], domain: fn(&Pool<'_>, TargetId) -
         .zip(&shares)
         .map(|(claim, share)| (claim.target, claim.ranks, split(pool, share, claim.ranks).into_iter()))
         .collect();
+
     targets
         .iter()
         .map(|target| {
@@ -371,6 +377,7 @@ fn wishes(pool: &Pool<'_>, strategy: Strategy, targets: &[Target], parts: &[Part
         });
         Wish { part: part.cores.clone(), group: *group, costs: costs.clone() }
     };
+
     parts.iter().enumerate().map(&mut wish).collect()
 }
 

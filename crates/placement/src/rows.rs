@@ -142,6 +142,7 @@ fn node_row(topology: &Topology, node: &NumaNode) -> Row {
             .err()
             .map(|_| "its memory is outside this process's cpuset".to_owned()),
     };
+
     if let Some(why) = why_not {
         return Row { name, place: Err(why) };
     }

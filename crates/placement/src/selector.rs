@@ -74,6 +74,7 @@ impl FromStr for Selection {
             return Ok(Self::All);
         }
         let mut selectors = Vec::new();
+
         for item in text.split(',').map(str::trim) {
             if item.starts_with("GPU-") || item.starts_with("MIG-") {
                 selectors.push(Selector::Uuid(item.to_owned()));

@@ -153,6 +153,7 @@ fn gpu_verdict(topology: &Topology, pu: u32, gpu: &Gpu) -> ClosenessVerdict {
         Closeness::SamePackage => format!("PU {pu} is on the GPU's package, and {near} ({source})"),
         Closeness::Remote => format!("PU {pu} is not on the GPU's package: {near} ({source})"),
     };
+
     ClosenessVerdict { closeness, reason }
 }
 

@@ -65,8 +65,10 @@ impl Opened {
                 "it has no `{symbol}`, so it is not a plug-in for this numabench"
             )));
         };
+
         // SAFETY: the entry has no preconditions.
         let table = unsafe { entry() };
+
         // SAFETY: it gives the address of a table that lives as long as the library is open, or null. The
         // first two fields are in every version, and nothing else is looked at before they have said that the
         // rest is there.
@@ -74,15 +76,18 @@ impl Opened {
             Some(table) => (table.version, table.bytes as usize),
             None => (0, 0),
         };
+
         if version != abi::VERSION || bytes < size_of::<abi::FunctionTable>() {
             let (wanted, size) = (abi::VERSION, size_of::<abi::FunctionTable>());
             return Err(NotOpened::Foreign(format!(
                 "interface version {version} of {bytes} bytes, where {wanted} of {size} bytes is needed"
             )));
         }
+
         // The table and MPI itself live from now on to the end of the process. (What was refused above is
         // closed again.)
         std::mem::forget(opened);
+
         // SAFETY: as above, and it is as long as ours.
         let table: &'static abi::FunctionTable = unsafe { &*table };
         Ok(Self { table })

@@ -50,12 +50,14 @@ fn report(what: &str, member: &dyn Ranks) -> Result<(), Box<dyn Error>> {
     }
     let mut times = Vec::with_capacity(ROUNDS);
     let mut before = Instant::now();
+
     for _ in 0..ROUNDS {
         member.barrier()?;
         let now = Instant::now();
         times.push((now - before).as_nanos() as f64 / 1e3);
         before = now;
     }
+
     times.sort_by(f64::total_cmp);
     let mean = times.iter().sum::<f64>() / times.len() as f64;
     let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize];

@@ -40,6 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let words: Vec<_> = std::env::args().skip(1).collect();
     let library = plugin.library().clone();
     let mpi = plugin.start(None)?;
+
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["messages"] => {
             suite::every_message_comes_once_and_in_its_senders_order(&mpi);
@@ -64,6 +65,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         _ => return Err("messages | meet | killed FOLDER | abort | code N".into()),
     }
+
     mpi.leave()?;
     Ok(())
 }
@@ -128,12 +130,15 @@ fn killed(world: &dyn World, folder: &Path) -> Result<(), Box<dyn Error>> {
     let group = Processes::rendezvous(&mut comm, soon())?;
     let time_of_death = folder.join("died");
     let now = || SystemTime::now().duration_since(UNIX_EPOCH).map(|time| time.as_micros() as f64 / 1e3);
+
     if place.rank + 1 == place.size {
         thread::sleep(Duration::from_millis(300));
         std::fs::write(&time_of_death, format!("{:.3}", now()?))?;
         rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL)?;
     }
+
     let mut log = File::create(folder.join(format!("rank.{}", place.rank)))?;
+
     // A rank's thread waits for the dead one, as it does in a run.
     let waiting = group.clone();
     let waiter = thread::spawn(move || waiting.barrier());
@@ -145,6 +150,7 @@ fn killed(world: &dyn World, folder: &Path) -> Result<(), Box<dyn Error>> {
     };
     let mut known = Vec::new();
     let until = Instant::now() + Duration::from_secs(15);
+
     while Instant::now() < until {
         let mut news: Vec<_> =
             flags.iter().filter(|(flag, ..)| flag.load(Ordering::Relaxed)).map(|(.., name)| *name).collect();
@@ -166,6 +172,7 @@ fn killed(world: &dyn World, folder: &Path) -> Result<(), Box<dyn Error>> {
         writeln!(log, "{:9.3} alive", now()? - died)?;
         thread::sleep(Duration::from_millis(2));
     }
+
     writeln!(log, "{:9.3} gives up, and leaves without MPI_Finalize", now()? - died)?;
     Ok(())
 }

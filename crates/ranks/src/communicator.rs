@@ -111,6 +111,7 @@ impl<'w> Communicator<'w> {
             }
             (missing == 0).then_some(())
         })?;
+
         Ok(Some(all))
     }
 
@@ -229,6 +230,7 @@ impl<'w> Communicator<'w> {
                 self.arrived.entry(exchange).or_default().push_back(message);
             }
         }
+
         Ok(came)
     }
 }

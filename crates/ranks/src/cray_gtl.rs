@@ -75,6 +75,7 @@ fn candidates(variables: &[(OsString, OsString)]) -> Vec<PathBuf> {
     let words = told.flat_map(|(_, value)| value.split_whitespace());
     folders.extend(words.filter_map(|word| word.strip_prefix("-L")).map(PathBuf::from));
     folders.extend(value("CRAY_MPICH_ROOTDIR").map(|(_, root)| Path::new(root).join("gtl/lib")));
+
     // …/mpich/8.1.29/ofi/gnu/12.3 has its GTL in …/mpich/8.1.29/gtl/lib.
     let beside = value("CRAY_MPICH_DIR")
         .and_then(|(_, folder)| Some(Path::new(folder).ancestors().nth(3)?.join("gtl/lib")));

@@ -64,7 +64,9 @@ impl Library {
                 is_over_ucx: false,
             };
         };
+
         let after = text.split_once(before).map_or("", |(_, after)| after);
+
         Self {
             flavour: *flavour,
             name: (*name).to_owned(),
@@ -158,6 +160,7 @@ mod tests {
             ("HPE HMPT 2.23  08/26/20 02:59:48-root", Flavour::Mpich, "HPE HMPT 2.23"),
             ("HPE MPT 2.23  08/26/20 02:54:49-root", Flavour::Other, "HPE MPT 2.23"),
         ];
+
         for (text, flavour, name) in texts {
             assert_eq!(read(text), (flavour, name.to_owned()), "{text:?}");
         }

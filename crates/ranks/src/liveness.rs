@@ -56,6 +56,7 @@ impl ProcessIdentity {
         if self.namespace != watcher.namespace {
             return Liveness::Unknown("it is in another pid namespace");
         }
+
         match fs::read_to_string(format!("/proc/{}/stat", self.pid)) {
             Ok(stat) => match parse(&stat) {
                 // Z is a zombie, X (x in old kernels) is dead: proc_pid_stat(5).

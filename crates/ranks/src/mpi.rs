@@ -43,6 +43,7 @@ impl Mpi {
             node_rank: raw.node_rank as usize,
             node_size: raw.node_size as usize,
         };
+
         let thread_level = match raw.thread_level {
             1 => ThreadLevel::Funneled,
             2 => ThreadLevel::Serialized,

@@ -93,6 +93,7 @@ impl fmt::Display for PluginError {
             }
             Some(_) => "build it anew with `cargo xtask mpi-plugin`, from the sources of this numabench",
         };
+
         write!(f, "{remedy}")
     }
 }

@@ -49,6 +49,7 @@ fn finalized(socket: BorrowedFd<'_>, within: Duration) -> bool {
     }
     let until = Instant::now() + within;
     let mut heard = Vec::new();
+
     // What the launcher had still to say to the process that ended comes first.
     while !String::from_utf8_lossy(&heard).contains("cmd=finalize_ack") {
         let left = until.saturating_duration_since(Instant::now());

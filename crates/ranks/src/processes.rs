@@ -108,7 +108,9 @@ impl Processes {
             path,
             named: AtomicBool::new(true),
         };
+
         let member = Self { member: Arc::new(member) };
+
         // The first look at those who came before: only who has been seen alive can be seen to be gone. Not
         // at all of them, which for all members together would be the square of their number.
         member.watched();
@@ -147,6 +149,7 @@ impl Processes {
         if life == Liveness::Alive {
             seen.store(true, Ordering::Relaxed);
         }
+
         Some(life)
     }
 

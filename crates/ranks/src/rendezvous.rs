@@ -93,6 +93,7 @@ fn by_node(launch: WorldPlace, places: &[Option<Vec<u8>>]) -> Result<Nodes, Stri
     let mut nodes = vec![Vec::new(); launch.nodes];
     let mut node_of = Vec::with_capacity(launch.size);
     let mut sizes = Vec::with_capacity(launch.size);
+
     for (rank, place) in places.iter().enumerate() {
         let Ok([node, node_rank, node_size]) = from_bytes::<[usize; 3]>(place.as_deref().unwrap_or_default())
         else {
@@ -109,6 +110,7 @@ fn by_node(launch: WorldPlace, places: &[Option<Vec<u8>>]) -> Result<Nodes, Stri
         node_of.push(node);
         sizes.push(node_size);
     }
+
     match (0..launch.size).find(|&rank| nodes[node_of[rank]].len() != sizes[rank]) {
         Some(rank) => {
             let (said, came) = (sizes[rank], nodes[node_of[rank]].len());
@@ -222,6 +224,7 @@ mod tests {
         assert_eq!(why(&all), "rank 1 did not answer in time when the ranks met");
         all[2] = None;
         assert_eq!(why(&all), "ranks 1, 2 did not answer in time when the ranks met");
+
         for (all, said) in [
             (
                 [[0, 0, 3], [1, 0, 3], [0, 1, 3]],

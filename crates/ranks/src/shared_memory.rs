@@ -140,12 +140,14 @@ impl Page {
             OpenOptions::new().read(true).write(true).custom_flags(flags).open(path).map_err(refuse)?;
         let meta = file.metadata().map_err(refuse)?;
         let me = rustix::process::geteuid().as_raw();
+
         if !meta.is_file() || meta.uid() != me || meta.mode() & 0o077 != 0 {
             let (uid, mode) = (meta.uid(), meta.mode() & 0o7777);
             return Err(foreign(format!(
                 "user {uid}, mode {mode:o}, where user {me} and mode 600 are expected"
             )));
         }
+
         let bytes = usize::try_from(meta.size()).unwrap_or(0);
         if bytes < bytes_for(1) {
             return Err(foreign(format!("{bytes} bytes long")));

@@ -62,6 +62,7 @@ mod tests {
             fs::create_dir(at(name))?;
             fs::write(at(name).join("output"), "")?;
         }
+
         std::os::unix::fs::symlink(at("another"), at("numabench-link"))?;
         let holders = [File::open(at("numabench-held"))?, File::open(at("numabench-held-folder"))?];
         holders.iter().for_each(hold);

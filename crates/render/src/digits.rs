@@ -186,6 +186,7 @@ mod tests {
             ["24.4 kB/s", "3.21 MB/s", "0 GB/s"],
             "a rate of tiny copies has no row of zeros"
         );
+
         assert_eq!([shown(0.0, None), shown(f64::NAN, None), shown(1234.0, None)], ["0", "–", "1234"]);
         assert_eq!([size(48.046 * 1024.0), size(3.94e6), size(12.0)], ["48 KiB", "3.8 MiB", "12 B"]);
         assert_eq!(compared(Unit::Ns, 12.784_31e9), "12.78 s");

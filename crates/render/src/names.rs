@@ -19,9 +19,11 @@ pub(crate) fn case(document: &Document, case: &Case) -> String {
         None if case.direction == Direction::Kernel => {}
         None => parts.push(size(case.bytes)),
     }
+
     if case.range_bytes.is_none() && !matches!(case.memory, MemoryKind::Device | MemoryKind::Newer) {
         parts.push(memory(case.memory).to_owned());
     }
+
     match (&case.group, together(document, case.order, case.ranks.len())) {
         (Some(group), _) if case.order == Order::Simultaneous => parts.push(format!("{group} at once")),
         (Some(group), _) => parts.push(group.clone()),
@@ -57,6 +59,7 @@ pub(crate) fn rank(document: &Document, number: u32) -> String {
     if let Some((device, row)) = device.zip(row_sweep::row_of(document, number)) {
         return format!("{host}{} from {row}", self::device(device));
     }
+
     match device {
         Some(device) if device.kind == DeviceKind::Gpu && !shared => format!("{host}GPU {}", device.index),
         Some(device) if device.kind == DeviceKind::Gpu => {

@@ -214,6 +214,7 @@ mod tests {
             bytes_checked: 0,
             mismatch: None,
         };
+
         RankResult {
             rank: 0,
             outcome,

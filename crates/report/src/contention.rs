@@ -40,6 +40,7 @@ impl Aggregate {
         let max = rates.iter().map(|(_, rate)| *rate).fold(min, f64::max);
         let sum: f64 = rates.iter().map(|(_, rate)| rate).sum();
         let mean = sum / rates.len() as f64;
+
         Some(Self {
             ranks: rates.len() as u32,
             sum_bytes_per_s: sum,

@@ -54,17 +54,20 @@ pub fn outlier_nodes(
         measured.map(|(node, rates)| (*node, None, mean(rates))).collect();
     let place: BTreeMap<u32, u32> = ranks.iter().map(|rank| (rank.rank, rank.node_rank)).collect();
     let mut alike: BTreeMap<u32, Vec<(u32, Option<u32>, f64)>> = BTreeMap::new();
+
     for (node, rates) in &rates {
         for (rank, rate) in rates {
             let node_rank = place.get(rank).copied().unwrap_or_default();
             alike.entry(node_rank).or_default().push((*node, Some(*rank), *rate));
         }
     }
+
     let sets = cases * (1 + alike.len());
     let mut outliers = match judged(&means, sets) {
         Ok(outliers) => outliers,
         Err(reason) => return Known::unknown(SOURCE, reason),
     };
+
     // Fewer than five of a number are not judged; there may be as many of the others.
     outliers.extend(alike.values().filter_map(|same| judged(same, sets).ok()).flatten());
     Known::value(outliers, SOURCE)

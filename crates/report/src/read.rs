@@ -235,6 +235,7 @@ fn read<T: DeserializeOwned>(bytes: &[u8], wanted: Wanted) -> Result<(T, u32), R
     if major != wanted.version.major {
         return Err(ReadError::OtherMajor { wanted, found: version });
     }
+
     // Text that is known to be UTF-8 is read faster: the parser does not look at every name and every word
     // again.
     let text = std::str::from_utf8(bytes).map_err(|error| {

@@ -51,6 +51,7 @@ pub fn file<T: JsonSchema>(version: Version, what: &str) -> (String, String) {
     let settings = SchemaSettings::draft2020_12().for_serialize();
     let schema = settings.into_generator().into_root_schema_for::<T>();
     let mut schema = schema.to_value();
+
     if let Some(root) = schema.as_object_mut() {
         root.insert("$id".into(), format!("urn:{name}:{major}").into());
         root.insert("title".into(), format!("{name} {major}: {what}").into());
@@ -65,6 +66,7 @@ pub fn file<T: JsonSchema>(version: Version, what: &str) -> (String, String) {
         named("schema", "const", name.to_owned());
         named("schema_version", "pattern", format!("^{major}\\.[0-9]+$"));
     }
+
     later_fields_are_not_required(&mut schema);
     (format!("{}-v{major}.json", name.trim_start_matches("numabench.")), format!("{:#}\n", sorted(schema)))
 }

@@ -77,6 +77,7 @@ impl Sink {
         if fs::metadata(target).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
             return Err(SinkError::NotAFile { path });
         }
+
         // A link is followed once, here: renaming over it would replace the link and leave the file it names.
         let target = end_of_links(target)?;
         let Some(name) = target.file_name().map(ToOwned::to_owned) else {
@@ -86,6 +87,7 @@ impl Sink {
                 SinkError::NotAFile { path }
             });
         };
+
         // The folder alone is looked up further: a link that takes the name from now on is replaced, and not
         // followed.
         let target = match fs::canonicalize(folder_of(&target)) {
@@ -93,6 +95,7 @@ impl Sink {
             Err(error) if error.kind() == io::ErrorKind::NotFound => target,
             Err(error) => return Err(SinkError::Io { path, step: "looking it up", error }),
         };
+
         match fs::metadata(&target) {
             Ok(found) if found.is_dir() => return Err(SinkError::IsAFolder { path }),
             Ok(found) if !found.is_file() => return Err(SinkError::NotAFile { path }),
@@ -102,6 +105,7 @@ impl Sink {
             }
             _ => {}
         }
+
         let folder = folder_of(&target).to_path_buf();
         if !folder.is_dir() {
             return Err(SinkError::NoFolder { path, folder: folder.display().to_string() });
@@ -109,6 +113,7 @@ impl Sink {
         let names = Names::of(&name);
         names.sweep(&folder);
         let sink = Self { target, folder, names, reserved: Mutex::new(None) };
+
         // Made and removed again: the one sure answer to "may I write here, and is there room".
         let draft = sink.draft()?;
         draft.reserve(ROOM).map_err(|error| sink.no_room(ROOM, error))?;
@@ -162,6 +167,7 @@ impl Sink {
         fill(draft.file())?;
         let bytes = draft.end().map_err(|error| self.error(WRITING, error))?;
         self.put(draft)?;
+
         // For the next one, which is larger. Without room for it that one fails and says so; there is nothing
         // to say yet.
         if let Ok(next) = self.draft()
@@ -336,6 +342,7 @@ mod tests {
         let path = within.join("result.json");
         let sink = Sink::open(&path)?;
         assert!(matches!(sink.keep_or_rescue(&1), Kept::Here));
+
         // The file has become a folder: what is beside it can be written.
         fs::remove_file(&path)?;
         fs::create_dir(&path)?;
@@ -345,6 +352,7 @@ mod tests {
         assert_eq!((beside.parent(), fs::read_to_string(&beside)?.as_str()), (Some(within.as_path()), "2\n"));
         let KeepError::Sink(SinkError::Io { path: named, .. }) = &why else { return Err(why.into()) };
         assert_eq!(*named, path.display().to_string());
+
         // The folder is gone.
         fs::remove_dir_all(&within)?;
         let Kept::Elsewhere { path: elsewhere, .. } = sink.keep_or_rescue(&3) else {
@@ -386,6 +394,7 @@ mod tests {
         };
         assert_eq!(folder, nowhere.display().to_string());
         assert!(matches!(refused(&protected), Some(SinkError::ReadOnly { .. })), "{:?}", refused(&protected));
+
         for path in ["/dev/null", ""] {
             assert!(
                 matches!(refused(Path::new(path)), Some(SinkError::NotAFile { .. })),
@@ -393,8 +402,10 @@ mod tests {
                 refused(Path::new(path))
             );
         }
+
         let below = refused(&protected.join("r.json"));
         assert!(matches!(below, Some(SinkError::Io { .. })), "{below:?}");
+
         // /proc takes no files from anybody, root included.
         let proc = refused(Path::new("/proc/numabench.json"));
         assert!(matches!(proc, Some(SinkError::Io { .. })), "{proc:?}");

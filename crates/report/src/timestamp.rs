@@ -28,6 +28,7 @@ pub fn unix_ns(text: &str) -> Option<u64> {
         return None;
     }
     let ns = number(&format!("{fraction:0<9}"))?;
+
     // Hinnant's `days_from_civil`, the way back from `civil`.
     let shifted = if month > 2 { year } else { year - 1 };
     let (era, year_of_era) = (shifted / 400, shifted % 400);
@@ -80,6 +81,7 @@ mod tests {
             let moment = Duration::from_millis(seconds * 1000 + 678);
             assert_eq!(unix_ns(&rfc3339_utc(UNIX_EPOCH + moment)).map(u128::from), Some(moment.as_nanos()));
         }
+
         for bad in [
             "",
             "Z",

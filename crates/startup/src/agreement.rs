@@ -104,6 +104,7 @@ impl<'m, 'w> Agreement<'m, 'w> {
             let message = format!("the processes of this launch cannot reach each other: {error}");
             Stopped { exit: codes.no_result, message: Some(message) }
         };
+
         // Who must still tell others how it ended waits a shorter time than they do.
         let deadline = self.deadline();
         let all =
@@ -122,10 +123,12 @@ impl<'m, 'w> Agreement<'m, 'w> {
             },
             deadline,
         );
+
         if let Some(Err(stopped)) = decided {
             return Err(stopped);
         }
         let answer = answer.map_err(|e| broken(&e))?;
+
         match ranks::wire::from_bytes(&answer).map_err(|e| broken(&e))? {
             Verdict::Go(answer) => Ok(answer),
             Verdict::Stop(exit) => Err(Stopped { exit, message: None }),
@@ -153,11 +156,13 @@ fn heard<U: DeserializeOwned>(all: &[Option<Vec<u8>>], codes: Codes) -> Result<V
             }
         }
     }
+
     if !silent.is_empty() {
         let message =
             format!("ranks {silent} of {} did not answer in time: they hang, or never started", all.len());
         return Err(Stopped { exit: codes.timed_out, message: Some(message) });
     }
+
     match refused.first() {
         None => Ok(well),
         Some((_, first)) => {
@@ -182,6 +187,7 @@ fn refusal_sentence(refused: &[(u32, ProcessRefusal)], size: usize) -> String {
             format!("ranks {numbers}: {message}")
         }
     };
+
     let mut lines: Vec<String> = messages.iter().take(MESSAGES).map(line).collect();
     if messages.len() > MESSAGES {
         lines.push(format!("and {} more messages like these", messages.len() - MESSAGES));

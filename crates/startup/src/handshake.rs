@@ -126,6 +126,7 @@ pub fn layouts(handshakes: Vec<Handshake>) -> Result<Vec<LaunchLayout>, Otherwis
             return otherwise("devices of kind", &handshake.platform, &first.platform, &remedy);
         }
     }
+
     let nodes: Vec<usize> = handshakes.iter().map(|handshake| handshake.node).collect();
     let count = nodes.iter().max().map_or(0, |last| last + 1);
     let host = |node| {

@@ -118,6 +118,7 @@ mod tests {
         let found = files(None, &executable);
         assert_eq!(names(release.path(), &found), all);
         let [open_mpi, mpich, standard] = all;
+
         for (launcher, interface, expected) in [
             (Launcher::Mpirun, Interface::Pmix, [open_mpi, standard, mpich]),
             (Launcher::Srun, Interface::Pmix, [open_mpi, mpich, standard]),

@@ -42,6 +42,7 @@ pub fn start<G>(
             return Err(StartError::NoPlugin(error));
         }
     };
+
     if let (Gtl::Absent { tried, is_off }, true) = (plugin.gtl(), launch.speaks()) {
         let then = match is_off {
             true => "set to 0 here, so that MPI is given no device memory",
@@ -58,11 +59,13 @@ pub fn start<G>(
         );
         say(&text);
     }
+
     let library = plugin.library().clone();
     launch.accepts(&library)?;
     let kept = starting(&library.to_string());
     let mpi = plugin.start(wanted)?;
     drop(kept);
+
     if let Err(refusal) = launch.agrees(&library, mpi.place().size) {
         // Each is a world of its own here, and leaves it as such.
         if let Err(error) = mpi.leave() {

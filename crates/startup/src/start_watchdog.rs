@@ -77,6 +77,7 @@ mod tests {
         let words = sentence(&Launch { launcher: Launcher::Srun, ..Launch::ALONE }, "MPICH 4.3.0");
         let set = || Ok::<_, std::io::Error>(StartWatchdog::set(&words, File::create(&path)?.into()));
         let Some(mut gone) = set()? else { return Ok(()) };
+
         // What the end of this process would do.
         drop(gone.line.take());
         gone.shell.wait()?;

@@ -184,6 +184,7 @@ mod tests {
         assert!(wide.is_within(0.05) && !wide.is_within(0.005), "{wide:?}");
         let few = standing(&[times(10.0), vec![10.0]]).ok_or("there are values")?;
         assert!(!few.is_within(0.5));
+
         Ok(())
     }
 
@@ -208,6 +209,7 @@ mod tests {
             };
             STEADY.iter().enumerate().map(value).collect()
         };
+
         let (fast, mut slow) = (drift(10.0), drift(9.5));
         slow.iter_mut().zip(0..).for_each(|(turn, at)| turn.value *= if at % 2 == 0 { 1.001 } else { 0.999 });
         let finding =
@@ -263,6 +265,7 @@ mod tests {
                 }
             }
         }
+
         (any, second)
     }
 

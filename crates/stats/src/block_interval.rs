@@ -102,6 +102,7 @@ pub fn blocks_needed(blocks: &[BlockValue], confidence: f64, target: f64, most: 
         });
         by_blocks <= target && by_allocations.is_some_and(|width| width <= target)
     };
+
     (blocks.len()..=most).find(narrow)
 }
 

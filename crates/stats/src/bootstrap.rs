@@ -64,6 +64,7 @@ impl MedianLaw {
             }
             pairs.push((rank as u32 - 1, rank as u32 - 1, lower - apart));
         }
+
         // The least likely go, as many as together are negligible: of 100 values that is half of the pairs.
         let mut likely: Vec<f64> = pairs.iter().map(|(.., probability)| *probability).collect();
         likely.sort_unstable_by(f64::total_cmp);
@@ -99,6 +100,7 @@ impl MedianLaw {
             kept.probability += if same { next.probability } else { 0.0 };
             same
         });
+
         Some(all)
     }
 }
@@ -162,6 +164,7 @@ fn quantile(first: &[Mass], second: &[Mass], q: f64) -> Option<f64> {
         return Some(below);
     }
     let mut over = reached(first, second, at_least);
+
     while over.ratios - under.ratios > FEW_RATIOS {
         let middle = below + (at_least - below) / 2.0;
         if middle <= below || middle >= at_least {
@@ -175,6 +178,7 @@ fn quantile(first: &[Mass], second: &[Mass], q: f64) -> Option<f64> {
             (below, under) = (middle, found);
         }
     }
+
     let mut left = ratios_between(first, second, below, at_least);
     left.sort_unstable_by(|a, b| a.value.total_cmp(&b.value));
     let mut so_far = under.probability;
@@ -182,6 +186,7 @@ fn quantile(first: &[Mass], second: &[Mass], q: f64) -> Option<f64> {
         so_far += ratio.probability;
         so_far >= wanted
     });
+
     // Rounding can leave the last one just short.
     reaches.or(left.last()).map(|ratio| ratio.value).or(Some(at_least))
 }
@@ -216,6 +221,7 @@ fn ratios_between(first: &[Mass], second: &[Mass], below: f64, at_least: f64) ->
         }
         at
     };
+
     for mass in first {
         from = up_to(from, below * mass.value);
         to = up_to(to, at_least * mass.value);
@@ -313,6 +319,7 @@ mod tests {
             let close = |got: f64, want: f64| (got / want - 1.0).abs() < 1e-9;
             assert!(close(got.low, low) && close(got.high, high), "{n}: {got:?}, not {low} to {high}");
         }
+
         Ok(())
     }
 

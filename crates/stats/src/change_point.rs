@@ -78,6 +78,7 @@ pub fn changes(values: &[f64], level: f64) -> Vec<Change> {
     let ends_of = |cuts: &[(usize, f64)]| -> Vec<usize> {
         std::iter::once(0).chain(cuts.iter().map(|(at, _)| *at)).chain([values.len()]).collect()
     };
+
     // A cut that was found in a short interval is placed again between its neighbours. Its test is done: only
     // its place is another one.
     for index in 0..cuts.len() {
@@ -86,6 +87,7 @@ pub fn changes(values: &[f64], level: f64) -> Vec<Change> {
             cuts[index].0 = ends[index] + cut.at;
         }
     }
+
     let ends = ends_of(&cuts);
     let change = |(index, (at, p_value)): (usize, &(usize, f64))| {
         let before = median(&values[ends[index]..*at])?;
@@ -194,13 +196,14 @@ fn is_rather_a_line(logs: &[f64], at: usize) -> bool {
     of_line <= of_levels
 }
 
-/// How sure the step of this cut is where the series may also drift: Student's t of its height in a regression on
-/// the place and the step, of independent values. Part of a slow drift looks like a step by chance, and a
-/// folder has many parts.
+/// How sure the step of this cut is where the series may also drift: Student's t of its height in a
+/// regression on the place and the step, of independent values. Part of a slow drift looks like a step by
+/// chance, and a folder has many parts.
 fn step_beside_a_line(logs: &[f64], at: usize) -> f64 {
     let count = logs.len() as f64;
     let (after, middle) = (count - at as f64, (count - 1.0) / 2.0);
-    // The step less the line that fits it best: of its places, the later ones are half their number behind the end.
+    // The step less the line that fits it best: of its places, the later ones are half their number behind
+    // the end.
     let of_step = after / count;
     let product = after * ((at as f64 + count - 1.0) / 2.0 - middle);
     let slope_of_step = product / squares_of_places(logs.len());
@@ -262,6 +265,7 @@ fn surest(logs: &[f64], correlation: f64) -> Option<Cut> {
         logs.iter().fold((0.0, 0.0), |(sum, squares), log| (sum + log, squares + log * log));
     let (mut sum, mut squares) = (0.0, 0.0);
     let mut surest: Option<Cut> = None;
+
     for at in 1..=count.saturating_sub(LEAST_SIDE) {
         (sum, squares) = (sum + logs[at - 1], squares + logs[at - 1].powi(2));
         if at < LEAST_SIDE {

@@ -78,6 +78,7 @@ impl TwoSampleComparison {
             } else {
                 TwoSampleVerdict::Higher
             };
+
         Some(Self {
             ratio: level.mean.exp(),
             ratio_interval,

@@ -42,9 +42,11 @@ impl BlockFigures {
             return None;
         }
         let round_ns = sorted(&block.round_ns);
+
         // Rounds are listed for one copy round each; what was timed is the whole of it.
         let copies = f64::from(block.copies_per_round.max(1));
         let at = |q| quantile(&round_ns, q).map(|ns| ns * copies);
+
         Some(Self {
             start_ns: block.start_ns,
             end_ns: block.end_ns,
@@ -91,6 +93,7 @@ mod tests {
             copies_per_round: 4,
             allocation: 2,
         };
+
         let figures = BlockFigures::of(&block).unwrap_or_else(|| panic!("the block has no figures"));
         assert_eq!(
             (figures.ns_per_round(), figures.bytes_per_s()),

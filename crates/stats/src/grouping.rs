@@ -101,6 +101,7 @@ pub fn group(pairs: &PairFigures, rule: &GroupingRule) -> Option<Grouping> {
     let distances: Distances = (0..items)
         .map(|i| (0..items).map(|j| if i == j { 0.0 } else { figures.distance(i, j).mean.exp() }).collect())
         .collect();
+
     if let Some(Partition { groups, rest, margin }) = choose(&distances, rule.margin) {
         let p_value = figures.judge(&unseen, &groups, rule);
         if p_value < ALPHA {
@@ -113,6 +114,7 @@ pub fn group(pairs: &PairFigures, rule: &GroupingRule) -> Option<Grouping> {
             });
         }
     }
+
     let finding = if figures.are_alike(rule) {
         GroupingFinding::Alike
     } else if figures.may_have_groups(rule) {
@@ -236,6 +238,7 @@ impl Figures {
             Some((*two, found.low, found.high))
         };
         let Some(bounds) = self.pairs.iter().map(bounds).collect::<Option<Vec<_>>>() else { return true };
+
         bounds.iter().any(|(highest, height, _)| {
             let mut group: Vec<usize> = (0..self.items).collect();
             for (two, _, high) in &bounds {

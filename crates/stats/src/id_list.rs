@@ -96,6 +96,7 @@ impl FromStr for IdList {
                 return Err(IdListError::TooMany { shown: text.chars().take(40).collect() });
             }
         }
+
         Ok(Self(ids))
     }
 }
@@ -187,6 +188,7 @@ impl fmt::Display for IdSet {
         }
         let mut ids = self.iter().peekable();
         let mut separator = "";
+
         while let Some(first) = ids.next() {
             let mut last = first;
             while let Some(next) = ids.next_if(|id| *id == last + 1) {

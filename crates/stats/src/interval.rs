@@ -83,9 +83,11 @@ pub fn median_interval(values: &[f64], confidence: f64) -> Option<Interval> {
     let values = sorted(values);
     let n = values.len();
     let below = Binomial::new(0.5, n as u64).ok()?;
+
     // P(B < j) = P(B ≤ j - 1); it grows with j, so the ranks that cover enough come first.
     let coverage = |j: usize| 1.0 - 2.0 * below.cdf(j as u64 - 1);
     let (mut enough, mut too_narrow) = (0, n / 2 + 1);
+
     while too_narrow - enough > 1 {
         let j = enough + (too_narrow - enough) / 2;
         if coverage(j) >= confidence {
@@ -94,6 +96,7 @@ pub fn median_interval(values: &[f64], confidence: f64) -> Option<Interval> {
             too_narrow = j;
         }
     }
+
     let low = *values.get(enough.checked_sub(1)?)?;
     Some(Interval { low, high: values[n - enough], confidence: coverage(enough) })
 }

@@ -117,6 +117,7 @@ pub fn line_fit(points: &[SizeTimes], fits: usize) -> Option<LineFit> {
         let of_clusters: Vec<&[Time]> = clusters.iter().map(|cluster| &cluster[range.clone()]).collect();
         line(&medians[range], &of_clusters)
     };
+
     // A part of so few and small sizes that no allocation shows a rate is no line.
     let two = from.and_then(|from| Some(vec![part(0..from)?, part(from..points.len())?]));
     let lines = two.or_else(|| Some(vec![part(0..points.len())?]))?;
@@ -181,12 +182,14 @@ impl Weighted {
             w += of_size * weight;
             n += of_size * x;
         }
+
         let determinant = ww * nn - wn * wn;
         let (latency, slope) = ((w * nn - n * wn) / determinant, (n * ww - w * wn) / determinant);
         let latency_ns = latency.max(0.0);
         let error = |(bytes, ns): &Time| (latency_ns + slope * bytes) / ns - 1.0;
         let squares = times.iter().zip(weights).map(|(time, of_size)| (of_size * error(time)).powi(2)).sum();
         let (of_latency, of_byte) = (nn / determinant, ww / determinant);
+
         (latency.is_finite() && slope.is_finite() && slope > 0.0).then_some(Self {
             latency_ns,
             ns_a_byte: slope,
@@ -209,6 +212,7 @@ fn line(times: &[Time], clusters: &[&[Time]]) -> Option<Line> {
     let latency = around(fit.latency_ns, of_sizes(fit.of_latency)?, &latencies)?;
     let slope = around(fit.ns_a_byte.ln(), of_sizes(fit.of_byte)? / fit.ns_a_byte, &slopes)?;
     let interval = |low: f64, high: f64| Interval { low, high, confidence: CONFIDENCE };
+
     Some(Line {
         from_bytes: times.first()?.0,
         latency_ns: fit.latency_ns,
@@ -267,11 +271,13 @@ fn broken(times: &[Time], weights: &[f64], tests: usize) -> Option<usize> {
     let fits: Vec<(usize, f64)> = breaks.filter_map(squares).collect();
     let (at, two) = fits.iter().copied().min_by(|a, b| a.1.total_cmp(&b.1))?;
     let is_elsewhere = |(other, squares): &(usize, f64)| other.abs_diff(at) > 1 && *squares < two * AS_GOOD;
+
     if fits.iter().any(is_elsewhere)
         || furthest_off(&times[..at])?.max(furthest_off(&times[at..])?) > DESCRIBED
     {
         return None;
     }
+
     let freedom = times.len() as f64 - 4.0;
     if freedom < 1.0 {
         return None;
@@ -312,6 +318,7 @@ fn contrasts(points: &[SizeTimes]) -> Option<Vec<Contrast>> {
         let found = unseen.into_iter().fold(levels[at].over(expected), Level::plus);
         (points[at].bytes, found)
     };
+
     let found: Vec<(f64, Level)> = (1..points.len() - 1).map(contrast).collect();
     let mut errors: Vec<f64> = found.iter().map(|(_, found)| found.squared_error()).collect();
     errors.sort_unstable_by(|a, b| b.total_cmp(a));

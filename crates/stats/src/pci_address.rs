@@ -85,6 +85,7 @@ impl FromStr for PciAddress {
             device: hex(device, 2).ok_or_else(error)? as u8,
             function: hex(function, 1).ok_or_else(error)? as u8,
         };
+
         if address.device > 31 || address.function > 7 { Err(error()) } else { Ok(address) }
     }
 }

@@ -119,6 +119,7 @@ fn furthest(values: &[f64], most: usize, level: f64) -> Vec<usize> {
             outliers = taken.len();
         }
     }
+
     taken.truncate(outliers);
     taken
 }

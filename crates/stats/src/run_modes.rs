@@ -102,6 +102,7 @@ mod tests {
             (sorted_by_chance(3, 3, 0) - 1.0 / 32.0).abs() < 1e-12
                 && (sorted_by_chance(2, 2, 0) - 0.125).abs() < 1e-12
         );
+
         for (base, new, is_enough) in [
             (1, 1, false),
             (2, 2, false),

@@ -30,6 +30,7 @@ pub fn signed_rank_p(differences: &[f64]) -> Option<f64> {
     let positive: usize = signed.iter().filter(|(_, is_positive)| *is_positive).map(|(rank, _)| *rank).sum();
     let tail = positive.min(sum - positive);
     let below: f64 = chances(&ranks).iter().take(tail + 1).sum();
+
     Some((2.0 * below).min(1.0))
 }
 
@@ -49,11 +50,13 @@ pub fn signed_rank_interval(differences: &[f64], confidence: f64) -> Option<Inte
             2.0 * below <= 1.0 - confidence
         })
         .count();
+
     let walsh: Vec<f64> = (0..n)
         .flat_map(|one| (one..n).map(move |other| (one, other)))
         .map(|(one, other)| (differences[one] + differences[other]) / 2.0)
         .collect();
     let walsh = sorted(&walsh);
+
     // Each value of the statistic that is refused at the lower end takes one average with it, and so at the
     // upper end.
     let (low, high) = (refused.checked_sub(1)?, walsh.len() - refused);

@@ -138,6 +138,7 @@ pub fn decide(blocks: &[BlockValue], rule: &StopRule) -> Option<StopReason> {
     };
     let is_narrow =
         |blocks: &[BlockValue]| half_width(blocks).is_some_and(|width| width <= rule.target_half_width);
+
     if n >= rule.min_blocks && n > 0 && is_narrow(blocks) && is_narrow(&blocks[..n - 1]) {
         Some(StopReason::Target)
     } else if n >= rule.max_blocks {
@@ -212,6 +213,7 @@ mod tests {
                 (reason, values.len())
             })
             .collect();
+
         Runs { stops, covered: covered as f64 / runs as f64 }
     }
 
@@ -315,6 +317,7 @@ mod tests {
                 RULE.max_blocks
             } as f64);
         }
+
         let (expected, taken) = (median(&expected).unwrap_or(0.0), median(&taken).unwrap_or(0.0));
         assert!(
             taken > 3.0 && (0.5..1.5).contains(&(expected / taken)),
@@ -360,6 +363,7 @@ mod tests {
         assert_eq!(decide(&blocks(&[100.0; 10]), &RULE), Some(StopReason::Target));
         let few = StopRule { min_blocks: 1, max_blocks: 3, ..RULE };
         assert_eq!(decide(&blocks(&[100.0; 2]), &few), None);
+
         assert_eq!(
             decide(&blocks(&[100.0; 3]), &few),
             Some(StopReason::MaxBlocks),

@@ -71,6 +71,7 @@ pub fn summarize(blocks: &[Block]) -> Option<Summary> {
     let (mean_ns, squares) = mean_and_squares(&round_ns);
     let bytes: u64 = blocks.iter().map(|block| block.bytes).sum();
     let elapsed_ns: f64 = blocks.iter().map(|block| block.elapsed_ns).sum();
+
     Some(Summary {
         blocks: blocks.len() as u64,
         rounds: round_ns.len() as u64,

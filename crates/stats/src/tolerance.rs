@@ -76,6 +76,7 @@ impl GroupedValues {
             self.mean - random.normal() * (of_means / self.count).sqrt() - far * all.sqrt()
         };
         let limits = sorted(&(0..DRAWS).map(&mut limit).collect::<Vec<_>>());
+
         quantile(&limits, 1.0 - confidence)
     }
 }

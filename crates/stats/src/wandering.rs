@@ -27,6 +27,7 @@ impl Wandering {
         // Sums over k = 1..n−1 of rho^k, k·rho^k, rho^2k and k·rho^2k.
         let (mut power, mut first, mut weighted, mut doubled, mut doubled_weighted) =
             (1.0, 0.0, 0.0, 0.0, 0.0);
+
         for n in 1..=most {
             let count = n as f64;
             let all = count + 2.0 * (count * first - weighted);

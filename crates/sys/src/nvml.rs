@@ -26,8 +26,10 @@ pub fn values<const N: usize>(device: &Device<'_>, fields: [(u32, u32); N]) -> [
     for (value, (field, scope)) in asked.iter_mut().zip(fields) {
         (value.fieldId, value.scopeId) = (field, scope);
     }
+
     // SAFETY: see the top; it writes N values.
     let code = unsafe { ask(handle(device), N as i32, asked.as_mut_ptr()) };
+
     asked.map(|value| {
         let number = match value.valueType {
             // SAFETY: the type says which member was written; each is inside the union, which began as zeros.

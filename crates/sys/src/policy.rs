@@ -207,7 +207,9 @@ mod tests {
                 unsafe { libc::syscall(libc::SYS_set_mempolicy, MPOL_DEFAULT, nodes.as_ptr(), MASK_BITS) };
             checked(answer)
         };
+
         let none = mask::bit_mask(std::iter::empty(), MASK_NODES)?;
+
         match default(&none) {
             Err(error) if matches!(error.raw_os_error(), Some(libc::EPERM | libc::ENOSYS)) => {
                 println!("SKIPPED memory policies are not allowed here: {error}");
@@ -215,6 +217,7 @@ mod tests {
             }
             other => other?,
         };
+
         for node in [0, 1022, MASK_NODES as u32 - 1] {
             assert!(
                 default(&mask::bit_mask(std::iter::once(node), MASK_NODES)?).is_err(),

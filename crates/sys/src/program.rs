@@ -34,6 +34,7 @@ pub fn become_program(program: &[OsString], environment: BTreeMap<OsString, OsSt
     let (argv, envp) = (pointers(&arguments), pointers(&environment));
     let pipe = if begun::sigpipe_was_ignored() { signals::ignore } else { signals::default };
     pipe(&[Signal::PIPE]);
+
     // SAFETY: both lists end with a null pointer, and they and the texts that they point to are live until
     // the call is over.
     unsafe { libc::execvpe(file.as_ptr(), argv.as_ptr(), envp.as_ptr()) };

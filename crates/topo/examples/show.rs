@@ -20,12 +20,14 @@ fn main() -> ExitCode {
             files.push(argument);
         }
     }
+
     let readings = if files.is_empty() {
         vec![topo::survey()]
     } else {
         files.iter().map(|file| topo::survey_xml(Path::new(file))).collect()
     };
     let mut code = ExitCode::SUCCESS;
+
     for reading in readings {
         match reading {
             Ok(survey) => {

@@ -49,6 +49,7 @@ fn in_root(root: &FsRoot, names: &[&str]) -> Result<Ancestor, String> {
         }
         pid = parent;
     }
+
     Err(format!("no process above this one is called {}", names.join(", ")))
 }
 

@@ -115,6 +115,7 @@ fn groups(root: &FsRoot, folder: &str, controller: &str) -> Result<Vec<String>, 
     let mounts = root.lines_holding(MOUNTS, " - cgroup").unwrap_or_else(|_| USUAL_MOUNTS.to_owned());
     let mounts: Vec<Mount<'_>> =
         mounts.lines().filter_map(mount).filter(|mount| mount.has(version, controller)).collect();
+
     // Later places are those of other roots (a container's, a chroot's), which may be closed to this process.
     // The last mount at a place hides those before it.
     let seen: Vec<(&Mount<'_>, &str)> =
@@ -123,11 +124,13 @@ fn groups(root: &FsRoot, folder: &str, controller: &str) -> Result<Vec<String>, 
         return Err(format!("the group {path} of {controller} is not under what is mounted here"));
     };
     let mut groups = vec![format!("{}{below}", mount.at)];
+
     while let Some((above, _)) = groups.last().and_then(|group| group.rsplit_once('/'))
         && above.len() >= mount.at.len()
     {
         groups.push(above.to_owned());
     }
+
     if root.exists(&groups[0]) {
         Ok(groups)
     } else {
@@ -271,6 +274,7 @@ mod tests {
             ("sys/fs/cgroup/memory/pbs/1.server/memory.limit_in_bytes", "1073741824\n"),
             ("sys/fs/cgroup/unified/init.scope/cgroup.procs", ""),
         ])?;
+
         assert_eq!(sets(&found), owned("4-7", "1"));
         assert_eq!(found.memory_bytes, Some(1 << 30));
         Ok(())
@@ -320,6 +324,7 @@ mod tests {
             assert!(found.pus.is_none(), "{group}{mounts}{found:?}");
             reasons.push(found.reason.ok_or("a reason")?);
         }
+
         let found = cgroup_from(&[
             ("proc/self/cgroup", "0::/\n"),
             ("proc/self/mountinfo", UNIFIED),

@@ -53,6 +53,7 @@ impl Topology {
         if let Some(node) = self.nodes.iter().find(|node| !nodes.insert(node.os_index)) {
             return contradiction(format!("two NUMA nodes have the OS index {}", node.os_index));
         }
+
         if let Some(node) = self.nodes.iter().find(|node| node.total_bytes > MOST_MEMORY) {
             let size = rounded_size(node.total_bytes);
             return contradiction(format!(
@@ -60,7 +61,9 @@ impl Topology {
                 node.os_index
             ));
         }
+
         let rate = |gpu: &crate::model::Gpu| gpu.link.as_ref().and_then(|link| link.bytes_per_s).unwrap_or(0);
+
         if let Some(gpu) = self.gpus.iter().find(|gpu| rate(gpu) > FASTEST_LINK) {
             let rate = written(rate(gpu) as f64);
             return contradiction(format!(
@@ -68,18 +71,22 @@ impl Topology {
                 gpu.pci
             ));
         }
+
         let mut addresses = BTreeSet::new();
         if let Some(gpu) = self.gpus.iter().find(|gpu| !addresses.insert(gpu.pci)) {
             return contradiction(format!("two GPUs have the PCI address {}", gpu.pci));
         }
         let mut in_cores = IdSet::default();
+
         for core in &self.cores {
             if !core.pus.and(&in_cores).is_empty() {
                 return contradiction(format!("PUs {} are in more than one core", core.pus.and(&in_cores)));
             }
             in_cores = in_cores.or(&core.pus);
         }
+
         let parts = [("the cores have", in_cores), ("the allowed set has", self.allowed.pus.clone())];
+
         for (who, part) in parts {
             if !part.is_subset(&pus) {
                 return contradiction(format!(

@@ -91,6 +91,7 @@ fn confine() {
     limit(Resource::Core, 0);
     limit(Resource::Cpu, CPU_SECONDS);
     limit(Resource::Data, DATA_BYTES);
+
     // A handler of the parent's (a crash reporter's, a fuzzer's) must neither swallow the end nor take it for
     // the parent's.
     sys::signals::default(&[
@@ -102,7 +103,9 @@ fn confine() {
         Signal::ILL,
         Signal::XCPU,
     ]);
+
     sys::signals::alarm(WALL_SECONDS);
+
     if let Ok(null) = File::options().write(true).open("/dev/null") {
         let _ = (dup2_stdout(&null), dup2_stderr(&null));
     }
@@ -117,9 +120,11 @@ fn wait(child: Pid) -> io::Result<Option<String>> {
             Err(error) => return Err(error.into()),
         }
     };
+
     if let Some(number) = status.terminating_signal() {
         return Ok(Some(signal(number)));
     }
+
     Ok(match status.exit_status() {
         Some(TOLD) => None,
         Some(UNTOLD) => return Err(io::Error::other("what it found could not be written to its pipe")),

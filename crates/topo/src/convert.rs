@@ -251,6 +251,7 @@ fn allowed(
         in_cgroup =
             in_cgroup.and(&affinity.as_ref().map_or_else(|| cpuset.clone(), |affinity| cpuset.or(affinity)));
     }
+
     let pus = match affinity {
         Some(affinity) => in_cgroup.and(&affinity),
         None => in_cgroup.clone(),
@@ -261,6 +262,7 @@ fn allowed(
         Some(mems) => may_allocate.and(&mems),
         None => may_allocate,
     };
+
     Allowed {
         offline_pus: ids(hwloc.complete_cpuset()).minus(online),
         not_in_cgroup_pus: online.minus(&in_cgroup),

@@ -75,6 +75,7 @@ fn gpu(object: &TopologyObject) -> Option<Found> {
     let os_devices: Vec<&TopologyObject> =
         object.io_children().filter(|child| child.object_type() == ObjectType::OSDevice).collect();
     let of_os_devices = |key: &str| os_devices.iter().find_map(|device| info(device, key));
+
     Some(Found {
         pci: address(pci),
         vendor_id: pci.vendor_id(),

@@ -77,6 +77,7 @@ pub fn differences(before: &Survey, after: &Survey) -> Vec<Difference> {
         (DifferenceSubject::Allowed, allowed(old, new)),
         (DifferenceSubject::Setting, settings(&before.settings, &after.settings)),
     ];
+
     let of_subject = |(what, all): (DifferenceSubject, Vec<String>)| {
         all.into_iter().map(move |words| Difference { what, words })
     };
@@ -132,12 +133,14 @@ fn cores(old: &Topology, new: &Topology) -> Vec<String> {
     let threads = |topology: &Topology| topology.cores.iter().map(|core| core.pus.len()).max().unwrap_or(0);
     let (gone, added) = (was.minus(&is), is.minus(&was));
     let (whole_gone, whole_added) = (of(old, &gone), of(new, &added));
+
     if old.cores.len() == new.cores.len() && threads(old) != threads(new) && whole_gone + whole_added == 0 {
         let (before, now) = (threads(old), threads(new));
         let switched = if now < before { "off" } else { "on" };
         let change = if now < before { format!("PUs {gone} gone") } else { format!("PUs {added} new") };
         return vec![format!("SMT {switched}: {now} PU(s) a core, were {before}; {change}")];
     }
+
     let one_way = |pus: &IdSet, cores: usize, change: &str| {
         let whole = if cores == 0 { String::new() } else { format!(", {cores} whole core(s) of them") };
         (!pus.is_empty()).then(|| format!("PUs {pus} {change}{whole}"))
@@ -202,11 +205,13 @@ fn same_node(was: &NumaNode, is: &NumaNode, both: &IdSet) -> Vec<String> {
     }
     let (before, now) = (was.total_bytes, is.total_bytes);
     let step = u128::from(before.max(now)) * u128::from(MEMORY_STEP_PERCENT);
+
     if u128::from(before.abs_diff(now)) * 100 >= step && before != now {
         let (change, by) = (if now < before { "less" } else { "more" }, rounded_size(before.abs_diff(now)));
         let (before, now) = (rounded_size(before), rounded_size(now));
         words.push(format!("NUMA node {id}: {now} of memory, was {before} ({by} {change})"));
     }
+
     // PUs that came or went are said once, with the cores: here only those that are there in both.
     if was.kind.has_cpus() && is.kind.has_cpus() && was.pus.and(both) != is.pus.and(both) {
         words.push(format!("NUMA node {id} has PUs {}, had {}", is.pus, was.pus));
@@ -264,6 +269,7 @@ fn same_gpu(was: &Gpu, is: &Gpu) -> Vec<String> {
     words.extend(same_link(&called(is), was.link.as_ref(), is.link.as_ref()));
     let (before, now) = (&was.locality, &is.locality);
     let (local_before, local_now) = (before.all_nodes(), now.all_nodes());
+
     if before.rung != now.rung {
         words.push(format!("{}: its locality: {}; was: {}", called(is), now.reason, before.reason));
     } else if local_before != local_now {

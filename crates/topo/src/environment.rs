@@ -134,6 +134,7 @@ fn governor(root: &FsRoot) -> Probe {
             *counts.entry(governor).or_default() += 1;
         }
     }
+
     let several = counts.len() > 1;
     let one =
         |(governor, count): (String, usize)| if several { format!("{governor} ({count})") } else { governor };
@@ -278,6 +279,7 @@ mod tests {
             std::fs::create_dir_all(path.parent().unwrap_or(root.path()))?;
             std::fs::write(path, text)?;
         }
+
         Ok(root)
     }
 
@@ -309,6 +311,7 @@ mod tests {
         ] {
             assert_eq!(text(&environment, name), value, "{name}");
         }
+
         insta::assert_snapshot!(text(&environment, "platform.virtual_machine"), @"no sign of one");
         Ok(())
     }

@@ -131,6 +131,7 @@ impl FsRoot {
                     .collect()
             }
         };
+
         names.sort();
         names.dedup();
         names
@@ -233,6 +234,7 @@ mod tests {
                 root.names("/sys/devices"),
             )
         };
+
         let live = FsRoot::at(disk.path());
         let seen = look(&live);
         assert_eq!(seen.1, Ok("x: 0\nflags\t: fpu vme".to_owned()));

@@ -176,6 +176,7 @@ mod tests {
             replays: Some(3),
             processes: Some(processes),
         };
+
         let first = reading(1_000, 1980, 1);
         let mut counted = begun("NVML".to_owned(), first);
         counted.add(first, reading(1_200, 1200, 2), Duration::from_nanos(500));
@@ -199,6 +200,7 @@ mod tests {
             std::fs::create_dir_all(path.parent().unwrap_or(folder.path()))?;
             std::fs::write(path, bytes)
         };
+
         // Layout 1.6, as an idle MI300X has it: nothing was held down in 1000 cycles of the firmware, its
         // dies run at 132 MHz.
         let metrics = |cycles: u32, power: u32, mhz: u8| {
@@ -210,6 +212,7 @@ mod tests {
             table[264..266].copy_from_slice(&[mhz, 0]);
             table
         };
+
         let pci = PciAddress { domain: 0, bus: 0xc1, device: 0, function: 0 };
         let file = "sys/bus/pci/devices/0000:c1:00.0/gpu_metrics";
         write(file, &metrics(1_000, 0, 132))?;
@@ -221,6 +224,7 @@ mod tests {
         for pid in [7, 8] {
             write(&format!("sys/class/kfd/kfd/proc/{pid}/queues/0/gpuid"), b"51234\n")?;
         }
+
         // Another GPU and who uses that.
         write(
             "sys/class/kfd/kfd/topology/nodes/2/properties",

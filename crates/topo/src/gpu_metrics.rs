@@ -85,6 +85,7 @@ impl GpuMetrics {
             return Err(format!("{path} has {} bytes, which is no table", table.len()));
         };
         let known = LAYOUTS.iter().filter(|_| format == 1).find(|layout| u64::from(layout.minor) == minor);
+
         // 1.6 had another layout, which was shorter, before it was released.
         let layout = known.filter(|layout| bytes as usize == layout.bytes && table.len() >= layout.bytes);
         let layout = layout.ok_or_else(|| {
@@ -109,6 +110,7 @@ impl GpuMetrics {
             uses.iter().filter(|one| one.pci == pci).map(|one| one.pid).collect::<BTreeSet<u32>>().len()
                 as u32
         };
+
         Counted {
             held_ns: self.held(at, &table),
             // Its dies have clocks of their own, and copies by kernels are as fast as the slowest.
@@ -141,7 +143,9 @@ impl GpuMetrics {
                 (cycles, elapsed) => Some((u128::from(held) * elapsed / u128::from(cycles)) as u64),
             }
         };
+
         let [prochot, power, temperatures @ ..] = [0, 1, 2, 3, 4].map(of);
+
         Limit::ALL.map(|limit| match limit {
             Limit::Power => power,
             Limit::Thermal => temperatures.into_iter().flatten().max(),

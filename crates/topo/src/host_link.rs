@@ -137,6 +137,7 @@ impl Topology {
                 )
             }
         };
+
         HostLink { name: "NVLink 2", bytes_per_s: links.map(|links: u64| links * NVLINK_2), source }
     }
 }
@@ -188,6 +189,7 @@ mod tests {
             .for_each(|package| package.cpu_model = Some("POWER8NVL (raw), altivec supported".to_owned()));
         minsky.gpus.iter_mut().for_each(|gpu| gpu.device_id = P100_SXM2);
         assert_eq!(links(&minsky), [Some(("NVLink 1", Some(40_000_000_000))); 4]);
+
         Ok(())
     }
 

@@ -82,6 +82,7 @@ mod tests {
             std::fs::write(directory.join("nr_hugepages"), total)?;
             std::fs::write(directory.join("free_hugepages"), free)?;
         }
+
         let root = FsRoot::at(disk.path());
         let mut found = of_kernel(&root, 3);
         found.sort();

@@ -164,6 +164,7 @@ impl Interconnect {
                 pair.pci_source.as_str(),
             ))
         };
+
         let all: Vec<(&Endpoint, PciLevel, &str)> = adapters.filter_map(with_level).collect();
         let best = all.iter().map(|(_, level, _)| *level).min();
         all.into_iter().filter(|(_, level, _)| Some(*level) == best).collect()

@@ -20,6 +20,7 @@ pub(crate) fn complete(root: &FsRoot, nodes: &mut Vec<RawNode>, distances: &mut 
             nodes.push(left_out(os_index));
         }
     }
+
     for node in nodes.iter_mut() {
         let directory = format!("/sys/devices/system/node/node{}", node.os_index);
         node.kernel_pus = root.text(&format!("{directory}/cpulist")).ok().and_then(|list| list.parse().ok());
@@ -31,7 +32,9 @@ pub(crate) fn complete(root: &FsRoot, nodes: &mut Vec<RawNode>, distances: &mut 
             node.total_bytes = total;
         }
     }
+
     bring_up(root, nodes);
+
     if nodes.len() > known || distances.is_none() {
         let full = matrix(root, &online);
         if full.is_some() {
@@ -108,6 +111,7 @@ mod tests {
                 format!("Node {node} MemTotal:       {kib} kB\nNode {node} MemFree:         500 kB\n");
             write(root.path(), &format!("{directory}/meminfo"), &meminfo)?;
         }
+
         let mut nodes = vec![left_out(0)];
         let mut distances = None;
         complete(&FsRoot::at(root.path()), &mut nodes, &mut distances);

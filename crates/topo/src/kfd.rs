@@ -78,6 +78,7 @@ fn gpu(root: &FsRoot, node: u32) -> Option<KfdGpu> {
     let links = format!("{NODES}/{node}/io_links");
     let links =
         root.numbers(&links).into_iter().filter_map(|number| link(root, &format!("{links}/{number}")));
+
     Some(KfdGpu { node, pci, uuid, links: links.collect() })
 }
 
@@ -93,6 +94,7 @@ fn link(root: &FsRoot, folder: &str) -> Option<KfdLink> {
         _ => None,
     };
     (property("type") == Some(XGMI)).then_some(())?;
+
     Some(KfdLink {
         to_node: u32::try_from(property("node_to")?).ok()?,
         hops: property("weight").and_then(hops),
@@ -137,6 +139,7 @@ mod tests {
             ),
             ("2/io_links/2/properties", "type 11\nnode_to 0\nweight 13\nmin_bandwidth 0\nmax_bandwidth 0\n"),
         ])?;
+
         let gpus = gpus(&FsRoot::at(root.path()));
         let shown: Vec<_> =
             gpus.iter().map(|gpu| (gpu.node, gpu.pci.to_string(), gpu.uuid.as_deref())).collect();
@@ -147,6 +150,7 @@ mod tests {
                 (10, "0000:c1:00.0".to_owned(), None)
             ]
         );
+
         let between_gpus = KfdLink {
             to_node: 10,
             hops: Some(2),

@@ -57,9 +57,11 @@ pub(crate) fn locality(
     if !outside_pus.is_empty() && outside_pus == pus {
         reason = format!("{reason}; all of its local PUs ({pus}) are outside the cpuset");
     }
+
     // No cpuset lists a node without memory: that it is missing there says nothing.
     let has_memory = |node: &u32| machine.node(*node).is_none_or(|node| node.total_bytes > 0);
     let outside_nodes: IdSet = nodes.and(&machine.allowed.missing_nodes).iter().filter(has_memory).collect();
+
     Locality {
         rung,
         reason,
@@ -142,12 +144,14 @@ fn whole_machine(
         };
         return Err(format!("{said}, and this machine has {}", places(nodes, packages)));
     }
+
     let told =
         matches!(kernels_node, Some(node) if node >= 0) || (kernels_node.is_none() && at.object != "Machine");
     if around.hidden_nodes && !told {
         return Err("it is attached to the whole machine, of which this view shows one NUMA node of several"
             .to_owned());
     }
+
     match &around.virtual_machine {
         Some(proof) if !told => Err(format!(
             "virtual machine ({proof}) with one NUMA node; {}",
@@ -256,12 +260,15 @@ mod tests {
                 "{kernels_node:?}"
             );
         }
+
         let guest = Surroundings { virtual_machine: Some("a proof".to_owned()), ..around(&machine) };
+
         for (kernels_node, rung) in
             [(None, Rung::Unknown), (Some(-1), Rung::Unknown), (Some(0), Rung::PciLocalCpus)]
         {
             assert_eq!(locality(&device, kernels_node, None, &guest).rung, rung, "{kernels_node:?}");
         }
+
         let part = Surroundings { hidden_nodes: true, ..around(&machine) };
         assert_eq!(locality(&device, None, None, &part).rung, Rung::Unknown);
         Ok(())
@@ -288,6 +295,7 @@ mod tests {
             other.reason
         );
         assert_eq!(locality(&at("Machine", "0-3", "0-1"), None, None, &around(&machine)).rung, Rung::Unknown);
+
         Ok(())
     }
 

@@ -133,6 +133,7 @@ mod tests {
             ],
             "",
         )?;
+
         let file = "/sys/fs/cgroup/memory/pbs/1/memory.limit_in_bytes".to_owned();
         assert_eq!(all, [(1 << 30, (1 << 30) - 1024, file)]);
         Ok(())

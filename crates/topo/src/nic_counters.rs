@@ -86,6 +86,7 @@ pub fn nic_counters(root: &FsRoot) -> Vec<NicCounters> {
             None => nics.push(interface),
         }
     }
+
     nics
 }
 
@@ -122,6 +123,7 @@ fn rdma(root: &FsRoot, name: String) -> NicCounters {
     let mut nic = nic(root, &device, name);
     let ports =
         root.names(&format!("{device}/ports")).into_iter().map(|port| format!("{device}/ports/{port}"));
+
     for port in ports {
         let says = |file: &str| root.text(&format!("{port}/{file}")).ok();
         // `4: ACTIVE`
@@ -177,6 +179,7 @@ fn ethernet(root: &FsRoot, name: String) -> Option<NicCounters> {
     if is_virtual && nic.is_up != Some(true) {
         return None;
     }
+
     // Megabits; -1 where there is no link. What a virtual one says bounds nothing.
     let megabits = root.text(&format!("{device}/speed")).ok().and_then(|text| text.parse::<u64>().ok());
     nic.bytes_per_s =
@@ -308,6 +311,7 @@ mod tests {
             rates.contains(&("veth0".to_owned(), None)),
             "what a virtual one says bounds nothing: {rates:?}"
         );
+
         Ok(())
     }
 

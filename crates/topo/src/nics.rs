@@ -81,6 +81,7 @@ fn nic(object: &TopologyObject, surroundings: &Surroundings<'_>, root: Option<&F
         return None;
     }
     let os_devices = object.io_children().filter(|child| child.object_type() == ObjectType::OSDevice);
+
     Some(Nic {
         pci,
         vendor_id: device.vendor_id(),

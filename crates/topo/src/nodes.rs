@@ -81,6 +81,7 @@ pub(crate) fn raw(hwloc: &Hwloc) -> Vec<RawNode> {
             ..RawNode::default()
         })
     };
+
     hwloc.objects_with_type(ObjectType::NUMANode).filter_map(node).collect()
 }
 
@@ -107,6 +108,7 @@ pub(crate) fn classify(mut raw: Vec<RawNode>, packages: &[IdSet], evidence: &Evi
             (false, false) => NodeKind::Empty,
         }
     };
+
     let node = |node: &RawNode| NumaNode {
         os_index: node.os_index,
         kind: kind(node),
@@ -137,6 +139,7 @@ fn owners(raw: &[RawNode], packages: &[IdSet]) -> BTreeSet<u32> {
     let around =
         |node: &'_ RawNode| if node.pus.is_empty() { node.complete_pus.clone() } else { node.pus.clone() };
     let mut nearest: BTreeMap<u32, (usize, u32)> = BTreeMap::new();
+
     for node in raw {
         let around = around(node);
         let rank = (around.len(), node.os_index);
@@ -145,9 +148,11 @@ fn owners(raw: &[RawNode], packages: &[IdSet]) -> BTreeSet<u32> {
             *best = rank.min(*best);
         }
     }
+
     let mut owners: BTreeSet<u32> = nearest.into_values().map(|(_, node)| node).collect();
     let may_be_cut = |pus: &IdSet| packages.iter().filter(|package| package.is_subset(pus)).count() > 1;
     let is_named = |node: &RawNode| node.subtype.is_some();
+
     for own in raw.iter().filter(|node| owners.contains(&node.os_index)).map(around).collect::<Vec<_>>() {
         if may_be_cut(&own) {
             owners.extend(

@@ -113,6 +113,7 @@ fn asked_of(library: &OsStr) -> Result<Facts, String> {
     let described = |(pci, device)| Some((gpu(pci, &device)?, device));
     let gpus: Vec<(NvGpu, Device<'_>)> = devices.into_iter().filter_map(described).collect();
     let mut paths = Vec::new();
+
     for (at, (one, device)) in gpus.iter().enumerate() {
         for (other, _) in &gpus[at + 1..] {
             // The call takes the other device by value: another handle of it.
@@ -121,6 +122,7 @@ fn asked_of(library: &OsStr) -> Result<Facts, String> {
             paths.extend(level.map(|level| (one.pci, other.pci, level)));
         }
     }
+
     let driver = nvml.sys_driver_version().unwrap_or_else(|_| "unknown".to_owned());
     Ok(Facts { driver, gpus: gpus.into_iter().map(|(gpu, _)| gpu).collect(), paths })
 }

@@ -64,6 +64,7 @@ fn survey_texts(paths: &[PathBuf], texts: &[String]) -> Result<Survey, TopoError
         nvidia: nvidia_smi::read(&lines),
         rocm: rocm_smi::read(&lines),
     };
+
     let names = || paths.iter().map(|path| path.display().to_string());
     if printed.tools().is_empty() {
         return Err(TopoError::UnknownText { paths: names().collect::<Vec<_>>().join(", ") });

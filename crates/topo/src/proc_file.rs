@@ -47,8 +47,10 @@ mod tests {
         }
         let mut child = sleep.spawn()?;
         let path = format!("/proc/{}/environ", child.id());
+
         // Until the child has become sleep, whose name is there a little before its variables are.
         let mut seen = Vec::new();
+
         for _ in 0..500 {
             seen = at_once(Path::new(&path))?;
             if seen.len() == 300_000 + "A= B= C= PATH=/usr/bin:/bin ".len() {
@@ -56,6 +58,7 @@ mod tests {
             }
             std::thread::sleep(std::time::Duration::from_millis(10));
         }
+
         child.kill()?;
         child.wait()?;
         assert_eq!(seen.split(|byte| *byte == 0).filter(|entry| entry.len() == 100_002).count(), 3);

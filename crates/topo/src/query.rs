@@ -277,6 +277,7 @@ mod tests {
             link: None,
             partition: None,
         });
+
         let gpu = machine.gpu_with_uuid("gpu-abc").ok_or("no GPU by UUID")?.clone();
         assert_eq!(machine.gpu_at("0000:03:00.0".parse()?), Some(&gpu));
         let partition = "0000:03:00.2".parse()?;

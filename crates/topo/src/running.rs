@@ -113,6 +113,7 @@ fn under(root: &FsRoot, topology: &Topology, who: Who) -> Result<Running, NoProc
     };
     let own = in_folder(root, &folder);
     let gpus = gpus::usable(root, topology, who, &folder, variables(root, &folder));
+
     Ok(Running {
         pid,
         program: status.ok().and_then(|lines| value_of(&lines, "Name").map(printable::name)),
@@ -180,6 +181,7 @@ mod tests {
         let Ok(mut child) = sleep.spawn() else { return Ok(()) };
         let who = Who::Pid(child.id());
         let started = std::time::Instant::now();
+
         // Until taskset has become sleep, whose name is there a little before its environment is.
         let is_there = || -> Result<bool, Box<dyn std::error::Error>> {
             Ok(running(&topology, who)?.program.as_deref() == Some("sleep") && !environment(who)?.is_empty())

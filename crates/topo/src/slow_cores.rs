@@ -47,6 +47,7 @@ fn slow_of(kinds: &[Kind]) -> Option<SlowCores> {
         let slow = kinds.iter().filter(|kind| kind.core_type.is_some() && !is_fast(kind));
         return merged_slow_cores(slow, format!("{small} beside {FAST}"));
     }
+
     let by = |value: fn(&Kind) -> Option<u64>, words: fn(u64, u64) -> String| {
         let values: Vec<u64> = kinds.iter().map(value).collect::<Option<_>>()?;
         let fastest = values.iter().max().copied()?;
@@ -57,6 +58,7 @@ fn slow_of(kinds: &[Kind]) -> Option<SlowCores> {
             words(slowest, fastest),
         )
     };
+
     by(|kind| kind.capacity, |slow, fast| format!("capacity {slow}, the fastest have {fast}"))
         .or_else(|| by(|kind| kind.mhz, |slow, fast| format!("at most {slow} MHz, the fastest {fast} MHz")))
 }

@@ -128,6 +128,7 @@ fn gpus(told: &SlurmEnv, gpus: &[Gpu], access: &[Access]) -> GpuShare {
     } else {
         by_count(told, all)
     };
+
     GpuShare {
         numbers: told.gpu_numbers.clone(),
         other_numbers: told.other_gpu_numbers.clone(),
@@ -160,6 +161,7 @@ fn by_count(told: &SlurmEnv, all: IdSet) -> StepShare {
             not count GPUs gives them all"
             .to_owned(),
     };
+
     StepShare { untold: all, reason, ..StepShare::default() }
 }
 
@@ -187,6 +189,7 @@ impl StepShare {
                 ),
             ),
         };
+
         *place = rest.clone();
         share.reason = reason;
         share

@@ -27,6 +27,7 @@ fn gpu(root: &FsRoot, pci: PciAddress) -> Option<Found> {
     }
     let pus: IdSet = file("local_cpulist").and_then(|list| list.parse().ok()).unwrap_or_default();
     let node = file("numa_node").and_then(|node| node.parse::<u32>().ok());
+
     Some(Found {
         pci,
         vendor_id,
@@ -69,6 +70,7 @@ mod tests {
             }
             Ok(())
         };
+
         write("10000:01:00.0", "0x030200")?;
         write("10000:02:00.0", "0x010802")?;
         write("0000:03:00.0", "0x030200")?; // hwloc has this one

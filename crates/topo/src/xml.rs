@@ -119,6 +119,7 @@ fn checked(path: &Path, text: String) -> Result<String, TopoError> {
     if let Some(index) = wide_index(&text) {
         return Err(TopoError::WideIndex { path: path.to_owned(), index });
     }
+
     match wide_domain_gpu(&text) {
         Some(address) => Err(TopoError::WideDomain { path: path.to_owned(), address }),
         None => Ok(text),

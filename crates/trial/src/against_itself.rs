@@ -58,6 +58,7 @@ impl PlannedTrial {
         let mut runner = ProgramRunner::new(self, session)?;
         runner.warm_up(&mut Vec::new())?;
         let (mut done, mut same, mut wrong) = (0, 0, 0);
+
         for trial in 0..trials {
             let seed = stats::random::mix(self.plan.seed ^ u64::from(trial));
             let plan = TrialPlan { seed, ..self.plan.clone() };
@@ -74,6 +75,7 @@ impl PlannedTrial {
                 _ => {}
             }
         }
+
         // What was finished before a signal is a result too.
         let exit = if done < trials { signals.exit().unwrap_or(Exit::NoResult) } else { Exit::Ok };
         Ok(FalseAlarms { trials: done, wrong, same, equivalence: self.plan.rule.equivalence, exit })

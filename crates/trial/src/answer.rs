@@ -45,6 +45,7 @@ pub fn answer(
                 })
         })
     };
+
     let as_good: Vec<usize> = (0..comparisons.len()).filter(reaches).map(|at| at + 1).collect();
     let undecided: Vec<usize> =
         (0..comparisons.len()).filter(|at| comparisons[*at].verdict == TrialVerdict::Undecided).collect();
@@ -54,6 +55,7 @@ pub fn answer(
         how_much(variants, metric, comparisons, leader),
         how_sure(variants, comparisons, leader, &as_good, &undecided, equivalence, stop),
     ];
+
     // While nothing is decided no line is better than another.
     if leader.is_some() || undecided.is_empty() {
         lines.push(format!("Use: {}", variants.get(best).map_or("", |variant| variant.line.as_str())));
@@ -97,6 +99,7 @@ fn which(
     let names: Vec<&str> =
         (0..comparisons.len()).filter(is_worse).map(|at| variants[at + 1].name.as_str()).collect();
     let them = if names.len() == 1 { "is" } else { "are" };
+
     match leader {
         Some(at) => format!("Placement matters for this program: {} is {best}.", variants[at + 1].name),
         None if undecided.iter().any(|at| comparisons[*at].direction.is_some()) => {
@@ -170,6 +173,7 @@ pub fn change(metric: &TrialMetric, found: &TrialComparison) -> String {
             found.pairs
         );
     };
+
     let (low, high) = (percent(ends.low), percent(ends.high));
     let interval = match (low < 0.0, high < 0.0) {
         // From the smaller change to the larger one, both in that sense.
@@ -200,6 +204,7 @@ fn how_sure(
     let names =
         |all: &[usize]| all.iter().map(|at| variants[*at].name.as_str()).collect::<Vec<_>>().join(", ");
     let mut parts = Vec::new();
+
     if let Some(p) = leader.and_then(|at| comparisons[at].p_value) {
         parts.push(format!(
             "p {} after {pairs} pairs of runs, wrong in at most 5 % of such trials",
@@ -220,9 +225,11 @@ fn how_sure(
         };
         parts.push(format!("after {pairs} pairs of runs {sure} (95 %)"));
     }
+
     if !as_good.is_empty() {
         parts.push(format!("{} may be as good", names(as_good)));
     }
+
     if !undecided.is_empty() {
         let open: Vec<usize> = undecided.iter().map(|at| at + 1).collect();
         let wanted = undecided.iter().filter_map(|at| comparisons[*at].pairs_wanted).max();
@@ -238,8 +245,10 @@ fn how_sure(
         };
         parts.push(format!("undecided against the {}: {}, {why}{wanted}", variants[0].name, names(&open)));
     }
+
     let by_start: Vec<usize> =
         (0..comparisons.len()).filter(|at| comparisons[*at].starting_decides).map(|at| at + 1).collect();
+
     if !by_start.is_empty() {
         parts.push(format!(
             "what starting the program costs would decide for {}: give the program more work",
@@ -323,6 +332,7 @@ mod tests {
                 "Use: run close",
             ]
         );
+
         assert!(found.is_decided);
         assert_eq!(
             [0, 1, 2].map(|expected| holds(&found, &all, expected)),

@@ -107,14 +107,18 @@ pub fn standing(
         decided_after: None,
         wanted: None,
     };
+
     let mut compared = vec![nothing; comparisons];
+
     // What the figures come to is known before the first look; what it is worth is not.
     for (variant, found) in compared.iter_mut().enumerate() {
         let logs = log_ratios(blocks, variant + 1);
         (found.pairs, found.ratio) = (logs.len(), median(&logs).map(f64::exp));
     }
+
     let mut stop = None;
     let within = |look: &ScheduledLook| look.blocks <= blocks.len() && look.blocks <= rule.max_blocks;
+
     for look in looks(comparisons).take_while(within) {
         take(look, &blocks[..look.blocks], rule, &mut compared);
         stop = enough(look, rule, &compared, given_up);
@@ -122,6 +126,7 @@ pub fn standing(
             break;
         }
     }
+
     if stop.is_none() && blocks.len() >= rule.max_blocks {
         stop = Some(TrialStop::MaxRuns);
     }
@@ -138,8 +143,10 @@ fn take(
     let logs: Vec<Vec<f64>> = (1..=compared.len()).map(|variant| log_ratios(blocks, variant)).collect();
     let raw: Vec<f64> = logs.iter().map(|logs| signed_rank_p(logs).unwrap_or(1.0)).collect();
     let adjusted = holm(&raw);
+
     // Of as many pairs the medians of resamples are distributed alike.
     let mut laws: BTreeMap<usize, MedianLaw> = BTreeMap::new();
+
     for ((logs, p_value), found) in logs.iter().zip(adjusted).zip(compared.iter_mut()) {
         found.pairs = logs.len();
         found.p_value = Some(p_value);
@@ -376,11 +383,13 @@ mod tests {
             (later.compared[0].verdict, later.compared[0].decided_after),
             (TrialVerdict::Worse, Some(7))
         );
+
         // From the ninth block on it is as quick as the baseline, so the ratio itself has changed: the newest
         // interval is what is shown, and what decides.
         for block in &mut all[8..] {
             block[1] = block[0];
         }
+
         let changed = standing(&all, 3, &RULE, &[]);
         let one = &changed.compared[0];
         assert!(

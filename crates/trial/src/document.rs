@@ -94,6 +94,7 @@ pub(crate) fn build(facts: &TrialFacts<'_>, state: TrialState<'_>) -> TrialDocum
     let answer = facts.answer(state.runs, &first, state.stop);
     let mut notes = variants.notes.clone();
     notes.extend(remarks(plan, state.runs));
+
     TrialDocument {
         schema: TrialDocument::SCHEMA.to_owned(),
         schema_version: TrialDocument::VERSION.number(),
@@ -158,6 +159,7 @@ fn compared(plan: &TrialPlan, runs: &[TrialRun], metric: &TrialMetric) -> Vec<Tr
             .filter(|_| found.verdict == TrialVerdict::Undecided)
             .map(|wanted| wanted as u32),
     };
+
     plan.variants.iter().skip(1).zip(found.compared).map(one).collect()
 }
 
@@ -208,6 +210,7 @@ fn row(variant: &str, metric: &TrialMetric, runs: &[TrialRun]) -> TrialRow {
         |is_it: &dyn Fn(TrialOutcome) -> bool| own.iter().filter(|run| is_it(run.outcome)).count() as u32;
     let values = counted_figures(runs, variant, &metric.name);
     let interval = median_interval(&values, 0.95);
+
     TrialRow {
         variant: variant.to_owned(),
         metric: metric.name.clone(),
@@ -237,6 +240,7 @@ fn remarks(plan: &TrialPlan, runs: &[TrialRun]) -> Vec<String> {
         let when = if run.block == 0 { "the warm-up".to_owned() } else { format!("block {}", run.block) };
         remarks.push(format!("MISPLACED, not counted: {when}, {}: {reason}", run.variant));
     }
+
     for at in given_up(plan, runs) {
         remarks.push(format!("{} gave no figure three times in a row and was given up", plan.variants[at]));
     }
@@ -246,6 +250,7 @@ fn remarks(plan: &TrialPlan, runs: &[TrialRun]) -> Vec<String> {
             matches!(run.outcome, TrialOutcome::Failed | TrialOutcome::TimedOut | TrialOutcome::NoMetric)
         })
         .collect();
+
     if let Some(last) = failed.last() {
         let (reason, file) =
             (last.reason.as_deref().unwrap_or_default(), last.output_file.as_deref().unwrap_or("no file"));
@@ -257,12 +262,14 @@ fn remarks(plan: &TrialPlan, runs: &[TrialRun]) -> Vec<String> {
             last.variant
         ));
     }
+
     let good: Vec<&&TrialRun> = counted.iter().filter(|run| run.outcome == TrialOutcome::Counted).collect();
     let looked_at = |least: usize| {
         good.iter()
             .filter(|run| run.looks.iter().filter(|look| !look.ranks.is_empty()).count() >= least)
             .count()
     };
+
     if !good.is_empty() && looked_at(1) < good.len() {
         remarks.push(format!(
             "of {} runs that count, {} were looked at while they ran and {} of them twice: the others ran on \

@@ -25,6 +25,7 @@ pub fn drift(blocks: &[Vec<Option<f64>>]) -> Option<TrialDrift> {
             .collect();
         (!rest.is_empty()).then(|| rest.iter().sum::<f64>() / rest.len() as f64)
     };
+
     let values: Vec<f64> = blocks.iter().filter_map(of_block).collect();
     let p_value = mann_kendall_p(&values)?;
     let ratio = (sen_slope(&values)? * (values.len() - 1) as f64).exp();

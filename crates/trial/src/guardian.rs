@@ -104,9 +104,11 @@ impl Guarded {
                 _ => {}
             }
         }
+
         self.end(Signal::TERM);
         self.wait();
         let killing = Instant::now();
+
         // One that is killed may have started another a moment before.
         while self.is_any() && killing.elapsed() < GRACE {
             self.end(Signal::KILL);
@@ -185,6 +187,7 @@ mod tests {
         let mark = format!("{}-", folder.path().display());
         let guardian = Guardian::set(&mark, folder.path())?;
         let process = guardian.process;
+
         // It reads nothing, and its pipe is full.
         kill_process(process, Signal::STOP)?;
         let mut words = guardian.words.as_ref().ok_or("words")?;
@@ -207,6 +210,7 @@ mod tests {
         let folder = tempfile::tempdir()?;
         let mark = format!("{}-", folder.path().display());
         let guardian = Guardian::set(&mark, folder.path())?;
+
         // One deaf to SIGTERM, one in a session of its own, and one that has lost its mark and is known by
         // its group.
         let script = "trap '' TERM; setsid sleep 60 & env -i sleep 60 & wait; sleep 60";
@@ -217,6 +221,7 @@ mod tests {
         assert!(!child.wait()?.success());
         assert_eq!((marked(&format!("{mark}1-0")).len(), folder.path().exists()), (0, false));
         let group = Pid::from_child(&child);
+
         // Whoever adopts the orphans has to hear of their end first.
         let is_gone = |_| {
             std::thread::sleep(LOOK);

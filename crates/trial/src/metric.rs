@@ -103,6 +103,7 @@ impl MetricSource {
                 last.ok_or_else(|| format!("{} holds no number", file.display()))?
             }
         };
+
         if figure.is_finite() && figure > 0.0 {
             Ok(figure)
         } else {
@@ -157,6 +158,7 @@ pub(crate) fn metrics(options: &TrialOptions) -> Result<Vec<Metric>, Fault> {
         let source = MetricSource::pattern(pattern, options.all_matches);
         sources.push(source.map_err(|why| Fault::usage(format!("--metric: {why}")))?);
     }
+
     sources.extend(options.json.iter().cloned().map(|(file, pointer)| MetricSource::Json { file, pointer }));
     sources.extend(options.files.iter().cloned().map(MetricSource::File));
     let directions = match (sources.len(), options.better.as_slice()) {
@@ -179,12 +181,15 @@ pub(crate) fn metrics(options: &TrialOptions) -> Result<Vec<Metric>, Fault> {
             return Err(Fault::usage(text));
         }
     };
+
     let mut metrics: Vec<Metric> = Vec::new();
+
     for (source, direction) in sources.into_iter().zip(directions) {
         let name = unused(source.name(), &metrics);
         let more_is_better = direction == Better::Higher;
         metrics.push(Metric { described: TrialMetric { name, unit: None, more_is_better }, source });
     }
+
     let wall = TrialMetric { name: WALL.to_owned(), unit: Some("s".to_owned()), more_is_better: false };
     metrics.push(Metric { described: wall, source: MetricSource::Wall });
     Ok(metrics)
@@ -260,6 +265,7 @@ mod tests {
         FILE: it has nothing at /nothing
         FILE cannot be read: No such file or directory (os error 2)
         "#);
+
         Ok(())
     }
 

@@ -56,6 +56,7 @@ impl PlannedTrial {
             None => (origin.argv, origin.began.started_at(), 0.0, Vec::new()),
         };
         let (tool, topology) = (origin.tool, start.topology);
+
         Ok(Self {
             options,
             variants,
@@ -98,6 +99,7 @@ impl PlannedTrial {
         for note in &self.variants.notes {
             text.push_str(&format!("note: {note}\n"));
         }
+
         text
     }
 }
@@ -138,7 +140,9 @@ fn plan(options: &TrialOptions, variants: &Variants, metrics: &[Metric]) -> Resu
         );
         return Err(Fault::usage(text));
     };
+
     let better = if metric.more_is_better { Better::Higher } else { Better::Lower };
+
     Ok(TrialPlan {
         variants: names,
         metric: metric.name.clone(),

@@ -48,6 +48,7 @@ pub fn proof(looks: &[TrialLook]) -> PlacementProof {
             }
         }
     }
+
     if first.is_empty() { PlacementProof::NotSeen } else { PlacementProof::AsAsked }
 }
 
@@ -57,10 +58,12 @@ fn elsewhere(rank: &TrialRank) -> Option<String> {
     {
         return Some(format!("{} could run on PUs {pus}, its place is PUs {asked}", rank.name()));
     }
+
     let asked = rank.asked_memory_nodes.as_ref()?;
     let all: u64 = rank.pages_bytes.values().sum();
     let far: u64 =
         rank.pages_bytes.iter().filter(|(node, _)| !asked.contains(**node)).map(|(_, bytes)| *bytes).sum();
+
     (all >= ENOUGH_BYTES && far > all / 2).then(|| {
         format!(
             "{} of the {} MiB of {} were not on node {asked}, where its memory was bound",

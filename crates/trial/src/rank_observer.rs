@@ -154,6 +154,7 @@ pub fn look(topology: &Topology, mark: &str) -> Vec<TrialRank> {
         asked.zip(pus).is_some_and(|(asked, pus)| !pus.minus(asked).is_empty())
     };
     let mut seen = first.clone();
+
     for reading_number in 0..READINGS {
         if reading_number > 0 && !seen.iter().any(differs) {
             break;
@@ -162,9 +163,11 @@ pub fn look(topology: &Topology, mark: &str) -> Vec<TrialRank> {
         // One that has ended meanwhile proves nothing.
         seen = reading(topology, mark);
     }
+
     if seen.is_empty() && !first.iter().any(differs) {
         return first;
     }
+
     for rank in seen.iter_mut().filter(|rank| rank.asked_pus.is_none()) {
         // Of PUs that nobody asked for, those of both readings are what it may use.
         let Some(before) = first.iter().find(|before| before.rank == rank.rank) else { continue };
@@ -200,6 +203,7 @@ fn reading(topology: &Topology, mark: &str) -> Vec<TrialRank> {
             ranks.insert(rank, (resident, process, status));
         }
     }
+
     if ranks.len() > 1 {
         // What has no number beside those that have one is the shell or the script around the launcher.
         ranks.remove(&None);
@@ -261,6 +265,7 @@ fn rank_of(topology: &Topology, rank: Option<usize>, process: &Marked, status: S
     let remote_bytes = seen.pus.as_ref().and_then(|pus| remote(topology, pus, &pages));
     let gpus =
         seen.gpus.devices.as_ref().map(|devices| devices.iter().filter_map(|device| device.pci).collect());
+
     Some(TrialRank {
         rank: rank.map(|rank| rank as u32),
         of_ranks: process.of_ranks(),
@@ -288,6 +293,7 @@ fn remote(topology: &Topology, pus: &IdSet, pages: &BTreeMap<u32, u64>) -> Optio
     if pages.is_empty() || !nodes.clone().any(is_local) {
         return None;
     }
+
     Some(
         pages
             .iter()

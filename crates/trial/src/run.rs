@@ -130,6 +130,7 @@ pub fn run(
     let mut next_look = pending.next();
     let mut killed_at: Option<Instant> = None;
     let leader = &Leader::none();
+
     thread::scope(|scope| {
         let started = thread::Builder::new().spawn_scoped(scope, move || start_and_wait(task, leader, &tell));
         started.map_err(|error| NotRun::Start { program: program(task), error })?;
@@ -209,6 +210,7 @@ fn start(task: &Task<'_>) -> Result<(u32, Instant), NotRun> {
     command.env(MARK, task.mark).stdin(Stdio::null()).stdout(out).stderr(err).process_group(0);
     let clock = Instant::now();
     let child = command.spawn().map_err(|error| NotRun::Start { program: program(task), error })?;
+
     Ok((child.id(), clock))
 }
 
@@ -282,6 +284,7 @@ mod tests {
             looks,
             guardian: &Guardian::set(&mark, folder.path())?,
         };
+
         let mut look = |mark: &str| {
             let ranks = marked(mark);
             vec![TrialRank {

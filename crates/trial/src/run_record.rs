@@ -39,6 +39,7 @@ pub fn record(
         output_file: None,
         looks,
     };
+
     let (outcome, reason) = match ran.ended_by {
         EndedBy::User => (TrialOutcome::Interrupted, Some("it was interrupted".to_owned())),
         EndedBy::Timeout => (

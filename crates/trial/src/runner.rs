@@ -84,6 +84,7 @@ impl<'t> ProgramRunner<'t> {
                 ulimit -u and the job's limit of processes";
             no_result(what, error)
         })?;
+
         Ok(Self {
             facts: TrialFacts { trial, starts: Vec::new() },
             file: DocumentFile::new(session.sink, session.say),
@@ -184,6 +185,7 @@ impl<'t> ProgramRunner<'t> {
         let quickest = self.usual_s.iter().copied().flatten().fold(f64::INFINITY, f64::min);
         let mut seconds: Vec<Option<Vec<f64>>> = vec![Some(Vec::new()); self.variants().len()];
         let clock = Instant::now();
+
         for turn in 0..=most {
             for variant in order(seed, turn, self.variants().len()) {
                 let started = self.start(turn, variant);
@@ -205,6 +207,7 @@ impl<'t> ProgramRunner<'t> {
                 break;
             }
         }
+
         let names = self.variants().iter().map(|variant| &variant.described.name);
         Ok(names.zip(&seconds).filter_map(|(name, seconds)| start_of(name, seconds.as_ref()?)).collect())
     }
@@ -288,6 +291,7 @@ impl Runner for ProgramRunner<'_> {
             looks: &looks,
             guardian: &self.guardian,
         };
+
         let began_s = self.elapsed_s();
         let trial = self.facts.trial;
         let ran = run(&task, &|| self.is_over(), &mut |mark| rank_observer::look(&trial.topology, mark));

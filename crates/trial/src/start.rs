@@ -55,6 +55,7 @@ pub fn without_starting(
     else {
         return found;
     };
+
     // What the variant's starts take longer than the baseline's, at least and at most, as parts of the
     // baseline's run.
     let (least, most) = ((own.low_s - other.high_s) / baseline_s, (own.high_s - other.low_s) / baseline_s);
@@ -66,6 +67,7 @@ pub fn without_starting(
         return found;
     }
     let direction = found.direction.filter(|_| keeps_side);
+
     TrialComparison {
         verdict: TrialVerdict::Undecided,
         direction,

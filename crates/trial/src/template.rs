@@ -143,6 +143,7 @@ mod tests {
             line,
             "OMP_NUM_THREADS=7 srun -n8 '--comment=two words' --cpu-bind=none ./app 'an argument'"
         );
+
         Ok(())
     }
 
@@ -157,6 +158,7 @@ mod tests {
             "{app}",
             "A=1 {bind} {app}",
         ];
+
         let refused = lines
             .map(|line| Template::parse(line).err().map_or("taken".to_owned(), |error| error.to_string()));
         insta::assert_snapshot!(refused.join("\n"), @r#"

@@ -92,6 +92,7 @@ pub fn conduct<R: Runner>(
             }
         }
     }
+
     Ok(TrialStop::MaxRuns)
 }
 
@@ -158,6 +159,7 @@ mod tests {
                 Ok(figure) => (TrialOutcome::Counted, Some(figure)),
                 Err(outcome) => (outcome, None),
             };
+
             Ok(TrialRun {
                 block,
                 variant: names()[variant].clone(),

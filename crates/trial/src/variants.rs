@@ -85,11 +85,13 @@ pub(crate) fn variants(asked: &TrialOptions, start: &Start) -> Result<Variants, 
     let is_placed = |choice: &Choice<'_>| {
         choice.strategy.is_some() || choice.values.iter().any(|(name, _)| *name == MEMBIND)
     };
+
     if asked.shows_all_gpus.is_some() && !choices.iter().any(is_placed) {
         let why = "--gpu says which GPUs a placed program sees, and none is placed here: add --placements, \
             or leave --gpu out";
         return Err(Fault::usage(why));
     }
+
     for choice in choices {
         let variant = worked_out(&choice, &program, start, asked, templates.len() > 1)?;
         let same = |other: &&Variant| {
@@ -106,6 +108,7 @@ pub(crate) fn variants(asked: &TrialOptions, start: &Start) -> Result<Variants, 
             None => all.push(variant),
         }
     }
+
     if !asked.against_itself && all.len() < 2 {
         let why = if notes.is_empty() {
             "there is nothing to compare the baseline with".to_owned()
@@ -146,6 +149,7 @@ fn found(command: &[OsString]) -> Result<Vec<OsString>, Fault> {
         return Ok(command.to_vec());
     }
     let name = program.to_string_lossy();
+
     Err(Fault::new(
         Exit::NotFound,
         format!("there is no program {name}: give a path, or a name that is in PATH"),
@@ -163,11 +167,13 @@ fn choices<'c>(asked: &'c TrialOptions, templates: &'c [Template]) -> Result<Vec
             "--aa tries one line against itself, and --launch gives {lines}: leave the others out"
         )));
     }
+
     if asked.against_itself {
         return Ok(vec![baseline]);
     }
     let says_nothing = asked.placements.is_empty() && asked.vary.is_empty();
     let mut all = vec![baseline];
+
     for launch in lines {
         let can_bind = launch.is_none_or(|(_, template)| template.has_bind());
         let strategies: Vec<Option<Strategy>> = match () {
@@ -191,12 +197,14 @@ fn choices<'c>(asked: &'c TrialOptions, templates: &'c [Template]) -> Result<Vec
             }
         }
     }
+
     // The first line as it is, without a placement and a value, is the baseline itself.
     let is_baseline = |choice: &Choice<'_>| {
         choice.strategy.is_none() && choice.values.is_empty() && choice.launch.is_none_or(|(at, _)| at == 0)
     };
     let others = all.split_off(1);
     all.extend(others.into_iter().filter(|choice| !is_baseline(choice)));
+
     if all.len() > MOST {
         let text = format!(
             "{} variants are too many for blocks that have each of them once: at most {MOST}; leave values \
@@ -289,6 +297,7 @@ fn worked_out(
             (command, start, shown, None, AskedPlace::default())
         }
     };
+
     // Of all variants, also where it says nothing: an environment has a length, and a shell finds its
     // variables by its place in a table.
     environment.push((ASKED.to_owned(), place.text()));

@@ -67,6 +67,7 @@ impl WarmedUpTrial<'_> {
         let left_s = plan.max_time_s.map(|limit| (limit - self.runner.elapsed_s()).max(0.0));
         let looks = sequential_alpha::looks(plan.variants.len() - 1).take_while(|look| look.blocks <= most);
         let within = |blocks: usize| left_s.is_none_or(|left_s| blocks as f64 * block_s <= left_s);
+
         match looks.filter(|look| within(look.blocks)).map(|look| look.blocks).last() {
             None => {
                 let limit = spoken_seconds(plan.max_time_s.unwrap_or(0.0));
@@ -124,6 +125,7 @@ impl WarmedUpTrial<'_> {
             return Exit::Undecided;
         }
         let comparisons = facts.compared(runs, &facts.trial.metrics[0].described);
+
         // A run that counts is a figure, also where it has no pair.
         let has_figure = runs.iter().any(|run| run.block > 0 && run.outcome == Counted);
         if comparisons.iter().all(|found| found.pairs == 0) && !has_figure {
@@ -132,6 +134,7 @@ impl WarmedUpTrial<'_> {
         let answer = facts.answer(runs, &comparisons, Some(stop));
         let is_any = |outcome| runs.iter().any(|run| run.outcome == outcome);
         let has_failed = runs.iter().any(|run| run.block > 0 && !matches!(run.outcome, Counted | Misplaced));
+
         match facts.trial.expected.map(|expected| holds(&answer, &comparisons, expected)) {
             Some(Some(false)) => Exit::Finding,
             _ if is_any(Misplaced) => Exit::Finding,

@@ -72,15 +72,18 @@ pub unsafe fn replace(
     if result != 0 || symbol.is_null() || answer.is_null() || !record::is_wanted() {
         return;
     }
+
     // SAFETY: the driver has just read this text and written this word.
     let (symbol, found) = unsafe { (CStr::from_ptr(symbol), *answer) };
     if found == 0 {
         return;
     }
+
     // The name with every suffix that it has: the address tells which of these the driver means.
     let is_called = |hook: &&Hook| hook.name.to_bytes().starts_with(symbol.to_bytes());
     let called = hooks.iter().copied().filter(is_called);
     let by_address = called.clone().find(|hook| hook.driver() == Some(found));
+
     if let Some(hook) = by_address.or_else(|| by_name(hooks, symbol, version, flags & PER_THREAD != 0)) {
         // SAFETY: the word that the driver wrote.
         unsafe { *answer = hook.wrapper_of(found) };

@@ -66,15 +66,18 @@ impl Batch {
         if asked.is_empty() {
             return;
         }
+
         if REFUSED.load(Ordering::Acquire) == 0
             && let Err(error) = sys::nodes_of(asked, &mut status)
         {
             record.set(head::PAGES_ERROR, u64::from(error.unsigned_abs()));
             REFUSED.store(1, Ordering::Release);
         }
+
         if REFUSED.load(Ordering::Acquire) == 1 {
             asked.iter().zip(&mut status).for_each(|(page, status)| *status = sys::node_at(*page));
         }
+
         for (node, bytes) in status.iter().zip(&self.bytes).take(self.count) {
             let word = match usize::try_from(*node) {
                 Ok(node) if node < entry::NODE_COUNT => entry::NODES + node,

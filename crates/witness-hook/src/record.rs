@@ -105,6 +105,7 @@ impl Record {
             0 => (own, SHARED, SHARED),
             _ => (0, own, TRIES),
         };
+
         for step in 0..tries {
             let at = entry::AT + (from + (hash as usize).wrapping_add(step) % room) * entry::WORDS;
             if self.is_entry(at, address, key) {

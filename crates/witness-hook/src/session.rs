@@ -86,6 +86,7 @@ fn begin() -> bool {
             return false;
         }
     };
+
     record::set_words(mapped);
     let Some(record) = record::current() else { return false };
     let is_simulated = resolve::driver_function(c"numabench_simulation").is_some();
@@ -100,6 +101,7 @@ fn begin() -> bool {
     record.set(head::NAME, u64::from_ne_bytes(first.try_into().unwrap_or_default()));
     record.set(head::NAME + 1, u64::from_ne_bytes(last.try_into().unwrap_or_default()));
     record.set(head::MAGIC, MAGIC);
+
     // Registered now: the driver is loaded, so this runs before the driver ends.
     sys::at_exit(end);
     helper::start();

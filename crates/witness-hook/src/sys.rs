@@ -157,11 +157,13 @@ pub fn map_new_file(path: &core::ffi::CStr, len: usize) -> Result<*mut u8, c_int
         // Beyond the limit the kernel sends a signal that ends the program.
         return Err(27);
     }
+
     // SAFETY: a path that ends, and the mode that O_CREAT takes.
     let file = unsafe { open(path.as_ptr(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600) };
     if file < 0 {
         return Err(errno());
     }
+
     // SAFETY: a file that is open.
     let reserved = unsafe { posix_fallocate(file, 0, len as i64) };
     let mapped = if reserved == 0 {
@@ -171,6 +173,7 @@ pub fn map_new_file(path: &core::ffi::CStr, len: usize) -> Result<*mut u8, c_int
     } else {
         Err(reserved)
     };
+
     // SAFETY: it is ours; a mapping stays without it.
     unsafe { close(file) };
     mapped

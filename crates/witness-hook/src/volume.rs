@@ -31,6 +31,7 @@ pub fn copy(words: &[usize; WORDS]) -> Copy {
         let address = host_address(of(4), of(5), of(6))?.wrapping_add(offset);
         Some(Span { address, row, rows, pitch, slices, slice_pitch })
     };
+
     let none = Span { address: 0, row, rows, pitch: row, slices, slice_pitch: row };
     let (way, span) = match (side(0), side(SIDE)) {
         (Some(from), None) => (Way::ToDevice, from),

@@ -20,6 +20,7 @@ pub fn verdict(document: &WitnessDocument, near: &[NearNodes]) -> Vec<String> {
     let mut said = vec![distance(document, near)];
     said.push(kinds(total));
     said.extend(rates(document));
+
     if let Some(waited) = document.waited_s {
         let of = waited / document.elapsed_s.max(1e-9) * 100.0;
         said.push(format!(
@@ -29,7 +30,9 @@ pub fn verdict(document: &WitnessDocument, near: &[NearNodes]) -> Vec<String> {
             spoken(document.elapsed_s)
         ));
     }
+
     said.extend(gain(document));
+
     match &document.remedy {
         Some(remedy) => said.push(format!("To place memory near: {remedy}")),
         None if total.far_bytes > 0 => said.push(
@@ -70,6 +73,7 @@ fn distance(document: &WitnessDocument, near: &[NearNodes]) -> String {
     if total.far_bytes == 0 {
         return format!("No far memory: the {of} are near{unknown}.");
     }
+
     format!(
         "{} of the {of} are far from their GPU: {}{unknown}.",
         percent(total.far_bytes, total.bytes),
@@ -118,6 +122,7 @@ fn rates(document: &WitnessDocument) -> Option<String> {
         )
     };
     let parts: Vec<String> = document.rates.iter().map(part).collect();
+
     (!parts.is_empty()).then(|| format!("Rates of the copies that events timed: {}.", parts.join(", ")))
 }
 
@@ -138,6 +143,7 @@ fn gain(document: &WitnessDocument) -> Option<String> {
     if gain.far_bytes == 0 {
         return Some(format!("No prediction{without}."));
     }
+
     Some(format!(
         "Near memory would save {} to {} of the copies' time; the program gains at least {} (copies that \
          block) and at most {}{without}.",
@@ -162,17 +168,20 @@ pub fn not_seen(records: &Records, document: &WitnessDocument) -> Vec<String> {
             percent(total.looked_at_bytes, total.bytes)
         ));
     }
+
     let counted = [
         (head::GRAPHS_UNSEEN, "launches of graphs whose copies are not known"),
         (head::OTHER_DRIVER, "functions of a second CUDA driver in the process"),
         (head::LOST, "copies for which the record had no room"),
     ];
+
     for (word, what) in counted {
         let count = sum(word);
         if count > 0 {
             said.push(format!("Not counted: {what} ({count})."));
         }
     }
+
     let prefetches = sum(head::PREFETCHES);
     if prefetches > 0 {
         let prefetched = bytes(sum(head::PREFETCH_BYTES));
@@ -184,6 +193,7 @@ pub fn not_seen(records: &Records, document: &WitnessDocument) -> Vec<String> {
         let error = std::io::Error::from_raw_os_error(i32::try_from(pages_error).unwrap_or(0));
         said.push(format!("The kernel refused move_pages ({error}); pages were asked for one by one."));
     }
+
     for (pid, error) in &records.passive {
         let error = std::io::Error::from_raw_os_error(*error);
         said.push(format!(
@@ -191,7 +201,9 @@ pub fn not_seen(records: &Records, document: &WitnessDocument) -> Vec<String> {
              name a folder with room in TMPDIR."
         ));
     }
+
     let killed = document.processes.iter().filter(|process| !process.ended).count();
+
     if killed > 0 {
         let processes = if killed == 1 { "process" } else { "processes" };
         said.push(format!(
@@ -199,6 +211,7 @@ pub fn not_seen(records: &Records, document: &WitnessDocument) -> Vec<String> {
              times are missing."
         ));
     }
+
     if records.broken > 0 {
         said.push(format!("Records that cannot be read: {}.", records.broken));
     }

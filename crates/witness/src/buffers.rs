@@ -52,6 +52,7 @@ fn of_process(process: &ProcessRecord, near: &[NearNodes]) -> Vec<WitnessBuffer>
         groups.entry((entry.gpu.clone(), entry.direction, entry.memory)).or_default().push(entry);
     }
     let mut found = Vec::new();
+
     for mut entries in groups.into_values() {
         entries.sort_by_key(|entry| entry.address);
         let mut begun: Option<(u64, u64)> = None;
@@ -93,12 +94,15 @@ fn merged(pid: u32, entries: &[Entry], near: &[NearNodes]) -> Option<WitnessBuff
         Some(_) if far == known => Distance::Far,
         Some(_) => Distance::Mixed,
     };
+
     let end = entries.iter().map(|entry| entry.end).max().unwrap_or(0);
     let (waited_bytes, waited_ns) = (sum(&|entry| entry.waited.0), sum(&|entry| entry.waited.1));
     let blocking_bytes = sum(&|entry| entry.blocking_bytes);
+
     // Of small copies a share is timed: the time is that of all, at the same rate.
     let waited_s = (waited_bytes > 0)
         .then(|| waited_ns as f64 / 1e9 * (blocking_bytes as f64 / waited_bytes as f64).max(1.0));
+
     Some(WitnessBuffer {
         pid,
         address: (first.address != 0).then(|| format!("{:#x}", first.address)),
@@ -158,6 +162,7 @@ pub fn total(buffers: &[WitnessBuffer]) -> WitnessBytes {
             WitnessMemory::Pinned | WitnessMemory::Newer => total.pinned_bytes += buffer.bytes,
         }
     }
+
     total
 }
 
@@ -170,6 +175,7 @@ pub fn rates(buffers: &[WitnessBuffer]) -> Vec<WitnessRate> {
         sums.1 += buffer.timed_bytes;
         sums.2 += buffer.timed_s;
     }
+
     let rate = |((direction, memory, distance), (timed, timed_bytes, timed_s))| WitnessRate {
         direction,
         memory,

@@ -71,6 +71,7 @@ pub fn document(
         processes: records.processes.iter().map(process).collect(),
         loaded: records.loaded,
     };
+
     document.verdict = answer::verdict(&document, near);
     document.not_seen = answer::not_seen(records, &document);
     document

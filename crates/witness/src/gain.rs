@@ -56,6 +56,7 @@ fn rate_of(row: &Row) -> Option<MatrixRate> {
     }
     let middle = row.value.filter(|value| *value > 0.0)?;
     let end = |end: Option<f64>| end.filter(|end| *end > 0.0).unwrap_or(middle);
+
     Some(MatrixRate {
         node: row.memory_node?,
         gpu: row.device.rsplit('/').next().unwrap_or_default().to_owned(),

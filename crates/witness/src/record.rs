@@ -79,6 +79,7 @@ impl Records {
                 _ => {}
             }
         }
+
         records.processes.sort_by_key(|process| process.head(head::PID));
         Ok(records)
     }
@@ -128,6 +129,7 @@ impl ProcessRecord {
         let range = (word(entry::RANGE), word(entry::RANGE_BYTES));
         let nodes =
             (0..entry::NODE_COUNT).zip(0_u32..).map(|(offset, node)| (node, word(entry::NODES + offset)));
+
         Entry {
             address: word(entry::ADDRESS),
             end: word(entry::END),

@@ -50,6 +50,7 @@ fn of_gpus(document: &Document) -> Vec<String> {
     let mut found: Vec<&MeasuredGroups> =
         asked.iter().copied().filter(|one| one.finding == GroupingFinding::Groups).collect();
     found.sort_by_key(|one| one.rest.len());
+
     if let Some(first) = found.first() {
         let mut said = vec![shared(document, first), sure(first)];
         let others = found[1..].iter().filter(|other| !is_same(first, other));
@@ -59,6 +60,7 @@ fn of_gpus(document: &Document) -> Vec<String> {
         said.push(declared(first));
         return said;
     }
+
     let pairs = range(document, Compares::Beside)
         .map(|pairs| format!("each keeps {pairs} of its rate alone beside one other"));
     let leaves = range(document, Compares::LeaveOneOut)
@@ -75,17 +77,20 @@ fn of_gpus(document: &Document) -> Vec<String> {
         let text = format!("a pair has fewer than {LEAST_BLOCKS} blocks ({figures})");
         return vec![format!("GPUs: undecided: {text}. Try a longer --within.")];
     }
+
     if asked.iter().any(|one| one.finding == GroupingFinding::Undecided) {
         return vec![format!(
             "GPUs: undecided: the blocks scatter too much to tell groups ({figures}). Try a longer --within."
         )];
     }
+
     if asked.iter().any(|one| one.finding == GroupingFinding::NoGroups) {
         return vec![format!(
             "GPUs differ but form no groups: no set shares more among itself than with all others \
              ({figures})."
         )];
     }
+
     if asked.iter().any(|one| one.finding == GroupingFinding::Newer) {
         return vec![format!("GPUs: {figures}; the finding on groups is of a newer numabench.")];
     }
@@ -103,11 +108,13 @@ fn shared(document: &Document, found: &MeasuredGroups) -> String {
         let alone = figure(alone(document, set), "alone");
         [together, pairs, alone].into_iter().flatten().collect::<Vec<_>>().join(", ")
     };
+
     let (first, others) =
         all.split_first().map_or((IdSet::default(), &[][..]), |(first, others)| ((*first).clone(), others));
     let names: Vec<String> = others.iter().map(|set| name(set)).collect();
     let rest: Vec<String> = others.iter().map(|set| format!("{}: {}", name(set), figures(set))).collect();
     let does = if names.len() == 1 && others[0].len() == 1 { "does not" } else { "do not" };
+
     format!(
         "{} share something that {} {does}: {}; {}.",
         name(&first),
@@ -256,18 +263,21 @@ fn of_cores(document: &Document) -> Vec<String> {
         let text = format!("Core-to-core latency {all} ns (one way); groups are undecided");
         return vec![format!("{text}: a pair has fewer than {LEAST_BLOCKS} blocks, or none.")];
     };
+
     let is_within = |(i, j): (usize, usize)| {
         let (one, other) = (table.id(i), table.id(j));
         let both =
             |set: &IdSet| [one, other].into_iter().flatten().filter(|id| set.contains(*id)).count() == 2;
         found.groups.iter().any(both)
     };
+
     if found.declared.as_deref() == Some(ONE_OF_EACH) {
         return vec![format!(
             "Core-to-core latency {all} ns (one way); the cores have {ONE_OF_EACH}: there is nothing to \
              group them by."
         )];
     }
+
     match found.finding {
         GroupingFinding::Groups => {
             let of = |wanted: bool| {

@@ -122,6 +122,7 @@ impl Table {
                 ImportErrorKind::NoNumber { text: String::new(), wanted: "a unit of Bandwidth" },
             ));
         };
+
         // A copy inside a device uses no host memory, whatever the heading says.
         let memory = match (self.direction.starts_with("device-to-device"), self.is_combined) {
             (true, _) => String::new(),
@@ -132,6 +133,7 @@ impl Table {
             1 => "1 device".to_owned(),
             devices => format!("{devices} devices, added up"),
         };
+
         Ok(Case {
             id: format!("bandwidthTest/{}{memory}/{bytes}", self.direction),
             place,

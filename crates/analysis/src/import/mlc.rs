@@ -110,6 +110,7 @@ impl Reader {
         } else if !(words.is_empty() || ASIDE.iter().any(|aside| words.starts_with(aside))) {
             self.strays.push(line, words);
         }
+
         if self.part == Part::Caches && words.starts_with("Remote Socket") {
             words.clone_into(&mut self.caches);
         }

@@ -69,11 +69,13 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
     if let Some(driver) = &run.driver {
         taken.fact("driver version", driver, false);
     }
+
     match &run.runtime {
         Some(Version::Number(number)) => taken.fact("CUDA runtime", number.to_string(), false),
         Some(Version::Words(words)) => taken.fact("CUDA runtime", cuda_version(words), false),
         None => {}
     }
+
     for named in &run.devices {
         // The JSON has the host behind the device, the text on a line of its own: `0: NVIDIA H200
         // (00000000:00:06): (vm)`.
@@ -83,6 +85,7 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
         let host = host.map(|host| host.trim_end_matches(')').to_owned());
         taken.host = taken.host.or(host);
     }
+
     for test in &run.testcases {
         case(test, run.error.as_deref(), &mut taken)?;
     }
@@ -109,6 +112,7 @@ fn case(test: &Test, error: Option<&str>, taken: &mut Taken) -> Result<(), Impor
             return Ok(());
         }
     }
+
     let description = test.bandwidth_description.as_deref().unwrap_or_default();
     let program = Program::Nvbandwidth.name();
     let strange = |fault: String| {
@@ -118,6 +122,7 @@ fn case(test: &Test, error: Option<&str>, taken: &mut Taken) -> Result<(), Impor
         .ok_or_else(|| strange(format!("its description is {:?}", short(description))))?;
     let before = taken.cases.len();
     let mut added = 0.0;
+
     for (part, rows) in parts(test, &title) {
         added = 0.0;
         for (row, cells) in (0..).zip(rows) {
@@ -131,9 +136,11 @@ fn case(test: &Test, error: Option<&str>, taken: &mut Taken) -> Result<(), Impor
             }
         }
     }
+
     if taken.cases.len() == before {
         return Err(strange("it passed and has no figures".to_owned()));
     }
+
     // Six digits each.
     if test.sum.is_some_and(|sum| (added - sum).abs() > 1e-5 * added.max(sum)) {
         let sum = test.sum.map_or(String::new(), |sum| sum.to_string());

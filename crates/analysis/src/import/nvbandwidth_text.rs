@@ -105,6 +105,7 @@ impl Title {
             return Some(Self { row: None, between: String::new(), column, part, unit, scale });
         };
         let between = between.split_whitespace().next()?.to_owned();
+
         Some(Self { row: last(rows), between, column, part, unit, scale })
     }
 
@@ -138,9 +139,11 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
     let (mut test, mut last_said): (Option<Test>, Option<String>) = (None, None);
     let lines = (1_u64..).zip(text.lines());
     let (mut begun, mut host_line) = (false, None);
+
     // Of the last command line, and whether a run has begun since.
     let (mut size, mut has_begun) = (CopySize::Unsaid, false);
     let is_part = !text.lines().any(|words| unquoted(words).trim_start().starts_with(FIRST_LINE));
+
     for (line, words) in lines {
         let words = unquoted(words);
         begun |= is_part
@@ -223,8 +226,10 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
             host_line = Some(words.trim()).filter(|words| !words.contains([' ', ':'])).map(str::to_owned);
         }
     }
+
     ended(&mut taken, test, is_part)?;
     let has_matrix = || taken.cases.iter().any(|case| case.figure.is_ok());
+
     if !begun || is_part && !has_matrix() {
         let missing = "it has no line \"nvbandwidth Version: …\"";
         return Err(ImportError::whole(ImportErrorKind::NotThis {
@@ -232,6 +237,7 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
             missing,
         }));
     }
+
     if is_part {
         taken.notes.push("the first line of a run is missing: the version is not known".to_owned());
     }
@@ -298,6 +304,7 @@ fn within(test: &mut Test, taken: &mut Taken, words: &str, line: u64) -> Result<
     if is_sample || ASIDE.iter().any(|aside| words.starts_with(aside)) {
         return Ok(());
     }
+
     if let Some(title) = Title::of(words) {
         if let Some((number, said)) = test.said.take() {
             taken.notes.push(format!("line {number} is none of nvbandwidth's and was passed over: {said}"));
@@ -305,6 +312,7 @@ fn within(test: &mut Test, taken: &mut Taken, words: &str, line: u64) -> Result<
         test.matrix = Some(Matrix { title, columns: Vec::new(), cells: Vec::new() });
         return Ok(());
     }
+
     let numbers: Vec<&str> = words.split_whitespace().collect();
     let is_row = numbers.first().is_some_and(|first| begins_with_digit(first));
     let Some(matrix) = test.matrix.as_mut() else {
@@ -325,6 +333,7 @@ fn within(test: &mut Test, taken: &mut Taken, words: &str, line: u64) -> Result<
     }
     as_many(numbers.len(), matrix.columns.len() + 1, line)?;
     let row = index(numbers[0])?;
+
     for (column, text) in matrix.columns.iter().zip(&numbers[1..]) {
         if *text != "N/A" {
             matrix.cells.push((row, *column, number(text, line, "a figure")?, line));
@@ -490,10 +499,12 @@ mod tests {
                 .collect::<Vec<_>>();
             Ok(mib.chunks(2).map(|run| run[0]).collect())
         };
+
         let run = format!("{BEGIN}Running a_test.\n{MATRIX}");
         let three =
             format!("$ ./nvbandwidth -b 1024\n{run}$ ./nvbandwidth --bufferSize=64 | tee log\n{run}{run}");
         assert_eq!(sizes(&three)?, [Some(1024), Some(64), None]);
+
         for (command, size) in [
             ("# nvbandwidth -t 1 --bufferSize 32", Some(32)),
             ("mpirun -n 4 /opt/nvbandwidth -p multi -b16", Some(16)),
@@ -504,6 +515,7 @@ mod tests {
         ] {
             assert_eq!(sizes(&format!("{command}\n{run}"))?, [size], "{command}");
         }
+
         let sentence = format!("./nvbandwidth -b 8\nnvbandwidth with small buffers says:\n{run}");
         assert_eq!(sizes(&sentence)?, [Some(8)]);
         Ok(())

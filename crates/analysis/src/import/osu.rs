@@ -83,6 +83,7 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
     let mut table: Option<Table> = None;
     let mut is_open = false;
     let mut stray = StrayLines::default();
+
     for (line, words) in (1_u64..).zip(text.lines()) {
         if let Some(Heading { test, version, is_for_gpus }) = heading(words, line)? {
             // Version 7.1 of osu_mbw_mr prints its heading twice.
@@ -119,6 +120,7 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
             table.rows += 1;
         }
     }
+
     if table.is_none() {
         let missing = "it has no heading \"# OSU MPI … Test v…\"";
         return Err(ImportError::whole(ImportErrorKind::NotThis { program: Program::Osu.name(), missing }));
@@ -205,6 +207,7 @@ fn row(table: &Table, words: &str, line: u64) -> Result<Case, ImportError> {
         Some(said) if *said != "Pass" => Err((ImportedStatus::Failed, format!("validation: {said}"))),
         _ => figure(value, test.scale),
     };
+
     Ok(Case {
         id: format!("{}/{}/{bytes}", test.name, table.memory),
         place: table.place.clone(),

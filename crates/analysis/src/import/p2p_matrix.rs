@@ -96,6 +96,7 @@ fn title(words: &str, names_writes: bool) -> Option<Matrix> {
         () => ("unknown direction", "and"),
     };
     let quantity = if unit == ImportedUnit::Ns { "latency" } else { "bandwidth" };
+
     Some(Matrix { id: format!("{quantity}/{access}/{way}"), unit, scale, between, columns: Vec::new() })
 }
 
@@ -151,5 +152,6 @@ fn row(matrix: &Matrix, words: &str, line: u64) -> Result<Vec<Case>, ImportError
             line: Some(line),
         })
     };
+
     matrix.columns.iter().zip(&cells[1..]).map(case).collect()
 }

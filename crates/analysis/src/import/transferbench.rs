@@ -54,15 +54,18 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
     reader.presets.ended()?;
     let Reader { mut taken, said, preset, presets, .. } = reader;
     taken.cases.extend(presets.cases);
+
     if let Some((line, test)) = &preset
         && !taken.cases.is_empty()
     {
         taken.notes.push(format!("line {line}: {test} is not read here"));
     }
+
     if let Some((line, test)) = preset.filter(|_| taken.cases.is_empty()) {
         let known = "the tests of a configuration file and the presets p2p, a2a and scaling are";
         return Err(ImportError::at(line, ImportErrorKind::UnknownTest { test, known }));
     }
+
     if taken.cases.is_empty() {
         let program = Program::TransferBench.name();
         let missing = "it has no rows \"Executor: …\" or \"GPU 00 -> …\"";
@@ -82,15 +85,18 @@ impl Reader {
                 rest.split(|c: char| c.is_whitespace() || ",)".contains(c)).next().unwrap_or_default();
             self.taken.version = Some(version.to_owned());
         }
+
         if self.presets.line(words, line)? {
             return Ok(());
         }
+
         // CSV has a comma behind each cell; elsewhere a comma is no separator, so that one in a number is
         // seen.
         let is_csv = words.ends_with(',');
         let spaced = words.replace(['|', '│'], " ");
         let spaced = if is_csv { spaced.replace(',', " ") } else { spaced };
         let cells: Vec<&str> = spaced.split_whitespace().collect();
+
         match cells[..] {
             ["Test", number, ..] if words.starts_with("Test ") && words.ends_with(':') => {
                 self.ended()?;
@@ -154,6 +160,7 @@ impl Reader {
             self.tests += 1;
             self.test = Some(Test { number: self.tests, line });
         }
+
         let (rank, rest) = match cells {
             [_, "Rank", rank, rest @ ..] => (format!("rank {rank} "), rest),
             [_, rest @ ..] => (String::new(), rest),
@@ -214,6 +221,7 @@ impl Reader {
         for (place, rate) in rates {
             self.figure(format!("transferbench/{name}"), place, bytes, rate, line);
         }
+
         Ok(())
     }
 
@@ -244,10 +252,13 @@ impl Reader {
                 format!("test {number} has no row \"Aggregate (CPU)\""),
             ));
         }
+
         let Some(Peers { name, line, columns, rows }) = self.peers.take() else { return Ok(()) };
+
         // Bidirectional matrices have three rows for each device.
         let wanted = if name == "p2p-bidirectional" { 3 } else { 1 };
         let lacking = columns.iter().find(|device| rows.get(&device[..]).copied().unwrap_or(0) < wanted);
+
         match lacking {
             Some(device) => {
                 Err(ImportError::truncated(line, format!("the matrix {name} has not all rows of {device}")))

@@ -93,6 +93,7 @@ fn plane_sentences(document: &Document, matrix: &Matrix, plane: &Plane) -> Vec<S
             Err(_) => without += 1,
         }
     }
+
     let pairs: Vec<&mut Pair> =
         rows.iter_mut().flat_map(|row| &mut row.0).filter(|pair| pair.alone.is_some()).collect();
     let rival = |pair: &&mut Pair| {
@@ -103,6 +104,7 @@ fn plane_sentences(document: &Document, matrix: &Matrix, plane: &Plane) -> Vec<S
         (pair.loses, pair.keeps) = (found.finding == CaseFinding::Worse, found.keeps(SHARED, ALPHA));
     }
     let mut said: Vec<String> = sentence(matrix, plane, &rows).into_iter().collect();
+
     if without > 0 {
         said.push(format!(
             "{}: {without} of {} GPUs have no sum; the table says why.",
@@ -143,6 +145,7 @@ fn alone(
         return (own == at_once || (own, at_once) == (Timing::Device, Timing::Host) && is_long())
             .then_some(cell);
     }
+
     None
 }
 
@@ -171,6 +174,7 @@ fn kept(rows: &[AtOnce]) -> Option<String> {
             true => format!("the pairs keep their rates alone, within {:.0} %", (1.0 - SHARED) * 100.0),
         });
     };
+
     let range = match (format!("{least:.0}"), format!("{most:.0}")) {
         (least, most) if least == most => most,
         (least, most) => format!("{least}–{most}"),

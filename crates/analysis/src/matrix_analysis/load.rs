@@ -38,6 +38,7 @@ pub(super) fn sentences(document: &Document, matrix: &Matrix) -> Vec<String> {
             }
         }
     }
+
     let found = Found(at.into_iter().zip(compared(&rivals)).collect());
     planes.iter().flat_map(|plane| load_of(document, matrix, plane, &found)).collect()
 }
@@ -119,6 +120,7 @@ impl<'a> AtOnce<'a> {
             keepers: 0,
             worst: ("", f64::MAX),
         };
+
         for RankAtOnce { column, together, alone, loses, keeps } in figures {
             found.ranks += 1;
             found.sum += together.median;
@@ -160,6 +162,7 @@ fn all_at_once<'a>(
             }
         }
     }
+
     (rows, without)
 }
 
@@ -213,6 +216,7 @@ fn together(plane: &Plane, rows: &[AtOnce]) -> Vec<String> {
             ),
         }];
     };
+
     let rate = |sum: f64| format!("{:.1} GB/s", sum / 1e9);
     let name = &all.row.name;
     let mut said = vec![match headline::is_known(all.half_width) {
@@ -227,6 +231,7 @@ fn together(plane: &Plane, rows: &[AtOnce]) -> Vec<String> {
         ),
         false => format!("{direction}: what {name} get together is {}.", headline::too_noisy(all.half_width)),
     }];
+
     let unknown = || "the platform does not say what they share".to_owned();
     let what = first.row.note.clone().unwrap_or_else(unknown);
     let figures = format!("{} together and {} alone", rate(first.sum), rate(first.alone));
@@ -292,5 +297,6 @@ fn beside(document: &Document, matrix: &Matrix, plane: &Plane, found: &Found) ->
             said.push(not_compared(&format!("{direction}, {}", column.name), without));
         }
     }
+
     said
 }

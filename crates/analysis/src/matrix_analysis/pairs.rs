@@ -76,7 +76,9 @@ fn compared_pairs(document: &Document, matrix: &Matrix, plane: Plane) -> [Compar
         }
         named
     };
+
     let within = format!("Within a GPU's own memory{}", by(document.settings.engine));
+
     [
         Compared { plane, title: matrix.title.clone(), each: "pairs", figures: named(false) },
         Compared { plane, title: within, each: "GPUs", figures: named(true) },
@@ -97,6 +99,7 @@ fn sentence(compared: &Compared, behind: &[bool]) -> Option<String> {
         true => best.1.median / pair.1.median,
         false => pair.1.median / best.1.median,
     };
+
     // Of pairs that are alike the best one's figure is that of all.
     let shown = if part(worst) > ALIKE { &pairs[..1] } else { &pairs[..] };
     let figures = show_all(plane, shown.iter().map(|(_, cell)| Estimate::of(cell)));

@@ -85,6 +85,7 @@ fn penalties_of_matrix(document: &Document, matrix: &Matrix) -> Vec<Penalty> {
     };
     let cases = || document.cases.iter().filter(measured);
     let mut penalties = Vec::new();
+
     for together in cases().filter(|case| case.order == Order::Simultaneous) {
         let Some(alone) =
             cases().find(|case| case.order == Order::Alone && Plane::of(case) == Plane::of(together))

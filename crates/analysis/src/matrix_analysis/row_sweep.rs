@@ -162,6 +162,7 @@ fn answer(document: &Document, found: &[FarRow]) -> Option<String> {
             }
         });
     };
+
     Some(format!(
         "Where host memory lies matters: up to {} at {} ({}, {} from {}).",
         loss.change(),
@@ -198,6 +199,7 @@ fn sentence(document: &Document, row: &FarRow, names_memory: bool) -> String {
             )
         }
     };
+
     let worse = row.losses.iter().filter(|loss| loss.verdict() == TwoSampleVerdict::Lower);
     let worst = worse.min_by(|a, b| a.ratio().total_cmp(&b.ratio()));
     let most = worst.filter(|worst| {

@@ -93,6 +93,7 @@ pub fn verdict(document: &Document) -> Vec<String> {
         // A curve's words are its own (`latency_curves`).
         Compares::Loaded => Vec::new(),
     };
+
     // Where kernels compute on CPUs there are no copies, and `kernels` says what there is to say.
     let has_figures = |matrix: &Matrix| document.kernels.is_empty() || !matrix.planes(document).is_empty();
     document.matrices.iter().enumerate().filter(|(_, matrix)| has_figures(matrix)).flat_map(of).collect()
@@ -140,9 +141,11 @@ fn places(document: &Document, matrix: &Matrix, all: &[&Standing]) -> Vec<String
         }
         return said;
     };
+
     let (subject, direction) = (most.0.subject, way(most.0.plane.direction));
     let ratio = headline::figure(format!("up to {}", times(most.1.ratio)), most.0.half_width(most.1));
     said.push(format!("{} matters: {ratio} ({subject}, {direction}).", capital(what)));
+
     for subject in distinct(all.iter().map(|at| at.subject)) {
         let of = || all.iter().filter(|at| at.subject == subject);
         // Of the rates and of the times the plane that shows most.
@@ -161,6 +164,7 @@ fn places(document: &Document, matrix: &Matrix, all: &[&Standing]) -> Vec<String
             });
         }
     }
+
     if by_rows {
         said.extend(agreement(matrix, all));
     }
@@ -186,6 +190,7 @@ fn only(document: &Document, matrix: &Matrix) -> String {
             figures.push(lone(&plane, &row.name, &columns, &figure));
         }
     }
+
     match figures.is_empty() {
         true if document.matrices.len() > 1 => format!("No figure was measured of {}.", matrix.title),
         true => "No figure was measured.".to_owned(),
@@ -219,12 +224,14 @@ fn sentence(at: &Standing, worst: &Place) -> String {
         at.others.iter().filter(|other| other.finding == CaseFinding::Same).map(|other| other.name).collect();
     let also = if like.is_empty() { String::new() } else { format!(" and {}", like.join(", ")) };
     let direction = way(at.plane.direction);
+
     if !headline::is_known(half_width) {
         let (subject, best, by) = (at.subject, at.best.name, headline::too_noisy(half_width));
         return format!(
             "{subject}: {best}{also} is faster than {name} ({direction}); {by} to say by how much."
         );
     }
+
     if at.plane.is_time() {
         let what = if at.plane.direction == Direction::CoreToGpu { "a flag round trip" } else { "a load" };
         return format!(
@@ -234,6 +241,7 @@ fn sentence(at: &Standing, worst: &Place) -> String {
             times(*ratio)
         );
     }
+
     format!(
         "{}: {}{also} is {} {name} ({direction}, {best} against {worst}).",
         at.subject,
@@ -270,6 +278,7 @@ fn agreement(matrix: &Matrix, all: &[&Standing]) -> Vec<String> {
             agree += usize::from(!found.is_empty());
         }
     }
+
     if !undecided.is_empty() {
         let rest = if agree > 0 && said.is_empty() { "; it is right for the others" } else { "" };
         said.push(format!(
@@ -283,6 +292,7 @@ fn agreement(matrix: &Matrix, all: &[&Standing]) -> Vec<String> {
                 .to_owned(),
         );
     }
+
     if let Some(why) = unknown.first().and_then(|column| column.declared_nodes.reason.as_deref()) {
         let names: Vec<&str> = unknown.iter().map(|column: &&MatrixColumn| column.name.as_str()).collect();
         said.push(format!("NUMA node of {} unknown: {why}.", together(&names)));
@@ -350,6 +360,7 @@ fn figures(document: &Document) -> Vec<Figure<'_>> {
             }
         }
     }
+
     all
 }
 
@@ -374,6 +385,7 @@ fn standings<'a>(figures: &'a [Figure<'a>]) -> Vec<Standing<'a>> {
         let best = place(best);
         (!others.is_empty()).then_some(Standing { matrix, subject, plane, best, others, compared, undecided })
     };
+
     sets().zip(family.within_sets(sets().map(<[Figure]>::len))).filter_map(standing).collect()
 }
 

@@ -47,6 +47,7 @@ impl Guest {
                 return CardProgress::Foreign;
             }
         }
+
         let Some((length, card)) = self.bytes.split_first_chunk::<8>() else { return CardProgress::Begun };
         let length = u64::from_le_bytes(*length);
         if length > LONGEST_CARD as u64 {
@@ -55,6 +56,7 @@ impl Guest {
         if (card.len() as u64) < length {
             return CardProgress::Begun;
         }
+
         ranks::wire::from_bytes(card)
             .map_or(CardProgress::Foreign, |(rank, says)| CardProgress::Whole(rank, says))
     }

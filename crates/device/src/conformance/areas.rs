@@ -48,6 +48,7 @@ fn parts(subject: &Subject) -> Result<(), Halt> {
             }
         }
     }
+
     Ok(())
 }
 
@@ -100,6 +101,7 @@ fn against_the_stream(subject: &Subject) -> Result<(), Halt> {
             }
         }
     }
+
     Ok(())
 }
 

@@ -95,6 +95,7 @@ fn held(subject: &Subject) -> Result<(), Halt> {
             }
         }
     }
+
     Ok(())
 }
 
@@ -148,6 +149,7 @@ fn same_bytes(subject: &Subject) -> Result<(), Halt> {
             }
         }
     }
+
     Ok(())
 }
 
@@ -156,6 +158,7 @@ fn marks(subject: &Subject) -> Result<(), Halt> {
     let kind = first_pinned(subject)?;
     let bidirectional = subject.needs_bidirectional().is_ok();
     let mut copier = subject.copier(kind, 8 * MIB, bidirectional)?;
+
     for direction in [Direction::H2d, Direction::D2h, Direction::RoundTrip, Direction::Bidirectional] {
         if direction == Direction::Bidirectional && !bidirectional {
             continue;
@@ -214,10 +217,12 @@ fn batches(subject: &Subject) -> Result<(), Halt> {
         let counts = (marks.first_ns.len(), marks.second_ns.len());
         expect(counts == (rounds, 0), || format!("{counts:?} marks after a batch of {rounds} rounds"))?;
     }
+
     // A finish without a release opens the latch by itself.
     copier.hold()?;
     copier.enqueue(Direction::H2d, MIB, 1)?;
     copier.finish(&mut marks)?;
+
     expect(marks.first_ns.len() == 1, || {
         format!("{} marks after an unreleased batch of 1", marks.first_ns.len())
     })
@@ -239,6 +244,7 @@ fn reading_waits(subject: &Subject) -> Result<(), Halt> {
         }
         payload::expect_payload("the destination, read at once", copier.destination(), seed, 0)?;
     }
+
     Ok(())
 }
 
@@ -256,6 +262,7 @@ fn refused(subject: &Subject) -> Result<(), Halt> {
         copier.hold()?;
         expect_unsupported(what, copier.enqueue(direction, bytes, copies))?;
     }
+
     // After all these the copier is as good as new.
     let marks = batch(&mut *copier, Direction::RoundTrip, 4096, 2)?;
     expect(marks.first_ns.len() == 2, || format!("{} marks after a batch of 2", marks.first_ns.len()))

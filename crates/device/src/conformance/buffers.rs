@@ -61,11 +61,13 @@ fn in_order(subject: &Subject) -> Result<(), Halt> {
     for at in 0..PARTS {
         buffer.queue_to_host(at * part..(at + 1) * part)?;
     }
+
     for at in 0..PARTS {
         buffer.wait_for(at + 1)?;
         let has = range.has(at * part, &expected[at * part..(at + 1) * part]);
         expect(has, || format!("part {at} was not there when its copy was said to have ended"))?;
     }
+
     buffer.settle()?;
     expect(buffer.host()? == expected, || "the parts are not what was sent".to_owned())
 }

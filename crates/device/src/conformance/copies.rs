@@ -93,6 +93,7 @@ fn both_at_once(subject: &Subject) -> Result<(), Halt> {
             payload::expect_payload(&what("A"), copier.destination(), 2, 0)?;
         }
     }
+
     Ok(())
 }
 
@@ -142,6 +143,7 @@ fn shared(subject: &Subject) -> Result<(), Halt> {
         }
         Ok(())
     };
+
     thread::scope(|scope| {
         let ranks: Vec<_> = [1000, 2000].into_iter().map(|seed| scope.spawn(move || rank(seed))).collect();
         ranks.into_iter().try_for_each(|rank| {

@@ -31,6 +31,7 @@ fn memory_that_moves(subject: &Subject) -> Result<(), Halt> {
         payload::fill(memory.bytes_mut(), 3);
         payload::expect_payload("after writing", memory.bytes(), 3, 0)?;
     }
+
     Ok(())
 }
 
@@ -110,6 +111,7 @@ fn out_of_memory(subject: &Subject) -> Result<(), Halt> {
     let len = usize::try_from(if bidirectional { asked / 2 } else { asked })
         .map_err(|_| Halt::Skipped(format!("{asked} bytes are more than this program can address")))?;
     let host = pair(payload::heap(len)?, payload::heap(len)?);
+
     match subject.device.copier(host, bidirectional) {
         Err(DeviceError::OutOfMemory { asked_bytes, .. }) => expect(asked_bytes >= len as u64, || {
             format!("the error speaks of {asked_bytes} bytes, asked were {len}")

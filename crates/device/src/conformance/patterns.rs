@@ -73,6 +73,7 @@ fn filled(subject: &Subject) -> Result<(), Halt> {
             }
         }
     }
+
     Ok(())
 }
 
@@ -96,6 +97,7 @@ fn compared(subject: &Subject) -> Result<(), Halt> {
     let kind = subject.kinds().first().copied().unwrap_or(MemoryKind::Pageable);
     let both = subject.needs_bidirectional().is_ok() && kind != MemoryKind::Pageable;
     let area = if both { Area::B } else { Area::A };
+
     for (bytes, pattern) in cases() {
         let mut copier = subject.copier(kind, bytes + 8, both)?;
         let right = bytes_of(pattern, bytes);

@@ -65,6 +65,7 @@ fn by_kernel(subject: &Subject) -> Result<(), Halt> {
             payload::expect_poison(&what("after what was read"), &copier.destination()[bytes..])?;
         }
     }
+
     if subject.kinds().contains(&MemoryKind::Pageable) {
         let mut copier = subject.copier(MemoryKind::Pageable, 4096, false)?;
         expect_unsupported("a kernel's copies of pageable memory", copier.copy_by(CopyBy::Kernel))?;
@@ -112,6 +113,7 @@ fn chased(subject: &Subject) -> Result<(), Halt> {
             expect(at == leads_to, || format!("{kind}: {taken} steps led to {at}, not to {leads_to}"))?;
         }
     }
+
     if subject.kinds().contains(&MemoryKind::Pageable) {
         let made = subject.device.chaser(subject.host(MemoryKind::Pageable, 4096)?).map(drop);
         expect_unsupported("a chain in pageable memory", made)?;
@@ -139,6 +141,7 @@ fn answered(subject: &Subject) -> Result<(), Halt> {
         expect_unsupported("a question to a device that does not answer", answerer.trips(1))?;
         expect(answerer.into_host().is_some(), || format!("{kind}: the memory did not come back"))?;
     }
+
     if subject.kinds().contains(&MemoryKind::Pageable) {
         let made = subject.device.answerer(subject.host(MemoryKind::Pageable, 4096)?).map(drop);
         expect_unsupported("answers over pageable memory", made)?;
@@ -166,6 +169,7 @@ fn handed_on(subject: &Subject) -> Result<(), Halt> {
             expect(memory.kind() == kind, || what(&format!("the memory came back {}", memory.kind())))?;
         }
     }
+
     Ok(())
 }
 
@@ -206,6 +210,7 @@ fn chased_between(subject: &Subject) -> Result<(), Halt> {
         return Err(Halt::Skipped("there is one device only".to_owned()));
     }
     let mut memory = vec![0; LINES * LINE];
+
     for id in others {
         let other = subject.platform.open(id)?;
         let mut taken = 0;

@@ -132,5 +132,6 @@ fn held(subject: &Subject) -> Result<(), Halt> {
             payload::expect_payload(&format!("{kind}: what was queued"), range.bytes(), 1, 0)?;
         }
     }
+
     Ok(())
 }

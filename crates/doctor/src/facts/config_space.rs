@@ -76,6 +76,7 @@ fn express(bytes: &[u8]) -> ConfigField<Express> {
         return ConfigField::Absent;
     }
     let mut at = bytes.get(LIST).copied().unwrap_or_default() & 0xfc;
+
     for _ in 0..MOST {
         if at == 0 {
             return ConfigField::Absent;

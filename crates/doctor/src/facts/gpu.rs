@@ -37,6 +37,7 @@ fn amd_gpu(root: &FsRoot, name: String, folder: &str) -> AmdGpu {
     let modes = ["current_compute_partition", "current_memory_partition"];
     let modes: Vec<String> =
         modes.iter().filter_map(|file| root.text(&format!("{folder}/{file}")).ok()).collect();
+
     AmdGpu {
         name,
         power_uw: limit("power1_cap").zip(limit("power1_cap_default")),

@@ -39,6 +39,7 @@ fn device_interrupts(root: &FsRoot, device: &PciDevice) -> Option<Interrupts> {
             .or_else(|| list(number, "smp_affinity_list"))
     };
     let pus: Vec<IdSet> = numbers.iter().filter_map(goes_to).collect();
+
     Some(Interrupts {
         pci: device.pci,
         kind: device.kind,

@@ -125,6 +125,7 @@ fn device(
         address: last(folder).to_owned(),
         config: ConfigSpace::of(&root.bytes(&format!("{folder}/config")).unwrap_or_default()),
     };
+
     PciDevice {
         kind,
         name,

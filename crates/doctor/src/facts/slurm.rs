@@ -40,6 +40,7 @@ pub fn slurm(root: &FsRoot, variable: &dyn Fn(&str) -> Option<String>) -> Option
     }
     let text = |file: &str| root.text(&format!("{}/{file}", folder.as_ref()?)).ok();
     let conf = text("slurm.conf").unwrap_or_default();
+
     Some(Slurm {
         parameters: parameters(&conf),
         includes: conf.lines().any(|line| line.trim_start().to_lowercase().starts_with("include ")),

@@ -178,6 +178,7 @@ pub(super) fn threads(facts: &SystemFacts<'_>) -> Option<Check> {
         return SMT.open("which threads share a core is not shown here (/sys)", UNREADABLE);
     }
     let most = topology.cores.iter().map(|core| core.pus.len()).max()?;
+
     // The kernel's words run together: see sysfs-devices-system-cpu.
     let state = match facts.cpu.smt.as_deref() {
         Some("notsupported") => "not supported by the CPU",
@@ -186,8 +187,10 @@ pub(super) fn threads(facts: &SystemFacts<'_>) -> Option<Check> {
         Some(told) => told,
         None => "not told",
     };
+
     const WHOLE: &str = "let the scheduler give whole cores: SelectTypeParameters=CR_Core in slurm.conf \
         (srun --exclusive for a step), full-pcpus-only for the kubelet's CPU manager";
+
     // Of a core that is this job's in part the other threads may be another job's. A process that bound
     // itself to one thread is not meant.
     let allowed = &topology.allowed;
@@ -196,6 +199,7 @@ pub(super) fn threads(facts: &SystemFacts<'_>) -> Option<Check> {
         own.partition(|core| !core.pus.and(&allowed.not_in_cgroup_pus).is_empty());
     let of_others =
         split.iter().fold(IdSet::default(), |all, core| all.or(&core.pus.and(&allowed.not_in_cgroup_pus)));
+
     match (split.is_empty(), whole.is_empty()) {
         (true, _) => {}
         // One thread of every core, as --hint=nomultithread gives: the others may be nobody's.
@@ -219,6 +223,7 @@ pub(super) fn threads(facts: &SystemFacts<'_>) -> Option<Check> {
             );
         }
     }
+
     match most {
         1 => SMT.ok(format!("1 PU a core (SMT {state})")),
         // What is given out by PU and not by core lets two ranks meet on one core.
@@ -250,6 +255,7 @@ pub(super) fn interrupts(facts: &SystemFacts<'_>) -> Option<Check> {
     let (adapters, gpus) = (far(PciDeviceKind::Adapter), far(PciDeviceKind::Gpu));
     let change = "let irqbalance place them by node, or write local PUs to /proc/irq/N/smp_affinity_list \
         (Mellanox: set_irq_affinity_bynode.sh)";
+
     match (adapters.is_empty(), gpus.is_empty()) {
         (false, _) => {
             INTERRUPTS.costs(format!("all interrupts of {} arrive on far cores", listed(&adapters)), change)

@@ -119,6 +119,7 @@ pub(super) fn mig(facts: &SystemFacts<'_>) -> Option<Check> {
     if !divided.is_empty() {
         return MIG.ok(listed(&divided));
     }
+
     of_nvidia(facts, &MIG, false, |health| {
         let waiting = those(facts, health, |gpu| gpu.mig.is_some_and(|(now, then)| now != then));
         let on = those(facts, health, |gpu| gpu.mig.is_some_and(|(now, _)| now));
@@ -147,6 +148,7 @@ pub(super) fn ecc(facts: &SystemFacts<'_>) -> Option<Check> {
             (false, false) => ECC.remark(listed(&met), RESET),
         };
     }
+
     of_nvidia(facts, &ECC, false, |health| {
         let met: Vec<String> = health
             .gpus
@@ -231,6 +233,7 @@ pub(super) fn power(facts: &SystemFacts<'_>) -> Option<Check> {
     const CHANGE: &str = "as root: nvidia-smi -pl DEFAULT (rocm-smi --resetpoweroverdrive), unless the site \
         limits power on purpose";
     let watts = |milli: f64| format!("{:.0} W", milli / 1000.0);
+
     // Of each GPU the limit that is set and the default one, mW.
     let judged = |limits: &[(String, f64, f64)], else_words: &str| {
         let low = limits.iter().filter(|(_, now, default)| now < default);
@@ -244,6 +247,7 @@ pub(super) fn power(facts: &SystemFacts<'_>) -> Option<Check> {
             POWER.remark(listed(&low), CHANGE)
         }
     };
+
     if !facts.amd.is_empty() {
         let limit = |gpu: &AmdGpu| {
             let (now, default) = gpu.power_uw?;
@@ -253,6 +257,7 @@ pub(super) fn power(facts: &SystemFacts<'_>) -> Option<Check> {
         return judged(&limits, "the default")
             .or_else(|| POWER.unknown("the driver shows no limit", super::ROOT));
     }
+
     of_nvidia(facts, &POWER, false, |health| {
         let limit = |gpu: &OneGpu| {
             let (now, default) = gpu.power_mw?;

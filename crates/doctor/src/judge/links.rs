@@ -159,11 +159,13 @@ pub(super) fn payload(facts: &SystemFacts<'_>) -> Option<Check> {
         .map(|device| (device, express(device)))
         .filter(|(_, path)| !path.is_empty())
         .collect();
+
     if with_path.is_empty() {
         return (!facts.devices.is_empty() && !facts.cpu.is_shown)
             .then(|| PAYLOAD.open("packet sizes are not shown here (/sys)", ROOT))
             .flatten();
     }
+
     // What a guest reads there is its own hypervisor's and not the device's (the kernel's
     // drivers/vfio/pci/vfio_pci_config.c).
     match facts.platform() {
@@ -178,11 +180,13 @@ pub(super) fn payload(facts: &SystemFacts<'_>) -> Option<Check> {
             return PAYLOAD.open(seen, super::HOST);
         }
     }
+
     if with_path.iter().all(|(_, path)| path[0] == ConfigField::Hidden) {
         return PAYLOAD.open("the kernel shows an ordinary user no packet sizes", ROOT);
     }
     let mut small = Vec::new();
     let mut sizes = Vec::new();
+
     for (device, path) in &with_path {
         let ports: Vec<Express> = path
             .iter()
@@ -200,6 +204,7 @@ pub(super) fn payload(facts: &SystemFacts<'_>) -> Option<Check> {
         }
         sizes.push(own.payload);
     }
+
     match (&small[..], sizes.iter().min()) {
         ([], None) => None,
         ([], Some(least)) => {
@@ -225,6 +230,7 @@ pub(super) fn window(facts: &SystemFacts<'_>) -> Option<Check> {
         let is_hidden = !gpus.is_empty() && !facts.cpu.is_shown;
         return is_hidden.then(|| WINDOW.open("windows of GPUs are not shown here (/sys)", ROOT)).flatten();
     };
+
     // NVML leaves out of a GPU's memory what its driver keeps: a window of the memory's size is never smaller
     // than what it says.
     let small =
@@ -234,6 +240,7 @@ pub(super) fn window(facts: &SystemFacts<'_>) -> Option<Check> {
         .filter(small)
         .map(|(name, window, _)| format!("{name}: {}", rounded_size(*window)))
         .collect();
+
     if windows.iter().all(|(_, _, memory)| memory.is_none()) {
         let who = if facts.nvidia.is_some() { NVML } else { ROOT };
         return WINDOW.open(
@@ -241,11 +248,13 @@ pub(super) fn window(facts: &SystemFacts<'_>) -> Option<Check> {
             who,
         );
     }
+
     if small.is_empty() {
         return WINDOW.ok(format!("the bus shows the whole memory of {}", counted(windows.len(), "GPU")));
     }
     let seen = format!("the bus shows a part of the memory: {}", listed(&small));
     let change = "switch on Resizable BAR and Above 4G Decoding in the firmware";
+
     // Only adapters and copies between GPUs over PCIe go through the window.
     if facts.adapters.names().is_empty() && gpus.len() < 2 {
         WINDOW.remark(seen, change)

@@ -120,6 +120,7 @@ pub(super) fn memlock(facts: &SystemFacts<'_>) -> Option<Check> {
     let change = "raise memlock to unlimited: in the job manager's unit (LimitMEMLOCK=infinity), in \
         /etc/security/limits.conf, or with the container's --ulimit";
     let names = facts.adapters.names();
+
     match (&facts.adapters.rdma, facts.memory.may_lock) {
         (_, Some(true)) => MEMLOCK.ok(format!("{size}, and this process may lock more (CAP_IPC_LOCK)")),
         (None, _) => MEMLOCK
@@ -183,7 +184,9 @@ pub(super) fn huge_pages(facts: &SystemFacts<'_>) -> Option<Check> {
             idle.push(format!("{} on NUMA node {}", rounded_size(free), one.node));
         }
     }
+
     let total: u64 = pages.iter().map(|one| one.total.saturating_mul(one.page_bytes)).sum();
+
     match (pages.is_empty(), idle.is_empty(), total) {
         (true, ..) if facts.cpu.is_shown => None,
         (true, ..) => HUGE.unknown("huge pages are not shown here (/sys)", UNREADABLE),

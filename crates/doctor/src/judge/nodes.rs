@@ -71,6 +71,7 @@ pub(super) fn nodes_per_package(facts: &SystemFacts<'_>) -> Option<Check> {
         return PER_PACKAGE.open("NUMA nodes are not shown here (/sys)", UNREADABLE);
     }
     let shown = counted(most, "NUMA node");
+
     match facts.platform() {
         MachineKind::Physical => {}
         MachineKind::Virtual => {
@@ -84,6 +85,7 @@ pub(super) fn nodes_per_package(facts: &SystemFacts<'_>) -> Option<Check> {
             return PER_PACKAGE.open(seen, HOST);
         }
     }
+
     if least != most {
         let seen = format!("packages have between {least} and {most} NUMA nodes with memory");
         return PER_PACKAGE.costs(
@@ -91,8 +93,10 @@ pub(super) fn nodes_per_package(facts: &SystemFacts<'_>) -> Option<Check> {
             "look for missing memory modules: `numabench topo --numa` shows each node's memory",
         );
     }
+
     let model =
         topology.packages.first().and_then(|package| package.cpu_model.as_deref()).unwrap_or_default();
+
     match divisible(model) {
         Some((setting, can)) if most == 1 => PER_PACKAGE.remark(
             format!("1 NUMA node a package ({setting}1); this CPU can have {can}"),
@@ -113,6 +117,7 @@ pub(super) fn gpu_locality(facts: &SystemFacts<'_>) -> Option<Check> {
     let unknown = |gpu: &&topo::model::Gpu| gpu.locality.rung == Rung::Unknown;
     let unknown: Vec<String> =
         topology.gpus.iter().filter(unknown).map(|gpu| format!("GPU {}", gpu.index)).collect();
+
     match (&unknown[..], topology.gpus.len()) {
         (_, 0) => None,
         ([], gpus) => LOCALITY.ok(format!("the platform reports the locality of {}", counted(gpus, "GPU"))),
@@ -139,6 +144,7 @@ pub(super) fn grace_mode(facts: &SystemFacts<'_>) -> Option<Check> {
         .map(|node| node.os_index)
         .collect();
     let mode = topology.memory_mode(gpu)?;
+
     if nodes.is_empty() {
         return match topology.source {
             TopologySource::ThisSystem => GRACE.ok(mode),
@@ -147,6 +153,7 @@ pub(super) fn grace_mode(facts: &SystemFacts<'_>) -> Option<Check> {
             }
         };
     }
+
     GRACE.remark(
         format!("{mode}; this process may allocate on GPU memory nodes {nodes}"),
         "bind host memory (`numactl --membind`, `numabench exec`), or load the driver with \
@@ -165,11 +172,13 @@ pub(super) fn without_cpus(facts: &SystemFacts<'_>) -> Option<Check> {
     };
     let (all, open) = (with(NodeKind::MemoryOnly, false), with(NodeKind::MemoryOnly, true));
     let bare = with(NodeKind::CpuOnly, false);
+
     if !bare.is_empty() {
         let seen = format!("NUMA nodes {bare} have cores and no memory: every access from there is remote");
         return CPULESS
             .costs(seen, "look for missing memory modules on these nodes, and keep ranks off their cores");
     }
+
     match (all.is_empty(), open.is_empty()) {
         (true, _) => None,
         (false, true) => {

@@ -52,6 +52,7 @@ pub(super) fn acs(facts: &SystemFacts<'_>) -> Option<Check> {
     if bridges.is_empty() {
         return ACS.open("no bridge above the GPUs and adapters is visible here", HOST);
     }
+
     // A root port sends all to the CPU anyway: only a switch has a shorter way.
     let switch_port =
         |port: &Port| matches!(port.config.express, ConfigField::Is(express) if express.is_switch_port);
@@ -64,6 +65,7 @@ pub(super) fn acs(facts: &SystemFacts<'_>) -> Option<Check> {
         .collect();
     wrong.sort_unstable();
     wrong.dedup();
+
     if !wrong.is_empty() {
         let seen = format!(
             "redirection is on at {} above GPUs or adapters: {}",
@@ -80,11 +82,13 @@ pub(super) fn acs(facts: &SystemFacts<'_>) -> Option<Check> {
         };
         return ACS.costs(seen, change);
     }
+
     let may_switch = |port: &Port| switch_port(port) || port.config.express == ConfigField::Hidden;
     if bridges.iter().any(|(_, port)| may_switch(port) && port.config.acs == ConfigField::Hidden) {
         return ACS.open("the kernel shows an ordinary user no access control services", ROOT);
     }
     let switches = bridges.iter().filter(|(_, port)| switch_port(port)).count();
+
     ACS.ok(if switches == 0 {
         "no PCIe switch above GPUs or adapters".to_owned()
     } else {
@@ -106,6 +110,7 @@ pub(super) fn iommu(facts: &SystemFacts<'_>) -> Option<Check> {
     };
     let translated: Vec<&str> =
         facts.devices.iter().filter(translated).map(|device| device.name.as_str()).collect();
+
     if !translated.is_empty() {
         let seen = format!("addresses of {} are translated{options}", listed(&translated));
         let change = match facts.architecture {
@@ -120,6 +125,7 @@ pub(super) fn iommu(facts: &SystemFacts<'_>) -> Option<Check> {
         // Translation matters to what goes from device to device; alone it costs a device next to nothing.
         return if have_peers(facts) { IOMMU.costs(seen, change) } else { IOMMU.remark(seen, change) };
     }
+
     if !facts.iommu.is_active {
         return match facts.platform() {
             MachineKind::Virtual => {
@@ -135,7 +141,9 @@ pub(super) fn iommu(facts: &SystemFacts<'_>) -> Option<Check> {
             MachineKind::Physical => IOMMU.ok(format!("off{options}")),
         };
     }
+
     let grouped: Vec<&PciDevice> = facts.devices.iter().filter(|device| device.group.is_some()).collect();
+
     if grouped.iter().all(|device| device.group.as_ref().is_some_and(|(_, kind)| kind.is_some())) {
         return IOMMU.ok(format!(
             "on, and passes addresses through; {} groups of devices{options}",

@@ -64,8 +64,10 @@ pub(super) fn cpus(facts: &SystemFacts<'_>) -> Option<Check> {
             UNREADABLE,
         );
     }
+
     let given = facts.survey.step.as_ref().and_then(|step| step.cpus.count);
     let usable = u32::try_from(allowed.pus.len()).unwrap_or(u32::MAX);
+
     match given {
         Some(given) if given < usable => CPUS.costs(
             format!("{seen}; Slurm gave the step {given}, and nothing holds it to them"),
@@ -91,6 +93,7 @@ pub(super) fn memory_nodes(facts: &SystemFacts<'_>) -> Option<Check> {
         .map(|node| node.os_index)
         .collect();
     let missing = near.minus(&allowed.nodes);
+
     if !missing.is_empty() {
         let pus = topology.nodes.iter().filter(|node| missing.contains(node.os_index));
         let pus = pus.fold(IdSet::default(), |all, node| all.or(&node.pus)).and(&allowed.pus);
@@ -99,7 +102,9 @@ pub(super) fn memory_nodes(facts: &SystemFacts<'_>) -> Option<Check> {
             "give the job the memory nodes of its cores (cpuset.mems), or only cores of its memory nodes",
         );
     }
+
     let far = allowed.nodes.minus(&near);
+
     match far.is_empty() {
         true => MEMS.ok(format!("NUMA nodes {}: those of its cores", allowed.nodes)),
         false => {
@@ -129,9 +134,11 @@ pub(super) fn near_gpus(facts: &SystemFacts<'_>) -> Option<Check> {
         ),
         (None, None) => (&NEAR[0], "start it with cores of its GPU: `numabench place` has the line"),
     };
+
     let allowed = &facts.survey.topology.allowed;
     let known: Vec<&Gpu> =
         own_gpus(facts).into_iter().filter(|gpu| gpu.locality.rung != Rung::Unknown).collect();
+
     if known.is_empty() {
         let own = own_gpus(facts);
         let unknown =
@@ -140,11 +147,14 @@ pub(super) fn near_gpus(facts: &SystemFacts<'_>) -> Option<Check> {
             .then(|| probe.open(unknown, "the platform; `numabench topo --measure` measures it"))
             .flatten();
     }
+
     let is_far = |gpu: &&&Gpu| gpu.locality.all_pus().and(&allowed.pus).is_empty();
     let far: Vec<String> = known.iter().filter(is_far).map(|gpu| format!("GPU {}", gpu.index)).collect();
+
     // A task that is bound to one GPU's cores among several is as it should be, unless it is near to none.
     let bound_near_one =
         facts.survey.step.is_none() && far.len() < known.len() && allowed.not_in_cgroup_pus.is_empty();
+
     if far.is_empty() || bound_near_one {
         return probe.ok(match far.len() {
             0 => {
@@ -170,6 +180,7 @@ pub(super) fn pod(facts: &SystemFacts<'_>) -> Option<Check> {
             "a user of the node, outside of the pod",
         );
     };
+
     if online.is_subset(&pus) {
         return POD.costs(
             format!("the pod has all {} PUs: the shared pool", online.len()),

@@ -68,6 +68,7 @@ pub(super) fn gres_cores(facts: &SystemFacts<'_>) -> Option<Check> {
             ),
         };
     };
+
     let host = slurm.node.as_deref().or(topology.hostname.as_deref());
     let conf = match GresConf::from_str(text).and_then(|conf| conf.of_node(host)) {
         Ok(conf) => conf,
@@ -75,6 +76,7 @@ pub(super) fn gres_cores(facts: &SystemFacts<'_>) -> Option<Check> {
     };
     let detects = conf.auto_detect.filter(|word| word.to_string() != "off");
     let listed_gpus = conf.gpus();
+
     match (detects, listed_gpus.is_empty()) {
         (Some(word), true) => {
             return GRES.ok(format!("AutoDetect={word}: slurmd asks the driver which cores are near"));
@@ -82,6 +84,7 @@ pub(super) fn gres_cores(facts: &SystemFacts<'_>) -> Option<Check> {
         (None, true) => return GRES.costs("gres.conf has no line for this node's GPUs", MEND),
         (_, false) => {}
     }
+
     let wrong: Vec<String> = (0..).zip(&listed_gpus).filter_map(|(at, gpu)| wrong(facts, at, gpu)).collect();
     if wrong.is_empty() {
         return GRES.ok(format!("the cores of {} are near them", counted(listed_gpus.len(), "GPU")));
@@ -107,12 +110,15 @@ fn wrong(facts: &SystemFacts<'_>, at: usize, listed: &GresGpu) -> Option<String>
             ));
         }
     };
+
     let are_near = || core_numbers(topology, &near);
     if pus.and(&near).is_empty() {
         return Some(format!("{name}: Cores={cores} are far from it; {} are near", are_near()));
     }
+
     // Its NUMA node is what Slurm's own detection gives, also where an L3 of that node is nearest.
     let node = node_pus(topology, gpu).or(&near);
+
     (!pus.is_subset(&node))
         .then(|| format!("{name}: Cores={cores} has far ones too; {} are near", are_near()))
 }
@@ -155,10 +161,12 @@ pub(super) fn binding(facts: &SystemFacts<'_>) -> Option<Check> {
             SITE,
         );
     }
+
     let plugins = plugins.map_or("none", String::as_str);
     if ["affinity", "cgroup"].iter().any(|plugin| plugins.contains(plugin)) {
         return BINDING.ok(format!("TaskPlugin={plugins}"));
     }
+
     BINDING.costs(
         format!("TaskPlugin={plugins}: nothing binds tasks"),
         "TaskPlugin=task/cgroup,task/affinity in slurm.conf",
@@ -180,6 +188,7 @@ pub(super) fn cgroup(facts: &SystemFacts<'_>) -> Option<Check> {
         limits.push("ConstrainDevices");
     }
     let off: Vec<&str> = limits.into_iter().filter(|name| !is_on(name)).collect();
+
     match &off[..] {
         [] => CGROUP.ok("tasks are held to their cores and devices"),
         off => CGROUP.remark(
@@ -197,6 +206,7 @@ pub(super) fn sockets(facts: &SystemFacts<'_>) -> Option<Check> {
         return wanted.and_then(|_| SOCKETS.unknown(NOT_SHOWN, SITE));
     };
     let set = slurm.parameters.get("slurmdparameters").map_or("", String::as_str).to_lowercase();
+
     match wanted {
         None => None,
         Some(socket) if set.contains(socket.parameter()) => SOCKETS.ok(format!("SlurmdParameters={set}")),

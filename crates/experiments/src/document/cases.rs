@@ -57,6 +57,7 @@ fn document_case(
             rank_result(facts.config.verify, place, moved, result, device)
         })
         .collect();
+
     let rates: Vec<(u32, f64)> = ranks
         .iter()
         .filter_map(|rank| rank.summary().map(|summary| (rank.rank, summary.median_bytes_per_s)))
@@ -70,6 +71,7 @@ fn document_case(
     let at_once = order == case::Order::Simultaneous && ranks.len() > 1;
     let overlaps = by_node(results, nodes, |sample| sample.overlap);
     let skews = by_node(results, nodes, |sample| sample.start_skew_ns);
+
     // Each node has its own clock: one whose ranks were not at once says nothing of another.
     let together = |node: u32| {
         let of_node = |values: &BTreeMap<usize, f64>| values.get(&(node as usize)).copied();
@@ -77,7 +79,9 @@ fn document_case(
         let invalid = overlap.filter(|overlap| *overlap < LEAST_OVERLAP).map(too_little_overlap);
         Together { overlap, start_skew_ns: of_node(&skews), invalid }
     };
+
     let aggregates = if at_once { NodeAggregate::of_nodes(places, &ranks, together) } else { Vec::new() };
+
     Case {
         id: Case::id_for(order, memory, direction, bytes),
         order,
@@ -210,9 +214,11 @@ fn outcome(direction: Direction, result: &RankCase, device: Option<&Device>, is_
         }
         None => {}
     }
+
     let Some(SoFar { summary, flags }) = &result.so_far else {
         return Outcome::Skipped { reason: "the run ended before its first block".to_owned() };
     };
+
     // What a kernel works through in the GPU's own memory goes over no link.
     let over_link = device.filter(|_| direction != Direction::Kernel);
     let bound = over_link.and_then(|device| device.bound_bytes_per_s.value);
@@ -220,6 +226,7 @@ fn outcome(direction: Direction, result: &RankCase, device: Option<&Device>, is_
     let ways = if direction == Direction::Bidirectional { 2.0 } else { 1.0 };
     let of_device = conditions.map(Conditions::flags).unwrap_or_default();
     let cached = is_cached.then_some(Flag::Cached);
+
     Outcome::Measured {
         percent_of_bound: bound.map(|bound| summary.median_bytes_per_s / (bound * ways) * 100.0),
         stop_reason: result.stop.unwrap_or(StopReason::Signal),
@@ -239,6 +246,7 @@ fn verification(verify: bool, result: &RankCase) -> Verification {
         }),
         _ => None,
     };
+
     let wrong = mismatch.is_some() || matches!(result.trouble, Some(Trouble::Wrong(_)));
     let checked = !compared.is_empty() || wrong;
     let reason = match (verify, checked) {
@@ -246,6 +254,7 @@ fn verification(verify: bool, result: &RankCase) -> Verification {
         (true, false) => Some("no block was measured".to_owned()),
         (true, true) => None,
     };
+
     Verification {
         checked,
         reason,
@@ -280,10 +289,12 @@ fn pages(pages: &PagesPerNode, source: &str) -> Known<Vec<NodePages>> {
             format!("{} pages could not be located ({why}){known}", pages.unknown),
         );
     }
+
     let source = match pages.one_in {
         0 | 1 => source.to_owned(),
         more => format!("{source}, one page in {more}: pinned pages cannot move"),
     };
+
     Known::value(
         pages.per_node.iter().map(|(node, pages)| NodePages { node: *node, pages: *pages }).collect(),
         source,

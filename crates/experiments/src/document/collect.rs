@@ -37,6 +37,7 @@ impl Local<'_> {
         if sharers > 1 {
             notes.push(format!("{sharers} ranks share this device"));
         }
+
         Rank {
             time: None,
             l3_bytes: self.topology.l3_of(plan.pu).and_then(|l3| l3.size_bytes),
@@ -83,6 +84,7 @@ pub fn platform(found: &FoundPlatform, machine: &topo::environment::Environment)
     };
     let driver =
         machine.probes.iter().find(|found| found.name == probe).and_then(|found| found.value.as_ref());
+
     Platform {
         kind,
         reason: found.why_host.clone(),

@@ -36,6 +36,7 @@ pub(super) fn device(local: &Local, plan: &RankPlan) -> Option<Device> {
         }
         TargetId::Node(_) => None,
     };
+
     Some(Device {
         id: local.device_id(plan),
         node: local.node as u32,
@@ -182,6 +183,7 @@ fn numa_node(local: &Local, target: TargetId, known: &DeviceFacts) -> Known<u32>
         return Known::unknown("hwloc", "not on the PCI bus that this process sees");
     };
     let node = local.topology.host_nodes(gpu).first().filter(|_| gpu.locality.rung != Rung::Unknown);
+
     match (node, known.host_node) {
         (Some(node), _) => Known::value(node, gpu.locality.reason.clone()),
         (None, Some(node)) => Known::value(node, "the driver (CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID)"),

@@ -26,7 +26,9 @@ pub(super) fn environment(local: &Local) -> Environment {
         total_bytes: node.total_bytes,
         pus: node.pus.clone(),
     };
+
     let distances = topology.distances.as_ref();
+
     Environment {
         hostname: topology.host(),
         probes: probes(local.machine),

@@ -131,6 +131,7 @@ pub fn build(facts: &PingPongFacts, state: &RunState, exit: Option<Exit>) -> Doc
         messages: messages(facts),
         ..blank("pingpong", facts.origin, verdict::state(state, exit), known)
     };
+
     document.rows = report::rows::rows(&document);
     document.penalties = analysis::matrix_analysis::compared(&document, document.penalties.clone());
     document.slower_twins = analysis::slower_twins::slower_twins(&document);

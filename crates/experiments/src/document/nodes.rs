@@ -25,7 +25,9 @@ pub(super) fn facts(local: &Local) -> NodeFacts {
             read_when: ReadWhen::Idle,
         }),
     };
+
     let host_nodes = topology.nodes.iter().filter(|node| node.kind != NodeKind::GpuMemory);
+
     NodeFacts {
         probes: environment::probes(local.machine),
         api_version: local.found.platform.facts().api_version.clone(),
@@ -78,5 +80,6 @@ pub fn nodes(parts: &[RankPart]) -> Vec<Node> {
         facts,
         differs,
     };
+
     firsts.into_iter().zip(all.into_iter().zip(differs)).map(node).collect()
 }

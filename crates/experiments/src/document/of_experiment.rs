@@ -71,6 +71,7 @@ pub fn build(facts: &ExperimentFacts, state: &RunState, exit: Option<Exit>) -> D
         seed: engine.seed,
         verify: engine.verify,
     };
+
     let known = (facts.platform, settings, facts.environment);
     let mut document = Document {
         nodes: nodes::nodes(facts.parts),
@@ -83,7 +84,9 @@ pub fn build(facts: &ExperimentFacts, state: &RunState, exit: Option<Exit>) -> D
         messages: warnings(facts.parts),
         ..blank(command, facts.origin, verdict::state(state, exit), known)
     };
+
     document.rows = report::rows::rows(&document);
+
     if exit.is_some() {
         document.slower_twins = analysis::slower_twins::slower_twins(&document);
         document.penalties = analysis::matrix_analysis::penalties(&document);
@@ -191,6 +194,7 @@ fn one_case(
         range_bytes: asked.range_bytes.or_else(|| bytes_of_kernel(facts, asked)),
         ranks: mappings.iter().map(|mapping| mapping.places.len()).max().unwrap_or(0),
     };
+
     for mapping in &mappings {
         let results = &state.results[mapping.at];
         reason = reason.or_else(|| cases::not_simultaneous(results, &state.nodes));
@@ -209,6 +213,7 @@ fn one_case(
             skew.extend(result.samples.iter().filter_map(|sample| sample.start_skew_ns));
         }
     }
+
     ranks.sort_by_key(|result| result.rank);
     let rates: Vec<(u32, f64)> =
         ranks.iter().filter_map(|rank| Some((rank.rank, rank.summary()?.median_bytes_per_s))).collect();
@@ -217,6 +222,7 @@ fn one_case(
     if reason.is_some() {
         status = CaseStatus::Invalid;
     }
+
     // Ranks of several engine cases were not at once with each other: of them there is no sum.
     let together =
         order == case::Order::Simultaneous && status == CaseStatus::Measured && mappings.len() == 1;
@@ -225,6 +231,7 @@ fn one_case(
     if let Some(group) = &asked.group {
         id = format!("{id}/{group}");
     }
+
     Case {
         id,
         order,
@@ -271,6 +278,7 @@ pub fn declared_nodes(topology: &Topology, found: &FoundPlatform, target: Target
     };
     let driver = found.platform.devices().iter().find(|device| device.id == device::DeviceId::Pci(pci));
     let driver = driver.and_then(|device| device.host_node);
+
     match topology.gpu_at(pci) {
         Some(gpu) if gpu.locality.rung != Rung::Unknown && !topology.host_nodes(gpu).is_empty() => {
             Known::value(topology.host_nodes(gpu), gpu.locality.reason.clone())

@@ -36,5 +36,6 @@ pub(super) fn penalties(facts: &PingPongFacts, cases: &[Case]) -> Vec<Penalty> {
             });
         }
     }
+
     penalties
 }

@@ -13,6 +13,7 @@ pub fn exit(state: &RunState, signalled: Option<Exit>) -> Exit {
     if all().any(|rank| matches!(rank.trouble, Some(Trouble::Corrupt(_) | Trouble::Wrong(_)))) {
         return Exit::DataCorrupt;
     }
+
     // A rank that is gone is the cause also where a signal came: launchers send one to those who are left.
     let signalled =
         signalled.filter(|_| state.end != RunEnd::RankLost && !state.ranks.iter().any(|rank| rank.gone));
@@ -28,9 +29,11 @@ pub fn exit(state: &RunState, signalled: Option<Exit>) -> Exit {
     let at_once = |ranks: &&Vec<RankCase>| not_simultaneous(ranks, &state.nodes).is_none();
     let valid = state.results.iter().filter(at_once).flatten();
     let measured = valid.filter(|rank| rank.trouble.is_none() && !rank.samples.is_empty()).count();
+
     // Nothing asked for may be missing, not even for a good reason: a pipeline must not take half for the
     // whole.
     let expected = all().filter(|rank| rank.member).count();
+
     match measured {
         0 => Exit::NoResult,
         some if some < expected => Exit::Partial,
@@ -51,6 +54,7 @@ pub fn state(state: &RunState, exit: Option<Exit>) -> DocumentState {
         let invalid = || state.results.iter().find_map(|ranks| not_simultaneous(ranks, &state.nodes));
         found.map(|(rank, trouble)| format!("rank {rank}: {trouble}")).or_else(invalid)
     };
+
     let (status, reason) = match exit {
         None => (Status::Running, None),
         Some(Exit::Ok) => (Status::Complete, None),
@@ -121,6 +125,7 @@ mod tests {
         assert_eq!(first(&[&another, &impossible], None), Some(1));
         assert_eq!(first(&[&another, &skipped, &another], None), Some(1));
         assert_eq!(first(&[&impossible, &failed, &failed], None), Some(1));
+
         // Exit code and status are those of the wrong bytes, and so is the reason.
         assert_eq!(first(&[&failed, &corrupt], Some(0)), Some(1));
         assert_eq!(first(&[&failed, &another, &skipped], Some(2)), Some(2));

@@ -27,6 +27,7 @@ impl Before {
         if let Some(code) = self.refused {
             return Fault::silent(Exit::from_code(code));
         }
+
         if let Some((code, why)) = &self.refusing {
             return Fault::new(Exit::from_code(*code), why.clone());
         }
@@ -40,6 +41,7 @@ impl Before {
             }
             _ => "was ended".to_owned(),
         };
+
         let during = self.starting.as_ref().map_or_else(
             || "before MPI was started".to_owned(),
             |library| {
@@ -50,6 +52,7 @@ impl Before {
                 )
             },
         );
+
         if !leads {
             thread::sleep(FIRST_SPEAKS);
         }

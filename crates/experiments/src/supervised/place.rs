@@ -36,6 +36,7 @@ pub(super) fn place(
     if all.is_empty() {
         return Err(Fault::new(Exit::Absent, "this machine shows neither a GPU nor a NUMA node for a rank"));
     }
+
     if asked.gpus.is_some() && all.len() != size && all.len() != 1 {
         let text = format!(
             "--gpus names {} for the {} of this node: name one for each rank, or one for all",
@@ -44,6 +45,7 @@ pub(super) fn place(
         );
         return Err(Fault::usage(text));
     }
+
     let of_rank = |rank: usize| all[rank % all.len()].clone();
     let everybody: Vec<Target> = (0..size).map(of_rank).collect();
     let ask = |cpus: Option<IdList>, targets: Vec<Target>, membind: Membind| {
@@ -52,6 +54,7 @@ pub(super) fn place(
             &Request { cpus, targets: Some(targets), available: available.clone(), membind },
         )
     };
+
     if let Some(places) = chosen_places {
         let pus = IdList(places.iter().map(|(pu, _)| *pu).collect());
         let mut plan = the(ask(Some(pus), everybody, asked.membind).map_err(Fault::usage)?, rank)?;
@@ -59,6 +62,7 @@ pub(super) fn place(
         plan.memory_node = places.get(rank).map_or(plan.memory_node, |(_, node)| *node);
         return Ok(plan);
     }
+
     let plan = match ask(asked.cpus.clone(), everybody, asked.membind) {
         Ok(plan) => plan,
         // Of its own it may have less than all ranks need.

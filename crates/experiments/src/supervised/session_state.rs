@@ -178,6 +178,7 @@ mod tests {
         known.take(SessionMessage::Met(()));
         known.keep();
         assert_eq!(written(), "\"\"\n");
+
         // A disk that took a second for it: the next is due ten seconds later, or five.
         known.file.written = Some((Instant::now(), Duration::from_secs(1)));
         known.take(SessionMessage::Found("a".to_owned()));

@@ -38,6 +38,7 @@ pub(super) fn run<K: Supervised>(
     let run = SupervisedRun { launch, origin: &origin };
     let mut known = KnownSession::nothing(kind, run, DocumentFile::new(sink.as_ref(), say));
     let end = session.watch(&SilenceLimits::new(limit, leads), &mut known, &signals)?;
+
     // One that comes from here on changes nothing: what it would end has ended.
     let signal = signals.exit().filter(|_| end != SessionEnd::Over || K::is_interrupted(&known.found));
     let is_working = known.awaited().is_some();
@@ -48,6 +49,7 @@ pub(super) fn run<K: Supervised>(
     let why = (end != SessionEnd::Over).then(|| end.why(&doing.to_string(), option));
     let ending = SessionOutcome { end, doing, why, signal };
     kind.settle(&mut found, &ending);
+
     // At once: a launcher that ends this process too will do so soon.
     let concluded = if leads {
         let (status, mut exit, reason) = kind.ended(&met, &found, &ending);
@@ -64,6 +66,7 @@ pub(super) fn run<K: Supervised>(
         // Rank 0's supervisor has the result and its code.
         Ok(Exit::Ok)
     };
+
     let code = leads.then(|| concluded.as_ref().map_or_else(|fault| fault.exit.code(), |exit| exit.code()));
     session.leave(launch, &ending.end, (&processes, limit), code, &signals);
     concluded

@@ -76,9 +76,11 @@ fn start<K: Supervised>(refused: Option<&Fault>) -> Result<(Child, Receiver<Mess
     let mut command = Command::new(program);
     command.args(std::env::args_os().skip(1)).env(SESSION, "1").stdin(Stdio::from(OwnedFd::from(theirs)));
     command.envs(refused.map(|fault| (REFUSED, format!("{} {fault}", fault.exit.code()))));
+
     // Standard output is the document's: libraries that write to it (UCX does) are heard on standard error.
     command.stdout(std::io::stderr());
     let child = command.spawn().map_err(|error| format!("cannot start the session of this rank: {error}"))?;
+
     // It holds the session's end of the channel, which must close when the session does.
     drop(command);
     let (tell, told) = mpsc::channel();
@@ -124,6 +126,7 @@ impl<K: Supervised> SessionProcess<K> {
         let mut leave_by: Option<Instant> = None;
         let mut partner_gone: Option<(usize, Instant)> = None;
         let mut silent_since: Option<Instant> = None;
+
         loop {
             let heard = match self.told.recv_timeout(LOOK) {
                 Ok(message) => {
@@ -236,6 +239,7 @@ impl<K: Supervised> SessionProcess<K> {
                 (Launcher::Srun, _) => true,
                 _ => false,
             };
+
         if !launch.speaks() && !may_leave {
             self.stay(all, operation, signals);
         }

@@ -185,6 +185,7 @@ where
         let weights: [Vec<Complex<f64>>; SETS] = std::array::from_fn(|set| weights_of(set as u64));
         let transformed = weights.each_ref().map(|weights| self.defined(weights));
         let (from, to) = (cast_slice::<u8, Complex<T>>(input), cast_slice::<u8, Complex<T>>(output));
+
         for (number, (from, to)) in from.chunks_exact(POINTS).zip(to.chunks_exact(POINTS)).enumerate() {
             let offset = number * size_of::<Complex<T>>() * POINTS;
             // By Parseval's theorem the result is √512 times as long as the input.

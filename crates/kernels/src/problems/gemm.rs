@@ -142,6 +142,7 @@ impl<T: Real> Problem for Gemm<T> {
                 launch: self.launch(rows),
             }
         };
+
         // Fewer than eight launches leave a device idle at the end, more are too small to fill it.
         let grain = TILE.max((self.edge / 8).next_multiple_of(TILE));
         shares(self.edge, grain, layout.input + layout.output).into_iter().map(part).collect()

@@ -117,6 +117,7 @@ impl<T: Real> Md<T> {
                 }
             }
         }
+
         (force, size)
     }
 
@@ -151,12 +152,15 @@ where
             let [x, y, z] = self.position(atom);
             *position = [x, y, z, T::near(0.0)];
         }
+
         let side = self.side as isize;
         let numbered = |[x, y, z]: [isize; 3]| x + side * (y + side * z);
+
         // Where no neighbour goes on at the other side, all are as far off in the list as the lattice has
         // them.
         let reach = self.offsets.iter().flatten().copied().max().unwrap_or(0);
         let steps: Vec<u32> = self.offsets.iter().map(|offset| numbered(*offset) as u32).collect();
+
         for (atom, list) in cast_slice_mut::<u8, u32>(neighbours).chunks_exact_mut(NEIGHBOURS).enumerate() {
             let place = self.place(atom).map(|along| along as isize);
             if place.iter().all(|along| (reach..side - reach).contains(along)) {

@@ -93,9 +93,11 @@ impl Problem for Sort {
                 arguments: vec![Argument::Area(counts)],
             },
         ];
+
         // From the input, which stays as it is, and then to and fro between two places, so that the last pass
         // ends in the result.
         let (output, other) = (layout.output_at, layout.scratch_at);
+
         for (pass, [from, to]) in
             [[0, other], [other, output], [output, other], [other, output]].into_iter().enumerate()
         {
@@ -148,6 +150,7 @@ impl Problem for Sort {
                 _ => last = Some(pair),
             }
         }
+
         Ok(())
     }
 }

@@ -76,6 +76,7 @@ impl Problem for Spmv {
         let numbers = |part: u64| move |(at, number): (usize, &mut f32)| *number = signed(part, at) as f32;
         cast_slice_mut(&mut input[..len]).iter_mut().enumerate().for_each(numbers(1));
         let list = cast_slice_mut::<u8, u32>(&mut input[columns..columns + len]);
+
         for row in self.starts.windows(2) {
             // A row's numbers are spread over all columns, in rising order.
             let list = &mut list[row[0] as usize..row[1] as usize];
@@ -85,6 +86,7 @@ impl Problem for Spmv {
                 *column = ((at as f64 + jitter) * each) as u32;
             }
         }
+
         cast_slice_mut(&mut input[starts..starts + 4 * self.starts.len()]).copy_from_slice(&self.starts);
         cast_slice_mut(&mut input[vector..end]).iter_mut().enumerate().for_each(numbers(3));
     }
@@ -107,6 +109,7 @@ impl Problem for Spmv {
             Argument::Area(self.layout().output_at),
             Argument::Number(self.rows as u64),
         ];
+
         // A warp a row.
         vec![RoundStep::Launch {
             kernel: SPMV,

@@ -66,6 +66,7 @@ impl HeapComputer {
             area[at..at + range.len()].copy_from_slice(&host[range.clone()]);
             std::thread::sleep(self.faults.copy);
         };
+
         match step {
             RoundStep::ToDevice(range) => to_device(range, range.start),
             RoundStep::ToDeviceAt(range, at) => to_device(range, *at),

@@ -102,6 +102,7 @@ pub fn command(
             }
         },
     };
+
     if starter != Starter::Torchrun {
         remarks.push(format!("for one node; for more: {} a node", counted(ranks, "rank")));
     }
@@ -143,6 +144,7 @@ fn by_masks(
     let bind =
         if widths().all(|width| width == 1) { srun::map_list(places) } else { srun::mask_list(places) };
     words.push(format!("--cpu-bind={bind}"));
+
     match shown {
         Shown::None => words.push("PROGRAM".to_owned()),
         Shown::Gpus { script, remark, .. } => {
@@ -209,6 +211,7 @@ fn shown(topology: &Topology, places: &NodePlaces) -> Option<Shown> {
         }
     };
     let gpus = topology.gpus.len();
+
     Some(Shown::Gpus { gpus, script, remark: all.first()?.remark.clone() })
 }
 

@@ -17,6 +17,7 @@ pub(super) fn open_mpi(topology: &Topology, places: &NodePlaces) -> Saying {
     let line = |place: &Place| format!("rank {}={host} slot={}\n", place.rank, comma_list(place));
     let ranks: String = places.places.iter().map(line).collect();
     let count = places.places.len();
+
     // Open MPI 4 binds to whole cores, unless hardware threads count as CPUs.
     let threads = if has_parts_of_cores(topology, places) { "--use-hwthread-cpus " } else { "" };
     let text = format!(
@@ -27,6 +28,7 @@ pub(super) fn open_mpi(topology: &Topology, places: &NodePlaces) -> Saying {
         places.places.iter().enumerate().any(|(at, place)| {
             places.places[..at].iter().any(|before| !before.pus.and(&place.pus).is_empty())
         });
+
     Saying::new(Dialect::OpenMpi, text)
         .always(format!(
             "for {} of one node, {host}, and Open MPI 4; several nodes need a line for each rank",
@@ -45,6 +47,7 @@ pub(super) fn mpich(places: &NodePlaces) -> Saying {
     let one = |place: &Place| place.pus.iter().map(|pu| pu.to_string()).collect::<Vec<_>>().join("+");
     let lists: Vec<String> = places.places.iter().map(one).collect();
     let count = places.places.len();
+
     // Hydra copies the numbers into a mask of OS ids (its topo_hwloc.c), and begins the list again on each
     // node.
     Saying::new(

@@ -102,6 +102,7 @@ pub(super) fn gpu_bind(topology: &Topology, places: &NodePlaces, situation: &Sit
                 .to_owned()
         });
     };
+
     // 22.05 refuses `map:` ("Invalid --gpu-bind argument") and takes `map_gpu:`; Slurm's own tests of today
     // write `map:`.
     let old = situation.slurm.is_some_and(|version| version <= (22, 5));
@@ -118,7 +119,9 @@ pub(super) fn gpu_bind(topology: &Topology, places: &NodePlaces, situation: &Sit
             ranks.join(",")
         )
     });
+
     let saying = of_cpu_bind(saying, places, &Situation { gpus_are_confined: None, ..*situation });
+
     saying
         .remark(situation.slurm.is_none(), || {
             "where srun refuses map:, write map_gpu: (Slurm 22.05 knows only that)".to_owned()

@@ -37,6 +37,7 @@ pub fn visible(topology: &Topology, target: &Target) -> VisibilityVariables {
         topology.gpus.iter().filter(|other| other.vendor_id == gpu.vendor_id && other.pci < pci).count();
     let mig = target.uuid.as_ref().filter(|uuid| is_mig(uuid));
     let host_only = mig.is_some();
+
     match gpu.vendor_id {
         NVIDIA => {
             let order = (!host_only).then(|| ("CUDA_DEVICE_ORDER", "PCI_BUS_ID".to_owned()));

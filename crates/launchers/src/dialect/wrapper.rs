@@ -40,11 +40,13 @@ pub fn wrapper(
             remarks.push(remark);
         }
     }
+
     let host = topology.hostname.as_deref().filter(|host| is_host_name(host));
     let only_here = shown.iter().flatten().any(|visible| visible.host_only);
     let mut saying =
         Saying::new(Dialect::Wrapper, script(places, (&shown, nics), host.filter(|_| only_here)));
     saying.remarks = remarks;
+
     saying
         .cannot(only_here && host.is_none(), || {
             "its MIG instances have UUIDs of one host, whose name is not known: name the GPUs with --gpus, \
@@ -84,6 +86,7 @@ fn script(
              instances are no other host's\" >&2\n    exit 1\nfi\n"
         )
     });
+
     format!(
         "#!/bin/sh\n\
          # Puts each rank of a node on its CPUs, memory and GPU (strategy {strategy}, {count} ranks), then \

@@ -113,6 +113,7 @@ mod tests {
             "which one is not known"
         );
         assert_eq!(on_node("LOCAL_RANK=x"), (Launcher::Torchrun, None, None), "and so are there several");
+
         assert_eq!(
             on_node(&format!("{STEP} LOCAL_RANK=x")),
             (Launcher::Srun, Some(1), Some(2)),

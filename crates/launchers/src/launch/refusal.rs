@@ -106,6 +106,7 @@ impl Launch {
         let needs_pmix = library.flavour == Flavour::OpenMpi && !self.open_mpi_with_pmi;
         let only_pmi =
             matches!(self.launcher, Launcher::Srun | Launcher::Hydra) && self.interface != Interface::Pmix;
+
         // MPICH 4.0 under Open MPI's mpirun runs as many times rank 0 of 1; later ones find a PMI that
         // answers them nothing, and abort.
         let needs_pmi = library.flavour == Flavour::Mpich;
@@ -116,6 +117,7 @@ impl Launch {
             () if needs_pmi && only_pmix => "PMI-1 or PMI-2",
             () => return Ok(()),
         };
+
         Err(LaunchRefusal::Unheard {
             launcher: self.launcher,
             size: self.size,
@@ -286,6 +288,7 @@ mod tests {
             assert_eq!(before(launcher, offered, library), Ok(()), "{launcher:?} {offered:?} {library}");
             assert!(launch(launcher, offered).agrees(&Library::from_version(library), 4).is_ok());
         }
+
         let told = Launch { open_mpi_with_pmi: true, ..launch(Launcher::Srun, Interface::Pmi2) };
         assert_eq!(
             told.accepts(&Library::from_version(OPEN_MPI)),
@@ -322,6 +325,7 @@ mod tests {
             );
             says(&text, &parts);
         }
+
         let text = after(Launcher::Mpirun, Interface::Pmix, MPICH);
         says(
             &text,
@@ -330,6 +334,7 @@ mod tests {
                 "Start it with the mpiexec of MPICH",
             ],
         );
+
         says(&text, &["the MPI whose launcher this is", "(without Open MPI's mpirun)"]);
         says(&after(Launcher::Pals, Interface::Cray, OPEN_MPI), &["Start it with mpiexec --pmi=pmix"]);
         says(&after(Launcher::Flux, Interface::Pmi1, OPEN_MPI), &["Start it with flux run -o pmi=pmix"]);
@@ -380,6 +385,7 @@ mod tests {
                 "each process would measure alone",
             ],
         );
+
         says(&text, &["cargo xtask mpi-plugin", "NUMABENCH_MPI", "srun -N1 -n1", "whose ranks are threads"]);
         let unknown = Launch { size: LaunchSize::AtLeast(2), ..launch(Launcher::Nobody, Interface::None) };
         let text = unknown
@@ -392,6 +398,7 @@ mod tests {
                 "whose ranks are threads (without a launcher)",
             ],
         );
+
         assert_eq!(Launch::ALONE.without_plugin(""), Ok(()));
         let one = Launch { size: LaunchSize::Known(1), ..launch(Launcher::Srun, Interface::None) };
         assert_eq!((one.without_plugin(""), one.accepts(&Library::from_version(OPEN_MPI))), (Ok(()), Ok(())));
@@ -407,6 +414,7 @@ mod tests {
         );
         assert_eq!(refused, workers.without_plugin("not there"));
         let text = refused.map_or_else(|refusal| refusal.to_string(), |()| "agreed".to_owned());
+
         says(
             &text,
             &[

@@ -36,6 +36,7 @@ fn launch_by(variables: &LauncherVariables<'_>, launcher: Launcher) -> Option<La
     };
     let srun = launcher == Launcher::Srun;
     let (local_rank, local_size) = on_node(variables, launcher, size);
+
     Some(Launch {
         launcher,
         size,

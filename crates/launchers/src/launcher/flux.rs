@@ -85,6 +85,7 @@ fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> {
     let (mut cores, mut gpus, mut exclusive) = (1, 0, false);
     let (mut cpu, mut gpu) = ("on", "on");
     let mut environment = BTreeMap::new();
+
     for one in &given {
         let (option, value) = (one.spelled(), one.value());
         match one.name {
@@ -106,14 +107,17 @@ fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> {
             _ => {}
         }
     }
+
     // Nodes without tasks: one task a node, and the whole of it.
     if said.nodes.is_some() && said.ranks.is_none() && said.of_a_node.is_none() {
         said.of_a_node = Some(1);
         exclusive = true;
     }
+
     let ranks = said.here(1)?;
     let all = machine.parts(Part::Core);
     let own: &[IdSet] = if exclusive { &all } else { all.get(..cores.saturating_mul(ranks)).unwrap_or(&all) };
+
     // flux-core's affinity plug-in distributes the cores of the job over its tasks (hwloc_distrib).
     let shares = divided(own, ranks);
     let uneven = || format!("the {} cores of the job do not divide evenly among {ranks} tasks", own.len());
@@ -135,6 +139,7 @@ fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> {
             },
         })
     };
+
     let total = machine.topology.gpus.len();
     let shown = |rank: usize| -> Result<Option<Known<Vec<usize>>>, LineError> {
         if total == 0 || gpu == "off" || (gpus == 0 && exclusive && gpu == "on") {
@@ -158,8 +163,10 @@ fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> {
             },
         })
     };
+
     let one = |rank| Ok(Start { pus: pus(rank)?, gpus: shown(rank)?, ..Start::FREE });
     let starts = (0..ranks).map(one).collect::<Result<Vec<_>, LineError>>()?;
+
     Ok(Options {
         count: said,
         layouts: vec![Layout::certain(starts)],
@@ -200,6 +207,7 @@ fn written(topology: &Topology, places: &NodePlaces) -> String {
             format!(" -o gpu-affinity=\"map:{}\"", map.join(";"))
         }
     };
+
     // CUDA counts unlike GPUs from the fastest, and the shell by their places.
     let are_alike = topology.gpus.windows(2).all(|two| two[0].device_id == two[1].device_id);
     let order = if are_alike || gpus.is_empty() { "" } else { "env CUDA_DEVICE_ORDER=PCI_BUS_ID " };

@@ -63,6 +63,7 @@ fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> {
         (None, None, None, 0, None, None);
     let (mut bind, mut distribution) = ("packed:1", "packed");
     let mut environment = BTreeMap::new();
+
     for one in &given {
         let (option, value) = (one.spelled(), one.value());
         let is_all = value.eq_ignore_ascii_case("all_hosts") || value == "ALL_CPUS" || value == "ALL_GPUS";
@@ -84,7 +85,9 @@ fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> {
             _ => {}
         }
     }
+
     let places = sets_of_node(machine, cores, gpus);
+
     // Without -r a host takes as many as fit.
     let fitting = places.len();
     let here = per_host.unwrap_or(fitting).min(sets.unwrap_or(usize::MAX)).max(1);
@@ -125,6 +128,7 @@ fn sets_of_node(machine: &JobMachine<'_>, cores: Option<usize>, gpus: usize) -> 
     };
     let mut free_gpus: Vec<usize> = (0..topology.gpus.len()).collect();
     let mut sets = Vec::new();
+
     for package in &machine.parts(Part::Package) {
         let own = machine.parts_in(Part::Core, package);
         for cores in own.chunks_exact(each) {
@@ -166,5 +170,6 @@ fn starts(sets: &[Set], bind: &str, tasks: usize, topology: &Topology) -> Result
             starts.push(Start { pus, gpus, asked_gpus: Some(asked_gpus.clone()), ..Start::FREE });
         }
     }
+
     Ok(starts)
 }

@@ -146,17 +146,21 @@ fn of_rankfile(
         _ => Counting::Cores,
     };
     let file = rankfile::read(path, counting, line.machine)?;
+
     if file.hosts > 1 {
         common.count.nodes = Some(file.hosts);
         common.count.ranks = common.count.ranks.or(Some(file.ranks));
         common.count.of_a_node = Some(file.pus.len());
     }
+
     let ranks = common.count.here(file.pus.len())?;
+
     if ranks > file.pus.len() {
         return Ok(Err(NoPlace::Refused(format!(
             "the rankfile {path} has no line for some of {ranks} ranks"
         ))));
     }
+
     let pus = file.pus.into_iter().take(ranks).collect::<Result<Vec<IdSet>, String>>();
     Ok(pus.map(in_order).map_err(NoPlace::NotFollowed))
 }

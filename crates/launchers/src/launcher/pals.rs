@@ -107,6 +107,7 @@ pub(crate) fn layout(common: &Common<'_>, line: &LaunchLine<'_>) -> Result<Layou
              list:…",
         ),
     };
+
     let gpus = |option: &str, rank: &str| {
         rank.split(',').map(|gpu| number(option, gpu)).collect::<Result<Vec<_>, _>>()
     };

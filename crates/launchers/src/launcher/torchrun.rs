@@ -128,6 +128,7 @@ pub(crate) fn apply(process: &mut Process<'_>, words: &[&str]) -> Result<(), Lin
             _ => {}
         }
     }
+
     process.workers = Some(workers);
     Ok(())
 }
@@ -155,6 +156,7 @@ pub(crate) fn worker<'t>(
         };
         process.give(name, value);
     }
+
     if let Some(binding) = &workers.binding {
         let gpu = shown(parent).get(rank).and_then(|gpu| process.topology.gpu_at(gpu.pci?));
         match gpu.map(|gpu| bound(binding, &JobMachine::of(process.topology), gpu, rank)) {
@@ -181,7 +183,9 @@ fn bound(
             "where GPU {rank} is, this machine does not say: --numa-binding has nothing to go by"
         )));
     }
+
     let node = machine.widened(Part::Numa, &near);
+
     Ok(match binding {
         "node" => Ok(node),
         "socket" => Ok(machine.widened(Part::Package, &near)),

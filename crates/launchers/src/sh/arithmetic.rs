@@ -172,7 +172,9 @@ impl Reader<'_> {
             }
             _ => None,
         };
+
         let value = self.variables.number(name, index);
+
         for (operator, by) in [("++", 1), ("--", -1)] {
             if self.take(operator) {
                 let stepped = value.and_then(|value| value.checked_add(by));
@@ -180,6 +182,7 @@ impl Reader<'_> {
                 return value;
             }
         }
+
         for operator in ["+", "-", "*", "/", "%"] {
             if self.take(&format!("{operator}=")) {
                 let value = applied(operator, value?, self.ternary()?);
@@ -187,7 +190,9 @@ impl Reader<'_> {
                 return value;
             }
         }
+
         self.blanks();
+
         if self.text[self.at..].starts_with(b"=") && !self.text[self.at..].starts_with(b"==") {
             self.at += 1;
             let value = self.ternary();

@@ -86,6 +86,7 @@ impl Reader<'_> {
             self.at += 3;
             return self.binary(first, &operator.text, right);
         }
+
         if let (true, Some(operand)) = (first.text.len() == 2 && first.text.starts_with('-'), rest.first()) {
             self.at += 2;
             return match first.text.as_str() {
@@ -96,6 +97,7 @@ impl Reader<'_> {
                 _ => None,
             };
         }
+
         self.at += 1;
         if is_unknown(&first.text) { None } else { Some(!first.text.is_empty()) }
     }
@@ -110,6 +112,7 @@ impl Reader<'_> {
         };
         let compare =
             |is: fn(&i64, &i64) -> bool| Some(is(&integer(left.text.trim())?, &integer(right.text.trim())?));
+
         match operator {
             "=" | "==" => Some(equal()),
             "!=" => Some(!equal()),

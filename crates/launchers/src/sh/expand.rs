@@ -60,6 +60,7 @@ impl Shell<'_> {
         let separators = self.separators();
         let mut all = Vec::new();
         let mut open: Option<String> = None;
+
         for (at, group) in self.parts(&word)?.into_iter().enumerate() {
             // Words of "$@" stand apart.
             if at > 0 {
@@ -83,6 +84,7 @@ impl Shell<'_> {
                 }
             }
         }
+
         all.extend(open);
         Ok(all)
     }
@@ -113,6 +115,7 @@ impl Shell<'_> {
                 group.push(part);
             }
         }
+
         Ok(groups)
     }
 
@@ -128,6 +131,7 @@ impl Shell<'_> {
             "@" | "*" => self.arguments.clone(),
             name => self.arrays.get(name).cloned().unwrap_or_else(|| vec![UNKNOWN.to_string()]),
         };
+
         match (parameter.operator.as_str(), items.is_empty()) {
             ("", _) | (":+" | "+", true) | (":-" | "-", false) => Ok(items),
             (":+" | "+", false) | (":-" | "-", true) => Ok(vec![self.text(&parameter.word)?]),
@@ -156,6 +160,7 @@ impl Shell<'_> {
                 Some(at) => self.arguments.get(at).cloned(),
             });
         }
+
         Ok(match name {
             "#" => Some(self.arguments.len().to_string()),
             "@" | "*" => Some(self.arguments.join(" ")),
@@ -198,10 +203,12 @@ impl Shell<'_> {
             };
             return Ok(length.map_or_else(|| UNKNOWN.to_string(), |length| length.to_string()));
         }
+
         let value = self.plain(parameter)?;
         let is_set =
             value.as_ref().is_some_and(|value| !parameter.operator.starts_with(':') || !value.is_empty());
         let unknown = value.as_deref().is_some_and(is_unknown);
+
         Ok(match parameter.operator.as_str() {
             "" => value.unwrap_or_default(),
             _ if unknown => UNKNOWN.to_string(),
@@ -280,6 +287,7 @@ impl Shell<'_> {
         }
         let all = self.all_split(&simple.words)?;
         let all: Vec<&str> = all.iter().map(String::as_str).collect();
+
         Ok(match all.as_slice() {
             ["hwloc-calc", rest @ ..] => hwloc_location::calculated(self.process.topology, rest),
             ["echo", rest @ ..] => Some(rest.join(" ")),

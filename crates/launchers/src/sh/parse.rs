@@ -245,6 +245,7 @@ impl Reader {
                 self.at += 1;
             }
         }
+
         Ok(Node::List(all))
     }
 
@@ -255,7 +256,9 @@ impl Reader {
             is_negated = !is_negated;
             self.gaps();
         }
+
         let mut all = vec![self.nested(Self::compound)?];
+
         loop {
             self.blanks();
             if self.peek() != Some('|') || self.looking_at("||") {
@@ -266,6 +269,7 @@ impl Reader {
             self.gaps();
             all.push(self.nested(Self::compound)?);
         }
+
         let node = match all.len() {
             1 => all.remove(0),
             _ => Node::Pipe(all),
@@ -304,6 +308,7 @@ impl Reader {
             None => return self.simple(),
         };
         while self.redirection()? {}
+
         Ok(node)
     }
 
@@ -343,6 +348,7 @@ impl Reader {
             return Err(self.unread("\"in\" is missing"));
         }
         let mut arms = Vec::new();
+
         loop {
             self.gaps();
             if self.reserved() == Some("esac") {
@@ -384,12 +390,14 @@ impl Reader {
                 <[String; 3]>::try_from(parts).map_err(|_| self.unread("for ((…)) without three parts"))?;
             return Ok(Node::ForArithmetic { parts, body: Box::new(self.body()?) });
         }
+
         let name = self.bare();
         if !is_name(&name) {
             return Err(self.unread("for without a name"));
         }
         self.gaps();
         let mut words = None;
+
         if self.looking_at("in") && self.reserved().is_none() {
             self.take("in");
             let mut all = Vec::new();
@@ -453,6 +461,7 @@ impl Reader {
             }
             self.at += 1;
         }
+
         Err(self.unread("\"))\" is missing"))
     }
 
@@ -492,6 +501,7 @@ impl Reader {
                 return Ok(Node::Function { name, body: Box::new(self.nested(Self::compound)?) });
             }
         }
+
         match simple.assignments.is_empty() && simple.words.is_empty() {
             true => Err(self.unread(&self.peek().map_or_else(
                 || "the end where a command should be".to_owned(),
@@ -529,6 +539,7 @@ impl Reader {
                 self.at += length + 2;
             }
         }
+
         let append = self.take("+=");
         if !is_name(&name) || !(append || self.take("=")) {
             self.at = start;
@@ -539,6 +550,7 @@ impl Reader {
             return Ok(Some(Assignment { name, index, append, value }));
         }
         let mut items = Vec::new();
+
         loop {
             self.gaps();
             if self.take(")") {
@@ -573,6 +585,7 @@ impl Reader {
             self.input = Some(word);
             return Ok(true);
         }
+
         if matches!(operator, "<<" | "<<-") {
             let text = word.iter().map(|piece| match piece {
                 Piece::Text { text, .. } => text.as_str(),
@@ -633,6 +646,7 @@ impl Reader {
                 }
             }
         }
+
         Ok(word)
     }
 
@@ -723,6 +737,7 @@ impl Reader {
                 _ => {}
             }
         }
+
         Err(self.unread(&format!("\"{close}\" is missing")))
     }
 }
@@ -769,5 +784,6 @@ fn parameter(text: &str) -> Result<Parameter, Unread> {
         false => OPERATORS.into_iter().find(|operator| rest.starts_with(operator)).ok_or_else(unread)?,
     };
     let word = Reader::new(&rest[operator.len()..]).word_to_end()?;
+
     Ok(Parameter { name: name.to_owned(), index, length, operator: operator.to_owned(), word })
 }

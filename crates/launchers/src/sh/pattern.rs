@@ -31,6 +31,7 @@ fn class(pattern: &[(char, bool)]) -> Option<Class<'_>> {
     let letters: Vec<char> = inside[..end].iter().map(|(c, _)| *c).collect();
     let mut members = Vec::new();
     let mut at = 0;
+
     while let Some(low) = letters.get(at) {
         match (letters.get(at + 1), letters.get(at + 2)) {
             (Some('-'), Some(high)) => {

@@ -102,10 +102,12 @@ fn followed<'t>(
         process,
         follow,
     };
+
     let unread = |shell: &mut Shell<'t>, what: &str| {
         shell.process.lose(&format!("the script {name} is not read to its end: {what}"));
         shell.started = vec![shell.process.clone()];
     };
+
     match read(text) {
         Ok(node) => {
             shell.node(&node)?;
@@ -308,6 +310,7 @@ impl<'t> Shell<'t> {
                 return self.node(body);
             }
         }
+
         self.status = Some(true);
         Ok(())
     }
@@ -333,6 +336,7 @@ impl<'t> Shell<'t> {
                 self.started.push(process);
             }
         }
+
         match (self.flow == Flow::Ended, other.flow == Flow::Ended) {
             (_, true) => {}
             (true, false) => {
@@ -426,6 +430,7 @@ impl<'t> Shell<'t> {
                 self.process.set(name, before + &value);
             }
         }
+
         if exported {
             self.process.export(name);
         }
@@ -440,6 +445,7 @@ impl<'t> Shell<'t> {
             text: text.clone(),
             pattern: text.chars().map(|c| (c, true)).collect(),
         };
+
         match name.as_str() {
             ":" | "true" | "echo" | "printf" | "cd" | "pushd" | "popd" | "set" | "shopt" | "trap"
             | "umask" | "ulimit" | "wait" | "alias" | "hash" | "module" | "ml" | "sleep" | "mkdir"
@@ -513,6 +519,7 @@ impl<'t> Shell<'t> {
         let (options, names): (Vec<&String>, Vec<&String>) =
             words.iter().partition(|word| word.starts_with('-'));
         let is_array = options.iter().any(|option| option.ends_with('a'));
+
         // A delimiter, a number of letters: what they take stands among the names.
         let is_plain = options.iter().all(|option| option.chars().all(|c| matches!(c, '-' | 'r' | 'a')));
         let line =
@@ -520,6 +527,7 @@ impl<'t> Shell<'t> {
         self.status = line.map(|_| true);
         let is_separator = |c: char| separators.contains(c);
         let mut rest = line;
+
         for (at, name) in names.iter().enumerate() {
             let is_last = at + 1 == names.len();
             self.arrays.remove(*name);
@@ -611,6 +619,7 @@ impl<'t> Shell<'t> {
         }
         let inner = self.process.clone().child();
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
+
         for process in (self.follow)(inner, &words)? {
             if !self.started.contains(&process) {
                 self.started.push(process);

@@ -43,7 +43,9 @@ impl Work<'_, '_, '_> {
             all.push([pair, self.found.pairs[pair].cases.len()]);
             self.found.pairs[pair].cases.push(found);
         }
+
         let began = Instant::now();
+
         loop {
             self.journal.found(&self.found);
             let mut left = all.clone();
@@ -105,7 +107,9 @@ impl Work<'_, '_, '_> {
                 return Ok(());
             }
         }
+
         let mut rounds = 1_u32;
+
         loop {
             let ns = match self.block(ranks, case, rounds)? {
                 Ok(took) => took.ns,
@@ -141,6 +145,7 @@ impl Work<'_, '_, '_> {
             MessageAnswer::Failed(why) => Some(why.clone()),
             _ => None,
         });
+
         Ok(match (failed, answers.first()) {
             (Some(why), _) => Err(why),
             (None, Some(MessageAnswer::Took(ns))) => Ok(Took { ns: *ns as f64, gpu_bytes_per_s: None }),

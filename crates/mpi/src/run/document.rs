@@ -94,6 +94,7 @@ pub fn document(
         notes: notes(&met.ranks),
     };
     document.verdict = mpi_answer::verdict(&document);
+
     document
 }
 
@@ -149,6 +150,7 @@ fn carried(found: &Carried, pair: [usize; 2], ranks: &[RankFacts]) -> Vec<MpiCar
         };
         ranks[rank].adapters.iter().zip(counted).map(of).collect()
     };
+
     pair.into_iter().zip(&found.by).flat_map(of_host).collect()
 }
 
@@ -161,6 +163,7 @@ fn device_memory(found: &PairFound) -> MpiDeviceMemory {
         detail: witness.detail,
     };
     let turn = verdict::crossover(&found.cases, MessagePath::GpuAware, MessagePath::Staged);
+
     MpiDeviceMemory {
         awareness: said.awareness.name().to_owned(),
         transport: said.transport.name().to_owned(),

@@ -41,6 +41,7 @@ pub fn threads(
         );
         return Err(Fault::usage(text));
     }
+
     for (at, pu) in asked.iter().enumerate() {
         if mpi.contains(pu) || asked[..at].contains(pu) {
             return Err(Fault::usage(format!(
@@ -54,6 +55,7 @@ pub fn threads(
             )));
         }
     }
+
     // Each core with its first PU that can be used, and the node of its memory.
     let cores: Vec<(&Core, u32, u32)> = topology
         .cores
@@ -61,14 +63,17 @@ pub fn threads(
         .zip(rows(topology, RowsBy::Core))
         .filter_map(|(core, row)| row.place.ok().map(|place| (core, place.pu(), place.node)))
         .collect();
+
     let node = |pu: u32| cores.iter().find(|(core, ..)| core.pus.contains(pu)).map(|(_, _, node)| *node);
     let mut taken: Vec<u32> = mpi.iter().chain(asked).copied().collect();
     let mut near = None;
+
     for pu in &mpi[..=rank] {
         let is_free = |(core, ..): &&(&Core, u32, u32)| core.pus.iter().all(|other| !taken.contains(&other));
         near = cores.iter().filter(is_free).find(|(_, _, of)| node(*pu) == Some(*of)).map(|(_, pu, _)| *pu);
         taken.extend(near);
     }
+
     let spot = |at, pu| Some(ThreadSpot { at, pu, memory_node: node(pu)? });
     let near = near.and_then(|pu| spot(GpuThreadAt::Near, pu));
     let apart = spot(GpuThreadAt::Apart, asked[rank]).ok_or_else(|| {

@@ -41,6 +41,7 @@ pub fn spots(topology: &Topology, nics: &[Nic], by: RowsBy, size: usize) -> Resu
             Err(why) => missing.push((row.name, why)),
         }
     }
+
     let each = size / places.len().max(1);
     let enough = |(_, place): &(String, RowPlace)| place.pus.len() >= each;
     if places.is_empty() || !size.is_multiple_of(places.len()) || !places.iter().all(enough) {
@@ -87,8 +88,10 @@ fn sides(ranks: &[RankFacts]) -> [Vec<usize>; 2] {
             once.push(rank.rank());
         }
     }
+
     let (here, there): (Vec<usize>, Vec<usize>) =
         once.iter().partition(|rank| ranks[**rank].host() == first.host());
+
     match (there.is_empty(), again.is_empty()) {
         (false, _) => [here, there],
         (true, false) => [here, again],
@@ -127,6 +130,7 @@ pub fn matrix(by: RowsBy, ranks: &[RankFacts]) -> MpiMatrix {
         };
         rank.missing_places.iter().map(missing).collect::<Vec<_>>()
     };
+
     let mut missing: Vec<MpiMissingPlace> = ranks.iter().flat_map(of).collect();
     missing.dedup();
     MpiMatrix { places: by.to_string(), rows, columns, missing }

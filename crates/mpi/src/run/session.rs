@@ -70,6 +70,7 @@ pub fn run(session: &RankSession<MessageOptions>) -> Result<Exit, Fault> {
         }
         _ => Vec::new(),
     };
+
     let adapters = has_other_hosts.then(|| HostAdapters::find(FsRoot::default(), &topology, &nics, &plan));
     let in_matrix = in_matrix.map(|(spots, missing)| (spots[local_rank].clone(), missing));
     let rank = MessageSession {
@@ -81,7 +82,9 @@ pub fn run(session: &RankSession<MessageOptions>) -> Result<Exit, Fault> {
         gpu_threads,
         adapters,
     };
+
     let exit = session.on_own_thread(move |interrupted| rank.bound(interrupted))?;
+
     // As the rank's memory.
     std::mem::forget(found);
     Ok(exit)
@@ -189,6 +192,7 @@ impl MessageSession<'_> {
             let met = MessageRanks { library, says, thread_level, ranks, pairs };
             Ok(vec![met.clone(); met.ranks.len()])
         })?;
+
         Ok((met, own?))
     }
 
@@ -235,6 +239,7 @@ impl MessageSession<'_> {
             links: counters.as_ref(),
             gpu_threads,
         };
+
         session.tell(&SessionMessage::Met(met.clone()));
         if place.rank != 0 {
             return follow(&mut here, comm, &mut session);

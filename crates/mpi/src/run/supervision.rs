@@ -75,6 +75,7 @@ impl Supervised for MessageOptions {
             },
             SessionEnd::Over | SessionEnd::Signalled => return,
         };
+
         let (ranks, operation, bytes) = match ending.doing {
             MessageStep::Operation { ranks, operation, bytes } => (ranks, operation, bytes),
             MessageStep::Case {
@@ -90,9 +91,11 @@ impl Supervised for MessageOptions {
             }
             _ => return,
         };
+
         let Some(pair) = found.pairs.iter_mut().find(|pair| pair.ranks == ranks) else { return };
         pair.attempts.retain(|attempt| attempt.outcome != AttemptOutcome::NotTried);
         pair.attempts.push(Attempt { operation, bytes, outcome });
+
         // Those asked for that come after the one that MPI did not survive.
         let known: Vec<DeviceOperation> = pair.attempts.iter().map(|attempt| attempt.operation).collect();
         let missing = self.operations.iter().copied().filter(|operation| !known.contains(operation));
@@ -148,6 +151,7 @@ fn ended(
         return (Status::Interrupted, signal);
     }
     let cases = || found.pairs.iter().flat_map(|pair| &pair.cases);
+
     // What MPI does wrong with device memory is what is looked for: a finding, and no fault of the run. Wrong
     // bytes of host memory are one.
     let host = cases().any(|case| {
@@ -166,6 +170,7 @@ fn ended(
             .iter()
             .any(|attempt| matches!(attempt.outcome, AttemptOutcome::Crash(_) | AttemptOutcome::Hang(_)))
     };
+
     // A library that died in an operation that it was tried with did what was asked: it answered, if no pair
     // is left that it was not tried with.
     let last = found.pairs.len() == pairs && found.pairs.iter().all(|pair| !pair.attempts.is_empty());
@@ -207,6 +212,7 @@ fn expected(expect: Option<Expectation>, found: &MessageResults) -> Exit {
             None => exit = Exit::Undecided,
         }
     }
+
     if found.pairs.is_empty() { Exit::Undecided } else { exit }
 }
 
@@ -239,7 +245,9 @@ mod tests {
             stop: None,
             trouble: None,
         };
+
         let placed = [[None, None], [None, None]];
+
         PairFound {
             ranks,
             cases: vec![measured],
@@ -267,7 +275,9 @@ mod tests {
                 &ending,
             )
         };
+
         assert_eq!(ended(1, vec![pair([0, 1], crash())]), (Status::Complete, Exit::Finding));
+
         // One not begun, and one whose device memory was not.
         assert_eq!(ended(2, vec![pair([0, 1], crash())]), (Status::Partial, Exit::Partial));
         let other = pair([0, 2], Vec::new());

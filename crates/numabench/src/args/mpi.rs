@@ -115,6 +115,7 @@ impl Mpi {
             Some(_) => (vec![8, 4 << 20], vec![MessagePattern::PingPong], Vec::new()),
             None => (all.sizes, all.patterns, all.operations),
         };
+
         MessageOptions {
             place: PlaceAsked {
                 cpus: self.cpus.clone(),

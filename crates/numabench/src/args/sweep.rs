@@ -91,6 +91,7 @@ impl Sweep {
             return Ok(None);
         }
         let command = "sweep";
+
         options::MovingOptions {
             command,
             cpus: None,

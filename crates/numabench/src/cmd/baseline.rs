@@ -27,6 +27,7 @@ pub fn run(args: &Baseline) -> Result<Exit, Fault> {
     let baseline =
         learn(tool, taken.len() as u32, &values).map_err(|error| Fault::new(Exit::NoResult, error))?;
     write(&sink, &json(&baseline)?)?;
+
     if let Some(lines) = lines {
         // The day of the latest run: RFC 3339 begins with it.
         let date = latest.get(..10).unwrap_or(&latest);
@@ -36,6 +37,7 @@ pub fn run(args: &Baseline) -> Result<Exit, Fault> {
             and check that its figures may be told.\n";
         write(&lines, format!("{head}{text}").as_bytes())?;
     }
+
     let text = render::compared::baseline(
         &baseline,
         terminal::width(),

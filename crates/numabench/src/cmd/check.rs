@@ -30,6 +30,7 @@ pub fn run(args: &Check) -> Result<Exit, Fault> {
     if args.program.is_empty() {
         return look(args);
     }
+
     if args.strict {
         match look(args)? {
             Exit::Ok => {}
@@ -75,6 +76,7 @@ fn asked(args: &Check) -> Result<CheckRequest, Fault> {
         (None, None) if args.pid.is_empty() => Whom::Launch(launch),
         (None, None) => Whom::Processes(args.pid.clone()),
     };
+
     // Before a program nothing is started that could keep it from starting: a driver that hangs in the kernel
     // would.
     let asks_driver = matches!(whom, Whom::Launch(_)) && args.program.is_empty() && args.input.is_empty();
@@ -145,12 +147,14 @@ fn show(args: &Check, node: &Node) -> Result<Exit, Fault> {
     }
     let table = || shown(&node.table(args.threads, args.nic), node.fix()).into_bytes();
     let bytes = if printed { json()? } else { table() };
+
     // The program's standard output is its own.
     if args.program.is_empty() {
         terminal::print(&bytes)?
     } else {
         terminal::say_bytes(&bytes)
     }
+
     Ok(match node.placed() {
         PlacementVerdict::Well if args.nic && node.sent_elsewhere() > 0 => Exit::Finding,
         PlacementVerdict::Well => Exit::Ok,

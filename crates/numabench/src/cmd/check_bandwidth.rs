@@ -23,6 +23,7 @@ pub fn run(args: &Check) -> Result<Exit, Fault> {
             sentences(answer_of_checked(checked, &references)).into_iter().map(|line| format!("  {line}\n"));
         render::compared::gate(checked, terminal::width()) + &normal.collect::<String>()
     };
+
     if let Some(folder) = fleet::folder(args.json.as_deref()) {
         return fleet::run(folder, ColorChoice::Auto, |file| {
             let sink = output_file::open(file)?;
@@ -34,6 +35,7 @@ pub fn run(args: &Check) -> Result<Exit, Fault> {
             Ok(checked.gate.into())
         });
     }
+
     let output = JsonOutput::open(args.json.as_deref())?;
     let checked = check(args, false)?;
     output.show(

@@ -26,11 +26,13 @@ pub fn run(args: &Compare) -> Result<Exit, Fault> {
     let tool = crate::version::tool();
     let thresholds = args.threshold.unwrap_or_default();
     let nodes = node_changes(tool.clone(), &base.nodes, &new.nodes);
+
     if args.by == ComparedBy::Gpu {
         for side in [&mut base, &mut new] {
             side.runs = side.runs.drain(..).map(one_place_a_gpu).collect::<Result<_, _>>()?;
         }
     }
+
     let compared = compare(tool, &base.runs, &new.runs, thresholds, args.force).map_err(Fault::usage)?;
     let side = |name: &'static str, side: ComparedSide| {
         side.reference.into_iter().map(|text| (name.to_owned(), text))

@@ -43,7 +43,9 @@ fn look(args: &Doctor, json: Option<&Path>) -> Result<Exit, Fault> {
         verdict: answer.verdict,
         checks,
     };
+
     let ended = FinishedRun::kept(sink.as_ref(), document, exit);
+
     // In a launch the table of all nodes stands in place of each node's own.
     if fleet::is_launched() && fleet::folder(args.json.as_deref()).is_some() {
         return ended.fault.map_or(Ok(exit), Err);

@@ -21,7 +21,9 @@ pub fn run(args: &Exec) -> Result<Exit, Fault> {
         let saved = Saved::read(file).and_then(|saved| saved.way(&start.topology, &pool.pus));
         asked.from = Some(saved.map_err(Fault::usage)?.places.places);
     }
+
     let mut setup = plan(&launch, &start, &asked, &environment())?;
+
     if args.nic {
         let survey = topo::survey().map_err(|error| Fault::new(Exit::NoResult, error))?;
         let gpu = setup.drives.first().and_then(|seen| match seen.target.id {
@@ -32,12 +34,14 @@ pub fn run(args: &Exec) -> Result<Exit, Fault> {
         setup.variables.extend(variables);
         setup.notes.extend(said);
     }
+
     if std::env::var_os(MARK).is_some() {
         // A trial looks whether the rank stays where it is put here.
         let place =
             AskedPlace { pus: setup.bound_pus().cloned(), memory_nodes: setup.bound_memory().cloned() };
         setup.variables.push((ASKED, place.text()));
     }
+
     let host = start.topology.host();
     if args.print {
         terminal::print(report::assignments(&setup, &host).as_bytes())?;

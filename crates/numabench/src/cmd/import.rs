@@ -38,10 +38,12 @@ pub fn run(args: &Import) -> Result<Exit, Fault> {
         Some(sink) => write(&sink, &json)?,
         None => terminal::print(&json)?,
     }
+
     let normal = sentences(vec![answer(&document, &references(args.reference.as_deref())?)]);
     for line in normal.iter().chain(&document.verdict).chain(&document.notes) {
         terminal::say(line);
     }
+
     Ok(match document.status {
         Status::Complete => Exit::Ok,
         Status::Partial => Exit::Partial,

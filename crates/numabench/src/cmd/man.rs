@@ -58,6 +58,7 @@ fn page(command: &clap::Command) -> io::Result<(String, Vec<u8>)> {
     exit_status(&mut end);
     lines(&mut end, command);
     end.to_writer(&mut text)?;
+
     // clap_mangen's empty line between two breaks is a space between paragraphs, and said so it passes every
     // lint.
     let text = String::from_utf8_lossy(&text).replace("\n.br\n\n.br\n", "\n.sp\n");

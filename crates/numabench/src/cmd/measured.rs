@@ -26,6 +26,7 @@ pub fn run(measurement: &dyn Measurement, args: &Measuring) -> Result<Exit, Faul
             if fleet::is_launched() { ended.fault.map_or(Ok(ended.exit), Err) } else { output.show(ended) }
         });
     }
+
     driver::one_process()?;
     if args.dry_run {
         terminal::print(driver::outline(measurement)?.to_string().as_bytes())?;

@@ -27,6 +27,7 @@ pub fn run(args: &Pingpong) -> Result<Exit, Fault> {
         .with_numbers_of_user(args.rank, args.ranks.map(NonZeroUsize::get))
         .map_err(Fault::usage)?;
     let options = args.options();
+
     if args.dry_run {
         if !launch.speaks() {
             return Ok(Exit::Ok);
@@ -35,6 +36,7 @@ pub fn run(args: &Pingpong) -> Result<Exit, Fault> {
         terminal::print(text.as_bytes())?;
         return fits.map(|()| Exit::Ok);
     }
+
     let origin = origin();
     let reference = &references(args.reference.as_deref())?;
     let extent = Extent::of(args.full, args.brief, args.quiet);
@@ -45,6 +47,7 @@ pub fn run(args: &Pingpong) -> Result<Exit, Fault> {
     };
     let mut progress = Progress::new(args.quiet || !launch.speaks());
     let (say, observer) = (terminal::say, &mut progress);
+
     if launch.is_alone() {
         // The output is opened first: a run whose result cannot be kept must not begin.
         let sink = output.open()?;
@@ -52,6 +55,7 @@ pub fn run(args: &Pingpong) -> Result<Exit, Fault> {
         let session = RunContext { origin, sink: sink.as_ref(), signals: &signals, observer, say };
         return output.show(options.measure(session, fails)?);
     }
+
     let desk = Desk {
         origin,
         say,

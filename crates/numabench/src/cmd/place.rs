@@ -34,12 +34,14 @@ pub fn run(args: &Place) -> Result<Exit, Fault> {
     let unseen = (!args.measure && args.input.is_empty() && args.from.is_none())
         .then(backends::off_bus_in_time)
         .flatten();
+
     if let Some(unseen) = unseen {
         terminal::say(&format!(
             "warning: {unseen}: no rank is planned for them; `numabench place --measure` asks the driver, \
              and measures what is near"
         ));
     }
+
     let situation = situation::situation(&asked, &survey);
     let build =
         |found: &Candidates| document::build(&asked, command(args, &origin), &survey, found, &situation);
@@ -58,6 +60,7 @@ pub fn run(args: &Place) -> Result<Exit, Fault> {
     } else {
         (Candidates::only(planned(&asked, &survey)?), Exit::Ok)
     };
+
     if let Some(Emit::Places(dialect)) = args.emit {
         let said = emit(args, dialect, &survey, &found, &situation);
         let kept = FinishedRun::kept(sink.as_ref(), build(&found), exit).fault.map_or(Ok(()), Err);

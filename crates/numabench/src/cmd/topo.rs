@@ -32,11 +32,13 @@ pub fn run(args: &Topo) -> Result<Exit, Fault> {
         return measured(result, picture);
     }
     let no_result = |error| Fault::new(Exit::NoResult, error);
+
     if args.save.as_deref().is_some_and(is_stdout) && args.svg.as_deref().is_some_and(is_stdout) {
         return Err(Fault::usage(anyhow::anyhow!(
             "--save - and --svg - both want standard output: name a file for one of them"
         )));
     }
+
     let json = JsonOutput::open(args.json.as_deref())?;
     if args.emit == Some(TopoEmit::NcclTopo) {
         let survey = nccl_topo(args)?;
@@ -58,15 +60,18 @@ pub fn run(args: &Topo) -> Result<Exit, Fault> {
             survey
         }
     };
+
     if let Some(picture) = picture {
         picture.write(topo::svg::svg(&survey).as_bytes())?;
     }
     let model = TOPOLOGY.versioned(&survey);
+
     // A picture or a file there has standard output to itself.
     if [&args.svg, &args.save].into_iter().flatten().any(|path| is_stdout(path)) {
         json.keep(&model)?;
         return Ok(Exit::Ok);
     }
+
     let width = terminal::width();
     let view = match args {
         Topo { numa: true, .. } => topo::text::numa,

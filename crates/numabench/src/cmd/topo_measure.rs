@@ -36,7 +36,9 @@ pub fn run(args: &Topo) -> Result<Exit, Fault> {
         observer: &mut progress,
         say: terminal::say,
     };
+
     let (document, exit) = groups.measure(session)?;
+
     if json == Some(Path::new("-")) {
         terminal::print_document(&result_output::json(&document)?)?;
     } else {

@@ -48,12 +48,14 @@ fn trial(args: &Trial, before: Option<TrialDocument>) -> Result<Exit, Fault> {
     let sink = output.open()?;
     let trial = PlannedTrial::new(args.options(), origin(), before)?;
     let plan = terminal::shown(&trial.text());
+
     if !args.quiet && !args.dry_run {
         // On a terminal the answer is to stand on the screen that the plan began.
         let whole = args.full || !terminal::is_terminal();
         let told = if whole { &plan[..] } else { plan.split_inclusive('\n').next().unwrap_or_default() };
         terminal::say_bytes(terminal::wrapped_for_errors(told).as_bytes());
     }
+
     let signals = Signals::catch()?;
     let mut progress = Progress::of_words(args.quiet);
     let (sink, observer) = (sink.as_ref(), &mut progress);

@@ -127,6 +127,7 @@ impl Typed<'_> {
             arg.get_id() != needed.get_id() && (excludes(arg, needed) || excludes(needed, arg))
         };
         let by_clap = self.command.get_arguments().filter(typed).find(excluded);
+
         by_clap.map(as_typed).or_else(|| {
             let apart = rules.iter().filter(|rule| matches!(rule.relation, Relation::Apart(_)));
             let mut sides = apart.flat_map(|rule| [(rule.options, rule.others), (rule.others, rule.options)]);
@@ -143,6 +144,7 @@ impl Typed<'_> {
         }
         let option = self.first(rule.options)?;
         let shown = self.shown(option);
+
         match rule.relation {
             Relation::Needs if self.first(rule.others).is_none() => {
                 let needed = listed(&rule.others.iter().map(|name| self.shown(name)).collect::<Vec<_>>());
@@ -215,6 +217,7 @@ pub fn for_one_platform(command: &Command, matches: &ArgMatches) -> ForOnePlatfo
     let Some((name, below)) = matches.subcommand() else { return found };
     let Some(command) = command.find_subcommand(name) else { return found };
     let typed = Typed { command, matches: below };
+
     for rule in table::rules(name) {
         let of = match rule.relation {
             Relation::OfGpus => &mut found.gpus,

@@ -1,5 +1,5 @@
-//! `numabench sweep` to sizes for which there is no memory: the curve up to what fits, and the rest as rows with
-//! the reason.
+//! `numabench sweep` to sizes for which there is no memory: the curve up to what fits, and the rest as rows
+//! with the reason.
 
 use serde_json::Value;
 

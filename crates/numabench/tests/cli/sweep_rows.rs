@@ -1,5 +1,5 @@
-//! `numabench sweep --rows`: near and far rows against one GPU, in the guest of four nodes with a simulated GPU
-//! whose copies from afar share a slower link.
+//! `numabench sweep --rows`: near and far rows against one GPU, in the guest of four nodes with a simulated
+//! GPU whose copies from afar share a slower link.
 
 use serde_json::Value;
 

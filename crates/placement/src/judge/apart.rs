@@ -28,10 +28,12 @@ pub(super) fn apart(topology: &Topology, pool: &JobResources, ranks: &[Observed]
         let free = pool.pus.minus(&taken);
         return vec![shared(FindingKind::SharedPus, ranks, &sets, &crowd, free)];
     }
+
     // A core goes by its smallest PU.
     let core = |pu: u32| topology.core_of(pu).and_then(|core| core.pus.first()).unwrap_or(pu);
     let by_core: Vec<Vec<u32>> =
         sets.iter().map(|(_, pus)| pus.iter().map(core).collect::<IdSet>().iter().collect()).collect();
+
     if let Some(crowd) = crowd(&by_core) {
         let used: IdSet = taken.iter().map(core).collect();
         let free = pool.pus.iter().filter(|pu| !used.contains(core(*pu))).collect();
@@ -72,6 +74,7 @@ fn overlap(ranks: &[Observed], sets: &[(usize, &IdSet)]) -> Option<Finding> {
         common = common.or(&seen.and(pus));
         seen = seen.or(pus);
     }
+
     let who: Vec<usize> =
         sets.iter().filter(|(_, pus)| !pus.and(&common).is_empty()).map(|(rank, _)| *rank).collect();
     let text = format!(
@@ -79,6 +82,7 @@ fn overlap(ranks: &[Observed], sets: &[(usize, &IdSet)]) -> Option<Finding> {
         names(ranks, &who),
         pus_in_words(&common)
     );
+
     (!common.is_empty()).then_some(Finding {
         kind: FindingKind::SharedPus,
         weight: PlacementVerdict::Well,

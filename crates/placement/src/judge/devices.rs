@@ -67,6 +67,7 @@ pub(super) fn shared(topology: &Topology, pool: &JobResources, ranks: &[Observed
             users.entry((device.pci, device.part.as_ref())).or_default().push(rank);
         }
     }
+
     // A rank that sees several, or of which nobody knows, may be the one that uses the idle one.
     let all_told = ranks.iter().all(|rank| rank.gpus.as_ref().is_ok_and(|gpus| gpus.len() <= 1));
     let idle: Vec<PciAddress> = pool
@@ -110,6 +111,7 @@ pub(super) fn ipc(ranks: &[Observed]) -> Ipc {
         .filter(|(rank, own)| refuses(*rank, *own) == Some(true))
         .map(|(rank, _)| *rank)
         .collect();
+
     if !cut.is_empty() {
         Ipc::Cut { ranks: cut }
     } else if users.iter().any(|(rank, own)| refuses(*rank, *own).is_none()) {

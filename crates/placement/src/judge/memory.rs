@@ -68,7 +68,9 @@ fn policy(rank: &Observed, pus: &IdSet, local: &IdSet) -> Option<Found> {
         }
         Ok(asked) => asked,
     };
+
     let nodes = &rank.policy_nodes;
+
     if matches!(asked, PolicyMode::Interleave | PolicyMode::WeightedInterleave)
         && !nodes.and(local).is_empty()
     {
@@ -82,6 +84,7 @@ fn policy(rank: &Observed, pus: &IdSet, local: &IdSet) -> Option<Found> {
         );
         return (!far.is_empty()).then_some((FindingKind::MemoryElsewhere, PlacementVerdict::Well, text));
     }
+
     if nodes.is_empty() || !nodes.and(local).is_empty() {
         return None;
     }
@@ -117,5 +120,6 @@ fn pages(topology: &Topology, rank: &Observed, pus: &IdSet, local: &IdSet) -> Op
         nodes_in_words(&nodes),
         pus_in_words(pus)
     );
+
     Some((FindingKind::PagesElsewhere, PlacementVerdict::Misplaced, text))
 }

@@ -45,16 +45,19 @@ pub(super) fn near(among: &Among<'_>, number: usize, rank: &Observed) -> (RankJu
             );
         }
     };
+
     let strange = pus.minus(&all);
     if pus.is_empty() {
         let text = format!("{} may run on no PU that is online", rank.name);
         return (own, vec![unknown(FindingKind::NotSeen, text)]);
     }
+
     if !strange.is_empty() {
         let text =
             format!("{} may run on {}, which this machine does not have", rank.name, pus_in_words(&strange));
         return (own, vec![unknown(FindingKind::NotSeen, text)]);
     }
+
     own.nodes = homes(topology, &pus);
     let found = match &rank.gpus {
         Err(reason) => Some(unknown(
@@ -123,7 +126,9 @@ fn of_gpus(
         let all = by_gpu.within(pci, Closeness::NumaLocal);
         domains.push(Domain { words, own: all.and(pus), in_pool: all.and(&pool.pus.or(pus)), all });
     }
+
     let [first, others @ ..] = domains.as_slice() else { return None };
+
     if domains.iter().all(|domain| domain.own.is_empty()) {
         let Some(nearest) = domains.iter().find(|domain| !domain.in_pool.is_empty()) else {
             let text = format!(
@@ -152,9 +157,11 @@ fn of_gpus(
             ),
         ));
     }
+
     if domains.iter().all(|domain| domain.own == *pus) {
         return nearer_l3(pool, rank, pus, gpus, first, by_gpu);
     }
+
     if others.iter().all(|other| other.all == first.all) {
         let far = pus.minus(&first.own);
         let text = format!(
@@ -172,6 +179,7 @@ fn of_gpus(
         }
         return Some((FindingKind::NotBound, PlacementVerdict::Misplaced, text));
     }
+
     let text = format!(
         "{name} sees {} GPUs that are near to different PUs; its program decides which of them it uses",
         gpus.len()

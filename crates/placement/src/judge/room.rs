@@ -75,7 +75,9 @@ impl Room {
             let core = room.core(pu);
             room.cores.entry(core).or_default().pus.0.insert(pu);
         }
+
         room.widest = room.cores.values().map(|core| core.pus.len()).max().unwrap_or(1).max(1);
+
         for rank in ranks {
             let place = room.place(rank);
             for core in &place.cores {
@@ -101,6 +103,7 @@ impl Room {
             .filter(|(_, near)| !pus.is_empty() && pus.is_subset(near))
             .map(|(pci, _)| *pci)
             .collect();
+
         Place {
             cores: pus.iter().map(|pu| self.core(pu)).collect(),
             must: match known(rank) {
@@ -135,6 +138,7 @@ impl Room {
                 }
             }
         }
+
         false
     }
 

@@ -46,6 +46,7 @@ pub(super) fn assign_cores(
             assigner.seat(assignment, wish, seat);
         }
     }
+
     for (wish, assignment) in wishes.iter().zip(&mut assignments) {
         assigner.give_own(assignment, wish, each.map_or(usize::MAX, |each| each - 1));
     }

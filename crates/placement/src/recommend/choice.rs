@@ -51,6 +51,7 @@ fn with_one_more(pool: &Pool<'_>, gpus: &[Target], ranks: usize) -> Vec<usize> {
         .iter()
         .enumerate()
         .flat_map(|(kind, equal)| gaps(equal.len(), more_of(kind)).map(|at| equal[at]));
+
     chosen.collect()
 }
 

@@ -38,12 +38,14 @@ impl<'t> Pool<'t> {
         let asked = ask.pus.as_ref().unwrap_or(&topology.allowed.pus);
         let online: IdSet = topology.pus.iter().map(|pu| pu.os_index).collect();
         let online = online.minus(&topology.allowed.offline_pus);
+
         // A core belongs to all of its hardware threads: what one of them does, the others feel.
         let cores = topology.cores.iter().filter(|core| !core.pus.and(&ask.reserve).is_empty());
         let kept_as_asked = cores.fold(ask.reserve.clone(), |kept, core| kept.or(&core.pus));
         let kept_by_site = IdSet::of_all(topology.reserved_cores().iter().map(|core| &core.pus));
         let usable = asked.and(&online).minus(&kept_as_asked);
         let (cores, left_slow) = fast_first(topology, usable_cores(topology, &usable), ask);
+
         Self {
             topology,
             cores,

@@ -42,6 +42,7 @@ pub(super) fn taken(pool: &Pool<'_>, ranks: usize) -> Vec<Bounds> {
     let mut bounds: Vec<Bounds> =
         (0..pool.cores.len()).map(|core| Bounds::exactly(ranks / all * threads(core))).collect();
     let mut left = ranks % all;
+
     for thread in 0..widest {
         let row: Vec<usize> = (0..pool.cores.len()).filter(|core| threads(*core) > thread).collect();
         let is_full = row.len() <= left;
@@ -100,6 +101,7 @@ pub(super) fn seats(pool: &Pool<'_>, wishes: &[Wish]) -> Vec<Seat> {
     }
     let mut seats: Vec<Option<Seat>> = vec![None; wishes.len()];
     let mut of_owner: Vec<Vec<Seat>> = vec![Vec::new(); owners.len()];
+
     for (class, cores) in classes.cores.iter().enumerate() {
         let mut left: Vec<usize> = counts.iter().map(|of_class| of_class[class]).collect();
         let mut class = Class { cores, next: vec![0; cores.len()] };
@@ -130,6 +132,7 @@ pub(super) fn seats(pool: &Pool<'_>, wishes: &[Wish]) -> Vec<Seat> {
             }
         }
     }
+
     for (owner, mut free) in owners.iter().zip(of_owner) {
         free.sort_unstable_by_key(|seat| (seat.row, owner.costs[seat.core], seat.core));
         let unseated =
@@ -167,11 +170,13 @@ fn counts(pool: &Pool<'_>, owners: &[Owner<'_>], classes: &Classes) -> Vec<Vec<u
         .map(|owner| Want { owner, closeness: None, costs: rows[owner], ranks: ranks[owner] })
         .collect();
     let mut of_closeness: BTreeMap<(usize, Cost), usize> = BTreeMap::new();
+
     for (owner, of_class) in dealt(total, &wants, &equals, &wide).into_iter().enumerate() {
         for (class, count) in of_class.into_iter().enumerate().filter(|(_, count)| *count > 0) {
             *of_closeness.entry((owner, rows[owner][wide.cores[class][0]])).or_default() += count;
         }
     }
+
     let wants: Vec<Want> = of_closeness
         .into_iter()
         .map(|((owner, closeness), ranks)| Want {
@@ -181,6 +186,7 @@ fn counts(pool: &Pool<'_>, owners: &[Owner<'_>], classes: &Classes) -> Vec<Vec<u
             ranks,
         })
         .collect();
+
     let mut equals: BTreeMap<(Cost, &[Cost]), Vec<usize>> = BTreeMap::new();
     for (at, want) in wants.iter().enumerate() {
         equals.entry((want.closeness.unwrap_or_default(), want.costs)).or_default().push(at);
@@ -232,6 +238,7 @@ fn dealt(total: usize, wants: &[Want<'_>], equals: &[Vec<usize>], classes: &Clas
     let cost = |kind: usize, class: usize| wants[equals[kind][0]].cost(classes.cores[class][0]);
     let seating = cheapest(total, &demands, &classes.bounds, cost);
     let mut counts = vec![vec![0; classes.cores.len()]; wants.len()];
+
     for (kind, equal) in equals.iter().enumerate() {
         let mut nearest_first: Vec<usize> = (0..classes.cores.len()).collect();
         nearest_first.sort_by_key(|class| cost(kind, *class));

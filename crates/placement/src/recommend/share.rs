@@ -33,6 +33,7 @@ pub(super) fn shares(pool: &Pool<'_>, claims: &[Claim]) -> Vec<Vec<usize>> {
     lodge_the_driven_out(claims, &mut cells);
     let mut shares = vec![Vec::new(); claims.len()];
     lodge_the_unknown(pool, claims, &mut cells, &mut shares);
+
     for cell in &mut cells {
         cell.owners.sort_unstable();
         for (owner, share) in cell.owners.iter().zip(split(pool, &cell.cores, cell.owners.len())) {
@@ -40,6 +41,7 @@ pub(super) fn shares(pool: &Pool<'_>, claims: &[Claim]) -> Vec<Vec<usize>> {
         }
         even_out(pool, claims, &cell.owners, &mut shares);
     }
+
     // Where domains overlap crosswise, a cell reaches beyond the domain of one that was lodged in it.
     for (share, claim) in shares.iter_mut().zip(claims) {
         share.retain(|core| claim.domain.cores.is_empty() || claim.domain.cores.contains(core));
@@ -73,6 +75,7 @@ fn own_cells(claims: &[Claim]) -> Vec<Cell> {
         .map(|claim| (claim.domain.cores.len(), claim.domain.cores.as_slice()))
         .collect();
     let mut cells: Vec<Cell> = Vec::new();
+
     for (_, domain) in domains {
         let owners = (0..claims.len()).filter(|at| own(&&claims[*at]) && claims[*at].domain.cores == domain);
         let left = unclaimed(domain, &cells);

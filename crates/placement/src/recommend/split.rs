@@ -25,6 +25,7 @@ pub(super) fn split(pool: &Pool<'_>, cores: &[usize], parts: usize) -> Vec<Vec<u
     } else {
         Vec::new()
     };
+
     let enough = |part: &Vec<usize>| part.len() * 2 >= cores.len() / parts && !part.is_empty();
     let even = |part: &Vec<usize>| {
         l3s.len() <= parts || (cores.len() / parts..=cores.len().div_ceil(parts)).contains(&part.len())

@@ -44,21 +44,25 @@ pub(super) fn cheapest(
         network.join_within(source, of_kind(kind), bounds);
     }
     let first = network.arcs.len();
+
     for kind in 0..kinds.len() {
         for class in 0..classes.len() {
             network.join(of_kind(kind), of_class(class), total, cost(kind, class));
         }
     }
+
     for (class, bounds) in classes.iter().enumerate() {
         network.join_within(of_class(class), sink, bounds);
     }
     let mut left = total;
+
     while left > 0 {
         let Some(path) = network.cheapest_path(source, sink) else { break };
         let room = path.iter().map(|arc| network.arcs[*arc].room).min().unwrap_or(0).min(left);
         path.into_iter().for_each(|arc| network.send(arc, room));
         left -= room;
     }
+
     // What flows through an arc is the room of its way back.
     let flow = |kind: usize, class: usize| network.arcs[first + 2 * (kind * classes.len() + class) + 1].room;
     let seated: Vec<Vec<usize>> =
@@ -113,6 +117,7 @@ impl Network {
         let mut by: Vec<Option<(usize, usize)>> = vec![None; self.from.len()];
         let mut waiting = std::collections::VecDeque::from([source]);
         cost[source] = Some(0);
+
         while let Some(node) = waiting.pop_front() {
             let Some(here) = cost[node] else { continue };
             for at in &self.from[node] {
@@ -126,8 +131,10 @@ impl Network {
                 }
             }
         }
+
         let mut path = Vec::new();
         let mut node = sink;
+
         while node != source {
             let (before, arc) = by[node]?;
             path.push(arc);

@@ -65,10 +65,12 @@ impl fmt::Display for Why<'_> {
             Basis::Even => f.write_str("evenly over the NUMA nodes")?,
             Basis::Next => f.write_str("the next cores in order")?,
         }
+
         let (share, ranks) = &part.share;
         if *ranks > 1 {
             write!(f, "; {ranks} ranks share this {device} and its {}", counted(share.len(), "core"))?;
         }
+
         if !assignment.elsewhere.is_empty() && !displaced {
             write!(
                 f,
@@ -77,6 +79,7 @@ impl fmt::Display for Why<'_> {
                 assignment.elsewhere.and(&assignment.pus)
             )?;
         }
+
         if displaced && !matches!(part.basis, Basis::Local { .. }) {
             f.write_str("; none of its share is left")?;
         }
@@ -120,7 +123,9 @@ pub(super) fn notes(
             counted(pool.topology.reserved_cores().len() / pool.topology.l3s.len().max(1), "core")
         )
     });
+
     say(!pool.kept_as_asked.is_empty(), &|| format!("PUs {} are reserved as asked", pool.kept_as_asked));
+
     if let Some(slow) = &pool.topology.slow {
         say(!pool.left_slow.is_empty(), &|| {
             format!(
@@ -141,6 +146,7 @@ pub(super) fn notes(
             )
         });
     }
+
     say(!pool.missing.is_empty(), &|| format!("PUs {} were asked for and are not online here", pool.missing));
     say(gpus > 0 && count > gpus, &|| {
         format!("{count} ranks share {}: neighbouring ranks have the same one", counted(gpus, "GPU"))
@@ -182,6 +188,7 @@ pub(super) fn notes(
              try place --measure"
         )
     });
+
     let wide = ranks(places.iter().filter(|place| place.nodes.len() > 1).map(|place| place.rank));
     say(!wide.is_empty(), &|| {
         format!(
@@ -205,8 +212,10 @@ fn idle(pool: &Pool<'_>, ask: &Ask, places: &[Place]) -> Option<String> {
     let said = format!("{} of {all} cores {stay} idle", all - used);
     let wider =
         (1..=most).rev().take_while(|each| each * places.len() > used).filter(|each| is_whole(pool, *each));
+
     // A few: each is a plan of its own.
     let fitting = wider.take(8).find(|each| keeps(pool, ask, places, *each));
+
     Some(match fitting {
         Some(each) => format!("{said}: --cores-per-rank {each} uses {}", each * places.len()),
         None => format!("{said}: with more cores each, ranks would reach into other L3s or NUMA nodes"),

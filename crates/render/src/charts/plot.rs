@@ -70,6 +70,7 @@ impl Plot {
                 |(_, y)| *y,
             )
         });
+
         let entries: Vec<(String, Stroke<'_>)> = self
             .series
             .iter()
@@ -92,11 +93,13 @@ impl Plot {
             false => axis(&self.x, low_x, high_x, left + 8.0, right - 8.0),
         };
         picture.text(4.0, top + 2.0, Anchor::Start, &self.y.title);
+
         for (value, said) in &y_marks {
             let at = y.at(*value);
             picture.line((left, at), (right, at), &GUIDE);
             picture.text(left - 6.0, at + 4.0, Anchor::End, said);
         }
+
         let about = ((right - left) / 72.0) as usize;
         x.labels(&mut picture, bottom + 20.0, x.marks(self.x.unit, about.clamp(2, 10)), |picture, at| {
             picture.line((at, bottom), (at, bottom + 5.0), &Stroke { opacity: 0.6, ..GUIDE });
@@ -134,12 +137,14 @@ impl Series {
         band.extend(upper.into_iter().rev());
         picture.area(&band, self.colour, 0.25);
         let line: Vec<(f64, f64)> = self.points.iter().map(|point| at((point.x, point.y))).collect();
+
         // Where a line is fitted the figures are dots beside it.
         if self.fit.is_empty() {
             picture.path(&line, &Stroke::of(self.colour, 1.8));
         }
         let fit: Vec<(f64, f64)> = self.fit.iter().copied().map(at).collect();
         picture.path(&fit, &Stroke { dashed: true, ..Stroke::of(self.colour, 1.8) });
+
         for (point, (x, y)) in self.points.iter().zip(&line) {
             let paint = format!("fill=\"{}\"", self.colour);
             if let Some((low, high)) = point.interval {

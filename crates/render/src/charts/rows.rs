@@ -77,6 +77,7 @@ impl Rows {
         let has = |wanted: fn(&Mark) -> bool| {
             self.rows.iter().flat_map(|row| &row.marks).any(|(mark, _)| wanted(mark))
         };
+
         if has(|mark| matches!(mark, Mark::Bar(_))) && has(|mark| matches!(mark, Mark::Span(..))) {
             entries.push((
                 "median".to_owned(),
@@ -87,20 +88,24 @@ impl Rows {
                 Stroke { colour: "currentColor", width: 8.0, opacity: 0.25, dashed: false },
             ));
         }
+
         if let Some((.., name)) = &self.zone {
             entries.push((
                 name.clone(),
                 Stroke { colour: "currentColor", width: 10.0, opacity: 0.14, dashed: false },
             ));
         }
+
         let top = picture.legend(4.0, 14.0, &entries) - 6.0;
         let bottom = top + row_height * self.rows.len() as f64 + 6.0;
         let scale = self.scale(left, right);
+
         if let Some((low, high, _)) = &self.zone {
             let (low, high) = (scale.at(*low), scale.at(*high));
             let paint = "fill=\"currentColor\" fill-opacity=\"0.12\"";
             picture.rect((low, top), (high - low, bottom - top), paint, "");
         }
+
         let mut marks = scale.marks(AxisUnit::Number, (((right - left) / 60.0) as usize).clamp(2, 8));
         if self.signed {
             marks.iter_mut().filter(|(value, _)| *value > 0.0).for_each(|(_, said)| said.insert(0, '+'));
@@ -109,6 +114,7 @@ impl Rows {
             picture.line((at, top), (at, bottom), &GUIDE)
         });
         picture.text((left + right) / 2.0, bottom + 36.0, Anchor::Middle, &self.title);
+
         for (at, row) in self.rows.iter().enumerate() {
             let line = top + row_height * at as f64 + if is_beside { 0.0 } else { 18.0 };
             let base = line + 16.0;
@@ -123,6 +129,7 @@ impl Rows {
             }
             row.drawn(&mut picture, scale, line + 12.0);
         }
+
         for (value, _) in &self.levels {
             picture.line((scale.at(*value), top), (scale.at(*value), bottom), &MARK);
         }

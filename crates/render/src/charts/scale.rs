@@ -111,6 +111,7 @@ impl Scale {
                 .filter(within)
                 .collect();
         }
+
         let (first, last) = (self.low.log10().floor() as i32, self.high.log10().ceil() as i32);
         let of = |times: &[f64]| -> Vec<f64> {
             let powers = (first..=last).map(|power| 10_f64.powi(power));

@@ -25,6 +25,7 @@ pub fn baseline(baseline: &Baseline, width: usize, color: bool) -> String {
             counted(baseline.documents as usize, "document")
         ),
     );
+
     page.blank();
     let percent = |part: f64| format!("{:.2} %", part * 100.0);
     let header = [
@@ -38,8 +39,10 @@ pub fn baseline(baseline: &Baseline, width: usize, color: bool) -> String {
         "between GPUs",
         "between runs",
     ];
+
     let mut grid = TextGrid::new(1, &header);
     let mut class = None;
+
     for normal in &baseline.normals {
         if class != Some(&normal.class) {
             class = Some(&normal.class);
@@ -66,6 +69,7 @@ pub fn baseline(baseline: &Baseline, width: usize, color: bool) -> String {
         ];
         grid.row(cells, Vec::new());
     }
+
     grid.draw_fitting(&["values", "between runs"], &mut page);
     page.blank();
     for text in &baseline.too_few {
@@ -74,6 +78,7 @@ pub fn baseline(baseline: &Baseline, width: usize, color: bool) -> String {
     let far = |normal: &&Normal| {
         normal.nodes < ENOUGH_NODES && normal.limit_bytes_per_s < FAR * normal.median_bytes_per_s
     };
+
     if let Some(normal) = baseline.normals.iter().filter(far).min_by_key(|normal| normal.nodes) {
         page.paragraph(
             Tone::Warning,
@@ -86,6 +91,7 @@ pub fn baseline(baseline: &Baseline, width: usize, color: bool) -> String {
             ),
         );
     }
+
     for text in &baseline.left_out {
         page.paragraph(Tone::Warning, "left out: ", text);
     }

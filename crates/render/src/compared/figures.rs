@@ -16,6 +16,7 @@ pub(super) fn cells(case: &ComparedCase) -> [String; 5] {
     let assumed = case
         .assumed_run_deviation
         .map_or(String::new(), |deviation| format!(" if runs differ by {:.1} %", deviation * 100.0));
+
     [
         compared(case.unit, case.base),
         compared(case.unit, case.new),

@@ -27,6 +27,7 @@ pub fn gate(checked: &Checked, width: usize) -> String {
     for cause in &checked.causes {
         page.paragraph(Tone::Plain, "  cause: ", cause);
     }
+
     page.finish(false)
 }
 
@@ -51,6 +52,7 @@ fn findings(checked: &Checked) -> Vec<String> {
             ),
         }
     };
+
     let of_twin = |slower: &SlowerTwin| {
         let (rate, twins) = (slower.bytes_per_s / 1e9, slower.twins_bytes_per_s / 1e9);
         format!("{}, {}: {rate:.2} GB/s where its twins here reach {twins:.2}", slower.device, slower.case)
@@ -68,6 +70,7 @@ pub fn reason(checked: &Checked) -> String {
         Gate::Undecided => "undecided",
         Gate::Finding => "slow",
     };
+
     // One that was below in every pass comes first.
     let worst = checked
         .suspects
@@ -75,6 +78,7 @@ pub fn reason(checked: &Checked) -> String {
         .enumerate()
         .max_by_key(|(at, suspect)| (suspect.below, usize::MAX - at))
         .map_or(0, |(at, _)| at);
+
     let found = findings(checked);
     let more = if found.len() > 1 { format!(" (and {} more)", found.len() - 1) } else { String::new() };
     let text = found.get(worst).map_or_else(|| word.to_owned(), |finding| format!("{word}: {finding}{more}"));

@@ -23,6 +23,7 @@ pub fn history(history: &History, width: usize, color: bool) -> String {
         1 => "1 step change".to_owned(),
         several => format!("{several} step changes, {slower} of them for the worse"),
     };
+
     let tone = if slower > 0 { Tone::Bad } else { Tone::Title };
     page.paragraph(
         tone,
@@ -30,6 +31,7 @@ pub fn history(history: &History, width: usize, color: bool) -> String {
         &format!("{found} in {}, {} series", counted(history.runs as usize, "run"), history.series),
     );
     page.blank();
+
     for step in &history.steps {
         let tone = if worse(step) { Tone::Warning } else { Tone::Plain };
         let by = change(step.unit, step.after / step.before);
@@ -51,10 +53,12 @@ pub fn history(history: &History, width: usize, color: bool) -> String {
             page.paragraph(Tone::Faint, "    changed   ", "no recorded change of the environment");
         }
     }
+
     for series in &history.moving {
         page.paragraph(Tone::Warning, "  ", &format!("{}: {}", series.key, moves(series)));
     }
     page.blank();
+
     if history.too_short > 0 {
         page.paragraph(
             Tone::Faint,

@@ -19,6 +19,7 @@ pub fn markdown(comparison: &Comparison) -> String {
         let (base, new) = differs.sides();
         text += &format!("\n- differs: {}: {} → {}", escaped(&differs.fact), escaped(&base), escaped(&new));
     }
+
     if !comparison.differing.is_empty() {
         text.push('\n');
     }
@@ -28,11 +29,13 @@ pub fn markdown(comparison: &Comparison) -> String {
     let (same, others): (Vec<&ComparedCase>, Vec<&ComparedCase>) =
         comparison.cases.iter().partition(|case| case.verdict == ChangeVerdict::Same);
     cases(&others, &mut text);
+
     if !same.is_empty() {
         text += &format!("\n<details><summary>{} the same</summary>\n", same.len());
         cases(&same, &mut text);
         text += "\n</details>\n";
     }
+
     for note in &comparison.notes {
         text += &format!("\n> {}\n", escaped(note));
     }

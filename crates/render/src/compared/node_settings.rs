@@ -34,6 +34,7 @@ pub(super) fn answer(nodes: &Nodes) -> Vec<String> {
         1 => format!("1 setting costs placement or bandwidth: {}", costly[0]),
         some => format!("{some} settings cost placement or bandwidth: {}", names(&costly)),
     });
+
     parts
 }
 
@@ -89,6 +90,7 @@ pub(super) fn table(nodes: &Nodes, page: &mut Page) {
         [row.host.clone()].into_iter().chain(numbers).chain([unlike]).collect::<Vec<_>>()
     };
     odd.iter().for_each(|one| grid.row(cells(one), Vec::new()));
+
     if alike.len() <= MOST_ROWS {
         alike.iter().for_each(|one| grid.row(cells(one), Vec::new()));
     } else {

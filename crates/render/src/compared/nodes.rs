@@ -44,6 +44,7 @@ pub(crate) fn explained(nodes: &Nodes) -> Vec<(Tone, String, String)> {
             said.push((tone(row.mark), format!("{}: ", row.host), more));
         }
     }
+
     said.extend(node_settings::settings(nodes));
     let missing = nodes.missing.iter();
     said.extend(
@@ -52,11 +53,13 @@ pub(crate) fn explained(nodes: &Nodes) -> Vec<(Tone, String, String)> {
     let troubled = nodes.rows.iter().filter(|row| !row.trouble.is_empty());
     said.extend(troubled.map(|row| (Tone::Warning, format!("{}: ", row.host), row.trouble.join("; "))));
     said.extend(nodes.not_judged.iter().map(|why| (Tone::Faint, "not judged: ".to_owned(), why.clone())));
+
     if nodes.marked(Mark::Suspect) > 0 {
         let text = "one run shows a suspect and drains nobody: measure suspects again (three runs in one \
             folder decide)";
         said.push((Tone::Plain, String::new(), text.to_owned()));
     }
+
     said.extend(reference_lines(&nodes.reference).into_iter().map(|line| (Tone::Plain, String::new(), line)));
     said
 }
@@ -68,6 +71,7 @@ pub(crate) fn answer(nodes: &Nodes) -> (Tone, String) {
             nodes.rows.iter().filter(|row| row.mark == mark).map(|row| &row.host[..]).collect();
         (!of.is_empty()).then(|| format!("{} {words}: {}", of.len(), names(&of)))
     };
+
     // Nodes of which there are settings alone have nothing to be alike in but them, and the settings' own
     // sentence says that.
     let measured = |row: &&NodeRow| {
@@ -139,6 +143,7 @@ fn table(nodes: &Nodes, page: &mut Page) {
         }
         None => "–".to_owned(),
     };
+
     let row = |row: &NodeRow| {
         let cells = row.cells.iter().enumerate().map(|(at, cell)| shown(at, cell));
         [row.host.clone(), word(row.mark).to_owned()].into_iter().chain(cells).collect::<Vec<_>>()
@@ -146,6 +151,7 @@ fn table(nodes: &Nodes, page: &mut Page) {
     let (odd, alike): (Vec<&NodeRow>, Vec<&NodeRow>) =
         nodes.rows.iter().partition(|row| row.mark != Mark::Well || !row.trouble.is_empty());
     odd.iter().for_each(|one| grid.row(row(one), Vec::new()));
+
     if alike.len() <= MOST_ROWS {
         alike.iter().for_each(|one| grid.row(row(one), Vec::new()));
     } else {
@@ -165,12 +171,15 @@ fn table(nodes: &Nodes, page: &mut Page) {
             Vec::new(),
         );
     }
+
     let medians = nodes.columns.iter().map(|column| figure(column.unit, column.median));
     grid.row(["median".to_owned(), String::new()].into_iter().chain(medians).collect(), Vec::new());
+
     // The rightmost columns go first where a terminal is too narrow for all.
     let last: Vec<&str> = nodes.columns.iter().skip(1).rev().map(|column| &column.name[..]).collect();
     let left_out = grid.width() > page.width();
     grid.draw_fitting(&last, page);
+
     if left_out {
         page.paragraph(Tone::Faint, "    ", "columns that do not fit are in the data: --json FILE");
     }

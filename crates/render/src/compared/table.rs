@@ -29,17 +29,20 @@ pub fn table(comparison: &Comparison, width: usize, color: bool, quiet: bool) ->
     page.blank();
     side("base", &comparison.base, &mut page);
     side("new", &comparison.new, &mut page);
+
     for differs in &comparison.differing {
         let (base, new) = differs.sides();
         let words = format!("{}: {base} in the base, {new} in the new", differs.fact);
         page.paragraph(if differs.essential { Tone::Bad } else { Tone::Warning }, "  differs   ", &words);
     }
+
     page.blank();
     lacking("Missing in the new", &comparison.missing, &mut page);
     lacking("New, not in the base", &comparison.added, &mut page);
     let same = comparison.cases.iter().filter(|case| case.verdict == ChangeVerdict::Same).count();
     let show_same = !quiet && same <= SAME_SHOWN;
     cases(comparison.cases.iter().filter(|case| show_same || case.verdict != ChangeVerdict::Same), &mut page);
+
     if !show_same && same > 0 {
         page.paragraph(
             Tone::Faint,
@@ -52,7 +55,9 @@ pub fn table(comparison: &Comparison, width: usize, color: bool, quiet: bool) ->
             },
         );
     }
+
     page.blank();
+
     if !quiet {
         for note in &comparison.notes {
             page.paragraph(Tone::Plain, "note: ", note);
@@ -66,6 +71,7 @@ pub fn table(comparison: &Comparison, width: usize, color: bool, quiet: bool) ->
         );
         page.paragraph(Tone::Faint, "", &text);
     }
+
     if let Some(changes) = &comparison.nodes {
         node_changes::draw(changes, &mut page);
     }
@@ -114,6 +120,7 @@ fn cases<'c>(cases: impl Iterator<Item = &'c ComparedCase>, page: &mut Page) {
     let mut ordered = cases;
     ordered.sort_by_cached_key(|case| first.get(&case.key.place()).copied());
     let mut place = None;
+
     for case in ordered {
         if place.as_ref() != Some(&case.key.place()) {
             place = Some(case.key.place());

@@ -71,6 +71,7 @@ impl InWords {
         ];
         let own = Label::same_in_all_forms(self.labels);
         let more = ["status", "reason", "time_ns", "time_low_ns", "time_high_ns", "bytes_per_s", "values"];
+
         Points {
             record: self.record,
             title: self.title,
@@ -128,6 +129,7 @@ impl InWords {
             ("status", status.to_owned()),
             ("reason", case.reason.clone().unwrap_or_default()),
         ];
+
         words.extend(case.labels.iter().cloned());
         let figure = |measure, is_main| {
             move |Value { value, low, high }| Estimate { measure, is_main, value, low, high }
@@ -135,6 +137,7 @@ impl InWords {
         let rate = case.bytes_per_s.map(figure(RATE, !case.by_time));
         let time = case.time_ns.map(figure(TIME, case.by_time));
         let real = |value: Option<f64>| value.map(Number::Real);
+
         Point {
             benchmark: name.clone(),
             name,

@@ -27,6 +27,7 @@ pub(super) fn influx(points: &Points) -> String {
         (!point.figures.is_empty())
             .then(|| format!("{},{} {}{at}\n", points.record, tags.join(","), fields.join(",")))
     };
+
     points.points.iter().filter_map(line).collect()
 }
 

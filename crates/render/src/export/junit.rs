@@ -16,6 +16,7 @@ pub(super) fn junit(points: &Points) -> String {
         all = Counts { tests: 1, errors: 1, ..Counts::default() };
         suites += &suite(points, RUN, &all, points.elapsed_s, &run(incomplete, points.elapsed_s));
     }
+
     for name in &points.suites {
         let tests = || {
             points.points.iter().filter_map(|point| point.test.as_ref()).filter(|test| test.suite == *name)
@@ -28,6 +29,7 @@ pub(super) fn junit(points: &Points) -> String {
         all.errors += counts.errors;
         all.skipped += counts.skipped;
     }
+
     format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
          <testsuites name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" time=\"{:.3}\">\n\

@@ -40,6 +40,7 @@ fn export_case(ranks: &MpiRanks, pair: &MpiPair, case: &MpiCase) -> Case {
         Value { value: rate, low: ends.map(|ends| at(ends.high)), high: ends.map(|ends| at(ends.low)) }
     });
     let [from, to] = pair.ranks;
+
     Case {
         case: id(case),
         place: ranks.place(pair, case),

@@ -20,6 +20,7 @@ pub(super) fn openmetrics(points: &Points) -> String {
     let known: Vec<&Label> = points.labels.iter().filter(has_values).collect();
     let labelled: Vec<(&Point, String)> =
         points.points.iter().map(|point| (point, labels(&known, point))).collect();
+
     for metric in &points.metrics {
         let parts: &[Part] = if metric.has_ends { &[MIDDLE, LOW, HIGH] } else { &[MIDDLE] };
         for (suffix, of_what, part) in parts {
@@ -36,6 +37,7 @@ pub(super) fn openmetrics(points: &Points) -> String {
             family(&mut text, &name, metric.unit, &format!("{}{of_what}", metric.help), &samples);
         }
     }
+
     for gauge in &points.gauges {
         let sample = gauge.value.map_or(String::new(), |value| format!("{} {value:?}\n", gauge.name));
         family(&mut text, &gauge.name, gauge.unit, gauge.help, &sample);

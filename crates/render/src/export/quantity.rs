@@ -33,6 +33,7 @@ pub(super) fn figures(row: &Row) -> Vec<Estimate> {
         low: row.median_low_ns,
         high: row.median_high_ns,
     });
+
     let rate = row.value.filter(|_| !is_time).map(|value| Estimate {
         measure: row.quantity.work().map_or(RATE, work_rate),
         is_main: !by_time,
@@ -60,6 +61,7 @@ pub(super) fn metrics() -> Vec<MetricFamily> {
         "Median time of a round: of a copy, a load, a handover or a kernel",
     ];
     let mut all = MetricFamily::rate_and_time("numabench_copy", help, true);
+
     for (unit, words) in [
         (WorkUnit::Flop, "flops_per_second"),
         (WorkUnit::Byte, "bytes_per_second"),

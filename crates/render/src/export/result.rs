@@ -89,12 +89,14 @@ pub fn points<B>(document: &Document<B>) -> Points {
     let mut place = Label::same_in_all_forms(&["pu", "memory_node"]);
     place.push(Label { name: "rank", word: "double" });
     let platform = Label::same_in_all_forms(&["platform"]);
+
     // The host is left to the scraper, unless the run was on several nodes.
     let hosts = Label::same_in_all_forms(if several { &["host"] } else { &[] });
     let began = unix_ns(&document.started_at).map(|ns| ns as f64 / 1e9);
     let complete = document.status == Status::Complete;
     let gauge =
         |name: &str, unit, help, value| Gauge { name: format!("numabench_run_{name}"), unit, help, value };
+
     Points {
         record: "numabench",
         title: "numabench",
@@ -130,6 +132,7 @@ fn rows<B>(document: &Document<B>, several: bool) -> Vec<Point> {
         .iter()
         .flat_map(|case| case.ranks.iter().map(|result| ((&case.id[..], result.rank), result)));
     let results: BTreeMap<(&str, u32), &RankResult<B>> = results.collect();
+
     // Where the run was on several nodes, names have the node's number.
     let nodes: BTreeMap<u32, u32> =
         document.ranks.iter().filter(|_| several).map(|rank| (rank.rank, rank.node)).collect();
@@ -144,14 +147,17 @@ fn rows<B>(document: &Document<B>, several: bool) -> Vec<Point> {
             Some((&device.id[..], format!("PCIe {}", lanes(link.generation, link.width))))
         })
         .collect();
+
     let others = other_ends(document);
     let without_rank = |row: &Row| name(row, nodes.get(&row.rank).copied(), others.get(&row.rank));
     let (mut seen, mut doubles) = (BTreeSet::new(), BTreeSet::new());
+
     for name in document.rows.iter().map(without_rank) {
         if !seen.insert(name.clone()) {
             doubles.insert(name);
         }
     }
+
     let point = |row: &Row| {
         let mut name = without_rank(row);
         let double = if doubles.contains(&name) { row.rank.to_string() } else { String::new() };

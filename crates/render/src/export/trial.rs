@@ -78,8 +78,10 @@ fn point(document: &TrialDocument, row: &TrialRow) -> Point {
         more_is_better: row.more_is_better,
         is_relative: false,
     };
+
     let figure =
         |value| Estimate { measure, is_main: true, value, low: row.median_low, high: row.median_high };
+
     Point {
         name: format!("{} {}", row.variant, row.metric),
         benchmark: row.variant.clone(),
@@ -123,6 +125,7 @@ fn test(document: &TrialDocument, row: &TrialRow) -> Option<TestCase> {
     let is_bad = row.misplaced + row.failed > 0;
     let reason =
         || format!("{} misplaced, {} without a figure", counted(row.misplaced as usize, "run"), row.failed);
+
     (row.metric == first).then(|| TestCase {
         suite: TITLE.to_owned(),
         class: first.to_owned(),

@@ -46,8 +46,10 @@ pub fn report(documents: Vec<(String, ReadDocument)>, tool: Tool) -> Result<Stri
             }
         });
     }
+
     kinds.sort_unstable();
     kinds.dedup();
+
     if kinds.len() > 1 {
         let names: Vec<&str> =
             kinds.into_iter().map(|kind| kind.map_or("placement", DocumentKind::name)).collect();
@@ -57,6 +59,7 @@ pub fn report(documents: Vec<(String, ReadDocument)>, tool: Tool) -> Result<Stri
             names.join(", ")
         ));
     }
+
     Ok(match (of_trials.is_empty(), of_mpi.is_empty(), of_others.is_empty()) {
         (false, ..) => page(&of_trials),
         (_, false, _) => page(&of_mpi),

@@ -51,24 +51,29 @@ fn plot(curve: &Curve, highest: f64) -> Plot {
         let points = curve.points.iter().filter(|point| point.name == **name).map(point).collect();
         Series { name: (*name).to_owned(), colour: series(at), points, fit: Vec::new() }
     };
+
     let most = f64::from(curve.most_at_once());
     let mut references = Vec::new();
+
     if let Some(alone) = curve.alone_bytes_per_s {
         references.push(Reference {
             name: format!("alone, {}", digits::rate(alone, None)),
             points: vec![(1.0, alone / 1e9), (most, alone / 1e9)],
         });
     }
+
     let share = |n: u32| (f64::from(n), curve.most_together_bytes_per_s / f64::from(n) / 1e9);
     let from = curve
         .alone_bytes_per_s
         .map_or(1, |alone| (curve.most_together_bytes_per_s / alone).ceil().max(1.0) as u32);
+
     if from < curve.most_at_once() {
         references.push(Reference {
             name: format!("fair share of {}", digits::rate(curve.most_together_bytes_per_s, None)),
             points: (from..=curve.most_at_once()).map(share).collect(),
         });
     }
+
     Plot {
         x: Axis { title: "how many copy at once".to_owned(), unit: AxisUnit::Count, log: false },
         y: Axis { title: "GB/s of each".to_owned(), unit: AxisUnit::Number, log: false },
@@ -93,6 +98,7 @@ pub(super) fn penalties(document: &Document, page: &mut HtmlPage) {
     if document.penalties.is_empty() {
         return;
     }
+
     if !has_curve {
         let largest = document.penalties.iter().map(|penalty| penalty.bytes).max();
         let shown: Vec<&Penalty> =
@@ -129,6 +135,7 @@ pub(super) fn penalties(document: &Document, page: &mut HtmlPage) {
         let title = format!("Contention penalty: {}", largest.map_or(String::new(), size));
         page.rows(&title, &rows);
     }
+
     let cells = document.penalties.iter().map(|penalty| {
         let ends = penalty.comparison.as_ref().map(|found| &found.ratio_interval);
         let case = document.cases.iter().find(|case| case.id == penalty.simultaneous_case);

@@ -37,6 +37,7 @@ pub(super) fn draw(document: &Document, page: &mut HtmlPage) {
     let mut all: BTreeMap<(Order, MemoryKind), Sweeps<'_>> = BTreeMap::new();
     let grouped: BTreeSet<&str> =
         document.cases.iter().filter(|case| case.group.is_some()).map(|case| &case.id[..]).collect();
+
     for row in document.rows.iter().filter(|row| row.median_ns.is_some() && !grouped.contains(&row.case[..]))
     {
         all.entry((row.order, row.memory))
@@ -45,6 +46,7 @@ pub(super) fn draw(document: &Document, page: &mut HtmlPage) {
             .or_default()
             .push(row);
     }
+
     for ((order, memory), sweeps) in all {
         let sizes = |rows: &[&Row]| rows.iter().map(|row| row.bytes).collect::<BTreeSet<_>>().len();
         let sweeps: Vec<Sweep<'_>> =
@@ -73,11 +75,13 @@ fn pieces(document: &Document, page: &mut HtmlPage) {
     let ways: BTreeMap<&str, Way> =
         document.cases.iter().filter_map(|case| Some((&case.id[..], analysis::pieces::way(case)?))).collect();
     let mut sending: BTreeMap<(u32, Direction), BTreeMap<Way, Vec<&Row>>> = BTreeMap::new();
+
     for row in &document.rows {
         if let Some(way) = ways.get(&row.case[..]) {
             sending.entry((row.rank, row.direction)).or_default().entry(*way).or_default().push(row);
         }
     }
+
     for ((rank, way), by_way) in sending {
         let lines = by_way.iter().map(|(way, rows)| (analysis::pieces::way_name(*way), rows));
         let Some(plot) = rates("a piece", lines) else { continue };
@@ -101,12 +105,14 @@ fn moving(document: &Document, page: &mut HtmlPage) {
         .filter_map(|case| Some((&case.id[..], analysis::moving::touch(case)?)))
         .collect();
     let mut touched: BTreeMap<(u32, MemoryKind, bool), BTreeMap<Touch, Vec<&Row>>> = BTreeMap::new();
+
     for row in &document.rows {
         if let Some(touch) = touches.get(&row.case[..]) {
             let by_core = row.direction == Direction::D2h;
             touched.entry((row.rank, row.memory, by_core)).or_default().entry(*touch).or_default().push(row);
         }
     }
+
     for ((rank, kind, by_core), by_touch) in touched {
         let side = if by_core { Direction::D2h } else { Direction::H2d };
         let series = by_touch.iter().map(|(touch, rows)| (analysis::moving::touch_name(*touch, side), rows));
@@ -151,6 +157,7 @@ fn both(
     let left_out = sweeps.len().saturating_sub(LINES);
     let shown = &sweeps[..sweeps.len() - left_out];
     let what = format!("{way}{} memory{who}", memory(kind));
+
     for is_rate in [true, false] {
         let (name, plot) =
             (if is_rate { "Rate" } else { "Time" }, plot(document, order, kind, shown, ranks > 1, is_rate));
@@ -158,6 +165,7 @@ fn both(
             plot.drawn(wide)
         });
     }
+
     if left_out > 0 {
         page.element("p", &format!("{left_out} more ranks have sweeps in the document."));
     }
@@ -191,6 +199,7 @@ fn plot(
         let lines = fit.map_or(Vec::new(), |fit| fitted_line(fit, &rows, is_rate));
         Series { name: format!("{name}{fitted}"), colour: series(at), points, fit: lines }
     };
+
     let bound = document
         .devices
         .iter()
@@ -199,6 +208,7 @@ fn plot(
         })
         .filter_map(|device| device.bound_bytes_per_s.value)
         .reduce(f64::max);
+
     let ends = || sweeps.iter().flat_map(|(_, rows)| rows.iter().map(|row| row.bytes as f64));
     let ends = (ends().fold(f64::MAX, f64::min), ends().fold(1.0, f64::max));
     let reference = bound.map(|bound| Reference {

@@ -197,6 +197,7 @@ impl Table {
         let side = ((wide - left) / self.columns.len() as f64).min(24.0);
         let top = 20.0;
         let mut levels: BTreeMap<usize, (String, f64, f64)> = BTreeMap::new();
+
         for (down, (_, cells)) in self.rows.iter().enumerate() {
             for (across, cell) in cells.iter().enumerate() {
                 let Cell::Figure { value, is_own: false, .. } = cell else { continue };
@@ -207,19 +208,23 @@ impl Table {
                 (*low, *high) = (low.min(*value), high.max(*value));
             }
         }
+
         for (level, (d, low, high)) in levels {
             let value = self.range(low, high);
             picture.form(&d, &format!("fill=\"{}\"", of_part(level as f64 / (LEVELS - 1) as f64)), &value);
         }
+
         let every = (14.0 / side).ceil().max(1.0) as usize;
         for (down, (name, _)) in self.rows.iter().enumerate().step_by(every) {
             let name = svg::text_metrics::cut(name, names);
             picture.text(left - 6.0, top + side * (down as f64 + 0.5) + 4.0, Anchor::End, &name);
         }
+
         let ends = [self.columns.first(), self.columns.last()].map(|name| name.cloned().unwrap_or_default());
         picture.text(left, 14.0, Anchor::Start, &format!("columns: {} to {}", ends[0], ends[1]));
         let bottom = top + side * self.rows.len() as f64;
         let mut x = left;
+
         for part in PARTS {
             let value = if self.is_time { self.best() / part } else { self.best() * part };
             picture.rect((x, bottom + 10.0), (18.0, 12.0), &format!("fill=\"{}\"", of_part(part)), "");
@@ -227,6 +232,7 @@ impl Table {
             picture.text(x + 22.0, bottom + 20.0, Anchor::Start, &said);
             x += 32.0 + width(&said);
         }
+
         picture.height = bottom + 30.0;
         picture
     }

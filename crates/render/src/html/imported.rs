@@ -58,6 +58,7 @@ impl Paged for ImportedDocument {
         if self.cases.len() > ROWS {
             page.element("p", &format!("{} more figures are in the document.", self.cases.len() - ROWS));
         }
+
         let known = |value: &Option<String>| value.clone().unwrap_or("not said".to_owned());
         let mut rows = vec![
             vec!["version".to_owned(), known(&self.program_version)],
@@ -105,6 +106,7 @@ fn cells(case: &ImportedCase) -> Vec<String> {
         ImportedStatus::Newer => "known to a newer numabench",
     };
     let reason = case.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
+
     vec![
         case.id.clone(),
         case.place.clone(),

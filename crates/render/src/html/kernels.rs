@@ -61,8 +61,8 @@ fn rates(kernel: &KernelFigures, place: &KernelPlace) -> String {
     format!("{with} {}{alone}", kernel.unit.giga())
 }
 
-/// Each kernel's rate from near and from far, the worst first, how much longer it takes from there with its interval, and as a ring what the bandwidths
-/// predict.
+/// Each kernel's rate from near and from far, the worst first, how much longer it takes from there with its
+/// interval, and as a ring what the bandwidths predict.
 fn losses(document: &Document, [of, far, near]: LossPair<'_>, losses: Vec<LossOf<'_>>, page: &mut HtmlPage) {
     let percent = |ratio: f64| (ratio - 1.0) * 100.0;
     let row = |(kernel, loss): LossOf<'_>| {
@@ -91,6 +91,7 @@ fn losses(document: &Document, [of, far, near]: LossPair<'_>, losses: Vec<LossOf
         let said = format!("{rates}{change}{note}");
         Row { name: name.clone(), said, colour: series(if is_undecided { 5 } else { 1 }), marks }
     };
+
     let rows: Vec<Row> = losses.into_iter().map(row).collect();
     let rows = Rows {
         title: "% longer; ring: as the bandwidths predict".to_owned(),

@@ -48,6 +48,7 @@ fn ways(laplace: &Laplace, page: &mut HtmlPage) {
         marks.extend(ends.map(|(low, high)| (Mark::Span(low, high), value)));
         Row { name: way.name.clone(), said: format!("{number}{halos}"), colour: series(at), marks }
     };
+
     let rows: Vec<Row> = laplace.ways.iter().enumerate().map(row).collect();
     let each = if laplace.rows_are_each_ranks { " of each rank" } else { "" };
     let title = format!("{} by {} cells{each} by each way of halos", laplace.rows, laplace.columns);

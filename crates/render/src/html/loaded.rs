@@ -34,6 +34,7 @@ pub(super) fn draw(document: &Document, page: &mut HtmlPage) {
         references: if highest > 1.5 * idle { vec![twice] } else { Vec::new() },
         range: None,
     };
+
     let described: Vec<String> =
         plot.series.iter().flat_map(|series| &series.points).map(|point| point.value.clone()).collect();
     page.picture("Latency of a load beside traffic on the same memory", &described.join(", "), |wide| {
@@ -55,6 +56,7 @@ fn plot_series(at: usize, curve: &LoadedLatency) -> Series {
         ),
         marked: false,
     };
+
     Series {
         name: format!("{}, loads by PU {}", curve.place, curve.pu),
         colour: series(at),

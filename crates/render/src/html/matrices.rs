@@ -100,6 +100,7 @@ fn table(document: &Document, matrix: &Matrix, plane: &Plane) -> heat::Table {
         };
         (matrix.rows[*row].name.clone(), columns.iter().map(of).collect())
     };
+
     heat::Table {
         is_time: plane.is_time(),
         columns: columns.iter().map(|at| matrix.columns[*at].name.clone()).collect(),

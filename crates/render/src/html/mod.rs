@@ -112,9 +112,11 @@ impl Paged for Document {
             }
             page.list(&against_others);
         });
+
         // A rate of pieces is that of a way of sending them, and one of touches that of moving pages: neither
         // is a link's.
         let is_of_links = self.pieces.is_none() && !analysis::moving::is_of(self);
+
         // The answer of a sweep is a curve: it stands before the node.
         let is_sweep = !self.fits.is_empty();
         if is_sweep {

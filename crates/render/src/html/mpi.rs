@@ -57,11 +57,13 @@ impl Paged for MpiDocument {
             page.list(&sentences(ModelAnswer::of_mpi(self).into_iter().collect()));
             page.list(&self.notes);
         });
+
         if let Some(matrix) = &self.matrix {
             places_matrix(self, matrix, page);
         } else {
             self.pairs.iter().for_each(|pair| curves(pair, page));
         }
+
         page.release();
         figures(self, page);
         tried(self, page);
@@ -76,6 +78,7 @@ fn places_matrix(document: &MpiDocument, matrix: &MpiMatrix, page: &mut HtmlPage
         let title = "Places, and what messages take between them";
         page.picture(title, "every pair is in the tables", |wide| node.drawn(wide));
     }
+
     for plane in matrix.planes(document) {
         let is_time = plane.pattern == "ping-pong";
         let unit = if is_time { "time of a message, ns" } else { "GB/s" };
@@ -109,6 +112,7 @@ fn places_matrix(document: &MpiDocument, matrix: &MpiMatrix, page: &mut HtmlPage
         };
         table.written(&title, page);
     }
+
     let near = matrix.rows.iter().filter(|place| !place.nics.is_empty());
     page.list(
         &near.map(|place| format!("near {}: {}", place.name, place.nics.join(", "))).collect::<Vec<_>>(),
@@ -131,6 +135,7 @@ fn curves(pair: &MpiPair, page: &mut HtmlPage) {
     if all.is_empty() {
         return bars(pair, page);
     }
+
     for is_rate in [true, false] {
         let plot = plot(&all, is_rate);
         let what = if is_rate { "Rate" } else { "Time" };
@@ -196,6 +201,7 @@ fn figures(document: &MpiDocument, page: &mut HtmlPage) {
             case.reason.clone().unwrap_or("measured".to_owned()),
         ]
     };
+
     let cases = || document.pairs.iter().flat_map(|pair| pair.cases.iter().map(move |case| (pair, case)));
     let header = [
         "path/pattern/bytes",
@@ -226,6 +232,7 @@ fn tried(document: &MpiDocument, page: &mut HtmlPage) {
             tried.detail.clone().unwrap_or_default(),
         ]
     });
+
     page.folded_table(
         "Operations that device memory was given to",
         &["operation", "bytes ", "ranks", "outcome", "detail"],
@@ -253,6 +260,7 @@ fn places(document: &MpiDocument, page: &mut HtmlPage) {
             format!("PU {}, memory on node {}{mismatch}", placed.pu, nodes.join(", "))
         })
     };
+
     let rows = document.ranks.iter().map(|rank| {
         let pair = document.pairs.iter().find(|pair| pair.ranks.contains(&rank.rank));
         let at = |moment: usize| {

@@ -45,6 +45,7 @@ pub fn nodes(nodes: &Nodes, runs: &[(String, Document)]) -> String {
     spread(nodes, &mut page);
     let marked = nodes.rows.iter().filter(|row| row.mark != Mark::Well).count();
     let (open, folded) = nodes.rows.split_at((marked + OPEN).min(nodes.rows.len()));
+
     if !nodes.columns.is_empty() {
         table(nodes, open, "Nodes, those unlike the others first", &mut page);
         if !folded.is_empty() {
@@ -52,10 +53,12 @@ pub fn nodes(nodes: &Nodes, runs: &[(String, Document)]) -> String {
             page.folded(&caption, |page| table(nodes, folded, &caption, page));
         }
     }
+
     let at =
         |document: &Document| nodes.rows.iter().position(|row| row.host == document.environment.hostname);
     let mut ordered: Vec<&(String, Document)> = runs.iter().collect();
     ordered.sort_by_key(|(_, document)| at(document));
+
     for (name, document) in ordered.iter().take(WHOLE) {
         let caption = format!("{}: {}, {name}", document.environment.hostname, document.started_at);
         page.folded(&caption, |page| {
@@ -63,6 +66,7 @@ pub fn nodes(nodes: &Nodes, runs: &[(String, Document)]) -> String {
             document.draw(page);
         });
     }
+
     if ordered.len() > WHOLE {
         page.element(
             "p",
@@ -99,6 +103,7 @@ fn spread(nodes: &Nodes, page: &mut HtmlPage) {
             marks,
         }
     };
+
     let rows: Vec<rows::Row> = nodes.columns.iter().enumerate().map(row).collect();
     if rows.is_empty() || nodes.rows.len() < 2 {
         return;
@@ -130,6 +135,7 @@ fn table(nodes: &Nodes, rows: &[NodeRow], caption: &str, page: &mut HtmlPage) {
         .chain(nodes.columns.iter().map(|column| &column.name[..]))
         .map(|name| format!("<th scope=\"col\">{}</th>", escaped(name)))
         .collect();
+
     page.scrolled(caption, " class=\"heat\"", &head, |html| {
         for row in rows {
             let mark = match row.mark {

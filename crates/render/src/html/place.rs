@@ -52,6 +52,7 @@ impl Paged for PlaceDocument {
             page.picture(title, &node.described(), |wide| node.drawn(wide));
         }
         turns(self, page);
+
         for candidate in &self.candidates {
             let rows = candidate.places.iter().map(|place| {
                 vec![
@@ -69,6 +70,7 @@ impl Paged for PlaceDocument {
             let caption = format!("Places of {}: {}", candidate.name, candidate.what);
             page.folded_table(&caption, &["rank", "cores", "memory", "GPU", "adapter", "why"], rows);
         }
+
         let lines = self.lines.iter().map(|line| {
             vec![
                 line.dialect.clone(),
@@ -77,6 +79,7 @@ impl Paged for PlaceDocument {
                 line.remarks.join("; "),
             ]
         });
+
         page.folded_table(
             "Lines to paste",
             &["launcher or tool", "line", "cannot work here", "remarks"],
@@ -99,10 +102,12 @@ fn turns(document: &PlaceDocument, page: &mut HtmlPage) {
         let said = format!("{}{}", digits::rate(middle, None), against.unwrap_or_default());
         Some(Row { name: candidate.name.clone(), said, colour: series(at), marks })
     };
+
     let rows: Vec<Row> = document.candidates.iter().enumerate().filter_map(row).collect();
     if rows.is_empty() {
         return;
     }
+
     // The picture may stand alone, without the page that says it.
     let is_simulated =
         document.measured.as_ref().is_some_and(|measured| measured.platform.simulated.is_some());

@@ -31,6 +31,7 @@ pub(super) fn draw(document: &Document, page: &mut HtmlPage) {
         Order::Alone
     };
     let cases: Vec<&Case> = all().filter(of_order(order)).collect();
+
     // With a sweep there is a curve of every rank.
     let (Some(first), true) = (cases.first(), sizes(document) < 3) else { return };
     let figures: Vec<(&Case, &Figure)> = cases
@@ -41,16 +42,19 @@ pub(super) fn draw(document: &Document, page: &mut HtmlPage) {
     let mut ranks: Vec<u32> = document.ranks.iter().map(|rank| rank.rank).collect();
     ranks.truncate(RANKS);
     let mut rows = Vec::new();
+
     for rank in &ranks {
         for (at, (case, figure)) in figures.iter().filter(|(_, figure)| figure.rank == *rank).enumerate() {
             rows.push(row(document, case, figure, at, slow.contains(rank)));
         }
     }
+
     let together =
         names::together(document, order, first.ranks.len()).map_or(String::new(), |who| format!(", {who}"));
     let title = format!("{} of each rank{together}", stats::units::size(first.bytes));
     let rows = Rows { title: "GB/s".to_owned(), rows, from_zero: true, ..Rows::default() };
     page.rows(&title, &rows);
+
     if document.ranks.len() > RANKS {
         page.element("p", &format!("{} more ranks are in the table.", document.ranks.len() - RANKS));
     }
@@ -77,5 +81,6 @@ fn row(document: &Document, case: &Case, figure: &Figure, at: usize, is_slow: bo
     let mark = if is_slow { " ▼ below its twins" } else { "" };
     let mut marks = vec![(Mark::Bar(rate / 1e9), format!("{name}: {number} GB/s{known}{bound}{mark}"))];
     marks.extend(ends.map(|(low, high)| (Mark::Span(low, high), format!("{name}: {number} GB/s{known}"))));
+
     Row { name, said: format!("{number}{mark}"), colour: series(at), marks }
 }

@@ -1,5 +1,5 @@
-//! A sweep from near and far rows: a table for each GPU and direction, the rates of both at each size and what
-//! the far one loses, below the curves.
+//! A sweep from near and far rows: a table for each GPU and direction, the rates of both at each size and
+//! what the far one loses, below the curves.
 
 use analysis::matrix_analysis::row_sweep::{FarRow, SizeLoss, far_rows};
 use analysis::words::{direction, memory};

@@ -79,6 +79,7 @@ pub(super) fn draw(taken: &[Run], tool: &Tool, names: Names<'_>, page: &mut Html
         }
         Err(error) => page.element("p", &error.to_string()),
     }
+
     if taken.len() > 2 {
         over_time(taken, tool, names, page);
     }
@@ -121,6 +122,7 @@ fn differences(cases: &[ComparedCase], names: Names<'_>, page: &mut HtmlPage) {
             name,
         }
     };
+
     let rows: Vec<Row> = sorted.iter().map(row).collect();
     if rows.is_empty() {
         return;
@@ -141,7 +143,9 @@ fn differences(cases: &[ComparedCase], names: Names<'_>, page: &mut HtmlPage) {
         signed: true,
         ..Rows::default()
     };
+
     page.picture("What changed, the worst first", &rows.described(8), |wide| rows.drawn(wide));
+
     if left_out > 0 {
         page.element("p", &format!("{left_out} more cases changed less and are in the table."));
     }
@@ -164,6 +168,7 @@ fn over_time(runs: &[Run], tool: &Tool, names: Names<'_>, page: &mut HtmlPage) {
             }
         }
     }
+
     all.retain(|_, (_, points)| points.len() > 2);
     let moved =
         |points: &[At<'_>]| range(points.iter().map(|point| point.1)).map_or(1.0, |(low, high)| high / low);
@@ -180,7 +185,9 @@ fn over_time(runs: &[Run], tool: &Tool, names: Names<'_>, page: &mut HtmlPage) {
         true => page.element("p", "No figure changed its level for certain."),
         false => page.list(&steps),
     }
+
     let count = ordered.len();
+
     for (key, (unit, points)) in ordered.into_iter().take(PICTURES) {
         draw_series(
             &names(key),
@@ -191,6 +198,7 @@ fn over_time(runs: &[Run], tool: &Tool, names: Names<'_>, page: &mut HtmlPage) {
             page,
         );
     }
+
     if count > PICTURES {
         page.element("p", &format!("{} more figures moved less.", count - PICTURES));
     }
@@ -235,6 +243,7 @@ fn draw_series<'s>(
         Unit::S => (1.0, "s"),
         Unit::More | Unit::Less => (1.0, ""),
     };
+
     let highest = points.iter().map(|point| point.1 / factor).fold(0.0, f64::max);
     let point = |(at, value, file): &At<'_>| PlotPoint {
         x: *at,
@@ -243,6 +252,7 @@ fn draw_series<'s>(
         value: format!("{file}: {}", figure(unit, *value)),
         marked: false,
     };
+
     let reference = |step: &LevelChange| {
         let at = unix_ns(&step.first_after)? as f64 / 86_400e9 - begin;
         Some(Reference {
@@ -250,6 +260,7 @@ fn draw_series<'s>(
             points: vec![(at, 0.0), (at, highest)],
         })
     };
+
     let described = format!(
         "{} runs, from {} to {}",
         points.len(),

@@ -44,6 +44,7 @@ fn cells(document: &Document, row: &FigureRow) -> Vec<String> {
     let ends = digits::time_interval(row);
     let half = ends.as_ref().zip(row.median_ns).map(|(ends, ns)| ends.relative_half_width(ns));
     let case = document.cases.iter().find(|case| case.id == row.case);
+
     vec![
         case.map_or_else(|| row.case.clone(), |case| names::case(document, case)),
         names::rank(document, row.rank),
@@ -115,6 +116,7 @@ fn blocks(document: &Document, page: &mut HtmlPage) {
         });
         Row { said: counted(last, "block"), colour: series(0), marks: marks.take(100).collect(), name }
     };
+
     let rows = Rows {
         title: "% off the median".to_owned(),
         rows: several.iter().take(STRIPS).map(row).collect(),
@@ -122,6 +124,7 @@ fn blocks(document: &Document, page: &mut HtmlPage) {
         signed: true,
         ..Rows::default()
     };
+
     page.folded("Every block", |page| {
         page.picture("Blocks of each figure against its median", &counted(several.len(), "figure"), |wide| {
             rows.drawn(wide)
@@ -146,6 +149,7 @@ fn surroundings(document: &Document, page: &mut HtmlPage) {
         fact("host", environment.hostname.clone(), "the kernel"),
         fact("seed", document.settings.seed.to_string(), "--seed"),
     ];
+
     facts.extend(document.devices.iter().map(|device| {
         let link = device.link.value.as_ref().map(|link| {
             let most = lanes(link.max_generation, link.max_width);
@@ -160,6 +164,7 @@ fn surroundings(document: &Document, page: &mut HtmlPage) {
             None => fact(&device.id, format!("{}, {link}", device.name), &device.link.source),
         }
     }));
+
     facts.extend(environment.probes.iter().map(|probe| {
         let value = probe.value.as_ref().map(|value| value.to_string().trim_matches('"').to_owned());
         let value = value.or(probe.reason.clone()).unwrap_or("not known".to_owned());

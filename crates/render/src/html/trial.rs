@@ -74,6 +74,7 @@ fn differences(document: &TrialDocument, metric: &TrialMetric, page: &mut HtmlPa
         let marks = span.into_iter().chain(dot).collect();
         Row { name: found.variant.clone(), said: format!("{change}, {verdict}"), colour, marks }
     };
+
     let rows: Vec<Row> = found().map(row).collect();
     if rows.is_empty() {
         return;
@@ -116,6 +117,7 @@ fn runs(document: &TrialDocument, metric: &TrialMetric, page: &mut HtmlPage) {
         marks.extend(row.median.map(|median| (Mark::Ring(median), value)));
         Row { name: row.variant.clone(), said, colour: series(at), marks }
     };
+
     let rows: Vec<Row> =
         document.rows.iter().filter(|row| row.metric == metric.name).enumerate().map(row).collect();
     if rows.iter().all(|row| row.marks.is_empty()) {
@@ -144,6 +146,7 @@ fn tables(document: &TrialDocument, page: &mut HtmlPage) {
             found.map_or_else(|| "baseline".to_owned(), |found| word(&found.verdict)),
         ]
     });
+
     let header = [
         "variant",
         "metric",
@@ -154,6 +157,7 @@ fn tables(document: &TrialDocument, page: &mut HtmlPage) {
         "95 % interval",
         "verdict",
     ];
+
     page.folded_table("Variants against the baseline", &header, rows);
     let lines = document
         .variants

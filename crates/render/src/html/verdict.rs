@@ -47,6 +47,7 @@ fn sentences(document: &Document, tone: AnswerStatus, state: &str) -> Vec<String
     let slow = slower(document);
     let partial = unfinished::partial(document);
     let says_how_it_ended = partial.as_ref().is_some_and(|partial| said.contains(partial));
+
     match (slow.is_empty(), tone) {
         // That some cases are lost stands below the answer, before the picture.
         (false, _) => {
@@ -114,5 +115,6 @@ fn state(document: &Document) -> (AnswerStatus, String) {
         Status::DataCorrupt => format!("Data corrupt{reason}. {figures}."),
         Status::Newer => format!("A status that only a newer numabench knows. {figures}."),
     };
+
     (well, words)
 }

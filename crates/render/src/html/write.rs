@@ -164,6 +164,7 @@ impl HtmlPage {
                 format!("<th scope=\"col\"{}>{}</th>", class(is_number(at)), escaped(name.trim_end()))
             })
             .collect();
+
         self.scrolled(caption, "", &head.concat(), |html| {
             for row in rows {
                 html.push_str("<tr>");
@@ -209,6 +210,7 @@ impl HtmlPage {
         }
         let (title, description) = (escaped(title), escaped(description));
         self.raw(&format!("<figure>\n<figcaption>{title}</figcaption>\n"));
+
         for (class, picture) in [("wide", draw(WIDE)), ("narrow\" hidden=\"hidden", draw(NARROW))] {
             self.raw(&format!(
                 "<svg class=\"{class}\" viewBox=\"0 0 {0:.0} {1:.0}\" width=\"{0:.0}\" height=\"{1:.0}\" \
@@ -219,6 +221,7 @@ impl HtmlPage {
                 picture.body()
             ));
         }
+
         self.raw("</figure>\n");
         self.release();
     }

@@ -34,6 +34,7 @@ impl Node {
         let across = |place: &Place| place.cards.len().clamp(1, most.min(4));
         let room = |place: &Place| across(place) as f64 * (CARD + GAP) - GAP + 2.0 * PAD;
         let mut at = 0;
+
         while at < self.places.len() {
             // As many as fit, and rows of about the same number.
             let mut used = 0.0;
@@ -56,6 +57,7 @@ impl Node {
             top = lowest + GAP;
             at += count;
         }
+
         ring::drawn(&self.rings, &mut picture, top, &self.colours);
         picture
     }
@@ -82,6 +84,7 @@ impl Place {
         picture.rect((x, y), (wide, tall), &format!("{OUTLINE} stroke-width=\"1.5\""), "");
         picture.text(x + PAD, y + 17.0, Anchor::Start, &cut(&self.name, wide - 2.0 * PAD));
         picture.text(x + PAD, y + 34.0, Anchor::Start, &cut(&self.detail, wide - 2.0 * PAD));
+
         for (at, chip) in self.chips.iter().enumerate() {
             chip.drawn(
                 picture,
@@ -91,8 +94,10 @@ impl Place {
                 colours,
             );
         }
+
         let mut below = y + tall;
         let mut standing: Vec<Standing<'_>> = Vec::new();
+
         for (row, cards) in self.cards.chunks(across).enumerate() {
             let top = below + LINK;
             let height = cards.iter().map(Card::height).fold(0.0, f64::max);
@@ -105,11 +110,14 @@ impl Place {
             }));
             below = top + height;
         }
+
         let rows = self.cards.len().div_ceil(across);
+
         // The furthest first: the links to nearer rows lie over what goes on past them.
         for Standing { card, row, at, .. } in standing.iter().rev().filter(|_| self.index.is_some()) {
             card.link(picture, *at, y + tall, (*row, rows), &self.name, colours);
         }
+
         for Standing { card, at, height, .. } in &standing {
             card.drawn(picture, *at, *height, &self.name, colours);
         }
@@ -150,6 +158,7 @@ impl Card {
         let paint = format!("fill=\"{}\"{edge}", colours.paint(&chip.link, &measured).0);
         let value = format!("{place} to {}: {}", self.name, chip.value());
         let beside = left - BESIDE;
+
         match row {
             0 => picture.rect((left + CARD / 2.0 - 4.0, from), (8.0, top - from), &paint, &value),
             _ if rows > 2 => {
@@ -173,6 +182,7 @@ impl Card {
             chip.drawn(picture, (x + 6.0, top), CARD - 12.0, &format!("{place}, {}", self.name), colours);
             top += LINE;
         }
+
         if !self.from_nodes.is_empty() {
             let name = self.chips.first().map_or("", |chip| chip.name.split(' ').next().unwrap_or(""));
             picture.text(
@@ -201,6 +211,7 @@ impl Card {
             }
             top += 38.0;
         }
+
         for line in self.marks() {
             picture.text(x + 8.0, top + 13.0, Anchor::Start, &line);
             top += 17.0;
@@ -221,6 +232,7 @@ impl Chip {
             picture.rect((x, y), (wide - 1.0, LINE - 2.0), &paint, &value);
             return picture.text_on(x + 5.0, y + 13.0, Anchor::Start, ink, &self.text(first, wide - 7.0));
         };
+
         // What all at once get has a colour of its own, and both have room for their numbers.
         let of_all = format!("all {}", shortest(self.link.is_time, second.value, second.interval.as_ref()));
         let part = (wide - width(&of_all) - 8.0).max(wide / 2.0);

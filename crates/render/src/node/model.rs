@@ -87,6 +87,7 @@ impl Node {
                 }
             })
             .collect();
+
         // A machine of one node has all of its GPUs there.
         let only = if let [only] = &places[..] { only.index } else { None };
         let known = |gpu: &&&Device| {
@@ -94,6 +95,7 @@ impl Node {
         };
         let unknown: Vec<Card> =
             gpus.iter().filter(|gpu| !known(gpu)).map(|gpu| Card::of(document, gpu, links)).collect();
+
         if only.is_some() {
             places.iter_mut().for_each(|place| place.cards.extend(unknown.iter().cloned()));
         } else if !unknown.is_empty() {
@@ -105,9 +107,11 @@ impl Node {
                 cards: unknown,
             });
         }
+
         let host = &document.environment.hostname;
         let others = document.nodes.len().saturating_sub(1);
         let others = if others > 0 { format!(", the first of {} nodes", others + 1) } else { String::new() };
+
         // Of copies to and from GPUs where there are some: memory is accessed over other sizes.
         let is_copy = |link: &&MeasuredLink| matches!(link.to, LinkEnd::Device(_));
         let rates = || links.iter().filter(|link| !link.is_time);
@@ -116,10 +120,12 @@ impl Node {
         let what = largest.map_or(String::new(), |bytes| format!(": GB/s, {}", size(bytes)));
         let both = links.iter().any(|link| link.alone.is_some() && link.at_once.is_some());
         let both = if both { ", alone and all at once" } else { "" };
+
         // The picture may stand alone, without the page that says it.
         let simulated = if document.platform.simulated.is_some() { "SIMULATED: " } else { "" };
         let mut colours = Colours::of_document(document, links);
         colours.has_marks |= places.iter().flat_map(|place| &place.cards).any(|card| !card.marks.is_empty());
+
         Some(Self {
             title: format!("{simulated}{host}{others}{what}{both}"),
             places,
@@ -169,6 +175,7 @@ impl Card {
         let slow = slow.map(|slower| {
             format!("{:.0} % below twins", (1.0 - slower.bytes_per_s / slower.twins_bytes_per_s) * 100.0)
         });
+
         Self {
             name: names::device(gpu),
             detail: gpu.name.clone(),
@@ -193,6 +200,7 @@ impl Chip {
                 digits::figure(link.is_time, measured.value, measured.interval.as_ref())
             ))
         };
+
         let (alone, at_once) = match link.at_once {
             Some(_) => (part("alone ", &link.alone), part("with all at once ", &link.at_once)),
             None => (part("", &link.alone), None),

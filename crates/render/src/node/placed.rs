@@ -49,6 +49,7 @@ pub(crate) fn of_place(document: &PlaceDocument) -> Option<Node> {
         };
         (place.memory_node, card)
     };
+
     let place = |(index, cards): (Option<u32>, Vec<Card>)| Place {
         index,
         name: index.map_or("memory of no one node".to_owned(), |node| format!("NUMA node {node}")),
@@ -56,6 +57,7 @@ pub(crate) fn of_place(document: &PlaceDocument) -> Option<Node> {
         chips: Vec::new(),
         cards,
     };
+
     let mut places: Vec<Place> = grouped(links.into_iter().map(card)).into_iter().map(place).collect();
     places.sort_by_key(|place| place.index.unwrap_or(u32::MAX));
     let host = document.machine.hostname.clone().unwrap_or("a node without a name".to_owned());
@@ -86,6 +88,7 @@ fn of_rank(candidate: &Candidate, place: &RankPlace, bytes: u64) -> Vec<Measured
             is_below: false,
         })
     };
+
     let both =
         [of(Direction::H2d, |turn| &turn.h2d_bytes_per_s), of(Direction::D2h, |turn| &turn.d2h_bytes_per_s)];
     both.into_iter().flatten().collect()
@@ -110,6 +113,7 @@ pub(crate) fn of_mpi(document: &MpiDocument) -> Option<Node> {
     let host = document.ranks.first().map_or("", |rank| &rank.host[..]);
     let title = format!("{simulated}{host}: messages between places ({})", matrix.places);
     let rings = rings.into_iter().map(|(ring, _)| ring).collect();
+
     Some(Node { title, places: Vec::new(), rings, colours: Colours::of(&all) })
 }
 
@@ -127,7 +131,9 @@ fn ring(document: &MpiDocument, matrix: &MpiMatrix, plane: &MpiPlane) -> Option<
             names.len() - 1
         })
     };
+
     let mut links: Vec<((usize, usize), MeasuredLink)> = Vec::new();
+
     for (row, from) in matrix.rows.iter().enumerate() {
         for (column, to) in matrix.columns.iter().enumerate() {
             let (one, other) = (at(&from.name), at(&to.name));
@@ -150,6 +156,7 @@ fn ring(document: &MpiDocument, matrix: &MpiMatrix, plane: &MpiPlane) -> Option<
             links.push(((one.min(other), one.max(other)), link));
         }
     }
+
     let all: Vec<MeasuredLink> = links.iter().map(|(_, link)| link.clone()).collect();
     (!all.is_empty()).then(|| (Ring { title: plane.name(), names, lines: grouped(links) }, all))
 }

@@ -47,6 +47,7 @@ impl Ring {
                     (LinkEnd::Device(_), LinkEnd::Device(_)) | (LinkEnd::Numa(_), LinkEnd::Numa(_))
                 )
         };
+
         let kinds: Vec<(_, Vec<&MeasuredLink>)> =
             grouped(links.iter().filter(is_pair).map(|link| ((link.direction, link.is_time), link)));
         let ring = |((way, is_time), of_kind): ((Direction, bool), Vec<&MeasuredLink>)| {

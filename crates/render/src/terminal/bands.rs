@@ -27,6 +27,7 @@ pub(super) fn draw(document: &Document, matrix: &Matrix, plane: &Plane, page: &m
             cells[row][column].push(cell);
         }
     }
+
     let medians: Vec<Vec<Option<f64>>> = cells
         .iter()
         .map(|row| {
@@ -35,6 +36,7 @@ pub(super) fn draw(document: &Document, matrix: &Matrix, plane: &Plane, page: &m
                 .collect()
         })
         .collect();
+
     let best = medians.iter().flatten().flatten().copied().reduce(f64::min);
     let name = |at: usize| {
         let first = matrix.rows.get(at * band).map_or("", |row| row.name.as_str());
@@ -49,6 +51,7 @@ pub(super) fn draw(document: &Document, matrix: &Matrix, plane: &Plane, page: &m
         caption(plane, matrix.engine(&document.settings)),
         interval(plane, all)
     ));
+
     for (at, row) in medians.iter().enumerate() {
         let mut shown = vec![name(at)];
         for column in 0..medians.len() {

@@ -54,7 +54,9 @@ pub fn brief(document: &Document, style: &Style, references: &[Reference], has_l
             sections.push(Section { name: name.to_owned(), rank, page });
         }
     };
+
     let several = document.ranks.len() > 1;
+
     if !document.matrices.is_empty() && !is_row_sweep(document) {
         add("kernels", 1, &|page| kernels::draw(document, page));
         add("fits", 1, &|page| line_fit_table::draw(document, page));
@@ -118,23 +120,27 @@ pub fn brief(document: &Document, style: &Style, references: &[Reference], has_l
         add("contention", 2, &|page| contention::draw(document, page));
         add("placement", 5, &|page| places::draw(document, page));
     }
+
     // Two lines for what is left out and an empty one before the end; two for the legend of shades.
     let legend = if document.matrices.is_empty() { 0 } else { 2 };
     let mut room = screen.saturating_sub(page.height() + end.height() + 3 + legend);
     let mut order: Vec<usize> = (0..sections.len()).collect();
     order.sort_by_key(|at| sections[*at].rank);
     let mut is_shown = vec![false; sections.len()];
+
     for at in order {
         let height = sections[at].page.height() + 1;
         is_shown[at] = sections[at].rank == 0 || height <= room;
         room = room.saturating_sub(if is_shown[at] { height } else { 0 });
     }
+
     let shown = || sections.iter().zip(&is_shown).filter(|(_, is_shown)| **is_shown);
     let has_shades = shown().any(|(section, _)| section.page.contains(&SHADES.map(|(_, shade)| shade)));
     let mut left_out: Vec<String> = Vec::new();
     if sentences > 0 {
         left_out.push(stats::units::counted(sentences, "more sentence"));
     }
+
     for (section, is_shown) in sections.into_iter().zip(is_shown) {
         match is_shown {
             true => {
@@ -144,6 +150,7 @@ pub fn brief(document: &Document, style: &Style, references: &[Reference], has_l
             false => left_out.push(section.name),
         }
     }
+
     if has_shades {
         page.paragraph(Tone::Faint, "    ", LEGEND);
     }
@@ -153,6 +160,7 @@ pub fn brief(document: &Document, style: &Style, references: &[Reference], has_l
     left_out.truncate(NAMES);
     left_out.push(if more > 0 { stats::units::counted(more, "more table") } else { "devices".to_owned() });
     page.paragraph(Tone::Faint, "", &format!("--full shows the rest: {} and settings.", left_out.join("; ")));
+
     // The answer has scrolled away where what is wrong takes more than a screen.
     if page.height() > screen {
         page.line(Tone::Title, answer_again(&answer, style.width));

@@ -24,6 +24,7 @@ pub(super) fn draw(document: &Document, saved_to: Option<&str>, quiet: bool, pag
             Level::Info | Level::Newer => page.paragraph(Tone::Plain, "note: ", &message.text),
         }
     }
+
     // The title has it in short.
     let reason =
         document.platform.reason.as_ref().filter(|reason| !quiet && title::in_short(reason) != *reason);
@@ -37,6 +38,7 @@ pub(super) fn draw(document: &Document, saved_to: Option<&str>, quiet: bool, pag
         Tone::Plain,
         format!("Total program time: {}", stats::units::duration_carried(document.elapsed_s * 1e9, None)),
     );
+
     if let Some(path) = saved_to {
         page.line(Tone::Plain, format!("Result document:    {path}"));
     }
@@ -52,6 +54,7 @@ fn flags(document: &Document, page: &mut Page) {
         .flatten()
         .copied()
         .collect();
+
     if seen.is_empty() {
         return;
     }

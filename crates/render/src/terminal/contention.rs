@@ -43,6 +43,7 @@ fn grid(document: &Document) -> TextGrid {
     let mut header = [&labels[..], &["alone", "at once", "change"]].concat();
     header.extend(compared.then_some("95 % interval"));
     let mut grid = TextGrid::new(labels.len(), &header);
+
     for (penalties, rest) in by_case(penalties) {
         for penalty in penalties {
             let mut cells = vec![penalty.rank.to_string()];
@@ -69,6 +70,7 @@ fn grid(document: &Document) -> TextGrid {
             );
         }
     }
+
     if !compared {
         grid.foot(Tone::Warning, TOO_FEW.into());
     }

@@ -71,6 +71,7 @@ fn sweeps(document: &Document, all_rows: &[Row]) -> (Vec<Sweep>, usize) {
             .or_default()
             .push(row);
     }
+
     let Some((_, first)) = all.into_iter().next() else { return (Vec::new(), 0) };
     let several = document.ranks.len() > 1;
     let of = |((way, rank), rows): ((Direction, u32), Vec<&Row>)| {
@@ -84,6 +85,7 @@ fn sweeps(document: &Document, all_rows: &[Row]) -> (Vec<Sweep>, usize) {
             rates: rows.iter().filter_map(rate).collect(),
         }
     };
+
     let mut sweeps: Vec<Sweep> = first.into_iter().map(of).filter(|sweep| sweep.rates.len() > 2).collect();
     sweeps.sort_by(|a, b| b.last().total_cmp(&a.last()));
     let left_out = sweeps.len().saturating_sub(CURVES);
@@ -142,6 +144,7 @@ pub(super) fn some_sizes(document: &Document, page: &mut Page) {
         String::new()
     };
     grid.caption(format!("GB/s of {rows} of {} sizes{left}", sizes.len()));
+
     for at in 0..rows {
         let bytes = sizes[at * (sizes.len() - 1) / (rows - 1).max(1)];
         let cell = |sweep: &Sweep| {
@@ -150,7 +153,9 @@ pub(super) fn some_sizes(document: &Document, page: &mut Page) {
         };
         grid.row([size(bytes)].into_iter().chain(sweeps.iter().map(cell)).collect(), Vec::new());
     }
+
     let without: Vec<&Row> = all_rows.iter().filter(|row| row.status != RowStatus::Measured).collect();
+
     if let Some(first) = without.first() {
         let why = first.reason.clone().unwrap_or_default();
         grid.foot(

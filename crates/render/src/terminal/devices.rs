@@ -36,6 +36,7 @@ fn on_one_node(devices: &[Device], page: &mut Page) {
     let uuids_in_grid = has_uuid && wide.width() <= page.width();
     let grid = if uuids_in_grid { wide } else { columns.grid(&all, false) };
     grid.draw(page);
+
     if has_uuid && !uuids_in_grid {
         for device in devices {
             let uuid = device.uuid.as_deref().unwrap_or("no UUID");
@@ -61,6 +62,7 @@ fn on_several_nodes(document: &Document, page: &mut Page) {
         grid.caption(row_folding::on(document, &way.nodes));
         way.what.into_iter().for_each(|cells| grid.row(cells, Vec::new()));
     }
+
     if let Some(others) = others {
         grid.foot(Tone::Faint, others);
     }
@@ -80,6 +82,7 @@ fn heading(document: &Document) -> String {
             all.iter().map(name).collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(" and ")
         }
     };
+
     let mut parts = vec![name];
     parts.extend(used(document));
     parts.extend(platform.driver_version.as_ref().map(|version| format!("driver {version}")));
@@ -193,6 +196,7 @@ fn notes(document: &Document) -> Vec<String> {
         _ if all > 1 => "all: ".into(),
         _ => String::new(),
     };
+
     let more = texts.len().saturating_sub(MOST_NOTES);
     let mut notes: Vec<String> =
         texts.into_iter().take(MOST_NOTES).map(|(text, devices)| format!("{}{text}", of(&devices))).collect();
@@ -219,6 +223,7 @@ fn conditions_in_words(conditions: &Conditions) -> String {
             others => format!("{others} other processes"),
         }),
     ];
+
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
@@ -251,6 +256,7 @@ fn notes_on(device: &Device) -> Vec<String> {
             None => unknown("clocks and what holds them down", known),
         }));
     }
+
     match device.bound_bytes_per_s.value {
         Some(bound) => {
             notes.push(format!(

@@ -21,6 +21,7 @@ pub fn doctor(document: &DoctorDocument, style: &Style) -> String {
             sentence,
         );
     }
+
     let with = |state: State| document.checks.iter().filter(move |check| check.state == state);
     let is_brief = style.quiet || style.screen.is_some();
     section("Look at this", with(State::Look), Tone::Warning, is_brief, &mut page);
@@ -50,6 +51,7 @@ fn section<'c>(
     checks.sort_by_key(|check| !check.costs);
     page.blank();
     page.line(Tone::Title, title);
+
     for (check, names) in folded(&checks) {
         let tone = if check.is_costly() || !check.costs { tone } else { Tone::Plain };
         let tone = if check.state == State::Look && !check.costs { Tone::Plain } else { tone };
@@ -137,6 +139,7 @@ mod tests {
                 check("open", State::Unknown, true),
             ],
         };
+
         let mut style = Style { width: 100, color: false, quiet: false, saved_to: None, screen: None };
         let text = doctor(&document, &style);
         let at = |word: &str| text.find(word).unwrap_or(usize::MAX);

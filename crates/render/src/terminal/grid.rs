@@ -114,9 +114,11 @@ impl TextGrid {
         let mut lines = self.aligned().into_iter();
         let mut header =
             lines.next().filter(|_| self.rows.iter().any(|row| matches!(row, Row::Cells { .. })));
+
         // One caption names the whole grid and stands over its header; several stand below it, each over its
         // rows.
         let captions = self.rows.iter().filter(|row| matches!(row, Row::Caption(_))).count();
+
         for row in self.rows {
             if captions != 1 || !matches!(row, Row::Caption(_)) {
                 header.take().into_iter().for_each(|header| page.line(Tone::Faint, header));
@@ -130,6 +132,7 @@ impl TextGrid {
                 }
             }
         }
+
         for (tone, text) in self.feet {
             page.paragraph(tone, INDENT, &text);
         }
@@ -153,6 +156,7 @@ impl TextGrid {
                 }
             }
         }
+
         for (index, column) in table.column_iter_mut().enumerate() {
             column.set_padding((0, if self.marks.contains(&(index + 1)) { GAP_TO_MARKS } else { GAP }));
             let left = index < self.labels || self.marks.contains(&index);

@@ -39,5 +39,6 @@ pub(super) fn groups(document: &Document) -> Vec<Group<'_>> {
         axes.join(", ")
     };
     let groups = grouped(document.cases.iter().map(|case| (caption(case), case)));
+
     groups.into_iter().map(|(caption, cases)| Group { caption, cases }).collect()
 }

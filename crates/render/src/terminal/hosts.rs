@@ -56,6 +56,7 @@ pub(super) fn folded<'a>(hosts: impl Iterator<Item = &'a str>) -> String {
         let (stem, number) = host.split_at(host.len() - digits);
         ((stem, digits), number.parse().ok())
     };
+
     let stems: Vec<((&str, usize), BTreeSet<_>)> = grouped(hosts.map(numbered));
     let shown = stems.into_iter().map(|((stem, digits), numbers)| {
         match &ranges(numbers.into_iter().flatten(), digits)[..] {

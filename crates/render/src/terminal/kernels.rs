@@ -1,5 +1,5 @@
-//! Kernels that compute: each near and far in one row, with what the far place costs beside what the bandwidths
-//! of the run predict; then a table of their rates for each place.
+//! Kernels that compute: each near and far in one row, with what the far place costs beside what the
+//! bandwidths of the run predict; then a table of their rates for each place.
 
 use analysis::kernels::{LossOf, both_places, in_place, losses_by_pair, places};
 use report::Document;
@@ -39,6 +39,7 @@ fn rates(document: &Document, (row, column): (&str, &str), page: &mut Page) {
         false => format!("cores of {row}, memory of {column}"),
     });
     let mut small = Vec::new();
+
     for (kernel, place) in &found {
         let mut cells = vec![
             kernel.name.clone(),
@@ -61,11 +62,13 @@ fn rates(document: &Document, (row, column): (&str, &str), page: &mut Page) {
         }
         grid.row(cells, Vec::new());
     }
+
     if !small.is_empty() {
         let text = "too small: a run takes less than 10 µs, so the rate alone is that of a launch; try a \
             larger --class or --size";
         grid.foot(Tone::Faint, format!("{}: {text}", small.join(", ")));
     }
+
     grid.draw(page);
     page.blank();
 }
@@ -80,6 +83,7 @@ fn both_clocks(document: &Document, (row, column): (&str, &str), page: &mut Page
     let header = ["", "with transfers", "host's", "alone", "host's", ""];
     let mut grid = TextGrid::new(1, &header);
     grid.caption(format!("{column}, host memory of {row}: time by the GPU's clock and by the host's"));
+
     for (kernel, place) in found {
         // A round that the host's clock timed has no time by the GPU's.
         let [gpu, host] = match place.host_ns {
@@ -90,6 +94,7 @@ fn both_clocks(document: &Document, (row, column): (&str, &str), page: &mut Page
         let times = [gpu, host, place.resident_ns, place.host_resident_ns].map(cell);
         grid.row([vec![kernel.name.clone()], times.to_vec(), vec!["µs".to_owned()]].concat(), Vec::new());
     }
+
     grid.draw(page);
     page.blank();
 }
@@ -124,6 +129,7 @@ fn loss_row(document: &Document, (kernel, loss): LossOf<'_>, predicted: bool, gr
     let [near, far] = rates.unwrap_or(["–", "–"].map(String::from));
     let unit = kernel.unit.giga().to_owned();
     let mut cells = vec![kernel.name.clone(), near, far, unit, signed(loss.loss), interval];
+
     if predicted {
         cells.push(loss.predicted_loss.map_or("–".to_owned(), signed));
         let from = loss.below_one_percent_from_iterations;
@@ -131,6 +137,7 @@ fn loss_row(document: &Document, (kernel, loss): LossOf<'_>, predicted: bool, gr
             format!("{from} iteration{}", if from == 1 { "" } else { "s" })
         }));
     }
+
     let undecided = loss.comparison.as_ref().is_none_or(|found| found.verdict == TwoSampleVerdict::Undecided);
     let notes = if undecided { vec![(Tone::Faint, "not significant".to_owned())] } else { Vec::new() };
     grid.row(cells, notes);

@@ -35,6 +35,7 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
     }
     grid.draw(page);
     page.blank();
+
     // A line a figure, for whoever reads it by a pattern.
     for way in &laplace.ways {
         if let Some(per_s) = way.cells_per_s {
@@ -54,11 +55,13 @@ fn cells(way: &LaplaceWay, scales: bool, alone: bool) -> Vec<String> {
         giga(way.cells_per_s),
         giga(way.bytes_per_s),
     ];
+
     if scales {
         let of = |figure: &dyn Fn(&LaplaceScaling) -> String| way.scaling.as_ref().map_or_else(none, figure);
         cells.push(of(&|found| digits(found.speed_up)));
         cells.push(of(&|found| percent(found.efficiency)));
     }
+
     if !alone {
         cells.push(way.halo_share.map_or_else(none, percent));
     }

@@ -18,6 +18,7 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
     let mut grid =
         TextGrid::new(2, &["", "memory", "latency", "± 95 %", "peak GB/s", "± 95 %", "half of peak at"]);
     grid.caption("Time of a copy = latency + size / peak".to_owned());
+
     for fit in &document.fits {
         let name = format!("{}{}", of_rank(document, fit.rank), words::direction_in(document, fit.direction));
         let part = |interval: &Interval, center: f64| match interval.relative_half_width(center) {
@@ -37,6 +38,7 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
             [lines(fit), misfit(fit), dips(fit)].concat(),
         );
     }
+
     grid.draw(page);
     page.blank();
 }

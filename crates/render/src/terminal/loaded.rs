@@ -29,11 +29,13 @@ pub(super) fn draw(document: &Document, matrix: &Matrix, page: &mut Page) -> boo
         words::direction(rate.direction),
         size(rate.range_bytes),
     ));
+
     let idle = match rows.first() {
         Some((Some(Ok(idle)), _)) => Some(idle.median),
         _ => None,
     };
     let width = |cell: &CellFigure| digits::half_width(cell.interval.as_ref(), cell.median);
+
     for (row, (latency, traffic)) in matrix.rows.iter().zip(&rows) {
         let why = [latency, traffic].into_iter().find_map(|found| found.as_ref()?.as_ref().err());
         if let Some(why) = why.or(row.reason.as_ref()) {
@@ -52,6 +54,7 @@ pub(super) fn draw(document: &Document, matrix: &Matrix, page: &mut Page) -> boo
             Vec::new(),
         );
     }
+
     grid.draw(page);
     page.blank();
     true

@@ -29,6 +29,7 @@ pub(super) fn draw(document: &Document, matrix: &Matrix, page: &mut Page) {
         plane(document, matrix, one, "", page);
         page.blank();
     }
+
     let cells = matrix.rows.len() * matrix.columns.len();
     if !planes.is_empty() && cells > 1 {
         page.paragraph(Tone::Faint, "    ", LEGEND);

@@ -78,6 +78,7 @@ pub(super) fn rates(document: &Document, (memory, direction): (MemoryKind, Direc
         who(direction)
     ));
     let mut missing: Vec<String> = Vec::new();
+
     for (rank, bytes, mut cells) in rows(document) {
         for (touch, direction) in touches.iter().copied() {
             let found = case(document, (memory, bytes), direction, touch);
@@ -96,6 +97,7 @@ pub(super) fn rates(document: &Document, (memory, direction): (MemoryKind, Direc
         }
         grid.row(cells, Vec::new());
     }
+
     distinct(missing).into_iter().for_each(|why| grid.foot(Tone::Warning, why));
     grid.draw(page);
     page.blank();

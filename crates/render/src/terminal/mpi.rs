@@ -35,6 +35,7 @@ pub fn mpi(document: &MpiDocument, style: &Style) -> String {
     if style.quiet {
         return page.finish(style.color);
     }
+
     if let Some(matrix) = &document.matrix {
         page.blank();
         super::mpi_matrix::draw(document, matrix, &mut page);
@@ -48,7 +49,9 @@ pub fn mpi(document: &MpiDocument, style: &Style) -> String {
             reasons(pair, &mut page);
         }
     }
+
     let one_by_one = if document.matrix.is_none() { &document.pairs[..] } else { &[] };
+
     for pair in one_by_one {
         page.blank();
         let [one, other] = pair.ranks;
@@ -67,6 +70,7 @@ pub fn mpi(document: &MpiDocument, style: &Style) -> String {
         }
         reasons(pair, &mut page);
     }
+
     page.blank();
     ranks(document, &mut page);
     page.blank();
@@ -81,11 +85,13 @@ pub fn mpi(document: &MpiDocument, style: &Style) -> String {
             document.mpi.launcher
         ),
     );
+
     if !document.mpi.variables.is_empty() {
         let set: Vec<String> =
             document.mpi.variables.iter().map(|(name, value)| format!("{name}={value}")).collect();
         page.paragraph(Tone::Plain, "", &format!("Set: {}", set.join(" ")));
     }
+
     for note in &document.notes {
         page.paragraph(Tone::Plain, "note: ", note);
     }
@@ -121,6 +127,7 @@ fn figures(pair: &MpiPair, pattern: &str, page: &mut Page) {
     let heads: Vec<&str> = ["size"].into_iter().chain(paths.iter().map(|(_, head)| *head)).collect();
     let mut grid = TextGrid::new(1, &heads);
     let sizes: BTreeSet<u64> = cases.iter().map(|case| case.bytes).collect();
+
     for bytes in sizes {
         let cell = |path: &str| {
             let case = cases.iter().find(|case| case.path == path && case.bytes == bytes);
@@ -149,6 +156,7 @@ fn operations(operations: &[MpiOperation], page: &mut Page) {
     if !works.is_empty() {
         page.paragraph(Tone::Plain, "  works: ", &works.join(", "));
     }
+
     for bad in
         operations.iter().filter(|operation| !matches!(operation.outcome.as_str(), "works" | "not-tried"))
     {
@@ -156,7 +164,9 @@ fn operations(operations: &[MpiOperation], page: &mut Page) {
         let detail = bad.detail.as_deref().map_or(String::new(), |detail| format!(": {detail}"));
         page.paragraph(Tone::Warning, "  ", &format!("{} of {size}: {}{detail}", bad.operation, bad.outcome));
     }
+
     let not_tried = all("not-tried");
+
     if !not_tried.is_empty() {
         let names = not_tried.join(", ");
         page.paragraph(Tone::Plain, "  ", &format!("not tried, because of the one before: {names}"));
@@ -179,6 +189,7 @@ fn ranks(document: &MpiDocument, page: &mut Page) {
     let mut heads = vec!["rank", "host", "PU", "memory node", "GPU", "locality"];
     heads.extend(with_threads.then_some("PUs of its GPU threads"));
     let mut grid = TextGrid::new(heads.len(), &heads);
+
     for rank in &document.ranks {
         let gpu = rank.gpu.map_or_else(
             || "none".to_owned(),

@@ -32,6 +32,7 @@ fn table(document: &MpiDocument, matrix: &MpiMatrix, plane: &MpiPlane, page: &mu
     if grid.width() <= page.width() {
         return grid.draw(page);
     }
+
     // Too many places for their figures, which the document has: the pattern alone.
     let mut grid = TextGrid::new(1, &["", ""]);
     grid.marks(vec![2]);
@@ -40,6 +41,7 @@ fn table(document: &MpiDocument, matrix: &MpiMatrix, plane: &MpiPlane, page: &mu
         let names: Vec<&str> = matrix.columns.iter().map(|place| place.name.as_str()).collect();
         grid.foot(Tone::Faint, format!("columns: {}", names.join(", ")));
     }
+
     for (row, place) in matrix.rows.iter().enumerate() {
         let shade = |column| cell(document, matrix, plane, [row, column]).map_or(" ", |(_, shade)| shade);
         let shades: Vec<&str> = (0..matrix.columns.len()).map(shade).collect();

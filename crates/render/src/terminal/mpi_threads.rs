@@ -19,6 +19,7 @@ pub(super) fn draw(pair: &MpiPair, page: &mut Page) {
     );
     let mut grid = TextGrid::new(1, &["size", "no copies", "near", "its GB/s", "apart", "its GB/s"]);
     let rate = |rate: Option<f64>| rate.map_or_else(|| "-".to_owned(), gbs);
+
     for bytes in sizes {
         let [alone, near, apart] = PATHS.map(|path| ping_pong(pair, path, bytes));
         let figure =
@@ -29,6 +30,7 @@ pub(super) fn draw(pair: &MpiPair, page: &mut Page) {
         }
         grid.row(cells, Vec::new());
     }
+
     let [near, apart] =
         COPIES.map(|path| rate(copies(pair, path).and_then(|case| case.counted_bytes_per_s())));
     let none = String::new;

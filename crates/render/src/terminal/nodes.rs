@@ -90,6 +90,7 @@ fn node_row(
         Order::Alone => "–".into(),
         _ => decimals.show(aggregate.sum_bytes_per_s),
     };
+
     cells.extend([sum, decimals.show(aggregate.min_bytes_per_s), decimals.show(aggregate.mean_bytes_per_s)]);
     cells.extend([decimals.show(aggregate.max_bytes_per_s), format!("rank {}", aggregate.slowest_rank)]);
     cells.push(digits::percent(aggregate.imbalance));
@@ -116,7 +117,9 @@ fn outliers(document: &Document, quiet: bool, page: &mut Page) {
     {
         off.entry((*node, *rank)).or_default().push(bytes_per_s / median_bytes_per_s);
     }
+
     let unjudged = document.cases.iter().find_map(|case| case.outlier_nodes.reason.as_deref());
+
     if off.is_empty() {
         match unjudged {
             Some(reason) if !quiet => {
@@ -127,10 +130,12 @@ fn outliers(document: &Document, quiet: bool, page: &mut Page) {
         }
         return page.blank();
     }
+
     let least = |ratios: &[f64]| ratios.iter().copied().fold(f64::INFINITY, f64::min);
     let mut off: Vec<(Who, Vec<f64>)> = off.into_iter().collect();
     off.sort_by(|a, b| least(&a.1).total_cmp(&least(&b.1)));
     page.line(Tone::Title, "Outliers: more than 5 % from the median over nodes; no verdict, measure again");
+
     for ((node, rank), ratios) in off.iter().take(MOST_NAMED) {
         let most = ratios.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let (least, most) = (digits::signed_change(least(ratios)), digits::signed_change(most));
@@ -144,6 +149,7 @@ fn outliers(document: &Document, quiet: bool, page: &mut Page) {
         };
         page.paragraph(Tone::Warning, "    ", &format!("{who}: {by} {cases}"));
     }
+
     if off.len() > MOST_NAMED {
         page.line(Tone::Warning, format!("    {} more are in the document", off.len() - MOST_NAMED));
     }
@@ -170,6 +176,7 @@ fn differences(document: &Document, page: &mut Page) {
         return;
     }
     page.line(Tone::Title, "Nodes differ");
+
     for (fact, found) in facts {
         let most = found.first().and_then(|(found, _)| found.most.as_ref());
         let values: Vec<(&str, IdSet)> = grouped(found.iter().map(|(found, node)| (&found.this[..], *node)));

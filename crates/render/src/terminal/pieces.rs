@@ -84,7 +84,9 @@ fn rates(document: &Document, (rank, direction): (&Rank, Direction), sizes: &[u6
         size(pieces.total_bytes),
         lie(pieces.scattered)
     ));
+
     let mut missing: Vec<(Way, String)> = Vec::new();
+
     for bytes in sizes {
         let mut cells = vec![size(*bytes)];
         for way in &ways {
@@ -102,6 +104,7 @@ fn rates(document: &Document, (rank, direction): (&Rank, Direction), sizes: &[u6
         }
         grid.row(cells, Vec::new());
     }
+
     for (way, why) in distinct(missing) {
         grid.foot(Tone::Warning, format!("{}: {why}", way.name()));
     }
@@ -129,6 +132,7 @@ fn busy(document: &Document, (rank, direction): (&Rank, Direction), page: &mut P
         )?;
         Some(median(&result.host_round_ns)? / round * 100.0)
     };
+
     for bytes in &document.settings.sizes_bytes {
         let cell = |way: &Way| {
             let case = case(document, (direction, *bytes), *way)?;
@@ -139,6 +143,7 @@ fn busy(document: &Document, (rank, direction): (&Rank, Direction), page: &mut P
             .map(|way| cell(way).map_or("–".to_owned(), |part| format!("{:.0}", part.min(100.0))));
         grid.row(std::iter::once(size(*bytes)).chain(cells).collect(), Vec::new());
     }
+
     grid.draw(page);
     page.blank();
 }

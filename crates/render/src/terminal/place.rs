@@ -20,6 +20,7 @@ pub fn place(document: &PlaceDocument, style: &Style) -> String {
     let (tone, answer) = place_answer::answer(document);
     page.paragraph(tone, "", &answer);
     page.blank();
+
     // On a screen the line to paste comes before what it is made of.
     let is_brief = style.screen.is_some();
     if is_brief && !style.quiet {
@@ -55,6 +56,7 @@ fn head(document: &PlaceDocument, page: &mut Page) {
         Tone::Faint,
         format!("{} {} place on {host}{file}, {}", tool.name, tool.version, document.started_at),
     );
+
     if let Some(measured) = &document.measured {
         title::devices(&measured.platform, page);
     }
@@ -78,6 +80,7 @@ fn places(candidate: &Candidate, page: &mut Page) {
     grid.draw_fitting(&["L3", "known from"], page);
     let told: Vec<(String, Vec<&Place>)> =
         grouped(candidate.places.iter().map(|place| (without_brackets(&place.why), place)));
+
     for (gist, alike) in told {
         let all = alike.len() == candidate.places.len() && alike.len() > 1;
         let ranks = alike.iter().map(|place| place.rank).collect();
@@ -137,6 +140,7 @@ fn row(place: &Place, has_nic: bool) -> Vec<String> {
         if l3s.is_empty() { dash() } else { l3s.join(" ") },
         device,
     ];
+
     let nic = place.nic.as_ref().map_or_else(dash, |nic| format!("{} {}", nic.name, nic.level));
     row.extend(has_nic.then_some(nic));
     row.push(place.locality.map_or_else(dash, |locality| words::locality_short(locality).to_owned()));
@@ -160,6 +164,7 @@ fn figures(document: &PlaceDocument, measured: &Measured, page: &mut Page) {
     let against = leader.map_or("against".to_owned(), |leader| format!("against {leader}"));
     let header = ["placement", "turns", "H2D", "D2H", "both ways", "slowest rank", &against];
     let mut grid = TextGrid::new(1, &header);
+
     for candidate in &document.candidates {
         let name = candidate.name.clone();
         if candidate.turns.is_empty() {
@@ -198,6 +203,7 @@ fn figures(document: &PlaceDocument, measured: &Measured, page: &mut Page) {
             notes,
         );
     }
+
     grid.draw(page);
     page.blank();
     if let Some(why) = &measured.ended_early {
@@ -218,8 +224,10 @@ fn paste(document: &PlaceDocument, page: &mut Page) {
         command.remarks.iter().for_each(|remark| page.paragraph(Tone::Faint, "  # ", remark));
         page.blank();
     }
+
     let works = |line: &&Line| line.cannot.is_none();
     let names: Vec<&str> = document.lines.iter().filter(works).map(|line| line.dialect.as_str()).collect();
+
     if !names.is_empty() {
         page.paragraph(
             Tone::Plain,

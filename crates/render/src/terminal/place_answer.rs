@@ -54,6 +54,7 @@ fn planned(candidate: &Candidate) -> (Tone, String) {
     };
     let tone = if far + unknown > 0 { Tone::Warning } else { Tone::Title };
     let whole = format!("{ranks}, {gpus} (placement {name}).");
+
     match &places[..] {
         [only] => (tone, format!("{}: {whole}", where_it_is(only))),
         _ => (tone, whole),
@@ -77,6 +78,7 @@ fn finding(document: &PlaceDocument, measured: &Measured) -> (Tone, String) {
             .filter(|other| other.against_leader.as_ref().is_some_and(|f| wanted.contains(&f.verdict)));
         names.map(|other| other.name.as_str()).collect::<Vec<_>>().join(", ")
     };
+
     match measured.finding {
         MeasuredFinding::Best if others.is_empty() => {
             (Tone::Title, format!("All strategies give the same placement ({leader}): nothing to compare."))

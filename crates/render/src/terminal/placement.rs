@@ -27,6 +27,7 @@ pub(super) fn remarks(
     let times = wrong.iter().filter(|found| !found.is_empty()).count();
     let unknown = unknowns(&seen, on_gpu);
     let mut said = Vec::new();
+
     if times > 0 {
         let what: BTreeSet<&str> = wrong.iter().flatten().map(String::as_str).collect();
         let (what, of) = (what.into_iter().collect::<Vec<_>>().join("; "), seen.len());
@@ -54,6 +55,7 @@ pub(super) fn remarks(
         };
         said.push((Tone::Plain, shown));
     }
+
     said.extend(unknown.into_iter().map(|text| (Tone::Warning, text)));
     said
 }

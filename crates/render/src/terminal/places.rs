@@ -42,6 +42,7 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
     };
     page.line(Tone::Title, heading);
     let (ways, others) = row_folding::shown(ways);
+
     for way in ways {
         if several {
             grid.caption(row_folding::on(document, &way.nodes));
@@ -51,6 +52,7 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
             grid.row(cells, mark.into_iter().collect());
         }
     }
+
     if let Some(others) = others {
         grid.foot(Tone::Faint, others);
     }

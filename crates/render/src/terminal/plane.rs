@@ -27,6 +27,7 @@ pub(crate) fn caption(plane: &Plane, engine: CopyEngine) -> String {
         None if plane.is_time() => (units::size(plane.bytes), "ns a copy"),
         None => (units::size(plane.bytes), "GB/s"),
     };
+
     match plane.range_bytes {
         // A GPU reaches pinned memory only, and the CPU's own accesses need none.
         Some(_) if plane.memory == MemoryKind::Pinned => format!("{direction} by the GPU, {size}, {unit}"),

@@ -49,6 +49,7 @@ fn grid(document: &Document, rank: &Rank) -> TextGrid {
     let header = [vec![String::new()], figures.header()].concat();
     let mut grid = TextGrid::new(1, &header);
     let mut timed = Vec::new();
+
     for group in groups(document) {
         grid.caption(group.caption);
         for case in group.cases {
@@ -63,6 +64,7 @@ fn grid(document: &Document, rank: &Rank) -> TextGrid {
             }
         }
     }
+
     if let Some(text) = numbers::per_copy(timed.into_iter()) {
         grid.foot(Tone::Faint, text);
     }

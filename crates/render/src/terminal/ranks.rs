@@ -106,13 +106,16 @@ fn rows<'a>(
             Shown::Words { tone, text } => said.push(((tone, text), rank.rank)),
         }
     }
+
     let said: Vec<(_, IdSet)> = grouped(said);
+
     for ((tone, text), ranks) in said {
         match ranks.to_string() {
             list if list.len() <= WIDEST_LIST => grid.text_row(vec![list], tone, text),
             _ => grid.text_row(vec!["…".into()], tone, format!("{}: {text}", words::ranks(&ranks))),
         }
     }
+
     if let Some(more) = picked.more("rank", "") {
         grid.text_row(vec!["…".into()], Tone::Faint, format!("{more} GB/s"));
     }

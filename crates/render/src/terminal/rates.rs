@@ -63,7 +63,9 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
         }
         grid.draw(page);
     }
+
     let flags: BTreeSet<stats::flag::Flag> = super::ranks::all_flags(document).collect();
+
     if !flags.is_empty() {
         let named: Vec<&str> = flags.iter().map(|flag| flag.name()).collect();
         page.paragraph(Tone::Warning, "    ", &format!("flags: {}", named.join(", ")));

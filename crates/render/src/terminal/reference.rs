@@ -31,6 +31,7 @@ fn line(fit: &Fit) -> String {
     };
     let unit = if reference.is_time { "" } else { " GB/s" };
     let of = if reference.is_time { String::new() } else { format!(" {}", size(fit.bytes)) };
+
     format!(
         "{}{of} {}{unit}; {whose} {}: {}{} ({}, {})",
         fit.what,
@@ -93,9 +94,11 @@ pub fn references(references: &[Reference], gpu: Option<&str>, width: usize, col
             ),
         },
     );
+
     page.blank();
     let mut grid = TextGrid::new(5, &["what", "by", "memory", "size", "place", "figures", "source"]);
     let mut of = None;
+
     for one in shown {
         let hardware = one.link.as_ref().map_or(one.gpu.clone(), |link| format!("{} on {link}", one.gpu));
         if of.as_ref() != Some(&hardware) {
@@ -121,6 +124,7 @@ pub fn references(references: &[Reference], gpu: Option<&str>, width: usize, col
         ];
         grid.row(cells, vec![(Tone::Faint, one.found_at.clone())]);
     }
+
     grid.draw(&mut page);
     page.finish(color)
 }

@@ -66,6 +66,7 @@ pub(super) fn on_several(document: &Document, quiet: bool, page: &mut Page) {
         return;
     }
     page.line(Tone::Title, "About the ranks");
+
     for key in KEYS {
         let of_key: Vec<&(Remark, IdSet)> = said.iter().filter(|(remark, _)| remark.key == key).collect();
         for (remark, ranks) in of_key.iter().take(MOST_OF_A_KEY) {
@@ -134,12 +135,14 @@ fn unverified(results: &[&RankResult]) -> Vec<(Tone, String)> {
         results.iter().map(|result| &result.verification).partition(|check| check.checked);
     let mut said = Vec::new();
     let differ = checked.iter().filter(|check| check.mismatch.is_some()).count();
+
     if differ > 0 {
         said.push((
             Tone::Bad,
             format!("DATA DIFFERED in {differ} of {}", words::count(checked.len() as u64, "result")),
         ));
     }
+
     let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();
     for check in not {
         *reasons.entry(check.reason.as_deref().unwrap_or("no reason was recorded")).or_default() += 1;
@@ -187,6 +190,7 @@ fn counted(document: &Document) -> Option<(IdSet, String)> {
             }
         }
     }
+
     let ended = stops.iter().map(|(how, n)| format!("{} {how}", words::count(*n, "result")));
     let (blocks, rounds) = (words::count(blocks, "block"), words::count(rounds, "round"));
     let outliers = if outliers == 0 {

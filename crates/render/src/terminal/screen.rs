@@ -11,6 +11,7 @@ pub(super) fn finish(page: Page, end: Page, style: &Style) -> String {
         return appended(page, end).finish(style.color);
     };
     let answer = page.first().to_owned();
+
     // An empty line, and the one that says what was left out.
     let room = screen.saturating_sub(end.height() + 2);
     let all = page.height();

@@ -28,6 +28,7 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
     key("host timer", &format!("{}, resolution {resolution}, a reading costs {cost}", timer.clock));
     key("order", words::order_asked(settings.order));
     key("seed", &settings.seed.to_string());
+
     match settings.verify {
         true => {
             key("verify", "on: the bytes that arrived are compared with those sent, outside the timed region")

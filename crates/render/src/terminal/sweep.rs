@@ -135,7 +135,9 @@ fn row(
         cells.extend(three);
         cells.extend(column.flags().next().map(|_| letters));
     }
+
     let said: Vec<(_, Vec<&str>)> = grouped(said);
+
     match &said[..] {
         [((tone, text), directions)] if directions.len() == columns.len() => {
             cells.truncate(1);

@@ -53,6 +53,7 @@ pub fn table_beside(document: &Document, style: &Style, references: &[Reference]
     verdict(document, references, usize::MAX, &mut page);
     title::draw(document, &mut page);
     let is_of_ranks = (document.matrices.is_empty() || is_row_sweep(document)) && !has_own_tables(document);
+
     if is_of_ranks {
         rank_tables(document, style, &mut page);
     } else if document.matrices.is_empty() {
@@ -65,6 +66,7 @@ pub fn table_beside(document: &Document, style: &Style, references: &[Reference]
         document.matrices.iter().for_each(|found| matrix::draw(document, found, &mut page));
         line_fit_table::draw(document, &mut page);
     }
+
     if !style.quiet {
         devices::draw(document, &mut page);
     }
@@ -100,6 +102,7 @@ fn rank_tables(document: &Document, style: &Style, page: &mut Page) {
             remarks::on_several(document, style.quiet, page);
         }
     }
+
     nodes::draw(document, style.quiet, page);
     together::draw(document, page);
     contention::draw(document, page);
@@ -114,6 +117,7 @@ pub(super) fn verdict(document: &Document, references: &[Reference], lines: usiz
     title::slower_twins(document, page);
     let is_led = page.height() > 0;
     let mut shown = 0;
+
     for sentence in &said {
         let (tone, lead) = if shown == 0 && !is_led { (Tone::Title, "") } else { (Tone::Plain, "  ") };
         let mut next = Page::new(page.width());
@@ -124,6 +128,7 @@ pub(super) fn verdict(document: &Document, references: &[Reference], lines: usiz
         page.append(next);
         shown += 1;
     }
+
     reference::draw(document, references, page);
     page.blank();
     said.len() - shown

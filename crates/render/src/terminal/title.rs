@@ -21,6 +21,7 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
         format!("{} {}{git} {} on {place}, {started}", tool.name, tool.version, document.command),
     );
     let by_cpu = document.cases.iter().any(|case| case.range_bytes.is_some());
+
     if by_cpu && document.platform.kind == PlatformKind::Host {
         let text = format!("CPU accesses to host memory{}.", why_no_gpu(&document.platform));
         page.paragraph(Tone::Plain, "No GPU in this measurement: ", &text);
@@ -30,6 +31,7 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
     } else {
         devices(&document.platform, page);
     }
+
     missing::count(document, page);
     page.blank();
 }

@@ -27,6 +27,7 @@ fn aggregates(document: &Document) -> TextGrid {
     let labels: &[&str] = if sweep { &["size", ""] } else { &[""] };
     let numbers = ["sum", "mean", "lowest", "slowest", "highest", "imbalance", "overlap", "start skew"];
     let mut grid = TextGrid::new(labels.len(), &[labels, &numbers].concat());
+
     for group in groups(document) {
         let mut cases: Vec<&Case> =
             group.cases.into_iter().filter(|case| case.order == Order::Simultaneous).collect();

@@ -27,6 +27,7 @@ pub fn trial(document: &TrialDocument, style: &Style) -> String {
             }
         }
     }
+
     if style.quiet {
         return page.finish(style.color);
     }
@@ -34,11 +35,13 @@ pub fn trial(document: &TrialDocument, style: &Style) -> String {
         page.blank();
         table(document, metric, &mut page);
     }
+
     page.blank();
     for note in &document.notes {
         let tone = if note.starts_with("MISPLACED") { Tone::Warning } else { Tone::Plain };
         page.paragraph(tone, "note: ", note);
     }
+
     if let Some(drift) = document.drift.filter(|drift| drift.is_found) {
         let text = format!(
             "the machine changed over the trial: figures of the last block were {:.3} of the first's (p = \
@@ -47,6 +50,7 @@ pub fn trial(document: &TrialDocument, style: &Style) -> String {
         );
         page.paragraph(Tone::Plain, "note: ", &text);
     }
+
     let host = document.hostname.as_deref().unwrap_or("a machine without a name");
     let (runs, tool) = (document.runs.iter().filter(|run| run.block > 0).count(), &document.tool);
     let runs = counted(runs, "run");
@@ -58,6 +62,7 @@ pub fn trial(document: &TrialDocument, style: &Style) -> String {
             tool.name, tool.version, document.elapsed_s, document.settings.seed, document.started_at
         ),
     );
+
     let mut end = Page::new(style.width);
     if let Some(path) = &style.saved_to {
         end.line(Tone::Plain, format!("Trial document: {path}"));
@@ -75,6 +80,7 @@ fn table(document: &TrialDocument, metric: &TrialMetric, page: &mut Page) {
         header.extend(["ranks", "efficiency"]);
     }
     let mut grid = TextGrid::new(1, &header);
+
     for row in document.rows.iter().filter(|row| row.metric == metric.name) {
         let found = document
             .comparisons
@@ -99,6 +105,7 @@ fn cells(row: &TrialRow, found: Option<&TrialComparison>) -> Vec<String> {
         (0, failed) => format!("{failed} failed"),
         (misplaced, failed) => format!("{misplaced} misplaced, {failed} failed"),
     };
+
     vec![
         row.variant.clone(),
         row.counted.to_string(),

@@ -21,6 +21,7 @@ pub fn witness(document: &WitnessDocument, style: &Style) -> String {
         let (tone, lead) = if at == 0 { (Tone::Title, "") } else { (Tone::Plain, "  ") };
         page.paragraph(tone, lead, sentence);
     }
+
     if !document.buffers.is_empty() {
         buffers(document, style, &mut page);
     }
@@ -40,6 +41,7 @@ fn buffers(document: &WitnessDocument, style: &Style, page: &mut Page) {
     let header = ["buffer", "GPU", "way", "memory", "nodes", "", "MB", "copies", "GB/s"];
     let mut grid = TextGrid::new(6, &header);
     let has_several = document.processes.len() > 1;
+
     for buffer in document.buffers.iter().take(shown) {
         let address = buffer.address.clone().unwrap_or_else(|| "others".to_owned());
         let name = if has_several { format!("{}:{address}", buffer.pid) } else { address };
@@ -58,6 +60,7 @@ fn buffers(document: &WitnessDocument, style: &Style, page: &mut Page) {
         ];
         grid.row(cells.to_vec(), Vec::new());
     }
+
     let left_out = document.buffers.len().saturating_sub(shown);
     if left_out > 0 {
         let text = stats::units::counted(left_out, "more buffer");

@@ -122,6 +122,7 @@ impl Draft {
                 open(folder, OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC, Mode::from_raw_mode(0o666))?;
             Ok(file.into())
         };
+
         // A file that had a name and lost it cannot be given another one: this is the trial's, and goes.
         let can_be_given = || nameless().and_then(|file| give(&file, folder, names)).is_ok();
         if *names.nameless.get_or_init(can_be_given) {
@@ -129,6 +130,7 @@ impl Draft {
         }
         let mut named = OpenOptions::new();
         named.read(true).write(true).create_new(true).mode(0o666);
+
         loop {
             let file = names.make(folder, |path| named.open(path))?;
             if hold(file.as_file())? {
@@ -243,6 +245,7 @@ mod tests {
             drop(file);
             assert_eq!((files()?, fs::read_to_string(&target)?.as_str()), (many, "first"));
         }
+
         names.sweep(folder.path());
         assert_eq!((files()?, fs::read_to_string(&target)?.as_str()), (1, "first"));
         Ok(())
@@ -300,6 +303,7 @@ mod tests {
             }
             Ok(())
         };
+
         thread::scope(|scope| -> Done {
             let writers = ['a', 'b'].map(|last| scope.spawn(move || write(last)));
             for writer in writers {

@@ -93,6 +93,7 @@ mod tests {
         fs::set_permissions(folder.path(), Permissions::from_mode(0o1777))?;
         let (link, mine) = (folder.path().join("result.json"), own.path().join("mine"));
         fs::write(&mine, "mine")?;
+
         for target in [mine.clone(), own.path().join("not-there")] {
             symlink(&target, &link)?;
             lchown(&link, Some(65534), None)?;
@@ -104,12 +105,15 @@ mod tests {
             fs::remove_file(&way)?;
             fs::remove_file(&link)?;
         }
+
         assert_eq!(fs::read_to_string(&mine)?, "mine");
+
         // Nor as the folder of a file.
         let way = folder.path().join("way");
         symlink(own.path(), &way)?;
         lchown(&way, Some(65534), None)?;
         foreign(&way.join("new.json"), &way);
+
         // The folder's owner may, and so may everybody where nobody else writes.
         symlink(&mine, &link)?;
         lchown(&link, Some(65534), None)?;

@@ -27,11 +27,13 @@ pub(super) fn times(number: &str, unit: u64) -> Result<u64, Fault> {
         return Err(Fault::Syntax);
     }
     let fraction = fraction.trim_end_matches('0');
+
     // With 18 digits and the largest units (2^40 bytes, an hour of nanoseconds) every product here fits 128
     // bits.
     if fraction.len() > 18 {
         return Err(Fault::NotWhole);
     }
+
     let scale = 10_u128.pow(fraction.len() as u32);
     let part = if fraction.is_empty() { 0 } else { fraction.parse::<u128>().map_err(|_| Fault::Syntax)? };
     let part = part * u128::from(unit);

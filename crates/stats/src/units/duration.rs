@@ -43,6 +43,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, DurationError> {
         "h" => 3_600_000_000_000,
         _ => return Err(DurationError::Syntax(text.to_owned())),
     };
+
     match decimal::times(number, unit_ns) {
         Ok(0) => Err(DurationError::Zero(text.to_owned())),
         Ok(ns) => Ok(Duration::from_nanos(ns)),

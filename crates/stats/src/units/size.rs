@@ -91,6 +91,7 @@ pub fn parse_size(text: &str) -> Result<u64, SizeError> {
         "t" | "tib" | "tb" => 4,
         _ => return Err(SizeError::Unit { text: text.to_owned(), unit: unit.to_owned() }),
     };
+
     if exponent > 0 && unit.len() == 2 {
         let decimal = match decimal::times(number, 1000_u64.pow(exponent)) {
             Ok(0) => return Err(SizeError::Zero(text.to_owned())),
@@ -101,6 +102,7 @@ pub fn parse_size(text: &str) -> Result<u64, SizeError> {
         let binary = format!("{number}{}iB", unit[..1].to_ascii_uppercase());
         return Err(SizeError::Ambiguous { text: text.to_owned(), binary, decimal });
     }
+
     match decimal::times(number, 1024_u64.pow(exponent)).map_err(fault)? {
         0 => Err(SizeError::Zero(text.to_owned())),
         bytes if bytes > MOST_BYTES => Err(SizeError::TooLarge(text.to_owned())),
@@ -212,6 +214,7 @@ mod tests {
             "16777216TiB",
             "99999999999999999999999999999999999999999G",
         ];
+
         for text in texts {
             assert!(
                 text.trim().is_empty() || error(text).contains(text),
@@ -219,6 +222,7 @@ mod tests {
                 error(text)
             );
         }
+
         insta::assert_snapshot!(texts.map(error).join("\n"), @r#"
         the size is empty: write a number of bytes, or one with KiB, MiB, GiB or TiB, e.g. 128MiB
         the size is empty: write a number of bytes, or one with KiB, MiB, GiB or TiB, e.g. 128MiB

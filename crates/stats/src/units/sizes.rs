@@ -68,6 +68,7 @@ pub fn parse_sizes(text: &str) -> Result<Vec<u64>, SizesError> {
             }
         }
     }
+
     sizes.sort_unstable();
     sizes.dedup();
     if sizes.len() > MAX_SIZES { Err(SizesError::TooMany(text.to_owned())) } else { Ok(sizes) }
@@ -127,6 +128,7 @@ mod tests {
             "0..8B",
             "4B..64MB",
         ];
+
         insta::assert_snapshot!(texts.map(error).join("\n"), @r#"
         the size list "" has an empty item: write sizes and ranges with commas between, e.g. 4B,64KiB..1GiB
         the size list "4B,,8B" has an empty item: write sizes and ranges with commas between, e.g. 4B,64KiB..1GiB

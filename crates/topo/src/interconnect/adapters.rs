@@ -46,6 +46,7 @@ pub(super) fn adapters(hwloc: &Hwloc, around: &Surroundings, root: Option<&FsRoo
             found.push((!is_rdma, name, Placed { endpoint, path: Some(PciPath::of(object)), locality }));
         }
     }
+
     found
         .sort_by_cached_key(|(without_rdma, name, placed)| (*without_rdma, parts(name), placed.endpoint.pci));
     let numbered = |(number, (_, _, mut placed)): (usize, (bool, String, Placed))| {

@@ -30,6 +30,7 @@ impl Interconnect {
         let places: Vec<Option<usize>> = gpus.iter().map(place).collect();
         let level = |a: usize, b: usize| self.between(places[a]?, places[b]?)?.pci;
         let mut found: Vec<SharedBy> = Vec::new();
+
         for (most, what) in LEVELS {
             let mut left: Vec<usize> = (0..gpus.len()).collect();
             while let Some(first) = left.first().copied() {
@@ -72,8 +73,10 @@ mod tests {
             nvlinks: None,
             bridges: Vec::new(),
         };
+
         let mut pairs = Vec::new();
         let mut levels = levels.iter();
+
         for a in 0..gpus {
             for b in a + 1..gpus {
                 pairs.push(Pair {
@@ -86,6 +89,7 @@ mod tests {
                 });
             }
         }
+
         let interconnect =
             Interconnect { devices: (0..gpus).map(endpoint).collect(), pairs, nvlink: None, xgmi: None };
         (interconnect, (0..gpus).map(address).collect())

@@ -37,8 +37,10 @@ pub(super) fn nvlinks(hwloc: &Hwloc, topology: &Topology, nvml: &Nvml) -> NvLink
         Nvml::Absent(why) => why.clone(),
         Nvml::NotAsked => "NVML was not asked, and no file says it".to_owned(),
     };
+
     let matrix = Matrix::named(hwloc, "NVLinkBandwidth");
     let bandwidths = |one: &Gpu, other: &Gpu| by_bandwidth(matrix.as_ref()?, one, other);
+
     NvLinked {
         of_gpu: vec![None; topology.gpus.len()],
         fabrics: Fabrics::of(gpus(), bandwidths),

@@ -29,6 +29,7 @@ pub(super) fn xgmi(hwloc: &Hwloc, topology: &Topology, kfd: &[KfdGpu]) -> (Fabri
         Some(Fabric::Xgmi { hops, least_bytes_per_s, most_bytes_per_s })
     };
     let told = InterconnectSource::by("hwloc's matrices XGMIHops and XGMIBandwidth");
+
     (Fabrics::of(topology.gpus.iter(), between), told)
 }
 

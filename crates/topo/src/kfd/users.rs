@@ -22,10 +22,12 @@ pub(crate) fn uses(root: &FsRoot) -> Result<Vec<GpuUse>, String> {
             "{PROCESSES} is not here: the kernel does not say which processes use an AMD GPU"
         ));
     }
+
     let id = |node: u32| root.text(&format!("{NODES}/{node}/gpu_id")).ok();
     let known: Vec<(String, PciAddress)> =
         gpus(root).into_iter().filter_map(|gpu| Some((id(gpu.node)?, gpu.pci))).collect();
     let mut uses = Vec::new();
+
     for pid in root.numbers(PROCESSES) {
         let queues = format!("{PROCESSES}/{pid}/queues");
         let of_queues = root.numbers(&queues).into_iter();
@@ -54,12 +56,14 @@ mod tests {
         };
         let root = || FsRoot::at(folder.path());
         assert!(uses(&root()).is_err_and(|why| why.starts_with(PROCESSES)));
+
         for (node, location, id) in [(4, 49408, "51234"), (5, 50688, "7")] {
             let properties = format!("simd_count 440\nlocation_id {location}\ndomain 0\n");
             write(format!("{NODES}/{node}/properties"), &properties)?;
             write(format!("{NODES}/{node}/gpu_id"), &format!("{id}\n"))?;
             write(format!("{PROCESSES}/4711/vram_{id}"), "4096\n")?;
         }
+
         write(format!("{PROCESSES}/4711/queues/0/gpuid"), "7\n")?;
         write(format!("{PROCESSES}/4711/queues/3/gpuid"), "7\n")?;
         write(format!("{PROCESSES}/4712/pasid"), "1\n")?;

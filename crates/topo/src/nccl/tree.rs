@@ -88,6 +88,7 @@ impl NcclTree {
         let unknown =
             switches.iter().filter(|switch| switch.link.as_ref().is_none_or(|link| rate(link) == 0)).count();
         let assumed = switches.iter().filter(|switch| switch.link_of_device).count() - unknown;
+
         match (assumed, unknown) {
             (0, 0) => None,
             (_, 0) => Some(format!(

@@ -91,6 +91,7 @@ fn comment(survey: &Survey, tree: &NcclTree, remarks: &[String]) -> String {
     }
     lines.extend(remarks.iter().map(|remark| sentence(remark)));
     let lines: String = lines.iter().map(|line| format!("  {}\n", within_comment(line))).collect();
+
     format!("<!-- numabench\n{lines}-->\n")
 }
 

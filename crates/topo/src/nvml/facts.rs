@@ -88,6 +88,7 @@ impl fmt::Display for Facts {
             value.map_or_else(|| NONE.to_owned(), |value| value.to_string())
         }
         write!(f, "driver {}", self.driver)?;
+
         for gpu in &self.gpus {
             let mig = if gpu.mig.is_empty() { NONE.to_owned() } else { gpu.mig.join(",") };
             write!(f, "\ngpu {} {} {} {}", gpu.pci, gpu.smi_index, or(gpu.minor), or(gpu.uuid.as_ref()))?;
@@ -103,6 +104,7 @@ impl fmt::Display for Facts {
                 write!(f, "\nlink {} {} {} {remote}", gpu.pci, link.number, or(link.version))?;
             }
         }
+
         self.paths
             .iter()
             .try_for_each(|(one, other, level)| write!(f, "\npath {one} {other} {}", level.word()))
@@ -159,6 +161,7 @@ impl Facts {
             }
             _ => return None,
         }
+
         Some(())
     }
 }

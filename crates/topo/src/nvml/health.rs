@@ -30,12 +30,14 @@ pub(super) fn health_from(library: &OsStr) -> Result<GpuHealth, String> {
         |error| format!("{} does not say how many GPUs there are: {error}", library.to_string_lossy());
     let devices = devices(&nvml).map_err(failed)?;
     let mut peers = Vec::new();
+
     for (at, (one, device)) in devices.iter().enumerate() {
         for (other, peer) in &devices[at + 1..] {
             let Ok(status) = device.p2p_status(peer, P2pCapabilitiesIndex::Read) else { continue };
             peers.push(PeerAccess { one: *one, other: *other, refused: refused(&status) });
         }
     }
+
     Ok(GpuHealth {
         driver: nvml.sys_driver_version().unwrap_or_else(|_| "unknown".to_owned()),
         confidential: sys::nvml::confidential(&nvml),
@@ -49,6 +51,7 @@ fn gpu(pci: PciAddress, device: &Device<'_>) -> OneGpu {
     let pages = device.are_pages_pending_retired().ok();
     let power = device.enforced_power_limit().ok().zip(device.power_management_limit_default().ok());
     let processes = device.running_compute_processes().ok();
+
     OneGpu {
         pci,
         persistent: device.is_in_persistent_mode().ok(),

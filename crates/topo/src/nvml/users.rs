@@ -20,6 +20,7 @@ pub(super) fn uses_from(library: &OsStr) -> Result<Vec<GpuUse>, String> {
     let failed =
         |error| format!("{} does not say which processes use a GPU: {error}", library.to_string_lossy());
     let mut uses = Vec::new();
+
     for (pci, device) in devices(&nvml).map_err(failed)? {
         uses.extend(device.running_compute_processes().map_err(failed)?.into_iter().map(|one| GpuUse {
             pid: one.pid,

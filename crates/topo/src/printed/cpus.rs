@@ -41,9 +41,11 @@ impl Cpus {
             (None, [], None) => Self::default(),
             (None, rows, _) => of_rows(rows, printed.cpu_model()),
         };
+
         cpus.add_summary(printed)?;
         cpus.add_numactl(printed)?;
         cpus.add_matrix(printed);
+
         if let Some(packages) = &mut cpus.packages {
             // One package is said to hold all PUs; its nodes may be said by another text.
             for package in packages.iter_mut().filter(|package| package.nodes.is_empty()) {
@@ -85,6 +87,7 @@ impl Cpus {
                 }
             }
         }
+
         Ok(())
     }
 
@@ -144,6 +147,7 @@ fn of_summary(summary: &Lscpu) -> Cpus {
         nodes: summary.nodes.keys().copied().collect(),
     };
     let one_l3 = |bytes| L3 { os_index: None, size_bytes: bytes, pus: online.clone() };
+
     Cpus {
         packages: (summary.sockets == Some(1)).then(|| vec![package()]),
         cores: (summary.threads_per_core == Some(1))

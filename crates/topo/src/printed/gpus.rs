@@ -36,6 +36,7 @@ pub(super) fn gpus(printed: &Printed, around: &Surroundings) -> Gpus {
     found.rocm = numbered(&found.gpus, "rsmi");
     let mut next = 0u8..;
     let mut no_address = || PciAddress::unknown(next.next().unwrap_or(u8::MAX));
+
     for index in printed.nvidia_numbers().iter() {
         let said = printed.nvidia.get(&index).and_then(|gpu| gpu.pci);
         match said {
@@ -44,6 +45,7 @@ pub(super) fn gpus(printed: &Printed, around: &Surroundings) -> Gpus {
             None => {}
         }
     }
+
     for (index, gpu) in printed.rocm.iter().flat_map(|rocm| &rocm.gpus) {
         match gpu.pci {
             Some(pci) => drop(found.rocm.insert(*index, pci)),
@@ -51,6 +53,7 @@ pub(super) fn gpus(printed: &Printed, around: &Surroundings) -> Gpus {
             None => {}
         }
     }
+
     for (index, pci) in &found.nvidia {
         let name = printed.nvidia.get(index).and_then(|gpu| gpu.name.clone());
         let gpu = at(&mut found.gpus, *pci, NVIDIA);
@@ -78,6 +81,7 @@ pub(super) fn gpus(printed: &Printed, around: &Surroundings) -> Gpus {
             };
         }
     }
+
     for (index, pci) in &found.rocm {
         let said = printed.rocm.as_ref().and_then(|rocm| rocm.gpus.get(index));
         let gpu = at(&mut found.gpus, *pci, AMD);
@@ -96,6 +100,7 @@ pub(super) fn gpus(printed: &Printed, around: &Surroundings) -> Gpus {
             };
         }
     }
+
     found.gpus.sort_by_key(|gpu| gpu.pci);
     for (index, gpu) in (0..).zip(&mut found.gpus) {
         gpu.index = index;
@@ -128,6 +133,7 @@ fn at(gpus: &mut Vec<Gpu>, pci: PciAddress, vendor_id: u16) -> &mut Gpu {
         gpus.len() - 1
     });
     gpus[place].vendor_id = vendor_id;
+
     &mut gpus[place]
 }
 
@@ -208,6 +214,7 @@ fn near(told: &Near<'_>, around: &Surroundings) -> Locality {
     if is_whole && places.len() > 1 {
         return unknown(format!("{said}: all of this machine, which has {} NUMA nodes", places.len()));
     }
+
     if let Some(proof) = around.virtual_machine.as_ref().filter(|_| is_whole && !told.is_kernels) {
         return unknown(if proof == NOT_SAID {
             format!("{said}: all of this machine, and no text says whether it is a virtual one (lscpu does)")
@@ -215,12 +222,14 @@ fn near(told: &Near<'_>, around: &Surroundings) -> Locality {
             format!("{said}: all of a virtual machine ({proof})")
         });
     }
+
     if near_pus.is_empty() {
         return unknown(format!("{said}, and no text says the PUs there"));
     }
     near_nodes.extend(memory_node);
     let mut l3s = machine.l3s.iter().filter(|l3| !l3.pus.and(&near_pus).is_empty());
     let l3_pus = l3s.next().filter(|_| l3s.next().is_none()).map(|l3| l3.pus.clone());
+
     Locality {
         rung: Rung::Driver,
         pus: near_pus.and(&machine.allowed.pus),
@@ -254,6 +263,7 @@ fn of_tree(tree: &Tree, around: &Surroundings) -> Vec<Gpu> {
             link: None,
         });
     }
+
     let rocm = |pci: PciAddress| {
         let own = found.iter().filter(move |gpu| gpu.pci == pci).flat_map(|gpu| gpu.os_devices.clone());
         own.filter(|name| name.starts_with("rsmi")).map(|name| (name, None)).collect()
@@ -262,6 +272,7 @@ fn of_tree(tree: &Tree, around: &Surroundings) -> Vec<Gpu> {
     gpus.sort_by_key(|gpu| gpu.pci);
     let mut gpus = listed(gpus, around, None);
     let is_one_place = |topology: &Topology| topology.places().count() == 1 && topology.packages.len() <= 1;
+
     if around.virtual_machine.as_deref() == Some(NOT_SAID) && is_one_place(around.topology) {
         for gpu in gpus.iter_mut().filter(|gpu| gpu.locality.rung == Rung::Unknown) {
             gpu.locality.reason =

@@ -85,6 +85,7 @@ fn gpu_device(
         nvlinks: None,
         bridges: Vec::new(),
     };
+
     let device = Device {
         pci: gpu.pci,
         name: None,
@@ -106,8 +107,10 @@ fn affinity(topology: &Topology, gpu: &Gpu, row: Option<&MatrixRow>) -> Affinity
             source: MATRIX.to_owned(),
         };
     }
+
     let of_gpu = |id: &u32| topology.node(*id).is_some_and(|node| node.kind == NodeKind::GpuMemory);
     let known = gpu.locality.rung != Rung::Unknown;
+
     Affinity {
         pus: known.then(|| gpu.locality.pus.clone()),
         nodes: known.then(|| gpu.locality.nodes.iter().filter(|id| !of_gpu(id)).collect()),
@@ -127,6 +130,7 @@ fn adapters(
     let unplaced = |nic: &Nic| nic.locality.clone();
     let mut found: Vec<Device> = Vec::new();
     let gpus = u8::try_from(topology.gpus.len()).unwrap_or(u8::MAX);
+
     for (number, (place, row)) in (gpus..).zip(rows.iter().enumerate().filter(|(_, row)| row.gpu().is_none()))
     {
         let nic = row.adapter.as_deref().and_then(at);
@@ -135,6 +139,7 @@ fn adapters(
         let path = printed.tree.as_ref().and_then(|tree| path(tree, pci));
         found.push(Device { pci, name: row.adapter.clone(), row: Some(place), rocm: None, path, near });
     }
+
     if let Some(tree) = printed.tree.as_ref().filter(|_| found.is_empty()) {
         let fast = nics.iter().filter_map(|nic| Some((fast_name(tree, nic)?, nic)));
         let mut fast: Vec<(String, &Nic)> = fast.collect();
@@ -148,6 +153,7 @@ fn adapters(
             near: unplaced(nic),
         }));
     }
+
     let endpoint = |(number, device): (usize, Device)| {
         let label = format!("NIC{number}");
         let name = device.name.clone();
@@ -205,10 +211,12 @@ fn pair(
         }
         _ => (by_bridges(), BRIDGES),
     };
+
     let nvlinks = match cell {
         Some(Cell::NvLinks(links)) => Some(Fabric::Nvlink { links: Some(links), bytes_per_s: None }),
         _ => None,
     };
+
     Pair {
         from: one.label.clone(),
         to: other.label.clone(),

@@ -70,6 +70,7 @@ pub(super) fn read(lines: &[&str]) -> Option<Lscpu> {
             }
         }
     }
+
     // Without these no line was lscpu's: other tools too write of an architecture or a model name.
     (found.online.is_some() || !found.nodes.is_empty()).then_some(found)
 }
@@ -133,6 +134,7 @@ fn row(line: &str, columns: &[String], has_commas: bool) -> Option<Row> {
         cells.get(at)?.rsplit(':').next()
     };
     let number = |name: &str| cell(name)?.parse().ok();
+
     Some(Row {
         cpu: cell("cpu")?.parse().ok()?,
         node: number("node"),

@@ -17,8 +17,10 @@ pub(super) fn read(lines: &[&str]) -> Result<Option<Tree>, String> {
     let margin = indentation(lines[start]);
     let lines = with_whole_values(&lines[start..]);
     let mut tree = Tree::default();
+
     // The last object of each line that may still be a parent, with the line's indentation.
     let mut open: Vec<(usize, usize)> = Vec::new();
+
     for (at, line) in lines.iter().enumerate() {
         let indent = indentation(line);
         if at > 0 && (line.trim().is_empty() || indent <= margin) {
@@ -41,16 +43,20 @@ pub(super) fn read(lines: &[&str]) -> Result<Option<Tree>, String> {
         }
         open.extend(parent.filter(|_| !tree.objects.is_empty()).map(|object| (indent, object)));
     }
+
     let pus = tree.objects.iter().filter(|object| object.kind == Kind::Pu);
     if pus.clone().next().is_none() {
         return Err("the text of lstopo has no PU: it is cut off, or filtered; give it whole".to_owned());
     }
+
     if pus.clone().any(|pu| pu.os_index.is_none()) {
         return Err("the text of lstopo numbers PUs by L# alone, which no other tool knows: print it again \
             without -l"
             .to_owned());
     }
+
     let mut seen = IdSet::default();
+
     for pu in pus.filter_map(|pu| pu.os_index) {
         if !seen.0.insert(pu) {
             return Err(format!("the text of lstopo has PU {pu} twice"));
@@ -121,12 +127,14 @@ fn object(text: &str) -> Option<Object> {
         word if is_cache(word) => Kind::Other("Cache"),
         _ => return None,
     };
+
     let number = |sign: &str| {
         let digits = rest.split(sign).nth(1)?;
         let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
         digits[..end].parse::<u32>().ok()
     };
     let os_index = if kind.is_io() { None } else { number("P#") };
+
     Some(Object {
         kind,
         os_index,
@@ -181,9 +189,11 @@ fn pci(text: &str) -> Option<PciDevice> {
             class: class.and_then(|(class, _)| class_name(class)),
         });
     }
+
     let mut words = text.split_whitespace();
     let first = words.next()?;
     let class = words.next().and_then(|word| class_name(word.strip_prefix('(')?.strip_suffix(')')?));
+
     match ids(first) {
         Some(ids) => Some(PciDevice { address: None, ids: Some(ids), class }),
         None => Some(PciDevice { address: Some(first.parse().ok()?), ids: None, class }),
@@ -251,6 +261,7 @@ mod tests {
             Core L#0\n      PU L#0 (P#4)\n      PU L#1 (P#6)\n";
         let first = "Machine (62GB)\n  NUMANode L#0 (P#1 31GB) + Socket L#0 + L3 L#0 (32MB)\n    Core \
             L#0\n      PU L#0 (P#4)\n      PU L#1 (P#6)\n";
+
         for text in [first, second] {
             let tree = tree(text)?;
             let node = &tree.nodes()[0];
@@ -284,6 +295,7 @@ mod tests {
             ["rsmi4"]
         );
         assert_eq!(tree.pci_path(gpu).bridges.len(), 1);
+
         Ok(())
     }
 

@@ -66,6 +66,7 @@ fn without_devices(printed: &Printed, cpus: Cpus) -> Topology {
         offline_pus: cpus.missing,
         ..Allowed::default()
     };
+
     Topology {
         source: TopologySource::ThisSystem,
         hostname: None,
@@ -114,6 +115,7 @@ fn nics(printed: &Printed, around: &Surroundings) -> Vec<Nic> {
             link: None,
         })
     };
+
     let mut nics: Vec<Nic> = tree.objects.iter().enumerate().filter_map(nic).collect();
     nics.sort_by_key(|nic| nic.pci);
     nics
@@ -126,6 +128,7 @@ fn identity(gpu: &Gpu, found: &Gpus, listed: &BTreeMap<u32, NvidiaGpu>) -> Ident
     let smi_index = numbers.iter().find(|(_, pci)| is_it(pci)).map(|(number, _)| *number);
     let minor = smi_index.and_then(|number| listed.get(&number)?.minor).filter(|_| gpu.vendor_id == NVIDIA);
     let file = |minor| crate::identity::DeviceFile { path: format!("/dev/nvidia{minor}"), present: false };
+
     Identity {
         index: gpu.index,
         pci: gpu.pci,

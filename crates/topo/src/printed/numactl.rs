@@ -43,6 +43,7 @@ pub(super) fn read(lines: &[&str]) -> Option<Numactl> {
             rows.push((number, values));
         }
     }
+
     let is_whole = rows.len() == order.len()
         && rows.iter().zip(&order).all(|((row, values), node)| row == node && values.len() == order.len());
     if is_whole && !order.is_empty() {

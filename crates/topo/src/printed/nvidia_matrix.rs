@@ -61,6 +61,7 @@ pub(super) fn read(lines: &[&str]) -> Option<NvidiaMatrix> {
             _ => break,
         }
     }
+
     let legend = |label: &str| {
         let entry = lines[at..].iter().find_map(|line| line.trim().strip_prefix(label)?.strip_prefix(": "));
         entry.map(|name| name.trim().to_owned())
@@ -68,6 +69,7 @@ pub(super) fn read(lines: &[&str]) -> Option<NvidiaMatrix> {
     for row in rows.iter_mut().filter(|row| row.gpu().is_none()) {
         row.adapter = if row.label.starts_with("NIC") { legend(&row.label) } else { Some(row.label.clone()) };
     }
+
     // A matrix without its last rows would say that devices are not there.
     (rows.len() == labels.len()).then_some(NvidiaMatrix { rows })
 }
@@ -90,6 +92,7 @@ fn row(line: &str, labels: &[String], affinities: &[&str]) -> MatrixRow {
         cells.push(Some(cell));
         rest = after;
     }
+
     let is_read = cells.len() == labels.len();
     cells.resize(labels.len(), None);
     let values = if is_read { affinity_values(rest, affinities.len()) } else { vec![None; affinities.len()] };
@@ -98,6 +101,7 @@ fn row(line: &str, labels: &[String], affinities: &[&str]) -> MatrixRow {
         value.filter(|value| *value != "N/A")
     };
     let set = |name: &str| value(name)?.parse::<IdSet>().ok().filter(|set| !set.is_empty());
+
     MatrixRow {
         label: label.to_owned(),
         adapter: None,

@@ -31,6 +31,7 @@ pub(super) fn read(lines: &[&str]) -> BTreeMap<u32, NvidiaGpu> {
             ..std::mem::take(gpu)
         };
     }
+
     for (index, found) in (0..).zip(sections(lines)) {
         let gpu = gpus.entry(index).or_default();
         *gpu =
@@ -92,6 +93,7 @@ fn sections(lines: &[&str]) -> Vec<NvidiaGpu> {
             _ => {}
         }
     }
+
     gpus
 }
 

@@ -35,5 +35,6 @@ pub(super) fn open_facts(printed: &Printed, cpus: &Cpus, survey: &Survey) -> Vec
         (Unsaid::GpuAddresses, topology.gpus.iter().any(is_smi)),
         (Unsaid::MatrixRows, unplaced),
     ];
+
     open.into_iter().filter(|(_, is_open)| *is_open).map(|(unsaid, _)| unsaid).collect()
 }

@@ -51,6 +51,7 @@ pub(super) fn read(lines: &[&str]) -> Option<RocmSmi> {
             found.xgmi.extend(linked.map(|(column, _)| (row, *column)));
         }
     }
+
     (!found.gpus.is_empty()).then_some(found)
 }
 

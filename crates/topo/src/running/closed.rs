@@ -121,6 +121,7 @@ mod tests {
         assert_eq!(closed_to(0, "")?, [], "root may");
         std::fs::remove_file(dev.join("kfd"))?;
         assert_eq!(closed_to(stranger, "")?, [], "a container without it does not see it");
+
         Ok(())
     }
 }

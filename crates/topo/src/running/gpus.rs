@@ -108,6 +108,7 @@ pub(super) fn usable(
         Who::Pid(_) if is_here => (open(root, topology, folder), None, Vec::new()),
         _ => (None, None, Vec::new()),
     };
+
     let kept: Vec<PciAddress> = kept.into_iter().chain(closed.iter().map(|gpu| gpu.pci)).collect();
     let mut reachable = topology.clone();
     reachable.gpus.retain(|gpu| !kept.contains(&gpu.pci) && (!is_here || is_driven(root, gpu.vendor_id)));
@@ -262,12 +263,14 @@ mod tests {
         assert_eq!(one.variables.len(), 1, "nothing else is kept");
         assert_eq!(buses(&of(&[])?), Some(vec![6, 0x14]));
         assert_eq!(buses(&of(&[("CUDA_VISIBLE_DEVICES", "")])?), Some(vec![]));
+
         for (asked, absent) in
             [("99", true), ("0,99", true), ("0,1", false), ("-1", false), ("", false), ("1", false)]
         {
             let gpus = of(&[("CUDA_VISIBLE_DEVICES", asked)])?;
             assert_eq!(gpus.absent.is_some(), absent, "{asked}: {gpus:?}");
         }
+
         let unread = usable(&root, &machine()?, Who::Pid(7), "/proc/7", Err("permission denied".to_owned()));
         assert_eq!((unread.devices, unread.reason.as_str()), (None, "permission denied"));
         Ok(())
@@ -307,6 +310,7 @@ mod tests {
             "it has no context yet"
         );
         assert_eq!(seven.by_use(own, &GpuUsers::default()).in_use, None, "nobody was asked");
+
         Ok(())
     }
 

@@ -134,6 +134,7 @@ mod tests {
             groups.iter().map(|group| format!("{} {} {}", group.count, group.name, group.pus)).collect()
         };
         assert_eq!(shown(&all.own), ["1 python 0-7", "2 python 1", "2 NCCL Progress 0-7"]);
+
         // What two name is one process, and one that has gone (102) is none.
         assert_eq!(shown(&all.children), ["2 pt_data_worker 0-3"]);
         Ok(())

@@ -60,6 +60,7 @@ impl SlurmEnv {
             (own, others)
         };
         let (cpus, gpus) = (count("SLURM_CPUS_ON_NODE"), count("SLURM_GPUS_ON_NODE"));
+
         Some(Self { job, step, node, cpus, gpus, gpu_numbers, other_gpu_numbers })
     }
 }

@@ -27,6 +27,7 @@ pub(super) fn arranged(block: &mut Block) -> Columns {
     };
     let mut best = Columns::default();
     let (mut least, count) = cost_of(&best);
+
     loop {
         let before = best;
         for (one, other) in pairs() {

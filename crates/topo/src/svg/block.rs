@@ -229,6 +229,7 @@ impl Block {
                 y += line.font.line_height();
             }
         }
+
         let at = |(x, y): (i32, i32)| (rect.x + x, rect.y + y);
         let wires = self
             .wires
@@ -240,6 +241,7 @@ impl Block {
             let Size { width, height } = part.size;
             inside.push(part.placed(Rect { x: rect.x + x, y: rect.y + y, width, height }));
         }
+
         for panel in self.panels {
             y += if y > rect.y + self.padding { self.gap } else { 0 };
             y += panel.placed(x, y, room, &mut inside);

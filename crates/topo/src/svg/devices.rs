@@ -58,6 +58,7 @@ fn gpu_card(topology: &Topology, gpu: &Gpu) -> Block {
         near(topology, gpu),
         how_known(&gpu.locality)
     );
+
     Block::new(Look::Gpu, tooltip, lines).spaced(6, 6)
 }
 
@@ -94,6 +95,7 @@ fn nic_card(nic: &Nic, others: Option<(&Nic, usize)>) -> Block {
             .asking_at_most(HEADING),
         Line::new(Font::BODY, name.clone()).asking_at_most(NAME),
     ];
+
     if let Some((last, all)) = others {
         lines.push(Line::new(Font::SMALL, format!("to {}: {all} alike", last.pci)).asking_at_most(NAME));
     }

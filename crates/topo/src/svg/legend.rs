@@ -57,6 +57,7 @@ fn entries(survey: &Survey, pus: &Pus) -> impl Iterator<Item = (Look, String)> {
         (Look::Gpu, "GPU, in what is local to it", !topology.gpus.is_empty()),
         (Look::Nic, "NIC, in what is local to it", !survey.nics.is_empty()),
     ];
+
     let rest: Vec<_> = rest
         .into_iter()
         .filter(|(_, _, here)| *here)

@@ -37,6 +37,7 @@ pub(super) fn known(survey: &Survey) -> Vec<GpuLink> {
     let rows: Vec<(u32, usize)> =
         survey.topology.gpus.iter().filter_map(|gpu| Some((gpu.index, row(gpu)?))).collect();
     let mut links = Vec::new();
+
     for (at, (one, row)) in rows.iter().enumerate() {
         for (other, column) in &rows[at + 1..] {
             let fabric = interconnect.between(*row, *column).and_then(|pair| pair.fabric);
@@ -118,6 +119,7 @@ fn kinds(links: &[GpuLink]) -> Vec<(&str, Pairs)> {
         *strength = (*strength).max(link.bytes_per_s.unwrap_or(0));
         pairs.push((one.min(other), one.max(other)));
     }
+
     let mut kinds: Vec<_> =
         kinds.into_iter().map(|(words, (strength, pairs))| (strength, words, pairs)).collect();
     kinds.sort_by(|one, other| other.0.cmp(&one.0).then_with(|| other.1.cmp(one.1)));
@@ -148,6 +150,7 @@ fn ring(gpus: &[u32], kinds: &[(&str, Pairs)]) -> Block {
         let chip = Block::cell(Look::Gpu, "", format!("GPU {gpu}"), CHIP);
         (x - CHIP.width / 2, y - CHIP.height / 2, chip)
     };
+
     Block::free(size, gpus.iter().map(chip).collect(), wires)
 }
 

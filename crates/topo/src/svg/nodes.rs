@@ -46,6 +46,7 @@ fn memory(survey: &Survey, node: &NumaNode) -> Block {
         _ if forbidden => Look::ForbiddenMemory,
         _ => Look::Memory,
     };
+
     Block::new(look, format!("memory of NUMA node {}", node.os_index), lines).spaced(4, 0)
 }
 

@@ -76,6 +76,7 @@ fn notes(survey: &Survey, room: i32) -> Vec<Block> {
         );
         cores.extend(localities);
     }
+
     let sections = [
         ("Which cores for which GPU", cores),
         ("Links between GPUs", links::unknown(survey)),
@@ -116,6 +117,7 @@ impl Drawing<'_> {
         }
         let edge = self.edge(nest);
         let mut parts = vec![main];
+
         if !edge.is_empty() {
             parts.push(Block::new(Look::Unseen, "", Vec::new()).spaced(0, APART).with(Panel::new(
                 Grid::Stacked,
@@ -123,6 +125,7 @@ impl Drawing<'_> {
                 edge,
             )));
         }
+
         Block::new(Look::Unseen, "", Vec::new()).spaced(0, 0).with(Panel::new(
             Grid::Beside(Level::Whole),
             APART,
@@ -143,6 +146,7 @@ impl Drawing<'_> {
                 PlaceKind::L3(_) => l3s.push(block),
             }
         }
+
         panels.push(Panel::new(Grid::Stretched(Level::Packages), APART, packages));
         panels.push(Panel::new(Grid::Stretched(Level::Nodes), APART, nodes));
         panels.push(Panel::new(Grid::Stretched(Level::L3s), APART, l3s));
@@ -188,6 +192,7 @@ impl Drawing<'_> {
             lines.extend(reasons.into_iter().flat_map(|reason| paragraph(Font::SMALL, reason, WORDS)));
             blocks.push(self.group("locality unknown", lines, &nest.unknown_gpus, &nest.unknown_nics));
         }
+
         if !nest.machine.gpus.is_empty() || !nest.machine.nics.is_empty() {
             let lines = vec![Line::new(Font::HEADING, "Near more than one of the boxes")];
             blocks.push(self.group("near several places", lines, &nest.machine.gpus, &nest.machine.nics));
@@ -225,6 +230,7 @@ impl Drawing<'_> {
         let drawn = missing.iter().filter(|_| missing.len() <= DRAWN_PUS);
         let cells = drawn.map(|pu| self.pus.pu(pu, "")).collect();
         let block = Block::new(Look::Edge, format!("{words}: {}", named("PU", missing)), lines);
+
         (!missing.is_empty()).then(|| block.with(Panel::new(Grid::Filling(Level::Missing), 4, cells)))
     }
 }

@@ -36,21 +36,26 @@ pub(super) fn nest(survey: &Survey) -> Nest<'_> {
         let place = Place::new(PlaceKind::Node(node), IdSet::default());
         machine.of_node(topology, node).inside.push(place);
     }
+
     let (mut unknown_gpus, mut unknown_nics) = (Vec::new(), Vec::new());
+
     for gpu in &topology.gpus {
         match gpu.locality.rung {
             Rung::Unknown => unknown_gpus.push(gpu),
             _ => machine.of_device(&gpu.locality).gpus.push(gpu),
         }
     }
+
     for nic in &survey.nics {
         match nic.locality.rung {
             Rung::Unknown => unknown_nics.push(nic),
             _ => machine.of_device(&nic.locality).nics.push(nic),
         }
     }
+
     let all: IdSet = topology.pus.iter().map(|pu| pu.os_index).collect();
     let empty = topology.nodes.iter().filter(|node| node.kind == NodeKind::Empty);
+
     Nest {
         missing_pus: all.minus(&machine.pus),
         empty_nodes: empty.map(|node| node.os_index).collect(),

@@ -25,15 +25,18 @@ fn group(picture: &mut Picture, drawn: &Drawn) {
         rect(picture, drawn, &paint, &format!("url(#{})", paint.pattern), "");
     }
     let at = |(x, y): (i32, i32)| (f64::from(x), f64::from(y));
+
     if drawn.look.crossed_out() {
         let (left, top) = (drawn.rect.x, drawn.rect.y);
         let (right, bottom) = (left + drawn.rect.width, top + drawn.rect.height);
         picture.line(at((left, bottom)), at((right, top)), &Stroke::of(paint.stroke, 1.0));
     }
+
     for wire in &drawn.wires {
         let ((x1, y1), (x2, y2)) = (wire.from, wire.to);
         picture.form(&format!("M{x1} {y1}L{x2} {y2}"), wire_paint(wire.weight), "");
     }
+
     for Text { x, y, anchor, font, words } in drawn.texts.iter().filter(|text| !text.words.is_empty()) {
         picture.text_in(at((*x, *y)), *anchor, (f64::from(font.size), font.bold), paint.text, words);
     }

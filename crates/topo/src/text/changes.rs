@@ -32,5 +32,6 @@ pub(super) fn lines(old: &Survey, new: &Survey, differences: &[Difference], widt
         None => vec![differ],
     };
     lines.extend(differences.iter().flat_map(|difference| wrapped("  * ", &difference.words, width)));
+
     lines
 }

@@ -25,6 +25,7 @@ pub(super) fn lines(topology: &Topology, width: usize) -> Vec<String> {
     if rows.iter().any(|row| row.last().is_some_and(|first| first == "shared")) {
         lines.push("  shared: several GPUs are near these cores; numabench place shares them out".to_owned());
     }
+
     for gpu in &topology.gpus {
         for (what, list) in [("local PUs", ids(&gpu.locality.pus)), ("cores", ids(&cores(topology, gpu)))] {
             if list.len() > IDS_COLUMNS {

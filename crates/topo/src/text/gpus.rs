@@ -30,6 +30,7 @@ pub(super) fn lines(topology: &Topology, width: usize) -> Vec<String> {
     lines.insert(0, order.to_owned());
     lines.extend(notes(&topology.gpus, width));
     lines.extend(modes(topology, width));
+
     lines
 }
 

@@ -27,6 +27,7 @@ fn row(survey: &Survey, identity: &Identity) -> Vec<String> {
         (true, false) => format!("{} (not here)", file.path),
         _ => file.path.clone(),
     };
+
     vec![
         identity.index.to_string(),
         identity.pci.to_string(),

@@ -54,6 +54,7 @@ pub(super) fn wrapped(lead: &str, text: &str, width: usize) -> Vec<String> {
         line.push_str(piece);
         columns += piece.chars().count();
     }
+
     lines.push(line.trim_end().to_owned());
     lines
 }

@@ -26,6 +26,7 @@ pub(super) fn table(interconnect: &Interconnect) -> Vec<String> {
     let mut head: Vec<String> = std::iter::once(String::new()).chain(labels).collect();
     head.extend(["CPU Affinity", "NUMA Affinity", "GPU NUMA ID"].map(str::to_owned));
     let mut rows = vec![head];
+
     for (at, device) in devices.iter().enumerate() {
         let mut row = vec![device.label.clone()];
         row.extend(
@@ -74,6 +75,7 @@ pub(super) fn legend(interconnect: &Interconnect) -> Vec<String> {
         "  PXB   several PCIe bridges, without a host bridge".to_owned(),
         "  PIX   at most a single PCIe bridge".to_owned(),
     ];
+
     if interconnect.nvlink.is_some() {
         lines.push("  NV#   a bonded set of # NVLinks".to_owned());
     }
@@ -105,6 +107,7 @@ pub(super) fn links(survey: &Survey, width: usize) -> Vec<String> {
     let gpus = &survey.topology.gpus;
     let of_gpu = |gpu: &Gpu| interconnect.devices.get(gpu.index as usize)?.nvlinks.as_ref();
     lines.extend(grouped(gpus.iter().filter_map(|gpu| Some((gpu.index, nvlinks(of_gpu(gpu)?)))), width));
+
     if gpus.iter().all(|gpu| of_gpu(gpu).is_none()) {
         lines.extend(pairs(interconnect, width, |fabric| match fabric {
             Fabric::Nvlink { bytes_per_s: Some(all), .. } => {
@@ -113,8 +116,10 @@ pub(super) fn links(survey: &Survey, width: usize) -> Vec<String> {
             _ => None,
         }));
     }
+
     lines.extend(source_lines("xGMI", interconnect.xgmi.as_ref(), width));
     lines.extend(pairs(interconnect, width, xgmi));
+
     if gpus.iter().any(|gpu| gpu.link.is_some()) {
         let when = match survey.topology.source {
             TopologySource::ThisSystem => "now",
@@ -203,6 +208,7 @@ pub(super) fn notes(survey: &Survey, width: usize) -> Vec<String> {
             None => reasons.push((why, vec![pair])),
         }
     }
+
     let unknown = |(why, pairs): &(&str, Vec<&Pair>)| {
         let pairs: Vec<String> = pairs.iter().map(|pair| format!("{}-{}", pair.from, pair.to)).collect();
         wrapped(&format!("  {UNKNOWN}, because {why}: "), &pairs.join(", "), width)

@@ -21,10 +21,13 @@ pub(super) fn lines(survey: &Survey, width: usize) -> Vec<String> {
             ("offline, or left out of one of the texts", "not allowed, or left out of one of the texts")
         }
     };
+
     let reserved = topology.reserved_cores().iter().fold(IdSet::default(), |all, core| all.or(&core.pus));
+
     // A node without memory is in no cpuset: its own line says why nothing can be had there.
     let has_memory = |id: &u32| topology.node(*id).is_none_or(|node| node.total_bytes > 0);
     let missing_nodes: IdSet = allowed.missing_nodes.iter().filter(has_memory).collect();
+
     // The kernel's list of PUs that a process may run on does not say which of the two it was.
     let affinity = match survey.process.as_ref().map(|process| &process.cgroup.reason) {
         Some(Some(_)) => "outside the affinity, or outside a cpuset that cannot be seen from here",
@@ -37,6 +40,7 @@ pub(super) fn lines(survey: &Survey, width: usize) -> Vec<String> {
         ("among these, reserved (as many cores in every L3)", "PUs", &reserved),
         (nodes, "NUMA nodes", &missing_nodes),
     ];
+
     let mut lines: Vec<String> = entries
         .into_iter()
         .filter(|(_, _, set)| !set.is_empty())

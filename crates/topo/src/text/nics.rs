@@ -29,6 +29,7 @@ fn rows(topology: &Topology, nics: &[Nic], name_columns: usize) -> Vec<Vec<Strin
     if links {
         rows[0].push("PCIe link".to_owned());
     }
+
     for alike in nics.chunk_by(alike) {
         let shown = if alike.len() >= MANY { 1 } else { alike.len() };
         for nic in &alike[..shown] {

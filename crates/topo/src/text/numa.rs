@@ -22,6 +22,7 @@ pub(super) fn nodes(topology: &Topology, width: usize) -> Vec<String> {
         let widest = rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
         rows.iter_mut().for_each(|row| row[column] = format!("{:>widest$}", row[column]));
     }
+
     let mut lines = vec![format!("{} ({})", count(topology.nodes.len(), "NUMA node"), ids(&all))];
     let head = ["allowed here".to_owned()];
     let allowed = head.into_iter().chain(topology.nodes.iter().map(|node| allowed(topology, node)));
@@ -115,6 +116,7 @@ pub(super) fn process(survey: &Survey, width: usize) -> Vec<String> {
         .collect();
     lines.extend(wrapped("  on nodes       ", &ids(&on), width));
     lines.extend(wrapped("  memory from    ", &memory_from(topology, process), width));
+
     lines
 }
 

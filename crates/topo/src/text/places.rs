@@ -42,6 +42,7 @@ pub(super) fn lines(survey: &Survey, width: usize) -> Vec<String> {
             lines.extend(wrapped("  PUs ", &pus(topology, &package.pus), width));
         }
     }
+
     let others = topology.nodes.iter().filter(|node| !shown.contains(node.os_index));
     let (spare, others): (Vec<_>, Vec<_>) = others.partition(|node| node.kind == NodeKind::Empty);
     if !topology.packages.is_empty() && spare.len() + others.len() > 0 {
@@ -71,14 +72,17 @@ fn node_lines(survey: &Survey, node: &NumaNode, width: usize) -> Vec<String> {
         NodeKind::GpuMemory => gpu_memory(topology, node),
         NodeKind::Empty => ("neither memory nor CPUs".to_owned(), String::new()),
     };
+
     let allowed = if node.allowed || node.total_bytes == 0 { "" } else { "; not allowed here" };
     let lead = format!("  node {:<3}  {}{subtype}   ", node.os_index, memory(node));
     let mut lines = wrapped(&lead, &format!("{what}{pus}{allowed}"), width);
+
     if node.kind.has_cpus() {
         lines.extend(l3_line(topology, "    L3", width, |l3| {
             l3.is_subset(&node.pus) && in_one_node(topology, l3)
         }));
     }
+
     lines.extend(huge_pages(survey, node.os_index, width));
     lines.extend(devices(survey, node, width));
     lines
@@ -131,6 +135,7 @@ fn devices(survey: &Survey, node: &NumaNode, width: usize) -> Vec<String> {
     if !nics.is_empty() {
         parts.push(format!("{} {}", if nics.len() == 1 { "NIC" } else { "NICs" }, nics.join(", ")));
     }
+
     if parts.is_empty() { Vec::new() } else { wrapped("    ", &parts.join("; "), width) }
 }
 
@@ -173,6 +178,7 @@ fn pus(topology: &Topology, pus: &IdSet) -> String {
         (None, _) => format!(", {}", count(pus.len(), "PU")),
         _ => format!(", {}, {}", count(cores.len(), "core"), count(pus.len(), "PU")),
     };
+
     let allowed = pus.and(&topology.allowed.pus);
     let allowed = if allowed == *pus { String::new() } else { format!("; allowed {}", ids(&allowed)) };
     format!("{}{threads}{allowed}", named("PU", pus))
@@ -245,5 +251,6 @@ fn distance_blocks(topology: &Topology, width: usize) -> Vec<Vec<String>> {
             shown.iter().map(|row| line(name(row), part.iter().map(|column| cell(row, column)).collect()));
         [head].into_iter().chain(rows).collect()
     };
+
     shown.chunks(fitting(gap).max(1)).map(block).collect()
 }

@@ -57,6 +57,7 @@ fn gpus(topology: &Topology, gpus: &GpuShare) -> Vec<String> {
         lines.push(gpus.share.reason.clone());
         return lines;
     }
+
     let own: Vec<String> = topology
         .gpus
         .iter()

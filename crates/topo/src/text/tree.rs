@@ -26,6 +26,7 @@ pub(super) fn lines(survey: &Survey, width: usize) -> Vec<String> {
     {
         innermost(&mut machine, &node.pus).inside.push(Place::new(PlaceKind::Node(node), IdSet::default()));
     }
+
     for gpu in &topology.gpus {
         innermost(&mut machine, &gpu.locality.all_pus()).gpus.push(gpu);
     }
@@ -50,9 +51,11 @@ fn write(place: &Place<'_>, topology: &Topology, indent: &str, width: usize, lin
         let (lead, text) = core_words(topology, cores);
         lines.extend(wrapped(&format!("{deeper}{lead}"), &text, width));
     }
+
     let (bare, with_pus): (Vec<&Place<'_>>, Vec<_>) =
         place.inside.iter().partition(|part| part.pus.is_empty());
     with_pus.into_iter().for_each(|part| write(part, topology, &deeper, width, lines));
+
     // Packages of which no PU is shown are left out.
     let nodes = bare.into_iter().filter(|part| matches!(part.kind, PlaceKind::Node(_)));
     let nodes = nodes.map(|part| place_words(topology, part));
@@ -162,5 +165,6 @@ fn core_words(topology: &Topology, cores: &[&Core]) -> (String, String) {
         (false, true) => "; none allowed".to_owned(),
         (false, false) => format!("; allowed {}", ids(&allowed)),
     };
+
     (format!("{which}{each}  "), format!("{}{allowed}", named("PU", &pus)))
 }

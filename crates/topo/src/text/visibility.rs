@@ -39,6 +39,7 @@ fn of_runtime(survey: &Survey, visibility: &Visibility, width: usize) -> Vec<Str
     };
     let mut lines = wrapped(label, &format!("{list} ({set})"), width);
     lines.extend(visibility.notes.iter().flat_map(|note| wrapped("  ", note, width)));
+
     lines
 }
 
@@ -48,6 +49,7 @@ fn called(survey: &Survey, devices: &[Visible]) -> String {
         let gpu = survey.topology.gpus.iter().find(|gpu| Some(gpu.pci) == device.pci);
         gpu.map(|gpu| gpu.index).filter(|_| device.part.is_none())
     };
+
     match devices.iter().map(index).collect::<Option<Vec<u32>>>() {
         Some(indices) => {
             let runs: Vec<String> = indices

@@ -36,6 +36,7 @@ pub(super) fn visibility(gpus: &[&Gpu], nvml: &Nvml, variables: &BTreeMap<String
             Ok(Vec::new())
         }
     };
+
     if let Nvml::Said(facts) = nvml {
         for gpu in gpus.iter().filter(|gpu| facts.gpu(gpu.pci).is_some_and(|said| !said.mig.is_empty())) {
             notes.push(format!(
@@ -64,6 +65,7 @@ fn list(
     let entries: Vec<&str> = value.split(',').collect();
     let by_uuid = entries.first().is_some_and(|first| is_uuid(first));
     let mut visible = Vec::new();
+
     for entry in &entries {
         let found = match (by_uuid, is_uuid(entry)) {
             (true, true) => uuid(entry, gpus, nvml),
@@ -79,6 +81,7 @@ fn list(
         };
         visible.push(found);
     }
+
     let parts: BTreeSet<(Option<PciAddress>, &Option<String>)> =
         visible.iter().map(|device| (device.pci, &device.part)).collect();
     if parts.len() < visible.len() {
@@ -88,6 +91,7 @@ fn list(
     if visible.iter().filter(|device| device.part.is_some()).count() > 1 {
         notes.push("of several MIG instances older drivers list the first only".to_owned());
     }
+
     // By index one must know the order, unless nothing was found.
     if by_uuid || visible.is_empty() { Ok(visible) } else { order.map(|()| visible) }
 }
@@ -113,6 +117,7 @@ fn uuid(entry: &str, gpus: &[&Gpu], nvml: &Nvml) -> Option<Visible> {
         let found = uuid(of_gpu, gpus, nvml)?;
         return Some(Visible { pci: found.pci, part: Some(entry.to_owned()) });
     }
+
     let begins = |known: &str| {
         let (known, wanted) = (known.get(4..).unwrap_or(""), id.get(..UUID_LENGTH).unwrap_or(id).trim_end());
         known.get(..wanted.len()).is_some_and(|start| start.eq_ignore_ascii_case(wanted))
@@ -120,6 +125,7 @@ fn uuid(entry: &str, gpus: &[&Gpu], nvml: &Nvml) -> Option<Visible> {
     let whole =
         gpus.iter().filter(|gpu| gpu.uuid.as_deref().is_some_and(begins)).map(|gpu| Visible::whole(gpu.pci));
     let mut found: Vec<Visible> = whole.collect();
+
     if prefix == "MIG-" {
         let known = nvml.facts();
         let instances = known.into_iter().flat_map(|facts| &facts.gpus).flat_map(|gpu| {
@@ -239,10 +245,12 @@ mod tests {
             (format!("{other}0"), &[7]),
         ])
         .collect();
+
         for (value, seen) in table {
             let visibility = seen_by(&Nvml::NotAsked, [0x2335; 2], &[(LIST, &value)]);
             assert_eq!(numbers(&visibility).as_deref(), Some(seen), "{LIST}={value:?}");
         }
+
         for (order, seen) in [("PCI_BUS_ID", &[6, 7][..]), ("FASTEST_FIRST", &[6, 7]), ("bogus", &[])] {
             let visibility = seen_by(&Nvml::NotAsked, [0x2335; 2], &[(ORDER, order)]);
             assert_eq!(numbers(&visibility).as_deref(), Some(seen), "{order}");
@@ -280,6 +288,7 @@ mod tests {
             link_mbytes_per_s: None,
             links: Vec::new(),
         };
+
         let gpus = vec![said(6, Vec::new()), said(7, vec![instance.to_owned()])];
         let nvml = Nvml::Said(Facts { driver: "1".to_owned(), gpus, paths: Vec::new() });
         let known = seen_by(&nvml, [0x2335; 2], &[(LIST, instance)]);

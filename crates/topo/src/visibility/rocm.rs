@@ -56,6 +56,7 @@ fn rocr<'a>(agents: &'a [KfdGpu], value: &str, notes: &mut Vec<String>) -> Vec<&
     if value.is_empty() {
         return visible;
     }
+
     // No more entries than there are devices are looked at.
     for entry in value.split(',').take(agents.len()) {
         let wanted = entry.trim().to_ascii_uppercase();
@@ -99,6 +100,7 @@ fn hip<'a>(agents: &[&'a KfdGpu], name: &str, value: &str, notes: &mut Vec<Strin
     if entries.len() > 1 && entries.last() == Some(&"") {
         entries.pop(); // it stops at the end of the text
     }
+
     for entry in entries {
         let named = |agent: &&KfdGpu| agent.uuid.as_ref().is_some_and(|uuid| uuid.contains(entry));
         let found = if entry.contains("GPU-") {

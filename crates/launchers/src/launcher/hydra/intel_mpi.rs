@@ -41,6 +41,7 @@ pub(super) fn layouts(common: &Common<'_>, line: &LaunchLine<'_>) -> Result<Vec<
         return Ok(vec![Layout::free(ranks).assuming(INTEL_MPI)]);
     }
     let open = ["I_MPI_PIN_ORDER", "I_MPI_PIN_CELL", "I_MPI_PIN_PROCESSOR_EXCLUDE_LIST"];
+
     // Seen in each pair of lines with one of these orders and without: bunch, the default, and range leave
     // ranks where they are.
     let is_default =
@@ -104,6 +105,7 @@ fn domains(domain: &str, threads: Option<&str>, machine: &JobMachine<'_>, ranks:
         },
         cpus => wide(cpus),
     };
+
     lists.map_or_else(|| not_followed(NAME, domain, ranks), |lists| Layout::lists(&lists, ranks))
 }
 

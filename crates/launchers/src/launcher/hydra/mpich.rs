@@ -75,6 +75,7 @@ fn bound(
         Ok(Layout::unknown(ranks, &why))
     };
     let name = bind_to.split(':').next().unwrap_or_default();
+
     if name == "rr" {
         return match map_by {
             // By the numbers of the PUs from 0 on, also of those that are not there.
@@ -85,6 +86,7 @@ fn bound(
             Some(map_by) => not_followed(format!("-bind-to rr -map-by {map_by}")),
         };
     }
+
     let (part, width) = object("--bind-to", bind_to)?;
     let (Some(part), false) = (part, name == "board") else {
         return match name {
@@ -98,6 +100,7 @@ fn bound(
             )),
         };
     };
+
     let around = map_by.and_then(|map_by| Part::named(map_by.split(':').next().unwrap_or_default()));
     if (part == Part::Numa || around == Some(Part::Numa)) && machine.has_nodes_without_cpus() {
         return not_followed(format!("-bind-to {bind_to} where NUMA nodes have no CPUs"));
@@ -119,6 +122,7 @@ fn bound(
             }
         }
     };
+
     Ok(match lists {
         Some(lists) => Layout::lists(&lists, ranks),
         None => Layout::unknown(ranks, "this machine has no such objects for mpiexec to bind to"),
@@ -148,16 +152,19 @@ fn mapped(
     if inside.is_empty() || inside.iter().any(Vec::is_empty) {
         return None;
     }
+
     // Of several caches in an object not always the next one is taken, and where objects are of unlike sizes
     // not always the next part.
     let has_caches = part == Part::L3 && inside.iter().any(|own| own.len() > 1);
     let are_alike = inside.iter().all(|own| own.len() == inside[0].len());
+
     if has_caches
         || (!are_alike && ranks > inside.len())
         || (width > 1 && !inside.iter().all(|own| own.len().is_multiple_of(width)))
     {
         return Some(Vec::new());
     }
+
     let inside: Vec<Vec<IdSet>> = inside.iter().map(|own| grouped(own, width)).collect();
     let of = |rank: usize| {
         let own = &inside[rank % inside.len()];

@@ -58,11 +58,13 @@ fn with_list(options: &MappingOptions, machine: &JobMachine<'_>, list: &PeList, 
         let why = "another --bind-to than core or hwthread beside a list of CPUs is refused by Open MPI 5";
         return Err(NoPlace::Refused(why.into()));
     }
+
     if list.has_ranges {
         return Err(NoPlace::NotFollowed(
             "a range in a list of CPUs is not followed for Open MPI 5: write single numbers".into(),
         ));
     }
+
     if list.cpus.len() < ranks {
         return Err(NoPlace::Refused(format!(
             "Open MPI 5 refuses {ranks} ranks on a list of {} CPUs (\"not enough CPUs in the specified \
@@ -70,6 +72,7 @@ fn with_list(options: &MappingOptions, machine: &JobMachine<'_>, list: &PeList, 
             list.cpus.len()
         )));
     }
+
     let units = machine.parts(cpu(options));
     let chosen: Option<Vec<IdSet>> = list.cpus.iter().map(|cpu| units.get(*cpu as usize).cloned()).collect();
     let Some(chosen) = chosen else {
@@ -97,6 +100,7 @@ fn map(options: &MappingOptions, machine: &JobMachine<'_>, ranks: usize) -> Resu
     let each = options.cpus.unwrap_or(1);
     let capacity = |object: &IdSet| machine.parts_in(cpu(options), object).len() / each;
     let mut left: Vec<usize> = objects.iter().map(capacity).collect();
+
     if let Some(per_object) = options.per_object {
         if objects.iter().any(|object| capacity(object) < per_object) && options.cpus.is_some() {
             let why =
@@ -120,18 +124,22 @@ fn map(options: &MappingOptions, machine: &JobMachine<'_>, ranks: usize) -> Resu
         }
         return Ok((0..ranks).map(|rank| rank / per_object).collect());
     }
+
     if left.iter().sum::<usize>() < ranks && !options.oversubscribe {
         let why = "the machine has fewer CPUs than the ranks need: Open MPI 5 refuses the line, unless the \
             job has more slots";
         return Err(NoPlace::Refused(why.into()));
     }
+
     if left.iter().sum::<usize>() < ranks && objects.len() > 1 {
         return Err(NoPlace::NotFollowed(
             "which object gets more ranks than it has CPUs is not followed".into(),
         ));
     }
+
     let mut mapped = Vec::with_capacity(ranks);
     let mut at = 0;
+
     while mapped.len() < ranks {
         let has_room = left.iter().any(|room| *room > 0);
         if !has_room || left[at] > 0 {
@@ -246,12 +254,14 @@ fn worlds(options: &MappingOptions, mapped: &[usize]) -> Result<Vec<usize>, NoPl
             return Err(NoPlace::NotFollowed("how the line numbers its ranks is not followed".into()));
         }
     };
+
     let turn = |local: usize| mapped[..local].iter().filter(|object| **object == mapped[local]).count();
     let mut order: Vec<usize> = (0..mapped.len()).collect();
     match is_spanning {
         true => order.sort_by_key(|local| (turn(*local), mapped[*local])),
         false => order.sort_by_key(|local| (mapped[*local], turn(*local))),
     }
+
     let mut worlds = vec![0; mapped.len()];
     order.into_iter().enumerate().for_each(|(world, local)| worlds[local] = world);
     Ok(worlds)

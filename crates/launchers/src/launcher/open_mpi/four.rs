@@ -111,6 +111,7 @@ fn wide(options: &MappingOptions, machine: &JobMachine<'_>, ranks: usize, cpus: 
     {
         return Err(NoPlace::binding_beside_pe());
     }
+
     let default = if options.is_of_no_object { Part::Package } else { Part::Numa };
     let objects = objects_of(machine, options.by.unwrap_or(By::Part(default)));
     let unit = match options.bind_to {
@@ -121,6 +122,7 @@ fn wide(options: &MappingOptions, machine: &JobMachine<'_>, ranks: usize, cpus: 
     let order = order(objects.len(), options.per_object, ranks)
         .ok_or_else(|| NoPlace::Refused("this machine has no such object for mpirun to map by".into()))?;
     let mut placed = Vec::with_capacity(ranks);
+
     for (at, object) in order.into_iter().enumerate() {
         let own = &mut left[object];
         if own.len() < cpus {
@@ -146,6 +148,7 @@ fn numbered(options: &MappingOptions, machine: &JobMachine<'_>, placed: Vec<Plac
     let parts = machine.parts(part);
     let mut left = placed;
     let mut ordered: Vec<Placed> = Vec::with_capacity(left.len());
+
     while !left.is_empty() {
         let before = left.len();
         for part in &parts {

@@ -180,6 +180,7 @@ impl MappingOptions {
             "rankfile" | "rf" => self.rankfile = Some(value.to_owned()),
             _ => {}
         }
+
         if matches!(one.name, "prtemca" | "display" | "runtime-options" | "pmixmca") {
             self.only_in(Version::Five, &option);
         }
@@ -192,6 +193,7 @@ impl MappingOptions {
             Version::Four => ["rmaps_base_mapping_policy", "hwloc_base_binding_policy"],
             Version::Five => ["rmaps_default_mapping_policy", "hwloc_default_binding_policy"],
         };
+
         match name {
             // 5.0.8 refuses it, 5.0.11 takes it.
             _ if name == mapping
@@ -255,6 +257,7 @@ impl MappingOptions {
                 }
             }
         }
+
         parts.flat_map(|part| part.split(',')).try_for_each(|modifier| self.modifier(option, modifier))
     }
 
@@ -303,6 +306,7 @@ impl MappingOptions {
                 ));
             }
         }
+
         if name == "package" {
             self.only_in(Version::Five, &format!("{option} package"));
         }

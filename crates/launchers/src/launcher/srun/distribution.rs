@@ -83,6 +83,7 @@ impl Step<'_> {
                 (Part::Thread, Some("a CPU of Slurm is a hardware thread here")),
             ],
         };
+
         let sockets = [
             (Part::Package, "a socket of Slurm is a package here"),
             (Part::Numa, "a socket of Slurm is a NUMA node here"),
@@ -180,6 +181,7 @@ impl Step<'_> {
                 layouts.push(way.assumed(Layout::certain(starts)));
             }
         }
+
         if let [only] = layouts.as_mut_slice() {
             only.assumes.clear();
         }
@@ -230,6 +232,7 @@ impl Step<'_> {
             });
             cpus.push(each.collect());
         }
+
         if cpus.iter().map(Vec::len).sum::<usize>() < self.ranks.checked_mul(self.cpus)? {
             return None;
         }
@@ -239,6 +242,7 @@ impl Step<'_> {
             true => self.cpus % threads,
             false => 0,
         };
+
         match order {
             Order::Block => self.by_blocks(&cpus.concat(), skipped),
             Order::Cyclic | Order::Fcyclic => self.in_turn(&cpus, skipped, order == Order::Fcyclic),
@@ -273,6 +277,7 @@ impl Step<'_> {
                 return None;
             }
         }
+
         Some(tasks)
     }
 
@@ -281,8 +286,10 @@ impl Step<'_> {
         let (mut tasks, mut task) = (Vec::with_capacity(self.ranks), IdSet::default());
         let (mut of_core, mut taken) = (BTreeMap::new(), vec![0; sockets.len()]);
         let mut socket = 0;
+
         // Each begin from new gives a CPU at least, or none ever will.
         let mut idle = 0;
+
         while tasks.len() < self.ranks {
             let first = socket;
             while taken[socket] >= sockets[socket].len() {

@@ -61,6 +61,7 @@ impl<'l> Said<'l> {
             }
             _ => {}
         }
+
         Ok(())
     }
 
@@ -97,6 +98,7 @@ impl<'l> Said<'l> {
         if let Some(list) = behind(["mask_gpu:", "mask:"]) {
             return Ok(Some(Kind::Lists(repeated(name, list, mask)?)));
         }
+
         for word in value.split(',') {
             let (kind, number) = word.split_once(':').unwrap_or((word, ""));
             match kind {
@@ -114,6 +116,7 @@ impl<'l> Said<'l> {
                 }
             }
         }
+
         Ok(match (self.tasks_per_gpu, self.per_task) {
             (Some(tasks), _) => Some(Kind::Single(tasks)),
             (None, Some(gpus)) => Some(Kind::PerTask(gpus)),
@@ -185,10 +188,12 @@ impl<'l> Said<'l> {
                     .to_owned(),
             );
         }
+
         let bound = self.bound(&kind, topology, layout.clone(), nodes, site, notes);
         if ranks > 1 || matches!(kind, Kind::All) || self.of_step(1, nodes) == Some(1) {
             return Ok(bound);
         }
+
         // Seen with 22.05: what binds tasks to GPUs is passed over where a node has one task.
         let all = self
             .all(layout, total, nodes)
@@ -365,5 +370,6 @@ fn by_nearness(topology: &Topology, near: &[Vec<usize>], each: usize, most_ranks
         own.sort_unstable();
         all.push(own);
     }
+
     all
 }

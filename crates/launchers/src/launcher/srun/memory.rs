@@ -80,6 +80,7 @@ pub(super) fn bind(
         // none, quiet, verbose, sort.
         _ => return Ok(()),
     };
+
     lists.iter().try_for_each(is_here)?;
     for (start, nodes) in starts.iter_mut().zip(lists.iter().cycle()) {
         start.policy = (mode, nodes.clone());

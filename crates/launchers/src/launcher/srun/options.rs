@@ -101,14 +101,17 @@ pub(super) fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> 
     let gres = site.gres.as_ref().map(|gres| gres.of_machine(topology)).transpose()?;
     let (given, program) = SRUN.read(words)?;
     let mut said = Said::default();
+
     for (variable, option) in VARIABLES {
         if let Some(value) = variables.get(*variable) {
             said.option(&Given { name: option, value: Some(value), second: None })?;
         }
     }
+
     for one in &given {
         said.option(one)?;
     }
+
     if said.has_all_cores && !JobMachine::online(topology).pus.is_subset(&machine.pus) {
         return Err(LineError::NotSaid(
             "--core-spec=0 asks for cores that are kept from the job in which this machine was read, where \
@@ -116,6 +119,7 @@ pub(super) fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> 
                 .to_owned(),
         ));
     }
+
     let units = site.nodes.as_ref().map(|nodes| nodes.of_machine(machine)).transpose()?;
     let mut notes = Vec::new();
     let binding = said.binding(machine)?;
@@ -130,6 +134,7 @@ pub(super) fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> 
     said.gpus.agree(ranks, nodes, topology.gpus.len())?;
     let is_part = said.gpus.of_step(ranks, nodes).is_some_and(|own| own < topology.gpus.len());
     let names_cores = gres.as_ref().is_some_and(|gres| gres.near.is_some());
+
     if is_part && names_cores {
         return Err(LineError::NotSaid(
             "a step with a part of the node's GPUs gets cores near to those first, and Slurm chooses which: \
@@ -137,6 +142,7 @@ pub(super) fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> 
                 .to_owned(),
         ));
     }
+
     if !gpus::Said::cover(gres.as_ref(), &machine.pus) {
         return Err(LineError::NotSaid(
             "gres.conf names cores for its GPUs that are not all of the node's: Slurm gives a step those \
@@ -144,6 +150,7 @@ pub(super) fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> 
                 .to_owned(),
         ));
     }
+
     let autobind = site.nodes.as_ref().and_then(|nodes| nodes.autobind());
     let gives_whole_nodes = site.nodes.as_ref().and_then(|nodes| nodes.gives_whole_nodes());
     let mut layouts =
@@ -154,6 +161,7 @@ pub(super) fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> 
     let layouts =
         layouts.into_iter().map(|layout| said.gpus.give(topology, layout, nodes, gres.as_ref(), &mut notes));
     let layouts = layouts.collect::<Result<Vec<_>, _>>()?.concat();
+
     if matches!(binding, Some(Binding::Distributed(_))) {
         notes.push(
             "the job is taken to have the whole node (sbatch --exclusive): CPUs are as Slurm distributes \
@@ -168,6 +176,7 @@ pub(super) fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> 
             );
         }
     }
+
     notes.dedup();
     let environment = said.environment(topology, ranks, nodes);
     Ok(Options { count: said.count, layouts, program, environment, notes })
@@ -245,6 +254,7 @@ impl<'l> Said<'l> {
             }
             _ => self.gpus.option(one)?,
         }
+
         Ok(())
     }
 
@@ -267,6 +277,7 @@ impl<'l> Said<'l> {
             let one = |text: &str| node(memory::node("--cpu-bind", value, text)?);
             return Ok(Some(Binding::Lists(repeated("--cpu-bind", list, one)?)));
         }
+
         if let Some(list) = behind("mask_ldom:") {
             let one = |text: &str| {
                 let nodes = parse_mask(text)
@@ -275,7 +286,9 @@ impl<'l> Said<'l> {
             };
             return Ok(Some(Binding::Lists(repeated("--cpu-bind", list, one)?)));
         }
+
         let mut binding = None;
+
         for word in value.split(',') {
             binding = Some(match word.trim_start_matches('=') {
                 "none" | "no" => Binding::None,
@@ -327,8 +340,10 @@ impl<'l> Said<'l> {
             tasks_per_core: self.tasks_per_core,
             tasks_per_socket: self.tasks_per_socket,
         };
+
         self.fits(&step)?;
         let mut layouts = Vec::new();
+
         for Share { is_own, assumed } in self.shares(site) {
             let all = self.of_share(&step, site, binding, is_own)?;
             layouts.extend(all.into_iter().map(|layout| match assumed {
@@ -515,6 +530,7 @@ impl<'l> Said<'l> {
         if let Some(own) = own.iter().find(|own| fits(own)) {
             return Ok(Some(own.clone()));
         }
+
         Err(format!(
             "srun refuses --cpu-bind={} here (\"CPU binding outside of job step allocation\"): -c, --exact \
              and --exclusive give the step the {} that its tasks need, and the binding names others. Leave \

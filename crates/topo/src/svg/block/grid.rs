@@ -80,6 +80,7 @@ impl Panel {
                 columns.count(level).max(usize::try_from(fitting).unwrap_or(1))
             }
         };
+
         let number = number.clamp(1, self.blocks.len().max(1));
         let width = |column: usize| {
             sizes.iter().skip(column).step_by(number).map(|size| size.width).max().unwrap_or(0)
@@ -122,8 +123,10 @@ impl Panel {
                 }
             }
         };
+
         let mut blocks = self.blocks.into_iter();
         let mut at_y = y;
+
         for height in &self.heights {
             let mut at_x = x;
             for (width, block) in self.widths.iter().zip(&mut blocks) {
