@@ -57,6 +57,8 @@ pub struct WitnessDocument {
     pub processes: Vec<WitnessProcess>,
     /// How many processes loaded the library that counts.
     pub loaded: u64,
+    /// How many processes copied and were not counted, because their record could not be written or read.
+    pub not_counted: u32,
 }
 
 /// Bytes by distance and by kind of memory. The distances add up to the bytes, and so do the kinds.

@@ -2,7 +2,7 @@
 
 use report::WitnessDocument;
 use report::witness::{Distance, WitnessBytes, WitnessDirection, WitnessMemory};
-use stats::units::{rate, spoken_seconds};
+use stats::units::{counted, rate, spoken_seconds};
 
 use crate::buffers::NearNodes;
 use crate::layout::head;
@@ -14,10 +14,12 @@ const MATRIX: &str = "numabench matrix --memory pinned,pageable --direction h2d,
 /// What the document's figures say.
 pub fn verdict(document: &WitnessDocument, near: &[NearNodes]) -> Vec<String> {
     let total = &document.total;
+    let mut said: Vec<String> = not_counted(document).into_iter().collect();
     if total.bytes == 0 {
-        return vec![no_copy(document)];
+        said.push(no_copy(document));
+        return said;
     }
-    let mut said = vec![distance(document, near)];
+    said.push(distance(document, near));
     said.push(kinds(total));
     said.extend(rates(document));
 
@@ -45,6 +47,13 @@ pub fn verdict(document: &WitnessDocument, near: &[NearNodes]) -> Vec<String> {
     said
 }
 
+/// What makes all that follows a part of the truth.
+fn not_counted(document: &WitnessDocument) -> Option<String> {
+    let processes = counted(document.not_counted as usize, "process");
+    let why = "its record could not be written or read: see the end";
+    (document.not_counted > 0).then(|| format!("PARTIAL: {processes} copied and nothing was counted; {why}."))
+}
+
 fn no_copy(document: &WitnessDocument) -> String {
     if document.loaded == 0 {
         return "Nothing was counted: the program did not load the library that counts (it is linked \
@@ -53,6 +62,9 @@ fn no_copy(document: &WitnessDocument) -> String {
     }
     let devices: u64 = document.processes.iter().map(|process| process.device_copies).sum();
     match devices {
+        0 if document.not_counted > 0 => {
+            "No other process made a copy between host memory and a GPU.".to_owned()
+        }
         0 => "The program made no copy between host memory and a GPU.".to_owned(),
         _ => format!(
             "The program copied only between or within GPUs ({devices} copies): no host memory took part."

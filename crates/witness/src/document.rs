@@ -70,6 +70,7 @@ pub fn document(
         buffers: found,
         processes: records.processes.iter().map(process).collect(),
         loaded: records.loaded,
+        not_counted: (records.passive.len() + records.broken) as u32,
     };
 
     document.verdict = answer::verdict(&document, near);

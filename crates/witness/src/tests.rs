@@ -52,6 +52,10 @@ fn near(nodes: &[u32]) -> Vec<NearNodes> {
 }
 
 fn seen(records: Vec<ProcessRecord>, near: &[NearNodes]) -> WitnessDocument {
+    of_records(&Records { processes: records, loaded: 1, ..Records::default() }, near)
+}
+
+fn of_records(records: &Records, near: &[NearNodes]) -> WitnessDocument {
     let about = RunFacts {
         tool: Tool { name: "numabench".to_owned(), version: "0".to_owned(), git: None },
         argv: Vec::new(),
@@ -62,7 +66,19 @@ fn seen(records: Vec<ProcessRecord>, near: &[NearNodes]) -> WitnessDocument {
         program: vec!["app".to_owned(), "a b".to_owned()],
         status: ExitStatus::from_raw(0),
     };
-    document(about, &Records { processes: records, loaded: 1, ..Records::default() }, near, None)
+    document(about, records, near, None)
+}
+
+#[test]
+fn a_process_that_copied_and_was_not_counted_is_said_first_whatever_others_did() {
+    let one = record(&[(0x1000, 0x2000, 1, memory::PINNED, 1, 4096, &[(0, 4096)])]);
+    for processes in [Vec::new(), one.into_iter().collect()] {
+        let records = Records { processes, loaded: 2, passive: vec![(7, 28)], ..Records::default() };
+        let found = of_records(&records, &near(&[0]));
+        assert!(found.verdict[0].starts_with("PARTIAL: 1 process copied and nothing was counted"));
+        assert_eq!(found.not_counted, 1);
+        assert!(found.verdict.iter().all(|said| !said.starts_with("The program made no copy")));
+    }
 }
 
 #[test]
