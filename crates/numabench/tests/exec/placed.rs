@@ -93,7 +93,7 @@ fn a_rank_or_a_node_that_is_not_there_is_refused_before_anything_is_started() {
     error: --rank needs --ranks: add it, or leave --rank out
     error: invalid value '0' for '--ranks <M>': "0" is not a whole number from 1 to 8192
     numabench: error: NUMA node 77 does not exist
-    error: invalid value 'near' for '--membind <local|NODE|none>': "near" is neither local, none nor a NUMA node's number
+    error: invalid value 'near' for '--membind <PLACE>': "near" is neither local, none, a NUMA node's number, interleave[:NODES] nor weighted[:NODES] (nodes as 0-1,3)
     numabench: error: there is no device 61
     error: invalid value 'x y' for '--gpus <LIST|all|none>': "x y" names no device: write indices in PCI order (0,1 or 0-3), PCI addresses (0000:c1:00.0), UUIDs (GPU-…) or all
     error: invalid value 'closest' for '--strategy <close|spread|compact|worst>': "closest" is not a strategy: write close, spread, compact or worst

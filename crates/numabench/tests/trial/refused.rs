@@ -45,7 +45,7 @@ fn what_cannot_be_tried_is_refused_with_the_way_out() {
     numabench: error: --aa tries one line against itself, and --launch gives 2: leave the others out
     numabench: error: say whether less or more of the metric is better: --better lower or --better higher
     numabench: error: --better higher needs a metric: of the wall time less is better
-    numabench: error: --vary membind=near: write local, interleave, none or a NUMA node's number
+    numabench: error: --vary membind: "near" is neither local, none, a NUMA node's number, interleave[:NODES] nor weighted[:NODES] (nodes as 0-1,3)
     numabench: error: --max-runs 5 is too few: with 1 comparison no difference can be told before 6 runs of each
     numabench: error: --expect close: there is no such variant; there are baseline, X=1
     error: invalid value 'closest' for '--placements <LIST>': "closest" is not a strategy: write close, spread, compact or worst
