@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use report::document::Tool;
 use stats::interval::median;
+use stats::moderated::LEAST_A_SIDE;
 use stats::units::counted;
 
 use crate::comparison::{ComparedCase, Comparison, Counts, Lacking, RunName, VERSION};
@@ -267,7 +268,7 @@ fn summary(counts: &Counts, cases: &[ComparedCase], runs: [usize; 2]) -> String 
     if counts.suspect > 0 {
         let one = first(ChangeVerdict::Suspect).map_or(String::new(), |case| format!("; {}", by(case)));
         // Of as many runs as that, jumps of other cases are the reason: four a side allow five of them.
-        let more = if runs.into_iter().min() < Some(3) { "three" } else { "four or five" };
+        let more = if runs.into_iter().min() < Some(LEAST_A_SIDE) { "three" } else { "four or five" };
         parts.push(format!("SUSPECT: {}{one}; {more} runs a side decide", of(counts.suspect)));
     }
 
@@ -275,7 +276,7 @@ fn summary(counts: &Counts, cases: &[ComparedCase], runs: [usize; 2]) -> String 
         parts.push(format!("IMPROVED: {}", of(counts.improved)));
     }
     if counts.inconclusive > 0 {
-        parts.push(format!("INCONCLUSIVE: {} ({})", of(counts.inconclusive), power(cases)));
+        parts.push(format!("INCONCLUSIVE: {} ({})", of(counts.inconclusive), power(cases, runs)));
     }
     if counts.same > 0 {
         parts.push(format!("SAME: {}", of(counts.same)));
@@ -284,7 +285,7 @@ fn summary(counts: &Counts, cases: &[ComparedCase], runs: [usize; 2]) -> String 
 }
 
 /// From what change on it would be found: in the middling case of all, and in the worst of those not decided.
-fn power(cases: &[ComparedCase]) -> String {
+fn power(cases: &[ComparedCase], runs: [usize; 2]) -> String {
     let from = |case: &ComparedCase| case.found_from.unwrap_or(f64::INFINITY);
     let all: Vec<f64> = cases.iter().map(from).collect();
     let typical = median(&all).and_then(percent);
@@ -293,7 +294,10 @@ fn power(cases: &[ComparedCase]) -> String {
     let is_single = cases.iter().all(|case| case.basis == Basis::Blocks);
     let found = if is_single { "suspected" } else { "found" };
     let Some(typical) = typical else {
-        return format!("with these runs no change could be {found}");
+        return match is_single || runs.into_iter().min() >= Some(LEAST_A_SIDE) {
+            true => format!("with these runs no change could be {found}"),
+            false => "a change is suspected at most: three runs a side find one".to_owned(),
+        };
     };
 
     match worst.map(|case| (percent(from(case)), &case.key)) {
@@ -337,7 +341,7 @@ fn notes(cases: &[ComparedCase], counts: &Counts, runs: [usize; 2], in_turns: bo
         ));
     } else if counts.suspect > 0 {
         let cases = if counts.suspect == 1 { "1 case is" } else { &format!("{} cases are", counts.suspect) };
-        let why = if base.min(new) < 3 {
+        let why = if base.min(new) < LEAST_A_SIDE {
             "one or two runs of a side do not show what befell that side alone"
         } else {
             "runs that each fall into one of two modes would be sorted by side as often as that by chance"
@@ -366,4 +370,37 @@ fn notes(cases: &[ComparedCase], counts: &Counts, runs: [usize; 2], in_turns: bo
         ));
     }
     notes
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    /// Whether runs in this order, `b` of the base and `n` new, took turns.
+    fn in_turns(order: &str) -> bool {
+        let side = |wanted: char| -> Vec<Run> {
+            let own = order.chars().enumerate().filter(|(_, side)| *side == wanted);
+            own.map(|(at, _)| Run {
+                name: String::new(),
+                host: String::new(),
+                started_at: format!("2026-01-01T00:{at:02}:00Z"),
+                conditions: Vec::new(),
+                figures: BTreeMap::new(),
+            })
+            .collect()
+        };
+        took_turns(&side('b'), &side('n'))
+    }
+
+    #[test]
+    fn runs_take_turns_where_neither_side_is_left_to_itself() {
+        for order in ["bnbnbn", "nbnbnb", "bnnbbn", "bnnbnnbnn", "bnbnb"] {
+            assert!(in_turns(order), "{order}");
+        }
+        for order in ["bbbnnn", "bn", "bnbnbnnnn", "bbbnbnbn", "bnnnbbbn", "bbbnnnbbbnnn"] {
+            assert!(!in_turns(order), "{order}");
+        }
+    }
 }

@@ -123,8 +123,10 @@ pub fn plan(
 ) -> Result<RankSetup, ExecError> {
     let slot = match RankSlot::of(launch, asked.rank, asked.ranks) {
         // An engine that gives each worker one GPU seldom says how many workers there are: the GPU tells the
-        // place.
-        Err(RankSlotError::Untold { launcher, .. }) if visible::is_one_of_several(start) => {
+        // place, where one is wanted and no places were found before.
+        Err(RankSlotError::Untold { launcher, .. })
+            if asked.gpus.is_none() && asked.from.is_none() && visible::is_one_of_several(start) =>
+        {
             RankSlot { launcher, of_all: None, local_rank: 0, local_size: 1 }
         }
         slot => slot?,
@@ -301,6 +303,11 @@ mod tests {
         let setup = plan(&start)?;
         let driven: Vec<u32> = setup.drives.iter().map(|seen| seen.target.index).collect();
         assert_eq!((setup.place.pus.to_string(), driven), ("9-15".to_owned(), vec![5]));
+
+        // Without the GPU nothing tells which of the node's cores are this worker's.
+        let without = Asked { gpus: Some(GpuList::None), ..Asked::default() };
+        let without = super::plan(&Launch::sensed(worker), &start, &without, &BTreeMap::new());
+        assert!(matches!(without, Err(ExecError::Slot(RankSlotError::Untold { .. }))), "{without:?}");
         Ok(())
     }
 

@@ -28,7 +28,7 @@ const LEAST_OTHERS: usize = 3;
 /// step of the machine between two turns, one disturbed run. Simulated, one run against seven was called
 /// changed in 9 to 12 % of comparisons where runs drift, wander or have heavy tails, two against four in 35 %
 /// beside a step.
-const LEAST_A_SIDE: usize = 3;
+pub const LEAST_A_SIDE: usize = 3;
 
 /// How much larger a change must be to be found on new runs for what their own spread is seen as: over the
 /// number of runs. By calibration.

@@ -114,6 +114,16 @@ mod tests {
     use crate::random::SplitMix64;
 
     #[test]
+    fn other_cases_make_a_case_surer_and_none_of_four_values_calmer() {
+        let prior = SpreadPrior { freedom: 6.0, variance: [1.0; 2] };
+        let moderated = |variance, freedom| prior.moderated(0, Some(Spread { variance, freedom }));
+        assert_eq!(moderated(25.0, 3.0), Some(Spread { variance: 25.0, freedom: 9.0 }));
+        assert_eq!(moderated(0.1, 3.0), Some(Spread { variance: 6.3 / 9.0, freedom: 9.0 }));
+        // Three values tell their spread too badly to stand by it.
+        assert_eq!(moderated(25.0, 2.0), Some(Spread { variance: 7.0, freedom: 8.0 }));
+    }
+
+    #[test]
     fn the_fourth_derivative_of_the_gamma_function_is_scipys() {
         // scipy.special.polygamma(3, x) at 0.5, 1, 2.5 and 30.
         for (x, value) in [
