@@ -15,8 +15,8 @@
 //!   document that are compared with each other: every verdict over them asks it;
 //! * `figure` what a document says of one case in one place; `run` all of a document's figures, and
 //!   `conditions` what it ran under;
-//! * `compare` two sides of runs, by place or `by_gpu`: `judge` decides each case, `comparison` is the
-//!   document that comes of it;
+//! * `compare` two sides of runs, by place or `by_gpu`, in `turns` or not: `judge` decides each case,
+//!   `comparison` is the document that comes of it;
 //! * `baseline` what is normal for a class of hardware, and `gate` whether a node is well by it; `history`
 //!   step changes over many documents;
 //! * `reference` figures that others published, `reference_fits` which of them fit, `imported_fits` which of
@@ -91,6 +91,7 @@ pub mod sweep_fits;
 pub mod systems;
 pub mod throttling;
 pub mod trial;
+mod turns;
 pub mod unfinished;
 pub mod words;
 
