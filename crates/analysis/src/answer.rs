@@ -88,7 +88,7 @@ fn trouble(document: &Document) -> Option<String> {
 pub(crate) fn far_from_gpus(document: &Document) -> Option<String> {
     let far = |rank: &&Rank| matches!(rank.locality, Locality::Remote | Locality::SamePackage);
     let far: Vec<&Rank> = document.ranks.iter().filter(far).collect();
-    let is_of_gpus = document.platform.kind != PlatformKind::Host && document.matrices.is_empty();
+    let is_of_gpus = document.platform.kind != PlatformKind::Host && !document.figures().are_of_places();
     let (all, first) = (document.ranks.len(), far.first().filter(|_| is_of_gpus)?);
     let who = match far.len() {
         1 if all == 1 => "The rank runs far from its GPU".to_owned(),

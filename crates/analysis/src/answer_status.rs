@@ -9,7 +9,7 @@ use stats::compare::TwoSampleVerdict;
 use stats::flag::Flag;
 
 use crate::comparison::Counts;
-use crate::{answer, groups, headline};
+use crate::{answer, conclusion, groups, headline};
 
 /// Exit codes of a run that found something, and of one whose figures do not decide.
 const FINDING: u8 = 5;
@@ -31,9 +31,7 @@ pub fn of_result(document: &Document) -> AnswerStatus {
     let is_finding = document.status != Status::Complete
         || document.exit_code == Some(FINDING)
         || !document.slower_twins.is_empty();
-    // Documents of before 1.3 have no sentences of their own.
-    let own = || if document.matrices.is_empty() { answer::answer(document) } else { Vec::new() };
-    let said = if document.verdict.is_empty() { own() } else { document.verdict.clone() };
+    let said = conclusion::said(document);
     let is_far = answer::far_from_gpus(document).is_some_and(|far| said.contains(&far));
     if is_finding || is_far {
         return AnswerStatus::Finding;

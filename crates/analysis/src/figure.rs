@@ -18,6 +18,7 @@ use report::row::RowStatus;
 use report::settings::{Direction, MemoryKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use stats::touch::Touch;
 use stats::units::size;
 
 use crate::mpi_matrix::MpiPlane;
@@ -210,7 +211,7 @@ impl Key {
         let Some((order, memory, direction, bytes, group)) = axes(&id) else {
             return MpiPlane::of_id(&self.case).map_or_else(|| self.case.clone(), |plane| plane.name());
         };
-        if let (true, Some(touch)) = (moving::moves(memory), group.and_then(moving::touch_named)) {
+        if let (true, Some(touch)) = (memory.moves(), group.and_then(Touch::named)) {
             let who = moving::who(direction);
             return format!(
                 "{who}, {}, {}, {}",

@@ -333,9 +333,6 @@ pub fn both_places<'d>(document: &Document, (kernel, loss): LossOf<'d>) -> Optio
 
 /// What the losses say, the answer first: a sentence for each two places.
 pub fn verdict(document: &Document) -> Vec<String> {
-    if document.kernels.is_empty() {
-        return Vec::new();
-    }
     let pairs = losses_by_pair(document);
     if pairs.is_empty() && document.kernels.iter().any(|kernel| !kernel.places.is_empty()) {
         let rates = format!("{}. One NUMA node: no near/far comparison.", rates(document));

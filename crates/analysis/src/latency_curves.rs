@@ -23,7 +23,7 @@ pub type Found = Option<Result<CellFigure, String>>;
 
 /// The figures of such a matrix.
 #[derive(Clone, Debug)]
-pub struct Figures {
+pub struct CurveFigures {
     /// The plane of latencies.
     pub time: Plane,
     /// The plane of traffic.
@@ -33,7 +33,7 @@ pub struct Figures {
 }
 
 /// The figures of a matrix of loaded latency; `None` of another one, and without any.
-pub fn figures(document: &Document, matrix: &Matrix) -> Option<Figures> {
+pub fn figures(document: &Document, matrix: &Matrix) -> Option<CurveFigures> {
     if matrix.compares != Compares::Loaded {
         return None;
     }
@@ -41,11 +41,11 @@ pub fn figures(document: &Document, matrix: &Matrix) -> Option<Figures> {
     let (time, rate) =
         (planes.iter().find(|plane| plane.is_time())?, planes.iter().find(|plane| !plane.is_time())?);
     let of = |row: usize| (matrix.cell(document, time, row, 0), matrix.cell(document, rate, row, 1));
-    Some(Figures { time: *time, rate: *rate, rows: (0..matrix.rows.len()).map(of).collect() })
+    Some(CurveFigures { time: *time, rate: *rate, rows: (0..matrix.rows.len()).map(of).collect() })
 }
 
 fn curve(document: &Document, matrix: &Matrix) -> Option<LoadedLatency> {
-    let Figures { rate, rows, .. } = figures(document, matrix)?;
+    let CurveFigures { rate, rows, .. } = figures(document, matrix)?;
     let idle = matrix.rows.first()?;
     let traffic_pus = |pus: &IdSet| pus.iter().filter(|pu| !idle.pus.contains(*pu)).collect();
     let point = |(row, (latency, traffic)): (&MatrixRow, (Found, Found))| {

@@ -7,6 +7,7 @@
 //!   work that computes; `sweep_fits` time against size; `mpi_matrix` messages by where their ranks run,
 //!   `mpi_adapters` which network adapters carried them, `mpi_threads` those beside copies, `mpi_figure` a
 //!   figure of one, `mpi_answer` what all of it comes to, in the sentences read first;
+//! * `conclusion` what a finished document says, whichever kind of result it is, by all of these;
 //! * `answer` what a ping-pong found, in the sentences read first; `device_memory` those on GPUs that share
 //!   memory with their CPU, `throttling` those on what GPUs were under; `placement` whether ranks were seen
 //!   where they were asked to be; `slower_twins` GPUs slower than those like them; `difference` what a node
@@ -44,6 +45,7 @@ pub mod column;
 pub mod compare;
 pub mod comparison;
 pub mod comparison_finding;
+pub mod conclusion;
 pub mod conditions;
 pub mod contention_curves;
 pub mod difference;

@@ -21,7 +21,7 @@ use stats::block_interval::{BlockValue, block_interval};
 use stats::interval::{Interval, median};
 
 pub(crate) use load::SHARED;
-pub use penalties::{compared, penalties};
+pub use penalties::penalties;
 pub use verdict::verdict;
 
 use report::Document;

@@ -12,21 +12,6 @@ use stats::units::size;
 use crate::headline;
 use crate::words::{self, three_digits};
 
-/// How a case touches memory, where it is one of memory that moves.
-pub fn touch(case: &Case) -> Option<Touch> {
-    case.group.as_deref().filter(|_| moves(case.memory)).and_then(touch_named)
-}
-
-/// Whether the pages of such memory go to whoever touches them.
-pub(crate) fn moves(memory: MemoryKind) -> bool {
-    matches!(memory, MemoryKind::Managed | MemoryKind::System)
-}
-
-/// The touch that a group of cases names.
-pub(crate) fn touch_named(group: &str) -> Option<Touch> {
-    Touch::ALL.into_iter().find(|touch| group == touch.name())
-}
-
 /// Who touches in cases of this direction.
 pub fn who(direction: Direction) -> &'static str {
     match direction {
@@ -34,11 +19,6 @@ pub fn who(direction: Direction) -> &'static str {
         Direction::RoundTrip => "GPU and core",
         _ => "GPU",
     }
-}
-
-/// Whether a document is of such memory.
-pub fn is_of(document: &Document) -> bool {
-    document.cases.iter().any(|case| touch(case).is_some())
 }
 
 /// The case of a touch: who touches is its direction.
@@ -49,7 +29,7 @@ pub fn case(
     asked: Touch,
 ) -> Option<&Case> {
     let is_asked = |case: &&Case| (case.memory, case.bytes, case.direction) == (memory, bytes, direction);
-    document.cases.iter().filter(is_asked).find(|case| touch(case) == Some(asked))
+    document.cases.iter().filter(is_asked).find(|case| case.touch() == Some(asked))
 }
 
 /// A touch as a table's column has it, of cases of this direction.
@@ -74,8 +54,7 @@ pub fn verdict(document: &Document) -> Vec<String> {
     let mut sentences = Vec::new();
     for rank in &document.ranks {
         for memory in document.settings.memory.iter().copied() {
-            let Some(bytes) = document.settings.sizes_bytes.iter().max().copied().filter(|_| is_of(document))
-            else {
+            let Some(bytes) = document.settings.sizes_bytes.iter().max().copied() else {
                 continue;
             };
             let of = |direction, touch| {

@@ -67,7 +67,7 @@ pub fn of_document<B>(document: &Document<B>) -> Vec<NodeRun> {
     let devices: BTreeMap<&str, &Device> =
         document.devices.iter().map(|device| (&device.id[..], device)).collect();
     let others = other_ends(document);
-    let by_place = !document.matrices.is_empty();
+    let by_place = document.figures().are_of_places();
     let rows = rows_of(document);
     let trouble = (document.status != Status::Complete).then(|| {
         let reason = document.status_reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));

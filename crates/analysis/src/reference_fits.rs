@@ -138,7 +138,7 @@ fn held_figure<'f>(fit: &'f Fit, by: &str) -> HeldFigure<'f> {
 
 fn fits_of_host<B>(document: &Document<B>, host: Option<&str>, references: &[Reference]) -> Vec<Fit> {
     // Small pieces are no copies of their size.
-    if document.platform.simulated.is_some() || document.pieces.is_some() || references.is_empty() {
+    if document.platform.simulated.is_some() || !document.figures().are_of_links() || references.is_empty() {
         return Vec::new();
     }
     let devices: BTreeMap<&str, &Device> =

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use report::Document;
 use report::case::{Case, CaseStatus};
 use report::document::Status;
+use report::result::NO_BLOCK;
 use report::row::{Row, RowStatus};
 
 use crate::words;
@@ -48,8 +49,13 @@ pub fn partial(document: &Document) -> Option<String> {
         return None;
     }
 
-    // What was skipped has a sentence of its own.
-    let lacking = |row: &&Row| !matches!(row.status, RowStatus::Measured | RowStatus::Skipped);
+    // What was skipped has a sentence of its own, but for what had no time.
+    let had_no_time = |row: &Row| row.reason.as_deref() == Some(NO_BLOCK);
+    let lacking = |row: &&Row| match row.status {
+        RowStatus::Measured => false,
+        RowStatus::Skipped => had_no_time(row),
+        _ => true,
+    };
     let without: BTreeSet<&str> = document.rows.iter().filter(lacking).map(|row| &row.case[..]).collect();
     let cases: Vec<_> = document.cases.iter().filter(|case| without.contains(&case.id[..])).collect();
 
@@ -61,12 +67,16 @@ pub fn partial(document: &Document) -> Option<String> {
     let more = cases.len().saturating_sub(NAMED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let why = document.rows.iter().filter(lacking).find_map(|row| row.reason.clone());
+    let remedy = match why.as_deref() {
+        Some(NO_BLOCK) => "Give a longer --max-time.",
+        _ => "Run the same command again.",
+    };
     let why = document.status_reason.clone().or(why).map_or_else(String::new, |why| format!(": {why}"));
     let (all, has) = (document.cases.len(), if cases.len() == 1 { "has" } else { "have" });
 
     Some(format!(
-        "PARTIAL: {} of {all} cases {has} no figure ({}{more}){why}. The other figures are unaffected. Run \
-         the same command again.",
+        "PARTIAL: {} of {all} cases {has} no figure ({}{more}){why}. The other figures are unaffected. \
+         {remedy}",
         cases.len(),
         named.join("; ")
     ))

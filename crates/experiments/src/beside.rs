@@ -18,7 +18,7 @@ use topo::Topology;
 
 use super::experiment::{Beforehand, CaseMap, DocumentCase, Experiment, RequestedSettings, memory_of, place};
 use super::memory_range;
-use crate::document::of_experiment::name_of;
+use crate::columns::name_of;
 use hostmem::Access;
 
 use crate::backends::FoundPlatform;

@@ -17,7 +17,7 @@ use ranks::{Communicator, Single};
 use topo::Survey;
 
 use crate::backends::{self, FoundPlatform, Untouched};
-use crate::document::{of_experiment, verdict};
+use crate::document::{self, verdict};
 use crate::exit::Exit;
 use crate::experiment::Experiment;
 use crate::fault::Fault;
@@ -192,7 +192,7 @@ impl RunFacts<'_> {
         let RunContext { origin, sink, signals, observer, say } = session;
         self.with_facts(experiment, &origin, |facts| {
             let build = |state: &RunState, exit| {
-                let mut document = of_experiment::build(facts, state, exit);
+                let mut document = document::build(facts, state, exit);
                 self.remark(&mut document);
                 document
             };
@@ -220,7 +220,7 @@ impl RunFacts<'_> {
         };
         let ended =
             self.with_facts(experiment, &origin, |facts| -> Result<Result<Reached, FinishedRun>, Fault> {
-                let build = |state: &RunState, exit| of_experiment::build(facts, state, exit);
+                let build = |state: &RunState, exit| document::build(facts, state, exit);
                 let mut journal = DocumentJournal::new(&build, sink, &mut *observer, say);
                 journal.begin(&unbegun(RunEnd::Running, None));
                 let state = match reach.ask(&self.found.platform, &signals.interrupted)? {

@@ -12,10 +12,11 @@ use placement::{ChosenBy, Plan, RankPlan, Target, TargetId, verdict};
 use report::kernels::KernelFigures;
 use report::matrix::Matrix;
 use report::pieces::Pieces;
-use report::settings::{CopyEngine, Direction, MemoryKind, TimingAsked};
+use report::settings::{CopyEngine, Direction, Membind, MemoryKind, OrderAsked, Settings, TimingAsked};
 use topo::Topology;
 
 use crate::config::unique;
+use crate::options::Measuring;
 use crate::settings;
 
 /// Everything that is to be measured.
@@ -41,6 +42,34 @@ pub struct Experiment {
 }
 
 impl Experiment {
+    /// What is asked for by these options, with the defaults filled in, as documents have it.
+    pub fn settings(&self, args: &Measuring) -> Settings {
+        let Self { engine, asked, .. } = self;
+        let has = |order| self.figures.cases.iter().any(|case| case.order == order);
+
+        Settings {
+            cpus_asked: None,
+            gpus_asked: args.gpus.as_ref().map(ToString::to_string),
+            backend_asked: args.backend.name().to_owned(),
+            sizes_bytes: asked.sizes.clone(),
+            floats: None,
+            directions: asked.directions.clone(),
+            memory: asked.memory.clone(),
+            membind: Membind::Local,
+            huge_pages: asked.huge_pages,
+            timing: asked.timing.unwrap_or(TimingAsked::Auto),
+            engine: asked.engine,
+            order: match (has(Order::Simultaneous), has(Order::Alone)) {
+                (true, true) => OrderAsked::Both,
+                (true, false) => OrderAsked::Simultaneous,
+                _ => OrderAsked::Alone,
+            },
+            repetition: settings::repetition(engine.amount, engine.max_time),
+            seed: engine.seed,
+            verify: engine.verify,
+        }
+    }
+
     /// The same with loads by a second rank on the PU of each rank, whose suite numbers its ranks alike: each
     /// of its cases is `case` of the document, by a rank at a place, (rank, place).
     pub fn with_loads(
@@ -157,6 +186,16 @@ pub struct CaseMap {
 }
 
 impl CaseMap {
+    /// Of copies by ranks, each of which is its own place.
+    pub fn of_ranks(config: &RunConfig, ranks: usize) -> Self {
+        let mut figures = Self::default();
+        for copy in CopyCase::all(config) {
+            let places = (0..ranks).map(|rank| (rank, rank)).collect();
+            figures.add(copy.index, DocumentCase::of_copies(&copy, None), places);
+        }
+        figures
+    }
+
     /// The number of a case of the document, which is new if there is none like it.
     pub fn numbered(&mut self, case: DocumentCase) -> usize {
         self.cases.iter().position(|other| *other == case).unwrap_or_else(|| {

@@ -16,7 +16,7 @@ use topo::Topology;
 
 use crate::backends::{self, FoundPlatform};
 use crate::config;
-use crate::document::{of_experiment, verdict};
+use crate::document::{self, verdict};
 use crate::exit::Exit;
 use crate::experiment::{Beforehand, CaseMap, Experiment, RequestedSettings};
 use crate::fault::Fault;
@@ -83,7 +83,7 @@ pub fn found<'s>(
         &experiment,
         &origin,
         |facts| -> Result<Result<FoundPlatform, FinishedRun>, Fault> {
-            let build = |state: &RunState, exit| of_experiment::build(facts, state, exit);
+            let build = |state: &RunState, exit| document::build(facts, state, exit);
             let mut journal = DocumentJournal::new(&build, sink, &mut *observer, say);
             journal.begin(&unbegun(RunEnd::Running, None));
             let (end, why, exit) = loop {

@@ -21,8 +21,8 @@ use topo::Topology;
 
 use super::experiment::{Beforehand, CaseMap, DocumentCase, Experiment, RequestedSettings};
 use crate::backends::FoundPlatform;
+use crate::columns::name_of;
 use crate::config;
-use crate::document::of_experiment::name_of;
 use crate::fault::Fault;
 use crate::matrix_parts::column;
 use crate::options::Measuring;

@@ -18,8 +18,8 @@ use topo::Topology;
 
 use crate::backends::FoundPlatform;
 use crate::budget::{fits, fits_on};
+use crate::columns::name_of;
 use crate::config;
-use crate::document::of_experiment::name_of;
 use crate::exit::Exit;
 use crate::experiment::{Beforehand, DocumentCase, Experiment, RequestedSettings};
 use crate::fault::Fault;

@@ -22,8 +22,8 @@ use super::experiment::{Beforehand, CaseMap, DocumentCase, Experiment, Requested
 use super::gpu_loads;
 use crate::backends::FoundPlatform;
 use crate::budget::{fits_on, on_node};
+use crate::columns::name_of;
 use crate::config;
-use crate::document::of_experiment::name_of;
 use crate::fault::Fault;
 use crate::matrix_parts::{column, no_row, row};
 use crate::options::MatrixOptions;

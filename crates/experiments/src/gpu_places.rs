@@ -11,7 +11,7 @@ use stats::IdSet;
 use topo::Topology;
 
 use crate::backends::FoundPlatform;
-use crate::document::of_experiment::name_of;
+use crate::columns::name_of;
 use crate::experiment::{CaseMap, CaseMapping, DocumentCase, place};
 use crate::fault::Fault;
 use crate::matrix_parts::{column, no_row, row};

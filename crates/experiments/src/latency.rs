@@ -10,8 +10,8 @@ use placement::{Target, rows};
 use topo::Survey;
 
 use crate::backends::{self, FoundPlatform, Untouched};
+use crate::columns::name_of;
 use crate::core_pairs::CorePairs;
-use crate::document::of_experiment::name_of;
 use crate::driver::{Finder, Making, Measurement, ahead, chosen};
 use crate::exit::Exit;
 use crate::experiment::Experiment;

@@ -28,9 +28,10 @@ use crate::backends::{self, FoundPlatform};
 use crate::budget::budget;
 use crate::config;
 use crate::document::rank_part::{Local, RankPart};
-use crate::document::{self, Origin, PingPongFacts, verdict};
+use crate::document::{self, DocumentFacts, Origin, verdict};
 use crate::ending;
 use crate::exit::Exit;
+use crate::experiment::CaseMap;
 use crate::fault::Fault;
 use crate::journal::{DocumentJournal, FinishedRun};
 use crate::observer::Observer;
@@ -274,15 +275,10 @@ fn session(
         };
     }
 
-    let facts = PingPongFacts {
-        args,
-        config: &config,
-        parts: &parts,
-        platform: &local.platform(),
-        environment: &local.environment(),
-        launch: Some(told),
-        origin: &desk.origin,
-    };
+    let (platform, environment) = (local.platform(), local.environment());
+    let figures = CaseMap::of_ranks(&config, parts.len());
+    let of_ranks = args.facts(&config, &figures, &parts, &platform, &environment, &desk.origin);
+    let facts = DocumentFacts { launch: Some(told), ..of_ranks };
 
     let build = |state: &RunState, exit| document::build(&facts, state, exit);
     let mut journal = DocumentJournal::new(&build, prepared.sink.as_ref(), desk.observer, desk.say);

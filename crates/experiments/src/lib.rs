@@ -12,6 +12,7 @@
 //! * `matrix`, `latency`, `peer`, `sweep`, `contend`, `suite`, `groups` the kinds of measurement, made of
 //!   * `gpu_matrix`, `gpu_loads`, `core_pairs`, `peers`, `memory_matrix`: rows, devices, sizes and who is at
 //!     it at once; `memory_range` how long ranges must be;
+//!   * `columns` what a matrix's columns are called;
 //!   * `gpu_places` rows or cores with the GPUs that each measures, `row_threads` rows of threads with the
 //!     memory of nodes; `matrix_parts` their rows and columns;
 //!   * `reach` which GPUs reach each other's memory, `peer_copies` which copies `peers` makes of how many
@@ -42,6 +43,7 @@ pub mod bandwidth_check;
 pub mod began;
 mod beside;
 mod budget;
+mod columns;
 mod computing;
 pub mod config;
 mod contend;

@@ -6,7 +6,7 @@ use placement::{Target, TargetId, rows};
 use topo::Survey;
 
 use crate::backends::{self, FoundPlatform, Untouched};
-use crate::document::of_experiment::name_of;
+use crate::columns::name_of;
 use crate::driver::{Making, Measurement, chosen};
 use crate::experiment::Experiment;
 use crate::fault::Fault;

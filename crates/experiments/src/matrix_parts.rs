@@ -7,7 +7,7 @@ use stats::IdSet;
 use topo::Topology;
 
 use crate::backends::FoundPlatform;
-use crate::document::of_experiment::declared_nodes;
+use crate::columns::declared_nodes;
 use crate::exit::Exit;
 use crate::fault::Fault;
 

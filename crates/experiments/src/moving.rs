@@ -15,8 +15,8 @@ use topo::Survey;
 
 use crate::backends::{self, FoundPlatform, Untouched};
 use crate::budget::{fits, fits_on};
+use crate::columns::name_of;
 use crate::config;
-use crate::document::of_experiment::name_of;
 use crate::driver::{Making, Measurement, chosen};
 use crate::experiment::{Beforehand, DocumentCase, Experiment, RequestedSettings};
 use crate::fault::Fault;

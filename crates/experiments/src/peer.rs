@@ -7,7 +7,7 @@ use placement::Target;
 use topo::Survey;
 
 use crate::backends::{self, FoundPlatform, Untouched};
-use crate::document::of_experiment::name_of;
+use crate::columns::name_of;
 use crate::driver::{Making, Measurement, chosen};
 use crate::exit::Exit;
 use crate::experiment::Experiment;

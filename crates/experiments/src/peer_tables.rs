@@ -14,7 +14,7 @@ use topo::Topology;
 
 use super::peer_copies::{OneCopy, all_to_one, local, one_to_all, pairs};
 use crate::backends::FoundPlatform;
-use crate::document::of_experiment::name_of;
+use crate::columns::name_of;
 use crate::matrix_parts::column;
 
 /// The group of copies alone.

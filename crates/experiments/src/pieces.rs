@@ -14,8 +14,8 @@ use topo::Topology;
 
 use crate::backends::FoundPlatform;
 use crate::budget::{fits, fits_on};
+use crate::columns::name_of;
 use crate::config;
-use crate::document::of_experiment::name_of;
 use crate::experiment::{Beforehand, Experiment, RequestedSettings};
 use crate::fault::Fault;
 use crate::gpu_kernels::{document_case, gpu_cases};

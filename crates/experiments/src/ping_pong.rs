@@ -7,21 +7,26 @@ use std::time::Duration;
 use ::pingpong::{CopyCase, Order, RunConfig, RunState};
 use placement::{Plan, Request, Target, TargetId};
 use ranks::{Communicator, Single};
+use report::document::{Level, Message, Platform};
+use report::environment::Environment;
+use report::settings::{OrderAsked, Settings};
 use stats::units::counted;
 use topo::Topology;
 
 use crate::backends::{self, Untouched};
 use crate::budget::{budget, budget_untouched};
 use crate::config;
-use crate::document::rank_part::Local;
-use crate::document::{self, PingPongFacts, verdict};
+use crate::document::rank_part::{Local, RankPart};
+use crate::document::{self, DocumentFacts, Origin, verdict, warnings};
 use crate::driver::{RunContext, chosen_for_ranks};
 use crate::exit::Exit;
+use crate::experiment::{Beforehand, CaseMap};
 use crate::fault::Fault;
 use crate::finding::{drivers, found};
 use crate::journal::{DocumentJournal, FinishedRun};
 use crate::options::PingPongOptions;
 use crate::outline::{engine_and_clock, how, lines_of};
+use crate::settings;
 
 impl PingPongOptions {
     /// Measures with the ranks as threads of this process. `fails`: what of the document is a finding though
@@ -59,15 +64,9 @@ impl PingPongOptions {
             hosts: &hosts,
         };
         let ranks: Vec<usize> = plan.ranks.iter().map(|rank| rank.rank).collect();
-        let facts = PingPongFacts {
-            args: self,
-            config: &config,
-            parts: &local.parts(&ranks),
-            platform: &local.platform(),
-            environment: &local.environment(),
-            launch: None,
-            origin: &origin,
-        };
+        let (parts, platform, environment) = (local.parts(&ranks), local.platform(), local.environment());
+        let figures = CaseMap::of_ranks(&config, parts.len());
+        let facts = self.facts(&config, &figures, &parts, &platform, &environment, &origin);
         let build = |state: &RunState, exit| document::build(&facts, state, exit);
         let mut journal = DocumentJournal::new(&build, sink, observer, say);
         let world = Single::default();
@@ -110,6 +109,76 @@ impl PingPongOptions {
         let config = config::checked(self, kind, ranks, config::copy_size(topology, kind, ranks))?;
         let fits = budget_untouched(&config, &plan, topology);
         Ok((outline(&source, &plan, &config) + &lines_of(&how(measuring)), fits))
+    }
+
+    /// What a document is known to say before the run, of these ranks that are its places.
+    pub(crate) fn facts<'a>(
+        &self,
+        config: &RunConfig,
+        figures: &'a CaseMap,
+        parts: &'a [RankPart],
+        platform: &'a Platform,
+        environment: &'a Environment,
+        origin: &'a Origin,
+    ) -> DocumentFacts<'a> {
+        const NONE: &Beforehand = &Beforehand { kernels: Vec::new(), pieces: None };
+
+        DocumentFacts {
+            command: "pingpong",
+            settings: self.settings(config),
+            figures,
+            matrices: &[],
+            known: NONE,
+            parts,
+            platform,
+            environment,
+            launch: None,
+            messages: self.messages(parts),
+            origin,
+        }
+    }
+
+    /// What was asked for, with the defaults filled in.
+    fn settings(&self, config: &RunConfig) -> Settings {
+        Settings {
+            cpus_asked: self.cpus.as_ref().map(ToString::to_string),
+            gpus_asked: self.measuring.gpus.as_ref().map(ToString::to_string),
+            backend_asked: self.measuring.backend.name().to_owned(),
+            sizes_bytes: config.sizes.iter().map(|size| *size as u64).collect(),
+            floats: self.floats,
+            directions: config.directions.iter().map(|d| settings::direction(*d)).collect(),
+            memory: config.memory.iter().map(|m| settings::memory(*m)).collect(),
+            membind: settings::membind(self.membind),
+            huge_pages: config.huge_pages,
+            timing: settings::timing(config.timing),
+            engine: settings::engine(config.by),
+            order: match config.orders[..] {
+                [Order::Alone] => OrderAsked::Alone,
+                [Order::Simultaneous] => OrderAsked::Simultaneous,
+                _ => OrderAsked::Both,
+            },
+            repetition: settings::repetition(config.amount, config.max_time),
+            seed: config.seed,
+            verify: config.verify,
+        }
+    }
+
+    /// What the user should know beside the numbers.
+    fn messages(&self, parts: &[RankPart]) -> Vec<Message> {
+        let mut messages = warnings(parts);
+        let mut inform = |text: &str| messages.push(Message { level: Level::Info, text: text.to_owned() });
+        if self.cpus.is_none() {
+            inform(
+                "PUs were chosen automatically, each the first free allowed core of its device's locality \
+                 domain where that is known; give --cpus to choose them",
+            );
+        }
+        if parts.len() == 1 && self.order == Some(OrderAsked::Both) {
+            inform(
+                "there is one rank only: alone and at once are the same, and there is no contention penalty",
+            );
+        }
+        messages
     }
 
     /// The placement of the ranks, on these targets.

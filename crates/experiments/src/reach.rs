@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use device::{Device, DeviceId, PeerEnd, PeerPath, Platform};
 use placement::{Target, TargetId};
 
-use crate::document::of_experiment::name_of;
+use crate::columns::name_of;
 use crate::fault::Fault;
 use crate::peer_copies::{OneCopy, pairs};
 use crate::watchdog::no_thread;

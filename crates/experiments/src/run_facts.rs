@@ -11,9 +11,8 @@ use topo::Topology;
 use topo::environment::{Environment, Probe, ProbeValue};
 
 use crate::backends::FoundPlatform;
-use crate::document::Origin;
-use crate::document::of_experiment::ExperimentFacts;
 use crate::document::rank_part::Local;
+use crate::document::{DocumentFacts, Origin, warnings};
 use crate::experiment::Experiment;
 use crate::options::Measuring;
 
@@ -110,7 +109,7 @@ impl<'a> RunFacts<'a> {
         &self,
         experiment: &Experiment,
         origin: &Origin,
-        then: impl FnOnce(&ExperimentFacts) -> T,
+        then: impl FnOnce(&DocumentFacts) -> T,
     ) -> T {
         let Self { args, topology, found, machine, timer, .. } = self;
         let hosts = [topology.host()];
@@ -118,13 +117,18 @@ impl<'a> RunFacts<'a> {
         let local = Local { topology, found, machine, timer: *timer, plan, node: 0, hosts: &hosts };
         let places: Vec<usize> = plan.ranks.iter().map(|place| place.rank).collect();
         let (parts, platform, environment) = (local.parts(&places), local.platform(), local.environment());
-        then(&ExperimentFacts {
-            args,
-            experiment,
-            timer: *timer,
+
+        then(&DocumentFacts {
+            command: experiment.command,
+            settings: experiment.settings(args),
+            figures: &experiment.figures,
+            matrices: &experiment.matrices,
+            known: &experiment.known,
             parts: &parts,
             platform: &platform,
             environment: &environment,
+            launch: None,
+            messages: warnings(&parts),
             origin,
         })
     }

@@ -15,8 +15,8 @@ use topo::Survey;
 
 use crate::backends::{self, FoundPlatform, Untouched};
 use crate::budget::budget;
+use crate::columns::name_of;
 use crate::contend;
-use crate::document::of_experiment::name_of;
 use crate::driver::{Making, Measurement, chosen};
 use crate::exit::Exit;
 use crate::experiment::Experiment;

@@ -18,8 +18,8 @@ use topo::{Survey, Topology};
 
 use crate::backends::{self, FoundPlatform, Untouched};
 use crate::budget::short_of;
+use crate::columns::{declared_nodes, name_of};
 use crate::config;
-use crate::document::of_experiment::{declared_nodes, name_of};
 use crate::driver::{Making, Measurement, chosen};
 use crate::experiment::{Beforehand, CaseMap, DocumentCase, Experiment, RequestedSettings, place};
 use crate::fault::Fault;

@@ -90,9 +90,9 @@ pub(crate) fn document(
     };
 
     document.rows = report::rows::rows(&document);
-    document.laplace = analysis::laplace::laplace(&document);
-    if document.exit_code.is_some() {
-        document.verdict = analysis::laplace::verdict(&document);
+    match document.exit_code {
+        Some(_) => analysis::conclusion::conclude(&mut document),
+        None => document.laplace = analysis::laplace::laplace(&document),
     }
     document
 }

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::de::value::{Error as ValueError, StrDeserializer};
 use serde::{Deserialize, Serialize};
+use stats::touch::Touch;
 
 use crate::Known;
 use crate::contention::{Aggregate, NodeAggregate};
@@ -111,6 +112,13 @@ pub enum CaseStatus {
     #[serde(other, skip_serializing)]
     #[schemars(skip)]
     Newer,
+}
+
+impl<B> Case<B> {
+    /// How it touches memory, where its memory's pages go to whoever touches them.
+    pub fn touch(&self) -> Option<Touch> {
+        self.group.as_deref().filter(|_| self.memory.moves()).and_then(Touch::named)
+    }
 }
 
 impl Case {

@@ -5,6 +5,7 @@
 //!   `case`, `result`, `contention`, `outlier_node`) are the result schema v1; `rows` makes its figures' flat
 //!   table (`row` in documents, `quantity` what a row counts, `round_count` found so, `other_end` the GPU at
 //!   the other end of a copy); `known` is a value or the reason there is none;
+//! * `figures` what kind of result a document is;
 //! * `block` less than the whole of a block, for readers of large documents;
 //! * `place` is the placement document v1, which `numabench place` writes and reads back;
 //! * `matrix` which rank stands in which row and column; `measured_groups`, `loaded_latency`, `sweep_fit` and
@@ -30,6 +31,7 @@ pub mod device;
 pub mod doctor;
 pub mod document;
 pub mod environment;
+pub mod figures;
 pub mod imported;
 pub mod json;
 pub mod kernels;
@@ -67,6 +69,7 @@ pub mod round_count;
 
 pub use doctor::DoctorDocument;
 pub use document::Document;
+pub use figures::Figures;
 pub use finite::NonFinite;
 pub use header::schema_of;
 pub use imported::ImportedDocument;

@@ -14,6 +14,9 @@ use stats::summary::Summary;
 
 use crate::Known;
 
+/// Why a case was skipped that had no time: the reason of such an outcome.
+pub const NO_BLOCK: &str = "the run ended before its first block";
+
 /// What one case gave on one rank.
 // `B` is what is kept of a block (`block`). No doc comment: those are the schema's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -114,6 +114,13 @@ pub enum MemoryKind {
     Newer,
 }
 
+impl MemoryKind {
+    /// Whether the pages of such memory go to whoever touches them.
+    pub fn moves(self) -> bool {
+        matches!(self, Self::Managed | Self::System)
+    }
+}
+
 /// Where host memory was asked to lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]

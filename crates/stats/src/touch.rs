@@ -22,6 +22,11 @@ impl Touch {
     /// All of them, in the order of tables.
     pub const ALL: [Self; 5] = [Self::Untouched, Self::First, Self::Again, Self::Prefetch, Self::InTurns];
 
+    /// The touch that a group of cases names.
+    pub fn named(group: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|touch| group == touch.name())
+    }
+
     /// As the `group` of its cases has it.
     pub fn name(self) -> &'static str {
         match self {

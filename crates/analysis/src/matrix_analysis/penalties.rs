@@ -1,25 +1,36 @@
 //! What each rank loses with others: its rate with them against its rate alone, pass by pass. All of a
 //! document are one family of claims (`family`).
 
-use report::Document;
 use report::case::{Case, CaseStatus, Order};
 use report::contention::Penalty;
-use report::matrix::{Compares, Matrix};
+use report::matrix::Compares;
 use report::result::{BlockSample, RankResult};
+use report::{Document, Figures};
 use stats::block_interval::BlockValue;
 
 use super::Plane;
 use crate::family::{CaseFamily, FamilyCase};
 use crate::passes::Moments;
 
-/// The penalties of the document's matrices that compare loads.
+/// The penalties of ranks that were measured both ways: all of them, or those of matrices that compare loads.
 pub fn penalties(document: &Document) -> Vec<Penalty> {
-    let loads = document.matrices.iter().filter(|matrix| matrix.compares == Compares::Load);
-    compared(document, loads.flat_map(|matrix| penalties_of_matrix(document, matrix)).collect())
+    let is_of_load = |case: &Case| {
+        let loads = document.matrices.iter().filter(|matrix| matrix.compares == Compares::Load);
+        loads.flat_map(|matrix| &matrix.rows).any(|row| row.group.is_some() && row.group == case.group)
+    };
+
+    compared(
+        document,
+        match document.figures() {
+            Figures::Ranks => uncompared(document, |case| case.group.is_none()),
+            Figures::Matrices(_) => uncompared(document, is_of_load),
+            _ => Vec::new(),
+        },
+    )
 }
 
 /// The penalties with what they come to; of ranks that are alike one is measured alone, and stands for all.
-pub fn compared(document: &Document, mut penalties: Vec<Penalty>) -> Vec<Penalty> {
+fn compared(document: &Document, mut penalties: Vec<Penalty>) -> Vec<Penalty> {
     let rates = |penalty: &Penalty, id: &str| {
         let case = document.cases.iter().find(|case| case.id == id)?;
         let own = case.ranks.iter().find(|result| result.rank == penalty.rank);
@@ -76,17 +87,14 @@ impl Rates {
     }
 }
 
-/// Those of a matrix before they are compared.
-fn penalties_of_matrix(document: &Document, matrix: &Matrix) -> Vec<Penalty> {
-    let measured = |case: &&Case| {
-        case.status == CaseStatus::Measured
-            && case.range_bytes.is_none()
-            && matrix.rows.iter().any(|row| row.group.is_some() && row.group == case.group)
-    };
-    let cases = || document.cases.iter().filter(measured);
+/// Those of these cases before they are compared.
+fn uncompared(document: &Document, is_asked: impl Fn(&Case) -> bool) -> Vec<Penalty> {
+    let cases =
+        || document.cases.iter().filter(|case| case.range_bytes.is_none()).filter(|case| is_asked(case));
     let mut penalties = Vec::new();
 
-    for together in cases().filter(|case| case.order == Order::Simultaneous) {
+    let is_shared = |case: &&Case| case.order == Order::Simultaneous && case.status == CaseStatus::Measured;
+    for together in cases().filter(is_shared) {
         let Some(alone) =
             cases().find(|case| case.order == Order::Alone && Plane::of(case) == Plane::of(together))
         else {

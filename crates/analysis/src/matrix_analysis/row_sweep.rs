@@ -5,9 +5,9 @@
 //! directions and GPUs are one family (`family`). A size is compared by rates, however small it is: both rows
 //! move the same bytes.
 
-use report::Document;
-use report::matrix::{Compares, Matrix};
+use report::matrix::Matrix;
 use report::settings::{Direction, MemoryKind};
+use report::{Document, Figures};
 use stats::alike::distinct;
 use stats::compare::{TwoSampleComparison, TwoSampleVerdict};
 use stats::units::size;
@@ -87,8 +87,10 @@ impl SizeLoss {
 
 /// The rows and GPUs of a sweep that has rows.
 pub fn matrix(document: &Document) -> Option<&Matrix> {
-    let is_sweep = document.command == "sweep";
-    document.matrices.iter().find(|matrix| is_sweep && matrix.compares == Compares::Rows)
+    match document.figures() {
+        Figures::RowSweep(matrix) => Some(matrix),
+        _ => None,
+    }
 }
 
 /// The row of a rank of such a sweep.

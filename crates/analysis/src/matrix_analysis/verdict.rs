@@ -8,9 +8,9 @@
 
 use std::cmp::Ordering;
 
-use report::Document;
 use report::matrix::{Compares, Matrix, MatrixColumn};
 use report::settings::Direction;
+use report::{Document, Figures};
 use stats::alike::distinct;
 use stats::alpha::ALPHA;
 
@@ -95,7 +95,8 @@ pub fn verdict(document: &Document) -> Vec<String> {
     };
 
     // Where kernels compute on CPUs there are no copies, and `kernels` says what there is to say.
-    let has_figures = |matrix: &Matrix| document.kernels.is_empty() || !matrix.planes(document).is_empty();
+    let may_have_none = matches!(document.figures(), Figures::Kernels(_));
+    let has_figures = |matrix: &Matrix| !may_have_none || !matrix.planes(document).is_empty();
     document.matrices.iter().enumerate().filter(|(_, matrix)| has_figures(matrix)).flat_map(of).collect()
 }
 

@@ -1,6 +1,6 @@
 //! What each case gave on each rank.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use engine::{LEAST_OVERLAP, too_little_overlap};
 use pingpong::{DevicePages, ObservedPlacement, PagesPerNode, RankCase, RunState, Sample, SoFar, Trouble};
@@ -9,68 +9,78 @@ use report::case::{self, Case, CaseStatus};
 use report::conditions::Conditions;
 use report::contention::{Aggregate, NodeAggregate, Together};
 use report::device::{Device, DeviceKind};
+use report::kernels::WorkUnit;
 use report::outlier_node::outlier_nodes;
 use report::rank::Rank;
-use report::result::{BlockSample, Mismatch, NodePages, Outcome, PlacementSeen, RankResult, Verification};
-use report::settings::Direction;
+use report::result::{
+    BlockSample, Mismatch, NO_BLOCK, NodePages, Outcome, PlacementSeen, RankResult, Verification,
+};
+use report::settings::{Direction, MemoryKind, TimingAsked};
 use stats::flag::Flag;
 use stats::interval::median;
 use stats::stop::StopReason;
 
-use super::PingPongFacts;
+use super::DocumentFacts;
+use crate::experiment::{CaseMapping, DocumentCase};
 use crate::memory_range::TIMES_L3;
-use crate::settings;
 
-pub(super) fn cases(
-    facts: &PingPongFacts,
-    state: &RunState,
-    ranks: &[Rank],
-    devices: &[Device],
-) -> Vec<Case> {
+/// The cases of the document, each with the figures of all engine cases that stand in it.
+pub(super) fn cases(facts: &DocumentFacts, state: &RunState, devices: &[Device]) -> Vec<Case> {
     let devices = devices.iter().map(|device| (device.id.as_str(), device)).collect();
-    pingpong::CopyCase::all(facts.config)
-        .iter()
-        .map(|asked| document_case(facts, asked, state, ranks, &devices))
-        .collect()
+    let mut mappings: Vec<Vec<&CaseMapping>> = vec![Vec::new(); facts.figures.cases.len()];
+    for mapping in &facts.figures.mappings {
+        mappings[mapping.case].push(mapping);
+    }
+
+    let asked = facts.figures.cases.iter().zip(&mappings);
+    asked.map(|(asked, mappings)| document_case(facts, (asked, mappings), state, &devices)).collect()
 }
 
 fn document_case(
-    facts: &PingPongFacts,
-    asked: &pingpong::CopyCase,
+    facts: &DocumentFacts,
+    (asked, mappings): (&DocumentCase, &[&CaseMapping]),
     state: &RunState,
-    places: &[Rank],
     devices: &BTreeMap<&str, &Device>,
 ) -> Case {
-    let (results, nodes) = (&state.results[asked.index], &state.nodes);
     let order = match asked.order {
-        pingpong::Order::Simultaneous => case::Order::Simultaneous,
-        pingpong::Order::Alone => case::Order::Alone,
+        engine::Order::Simultaneous => case::Order::Simultaneous,
+        engine::Order::Alone => case::Order::Alone,
     };
-    let (direction, memory) = (settings::direction(asked.direction), settings::memory(asked.memory));
-    let bytes = asked.bytes as u64;
-    let ranks: Vec<RankResult> = results
-        .iter()
-        .zip(places)
-        .map(|(result, place)| {
-            let device = devices.get(place.asked.device.as_str()).copied();
-            let moved = Moved { direction, order, bytes, range_bytes: None, ranks: places.len() };
-            rank_result(facts.config.verify, place, moved, result, device)
+    let moved = Moved {
+        direction: asked.direction,
+        order,
+        bytes: asked.bytes,
+        range_bytes: asked.range_bytes.or_else(|| bytes_of_kernel(facts, asked)),
+        ranks: mappings.iter().map(|mapping| mapping.places.len()).max().unwrap_or(0),
+    };
+    // What goes between GPUs may take another way than the PCIe link that bounds the others, and of touches
+    // only some take one.
+    let has_own_way = matches!(asked.memory, MemoryKind::Device | MemoryKind::Managed | MemoryKind::System);
+
+    let figures = || mappings.iter().flat_map(|mapping| mapping.figures(state));
+    let mut ranks: Vec<RankResult> = figures()
+        .map(|(result, place, _)| {
+            let part = &facts.parts[place];
+            let device = devices.get(&part.device.id[..]).copied().filter(|_| !has_own_way);
+            rank_result(facts.settings.verify, &part.rank, moved, result, device)
         })
         .collect();
+    ranks.sort_by_key(|result| result.rank);
 
-    let rates: Vec<(u32, f64)> = ranks
-        .iter()
-        .filter_map(|rank| rank.summary().map(|summary| (rank.rank, summary.median_bytes_per_s)))
-        .collect();
     let mut status = CaseStatus::of_ranks(&ranks);
-    let reason = if status == CaseStatus::Measured { not_simultaneous(results, nodes) } else { None };
+    let reason =
+        mappings.iter().find_map(|mapping| not_simultaneous(&state.results[mapping.at], &state.nodes));
+    let reason = reason.filter(|_| status == CaseStatus::Measured);
     if reason.is_some() {
         status = CaseStatus::Invalid;
     }
-    let measured_together = status == CaseStatus::Measured && ranks.len() > 1;
-    let at_once = order == case::Order::Simultaneous && ranks.len() > 1;
-    let overlaps = by_node(results, nodes, |sample| sample.overlap);
-    let skews = by_node(results, nodes, |sample| sample.start_skew_ns);
+
+    // Ranks of several engine cases were not at once with each other: of them there is no sum.
+    let at_once = order == case::Order::Simultaneous && mappings.len() == 1 && ranks.len() > 1;
+    let rates: Vec<(u32, f64)> =
+        ranks.iter().filter_map(|rank| Some((rank.rank, rank.summary()?.median_bytes_per_s))).collect();
+    let overlaps = by_node(figures().map(|(result, _, node)| (result, node)), |sample| sample.overlap);
+    let skews = by_node(figures().map(|(result, _, node)| (result, node)), |sample| sample.start_skew_ns);
 
     // Each node has its own clock: one whose ranks were not at once says nothing of another.
     let together = |node: u32| {
@@ -80,41 +90,71 @@ fn document_case(
         Together { overlap, start_skew_ns: of_node(&skews), invalid }
     };
 
-    let aggregates = if at_once { NodeAggregate::of_nodes(places, &ranks, together) } else { Vec::new() };
+    let takes_part: BTreeSet<u32> = ranks.iter().map(|result| result.rank).collect();
+    let places: Vec<Rank> = facts
+        .parts
+        .iter()
+        .map(|part| &part.rank)
+        .filter(|rank| takes_part.contains(&rank.rank))
+        .cloned()
+        .collect();
+    let aggregates = if at_once { NodeAggregate::of_nodes(&places, &ranks, together) } else { Vec::new() };
+    let mut id = Case::id_for(order, asked.memory, asked.direction, asked.bytes);
+    if let Some(group) = &asked.group {
+        id = format!("{id}/{group}");
+    }
 
     Case {
-        id: Case::id_for(order, memory, direction, bytes),
+        id,
         order,
-        direction,
-        bytes,
-        memory,
-        group: None,
-        range_bytes: None,
-        timing: timing(facts, asked, results),
+        direction: asked.direction,
+        bytes: asked.bytes,
+        memory: asked.memory,
+        group: asked.group.clone(),
+        range_bytes: asked.range_bytes,
+        timing: timing(facts, asked, figures().flat_map(|(result, ..)| &result.samples).next()),
         status,
         reason,
         overlap: overlaps.values().copied().reduce(f64::min),
         start_skew_ns: skews.values().copied().reduce(f64::max),
-        aggregate: if measured_together { Aggregate::of_rates(&rates) } else { None },
-        outlier_nodes: outlier_nodes(places, &ranks, &aggregates, state.results.len()),
+        aggregate: if at_once && status == CaseStatus::Measured { Aggregate::of_rates(&rates) } else { None },
+        outlier_nodes: outlier_nodes(&places, &ranks, &aggregates, facts.figures.cases.len()),
         nodes: aggregates,
         ranks,
     }
 }
 
+impl CaseMapping {
+    /// The figures that stand in its case: each with its place, and the node that it was measured on.
+    fn figures<'s>(&'s self, state: &'s RunState) -> impl Iterator<Item = (&'s RankCase, usize, usize)> {
+        let results = &state.results[self.at];
+        self.places.iter().map(move |(rank, place)| (&results[*rank], *place, state.nodes[*rank]))
+    }
+}
+
+/// What a kernel works through, bytes, where its rate is one of bytes and so can be the cache's.
+fn bytes_of_kernel(facts: &DocumentFacts, asked: &DocumentCase) -> Option<u64> {
+    let name = asked.group.as_deref().filter(|_| asked.direction == Direction::Kernel)?.split(',').next()?;
+    let kernels = &facts.known.kernels;
+    kernels.iter().any(|kernel| kernel.name == name && kernel.unit == WorkUnit::Byte).then_some(asked.bytes)
+}
+
 /// The median of what samples say of being at once, for each node that has some: a node's ranks are at once
 /// with each other.
-fn by_node(results: &[RankCase], nodes: &[usize], of: fn(&Sample) -> Option<f64>) -> BTreeMap<usize, f64> {
+fn by_node<'s>(
+    results: impl Iterator<Item = (&'s RankCase, usize)>,
+    of: fn(&Sample) -> Option<f64>,
+) -> BTreeMap<usize, f64> {
     let mut values: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
-    for (rank, node) in results.iter().zip(nodes) {
-        values.entry(*node).or_default().extend(rank.samples.iter().filter_map(of));
+    for (rank, node) in results {
+        values.entry(node).or_default().extend(rank.samples.iter().filter_map(of));
     }
     values.into_iter().filter_map(|(node, values)| Some((node, median(&values)?))).collect()
 }
 
 /// Why a case's numbers are not those of ranks at work at once, where that was asked and is not so.
 pub(crate) fn not_simultaneous(results: &[RankCase], nodes: &[usize]) -> Option<String> {
-    let overlaps = by_node(results, nodes, |sample| sample.overlap);
+    let overlaps = by_node(results.iter().zip(nodes.iter().copied()), |sample| sample.overlap);
     let (node, overlap) =
         overlaps.iter().min_by(|a, b| a.1.total_cmp(b.1)).filter(|(_, at)| **at < LEAST_OVERLAP)?;
     let of_node = if overlaps.len() > 1 { format!("node {node}: ") } else { String::new() };
@@ -122,15 +162,23 @@ pub(crate) fn not_simultaneous(results: &[RankCase], nodes: &[usize]) -> Option<
 }
 
 /// The clock used; for a case that has no block yet, the one it would use.
-fn timing(facts: &PingPongFacts, asked: &pingpong::CopyCase, results: &[RankCase]) -> case::Timing {
-    let used = results.iter().flat_map(|rank| &rank.samples).map(|sample| sample.timing).next();
-    let device = facts.config.timing == pingpong::TimingChoice::Device;
-    let large = facts.config.timing == pingpong::TimingChoice::Auto
-        && asked.memory != device::MemoryKind::Pageable
-        && asked.bytes >= pingpong::DEVICE_TIMING_FROM_BYTES;
-    match used {
-        Some(pingpong::Timing::Device) => case::Timing::Device,
-        None if device || large => case::Timing::Device,
+fn timing(facts: &DocumentFacts, asked: &DocumentCase, first: Option<&Sample>) -> case::Timing {
+    let is_copy = asked.range_bytes.is_none()
+        && matches!(
+            asked.direction,
+            Direction::H2d | Direction::D2h | Direction::RoundTrip | Direction::Bidirectional
+        );
+    let is_large =
+        asked.memory != MemoryKind::Pageable && asked.bytes >= pingpong::DEVICE_TIMING_FROM_BYTES as u64;
+    let by_device = match facts.settings.timing {
+        TimingAsked::Device => is_copy,
+        TimingAsked::Auto => is_copy && is_large,
+        TimingAsked::Host | TimingAsked::Newer => false,
+    };
+
+    match first.map(|sample| sample.timing) {
+        Some(engine::Timing::Device) => case::Timing::Device,
+        None if by_device => case::Timing::Device,
         _ => case::Timing::Host,
     }
 }
@@ -216,7 +264,7 @@ fn outcome(direction: Direction, result: &RankCase, device: Option<&Device>, is_
     }
 
     let Some(SoFar { summary, flags }) = &result.so_far else {
-        return Outcome::Skipped { reason: "the run ended before its first block".to_owned() };
+        return Outcome::Skipped { reason: NO_BLOCK.to_owned() };
     };
 
     // What a kernel works through in the GPU's own memory goes over no link.

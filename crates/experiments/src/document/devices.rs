@@ -12,6 +12,8 @@ use topo::gpu_condition::GpuConditions;
 use topo::host_link::HostLink;
 use topo::model::Rung;
 
+use super::DocumentFacts;
+use super::place_workers::PlaceWorkers;
 use super::rank_part::{Local, RankPart};
 
 /// The device of one rank, as it is known before the run; `None` if the platform has no such device.
@@ -66,29 +68,27 @@ pub(super) fn device(local: &Local, plan: &RankPlan) -> Option<Device> {
 }
 
 /// The devices that took part, each once, in the order of ranks, with what the run has shown of them.
-pub(super) fn devices(parts: &[RankPart], state: &RunState, launched: bool) -> Vec<Device> {
-    let mut devices: Vec<Device> = Vec::new();
+pub(super) fn devices(facts: &DocumentFacts, workers: &PlaceWorkers, state: &RunState) -> Vec<Device> {
     let mut known = BTreeSet::new();
-    for (part, rank) in parts.iter().zip(&state.ranks).filter(|(part, _)| known.insert(&part.device.id)) {
-        let sharing = parts.iter().filter(|other| other.device.id == part.device.id).count();
-        let of_device = parts.iter().zip(&state.ranks).filter(|(other, _)| other.device.id == part.device.id);
-        let device = with_run(&part.device, Some(rank));
-        devices.push(with_conditions(
-            device,
-            of_device.map(|(_, rank)| rank),
-            if launched { sharing } else { 1 },
-        ));
-    }
-    devices
+    let first_places = facts.parts.iter().filter(|part| known.insert(&part.device.id));
+    let device = |part: &RankPart| {
+        let sharing = facts.parts.iter().filter(|other| other.device.id == part.device.id).count();
+        let own = if facts.launch.is_some() { sharing } else { 1 };
+        // A thread that copies to several devices says the link and latch of its first.
+        let only = workers.only_at(part.rank.rank as usize);
+        let mut device = with_run(&part.device, only.and_then(|rank| state.ranks.get(rank)));
+        if only.is_none() {
+            device = with_latch_of_another(device, &state.ranks);
+        }
+        let of_node = state.ranks.iter().zip(&state.nodes).filter(|(_, node)| **node == device.node as usize);
+        with_conditions(device.clone(), of_node.map(|(rank, _)| rank), own)
+    };
+    first_places.map(device).collect()
 }
 
 /// A device with what these ranks saw of it while it was measured; `own`: how many processes of the launch
 /// use it.
-pub(crate) fn with_conditions<'s>(
-    mut device: Device,
-    ranks: impl Iterator<Item = &'s RankState>,
-    own: usize,
-) -> Device {
+fn with_conditions<'s>(mut device: Device, ranks: impl Iterator<Item = &'s RankState>, own: usize) -> Device {
     let of_it = |rank: &'s RankState| rank.devices.iter().find(|seen| Some(seen.pci) == device.pci_address);
     // Who saw it longest saw most.
     let longest = |seen: &&GpuConditions| seen.counted.as_ref().map_or(0, |counted| counted.elapsed_ns);
@@ -115,7 +115,7 @@ fn conditions(seen: &GpuConditions, own: usize) -> Known<Conditions> {
 }
 
 /// A device with what a rank's run has shown of it.
-pub(crate) fn with_run(known: &Device, rank: Option<&RankState>) -> Device {
+fn with_run(known: &Device, rank: Option<&RankState>) -> Device {
     let mut device = Device { latch: latch(rank.and_then(|rank| rank.latch.as_ref())), ..known.clone() };
     if let (Some(pci), Some(under_load)) = (device.pci_address, rank.and_then(|rank| link_of(known, rank))) {
         device.link = link(TargetId::Gpu(pci), Some(under_load), ReadWhen::UnderLoad);
@@ -133,7 +133,7 @@ fn link_of<'s>(device: &Device, rank: &'s RankState) -> Option<&'s topo::model::
 
 /// A GPU whose latch its own rank does not tell, because that rank drives others too, has the one that was
 /// tried on another of the run's.
-pub(crate) fn with_latch_of_another(mut device: Device, ranks: &[RankState]) -> Device {
+fn with_latch_of_another(mut device: Device, ranks: &[RankState]) -> Device {
     let told = || ranks.iter().find_map(|rank| rank.latch.as_ref());
     if device.kind == DeviceKind::Gpu
         && device.latch.value.is_none()

@@ -1,9 +1,10 @@
-//! From what a run has to the document that is kept: every field of the schema is filled here, and nowhere
-//! else.
+//! From what a run has to the document that is kept: every field of the schema that the run knows is filled
+//! here, and nowhere else; what follows from them `analysis` says (`conclusion`).
 //!
 //! * `part` what each rank's process knows beforehand, filled in by `collect` with `environment`, `devices`
 //!   and `nodes`;
-//! * `cases` and `penalties` what it gave; `verdict` how it ended.
+//! * `place_workers` who measured which place; `cases` what it gave; `bounds` withdraws a bound that was
+//!   exceeded; `verdict` how the run ended.
 
 pub(crate) mod bounds;
 pub mod cases;
@@ -11,25 +12,26 @@ pub mod collect;
 pub(crate) mod devices;
 mod environment;
 pub mod nodes;
-pub mod of_experiment;
-mod penalties;
+mod place_workers;
 pub mod rank_part;
 pub mod verdict;
 
-use pingpong::{Order, RunConfig, RunState, TimeSpent};
+use engine::{RunState, TimeSpent};
+use place_workers::PlaceWorkers;
 use report::SavedDocument;
 use report::document::{Document, Level, Message, Platform, Status, Tool};
 use report::environment::Environment;
 use report::launch::{Launch, MissingRank};
-use report::settings::{OrderAsked, Settings};
+use report::matrix::Matrix;
+use report::rank::Rank;
+use report::settings::Settings;
 use topo::environment::ProbeValue;
 
 use crate::began::Began;
 use crate::config::unique;
 use crate::document::rank_part::RankPart;
 use crate::exit::Exit;
-use crate::options::PingPongOptions;
-use crate::settings;
+use crate::experiment::{Beforehand, CaseMap};
 
 /// What made a document: the program, the words that started it, and when it began.
 #[derive(Clone, Debug)]
@@ -96,53 +98,69 @@ pub fn blank(
 }
 
 /// What is known before the run.
-pub struct PingPongFacts<'a> {
-    /// The arguments as typed.
-    pub args: &'a PingPongOptions,
-    /// The run.
-    pub config: &'a RunConfig,
-    /// What each rank's process knows, by rank.
+pub struct DocumentFacts<'a> {
+    /// The command, as documents name it.
+    pub command: &'a str,
+    /// What was asked for, with the defaults filled in.
+    pub settings: Settings,
+    /// The document's cases, and where each of the engine's figures stands in them.
+    pub figures: &'a CaseMap,
+    /// How figures stand in rows and columns.
+    pub matrices: &'a [Matrix],
+    /// What else is known of what is measured.
+    pub known: &'a Beforehand,
+    /// What is known of each place, by number.
     pub parts: &'a [RankPart],
     /// The platform, as rank 0's process sees it.
     pub platform: &'a Platform,
-    /// The first node.
+    /// The first node and its state.
     pub environment: &'a Environment,
     /// How the ranks came to be processes, where they are.
     pub launch: Option<&'a Launch>,
+    /// What the user should know beside the numbers.
+    pub messages: Vec<Message>,
     /// What made the document, and when it began.
     pub origin: &'a Origin,
 }
 
 /// The document for the state a run is in. `exit` is `None` while it goes on.
-pub fn build(facts: &PingPongFacts, state: &RunState, exit: Option<Exit>) -> Document {
-    let known = (facts.platform, asked(facts), facts.environment);
-    let mut devices = devices::devices(facts.parts, state, facts.launch.is_some());
-    let ranks: Vec<_> = facts.parts.iter().map(|part| rank(part, state)).collect();
-    let mut cases = cases::cases(facts, state, &ranks, &devices);
+pub fn build(facts: &DocumentFacts, state: &RunState, exit: Option<Exit>) -> Document {
+    let workers = PlaceWorkers::of(facts.figures);
+    let ranks: Vec<Rank> = facts.parts.iter().map(|part| rank(&workers, part, state)).collect();
+    let mut devices = devices::devices(facts, &workers, state);
+    let mut cases = cases::cases(facts, state, &devices);
     bounds::withdraw(&mut devices, &ranks, &mut cases);
+
+    let known = (facts.platform, facts.settings.clone(), facts.environment);
     let mut document = Document {
         launch: facts.launch.cloned(),
         nodes: nodes::nodes(facts.parts),
         ranks,
-        missing: missing(facts.parts, state),
-        penalties: penalties::penalties(facts, &cases),
+        missing: missing(facts.parts, &workers, state),
         devices,
         cases,
-        messages: messages(facts),
-        ..blank("pingpong", facts.origin, verdict::state(state, exit), known)
+        matrices: facts.matrices.to_vec(),
+        kernels: facts.known.kernels.clone(),
+        pieces: facts.known.pieces.clone(),
+        messages: facts.messages.clone(),
+        ..blank(facts.command, facts.origin, verdict::state(state, exit), known)
     };
 
     document.rows = report::rows::rows(&document);
-    document.penalties = analysis::matrix_analysis::compared(&document, document.penalties.clone());
-    document.slower_twins = analysis::slower_twins::slower_twins(&document);
-    document.verdict = analysis::answer::answer(&document);
+    if exit.is_some() {
+        analysis::conclusion::conclude(&mut document);
+    }
     document
 }
 
-fn rank(part: &RankPart, state: &RunState) -> report::rank::Rank {
-    let thread_id = state.ranks.get(part.rank.rank as usize).and_then(|rank| rank.thread_id);
-    let time = state.ranks.get(part.rank.rank as usize).and_then(|rank| time_spent(rank.spent));
-    report::rank::Rank { thread_id, time, ..part.rank.clone() }
+fn rank(workers: &PlaceWorkers, part: &RankPart, state: &RunState) -> Rank {
+    let place = part.rank.rank as usize;
+    let worker = workers.at(place).and_then(|rank| state.ranks.get(rank));
+    let mut spent = TimeSpent::default();
+    let here = workers.first_at(place).filter_map(|rank| state.ranks.get(rank));
+    here.for_each(|worker| spent.add(&worker.spent));
+    let thread_id = worker.and_then(|worker| worker.thread_id);
+    Rank { thread_id, time: time_spent(spent), ..part.rank.clone() }
 }
 
 /// Where a rank's time went, as a document has it; `None` before it has measured anything.
@@ -151,10 +169,13 @@ pub fn time_spent(spent: TimeSpent) -> Option<TimeSpent> {
 }
 
 /// The ranks that nothing is heard of any more.
-fn missing(parts: &[RankPart], state: &RunState) -> Vec<MissingRank> {
-    let lost = parts.iter().zip(&state.ranks).filter_map(|(part, rank)| Some((part, rank.lost.clone()?)));
-    lost.map(|(part, why)| MissingRank { rank: part.rank.rank, host: Some(part.rank.host.clone()), why })
-        .collect()
+fn missing(parts: &[RankPart], workers: &PlaceWorkers, state: &RunState) -> Vec<MissingRank> {
+    let lost = |part: &RankPart| {
+        let worker = state.ranks.get(workers.at(part.rank.rank as usize)?)?;
+        let (rank, host) = (part.rank.rank, Some(part.rank.host.clone()));
+        Some(MissingRank { rank, host, why: worker.lost.clone()? })
+    };
+    parts.iter().filter_map(lost).collect()
 }
 
 fn probe_text(value: &ProbeValue) -> String {
@@ -168,51 +189,4 @@ fn probe_text(value: &ProbeValue) -> String {
 pub fn warnings(parts: &[RankPart]) -> Vec<Message> {
     let notes: Vec<String> = parts.iter().flat_map(|part| part.notes.iter().cloned()).collect();
     unique(&notes).into_iter().map(|text| Message { level: Level::Warning, text }).collect()
-}
-
-/// What the user should know beside the numbers.
-fn messages(facts: &PingPongFacts) -> Vec<Message> {
-    let mut messages = warnings(facts.parts);
-    if facts.args.cpus.is_none() {
-        let text = "PUs were chosen automatically, each the first free allowed core of its device's locality \
-            domain where that is known; give --cpus to choose them";
-        messages.push(Message { level: Level::Info, text: text.to_owned() });
-    }
-    if facts.parts.len() == 1 && facts.args.order == Some(OrderAsked::Both) {
-        let text =
-            "there is one rank only: alone and at once are the same, and there is no contention penalty";
-        messages.push(Message { level: Level::Info, text: text.to_owned() });
-    }
-    messages
-}
-
-/// How ranks share the machine in these orders.
-fn order_measured(orders: &[Order]) -> OrderAsked {
-    match orders {
-        [Order::Alone] => OrderAsked::Alone,
-        [Order::Simultaneous] => OrderAsked::Simultaneous,
-        _ => OrderAsked::Both,
-    }
-}
-
-/// What was asked for, with the defaults filled in.
-fn asked(facts: &PingPongFacts) -> Settings {
-    let (args, config) = (facts.args, facts.config);
-    Settings {
-        cpus_asked: args.cpus.as_ref().map(ToString::to_string),
-        gpus_asked: args.measuring.gpus.as_ref().map(ToString::to_string),
-        backend_asked: args.measuring.backend.name().to_owned(),
-        sizes_bytes: config.sizes.iter().map(|size| *size as u64).collect(),
-        floats: args.floats,
-        directions: config.directions.iter().map(|d| settings::direction(*d)).collect(),
-        memory: config.memory.iter().map(|m| settings::memory(*m)).collect(),
-        membind: settings::membind(args.membind),
-        huge_pages: config.huge_pages,
-        timing: settings::timing(config.timing),
-        engine: settings::engine(config.by),
-        order: order_measured(&config.orders),
-        repetition: settings::repetition(config.amount, config.max_time),
-        seed: config.seed,
-        verify: config.verify,
-    }
 }

@@ -99,11 +99,8 @@ fn pieces(document: &Document, page: &mut HtmlPage) {
 /// The rate over the size of what is touched: a picture for each rank, kind of memory and side, a line a
 /// touch.
 fn moving(document: &Document, page: &mut HtmlPage) {
-    let touches: BTreeMap<&str, Touch> = document
-        .cases
-        .iter()
-        .filter_map(|case| Some((&case.id[..], analysis::moving::touch(case)?)))
-        .collect();
+    let touches: BTreeMap<&str, Touch> =
+        document.cases.iter().filter_map(|case| Some((&case.id[..], case.touch()?))).collect();
     let mut touched: BTreeMap<(u32, MemoryKind, bool), BTreeMap<Touch, Vec<&Row>>> = BTreeMap::new();
 
     for row in &document.rows {

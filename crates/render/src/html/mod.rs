@@ -113,16 +113,12 @@ impl Paged for Document {
             page.list(&against_others);
         });
 
-        // A rate of pieces is that of a way of sending them, and one of touches that of moving pages: neither
-        // is a link's.
-        let is_of_links = self.pieces.is_none() && !analysis::moving::is_of(self);
-
         // The answer of a sweep is a curve: it stands before the node.
         let is_sweep = !self.fits.is_empty();
         if is_sweep {
             curves::draw(self, page);
         }
-        if let Some(node) = node::of_result(self).filter(|_| is_of_links) {
+        if let Some(node) = node::of_result(self).filter(|_| self.figures().are_of_links()) {
             let title = "The node, and what was measured on its links";
             page.picture(title, &node.described(), |wide| node.drawn(wide));
         }

@@ -17,7 +17,7 @@ use crate::{digits, names};
 const RANKS: usize = 64;
 
 pub(super) fn draw(document: &Document, page: &mut HtmlPage) {
-    if !document.matrices.is_empty() || document.ranks.len() < 2 {
+    if document.figures().are_of_places() || document.ranks.len() < 2 {
         return;
     }
     let largest = document.cases.iter().map(|case| case.bytes).max();

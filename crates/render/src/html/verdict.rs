@@ -5,7 +5,7 @@ use analysis::answer_status::{self, AnswerStatus};
 use std::collections::BTreeMap;
 
 use analysis::figure::status_word;
-use analysis::unfinished;
+use analysis::{conclusion, unfinished};
 use report::Document;
 use report::document::{Level, PlatformKind, Status};
 use stats::units::counted;
@@ -42,8 +42,7 @@ fn warnings(document: &Document, said: &[String], state: String) -> Vec<String> 
 
 /// The answer's sentences, what the reader takes away first: a slow GPU, or that the run did not end well.
 fn sentences(document: &Document, tone: AnswerStatus, state: &str) -> Vec<String> {
-    let own = || if document.matrices.is_empty() { analysis::answer::answer(document) } else { Vec::new() };
-    let mut said = if document.verdict.is_empty() { own() } else { document.verdict.clone() };
+    let mut said = conclusion::said(document);
     let slow = slower(document);
     let partial = unfinished::partial(document);
     let says_how_it_ended = partial.as_ref().is_some_and(|partial| said.contains(partial));

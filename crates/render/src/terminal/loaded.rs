@@ -1,7 +1,7 @@
 //! The curve of loaded latency: a line a point, the traffic as measured beside the latency, and how many
 //! times the idle latency that is.
 
-use analysis::latency_curves::{Figures, figures};
+use analysis::latency_curves::{CurveFigures, figures};
 use analysis::matrix_analysis::CellFigure;
 use report::Document;
 use report::matrix::Matrix;
@@ -15,7 +15,7 @@ use crate::digits;
 
 /// Draws the matrix, where it is one of loaded latency; whether it is.
 pub(super) fn draw(document: &Document, matrix: &Matrix, page: &mut Page) -> bool {
-    let Some(Figures { time, rate, rows }) = figures(document, matrix) else { return false };
+    let Some(CurveFigures { time, rate, rows }) = figures(document, matrix) else { return false };
     let mut grid = TextGrid::new(1, &["", "traffic GB/s", "± 95 %", "latency ns", "± 95 %", "of idle"]);
     let pus = |row: usize| matrix.rows.get(row).map(|row| row.pus.clone()).unwrap_or_default();
     let loader = pus(0);

@@ -1,7 +1,7 @@
 //! Memory whose pages go to whoever touches them: for each side the rate of each touch, by size and place,
 //! and where pages lie afterwards.
 
-use analysis::moving::{case, is_of, part_away, touch, touch_name, who};
+use analysis::moving::{case, part_away, touch_name, who};
 use report::Document;
 use report::rank::Rank;
 use report::settings::{Direction, MemoryKind};
@@ -22,7 +22,7 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
 
 /// Each kind of memory, with each side that touched it: a table.
 pub(super) fn sides(document: &Document) -> impl Iterator<Item = (MemoryKind, Direction)> {
-    let kinds = document.settings.memory.iter().filter(|_| is_of(document));
+    let kinds = document.settings.memory.iter().filter(|kind| kind.moves());
     let sides = kinds.flat_map(|kind| [Direction::H2d, Direction::D2h].map(|side| (*kind, side)));
     sides.filter(|(kind, side)| {
         document.cases.iter().any(|case| (case.memory, case.direction) == (*kind, *side))
@@ -38,7 +38,7 @@ fn touches(document: &Document, direction: Direction) -> Vec<(Touch, Direction)>
         _ => Some((touch, direction)),
     };
     let has = |asked: &(Touch, Direction)| {
-        document.cases.iter().any(|case| touch(case) == Some(asked.0) && case.direction == asked.1)
+        document.cases.iter().any(|case| case.touch() == Some(asked.0) && case.direction == asked.1)
     };
     Touch::ALL.into_iter().filter_map(of).filter(has).collect()
 }

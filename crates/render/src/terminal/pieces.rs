@@ -33,8 +33,10 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
 
 /// Each rank and direction.
 pub(super) fn places(document: &Document) -> impl Iterator<Item = (&Rank, Direction)> {
-    let ranks = document.ranks.iter().filter(|_| document.pieces.is_some());
-    ranks.flat_map(|rank| document.settings.directions.iter().map(move |direction| (rank, *direction)))
+    document
+        .ranks
+        .iter()
+        .flat_map(|rank| document.settings.directions.iter().map(move |direction| (rank, *direction)))
 }
 
 /// The rates of a few sizes of one of them, from the smallest to the largest.

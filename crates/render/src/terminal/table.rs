@@ -1,26 +1,15 @@
 //! What a terminal shows of a document: the answer, each rank's numbers and placement, remarks on them,
 //! nodes, ranks together, what they lost; then what it was made with, devices and settings; flags, time.
 
-use analysis::answer::answer;
+use analysis::conclusion;
 use analysis::reference::Reference;
-use report::Document;
+use report::{Document, Figures};
 
 use super::page::{Page, Tone};
 use super::{
     closing, contention, devices, groups, kernels, laplace, line_fit_table, matrix, moving, nodes, pieces,
     places, rank, rank_selection, ranks, reference, remarks, row_sweep, settings, title, together,
 };
-
-/// Whether its figures are no copies between memory and devices, so that tables of their own have them:
-/// halos, small pieces, touches.
-pub(super) fn has_own_tables(document: &Document) -> bool {
-    document.laplace.is_some() || document.pieces.is_some() || analysis::moving::is_of(document)
-}
-
-/// Whether it is a sweep from several rows, whose matrix says which row a rank is.
-pub(super) fn is_row_sweep(document: &Document) -> bool {
-    analysis::matrix_analysis::row_sweep::matrix(document).is_some()
-}
 
 /// How a table is drawn.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,29 +41,34 @@ pub fn table_beside(document: &Document, style: &Style, references: &[Reference]
     let mut page = Page::new(style.width);
     verdict(document, references, usize::MAX, &mut page);
     title::draw(document, &mut page);
-    let is_of_ranks = (document.matrices.is_empty() || is_row_sweep(document)) && !has_own_tables(document);
-
-    if is_of_ranks {
-        rank_tables(document, style, &mut page);
-    } else if document.matrices.is_empty() {
-        laplace::draw(document, &mut page);
-        pieces::draw(document, &mut page);
-        moving::draw(document, &mut page);
-        places::draw(document, &mut page);
-    } else {
-        kernels::draw(document, &mut page);
-        document.matrices.iter().for_each(|found| matrix::draw(document, found, &mut page));
-        line_fit_table::draw(document, &mut page);
+    match document.figures() {
+        Figures::Ranks | Figures::Sweep | Figures::RowSweep(_) => rank_tables(document, style, &mut page),
+        Figures::Matrices(_) | Figures::Kernels(_) => {
+            kernels::draw(document, &mut page);
+            document.matrices.iter().for_each(|found| matrix::draw(document, found, &mut page));
+            line_fit_table::draw(document, &mut page);
+        }
+        Figures::Laplace(_) => placed(laplace::draw, document, &mut page),
+        Figures::Pieces(_) => placed(pieces::draw, document, &mut page),
+        Figures::Touches => placed(moving::draw, document, &mut page),
     }
 
-    if !style.quiet {
-        devices::draw(document, &mut page);
-    }
-    if !style.quiet && is_of_ranks {
-        settings::draw(document, &mut page);
+    match document.figures() {
+        Figures::Ranks | Figures::Sweep | Figures::RowSweep(_) if !style.quiet => {
+            devices::draw(document, &mut page);
+            settings::draw(document, &mut page);
+        }
+        _ if !style.quiet => devices::draw(document, &mut page),
+        _ => {}
     }
     closing::draw(document, style.saved_to.as_deref(), style.quiet, &mut page);
     page.finish(style.color)
+}
+
+/// Tables of their own, and where ranks were.
+fn placed(tables: fn(&Document, &mut Page), document: &Document, page: &mut Page) {
+    tables(document, page);
+    places::draw(document, page);
 }
 
 /// The figures of each rank, of nodes, and of ranks together.
@@ -111,9 +105,7 @@ fn rank_tables(document: &Document, style: &Style, page: &mut Page) {
 
 /// What was found, before anything else, in so many lines at most; how many sentences had no room.
 pub(super) fn verdict(document: &Document, references: &[Reference], lines: usize, page: &mut Page) -> usize {
-    // Documents of before 1.3 and ping-pongs that were not finished have no sentences of their own.
-    let own = || if document.matrices.is_empty() { answer(document) } else { Vec::new() };
-    let said = if document.verdict.is_empty() { own() } else { document.verdict.clone() };
+    let said = conclusion::said(document);
     title::slower_twins(document, page);
     let is_led = page.height() > 0;
     let mut shown = 0;

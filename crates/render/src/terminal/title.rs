@@ -1,8 +1,8 @@
 //! The lines above the figures: which program ran where and when, whether GPUs took part at all, whether
 //! ranks are missing, and which GPUs are slow.
 
-use report::Document;
 use report::document::{Platform, PlatformKind};
+use report::{Document, Figures};
 use stats::units::counted;
 
 use super::hosts;
@@ -25,7 +25,9 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
     if by_cpu && document.platform.kind == PlatformKind::Host {
         let text = format!("CPU accesses to host memory{}.", why_no_gpu(&document.platform));
         page.paragraph(Tone::Plain, "No GPU in this measurement: ", &text);
-    } else if document.laplace.is_some() && document.platform.kind == PlatformKind::Host {
+    } else if matches!(document.figures(), Figures::Laplace(_))
+        && document.platform.kind == PlatformKind::Host
+    {
         let text = format!("the ranks compute with their own cores alone{}.", why_no_gpu(&document.platform));
         page.paragraph(Tone::Warning, "NO GPU: ", &text);
     } else {
@@ -44,8 +46,11 @@ pub(super) fn slower_twins(document: &Document, page: &mut Page) {
         let twins =
             if slower.twins == 1 { "its twin".to_owned() } else { format!("its {} twins", slower.twins) };
         // The ranks of a matrix are its cells.
-        let rank =
-            if document.matrices.is_empty() { format!(", rank {},", slower.rank) } else { String::new() };
+        let rank = if document.figures().are_of_places() {
+            String::new()
+        } else {
+            format!(", rank {},", slower.rank)
+        };
         let text = format!(
             "{}{rank} is {less:.0} % slower than {twins}: {:.1} against {:.1} GB/s ({}), and so in {} of {}; \
              {}.",

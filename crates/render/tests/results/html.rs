@@ -322,6 +322,23 @@ fn a_lost_case_stands_before_the_picture_also_where_a_gpu_is_slow() -> Done {
     Ok(())
 }
 
+#[test]
+fn a_case_that_had_no_time_makes_the_first_line_say_partial_and_what_to_do() -> Done {
+    let mut lost = document(&[24.3e9, 24.3e9], &BOTH, 1)?;
+    lost.status = Status::Partial;
+    lost.status_reason = None;
+    let skipped = report::result::Outcome::Skipped { reason: report::result::NO_BLOCK.to_owned() };
+    lost.cases[1].ranks.iter_mut().for_each(|result| result.outcome = skipped.clone());
+    lost.cases[1].status = CaseStatus::Skipped;
+    lost.rows = report::rows::rows(&lost);
+    let said = analysis::unfinished::with_ending(&lost, vec!["H2D 24.3 GB/s.".to_owned()]);
+    insta::assert_snapshot!(said.join("\n"), @r"
+    PARTIAL: 1 of 2 cases has no figure (D2H 128 MiB): the run ended before its first block. The other figures are unaffected. Give a longer --max-time.
+    H2D 24.3 GB/s.
+    ");
+    Ok(())
+}
+
 /// A matrix of two NUMA nodes' memory and two GPUs, of which the platform declares these nodes near to both.
 fn near_to(nodes: &[u32]) -> Result<String, Box<dyn std::error::Error>> {
     let mut document = between_gpus(2, 1.0)?;
