@@ -25,6 +25,12 @@ pub enum ExecError {
     /// GPUs that no variable can name.
     #[error(transparent)]
     Nameless(#[from] Nameless),
+    /// Workers have no GPU to be placed by.
+    #[error(
+        "--workers: the PCI bus that this process sees shows no GPU by which a worker could be placed; start \
+         the engine without --workers"
+    )]
+    NoGpuForWorkers,
     /// The places found before are those of another number of ranks.
     #[error("--from: places in the file: {places}, ranks of this node: {ranks}; place as many as there are")]
     PlaceCount {

@@ -15,6 +15,8 @@
 //! * `variables` what the program finds in its environment;
 //! * `memory_wish` where its memory is to lie, as the option says it;
 //! * `report` the line that says all this;
+//! * `workers` the cores and the memory of each GPU, for workers that the program starts itself, as the
+//!   variable of `worker_table` has it;
 //! * `kernel` the system calls.
 //!
 //! All but `kernel` is pure. No GPU runtime and no MPI is opened: both would start threads and take longer
@@ -34,6 +36,8 @@ mod rank_slot;
 pub mod report;
 mod variables;
 mod visible;
+mod worker_table;
+mod workers;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -52,6 +56,7 @@ pub use pool::{Pool, PoolOwner};
 pub use rank_slot::{RankSlot, RankSlotError};
 pub use variables::{Nameless, Variable, environment};
 pub use visible::VisibleGpu;
+pub use workers::{AskedWorkers, WorkerShare, WorkersSetup, plan_workers};
 
 use visible::VisibleGpus;
 

@@ -166,24 +166,22 @@ fn kept(topology: &Topology, pool: &Pool, assignment: &GpuAssignment) -> RankBin
 
 /// One place of a plan, to be bound to.
 fn of_plan(topology: &Topology, one: &placement::Place) -> RankBinding {
-    // One node where its PUs are on one, else all they are on: binding the memory of half of them to the
-    // other half's node is nobody's wish.
-    let memory = if one.nodes.len() > 1 {
-        host_nodes(topology, &one.pus)
-    } else {
-        one.memory_node.into_iter().collect()
-    };
-
     let closeness = one.verdict.as_ref().map(|verdict| verdict.closeness);
 
     RankBinding {
         pus: one.pus.clone(),
         is_bound: true,
-        memory,
+        memory: memory_nodes(topology, one),
         memory_use: NodeUse::Bind,
         closeness,
         why: one.why.clone(),
     }
+}
+
+/// The nodes for the memory of a place: one where its PUs are on one, else all they are on, since binding the
+/// memory of half of them to the other half's node is nobody's wish.
+pub(crate) fn memory_nodes(topology: &Topology, one: &placement::Place) -> IdSet {
+    if one.nodes.len() > 1 { host_nodes(topology, &one.pus) } else { one.memory_node.into_iter().collect() }
 }
 
 /// All nodes of this process that have host memory.

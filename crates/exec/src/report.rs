@@ -1,11 +1,13 @@
 //! What was done, in one line a rank; the same as shell assignments.
 
+use std::ffi::OsString;
+
 use launchers::LaunchSize;
 
 use stats::IdSet;
 use sys::policy::NodeUse;
 
-use super::{RankBinding, RankSetup};
+use super::{RankBinding, RankSetup, WorkersSetup};
 
 /// The line of a rank: who it is, where it was put and why, which GPUs it has, which variables were set.
 pub fn line(setup: &RankSetup, host: &str) -> String {
@@ -80,9 +82,25 @@ pub fn assignments(setup: &RankSetup, host: &str) -> String {
         text.push_str(&format!("# bound as by: {}\n", wrapper.join(" ")));
     }
     for (name, value) in &setup.variables {
-        text.push_str(&format!("export {name}='{}'\n", value.replace('\'', r"'\''")));
+        text.push_str(&assignment(name, value));
     }
     text
+}
+
+/// The variables of an engine as a shell sets them, and in comments what its workers get.
+pub fn engine(setup: &WorkersSetup, variables: &[(&'static str, OsString)]) -> String {
+    let mut text = String::new();
+    for line in setup.lines().iter().chain(&setup.notes) {
+        text.push_str(&format!("# {line}\n"));
+    }
+    for (name, value) in variables {
+        text.push_str(&assignment(name, &value.to_string_lossy()));
+    }
+    text
+}
+
+fn assignment(name: &str, value: &str) -> String {
+    format!("export {name}='{}'\n", value.replace('\'', r"'\''"))
 }
 
 #[cfg(test)]

@@ -18,7 +18,9 @@ use crate::fault::Fault;
 impl From<ExecError> for Fault {
     fn from(error: ExecError) -> Self {
         match error {
-            ExecError::Gpus(SelectionError::Absent { .. }) => Self::new(Exit::Absent, error),
+            ExecError::Gpus(SelectionError::Absent { .. }) | ExecError::NoGpuForWorkers => {
+                Self::new(Exit::Absent, error)
+            }
             _ => Self::usage(error),
         }
     }

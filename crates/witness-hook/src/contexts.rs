@@ -24,7 +24,8 @@ pub fn place(record: &Record, handle: usize) -> Option<u64> {
 
 fn add(record: &Record, handle: usize) -> Option<u64> {
     let mut words = [0_u64; WORDS];
-    for (word, bytes) in words.iter_mut().zip(driver::pci_address().chunks_exact(8)) {
+    let address = driver::current_device().map(driver::pci_address).unwrap_or_default();
+    for (word, bytes) in words.iter_mut().zip(address.chunks_exact(8)) {
         *word = u64::from_ne_bytes(bytes.try_into().unwrap_or_default());
     }
 

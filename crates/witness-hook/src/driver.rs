@@ -4,7 +4,7 @@
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::resolve;
+use crate::sys;
 
 /// `CUDA_ERROR_NOT_READY`.
 const NOT_READY: c_int = 600;
@@ -37,7 +37,7 @@ fn look_up(found: &AtomicUsize, name: &'static str) -> usize {
     match found.load(Ordering::Acquire) {
         0 => {
             let name = CStr::from_bytes_with_nul(name.as_bytes()).unwrap_or_default();
-            let address = resolve::driver_function(name).unwrap_or(ABSENT);
+            let address = sys::driver_function(name).unwrap_or(ABSENT);
             found.store(address, Ordering::Release);
             address
         }
@@ -56,12 +56,16 @@ pub fn enter_context(handle: usize) -> bool {
     driver!(cuCtxSetCurrent(handle => usize)) == 0
 }
 
-/// The PCI address of the current context's GPU, with a zero byte at its end.
-pub fn pci_address() -> [u8; 32] {
-    let (mut text, mut device) = ([0_u8; 32], 0);
-    if driver!(cuCtxGetDevice(&raw mut device => *mut c_int)) == 0 {
-        driver!(cuDeviceGetPCIBusId(text.as_mut_ptr().cast() => *mut c_char, 31 => c_int, device => c_int));
-    }
+/// The current context's device.
+pub fn current_device() -> Option<c_int> {
+    let mut device = 0;
+    (driver!(cuCtxGetDevice(&raw mut device => *mut c_int)) == 0).then_some(device)
+}
+
+/// A device's PCI address, with a zero byte at its end.
+pub fn pci_address(device: c_int) -> [u8; 32] {
+    let mut text = [0_u8; 32];
+    driver!(cuDeviceGetPCIBusId(text.as_mut_ptr().cast() => *mut c_char, 31 => c_int, device => c_int));
     text
 }
 

@@ -1,14 +1,85 @@
-//! A watched function of the driver: its names, its wrapper, and which of both a program gets.
+//! A watched function of the driver: its names, its wrapper, and which of both a program gets; and how a table
+//! of them is written (`hooks!`).
 
 use core::ffi::{CStr, c_char, c_int};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::{record, resolve, sys};
+use crate::{record, sys};
 
 /// The code for a call whose driver is not there: `CUDA_ERROR_NOT_FOUND`.
 pub const NOT_FOUND: c_int = 500;
 /// `CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM`.
 const PER_THREAD: u64 = 2;
+
+/// The stream that 0 stands for: the legacy one, or the thread's own.
+pub const LEGACY: usize = 0;
+pub const THREADS_OWN: usize = 2;
+
+/// The driver's own function, with the program's arguments.
+pub type Call<'c> = &'c mut dyn FnMut() -> c_int;
+
+macro_rules! wrapper {
+    ($name:ident ($($arg:ident: $type:ty),*) $default:ident $stream:ident $with:expr) => {
+        #[unsafe(no_mangle)]
+        #[allow(clippy::too_many_arguments, reason = "the driver's signature")]
+        unsafe extern "C" fn $name($($arg: $type),*) -> core::ffi::c_int {
+            let Some(real) = table::$name.driver() else { return $crate::hook::NOT_FOUND };
+            let $default = $crate::hook::$stream;
+            // SAFETY: the driver's function of this name has this signature.
+            let real = unsafe {
+                core::mem::transmute::<usize, unsafe extern "C" fn($($type),*) -> core::ffi::c_int>(real)
+            };
+            // SAFETY: the program's own arguments.
+            ($with)(&mut || unsafe { real($($arg),*) })
+        }
+    };
+}
+
+macro_rules! hook {
+    ($base:literal $since:literal $name:ident ($($arg:ident: $type:ty),*) $per_thread:literal) => {
+        pub static $name: $crate::hook::Hook = $crate::hook::Hook {
+            name: $crate::hook::name(concat!(stringify!($name), "\0")),
+            base: $crate::hook::name(concat!($base, "\0")),
+            since: $since,
+            per_thread: $per_thread,
+            // SAFETY: only its address is used.
+            ours: unsafe {
+                core::mem::transmute::<unsafe extern "C" fn($($type),*) -> core::ffi::c_int, unsafe extern "C" fn()>(
+                    super::$name,
+                )
+            },
+            real: {
+                static REAL: core::sync::atomic::AtomicUsize = core::sync::atomic::AtomicUsize::new(0);
+                &REAL
+            },
+        };
+    };
+}
+
+/// Each entry has the function, then the same with a thread's own stream where there is one.
+macro_rules! hooks {
+    ($($base:literal $since:literal [$name:ident $(, $own:ident)?] $args:tt
+        => |$default:ident| $with:expr;)*) => {
+        $(wrapper!($name $args $default LEGACY $with); $(wrapper!($own $args $default THREADS_OWN $with);)?)*
+
+        mod table {
+            #![allow(non_upper_case_globals, reason = "the driver's names")]
+            use super::*;
+            $(hook!($base $since $name $args false); $(hook!($base $since $own $args true);)?)*
+        }
+
+        /// All of them.
+        pub static HOOKS: &[&$crate::hook::Hook] = &[$(&table::$name, $(&table::$own,)?)*];
+    };
+}
+
+/// A name that ends, from text with a zero byte.
+pub const fn name(text: &'static str) -> &'static CStr {
+    match CStr::from_bytes_with_nul(text.as_bytes()) {
+        Ok(name) => name,
+        Err(_) => c"",
+    }
+}
 
 /// A watched function.
 pub struct Hook {
@@ -51,7 +122,7 @@ impl Hook {
         if known != 0 {
             return Some(known);
         }
-        let found = resolve::driver_function(self.name).filter(|found| *found != self.ours as usize)?;
+        let found = sys::driver_function(self.name).filter(|found| *found != self.ours as usize)?;
         self.real.store(found, Ordering::Release);
         Some(found)
     }
@@ -62,14 +133,14 @@ impl Hook {
 /// # Safety
 /// The arguments are those of `cuGetProcAddress`, and `answer` what the driver wrote.
 pub unsafe fn replace(
-    hooks: &'static [&Hook],
+    hooks: impl Iterator<Item = &'static Hook> + Clone,
     result: c_int,
     symbol: *const c_char,
     answer: *mut usize,
     version: c_int,
     flags: u64,
 ) {
-    if result != 0 || symbol.is_null() || answer.is_null() || !record::is_wanted() {
+    if result != 0 || symbol.is_null() || answer.is_null() {
         return;
     }
 
@@ -81,8 +152,7 @@ pub unsafe fn replace(
 
     // The name with every suffix that it has: the address tells which of these the driver means.
     let is_called = |hook: &&Hook| hook.name.to_bytes().starts_with(symbol.to_bytes());
-    let called = hooks.iter().copied().filter(is_called);
-    let by_address = called.clone().find(|hook| hook.driver() == Some(found));
+    let by_address = hooks.clone().filter(is_called).find(|hook| hook.driver() == Some(found));
 
     if let Some(hook) = by_address.or_else(|| by_name(hooks, symbol, version, flags & PER_THREAD != 0)) {
         // SAFETY: the word that the driver wrote.
@@ -92,14 +162,13 @@ pub unsafe fn replace(
 
 /// The function that a version of the driver's interface has by this name: the newest that is not newer.
 fn by_name(
-    hooks: &'static [&Hook],
+    hooks: impl Iterator<Item = &'static Hook> + Clone,
     symbol: &CStr,
     version: c_int,
     per_thread: bool,
 ) -> Option<&'static Hook> {
     let of_name = |per_thread: bool| {
-        let those =
-            hooks.iter().copied().filter(move |hook| hook.base == symbol && hook.per_thread == per_thread);
+        let those = hooks.clone().filter(move |hook| hook.base == symbol && hook.per_thread == per_thread);
         those.filter(move |hook| hook.since <= version).max_by_key(|hook| hook.since)
     };
     // Functions without streams are the same for both; copies are not.

@@ -2,84 +2,22 @@
 //!
 //! A function with a stream has two names: the second one takes a thread's own stream for stream 0. `since`
 //! is the version of the driver's interface from which `cuGetProcAddress` gives this function for its name
-//! without suffix (cudaTypedefs.h). Some 460 lines because it is one table. Left out: the 32-bit functions of
-//! before CUDA 3.2, and copies between arrays.
+//! without suffix (cudaTypedefs.h). Left out: the 32-bit functions of before CUDA 3.2, and copies between
+//! arrays. Functions that open a device are in `openings`.
 
-use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
-use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use core::ffi::{c_char, c_int, c_uint, c_void};
+use core::sync::atomic::{AtomicBool, Ordering};
 
-use crate::hook::{self, Hook, NOT_FOUND};
+use crate::hook::{self, Call, Hook};
 use crate::layout::head;
 use crate::span::{Copy, Way};
 use crate::watch::{self, On};
-use crate::{captures, contexts, driver, gate, graphs, memory_kind, session, timing, volume};
-
-/// The stream that 0 stands for: the legacy one, or the thread's own.
-const LEGACY: usize = 0;
-const PER_THREAD: usize = 2;
-
-macro_rules! wrapper {
-    ($name:ident ($($arg:ident: $type:ty),*) $default:ident $stream:ident $with:expr) => {
-        #[unsafe(no_mangle)]
-        #[allow(clippy::too_many_arguments, reason = "the driver's signature")]
-        unsafe extern "C" fn $name($($arg: $type),*) -> c_int {
-            let Some(real) = table::$name.driver() else { return NOT_FOUND };
-            let $default = $stream;
-            // SAFETY: the driver's function of this name has this signature.
-            let real = unsafe {
-                core::mem::transmute::<usize, unsafe extern "C" fn($($type),*) -> c_int>(real)
-            };
-            // SAFETY: the program's own arguments.
-            ($with)(&mut || unsafe { real($($arg),*) })
-        }
-    };
-}
-
-macro_rules! hook {
-    ($base:literal $since:literal $name:ident ($($arg:ident: $type:ty),*) $per_thread:literal) => {
-        pub static $name: Hook = Hook {
-            name: name(concat!(stringify!($name), "\0")),
-            base: name(concat!($base, "\0")),
-            since: $since,
-            per_thread: $per_thread,
-            // SAFETY: only its address is used.
-            ours: unsafe {
-                core::mem::transmute::<unsafe extern "C" fn($($type),*) -> c_int, unsafe extern "C" fn()>(
-                    super::$name,
-                )
-            },
-            real: { static REAL: AtomicUsize = AtomicUsize::new(0); &REAL },
-        };
-    };
-}
-
-/// Each entry has the function, then the same with a thread's own stream where there is one.
-macro_rules! hooks {
-    ($($base:literal $since:literal [$name:ident $(, $own:ident)?] $args:tt
-        => |$default:ident| $with:expr;)*) => {
-        $(wrapper!($name $args $default LEGACY $with); $(wrapper!($own $args $default PER_THREAD $with);)?)*
-
-        mod table {
-            #![allow(non_upper_case_globals, reason = "the driver's names")]
-            use super::*;
-            $(hook!($base $since $name $args false); $(hook!($base $since $own $args true);)?)*
-        }
-
-        /// All of them.
-        pub static HOOKS: &[&Hook] = &[$(&table::$name, $(&table::$own,)?)*];
-    };
-}
-
-const fn name(text: &'static str) -> &'static CStr {
-    match CStr::from_bytes_with_nul(text.as_bytes()) {
-        Ok(name) => name,
-        Err(_) => c"",
-    }
-}
+use crate::{
+    captures, contexts, driver, gate, graphs, memory_kind, openings, record, session, timing, volume, worker,
+};
 
 type Plane = *const [usize; volume::PLANE_WORDS];
 type Solid = *const [usize; volume::WORDS];
-type Call<'c> = &'c mut dyn FnMut() -> c_int;
 
 /// A copy that returns when it is done, on the default stream.
 fn blocking(default: usize, what: Copy) -> impl FnOnce(Call<'_>) -> c_int {
@@ -252,6 +190,27 @@ fn changing(exec: usize) -> impl FnOnce(Call<'_>) -> c_int {
     }
 }
 
+/// The functions that are wrapped in this process.
+pub fn watched() -> impl Iterator<Item = &'static Hook> + Clone {
+    let is_asked_for = |hook: &&Hook| record::is_wanted() || hook.base == c"cuGetProcAddress";
+    let copies = HOOKS.iter().copied().filter(is_asked_for);
+    copies.chain(openings::HOOKS.iter().copied().filter(|_| worker::is_wanted()))
+}
+
+fn asking(
+    symbol: *const c_char,
+    answer: *mut usize,
+    version: c_int,
+    flags: u64,
+) -> impl FnOnce(Call<'_>) -> c_int {
+    move |call| {
+        let code = call();
+        // SAFETY: the program's arguments, and the driver's answer.
+        unsafe { hook::replace(watched(), code, symbol, answer, version, flags) };
+        code
+    }
+}
+
 fn wait(stream: usize) -> On {
     On { stream, blocks: true }
 }
@@ -387,18 +346,8 @@ hooks! {
         => |_default| changing(exec);
     "cuGetProcAddress" 11030 [cuGetProcAddress]
         (symbol: *const c_char, answer: *mut usize, version: c_int, flags: u64)
-        => |_default| |call: Call<'_>| {
-        let code = call();
-        // SAFETY: the program's arguments, and the driver's answer.
-        unsafe { hook::replace(HOOKS, code, symbol, answer, version, flags) };
-        code
-        };
+        => |_default| asking(symbol, answer, version, flags);
     "cuGetProcAddress" 12000 [cuGetProcAddress_v2]
         (symbol: *const c_char, answer: *mut usize, version: c_int, flags: u64, status: *mut c_int)
-        => |_default| |call: Call<'_>| {
-        let code = call();
-        // SAFETY: the program's arguments, and the driver's answer.
-        unsafe { hook::replace(HOOKS, code, symbol, answer, version, flags) };
-        code
-        };
+        => |_default| asking(symbol, answer, version, flags);
 }

@@ -1,5 +1,6 @@
-//! The hook of `numabench witness`: preloaded into a program, it counts the copies that the CUDA driver makes
-//! for it, and where the host memory of these copies lies.
+//! The hook of `numabench witness` and `numabench exec --workers`: preloaded into a program, it counts the
+//! copies that the CUDA driver makes for it, and where the host memory of these copies lies; or it binds the
+//! workers of an engine to the GPU that each opens first.
 //!
 //! A call comes here in one of three ways: the program is linked with the function (`hooks` exports the
 //! driver's names; `hook` is one of them), it asks `dlsym` for it (`lookup`), or it asks `cuGetProcAddress`
@@ -7,16 +8,19 @@
 //! `record`: a mapped file, which outlives the program however it ends (`session` begins and ends it). What
 //! takes longer is done by a thread of this library (`helper`): it finds the NUMA nodes of pages (`pages`)
 //! and reads the time between events (`timing`), in the driver only while the `gate` is open. `driver` is
-//! what this library asks the driver, and `resolve` finds it; `contexts` says which GPU a context is of,
+//! what this library asks the driver; `contexts` says which GPU a context is of,
 //! `memory_kind` whether memory is pinned, `captures` whether a stream is being captured, `graphs` which
 //! copies a launched graph makes.
+//!
+//! Workers (`worker`) are bound by the first of the driver's calls that opens a device (`openings`), as a
+//! variable says it (`table`), by system calls (`threads`).
 //!
 //! Rules: the program's results and return codes are the driver's own. Nothing allocates, nothing takes a
 //! lock that the program can hold, and nothing can panic. If something is not as expected, the hook counts
 //! nothing and leaves a file that says why (`session`).
 //!
-//! The layout of the record is that of the crate `witness`, included here, since this library has no
-//! dependency.
+//! The layout of the record is that of the crate `witness`, the words of the variable are those of `exec`; both
+//! are included here, since this library has no dependency.
 
 #![allow(
     non_snake_case,
@@ -31,6 +35,7 @@ mod driver;
 mod gate;
 mod graphs;
 mod helper;
+#[macro_use]
 mod hook;
 mod hooks;
 #[path = "../../witness/src/layout.rs"]
@@ -38,12 +43,18 @@ mod hooks;
 mod layout;
 mod lookup;
 mod memory_kind;
+mod openings;
 mod pages;
 mod record;
-mod resolve;
 mod session;
 mod span;
 mod sys;
+mod table;
+mod text;
+mod threads;
 mod timing;
 mod volume;
 mod watch;
+mod worker;
+#[path = "../../exec/src/worker_table.rs"]
+mod worker_table;

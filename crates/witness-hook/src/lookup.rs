@@ -6,10 +6,9 @@
 
 use core::ffi::{CStr, c_char, c_void};
 
-use crate::hooks::HOOKS;
-use crate::record;
-use crate::resolve::{REAL_DLSYM, real_dlsym};
-use crate::sys::NEXT;
+use crate::hooks;
+use crate::sys::{NEXT, REAL_DLSYM, real_dlsym};
+use crate::{record, worker};
 
 #[cfg(target_arch = "x86_64")]
 #[unsafe(no_mangle)]
@@ -60,13 +59,13 @@ unsafe extern "C" fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_v
 unsafe extern "C" fn decide(handle: *mut c_void, name: *const c_char) -> usize {
     let real = real_dlsym();
     // The next library after the caller's is glibc's to find: another wrapper asks so for what it wraps.
-    if name.is_null() || handle == NEXT || !record::is_wanted() {
+    if name.is_null() || handle == NEXT || !(record::is_wanted() || worker::is_wanted()) {
         return 0;
     }
     // SAFETY: a name that dlsym may be given ends.
     let name = unsafe { CStr::from_ptr(name) };
     let is_driver = name.to_bytes().starts_with(b"cu");
-    let find = || HOOKS.iter().copied().find(|hook| hook.name == name);
+    let find = || hooks::watched().find(|hook| hook.name == name);
     let Some(hook) = is_driver.then(find).flatten() else { return 0 };
     // SAFETY: glibc's dlsym, with arguments that it may be given.
     let found = unsafe { real(handle, name.as_ptr()) }.addr();

@@ -10,7 +10,8 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use crate::layout::{ALL, FOLDER, LOADED, MAGIC, VERSION, WORDS, head};
 use crate::record::{self, Record};
-use crate::{contexts, graphs, helper, resolve, sys, timing};
+use crate::text::Text;
+use crate::{contexts, graphs, helper, sys, timing, worker};
 
 static STATE: AtomicU32 = AtomicU32::new(UNBEGUN);
 
@@ -19,8 +20,8 @@ const BEGINNING: u32 = 1;
 const WATCHING: u32 = 2;
 const PASSIVE: u32 = 3;
 
-/// The longest path of a record.
-const PATH: usize = 4096;
+/// The path of a record.
+type Path = Text<4096>;
 
 /// Runs before the program does.
 #[used]
@@ -29,21 +30,20 @@ static LOAD: extern "C" fn() = load;
 
 extern "C" fn load() {
     sys::with_errno_kept(|| {
-        let mut path = [0_u8; PATH];
-        if let Some(path) = path_of(&mut path, format_args!("{LOADED}")) {
+        let path = path_of(format_args!("{LOADED}"));
+        if let Some(path) = path.as_ref().and_then(Path::c_text) {
             let all = variable(ALL).map(CStr::to_bytes).unwrap_or_default();
             record::set_wanted(all.contains(&b't'), all.contains(&b'p'));
             sys::append_byte(path);
             sys::in_children(in_child);
         }
+        worker::load();
     });
 }
 
 /// A variable of the layout.
 fn variable(name: &str) -> Option<&'static CStr> {
-    let mut text = [0_u8; 64];
-    text.get_mut(..name.len())?.copy_from_slice(name.as_bytes());
-    sys::variable(CStr::from_bytes_until_nul(&text).ok()?)
+    sys::variable(Text::<64>::of(format_args!("{name}"))?.c_text()?)
 }
 
 /// A fork's child begins again, if it copies.
@@ -77,8 +77,8 @@ pub fn begun() -> Option<&'static Record> {
 }
 
 fn begin() -> bool {
-    let mut path = [0_u8; PATH];
-    let Some(path) = path_of(&mut path, format_args!("{}.record", sys::pid())) else { return false };
+    let path = path_of(format_args!("{}.record", sys::pid()));
+    let Some(path) = path.as_ref().and_then(Path::c_text) else { return false };
     let mapped = match sys::map_new_file(path, WORDS * 8) {
         Ok(mapped) => mapped,
         Err(error) => {
@@ -89,7 +89,7 @@ fn begin() -> bool {
 
     record::set_words(mapped);
     let Some(record) = record::current() else { return false };
-    let is_simulated = resolve::driver_function(c"numabench_simulation").is_some();
+    let is_simulated = sys::driver_function(c"numabench_simulation").is_some();
     record.set(head::VERSION, VERSION);
     record.set(head::PID, u64::from(sys::pid()));
     record.set(head::BEGAN_NS, sys::now_ns());
@@ -116,28 +116,14 @@ extern "C" fn end() {
 }
 
 fn be_passive(error: i32) {
-    let mut path = [0_u8; PATH];
-    let made = path_of(&mut path, format_args!("{}.passive.{error}", sys::pid())).is_some_and(sys::make_file);
-    if !made {
+    let path = path_of(format_args!("{}.passive.{error}", sys::pid()));
+    if !path.as_ref().and_then(Path::c_text).is_some_and(sys::make_file) {
         sys::say(b"numabench: no copies are counted: the record cannot be written (is its disk full?)\n");
     }
 }
 
-/// A file of the record's folder, as C text in this room.
-fn path_of<'r>(room: &'r mut [u8; PATH], name: core::fmt::Arguments<'_>) -> Option<&'r CStr> {
-    struct Text<'r>(&'r mut [u8], usize);
-    impl core::fmt::Write for Text<'_> {
-        fn write_str(&mut self, text: &str) -> core::fmt::Result {
-            let end = self.1.saturating_add(text.len());
-            self.0.get_mut(self.1..end).ok_or(core::fmt::Error)?.copy_from_slice(text.as_bytes());
-            self.1 = end;
-            Ok(())
-        }
-    }
+/// A file of the record's folder.
+fn path_of(name: core::fmt::Arguments<'_>) -> Option<Path> {
     let folder = variable(FOLDER)?.to_str().ok()?;
-    // The last byte stays zero.
-    let end = room.len().checked_sub(1)?;
-    let mut text = Text(room.get_mut(..end)?, 0);
-    core::fmt::Write::write_fmt(&mut text, format_args!("{folder}/{name}")).ok()?;
-    CStr::from_bytes_until_nul(room).ok()
+    Text::of(format_args!("{folder}/{name}"))
 }

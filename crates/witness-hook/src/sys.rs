@@ -1,8 +1,9 @@
-//! What is asked of libc and the kernel, declared here: this library depends on nothing.
+//! What is asked of libc and the kernel, declared here: this library depends on nothing. glibc's `dlsym`, and
+//! the driver's functions.
 
-use core::ffi::{c_char, c_int, c_long, c_void};
+use core::ffi::{CStr, c_char, c_int, c_long, c_void};
 use core::ptr::null_mut;
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 /// `RTLD_NEXT`.
 pub const NEXT: *mut c_void = usize::MAX as *mut c_void;
@@ -89,7 +90,7 @@ unsafe extern "C" {
 }
 
 /// The number of the last error.
-fn errno() -> c_int {
+pub fn errno() -> c_int {
     // SAFETY: the address of this thread's own number.
     unsafe { *__errno_location() }
 }
@@ -104,11 +105,11 @@ pub fn with_errno_kept<T>(act: impl FnOnce() -> T) -> T {
 }
 
 /// A variable of the environment, as C text.
-pub fn variable(name: &core::ffi::CStr) -> Option<&'static core::ffi::CStr> {
+pub fn variable(name: &CStr) -> Option<&'static CStr> {
     // SAFETY: a name that ends.
     let text = unsafe { getenv(name.as_ptr()) };
     // SAFETY: what is not null is a text that ends; programs that change it race with every getenv.
-    (!text.is_null()).then(|| unsafe { core::ffi::CStr::from_ptr(text) })
+    (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) })
 }
 
 /// This process.
@@ -118,7 +119,7 @@ pub fn pid() -> u32 {
 }
 
 /// Adds a byte to a file that exists.
-pub fn append_byte(path: &core::ffi::CStr) {
+pub fn append_byte(path: &CStr) {
     // SAFETY: a path that ends.
     let file = unsafe { open(path.as_ptr(), O_WRONLY | O_APPEND | O_CLOEXEC) };
     if file >= 0 {
@@ -130,7 +131,7 @@ pub fn append_byte(path: &core::ffi::CStr) {
 }
 
 /// Makes an empty file; whether that worked.
-pub fn make_file(path: &core::ffi::CStr) -> bool {
+pub fn make_file(path: &CStr) -> bool {
     // SAFETY: a path that ends, and the mode that O_CREAT takes.
     let file = unsafe { open(path.as_ptr(), O_WRONLY | O_CREAT | O_CLOEXEC, 0o600) };
     if file >= 0 {
@@ -148,7 +149,7 @@ pub fn say(text: &[u8]) {
 
 /// Maps a new file of this size whose blocks are reserved, so that no write to it can fail later; the
 /// kernel's error otherwise.
-pub fn map_new_file(path: &core::ffi::CStr, len: usize) -> Result<*mut u8, c_int> {
+pub fn map_new_file(path: &CStr, len: usize) -> Result<*mut u8, c_int> {
     let mut limit = [u64::MAX; 2];
     // SAFETY: room for the two numbers.
     unsafe { getrlimit(RLIMIT_FSIZE, &raw mut limit) };
@@ -285,18 +286,43 @@ pub fn start_thread(body: extern "C" fn(*mut c_void) -> *mut c_void) -> bool {
     made
 }
 
+/// glibc's `dlsym`, once it is known.
+pub static REAL_DLSYM: AtomicUsize = AtomicUsize::new(0);
+
+type Dlsym = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
+
 /// glibc's own `dlsym`, by its oldest version.
-pub fn real_dlsym() -> usize {
+pub fn real_dlsym() -> Dlsym {
     #[cfg(target_arch = "x86_64")]
     let version = c"GLIBC_2.2.5";
     #[cfg(target_arch = "aarch64")]
     let version = c"GLIBC_2.17";
-    // SAFETY: names that end.
-    unsafe { dlvsym(NEXT, c"dlsym".as_ptr(), version.as_ptr()) }.addr()
+    let mut address = REAL_DLSYM.load(Ordering::Acquire);
+    if address == 0 {
+        // SAFETY: names that end.
+        address = unsafe { dlvsym(NEXT, c"dlsym".as_ptr(), version.as_ptr()) }.addr();
+        REAL_DLSYM.store(address, Ordering::Release);
+    }
+    // SAFETY: glibc's dlsym: every glibc with this library's version has it.
+    unsafe { core::mem::transmute::<usize, Dlsym>(address) }
+}
+
+/// The driver's function of this name, if a driver is loaded.
+pub fn driver_function(name: &CStr) -> Option<usize> {
+    let real = real_dlsym();
+    // SAFETY: a name that ends; the next library after this one that exports it.
+    let next = unsafe { real(NEXT, name.as_ptr()) }.addr();
+    if next != 0 {
+        return Some(next);
+    }
+    let driver = driver();
+    // SAFETY: a handle of a library that stays loaded.
+    let found = if driver.is_null() { 0 } else { unsafe { real(driver, name.as_ptr()) }.addr() };
+    (found != 0).then_some(found)
 }
 
 /// The driver's handle, if it is loaded; the program keeps it loaded.
-pub fn driver() -> *mut c_void {
+fn driver() -> *mut c_void {
     // SAFETY: a name that ends; nothing is loaded by it.
     let handle = unsafe { dlopen(c"libcuda.so.1".as_ptr(), RTLD_LAZY | RTLD_NOLOAD) };
     if !handle.is_null() {

@@ -1,4 +1,4 @@
-//! The library that counts: where it is.
+//! The library that is preloaded into programs: where it is.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ pub const FILE_NAME: &str = "libnumabench_witness.so";
 pub enum HookError {
     /// It is not there.
     #[error(
-        "the library that counts copies is not found ({tried}): put {FILE_NAME} beside numabench or into \
+        "the library that is preloaded into the program is not found ({tried}): put {FILE_NAME} beside numabench or into \
          ../lib, or name it in {VARIABLE}"
     )]
     Missing {

@@ -1,5 +1,5 @@
 //! The CUDA driver API, as far as the backend calls it: arguments in, integers out. What is done is done
-//! elsewhere. Some 440 lines because it is one interface, a function a few lines.
+//! elsewhere. Some 460 lines because it is one interface, a function a few lines.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
@@ -163,6 +163,16 @@ extern "C" fn cuDevicePrimaryCtxRetain(to: *mut usize, handle: c_int) -> c_int {
 }
 
 #[unsafe(no_mangle)]
+extern "C" fn cuCtxCreate_v2(to: *mut usize, _flags: c_uint, handle: c_int) -> c_int {
+    outside("cuCtxCreate", || {
+        let place = context::alive(device(handle)?.0)?;
+        context::retain(place);
+        context::set_current(Some(place));
+        give(to, Ok(CONTEXT * (1 + place)))
+    })
+}
+
+#[unsafe(no_mangle)]
 extern "C" fn cuDevicePrimaryCtxRelease_v2(handle: c_int) -> c_int {
     outside("cuDevicePrimaryCtxRelease", || context::release(device(handle)?.0))
 }
@@ -296,12 +306,17 @@ extern "C" fn cuMemcpyDtoH_v2(to: usize, from: u64, len: usize) -> c_int {
     on_device("cuMemcpyDtoH", |device| Copy::new(device, Direction::ToHost, to, from as usize, len)?.block())
 }
 
-/// Where these two functions are, for those who ask the driver for a name.
+/// Where these functions are, for those who ask the driver for a name.
+pub fn retain_address() -> usize {
+    cuDevicePrimaryCtxRetain as extern "C" fn(*mut usize, c_int) -> c_int as usize
+}
+
+/// See [`retain_address`].
 pub fn to_device_address() -> usize {
     cuMemcpyHtoD_v2 as extern "C" fn(u64, usize, usize) -> c_int as usize
 }
 
-/// See [`to_device_address`].
+/// See [`retain_address`].
 pub fn to_host_address() -> usize {
     cuMemcpyDtoH_v2 as extern "C" fn(usize, u64, usize) -> c_int as usize
 }

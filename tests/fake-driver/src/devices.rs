@@ -122,11 +122,16 @@ pub fn all() -> &'static Described {
 }
 
 /// The devices, by their place in the file, that these lists leave this process: each counts along what the
-/// one before it leaves, and one that names no device ends there.
+/// one before it leaves, or names a device by its UUID (GPU-…, MIG-… of a part), and one that names no device
+/// ends there.
 pub fn visible(lists: &[Option<String>]) -> Vec<usize> {
     let every: Vec<usize> = (0..all().devices.len()).collect();
     lists.iter().flatten().fold(every, |left, list| {
-        list.split(',').map_while(|item| left.get(item.parse::<usize>().ok()?).copied()).collect()
+        let named = |item: &str| match item.parse::<usize>() {
+            Ok(at) => left.get(at).copied(),
+            Err(_) => left.iter().copied().find(|at| all().devices[*at].is_called(item)),
+        };
+        list.split(',').map_while(named).collect()
     })
 }
 
@@ -165,6 +170,15 @@ impl Described {
 }
 
 impl Device {
+    /// Whether this is its UUID, or that of its part.
+    fn is_called(&self, name: &str) -> bool {
+        let of = |prefix: &str, uuid: Option<[u8; 16]>| {
+            let hex = name.strip_prefix(prefix)?.replace('-', "");
+            Some(bytes(&hex).ok()? == uuid?)
+        };
+        of("GPU-", self.uuid).or(of("MIG-", self.part)).unwrap_or(false)
+    }
+
     fn add(&mut self, key: &str, rest: &str, words: &[&str], links: &[&str]) -> Result<(), String> {
         let link = |name: &str| {
             links.iter().position(|link| *link == name).ok_or(format!("there is no link {name}"))

@@ -108,6 +108,7 @@ unsafe extern "C" fn cuGetProcAddress_v2(
 ) -> c_int {
     outside("cuGetProcAddress", || {
         let found = match unsafe { CStr::from_ptr(symbol) }.to_bytes() {
+            b"cuDevicePrimaryCtxRetain" => super::cuda::retain_address(),
             b"cuMemcpyHtoD" => super::cuda::to_device_address(),
             b"cuMemcpyDtoH" => super::cuda::to_host_address(),
             b"cuMemcpy" => cuMemcpy as extern "C" fn(u64, u64, usize) -> c_int as usize,

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use ::exec::{Asked, MemoryWish, Wish};
+use ::exec::{Asked, AskedWorkers, MemoryWish, Wish};
 use clap::ArgAction;
 use placement::{GpuList, Strategy};
 use stats::IdSet;
@@ -65,6 +65,13 @@ pub struct Exec {
           help_heading = "Placement")]
     pub keep_cpus: bool,
 
+    /// The program is an engine that starts its workers itself: it stays as it is, and each process below it
+    /// is bound by the GPU that it opens first, to the cores near it, and prefers the memory there. With
+    /// =N, N workers of a GPU have cores of their own. NVIDIA's driver only
+    #[arg(long, value_name = "N", value_parser = whole::<usize>(1..=MOST), num_args = 0..=1,
+          require_equals = true, default_missing_value = "1", help_heading = "Placement")]
+    pub workers: Option<usize>,
+
     /// This process's number among the ranks of its node, from 0, for a launcher that numabench does not know
     #[arg(long, value_name = "N", value_parser = whole::<usize>(0..=MOST - 1), help_heading = "Rank")]
     pub rank: Option<usize>,
@@ -72,7 +79,7 @@ pub struct Exec {
     #[arg(long, value_name = "M", value_parser = whole::<usize>(1..=MOST), help_heading = "Rank")]
     pub ranks: Option<usize>,
 
-    /// Report the placement on standard error, in one line a rank
+    /// Report the placement on standard error, in one line a rank (and a worker)
     #[arg(long, help_heading = "Output")]
     pub report: bool,
     /// Start nothing: print the settings, as shell assignments
@@ -85,6 +92,17 @@ pub struct Exec {
 }
 
 impl Exec {
+    /// What is asked for so many workers of each GPU.
+    pub fn asked_workers(&self, of_each_gpu: usize) -> AskedWorkers {
+        AskedWorkers {
+            of_each_gpu,
+            gpus: self.gpus.clone(),
+            smt: self.smt,
+            reserve: self.reserve.clone().unwrap_or_default(),
+            keeps_memory: self.membind == MemoryWish::Untouched,
+        }
+    }
+
     /// What is asked for.
     pub fn asked(&self) -> Asked {
         let wish = Wish {

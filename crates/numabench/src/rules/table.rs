@@ -152,8 +152,15 @@ const CHECK: &[Rule] = &[
     apart(&["threads", "quiet"], &["json=-"], NO_TABLE),
 ];
 
-const EXEC: &[Rule] =
-    &[needs(&["rank"], &["ranks"]), apart(&["gpu", "nic=near"], &["gpus=none"], "no rank has a GPU")];
+const EXEC: &[Rule] = &[
+    needs(&["rank"], &["ranks"]),
+    apart(&["gpu", "nic=near"], &["gpus=none"], "no rank has a GPU"),
+    apart(
+        &["gpus=none", "gpu", "cores-per-rank", "strategy", "nic", "from", "keep-cpus", "rank", "ranks"],
+        &["workers"],
+        "a worker has the cores of the GPU that it opens",
+    ),
+];
 
 const TRIAL: &[Rule] = &[
     needs(&["metric-all"], &["metric"]),

@@ -168,6 +168,11 @@ fn the_copies_of_a_program_are_as_the_page_says() -> Done {
 }
 
 #[test]
+fn an_engine_without_a_gpu_is_refused_as_the_page_says() -> Done {
+    followed("workers.md", &[])
+}
+
+#[test]
 fn a_first_look_is_as_the_page_says() -> Done {
     followed("first-look.md", &[])
 }

@@ -41,12 +41,15 @@ fn tripwire_as(name: &str) -> Result<PathBuf, Box<dyn Error>> {
     stand_in::under_its_name(&stand_in::compiled(&source)?, name, "whole", Ok)
 }
 
-/// The library of `numabench witness`.
-#[allow(dead_code, reason = "of the tests of `witness`")]
+/// The library of `numabench witness` and `numabench exec --workers`.
+#[allow(dead_code, reason = "of the tests of both")]
 pub fn witness_hook() -> Result<PathBuf, Box<dyn Error>> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let layout = crates.join("witness/src/layout.rs");
-    stand_in::compiled_with(&crates.join("witness-hook/src/lib.rs"), &[&layout])
+    let included = ["witness/src/layout.rs", "exec/src/worker_table.rs"].map(|file| crates.join(file));
+    stand_in::compiled_with(
+        &crates.join("witness-hook/src/lib.rs"),
+        &included.each_ref().map(PathBuf::as_path),
+    )
 }
 
 /// An MPI that mishandles device memory, to be preloaded (`tests/fake-mpi`).

@@ -23,6 +23,7 @@
 //! * `place`      places recommended, measured, read back, and said in every launcher's words;
 //! * `goldens`    help and `topo` as text, word for word (snapshots);
 //! * `nvml` NVIDIA's management library is opened for the views that show what it says, and for no other;
+//! * `workers`    workers of an engine are bound by the simulated GPU that each opens;
 //! * `witness`    the copies of a planted program are counted to the byte, however it reaches the driver;
 //! * `exports`    every export of every kind of document is read by a parser of its form;
 //! * `results`    comparisons and exports of documents; `unfinished` those of runs that did not end well;
@@ -106,3 +107,4 @@ mod systems;
 mod terminal;
 mod unfinished;
 mod witness;
+mod workers;

@@ -1,0 +1,185 @@
+//! The workers that an engine starts itself: each GPU's cores and memory, as the variable that the hook
+//! reads.
+//!
+//! A GPU's share is that of a plan of the whole node, one worker (or so many) on each GPU, so it does not
+//! depend on which of them the engine uses. The engine is left where it is. Which process is a worker and of
+//! which GPU, the hook sees when it opens one.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt::Write;
+use std::path::Path;
+
+use launchers::Launch;
+use placement::{Ask, GpuChoice, GpuList, Strategy, Target, TargetId, recommend};
+use stats::IdSet;
+use topo::Start;
+use topo::model::{Gpu, Topology};
+use topo::visibility::Runtime;
+
+use crate::error::ExecError;
+use crate::place::{RankPlaceError, memory_nodes};
+use crate::pool::Pool;
+use crate::worker_table::{AFFINITY, NEXT_WORKER, NODES, PARENT, REPORT, TOKEN, VARIABLE, VERSION};
+
+/// What the dynamic linker loads before all others.
+const PRELOAD: &str = "LD_PRELOAD";
+/// How many threads OpenMP's programs start.
+const THREADS: &str = "OMP_NUM_THREADS";
+
+/// What was asked for.
+#[derive(Clone, Debug)]
+pub struct AskedWorkers {
+    /// Workers of each GPU that have cores of their own; more than these share the GPU's cores.
+    pub of_each_gpu: usize,
+    /// GPUs that the cores are shared among; `None`: all of the machine.
+    pub gpus: Option<GpuList>,
+    /// All hardware threads of a core instead of one.
+    pub smt: bool,
+    /// PUs whose cores no worker gets.
+    pub reserve: IdSet,
+    /// Whether memory is left alone.
+    pub keeps_memory: bool,
+}
+
+/// A GPU's cores and memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkerShare {
+    /// The GPU.
+    pub target: Target,
+    /// The PUs of each of its workers.
+    pub parts: Vec<IdSet>,
+    /// The nodes that memory is preferred on; empty: it is left alone.
+    pub nodes: IdSet,
+    /// Why these PUs.
+    pub why: String,
+}
+
+/// All that an engine's workers are told.
+#[derive(Clone, Debug)]
+pub struct WorkersSetup {
+    /// Each GPU's.
+    pub shares: Vec<WorkerShare>,
+    /// The PUs that they were taken from.
+    pub pool: Pool,
+    /// The PUs of a process that nobody has bound.
+    affinity: IdSet,
+    /// Why no worker will be bound, where that is to be expected.
+    pub unseen: Option<String>,
+    /// What the user should know beside these.
+    pub notes: Vec<String>,
+}
+
+/// Each GPU's cores and memory; nothing is done yet.
+///
+/// # Errors
+/// [`ExecError`]: there is no GPU, or what was asked does not fit the machine.
+pub fn plan_workers(launch: &Launch, start: &Start, asked: &AskedWorkers) -> Result<WorkersSetup, ExecError> {
+    let pool = crate::pool(launch, start, false);
+    let topology = with_gpus(&start.topology, asked.gpus.as_ref())?;
+    let targets = Target::gpus_of(&topology);
+    if targets.is_empty() {
+        return Err(ExecError::NoGpuForWorkers);
+    }
+
+    let each = asked.of_each_gpu;
+    let ask = Ask {
+        ranks: Some(targets.len() * each),
+        gpus: GpuChoice::These(targets.clone()),
+        pus: Some(pool.pus.clone()),
+        cores_per_rank: None,
+        smt: asked.smt,
+        strategy: Strategy::Close,
+        reserve: asked.reserve.clone(),
+    };
+    let plan = recommend(&topology, &ask).map_err(RankPlaceError::from)?;
+
+    let shares = targets.into_iter().zip(plan.places.chunks(each)).map(|(target, places)| {
+        let has_choice = topology.allowed.nodes.len() > 1 && !asked.keeps_memory;
+        let nodes = places.iter().map(|place| memory_nodes(&topology, place)).filter(|_| has_choice);
+        WorkerShare {
+            target,
+            parts: places.iter().map(|place| place.pus.clone()).collect(),
+            nodes: IdSet::of_all(nodes.collect::<Vec<_>>().iter()),
+            why: places.first().map(|place| place.why.clone()).unwrap_or_default(),
+        }
+    });
+    let affinity = start.topology.allowed.pus.clone();
+    let is_seen = |gpu: &Gpu| Runtime::of_vendor(gpu.vendor_id) == Some(Runtime::Cuda);
+    let unseen = (!topology.gpus.iter().any(is_seen)).then(|| {
+        "no GPU here is NVIDIA's: a worker is bound when it opens a GPU by NVIDIA's driver, and by no other"
+            .to_owned()
+    });
+    Ok(WorkersSetup { shares: shares.collect(), pool, affinity, unseen, notes: plan.notes })
+}
+
+/// The machine with these GPUs alone.
+fn with_gpus(topology: &Topology, asked: Option<&GpuList>) -> Result<Topology, ExecError> {
+    let mut topology = topology.clone();
+    if let Some(GpuList::Some(selection)) = asked {
+        let chosen = selection.resolve(&Target::gpus_of(&topology))?;
+        topology.gpus.retain(|gpu| chosen.iter().any(|target| target.id == TargetId::Gpu(gpu.pci)));
+    }
+    Ok(topology)
+}
+
+impl WorkersSetup {
+    /// The variables that the engine is given. `parent`: the process that becomes it; `None` where it is
+    /// started otherwise, and no process is left free.
+    pub fn variables(
+        &self,
+        hook: &Path,
+        parent: Option<u32>,
+        token: &str,
+        reports: bool,
+        environment: &BTreeMap<String, String>,
+    ) -> Vec<(&'static str, OsString)> {
+        let mut preload = hook.as_os_str().to_owned();
+        if let Some(before) = environment.get(PRELOAD).filter(|before| !before.is_empty()) {
+            preload.push(":");
+            preload.push(before);
+        }
+
+        let mut all = vec![(PRELOAD, preload), (VARIABLE, self.table(parent, token, reports).into())];
+        let threads = self.shares.iter().flat_map(|share| &share.parts).map(IdSet::len).min();
+        if let Some(threads) = threads.filter(|_| !environment.contains_key(THREADS)) {
+            all.push((THREADS, threads.to_string().into()));
+        }
+        all
+    }
+
+    fn table(&self, parent: Option<u32>, token: &str, reports: bool) -> String {
+        let (parent, affinity, report) = (parent.unwrap_or(0), &self.affinity, u8::from(reports));
+        let mut line =
+            format!("{VERSION} {PARENT}={parent} {TOKEN}={token} {AFFINITY}={affinity} {REPORT}={report}");
+
+        for share in &self.shares {
+            let parts: Vec<String> = share.parts.iter().map(IdSet::to_string).collect();
+            // Writing to a text does not fail.
+            let _ = write!(
+                line,
+                " {}={}{NODES}{}",
+                share.target.id,
+                parts.join(&NEXT_WORKER.to_string()),
+                share.nodes
+            );
+        }
+        line
+    }
+
+    /// A line for each GPU: its workers' PUs and memory, and why.
+    pub fn lines(&self) -> Vec<String> {
+        let line = |share: &WorkerShare| {
+            let parts: Vec<String> = share.parts.iter().map(IdSet::to_string).collect();
+            let memory = if share.nodes.is_empty() {
+                "memory as it is".to_owned()
+            } else {
+                format!("memory preferred on node {}", share.nodes)
+            };
+
+            let Target { index, id, .. } = &share.target;
+            format!("workers of GPU {index} = {id}: PUs {} ({}); {memory}", parts.join(" | "), share.why)
+        };
+        self.shares.iter().map(line).collect()
+    }
+}
