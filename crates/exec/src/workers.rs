@@ -183,3 +183,84 @@ impl WorkersSetup {
         self.shares.iter().map(line).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use launchers::Launch;
+
+    use super::*;
+    use crate::machine::{AMD, NVIDIA, set, set_to, start};
+
+    fn asked(of_each_gpu: usize) -> AskedWorkers {
+        AskedWorkers { of_each_gpu, gpus: None, smt: false, reserve: IdSet::default(), keeps_memory: false }
+    }
+
+    /// The GPUs' words of the table.
+    fn words(start: &Start, asked: &AskedWorkers) -> Result<String, ExecError> {
+        let table = plan_workers(&Launch::ALONE, start, asked)?.table(None, "t", false);
+        Ok(table.split_once(" report=0 ").map(|(_, gpus)| gpus.to_owned()).unwrap_or_default())
+    }
+
+    #[test]
+    fn each_gpus_share_is_that_of_the_whole_node_whichever_gpus_a_variable_shows() -> Result<(), ExecError> {
+        let all = "0000:01:00.0=4-5@1 0000:02:00.0=6-7@1 0000:03:00.0=0-1@0 0000:04:00.0=2-3@0";
+        assert_eq!(words(&start(NVIDIA, &[0, 1, 2, 3], &[]), &asked(1))?, all);
+        let one = start(NVIDIA, &[3], &[("CUDA_VISIBLE_DEVICES", "3")]);
+        assert_eq!(words(&one, &asked(1))?, all);
+        let smt = words(&one, &AskedWorkers { smt: true, ..asked(1) })?;
+        assert!(smt.starts_with("0000:01:00.0=4-5,12-13@1 "), "{smt}");
+        Ok(())
+    }
+
+    #[test]
+    fn workers_of_a_gpu_have_parts_of_its_share_and_gpus_that_are_named_share_all_there_is()
+    -> Result<(), Box<dyn std::error::Error>> {
+        let start = start(NVIDIA, &[0, 1, 2, 3], &[]);
+        assert!(words(&start, &asked(2))?.starts_with("0000:01:00.0=4|5@1 0000:02:00.0=6|7@1 "));
+        let named = AskedWorkers { gpus: Some("0,3".parse()?), ..asked(1) };
+        assert_eq!(words(&start, &named)?, "0000:01:00.0=4-7@1 0000:04:00.0=0-3@0");
+        let reserved = AskedWorkers { reserve: set("4"), keeps_memory: true, ..named };
+        assert_eq!(words(&start, &reserved)?, "0000:01:00.0=5-7@none 0000:04:00.0=0-3@none");
+        let absent = AskedWorkers { gpus: Some("7".parse()?), ..asked(1) };
+        assert!(matches!(words(&start, &absent), Err(ExecError::Gpus(_))));
+        Ok(())
+    }
+
+    #[test]
+    fn gpus_of_unknown_locality_have_equal_shares_of_their_own_and_the_memory_there() -> Result<(), ExecError>
+    {
+        let mut start = start(NVIDIA, &[0, 1, 2, 3], &[]);
+        for gpu in &mut start.topology.gpus {
+            (gpu.locality.rung, gpu.locality.pus) = (topo::model::Rung::Unknown, IdSet::default());
+            gpu.locality.nodes = IdSet::default();
+        }
+        let even = "0000:01:00.0=0-1@0 0000:02:00.0=2-3@0 0000:03:00.0=4-5@1 0000:04:00.0=6-7@1";
+        assert_eq!(words(&start, &asked(1))?, even);
+        Ok(())
+    }
+
+    #[test]
+    fn the_engine_is_given_the_library_before_those_it_has_and_as_many_threads_as_a_worker_has_cores()
+    -> Result<(), ExecError> {
+        let setup = plan_workers(&Launch::ALONE, &start(NVIDIA, &[0], &[]), &asked(1))?;
+        let set = |before: &[(&str, &str)]| {
+            setup.variables(Path::new("/x.so"), Some(7), "7.1", true, &set_to(before))
+        };
+        let all = set(&[("LD_PRELOAD", "/y.so")]);
+        assert_eq!(all[0], ("LD_PRELOAD", "/x.so:/y.so".into()));
+        let table = all[1].1.to_string_lossy();
+        assert!(table.starts_with("1 parent=7 token=7.1 affinity=0-15 report=1 0000:01:00.0="), "{table}");
+        assert_eq!(all[2], ("OMP_NUM_THREADS", "2".into()));
+        assert_eq!(set(&[("OMP_NUM_THREADS", "9")]).len(), 2, "the user's stays");
+        Ok(())
+    }
+
+    #[test]
+    fn gpus_that_nvidias_driver_does_not_open_are_warned_of_and_without_any_there_is_no_plan() {
+        let mut start = start(AMD, &[0], &[]);
+        let of_amd = plan_workers(&Launch::ALONE, &start, &asked(1));
+        assert!(of_amd.is_ok_and(|setup| setup.unseen.is_some_and(|why| why.contains("NVIDIA"))));
+        start.topology.gpus.clear();
+        assert!(matches!(words(&start, &asked(1)), Err(ExecError::NoGpuForWorkers)));
+    }
+}

@@ -1,5 +1,5 @@
-//! A watched function of the driver: its names, its wrapper, and which of both a program gets; and how a table
-//! of them is written (`hooks!`).
+//! A watched function of the driver: its names, its wrapper, and which of both a program gets; and how a
+//! table of them is written (`hooks!`).
 
 use core::ffi::{CStr, c_char, c_int};
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -44,9 +44,10 @@ macro_rules! hook {
             per_thread: $per_thread,
             // SAFETY: only its address is used.
             ours: unsafe {
-                core::mem::transmute::<unsafe extern "C" fn($($type),*) -> core::ffi::c_int, unsafe extern "C" fn()>(
-                    super::$name,
-                )
+                core::mem::transmute::<
+                    unsafe extern "C" fn($($type),*) -> core::ffi::c_int,
+                    unsafe extern "C" fn(),
+                >(super::$name)
             },
             real: {
                 static REAL: core::sync::atomic::AtomicUsize = core::sync::atomic::AtomicUsize::new(0);

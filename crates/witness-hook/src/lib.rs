@@ -19,8 +19,8 @@
 //! lock that the program can hold, and nothing can panic. If something is not as expected, the hook counts
 //! nothing and leaves a file that says why (`session`).
 //!
-//! The layout of the record is that of the crate `witness`, the words of the variable are those of `exec`; both
-//! are included here, since this library has no dependency.
+//! The layout of the record is that of the crate `witness`, the words of the variable are those of `exec`;
+//! both are included here, since this library has no dependency.
 
 #![allow(
     non_snake_case,

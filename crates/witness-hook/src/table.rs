@@ -23,7 +23,7 @@ pub struct Table {
 pub struct GpuCores<'t> {
     /// The PUs of each of its workers.
     pub parts: &'t str,
-    /// The nodes near it; empty: memory is left alone.
+    /// The nodes near it; `none`: memory is left alone.
     pub nodes: &'t str,
 }
 

@@ -176,10 +176,12 @@ fn part_of<'t>(table: &Table, address: &str, share: GpuCores<'t>) -> (Pus, &'t s
     if share.each().count() < 2 {
         return whole;
     }
+
     let token = table.token();
     for (number, part) in share.each().enumerate() {
         let name = Text::<96>::of(format_args!("numabench-workers-{token}-{address}-{number}"));
         let taken = name.map_or(Err(0), |name| threads::take_name(name.bytes()));
+
         match taken {
             Ok(socket) => NAME.store(socket, Ordering::Release),
             Err(EADDRINUSE) => continue,

@@ -13,8 +13,8 @@ pub const FILE_NAME: &str = "libnumabench_witness.so";
 pub enum HookError {
     /// It is not there.
     #[error(
-        "the library that is preloaded into the program is not found ({tried}): put {FILE_NAME} beside numabench or into \
-         ../lib, or name it in {VARIABLE}"
+        "the library that is preloaded into the program is not found ({tried}): put {FILE_NAME} beside \
+         numabench or into ../lib, or name it in {VARIABLE}"
     )]
     Missing {
         /// Where it was looked for.

@@ -180,6 +180,7 @@ pub const COMMANDS: &[Command] = &[
             ("from", "it is a plan of this machine"),
             ("rank", "ranks meet other processes"),
             ("ranks", "ranks meet other processes"),
+            ("workers", "this machine may have no GPU that a worker opens"),
         ],
         end: "sh -c 'env | grep -E \"OMP|VISIBLE|UCX|NCCL\"; grep _allowed_list /proc/self/status; cut -d\" \
             \" -f2 /proc/self/numa_maps | sort -u'",
