@@ -98,7 +98,7 @@ import glob, json, os, re, sys
 folder, table, own, code = sys.argv[1], open(sys.argv[2]).read(), sys.argv[3], int(sys.argv[4])
 def pus(text):
     found = set()
-    for part in filter(None, text.split(",")):
+    for part in filter(None, text.replace("none", "").split(",")):
         first, _, last = part.partition("-")
         found |= set(range(int(first), int(last or first) + 1))
     return found

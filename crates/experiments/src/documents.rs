@@ -18,7 +18,7 @@ use analysis::model_answer::texts;
 use analysis::node_run::NodeRun;
 use analysis::read_document::ReadDocument;
 use analysis::run::Run;
-use report::block::{BlockTime, NoBlock};
+use report::block::BlockTime;
 use report::read::{OfBlock, ReadError};
 use report::timestamp::rfc3339_utc;
 use report::{DoctorDocument, Document, PlaceDocument, SavedDocument};
@@ -252,13 +252,13 @@ impl Documents<'_> {
     }
 }
 
-/// What a document says of its nodes. Of its blocks nothing is kept.
+/// What a document says of its nodes. Of its blocks only the times are kept.
 ///
 /// # Errors
 /// It cannot be read, or says nothing of a node.
 pub fn node_runs_of(file: &Path) -> Result<Vec<NodeRun>, Unusable> {
     let bytes = topo::read_input(file, MOST_BYTES)?;
-    match ReadDocument::<NoBlock>::from_json(&bytes, &[Checked::SCHEMA, DoctorDocument::SCHEMA])? {
+    match ReadDocument::<BlockTime>::from_json(&bytes, &[Checked::SCHEMA, DoctorDocument::SCHEMA])? {
         ReadDocument::WithFigures(kept) if kept.kind() != DocumentKind::Result => {
             Err(format!("a document of kind {} says nothing of a node", kept.kind().name()).into())
         }

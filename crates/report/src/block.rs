@@ -2,10 +2,10 @@
 //! not look at is passed over as text.
 //!
 //! A million blocks have twelve million numbers, and turning them into floats to the last bit is most of the
-//! time that reading takes.
+//! time that reading takes. There is no third reader that keeps nothing of a block: each is the whole
+//! schema's reader compiled once more.
 
-use serde::de::IgnoredAny;
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 
 use crate::result::BlockSample;
 
@@ -20,16 +20,6 @@ pub struct BlockTime {
     pub copies_per_round: u32,
     /// Bytes moved in the counted rounds.
     pub bytes: u64,
-}
-
-/// Nothing of a block but that it was there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NoBlock;
-
-impl<'de> Deserialize<'de> for NoBlock {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        IgnoredAny::deserialize(deserializer).map(|_| Self)
-    }
 }
 
 impl From<&BlockTime> for BlockTime {

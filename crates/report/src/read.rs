@@ -3,7 +3,7 @@
 
 use serde::de::DeserializeOwned;
 
-use crate::block::{BlockTime, NoBlock};
+use crate::block::BlockTime;
 use crate::device::DeviceKind;
 use crate::header::Header;
 use crate::result::BlockSample;
@@ -160,12 +160,6 @@ impl OfBlock for BlockSample {
 }
 
 impl OfBlock for BlockTime {
-    fn document(bytes: &[u8]) -> Result<Document<Self>, ReadError> {
-        Document::with_blocks_of(bytes)
-    }
-}
-
-impl OfBlock for NoBlock {
     fn document(bytes: &[u8]) -> Result<Document<Self>, ReadError> {
         Document::with_blocks_of(bytes)
     }

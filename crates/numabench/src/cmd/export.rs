@@ -7,7 +7,7 @@ use analysis::any_document::AnyDocument;
 use analysis::incomplete::Incomplete;
 use experiments::documents;
 use render::export::any;
-use report::block::NoBlock;
+use report::block::BlockTime;
 use report::document::Status;
 
 use crate::args::export::Export;
@@ -19,8 +19,8 @@ use crate::{output_file, terminal};
 /// Runs the command.
 pub fn run(args: &Export) -> Result<Exit, Fault> {
     let sink = args.output.as_deref().map(output_file::open).transpose()?;
-    // No form has blocks.
-    let document: AnyDocument<NoBlock> = documents::read_kept(&args.result)?;
+    // No form has blocks; their times are the least that a reader keeps.
+    let document: AnyDocument<BlockTime> = documents::read_kept(&args.result)?;
     let bytes = any(&document).export(args.to).map_err(|error| Fault::new(Exit::NoResult, error))?;
     match sink {
         Some(sink) => write(&sink, &bytes)?,

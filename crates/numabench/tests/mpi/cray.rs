@@ -20,7 +20,7 @@ fn without_the_library_the_variable_is_set_off_and_with_it_mpi_has_it() -> Done 
             ];
             fixed.into_iter().chain(more).collect::<Vec<_>>()
         };
-        let args = ["--size", "8B", "--pattern", "ping-pong", "--max-time", "1s"];
+        let args = ["--size", "8B", "--pattern", "ping-pong", "--max-time", "300ms"];
         let (without, document) = mpi.document(&no_driver(), &told(None), &args)?;
         assert_eq!(document["status"], "complete");
         assert_eq!(without.err.matches("NUMABENCH_GTL").count(), 1, "said once: {}", without.err);

@@ -12,7 +12,7 @@ use crate::run::Done;
 
 const TWO: &str = "device 0000:05:00.0; device 0000:c1:00.0";
 
-const COMMON: [&str; 6] = ["--size", "8B,64KiB", "--pattern", "ping-pong", "--max-time", "1s"];
+const COMMON: [&str; 6] = ["--size", "8B,64KiB", "--pattern", "ping-pong", "--max-time", "300ms"];
 
 fn variables(told: &str) -> Result<Vec<(&'static str, String)>, Box<dyn Error>> {
     let mut variables = vec![("FAKE_DEVICES", TWO.to_owned())];

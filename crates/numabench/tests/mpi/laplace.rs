@@ -11,7 +11,7 @@ use crate::launch::{Mpi, all, verdict};
 use crate::proof::valid;
 use crate::run::{Done, no_driver};
 
-const QUICK: [&str; 4] = ["--grid", "61x67", "--max-time", "1s"];
+const QUICK: [&str; 4] = ["--grid", "61x67", "--max-time", "300ms"];
 const DEVICES: &str = "device 0000:05:00.0; device 0000:c1:00.0";
 
 /// The document of two ranks with stand-in GPUs and an MPI that was told this.
