@@ -31,6 +31,17 @@ pub enum ExecError {
          the engine without --workers"
     )]
     NoGpuForWorkers,
+    /// The variable has no room for so many workers.
+    #[error(
+        "--workers={each}: the words for so many workers of each GPU do not fit into {room} bytes; ask for \
+         fewer, or for --workers alone, which lets them share the GPU's cores"
+    )]
+    TooManyWorkers {
+        /// Workers of each GPU.
+        each: usize,
+        /// Bytes that there are.
+        room: usize,
+    },
     /// The places found before are those of another number of ranks.
     #[error("--from: places in the file: {places}, ranks of this node: {ranks}; place as many as there are")]
     PlaceCount {

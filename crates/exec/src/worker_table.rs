@@ -13,6 +13,8 @@
 pub const VARIABLE: &str = "NUMABENCH_WORKERS";
 /// The first word.
 pub const VERSION: &str = "1";
+/// The line is shorter than this.
+pub const LONGEST: usize = 16 << 10;
 /// Names of the words before the GPUs.
 pub const PARENT: &str = "parent";
 /// See [`PARENT`].

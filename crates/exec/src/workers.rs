@@ -20,7 +20,7 @@ use topo::visibility::Runtime;
 use crate::error::ExecError;
 use crate::place::{RankPlaceError, memory_nodes};
 use crate::pool::Pool;
-use crate::worker_table::{AFFINITY, NEXT_WORKER, NODES, PARENT, REPORT, TOKEN, VARIABLE, VERSION};
+use crate::worker_table::{AFFINITY, LONGEST, NEXT_WORKER, NODES, PARENT, REPORT, TOKEN, VARIABLE, VERSION};
 
 /// What the dynamic linker loads before all others.
 const PRELOAD: &str = "LD_PRELOAD";
@@ -110,7 +110,10 @@ pub fn plan_workers(launch: &Launch, start: &Start, asked: &AskedWorkers) -> Res
         "no GPU here is NVIDIA's: a worker is bound when it opens a GPU by NVIDIA's driver, and by no other"
             .to_owned()
     });
-    Ok(WorkersSetup { shares: shares.collect(), pool, affinity, unseen, notes: plan.notes })
+    let setup = WorkersSetup { shares: shares.collect(), pool, affinity, unseen, notes: plan.notes };
+    // A process's number and the time, at their longest.
+    let line = setup.table(Some(u32::MAX), "4294967295.18446744073709551615", true);
+    if line.len() < LONGEST { Ok(setup) } else { Err(ExecError::TooManyWorkers { each, room: LONGEST }) }
 }
 
 /// The machine with these GPUs alone.
@@ -221,6 +224,8 @@ mod tests {
         assert_eq!(words(&start, &named)?, "0000:01:00.0=4-7@1 0000:04:00.0=0-3@0");
         let reserved = AskedWorkers { reserve: set("4"), keeps_memory: true, ..named };
         assert_eq!(words(&start, &reserved)?, "0000:01:00.0=5-7@none 0000:04:00.0=0-3@none");
+        let many = words(&start, &asked(2000));
+        assert!(matches!(many, Err(ExecError::TooManyWorkers { each: 2000, .. })), "{many:?}");
         let absent = AskedWorkers { gpus: Some("7".parse()?), ..asked(1) };
         assert!(matches!(words(&start, &absent), Err(ExecError::Gpus(_))));
         Ok(())

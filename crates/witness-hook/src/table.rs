@@ -6,10 +6,7 @@ use std::sync::OnceLock;
 use crate::sys;
 use crate::text::Text;
 use crate::threads::{Nodes, Pus};
-use crate::worker_table::{AFFINITY, NEXT_WORKER, NODES, PARENT, REPORT, TOKEN, VARIABLE, VERSION};
-
-/// The longest line.
-const LONGEST: usize = 16 << 10;
+use crate::worker_table::{AFFINITY, LONGEST, NEXT_WORKER, NODES, PARENT, REPORT, TOKEN, VARIABLE, VERSION};
 
 static TABLE: OnceLock<Table> = OnceLock::new();
 

@@ -68,7 +68,7 @@ pub struct Exec {
     /// The program is an engine that starts its workers itself: it stays as it is, and each process below it
     /// is bound by the GPU that it opens first, to the cores near it, and prefers the memory there. With
     /// =N, N workers of a GPU have cores of their own. NVIDIA's driver only
-    #[arg(long, value_name = "N", value_parser = whole::<usize>(1..=MOST), num_args = 0..=1,
+    #[arg(long, value_name = "N", value_parser = whole::<usize>(1..=MOST_WORKERS), num_args = 0..=1,
           require_equals = true, default_missing_value = "1", help_heading = "Placement")]
     pub workers: Option<usize>,
 
@@ -90,6 +90,9 @@ pub struct Exec {
     #[arg(trailing_var_arg = true, required_unless_present = "print", value_name = "PROGRAM")]
     pub program: Vec<OsString>,
 }
+
+/// The most workers of a GPU that have cores of their own.
+const MOST_WORKERS: u64 = 64;
 
 impl Exec {
     /// What is asked for so many workers of each GPU.
