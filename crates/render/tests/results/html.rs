@@ -327,7 +327,7 @@ fn a_case_that_had_no_time_makes_the_first_line_say_partial_and_what_to_do() -> 
     let mut lost = document(&[24.3e9, 24.3e9], &BOTH, 1)?;
     lost.status = Status::Partial;
     lost.status_reason = None;
-    let skipped = report::result::Outcome::Skipped { reason: report::result::NO_BLOCK.to_owned() };
+    let skipped = Outcome::Skipped { reason: report::result::NO_BLOCK.to_owned() };
     lost.cases[1].ranks.iter_mut().for_each(|result| result.outcome = skipped.clone());
     lost.cases[1].status = CaseStatus::Skipped;
     lost.rows = report::rows::rows(&lost);
