@@ -210,8 +210,8 @@ pub unsafe trait Driver: Send + Sync + Sized + 'static {
     /// `address` is registered, and no copy of it is queued.
     unsafe fn host_unregister(&self, address: *mut c_void) -> Result<(), CallError>;
 
-    /// Whether pages of memory of this kind, managed or system, go to whoever touches them, the device while
-    /// the host does too.
+    /// Whether pages of memory of this kind, managed or system, migrate on touch, and host and device may
+    /// touch them concurrently.
     ///
     /// # Errors
     /// Why not.
@@ -434,7 +434,7 @@ pub unsafe trait Driver: Send + Sync + Sized + 'static {
         value: u32,
     ) -> Result<(), DeviceError>;
 
-    /// Loads the kernel that does the same by spinning.
+    /// Loads the kernel that waits as [`Driver::stream_wait_word`] does, by spinning.
     ///
     /// # Errors
     /// [`DeviceError::Unsupported`] where there is none, or the call that failed.

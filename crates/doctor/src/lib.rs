@@ -26,7 +26,7 @@ pub use diagnosis::{Diagnosis, answer};
 pub use facts::{FactSources, SystemFacts};
 pub use judge::checks;
 
-/// How long it is looked whose memory lies in a GPU's: a look at a node takes a few hundredths of a second.
+/// Longest search for whose memory lies in a GPU's: a look at a node takes a few hundredths of a second.
 const PATIENCE: Duration = Duration::from_millis(30);
 
 /// Looks at this machine, with `survey` as what belongs together: this machine's, or that of a saved file.

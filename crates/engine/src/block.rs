@@ -29,8 +29,8 @@ use crate::work::Work;
 /// wake up.
 const START_MARGIN_NS: u64 = 500_000;
 /// Where that was too short, the start is when the last one is awake, or this much later: one that is gone
-/// keeps nobody waiting. (A host that
-/// takes a seventh to a third of the time of 64 virtual CPUs starts them 6 to 16 ms apart.)
+/// keeps nobody waiting. (A host that takes a seventh to a third of the time of 64 virtual CPUs starts them
+/// 6 to 16 ms apart.)
 const AWAKE_NS: u64 = 20_000_000;
 /// How often a rank that is awake looks for the others before it lets another thread of its PU go on.
 const LOOKS: u32 = 1 << 10;

@@ -1,5 +1,5 @@
 //! The timed region: rounds one after the other until every rank has enough. It neither allocates, formats,
-//! prints nor summarises; what it returns is when each round ended.
+//! prints nor summarises; it leaves in the `Timeline` when each round ended.
 //!
 //! A rank that has its rounds says so and goes on copying until all have theirs: nobody's last rounds run
 //! without the contention they are to be measured in. Alone, the group is one and nobody waits.
@@ -33,6 +33,7 @@ const LANES_MARKS: usize = 5;
 /// At most so many for lanes that are far apart: where one takes more than seven times as long as the other,
 /// no block has a whole round of it in the time of both.
 const LANES_MOST_MARKS: usize = 16;
+/// How long a block of two lanes lasts at least.
 const LANES_NS: f64 = 2.0 * BLOCK_NS;
 /// Marks of ranks that share the machine, at least: the first round of each does not count (`common_window`).
 const SHARED_MARKS: usize = 3;
@@ -40,8 +41,7 @@ const SHARED_MARKS: usize = 3;
 /// below 0.1 %.
 pub(crate) const SHARED_NS: f64 = 20e6;
 /// And at most so long, however far apart they start: what is before the last start does not count, and each
-/// rank has its rounds after it, so that longer
-/// blocks only have more in them and take their time.
+/// rank has its rounds after it, so that longer blocks only have more in them and take their time.
 pub(crate) const LONGEST_SHARED_NS: f64 = 2.5 * SHARED_NS;
 /// How far ahead the queue is filled while it runs: long enough to survive a scheduler's tick, short enough
 /// to stop soon.

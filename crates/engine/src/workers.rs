@@ -20,7 +20,7 @@ use crate::rank::Rank;
 use crate::work::Suite;
 use crate::worker::{Group, Worker};
 
-/// How often it is looked whether the others are there.
+/// Pause between two looks whether the others are there.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// The other processes of this node, as this one can watch them.

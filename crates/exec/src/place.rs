@@ -1,4 +1,4 @@
-//! Where this rank is put: its PUs, its memory, its GPUs. Pure; `kernel` does it.
+//! Where this rank is put: its PUs, its memory, its GPUs. It only decides; `kernel` binds.
 //!
 //! The node is planned by `placement`, as `numabench place` plans it, and of the plan this rank's part is
 //! taken; a rank with several GPUs has the parts of all of them. A rank whose PUs are its own is planned
@@ -69,7 +69,7 @@ pub fn place(
 ) -> Result<RankBinding, RankPlaceError> {
     let topology = &start.topology;
     let place = match pool.owner {
-        PoolOwner::Unchanged => kept(topology, pool, assignment),
+        PoolOwner::Unchanged => unchanged(topology, pool, assignment),
         PoolOwner::ThisRank => {
             let mut alone = topology.clone();
             alone.gpus.retain(|gpu| assignment.drives.iter().any(|seen| seen.target.index == gpu.index));
@@ -146,7 +146,7 @@ fn planned(
     together.ok_or(RankPlaceError::NoPlace(0))
 }
 
-fn kept(topology: &Topology, pool: &Pool, assignment: &GpuAssignment) -> RankBinding {
+fn unchanged(topology: &Topology, pool: &Pool, assignment: &GpuAssignment) -> RankBinding {
     let far = |seen: &super::visible::VisibleGpu| {
         pool.pus
             .iter()
@@ -178,8 +178,8 @@ fn of_plan(topology: &Topology, one: &placement::Place) -> RankBinding {
     }
 }
 
-/// The nodes for the memory of a place: one where its PUs are on one, else all they are on, since binding the
-/// memory of half of them to the other half's node is nobody's wish.
+/// The nodes for the memory of a place: one where its PUs are on one, else all they are on: one node would be
+/// remote for some of the PUs.
 pub(crate) fn memory_nodes(topology: &Topology, one: &placement::Place) -> IdSet {
     if one.nodes.len() > 1 { host_nodes(topology, &one.pus) } else { one.memory_node.into_iter().collect() }
 }

@@ -134,7 +134,7 @@ pub fn outline_on(measurement: &dyn Measurement, survey: &Survey) -> Result<Outl
 /// Measures; the document is kept where the session says, and given back.
 ///
 /// # Errors
-/// What was asked for cannot be measured here. A run that began ends without one.
+/// What was asked for cannot be measured here. Once a run has begun, faults go into its document.
 pub fn measure(measurement: &dyn Measurement, mut session: RunContext) -> Result<FinishedRun, Fault> {
     let survey = survey()?;
     let (command, args) = (measurement.command(), measurement.measuring());

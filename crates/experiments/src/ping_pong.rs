@@ -33,7 +33,7 @@ impl PingPongOptions {
     /// the run is complete.
     ///
     /// # Errors
-    /// What was asked for cannot be measured here. A run that began ends without one.
+    /// What was asked for cannot be measured here. Once a run has begun, faults go into its document.
     pub fn measure(
         &self,
         session: RunContext,
@@ -111,7 +111,7 @@ impl PingPongOptions {
         Ok((outline(&source, &plan, &config) + &lines_of(&how(measuring)), fits))
     }
 
-    /// What a document is known to say before the run, of these ranks that are its places.
+    /// The facts of the document that are known before the run; each rank is a place.
     pub(crate) fn facts<'a>(
         &self,
         config: &RunConfig,

@@ -1,8 +1,8 @@
 //! Kernels on the cores of each row with the memory of each node, where no GPU takes part: the CPU's own
 //! table of losses.
 //!
-//! Each thread is a rank of the engine on a core of its own, with a problem of its own; those of a row are at
-//! it at once, and their rates are added up.
+//! Each thread is a rank of the engine on a core of its own, with a problem of its own; those of a row run
+//! at the same time, and their rates are added up.
 
 use std::sync::Arc;
 use std::time::Duration;

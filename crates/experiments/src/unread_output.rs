@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 /// How long a launcher may take to read what is there.
 const LIMIT: Duration = Duration::from_secs(2);
-/// How often it is looked.
+/// Pause between two looks.
 const LOOK: Duration = Duration::from_millis(2);
 
-/// Waits until what this process has printed is read, or for two seconds. Of what is no pipe nothing is
-/// waited for.
+/// Waits until what this process has printed is read, two seconds at most for each of standard output and
+/// standard error. What is no pipe is not waited for.
 pub fn await_readers() {
     await_reader(std::io::stdout(), LIMIT);
     await_reader(std::io::stderr(), LIMIT);

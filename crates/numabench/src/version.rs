@@ -23,8 +23,8 @@ pub fn tool() -> Tool {
     Tool { name: "numabench".to_owned(), version: NUMBER.to_owned(), git: commit() }
 }
 
-/// What `--version --verbose` says: the line, hwloc, and every plug-in with the MPI it has and whether that
-/// fits.
+/// What `--version --verbose` says: the line, hwloc, and every plug-in with the MPI it has and whether
+/// numabench can use it.
 pub fn verbose() -> String {
     let hwloc = topo::read()
         .map_or_else(|error| format!("cannot read this machine: {error}"), |seen| seen.hwloc_version);

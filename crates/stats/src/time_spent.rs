@@ -17,7 +17,7 @@ pub struct TimeSpent {
     pub prove_ns: u64,
     /// Rounds that do not count.
     pub warm_up_ns: u64,
-    /// Laying out what blocks move.
+    /// Filling the memory that blocks will copy.
     pub lay_out_ns: u64,
     /// The timed regions.
     pub measure_ns: u64,

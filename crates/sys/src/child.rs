@@ -11,7 +11,7 @@ use rustix::process::Pid;
 /// What a child's act that panicked leaves as exit code.
 pub const PANICKED: i32 = 2;
 
-/// Starts one that does `act` and ends with the code that it returns, without this process's exit handlers
+/// Forks a child that does `act` and ends with the code that it returns, without this process's exit handlers
 /// and destructors. `parents` is what this process keeps for itself: the child lets go of it first, as of the
 /// other end of a pipe, and it comes back here.
 ///
@@ -19,7 +19,7 @@ pub const PANICKED: i32 = 2;
 /// allocator's, of all others the caller.
 ///
 /// # Errors
-/// There can be no process more.
+/// The limit of processes is reached, or there is no memory for one more.
 pub fn start<K>(parents: K, act: impl FnOnce() -> i32) -> io::Result<(K, Pid)> {
     // SAFETY: fork has no preconditions. The child runs `act` and nothing of its caller: it leaves by
     // `_exit`.

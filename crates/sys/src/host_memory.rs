@@ -1,7 +1,7 @@
 //! Host memory as a copier takes it: one stable, exclusively owned range of bytes.
 //!
-//! Who makes it (and proves where its pages lie) is `pingpong`; who pins it is the device. Wrapping keeps the
-//! order of undoing right: a pinned memory owns the memory it pinned, unregisters first and unmaps after.
+//! `engine` makes it and proves where its pages lie; the device pins it. Wrapping keeps the order of undoing
+//! right: a pinned memory owns the memory it pinned, unregisters first and unmaps after.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::fmt;

@@ -4,7 +4,7 @@
 //! `--identity`, `--json`, `--save`), where the kernel does not say which NUMA node a GPU is near to, and to
 //! watch the GPUs that are measured: opening it takes the time of a driver call per GPU. It is the library
 //! that nvidia-smi is made of: no CUDA context is made, no device's state is changed, and every handle is
-//! matched by PCI address, so its order is nobody else's.
+//! matched by PCI address, so nothing depends on NVML's order.
 //!
 //! What it does not know of a GPU is `None`: older GPUs have no NVLink, older drivers no NUMA id. Left out:
 //! temperatures.
@@ -74,7 +74,7 @@ pub(crate) fn asked(root: &FsRoot) -> Nvml {
     said.map_or(Nvml::NotAsked, |text| read(&text))
 }
 
-/// What a saved file kept of NVML's answer; on a machine nobody is asked.
+/// What a saved file kept of NVML's answer; on a live machine NVML is not asked.
 pub(crate) fn kept(root: &FsRoot) -> Nvml {
     root.kept_or(KEPT, || None).map_or(Nvml::NotAsked, |text| read(&text))
 }
@@ -137,8 +137,9 @@ fn devices(library: &Library) -> Result<Vec<(PciAddress, Device<'_>)>, NvmlError
 }
 
 fn gpu(pci: PciAddress, device: &Device<'_>) -> Option<NvGpu> {
-    let set =
-        |words: Result<Vec<std::ffi::c_ulong>, NvmlError>| words.ok().map(|words| bits(&words)).filter(some);
+    let set = |words: Result<Vec<std::ffi::c_ulong>, NvmlError>| {
+        words.ok().map(|words| bits(&words)).filter(has_bits)
+    };
     Some(NvGpu {
         pci,
         smi_index: device.index().ok()?,
@@ -153,7 +154,7 @@ fn gpu(pci: PciAddress, device: &Device<'_>) -> Option<NvGpu> {
     })
 }
 
-fn some(set: &IdSet) -> bool {
+fn has_bits(set: &IdSet) -> bool {
     !set.is_empty()
 }
 

@@ -24,7 +24,7 @@ use crate::rank_observer::marked_from;
 /// numabench at once.
 pub(crate) const GRACE: Duration = Duration::from_millis(1500);
 
-/// How often it is looked whether all have ended.
+/// Pause between two looks whether all have ended.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// The words of the pipe, each a line; a process group stands behind the first two.

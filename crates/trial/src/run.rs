@@ -24,7 +24,7 @@ use crate::guardian::{GRACE, Guardian};
 use crate::rank_observer::{MARK, marked};
 use crate::wait4::Leader;
 
-/// How often it is asked whether the user wants to end.
+/// Pause between two looks whether the user wants to end.
 const ATTENTION: Duration = Duration::from_millis(50);
 
 /// Binds the calling thread.
@@ -128,23 +128,23 @@ pub fn run(
     let (mut seen, mut ended_by, mut pid, mut pending) =
         (Vec::new(), EndedBy::Itself, None, task.looks.iter().copied());
     let mut next_look = pending.next();
-    let mut killed_at: Option<Instant> = None;
+    let mut asked_to_end_at: Option<Instant> = None;
     let leader = &Leader::none();
 
     thread::scope(|scope| {
         let started = thread::Builder::new().spawn_scoped(scope, move || start_and_wait(task, leader, &tell));
         started.map_err(|error| NotRun::Start { program: program(task), error })?;
         loop {
-            let until =
+            let wait =
                 next_look.map(|at| at.saturating_sub(clock.elapsed())).unwrap_or(ATTENTION).min(ATTENTION);
-            match told.recv_timeout(until) {
+            match told.recv_timeout(wait) {
                 Ok(Told::Started(started)) => {
                     task.guardian.started(started);
                     pid = Some(started);
                 }
                 Ok(Told::Ended(Ended { wall, status, used })) => {
                     pid.into_iter().for_each(|pid| task.guardian.ended(pid));
-                    killed_at.into_iter().for_each(|asked| end_rest(task.mark, asked));
+                    asked_to_end_at.into_iter().for_each(|asked| end_rest(task.mark, asked));
                     return Ok(Ran { began, wall, status, used, ended_by, seen });
                 }
                 Ok(Told::NotRun(why)) => return Err(why),
@@ -155,16 +155,16 @@ pub fn run(
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            if next_look.is_some_and(|at| clock.elapsed() >= at) && killed_at.is_none() {
+            if next_look.is_some_and(|at| clock.elapsed() >= at) && asked_to_end_at.is_none() {
                 seen.push((clock.elapsed(), look(task.mark)));
                 next_look = pending.next();
             }
             let wants_end = is_over() || task.timeout.is_some_and(|limit| clock.elapsed() >= limit);
-            match killed_at {
+            match asked_to_end_at {
                 None if wants_end && pid.is_some() => {
                     ended_by = if is_over() { EndedBy::User } else { EndedBy::Timeout };
                     end(leader, task.mark, Signal::TERM);
-                    killed_at = Some(Instant::now());
+                    asked_to_end_at = Some(Instant::now());
                 }
                 Some(at) if at.elapsed() >= GRACE => end(leader, task.mark, Signal::KILL),
                 _ => {}
@@ -223,7 +223,7 @@ fn end(leader: &Leader, mark: &str, signal: Signal) {
     }
 }
 
-fn signalled(pid: u32) -> Option<Pid> {
+fn as_pid(pid: u32) -> Option<Pid> {
     i32::try_from(pid).ok().and_then(Pid::from_raw)
 }
 
@@ -247,7 +247,7 @@ fn end_rest(mark: &str, asked: Instant) {
 /// Sends all that bear the mark a signal; returns how many there were.
 fn end_marked(mark: &str, signal: Signal) -> usize {
     let found = marked(mark);
-    for pid in found.iter().filter_map(|one| signalled(one.pid)) {
+    for pid in found.iter().filter_map(|one| as_pid(one.pid)) {
         // It may have ended meanwhile.
         let _ended = kill_process(pid, signal);
     }

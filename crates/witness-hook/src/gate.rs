@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use crate::sys;
 
-/// How long it is waited until the thread is out, nanoseconds.
+/// Longest wait for the thread to be out, nanoseconds.
 const PATIENCE_NS: u64 = 300_000_000;
 
 static INSIDE: AtomicU32 = AtomicU32::new(0);

@@ -24,11 +24,11 @@ use crate::options::Backend;
 pub trait Supervised: Sync + Sized {
     /// What all ranks know since they have met.
     type Met: Serialize + DeserializeOwned + Send + 'static;
-    /// What a session does now, in words too; by default what lies between the measurements.
+    /// The step that a session is at, in words too; by default what lies between the measurements.
     type Doing: Clone + Default + Display + Serialize + DeserializeOwned + Send + 'static;
     /// What is found so far.
     type Found: Clone + Default + Serialize + DeserializeOwned + Send + 'static;
-    /// What comes of it.
+    /// The document that is written.
     type Document: Serialize;
 
     /// What is asked of the places of ranks.
@@ -49,7 +49,7 @@ pub trait Supervised: Sync + Sized {
     /// The sessions, by rank.
     fn processes(met: &Self::Met) -> Vec<RankProcess>;
 
-    /// The ranks that what is done now waits for, of all; `None` between such things.
+    /// Of all ranks, those that the step under way waits for; `None` between steps.
     fn awaited(doing: &Self::Doing, all: &[RankProcess]) -> Option<Vec<usize>>;
 
     /// Whether a signal ended the work.
@@ -113,12 +113,12 @@ pub struct SupervisedRun<'a> {
     pub origin: &'a Origin,
 }
 
-/// How a session ended, in what.
+/// How a session ended, and during which step.
 #[derive(Clone, Debug)]
 pub struct SessionOutcome<D> {
-    /// How.
+    /// The kind of end.
     pub end: SessionEnd,
-    /// In what.
+    /// The step that was under way.
     pub doing: D,
     /// Why that is too early, in words; `None` where all was done.
     pub why: Option<String>,

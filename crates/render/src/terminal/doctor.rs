@@ -53,8 +53,9 @@ fn section<'c>(
     page.line(Tone::Title, title);
 
     for (check, names) in folded(&checks) {
-        let tone = if check.is_costly() || !check.costs { tone } else { Tone::Plain };
-        let tone = if check.state == State::Look && !check.costs { Tone::Plain } else { tone };
+        // Of what costs, what is not known is plain; of what does not, what is to be looked at.
+        let is_plain = if check.costs { !check.is_costly() } else { check.state == State::Look };
+        let tone = if is_plain { Tone::Plain } else { tone };
         let seen = if names.len() > 1 {
             format!("{}: {}", names.join(", "), check.seen)
         } else {
