@@ -1,5 +1,6 @@
-//! `cargo xtask calibrate [VERDICT]… [--short] [--seed=WORD] [--csv=FILE]`: how often each verdict of the
-//! program is wrong, by simulation of its own public functions.
+//! `cargo xtask calibrate [VERDICT]… [--short] [--seed=WORD] [--csv=FILE] [--of=WORDS]`: how often each
+//! verdict of the program is wrong, by simulation of its own public functions. `--of` counts only the rows in
+//! which these words stand.
 //!
 //! A verdict is an experiment on made-up figures whose truth is known: nothing changed, or so much did. Three
 //! things are counted: documents with a false claim, planted changes that are found, and 95 % intervals that
@@ -57,15 +58,19 @@ const VERDICTS: &[Verdict] = &[
 /// Runs the command.
 pub fn run(_: &Path, args: &[String]) -> Result<()> {
     let (options, names): (Vec<&String>, Vec<&String>) = args.iter().partition(|word| word.starts_with("--"));
-    let (mut length, mut seed, mut file) = (Length::Long, "", None);
+    let (mut length, mut seed, mut file, mut of) = (Length::Long, "", None, "");
     for option in options {
         match option.split_once('=') {
             Some(("--seed", word)) => seed = word,
             Some(("--csv", path)) => file = Some(path),
+            Some(("--of", words)) => of = words,
             None if option == "--short" => length = Length::Short,
             _ => {
                 let given = args.join(" ");
-                bail!("takes names of verdicts, --short, --seed=WORD and --csv=FILE, but was given {given:?}")
+                bail!(
+                    "takes names of verdicts, --short, --seed=WORD, --csv=FILE and --of=WORDS, but was given \
+                     {given:?}"
+                )
             }
         }
     }
@@ -81,7 +86,9 @@ pub fn run(_: &Path, args: &[String]) -> Result<()> {
     print!("{}", table::HEAD);
     let (mut beyond, mut csv) = (Vec::new(), table::CSV_HEAD.to_owned());
     for (name, experiments) in chosen {
-        let rows: Vec<Counted> = experiment::conduct(&format!("{name}{seed}"), experiments(length)).collect();
+        let mut experiments = experiments(length);
+        experiments.retain(|experiment| experiment.is_of(of));
+        let rows: Vec<Counted> = experiment::conduct(&format!("{name}{seed}"), experiments).collect();
         print!("{}", table::summary(name, &rows));
         csv.extend(rows.iter().map(|row| table::csv_row(name, row)));
         beyond.extend(rows.iter().filter(|row| !row.keeps()).map(|row| format!("{name}: {}", row.says())));

@@ -5,8 +5,8 @@ use std::path::Path;
 use anyhow::Result;
 
 use crate::{
-    bench, bindings, calibrate, campaign, demo, dist, kernels, launch_truth, mpi_plugin, recipes, sanitize,
-    schema, setup, site, slurm_truth, test, tidy,
+    bench, bindings, calibrate, campaign, demo, dist, kernels, launch_truth, mpi_plugin, real_runs, recipes,
+    sanitize, schema, setup, site, slurm_truth, test, tidy,
 };
 
 /// A command: its name, its line in the help, what it does.
@@ -54,6 +54,11 @@ pub const COMMANDS: &[Command] = &[
         launch_truth::run,
     ),
     ("calibrate", "how often each verdict is wrong, by simulation [VERDICT]… [--short]", calibrate::run),
+    (
+        "real-runs",
+        "what `compare` says of documents of one machine on which nothing changed FOLDER [--comparisons=N]",
+        real_runs::run,
+    ),
     ("campaign", "bad input, kills and faults, counted [--long] [--seed N] [--binary FILE]", campaign::run),
     (
         "slurm-truth",

@@ -21,6 +21,7 @@ mod mpi_plugin;
 mod need;
 mod package_manager;
 mod python_tools;
+mod real_runs;
 mod recipes;
 mod sanitize;
 mod schema;

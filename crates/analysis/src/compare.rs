@@ -250,7 +250,7 @@ fn summary(counts: &Counts, cases: &[ComparedCase], runs: [usize; 2]) -> String 
 
     if counts.suspect > 0 {
         let one = first(ChangeVerdict::Suspect).map_or(String::new(), |case| format!("; {}", by(case)));
-        // Of as many runs as that, jumps of other cases are the reason: four a side allow five of them.
+        // Of as many runs as that, modes of other cases are the reason: four a side allow five of them.
         let more = if runs.into_iter().min() < Some(LEAST_A_SIDE) { "three" } else { "four or five" };
         parts.push(format!("SUSPECT: {}{one}; {more} runs a side decide", of(counts.suspect)));
     }
@@ -330,8 +330,8 @@ fn notes(cases: &[ComparedCase], counts: &Counts, runs: [usize; 2], in_turns: bo
             "runs that each fall into one of two modes would be sorted by side as often as that by chance"
         };
         notes.push(format!(
-            "{cases} suspected and not found: {why}. Give more runs a side: three, or four where up to five \
-             other cases jump from run to run, or five"
+            "{cases} suspected and not found: {why}. Give more runs a side: three, or four or five where \
+             runs of other cases fall into two modes"
         ));
     }
 

@@ -32,7 +32,7 @@ use stats::compare::cliffs_delta;
 use stats::family::normal_p;
 use stats::holm::holm;
 use stats::interval::{Interval, deviations, median, quantile};
-use stats::moderated::{CaseRuns, ModeratedTest, moderated};
+use stats::moderated::{CaseRuns, ModeratedTest, RunBlocks, moderated};
 
 use crate::figure::Unit;
 
@@ -335,12 +335,17 @@ impl CasePair {
         }
     }
 
-    /// Its runs, with how widely the blocks of one scatter.
+    /// Its runs, with what the blocks of one say.
     fn runs(&self) -> Option<CaseRuns> {
-        let all = self.base.iter().chain(&self.new);
-        let of_run = |(_, blocks): &(f64, Vec<f64>)| scatter(blocks).filter(|_| blocks.len() >= FOR_MEDIANS);
-        let of_runs: Vec<f64> = all.filter_map(of_run).collect();
-        CaseRuns::of(&medians(&self.base), &medians(&self.new), median(&of_runs))
+        let all = || self.base.iter().chain(&self.new).filter(|(_, blocks)| blocks.len() >= FOR_MEDIANS);
+        let scatters: Vec<f64> = all().filter_map(|(_, blocks)| scatter(blocks)).collect();
+        let counts: Vec<f64> = all().map(|(_, blocks)| blocks.len() as f64).collect();
+        let of_blocks = |scatter: f64, count: f64| RunBlocks {
+            scatter,
+            error: scatter * (std::f64::consts::FRAC_PI_2 / count).sqrt(),
+        };
+        let blocks = median(&scatters).zip(median(&counts)).map(|(scatter, count)| of_blocks(scatter, count));
+        CaseRuns::of(&medians(&self.base), &medians(&self.new), blocks)
     }
 }
 

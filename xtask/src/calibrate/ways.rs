@@ -15,7 +15,7 @@ use super::noise::{self, Field};
 const TURNS: std::ops::RangeInclusive<usize> = 6..=20;
 
 /// A claim that turns make which hang together by themselves: METHOD says how often.
-const HANG_TOGETHER: Limit = Limit::AtMost(0.35);
+const HANG_TOGETHER: Limit = Limit::AtMostFor(0.35, "turns of a way are taken to be independent");
 
 /// Whether some way was said to be slower than the leader before the last look, and whether the second was;
 /// the second is at this part of the others' rate.
