@@ -179,7 +179,18 @@ impl Copy {
             let byte = unsafe { &mut *((self.to + offset) as *mut u8) };
             *byte = byte.wrapping_add(1);
         }
-        traffic::carry(self.device, self.direction, self.len);
+        traffic::carry(self.device, self.direction, self.carried_bytes());
+    }
+
+    /// The bytes whose time it takes: memory that is not pinned may take more than its own.
+    fn carried_bytes(&self) -> usize {
+        let weight = devices::all().devices[self.device].pageable;
+        let with_host = matches!(self.direction, Direction::ToDevice | Direction::ToHost);
+        if weight > 0.0 && with_host && !memory::is_pinned(self.sides().1, self.len) {
+            (self.len as f64 * weight) as usize
+        } else {
+            self.len
+        }
     }
 
     /// Whether the bytes are where they belong, as far as one line in [`LOOK_EVERY`] bytes shows: a program

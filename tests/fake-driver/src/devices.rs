@@ -13,8 +13,9 @@
 //! memory-node NUMBER        what CUDA's driver says is the NUMA node that its memory is (Grace) [none]
 //! system                    it reads and writes what malloc gives (HMM, ATS)
 //! shared                    it shares one memory with the CPU (an APU)
-//! h2d RATE LATENCY          as `h2d 23.5GB/s 6us` [as fast as this machine copies]
-//! d2h RATE LATENCY
+//! h2d RATE LATENCY [FAR]    as `h2d 23.5GB/s 6us` [as fast as this machine copies]; FAR with remote memory
+//! d2h RATE LATENCY [FAR]
+//! pageable WEIGHT           copies of memory that is not pinned take WEIGHT times their bytes [1]
 //! over LINK [WEIGHT] [local|remote]   copies pass the link, WEIGHT times their bytes [1]; only those with memory of the same, or of
 //!                           another, NUMA node than the device's [all]
 //! peer RATE LATENCY         copies to and from other devices that it makes [as fast as this machine copies]
@@ -73,6 +74,8 @@ pub struct Device {
     pub system: bool,
     pub h2d: Option<Speed>,
     pub d2h: Option<Speed>,
+    /// How many times their bytes copies of memory that is not pinned take; 0 stands for once.
+    pub pageable: f64,
     /// Copies between devices that it makes.
     pub peer: Option<Speed>,
     /// Copies within its own memory.
@@ -97,6 +100,8 @@ pub struct Speed {
     /// Bytes a nanosecond.
     pub rate: f64,
     pub latency_ns: f64,
+    /// That with host memory of another node than the device's.
+    pub far_latency_ns: f64,
 }
 
 /// A link that copies of a device pass.
@@ -184,7 +189,12 @@ impl Device {
             links.iter().position(|link| *link == name).ok_or(format!("there is no link {name}"))
         };
         let speed = |rate: &str, latency: &str| -> Result<Option<Speed>, String> {
-            Ok(Some(Speed { rate: quantity(rate, RATES)?, latency_ns: quantity(latency, TIMES)? }))
+            let latency_ns = quantity(latency, TIMES)?;
+            Ok(Some(Speed { rate: quantity(rate, RATES)?, latency_ns, far_latency_ns: latency_ns }))
+        };
+        let near_and_far = |rate: &str, near: &str, far: &str| -> Result<Option<Speed>, String> {
+            let far_latency_ns = quantity(far, TIMES)?;
+            Ok(speed(rate, near)?.map(|speed| Speed { far_latency_ns, ..speed }))
         };
         match (key, words) {
             ("name", _) => self.name = rest.trim().to_owned(),
@@ -203,6 +213,9 @@ impl Device {
             ("system", []) => self.system = true,
             ("h2d", [rate, latency]) => self.h2d = speed(rate, latency)?,
             ("d2h", [rate, latency]) => self.d2h = speed(rate, latency)?,
+            ("h2d", [rate, near, far]) => self.h2d = near_and_far(rate, near, far)?,
+            ("d2h", [rate, near, far]) => self.d2h = near_and_far(rate, near, far)?,
+            ("pageable", [weight]) => self.pageable = parsed(weight)?,
             ("peer", [rate, latency]) => self.peer = speed(rate, latency)?,
             ("within", [rate, latency]) => self.within = speed(rate, latency)?,
             ("loads", [local, remote]) => {
@@ -284,7 +297,10 @@ mod tests {
         assert_eq!(all.nodes, [(3, vec![48, 49, 50, 112])]);
         assert_eq!((device.name.as_str(), device.over.len(), &device.peers[..]), ("A B", 2, &[0, 1][..]));
         assert_eq!((device.over[1].link, device.over[1].weight, device.over[1].remote), (1, 2.0, Some(true)));
-        assert_eq!(device.h2d.map(|speed| speed.latency_ns), Some(6000.0));
+        assert_eq!(device.h2d.map(|speed| (speed.latency_ns, speed.far_latency_ns)), Some((6000.0, 6000.0)));
+        let far = &described("device 0000:c1:00.0; d2h 23.5GB/s 6us 7us; pageable 2.5")?.devices[0];
+        assert_eq!(far.d2h.map(|speed| (speed.latency_ns, speed.far_latency_ns)), Some((6000.0, 7000.0)));
+        assert_eq!(far.pageable.to_bits(), 2.5_f64.to_bits());
         Ok(())
     }
 

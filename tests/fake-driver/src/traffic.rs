@@ -15,7 +15,10 @@ pub fn carry(device: usize, direction: Direction, bytes: usize) {
         Direction::Within => described.within,
     };
     let Some(speed) = speed else { return };
-    pass_along(device, direction, speed.latency_ns, bytes as f64);
+    let with_host = matches!(direction, Direction::ToDevice | Direction::ToHost);
+    let is_far = with_host && is_remote(device);
+    let latency_ns = if is_far { speed.far_latency_ns } else { speed.latency_ns };
+    pass_along(device, direction, latency_ns, bytes as f64);
 }
 
 /// Returns when so many loads of host memory, each waiting for the one before it, have taken their time.
