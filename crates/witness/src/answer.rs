@@ -1,7 +1,7 @@
 //! The answer in sentences: far bytes first, then pageable ones, rates, waiting, gain; and what was not seen.
 
 use report::WitnessDocument;
-use report::witness::{Distance, WitnessBytes, WitnessDirection, WitnessMemory};
+use report::witness::{Distance, WitnessBytes, WitnessDirection, WitnessGain, WitnessMemory};
 use stats::units::{counted, rate, spoken_seconds};
 
 use crate::buffers::NearNodes;
@@ -158,12 +158,27 @@ fn gain(document: &WitnessDocument) -> Option<String> {
 
     Some(format!(
         "Near memory would save {} to {} of the copies' time; the program gains at least {} (copies that \
-         block) and at most {}{without}.",
+         block, if nothing else runs beside them) and at most {}{without}.{}",
         spoken(gain.copies_low_s),
         spoken(gain.copies_high_s),
         spoken(gain.program_low_s),
-        spoken(gain.program_high_s)
+        spoken(gain.program_high_s),
+        narrower(document, gain)
     ))
+}
+
+/// How to a narrower interval, where it is as wide as copies of another size than the matrix' make it.
+fn narrower(document: &WitnessDocument, gain: &WitnessGain) -> String {
+    let Some(buffer) = document.buffers.first().filter(|_| gain.copies_high_s > 2.0 * gain.copies_low_s)
+    else {
+        return String::new();
+    };
+    let size = (buffer.bytes / buffer.copies.max(1)).max(1);
+    format!(
+        " Rates of copies of {} would narrow this: measure the matrix also with `--size {size}`, and give \
+         both files to `--matrix`.",
+        bytes(size)
+    )
 }
 
 /// What was not seen or not counted.

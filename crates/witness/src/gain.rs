@@ -1,10 +1,19 @@
-//! What the near placement would gain, predicted from the rates of a matrix of the same node.
+//! What the near placement would gain, predicted from the rates of matrices of the same node.
 //!
-//! Far bytes take their time at the rate of their node, and would take it at the rate of the best near node;
-//! the difference is the copies' time that is saved. Its ends follow from the ends of the rates' 95 %
-//! intervals, taken the unfavourable and the favourable way. How much of it the program gains depends on what
-//! hides the copies: of copies that block nothing is hidden, so they are the lower end; the upper end is all
-//! of it.
+//! A far copy takes its time at the rate of its node, and would take that of the best near node; the
+//! difference is the copy's time that is saved. Its ends follow from the ends of the rates' 95 % intervals,
+//! taken the unfavourable and the favourable way.
+//!
+//! The loss of one copy is a latency and a part that grows with its bytes. The latency that far copies have
+//! beyond near ones is not known for sizes that were not measured: it is taken to lie between none and
+//! [`LATENCY_S`]. Copies that share a link lose more than the matrix shows, where each is alone: if the
+//! driver's events timed large copies, the upper end is at least their own time beyond a near copy's.
+//!
+//! How much of it the program gains depends on what hides the copies. The upper end is all of it. The lower
+//! end is of copies that block, which nothing hides as long as no kernel runs and no other thread works
+//! beside them, and of the process and GPU that lose most by these.
+
+use std::collections::BTreeMap;
 
 use report::result::BlockSample;
 use report::row::{Row, RowStatus};
@@ -69,6 +78,13 @@ fn rate_of(row: &Row) -> Option<MatrixRate> {
     })
 }
 
+/// The most latency that a far copy is taken to have beyond a near one, seconds: several crossings of a
+/// fabric between sockets, whose loads take some 0.1 µs more.
+const LATENCY_S: f64 = 2e-6;
+/// Copies from this mean size on have their own time by the driver's events in the upper end: an event's cost
+/// does not matter there.
+const LARGE: f64 = 1048576.0;
+
 /// The gain by these rates; `None` where nothing is far.
 pub fn gain(
     file: &str,
@@ -77,50 +93,122 @@ pub fn gain(
     near: &[NearNodes],
 ) -> Option<WitnessGain> {
     let (mut far_bytes, mut without_rates_bytes) = (0, 0);
-    let (mut copies, mut program) = ([0.0_f64; 2], [0.0_f64; 2]);
+    let mut copies = Loss::default();
+    // Processes wait at the same time, and so do threads of one for several GPUs: the lower end is of one.
+    let mut blocking_s: BTreeMap<(u32, &str), f64> = BTreeMap::new();
+
     for buffer in buffers.iter().filter(|buffer| buffer.far_bytes > 0) {
         let Some(gpu) = near.iter().find(|near| near.gpu == buffer.gpu) else { continue };
-        let of = |node: u32| rate_for(rates, buffer, node);
-        let best = gpu.nodes.iter().filter_map(of).max_by(|a, b| a.middle.total_cmp(&b.middle));
-        let blocking = buffer.blocking_bytes as f64 / buffer.bytes.max(1) as f64;
-
+        let of: Vec<&MatrixRate> = rates.iter().filter(|rate| rate.is_of(buffer)).collect();
+        let mut all = Loss::default();
         for node in buffer.nodes.iter().filter(|node| !gpu.nodes.contains(node.node)) {
-            let (Some(best), Some(far)) = (best, of(node.node)) else {
-                without_rates_bytes += node.bytes;
-                continue;
-            };
-            let saved = |far: f64, near: f64| node.bytes as f64 * (1.0 / far - 1.0 / near);
-            let (low, high) = (saved(far.high, best.low), saved(far.low, best.high));
-            far_bytes += node.bytes;
-            copies = [copies[0] + low, copies[1] + high];
-            program = [program[0] + low * blocking, program[1] + high];
+            match loss(&differences(&of, node.node, gpu), buffer, node.bytes) {
+                Some(loss) => {
+                    far_bytes += node.bytes;
+                    all.add(loss);
+                }
+                None => without_rates_bytes += node.bytes,
+            }
         }
+
+        let fastest = of.iter().filter(|rate| gpu.nodes.contains(rate.node)).map(|rate| rate.high);
+        all.high = all.high.max(beyond_near(buffer, fastest.fold(0.0, f64::max)).unwrap_or(all.high));
+        let share = buffer.blocking_bytes as f64 / buffer.bytes.max(1) as f64;
+        *blocking_s.entry((buffer.pid, &buffer.gpu)).or_default() += all.low * share;
+        copies.add(all);
     }
+
     // A far node that is as fast as a near one gains nothing.
-    let [copies_low_s, copies_high_s] = copies.map(|end| end.max(0.0));
-    let [program_low_s, program_high_s] = program.map(|end| end.max(0.0));
     let gain = WitnessGain {
         matrix: file.to_owned(),
         far_bytes,
         without_rates_bytes,
-        copies_low_s,
-        copies_high_s,
-        program_low_s,
-        program_high_s,
+        copies_low_s: copies.low.max(0.0),
+        copies_high_s: copies.high.max(0.0),
+        program_low_s: blocking_s.into_values().fold(0.0, f64::max),
+        program_high_s: copies.high.max(0.0),
     };
     (far_bytes + without_rates_bytes > 0).then_some(gain)
 }
 
-/// The rate between a node and a buffer's GPU, of the same direction and kind; of several sizes that nearest
-/// to the buffer's copies.
-fn rate_for<'r>(rates: &'r [MatrixRate], buffer: &WitnessBuffer, node: u32) -> Option<&'r MatrixRate> {
-    let mean = (buffer.bytes / buffer.copies.max(1)).max(1) as f64;
-    let distance = |rate: &MatrixRate| ((rate.bytes.max(1) as f64).ln() - mean.ln()).abs();
-    let is_of = |rate: &&MatrixRate| {
-        rate.node == node
-            && rate.gpu == buffer.gpu
-            && rate.direction == buffer.direction
-            && rate.memory == buffer.memory
+/// Time that copies take beyond near ones, seconds.
+#[derive(Clone, Copy, Default)]
+struct Loss {
+    low: f64,
+    high: f64,
+}
+
+impl Loss {
+    fn add(&mut self, other: Self) {
+        self.low += other.low;
+        self.high += other.high;
+    }
+}
+
+/// What a far copy of one size takes beyond a near one, seconds, with the ends of its interval.
+struct Difference {
+    bytes: f64,
+    low: f64,
+    high: f64,
+}
+
+impl Difference {
+    /// The ends of the same for a copy of another size: with a latency's share that is nothing or all that it
+    /// can be.
+    fn at(&self, bytes: f64) -> (f64, f64) {
+        let scale = bytes / self.bytes;
+        let of = |loss: f64, latency: f64| (loss - latency) * scale + latency;
+        let all = |loss: f64| of(loss, LATENCY_S.min(loss.max(0.0)));
+        (of(self.low, 0.0).min(all(self.low)), of(self.high, 0.0).max(all(self.high)))
+    }
+}
+
+/// The differences of a far node's copies and those of the best near node, one of each size that both were
+/// measured with.
+fn differences(rates: &[&MatrixRate], node: u32, gpu: &NearNodes) -> Vec<Difference> {
+    let far = rates.iter().filter(|rate| rate.node == node);
+    let difference = |far: &&MatrixRate| {
+        let near = rates.iter().filter(|rate| gpu.nodes.contains(rate.node) && rate.bytes == far.bytes);
+        let best = near.max_by(|a, b| a.middle.total_cmp(&b.middle))?;
+        let bytes = far.bytes.max(1) as f64;
+        let between = |far: f64, near: f64| bytes / far - bytes / near;
+        Some(Difference { bytes, low: between(far.high, best.low), high: between(far.low, best.high) })
     };
-    rates.iter().filter(is_of).min_by(|a, b| distance(a).total_cmp(&distance(b)))
+    far.filter_map(difference).collect()
+}
+
+/// The loss of so many bytes of a buffer's copies, by the nearest sizes below and above theirs; `None`
+/// without any.
+fn loss(differences: &[Difference], buffer: &WitnessBuffer, bytes: u64) -> Option<Loss> {
+    let mean = mean_bytes(buffer);
+    let copies = bytes as f64 / mean;
+    let by_size = |a: &&Difference, b: &&Difference| a.bytes.total_cmp(&b.bytes);
+    let below = differences.iter().filter(|known| known.bytes <= mean).max_by(by_size);
+    let above = differences.iter().filter(|known| known.bytes >= mean).min_by(by_size);
+    let bounds = below.into_iter().chain(above).map(|known| known.at(mean));
+    let (low, high) =
+        bounds.reduce(|(low, high), (other_low, other_high)| (low.max(other_low), high.min(other_high)))?;
+    Some(Loss {
+        // Noise may have put one size's bound beyond the other's.
+        low: copies * low.min(high),
+        high: copies * high.max(low),
+    })
+}
+
+/// The time of all copies of a buffer, by those that events timed, beyond that of near copies at this rate;
+/// `None` for small ones, and where none was timed.
+fn beyond_near(buffer: &WitnessBuffer, near: f64) -> Option<f64> {
+    let is_known = buffer.timed_bytes > 0 && near > 0.0 && mean_bytes(buffer) >= LARGE;
+    is_known.then(|| buffer.bytes as f64 * (buffer.timed_s / buffer.timed_bytes as f64 - 1.0 / near))
+}
+
+fn mean_bytes(buffer: &WitnessBuffer) -> f64 {
+    (buffer.bytes as f64 / buffer.copies.max(1) as f64).max(1.0)
+}
+
+impl MatrixRate {
+    /// Whether it is of the buffer's GPU, direction and kind of memory.
+    fn is_of(&self, buffer: &WitnessBuffer) -> bool {
+        self.gpu == buffer.gpu && self.direction == buffer.direction && self.memory == buffer.memory
+    }
 }

@@ -156,12 +156,14 @@ fn measured(node: u32, middle: f64, half: f64) -> MatrixRate {
 #[test]
 fn the_gain_of_planted_rates_is_their_difference_and_of_copies_that_block_it_is_certain() {
     let rates = [measured(0, 20e9, 0.0), measured(1, 10e9, 0.0)];
-    let found = gain("m", &rates, &[buffer(10_000_000_000, 2_500_000_000)], &near(&[0]));
+    let mut as_measured = buffer(80 << 27, 20 << 27);
+    as_measured.copies = 80;
+    let found = gain("m", &rates, &[as_measured], &near(&[0]));
     let ends = found.map(|gain| {
         [gain.copies_low_s, gain.copies_high_s, gain.program_low_s, gain.program_high_s]
             .map(|s| (s * 1e6).round())
     });
-    assert_eq!(ends, Some([500_000.0, 500_000.0, 125_000.0, 500_000.0]));
+    assert_eq!(ends, Some([536_871.0, 536_871.0, 134_218.0, 536_871.0]));
     // No rate of this kind, and nothing that is far.
     let mut pageable = buffer(1000, 0);
     pageable.memory = WitnessMemory::Pageable;
@@ -188,23 +190,78 @@ fn the_interval_holds_the_planted_loss_of_copies_that_block_and_of_copies_that_a
     let (mut of_copies, mut of_program) = (0, 0);
     for _ in 0..trials {
         let (true_near, true_far) = (20e9 + 20e9 * uniform(&mut state), 5e9 + 14e9 * uniform(&mut state));
-        let noise = 0.002 + 0.02 * uniform(&mut state);
-        let mut measure = |node: u32, rate: f64| {
-            measured(node, rate * (1.0 + noise * normal(&mut state)), 1.96 * noise * rate)
+        let (latency, far_latency) = (1e-6 + 1e-5 * uniform(&mut state), 2e-6 * uniform(&mut state));
+        let time = |node: u32, bytes: f64| match node {
+            0 => latency + bytes / true_near,
+            _ => latency + far_latency + bytes / true_far,
         };
-        let rates = [measure(0, true_near), measure(1, true_far)];
-        let bytes = 1e9 + 1e10 * uniform(&mut state);
+        let noise = 0.002 + 0.02 * uniform(&mut state);
+        // 4 KiB to 128 MiB; one size or two are measured, and another one is copied.
+        let size = |state: &mut u64| (4096.0 * (15.0 * uniform(state)).exp2()).round();
+        let mut rates = Vec::new();
+        for _ in 0..1 + u32::from(uniform(&mut state) < 0.5) {
+            let bytes = size(&mut state);
+            for node in [0, 1] {
+                let rate = bytes / time(node, bytes);
+                let seen = measured(node, rate * (1.0 + noise * normal(&mut state)), 1.96 * noise * rate);
+                rates.push(MatrixRate { bytes: bytes as u64, ..seen });
+            }
+        }
+        let (bytes, copies) = (size(&mut state), 1.0 + (1e4 * uniform(&mut state)).round());
         let (blocking, hidden) = (uniform(&mut state), uniform(&mut state));
-        let loss = bytes * (1.0 / true_far - 1.0 / true_near);
+        let loss = copies * (time(1, bytes) - time(0, bytes));
         let of_run = loss * (blocking + (1.0 - blocking) * (1.0 - hidden));
 
-        let far = buffer(bytes as u64, (bytes * blocking) as u64);
+        let mut far = buffer((bytes * copies) as u64, (bytes * copies * blocking) as u64);
+        far.copies = copies as u64;
         let Some(found) = gain("m", &rates, &[far], &near(&[0])) else { continue };
         of_copies += u32::from((found.copies_low_s..=found.copies_high_s).contains(&loss));
         of_program += u32::from((found.program_low_s..=found.program_high_s).contains(&of_run));
     }
     let least = trials * 93 / 100;
     assert!(of_copies >= least && of_program >= least, "{of_copies} and {of_program} of {trials}");
+}
+
+#[test]
+fn small_copies_may_lose_a_latency_that_was_not_measured_and_a_second_size_narrows_it() {
+    let mut small = buffer(4096 * 1000, 4096 * 1000);
+    small.copies = 1000;
+    let large = [measured(0, 20e9, 0.0), measured(1, 10e9, 0.0)];
+    // 4 KiB take 5.0 us near and 5.5 us far.
+    let [near_rate, far_rate] = [(0, 4096.0 / 5e-6), (1, 4096.0 / 5.5e-6)]
+        .map(|(node, rate)| MatrixRate { bytes: 4096, ..measured(node, rate, 0.0) });
+    let ends = |rates: &[MatrixRate]| {
+        let gain = gain("m", rates, std::slice::from_ref(&small), &near(&[0]));
+        gain.map(|gain| [gain.copies_low_s, gain.copies_high_s].map(|s| (s * 1e6).round()))
+    };
+    assert_eq!(ends(&large), Some([205.0, 2205.0]));
+    let [a, b] = large;
+    assert_eq!(ends(&[a, b, near_rate, far_rate]), Some([500.0, 500.0]));
+}
+
+#[test]
+fn large_copies_that_share_a_link_may_save_all_their_time_beyond_near_copies() {
+    let rates = [measured(0, 20e9, 0.0), measured(1, 10e9, 0.0)];
+    let mut shared = buffer(10 << 27, 0);
+    (shared.timed, shared.timed_bytes, shared.timed_s) = (1, 1 << 27, f64::from(1 << 27) / 5e9);
+    let high = |buffer: &WitnessBuffer| {
+        let gain = gain("m", &rates, std::slice::from_ref(buffer), &near(&[0]));
+        gain.map(|gain| (gain.copies_high_s * 1e3).round())
+    };
+    assert_eq!(high(&shared), Some(201.0));
+    shared.timed_s /= 4.0;
+    assert_eq!(high(&shared), Some(67.0), "faster than the matrix");
+}
+
+#[test]
+fn of_processes_and_gpus_that_wait_at_the_same_time_the_one_that_loses_most_is_certain() {
+    let rates = [measured(0, 20e9, 0.0), measured(1, 10e9, 0.0)];
+    let one = buffer(10 << 27, 10 << 27);
+    let mut other = buffer(20 << 27, 20 << 27);
+    (other.pid, other.copies) = (2, 20);
+    let found = gain("m", &rates, &[one, other], &near(&[0]));
+    let ends = found.map(|gain| [gain.program_low_s, gain.program_high_s].map(|s| (s * 1e3).round()));
+    assert_eq!(ends, Some([134.0, 201.0]));
 }
 
 #[test]

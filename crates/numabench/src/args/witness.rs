@@ -10,10 +10,10 @@ use super::{Word, one_of};
 /// `numabench witness`.
 #[derive(Debug, clap::Args)]
 pub struct Witness {
-    /// Predict what near memory would gain from the rates in FILE, a document of `numabench matrix --json` of
-    /// this node
-    #[arg(long, value_name = "FILE", help_heading = "What is seen")]
-    pub matrix: Option<PathBuf>,
+    /// Predict what near memory would gain from the rates in these files, documents of `numabench matrix
+    /// --json` of this node; several sizes of copies (`--size`) narrow it
+    #[arg(long, value_name = "FILES", value_delimiter = ',', help_heading = "What is seen")]
+    pub matrix: Vec<PathBuf>,
     /// Which copies the driver's events time: a share of them, or all
     #[arg(long, value_parser = one_of(SHARES), action = ArgAction::Set, value_name = "share|all",
           default_value = "share", help_heading = "What is seen")]

@@ -31,7 +31,7 @@ pub fn run(args: &Witness) -> Result<Exit, Fault> {
     let rank = if launch.is_alone() { None } else { launch.rank };
     let file = args.json.as_deref().map(|file| rank.map_or(file.to_path_buf(), |rank| of_rank(file, rank)));
     let sink = output_file::of_document(file.as_deref())?;
-    let matrix = args.matrix.as_deref().map(read_matrix).transpose()?;
+    let rates = args.matrix.iter().map(|file| read_matrix(file)).collect::<Result<Vec<_>, _>>()?.concat();
     let executable = std::env::current_exe().unwrap_or_default();
     let hook = hook::find(std::env::var_os(VARIABLE).as_deref(), &executable).map_err(Fault::usage)?;
     let topology = topo::read().map_err(|error| Fault::new(Exit::NoResult, error))?;
@@ -54,7 +54,9 @@ pub fn run(args: &Witness) -> Result<Exit, Fault> {
         program: args.program.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
         status: ran.status,
     };
-    let named = matrix.as_ref().map(|(name, rates)| (&name[..], &rates[..]));
+    let names: Vec<String> = args.matrix.iter().map(|file| file.display().to_string()).collect();
+    let names = names.join(", ");
+    let named = (!rates.is_empty()).then_some((&names[..], &rates[..]));
     let found = document(about, &records, &NearNodes::of(&topology), named);
     // Of a launch the first rank speaks; each has its document.
     if rank.is_none_or(|rank| rank == 0) {
@@ -89,8 +91,8 @@ fn of_rank(file: &Path, rank: usize) -> PathBuf {
     file.with_file_name(format!("{stem}.rank{rank}{extension}"))
 }
 
-/// The rates of a matrix's document, with the name of its file.
-fn read_matrix(file: &Path) -> Result<(String, Vec<MatrixRate>), Fault> {
+/// The rates of a matrix's document.
+fn read_matrix(file: &Path) -> Result<Vec<MatrixRate>, Fault> {
     let name = file.display().to_string();
     let matrix: Document = Document::from_json(&documents::bytes(file)?)
         .map_err(|error| Fault::usage(format!("{name}: {error}")))?;
@@ -99,7 +101,7 @@ fn read_matrix(file: &Path) -> Result<(String, Vec<MatrixRate>), Fault> {
         let text = "no rates between NUMA nodes and GPUs: give a document of `numabench matrix --json`";
         return Err(Fault::usage(format!("{name}: {text}")));
     }
-    Ok((name, rates))
+    Ok(rates)
 }
 
 fn not_run(error: RunError) -> Fault {

@@ -107,4 +107,5 @@ mod systems;
 mod terminal;
 mod unfinished;
 mod witness;
+mod witness_gain;
 mod workers;

@@ -15,7 +15,7 @@ use crate::proof;
 use crate::run::{Done, Ended, end, no_driver, run, skipped, with_driver};
 
 /// The planted program, linked with the driver or not; `None` where there is no compiler, which is said.
-fn copies(folder: &Path, linked: bool) -> Result<Option<PathBuf>, Box<dyn Error>> {
+pub fn copies(folder: &Path, linked: bool) -> Result<Option<PathBuf>, Box<dyn Error>> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fake/copies.c");
     let program = folder.join("copies");
     let mut cc = Command::new("cc");
@@ -245,7 +245,7 @@ fn in_a_guest_memory_bound_to_another_node_is_far_to_the_byte_and_memory_on_the_
         report far $? /tmp/w.json\n\
         run answer $witness -- copies dlsym far=2 far=3\n\
         FAKE_PUS=seen FAKE_DEVICES='{SLOW_FROM_AFAR}' LD_PRELOAD=/opt/libcuda.so.1 \
-            numabench matrix --direction h2d --size 4MiB --json /tmp/m.json >/tmp/out 2>/tmp/err\n\
+            numabench matrix --direction h2d --size 300000 --json /tmp/m.json >/tmp/out 2>/tmp/err\n\
         report matrix $? /tmp/out\n\
         $witness --matrix /tmp/m.json --json /tmp/g.json -- copies dlsym far=2 far=3 \
             >/tmp/out 2>/tmp/err\n\

@@ -3,11 +3,15 @@
  * with 42.
  *
  *   copies WAY WORK...     WAY: linked, dlsym, asked; WORK: pinned, pageable, far=NODE, threads, fork, plane, unified,
- *                          refused, queued, graph, crash, none
+ *                          refused, queued, graph, crash, none,
+ *                          loss=NODE:PU:pinned|pageable:BYTES:COUNT:HOW, which says how long it took by
+ *                          CLOCK_MONOTONIC_RAW; HOW is in, out (these block), queued, both (ways at once),
+ *                          kernels=BLOCKS (beside queued copies), beside=BLOCKS (beside copies that block)
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +19,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 typedef unsigned long long address;
@@ -101,6 +106,62 @@ static void *in_thread(void *memory)
     return NULL;
 }
 
+static long now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+    return now.tv_sec * 1000000000l + now.tv_nsec;
+}
+
+/* Copies by a thread of a PU with memory of a node, in one of several ways. */
+static void lose(const char *what)
+{
+    char kind[16], how[16];
+    unsigned node, pu, blocks = 0;
+    unsigned long bytes, count, at;
+    size_t streams[2], module, kernel;
+    if (sscanf(what, "%u:%u:%15[a-z]:%lu:%lu:%15[a-z]=%u", &node, &pu, kind, &bytes, &count, how, &blocks) < 6)
+        exit(5);
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(pu, &set);
+    if (sched_setaffinity(0, sizeof set, &set))
+        perror("sched_setaffinity"), exit(5);
+    char *memory = pages(2 * bytes, node);
+    if (!strcmp(kind, "pinned"))
+        CALL(cuMemHostRegister_v2, (void *, size_t, unsigned), memory, 2 * bytes, 0);
+    for (at = 0; at < 2; at++)
+        CALL(cuStreamCreate, (size_t *, unsigned), &streams[at], 1);
+    CALL(cuModuleLoadData, (size_t *, const char *), &module, ".visible .entry numabench_clear() {}");
+    CALL(cuModuleGetFunction, (size_t *, size_t, const char *), &kernel, module, "numabench_clear");
+
+    long began = now_ns();
+    address cleared = device + (3 << 20), sixteens = 1;
+    void *parameters[2] = {&cleared, &sixteens};
+    if (blocks)
+        CALL(cuLaunchKernel, (size_t, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, size_t, void **, void **),
+             kernel, blocks, 1, 1, 32, 1, 1, 0, streams[1], parameters, NULL);
+    int blocks_host = !strcmp(how, "in") || !strcmp(how, "beside");
+    for (at = 0; at < count; at++) {
+        if (!strcmp(how, "out"))
+            check("out", out(memory, device, bytes));
+        else if (blocks_host)
+            check("in", in(device, memory, bytes));
+        else
+            CALL(cuMemcpyHtoDAsync_v2, (address, void *, size_t, size_t), device, memory, bytes, streams[0]);
+        if (!strcmp(how, "both"))
+            CALL(cuMemcpyDtoHAsync_v2, (void *, address, size_t, size_t), memory + bytes, device + (1 << 20), bytes, streams[1]);
+    }
+    for (at = 0; at < 2; at++)
+        CALL(cuStreamSynchronize, (size_t), streams[at]);
+    printf("%s took %ld ns\n", what, now_ns() - began);
+    fflush(stdout);
+    usleep(50000); /* The times of queued copies are read a moment later. */
+    for (at = 0; at < 2; at++)
+        CALL(cuStreamDestroy_v2, (size_t), streams[at]);
+    CALL(cuModuleUnload, (size_t), module);
+}
+
 static void work(const char *what)
 {
     void *memory;
@@ -121,6 +182,8 @@ static void work(const char *what)
         CALL(cuMemHostRegister_v2, (void *, size_t, unsigned), far, 1 << 20, 0);
         for (int at = 0; at < 7; at++)
             check("in", in(device, far + 100, 300000));
+    } else if (!strncmp(what, "loss=", 5)) {
+        lose(what + 5);
     } else if (!strcmp(what, "threads")) {
         pthread_t threads[4];
         for (int at = 0; at < 4; at++)
