@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use stats::units::rounded_size;
 
 use crate::difference::ALIKE;
-use crate::words::lanes;
+use crate::words::{self, lanes};
 
 /// One fact that a run was under.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,7 +91,7 @@ pub fn conditions<B>(document: &Document<B>) -> Vec<Condition> {
 
     for case in &document.cases {
         if let Some(range) = case.range_bytes {
-            add(false, &format!("range of {}", crate::words::direction(case.direction)), rounded_size(range));
+            add(false, &format!("range of {}", words::direction(case.direction)), rounded_size(range));
         }
     }
 
@@ -100,10 +100,9 @@ pub fn conditions<B>(document: &Document<B>) -> Vec<Condition> {
     add(false, "driver API", platform.api_version.clone().unwrap_or(NOT_KNOWN.to_owned()));
     add(false, "numabench", document.tool.version.clone());
     let settings = &document.settings;
-    let membind = match settings.membind {
+    let membind = match &settings.membind {
         Membind::Local => "on each PU's own node".to_owned(),
-        Membind::Node { node } => format!("on node {node}"),
-        Membind::Newer => "known to a newer numabench".to_owned(),
+        other => words::membind(other),
     };
     add(false, "host memory", membind);
     add(false, "huge pages", if settings.huge_pages { "on" } else { "off" }.to_owned());

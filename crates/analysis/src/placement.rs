@@ -29,8 +29,9 @@ pub fn deviations(rank: &Rank, seen: &PlacementSeen) -> Vec<String> {
     let pu = seen.pu.value.filter(|&pu| pu != asked.pu).map(|pu| format!("PU {pu}"));
     let affinity = seen.affinity.value.as_ref().filter(|set| !set.iter().eq([asked.pu]));
     let affinity = affinity.map(|affinity| format!("a thread allowed on PU {affinity}"));
-    let host = elsewhere("pages", &seen.host_pages, asked.memory_node);
-    let device = elsewhere("device pages", &seen.device_pages, device_node(rank));
+    let host = elsewhere("pages", &seen.host_pages, asked.memory_nodes());
+    let device_node = device_node(rank).map(|node| IdSet::from_iter([node]));
+    let device = elsewhere("device pages", &seen.device_pages, device_node);
     [pu, affinity, host, device].into_iter().flatten().collect()
 }
 
@@ -39,11 +40,11 @@ pub fn device_node(rank: &Rank) -> Option<u32> {
     name_on_node(&rank.asked.device).strip_prefix("node ")?.parse().ok()
 }
 
-/// `120 of 65538 pages on node 0`, when a node was asked and not all pages are there.
-fn elsewhere(what: &str, pages: &Known<Vec<NodePages>>, asked: Option<u32>) -> Option<String> {
+/// `120 of 65538 pages on node 0`, when nodes were asked and not all pages are there.
+fn elsewhere(what: &str, pages: &Known<Vec<NodePages>>, asked: Option<IdSet>) -> Option<String> {
     let (pages, asked) = (pages.value.as_ref()?, asked?);
     let total: u64 = pages.iter().map(|on| on.pages).sum();
-    let away: Vec<&NodePages> = pages.iter().filter(|on| on.node != asked && on.pages > 0).collect();
+    let away: Vec<&NodePages> = pages.iter().filter(|on| !asked.contains(on.node) && on.pages > 0).collect();
     let count: u64 = away.iter().map(|on| on.pages).sum();
     let nodes: IdSet = away.iter().map(|on| on.node).collect();
     (count > 0).then(|| format!("{count} of {total} {what} on node {nodes}"))

@@ -4,7 +4,7 @@
 use report::Document;
 use report::device::DeviceKind;
 use report::document::{PlatformKind, Status};
-use report::settings::{CopyEngine, Direction, MemoryKind};
+use report::settings::{CopyEngine, Direction, Membind, MemoryKind};
 use stats::IdSet;
 use stats::units::counted;
 
@@ -44,6 +44,18 @@ pub fn direction_in<B>(document: &Document<B>, way: Direction) -> &'static str {
         (PlatformKind::Host, Direction::D2h) => "copy back",
         (PlatformKind::Host, Direction::RoundTrip) => "copy there and back",
         (_, way) => direction(way),
+    }
+}
+
+/// Where host memory was asked to lie.
+pub fn membind(asked: &Membind) -> String {
+    let over = |nodes: &Option<IdSet>| nodes.as_ref().map_or("all nodes".into(), |on| format!("nodes {on}"));
+    match asked {
+        Membind::Local => "on the node of each PU".to_owned(),
+        Membind::Node { node } => format!("on node {node}"),
+        Membind::Interleave { nodes } => format!("interleaved over {}", over(nodes)),
+        Membind::Weighted { nodes } => format!("interleaved by weight over {}", over(nodes)),
+        Membind::Newer => NEWER.to_owned(),
     }
 }
 

@@ -32,7 +32,7 @@ impl NodeMemory {
         // Huge pages are a wish: a kernel without them refuses, and that is all.
         let _ = mapping.advise_huge_pages(true);
 
-        if let Err(error) = mapping.bind(node)
+        if let Err(error) = mapping.bind(&node.into())
             && !(only_node && matches!(error.raw_os_error(), Some(libc::EPERM | libc::ENOSYS)))
         {
             return Err(impossible(

@@ -7,6 +7,8 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use stats::IdSet;
 use stats::stage::Stage;
+use sys::mapping::HUGE_PAGE_BYTES;
+use sys::policy::MemoryNodes;
 
 use crate::failure::Failure;
 
@@ -85,17 +87,78 @@ impl ObservedPlacement {
     /// What is not as asked, in words; `None` when nothing is known to be wrong. `device_node` is the node
     /// that stands in for the device, where one does.
     pub fn mismatch(&self, pu: u32, node: u32, device_node: Option<u32>) -> Option<String> {
-        if self.pu != pu || self.affinity != IdSet::from_iter([pu]) {
-            return Some(format!("asked for PU {pu}, ran on PU {} (affinity {})", self.pu, self.affinity));
-        }
-        let host =
-            self.pages.elsewhere(node).map(|found| format!("asked for memory on node {node}, {found}"));
-        host.or_else(|| match (&self.device_pages, device_node) {
+        let host = || Some(format!("asked for memory on node {node}, {}", self.pages.elsewhere(node)?));
+        self.other_pu(pu).or_else(host).or_else(|| self.other_device(device_node))
+    }
+
+    /// The same for memory that is spread over several nodes.
+    pub fn mismatch_spread(
+        &self,
+        pu: u32,
+        spread: &SpreadMemory,
+        device_node: Option<u32>,
+    ) -> Option<String> {
+        let host = || spread.mismatch(&self.pages);
+        self.other_pu(pu).or_else(host).or_else(|| self.other_device(device_node))
+    }
+
+    fn other_pu(&self, pu: u32) -> Option<String> {
+        let is_other = self.pu != pu || self.affinity != IdSet::from_iter([pu]);
+        is_other.then(|| format!("asked for PU {pu}, ran on PU {} (affinity {})", self.pu, self.affinity))
+    }
+
+    fn other_device(&self, device_node: Option<u32>) -> Option<String> {
+        match (&self.device_pages, device_node) {
             (Some(DevicePages::OfNode(pages)), Some(node)) => {
                 pages.elsewhere(node).map(|found| format!("the device is node {node}, {found}"))
             }
             _ => None,
-        })
+        }
+    }
+}
+
+/// Ranges of memory that were asked to lie over several nodes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpreadMemory {
+    /// The nodes, and how it is taken from them.
+    pub nodes: MemoryNodes,
+    /// Bytes of each range.
+    pub range_bytes: usize,
+    /// How many ranges.
+    pub ranges: u64,
+    /// Whether the kernel may take huge pages whole.
+    pub huge_pages: bool,
+}
+
+impl SpreadMemory {
+    /// The bytes that the kernel takes from a node at once.
+    pub fn granule_bytes(huge_pages: bool) -> usize {
+        let page = rustix::param::page_size();
+        if huge_pages { HUGE_PAGE_BYTES.max(page) } else { page }
+    }
+
+    /// Which node has not its share of the pages, in words. Every page must have been looked at.
+    fn mismatch(&self, seen: &PagesPerNode) -> Option<String> {
+        // Memory of which some pages are unknown is not proven, and not wrong either.
+        if seen.unknown > 0 || seen.per_node.is_empty() {
+            return None;
+        }
+        let page = rustix::param::page_size();
+        let pages = self.range_bytes.div_ceil(page) as u64;
+        let granule = (Self::granule_bytes(self.huge_pages) / page) as u64;
+        let wrong = |node: u32| {
+            let share = self.nodes.share(node, pages, granule);
+            let (least, most) = (share.start() * self.ranges, share.end() * self.ranges);
+            let found = seen.per_node.get(&node).copied().unwrap_or(0);
+            let asked = if least == most { least.to_string() } else { format!("{least} to {most}") };
+            (found < least || found > most)
+                .then(|| format!("node {node} has {found} pages instead of {asked}"))
+        };
+        let asked = self.nodes.nodes();
+        let all = asked.or(&seen.per_node.keys().copied().collect());
+        let wrong: Vec<String> = all.iter().filter_map(wrong).collect();
+        (!wrong.is_empty())
+            .then(|| format!("asked for memory spread over nodes {asked}: {}", wrong.join(", ")))
     }
 }
 
@@ -194,6 +257,8 @@ fn reason(error: &std::io::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use sys::policy::NodeUse;
+
     use super::*;
 
     fn seen(per_node: &[(u32, u64)]) -> ObservedPlacement {
@@ -211,6 +276,27 @@ mod tests {
         has(&mixed, &["10 pages", "1 on node 2"]);
         let loose = ObservedPlacement { affinity: IdSet::from_iter([2, 3]), ..seen(&[(1, 10)]) };
         assert!(loose.mismatch(3, 1, None).is_some(), "a thread that may wander is not bound");
+    }
+
+    #[test]
+    fn spread_memory_has_each_nodes_share_to_the_page_and_nothing_elsewhere() {
+        let nodes = MemoryNodes { node_use: NodeUse::WeightedInterleave, in_turn: [(1, 3), (2, 1)].into() };
+        let page = rustix::param::page_size();
+        let spread = SpreadMemory { nodes, range_bytes: 40 * page, ranges: 2, huge_pages: false };
+        let mismatch = |pages: &[(u32, u64)]| seen(pages).mismatch_spread(3, &spread, None);
+        assert_eq!(mismatch(&[(1, 60), (2, 20)]), None);
+        let uneven = mismatch(&[(1, 61), (2, 19)]).unwrap_or_default();
+        assert!(uneven.contains("node 1 has 61 pages instead of 60"), "{uneven}");
+        assert!(uneven.contains("node 2 has 19 pages instead of 20"), "{uneven}");
+        let elsewhere = mismatch(&[(1, 60), (2, 19), (5, 1)]).unwrap_or_default();
+        assert!(elsewhere.contains("node 5 has 1 pages instead of 0"), "{elsewhere}");
+        assert!(mismatch(&[(1, 80)]).is_some(), "all on one node");
+        assert!(seen(&[(1, 60), (2, 20)]).mismatch_spread(4, &spread, None).is_some(), "the PU counts too");
+        // Whole huge pages go to a node in turn: of five of them node 2 has one or two.
+        let huge = SpreadMemory { range_bytes: 5 * HUGE_PAGE_BYTES, ranges: 1, huge_pages: true, ..spread };
+        let of = |pages: u64| pages * (HUGE_PAGE_BYTES / page) as u64;
+        assert_eq!(seen(&[(1, of(3)), (2, of(2))]).mismatch_spread(3, &huge, None), None);
+        assert!(seen(&[(1, of(2)), (2, of(3))]).mismatch_spread(3, &huge, None).is_some());
     }
 
     #[test]

@@ -15,7 +15,7 @@ use std::thread;
 use stats::IdSet;
 use stats::stage::Stage;
 use sys::mapping::{HUGE_PAGE_BYTES, Mapping, Reserve};
-use sys::policy::NodeUse;
+use sys::policy::{MemoryNodes, NodeUse};
 use topo::Topology;
 
 use crate::bound::Bound;
@@ -87,11 +87,17 @@ impl Helpers {
 }
 
 impl PlacedMemory {
-    /// `len` bytes on `node`, every page touched.
+    /// `len` bytes on a node, or spread over several, every page touched.
     ///
     /// # Errors
     /// The kernel refused a step.
-    pub fn new(_by: &Bound, len: usize, node: u32, rules: &PlacingRules) -> Result<Self, Failure> {
+    pub fn new(
+        _by: &Bound,
+        len: usize,
+        nodes: impl Into<MemoryNodes>,
+        rules: &PlacingRules,
+    ) -> Result<Self, Failure> {
+        let nodes = nodes.into();
         let small = "ask for less memory or for fewer ranks";
         let mapping = Mapping::new(len, Reserve::Never);
         let mapping = mapping.map_err(|e| Failure::system(Stage::Allocate, "mmap", &e, small))?;
@@ -104,9 +110,9 @@ impl PlacedMemory {
             _ => {}
         }
 
-        match mapping.bind(node) {
+        match mapping.bind(&nodes) {
             Err(error) if !(rules.one_node && refused(&error)) => {
-                return Err(Failure::system(Stage::Allocate, "mbind", &error, &remedy(node, &error)));
+                return Err(Failure::system(Stage::Allocate, "mbind", &error, &remedy(&nodes, &error)));
             }
             _ => {}
         }
@@ -167,7 +173,7 @@ pub fn no_memory() -> Failure {
     Failure::new(Stage::Allocate, "no memory was made")
 }
 
-/// Runs `allocate` with the calling thread's memory policy bound to `node`: for memory that a driver
+/// Runs `allocate` with the calling thread's memory taken from these nodes: for memory that a driver
 /// allocates itself. Afterwards the policy is what it was before:
 /// `numactl`'s, where that started the process.
 ///
@@ -175,15 +181,15 @@ pub fn no_memory() -> Failure {
 /// The kernel refused the policy, or `allocate` failed.
 pub fn with_memory_policy<T>(
     _by: &Bound,
-    node: u32,
+    nodes: &MemoryNodes,
     one_node: bool,
     allocate: impl FnOnce() -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     // Who may not ask for the policy may not set it either.
     let before = sys::policy::get();
-    if let Err(error) = sys::policy::set(&IdSet::from_iter([node]), NodeUse::Bind) {
+    if let Err(error) = sys::policy::set(&nodes.nodes(), nodes.node_use) {
         if !(one_node && refused(&error)) {
-            return Err(Failure::system(Stage::Allocate, "set_mempolicy", &error, &remedy(node, &error)));
+            return Err(Failure::system(Stage::Allocate, "set_mempolicy", &error, &remedy(nodes, &error)));
         }
         return allocate();
     }
@@ -206,13 +212,19 @@ fn refused(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EPERM | libc::ENOSYS))
 }
 
-fn remedy(node: u32, error: &io::Error) -> String {
+fn remedy(nodes: &MemoryNodes, error: &io::Error) -> String {
     if refused(error) {
         return "a container's seccomp filter forbids memory binding: run it with CAP_SYS_NICE (docker \
             --cap-add SYS_NICE)"
             .to_owned();
     }
-    format!("node {node} may have no memory or not be allowed for this process; see numabench topo")
+    if nodes.node_use == NodeUse::WeightedInterleave && error.raw_os_error() == Some(libc::EINVAL) {
+        return "the kernel has no interleaving by weight (Linux 6.9 and later have it): use interleave"
+            .to_owned();
+    }
+    let nodes = nodes.nodes();
+    let which = if nodes.len() == 1 { "node" } else { "one of nodes" };
+    format!("{which} {nodes} may have no memory or not be allowed for this process; see numabench topo")
 }
 
 #[cfg(test)]
@@ -234,7 +246,7 @@ mod tests {
             let read =
                 || sys::policy::get().map_err(|e| Failure::system(Stage::Allocate, "get_mempolicy", &e, ""));
             let before = read()?;
-            with_memory_policy(&bound, 0, false, || Ok(()))?;
+            with_memory_policy(&bound, &0.into(), false, || Ok(()))?;
             assert_eq!(read()?, before);
             Ok(())
         })

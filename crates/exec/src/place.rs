@@ -4,7 +4,10 @@
 //! taken; a rank with several GPUs has the parts of all of them. A rank whose PUs are its own is planned
 //! alone.
 
-use placement::{Ask, Closeness, GpuChoice, RecommendError, Strategy, can_hold_memory, recommend, verdict};
+use placement::{
+    Ask, Closeness, GpuChoice, Membind, RecommendError, Strategy, can_hold_memory, nodes_to_spread_over,
+    recommend, verdict,
+};
 use stats::IdSet;
 use sys::policy::NodeUse;
 use topo::model::NodeKind;
@@ -97,15 +100,16 @@ fn with_memory(
 ) -> Result<RankBinding, RankPlaceError> {
     match wish {
         // Where there is one node, memory has no choice, and a container may forbid the call.
-        MemoryWish::Local if topology.allowed.nodes.len() == 1 => place.memory = IdSet::default(),
-        MemoryWish::Local => {}
-        MemoryWish::Node(node) => {
+        MemoryWish::Bound(Membind::Local) if topology.allowed.nodes.len() == 1 => {
+            place.memory = IdSet::default()
+        }
+        MemoryWish::Bound(Membind::Local) => {}
+        MemoryWish::Bound(Membind::Node(node)) => {
             can_hold_memory(topology, *node)?;
             place.memory = [*node].into_iter().collect();
         }
-        MemoryWish::Spread(memory_use, nodes) => {
-            let nodes = nodes.clone().unwrap_or_else(|| nodes_with_memory(topology));
-            nodes.iter().try_for_each(|node| can_hold_memory(topology, node))?;
+        MemoryWish::Bound(Membind::Spread(memory_use, nodes)) => {
+            let nodes = nodes_to_spread_over(topology, nodes.as_ref())?;
             (place.memory, place.memory_use) = (nodes, *memory_use);
         }
         MemoryWish::Untouched => place.memory = IdSet::default(),
@@ -182,13 +186,6 @@ fn of_plan(topology: &Topology, one: &placement::Place) -> RankBinding {
 /// remote for some of the PUs.
 pub(crate) fn memory_nodes(topology: &Topology, one: &placement::Place) -> IdSet {
     if one.nodes.len() > 1 { host_nodes(topology, &one.pus) } else { one.memory_node.into_iter().collect() }
-}
-
-/// All nodes of this process that have host memory.
-fn nodes_with_memory(topology: &Topology) -> IdSet {
-    let is_of_host = |kind| matches!(kind, NodeKind::Normal | NodeKind::MemoryOnly);
-    let nodes = topology.nodes.iter().filter(|node| is_of_host(node.kind));
-    nodes.map(|node| node.os_index).filter(|node| can_hold_memory(topology, *node).is_ok()).collect()
 }
 
 /// The nodes of these PUs whose memory a program can be bound to.
@@ -294,19 +291,20 @@ mod tests {
             let wish = Wish { memory, ..Wish::default() };
             place(&start, &pool("0-15", PoolOwner::AllRanks), &assignment(&start, &[0]), &wish)
         };
-        assert_eq!(with(MemoryWish::Node(0))?.memory, set("0"));
+        assert_eq!(with(MemoryWish::Bound(Membind::Node(0)))?.memory, set("0"));
         assert_eq!(with(MemoryWish::Untouched)?.memory, set(""));
         for (nodes, seen) in [(Some(set("1")), "1"), (None, "0-1")] {
-            let spread = with(MemoryWish::Spread(NodeUse::Interleave, nodes))?;
+            let spread = with(MemoryWish::Bound(Membind::Spread(NodeUse::Interleave, nodes)))?;
             assert_eq!((spread.memory, spread.memory_use), (set(seen), NodeUse::Interleave));
         }
 
-        let beyond = with(MemoryWish::Spread(NodeUse::WeightedInterleave, Some(set("0,7")))).err();
+        let beyond =
+            with(MemoryWish::Bound(Membind::Spread(NodeUse::WeightedInterleave, Some(set("0,7"))))).err();
         assert!(
             matches!(beyond, Some(RankPlaceError::Node(placement::NodeError::Unknown { node: 7, .. }))),
             "{beyond:?}"
         );
-        let refused = with(MemoryWish::Node(7)).err();
+        let refused = with(MemoryWish::Bound(Membind::Node(7))).err();
         assert!(
             matches!(refused, Some(RankPlaceError::Node(placement::NodeError::Unknown { node: 7, .. }))),
             "{refused:?}"

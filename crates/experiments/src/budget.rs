@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use pingpong::{BudgetError, RunConfig, check_budget, device_bytes, limit_text};
+use pingpong::{BudgetError, RunConfig, check_budget, check_spread, device_bytes, limit_text};
 use placement::{Plan, TargetId};
 use stats::units::rounded_size;
 use topo::Topology;
@@ -71,6 +71,7 @@ pub(crate) fn on_node(
     topology: &Topology,
     device: impl Fn(TargetId) -> Option<u64>,
 ) -> Result<(), Fault> {
+    check_spread(config, plan).map_err(Fault::usage)?;
     short_of(config, plan, topology, device).map_or(Ok(()), |error| Err(Fault::usage(error)))
 }
 

@@ -226,7 +226,7 @@ pub struct CaseMapping {
 /// A place as the document's ranks have it.
 pub fn place(topology: &Topology, number: usize, pu: u32, memory_node: u32, target: Target) -> RankPlan {
     let verdict = verdict(topology, pu, target.id);
-    RankPlan { rank: number, pu, chosen_by: ChosenBy::Asked, memory_node, target, verdict }
+    RankPlan { rank: number, pu, chosen_by: ChosenBy::Asked, memory_node, spread: None, target, verdict }
 }
 
 /// A NUMA node's memory as a target.

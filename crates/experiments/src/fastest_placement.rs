@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use device::{MemoryKind, PlatformKind};
 use place::{Candidates, How, PlaceDecision, PlaceMeasurement, PlaceRequest};
-use placement::{GpuList, Selection};
+use placement::{GpuList, Membind, Selection};
 use report::PlaceDocument;
 use report::json::json_value;
 use report::sink::Sink;
@@ -30,6 +30,8 @@ pub struct FastestPlacement {
     pub size: Option<u64>,
     /// The kind of host memory; the platform's own where none is named.
     pub memory: Option<MemoryKind>,
+    /// Where host memory lies.
+    pub membind: Membind,
     /// No further round of turns begins after this time.
     pub max_time: Duration,
     /// The measurement is given up after this time, whatever a device does.
@@ -90,7 +92,14 @@ impl FastestPlacement {
         let bytes = usize::try_from(self.size.unwrap_or(size)).map_err(Fault::usage)?;
         let memory = self.memory.unwrap_or_else(|| config::default_memory(kind));
         let timeout = config::given_up_at(self.timeout, self.max_time);
-        Ok(How { bytes, memory, seed: self.seed, max_time: self.max_time, timeout })
+        Ok(How {
+            bytes,
+            memory,
+            membind: self.membind.clone(),
+            seed: self.seed,
+            max_time: self.max_time,
+            timeout,
+        })
     }
 }
 

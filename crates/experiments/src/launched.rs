@@ -384,7 +384,7 @@ fn planned(
     let asked = NodeRequest {
         cpus: args.cpus.clone(),
         gpus: args.measuring.gpus.clone(),
-        membind: args.membind,
+        membind: args.membind.clone(),
         remedies,
     };
     let mut plan =

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use ::pingpong::{CopyCase, Order, RunConfig, RunState};
-use placement::{Plan, Request, Target, TargetId};
+use placement::{MemoryNodes, NodeUse, Plan, Request, Target, TargetId};
 use ranks::{Communicator, Single};
 use report::document::{Level, Message, Platform};
 use report::environment::Environment;
@@ -185,7 +185,7 @@ impl PingPongOptions {
     fn planned(&self, topology: &Topology, available: Vec<Target>) -> Result<Plan, Fault> {
         let selection = self.measuring.gpus.as_ref();
         let targets = selection.map(|gpus| chosen_for_ranks(Some(gpus), available.clone())).transpose()?;
-        let request = Request { cpus: self.cpus.clone(), targets, available, membind: self.membind };
+        let request = Request { cpus: self.cpus.clone(), targets, available, membind: self.membind.clone() };
         placement::plan(topology, &request).map_err(Fault::usage)
     }
 }
@@ -196,6 +196,16 @@ impl PingPongOptions {
 /// It cannot be read.
 pub fn read() -> Result<Topology, Fault> {
     topo::read().map_err(|error| Fault::new(Exit::NoResult, error))
+}
+
+/// `0-1 (interleaved)`, `0-1 (by weight: 3 and 1 pages in turn)`.
+fn spread_words(nodes: &MemoryNodes) -> String {
+    let in_turn: Vec<String> = nodes.in_turn.values().map(u32::to_string).collect();
+    let how = match nodes.node_use {
+        NodeUse::WeightedInterleave => format!("by weight: {} pages in turn", in_turn.join(" and ")),
+        NodeUse::Interleave | NodeUse::Bind => "interleaved".to_owned(),
+    };
+    format!("{} ({how})", nodes.nodes())
 }
 
 fn outline(source: &str, plan: &Plan, config: &RunConfig) -> String {
@@ -213,7 +223,9 @@ fn outline(source: &str, plan: &Plan, config: &RunConfig) -> String {
         let _ = writeln!(
             text,
             "rank {:<3} PU {:<4} memory on node {:<3} {device}  {closeness}",
-            rank.rank, rank.pu, rank.memory_node
+            rank.rank,
+            rank.pu,
+            rank.spread.as_ref().map_or_else(|| rank.memory_node.to_string(), spread_words)
         );
         let _ = writeln!(text, "         PU: {}", rank.chosen_by.text());
         let _ = writeln!(text, "         {}", rank.verdict.reason);

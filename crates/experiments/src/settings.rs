@@ -3,16 +3,9 @@
 use std::time::Duration;
 
 use pingpong::{Amount, TimingChoice};
+pub use place::membind_asked as membind;
 use report::pieces::{Scattered, Way};
-use report::settings::{CopyEngine, Direction, Membind, MemoryKind, Repetition, TimingAsked};
-
-/// Where host memory was asked to lie.
-pub fn membind(asked: placement::Membind) -> Membind {
-    match asked {
-        placement::Membind::Local => Membind::Local,
-        placement::Membind::Node(node) => Membind::Node { node },
-    }
-}
+use report::settings::{CopyEngine, Direction, MemoryKind, Repetition, TimingAsked};
 
 /// How often a case is repeated.
 pub fn repetition(amount: Amount, max_time: Duration) -> Repetition {

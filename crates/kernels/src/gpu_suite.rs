@@ -172,7 +172,8 @@ impl GpuSite {
             // Freed before as much again is allocated.
             other => clock::timed(&mut spent.allocate_ns, || drop(other)),
         }
-        let want = Want { kind: MemoryKind::Pinned, len: self.suite.host_bytes(), node: self.place.node };
+        let want =
+            Want { kind: MemoryKind::Pinned, len: self.suite.host_bytes(), nodes: self.place.node.into() };
         let memory = allocate(bound, self.devices.open(target)?, &want, &self.suite.rules, spent)?;
         Ok((Idle { memory, allocation, holds: None }, true))
     }

@@ -62,7 +62,7 @@ pub(crate) fn document(
         floats: None,
         directions: vec![Direction::Kernel],
         memory: vec![MemoryKind::Pinned],
-        membind: settings::membind(options.place.membind),
+        membind: settings::membind(&options.place.membind),
         huge_pages: true,
         timing: TimingAsked::Host,
         engine: CopyEngine::Ce,

@@ -41,7 +41,7 @@ use clap::{ArgAction, Parser, Subcommand, ValueEnum};
 use device::{CopyBy, Direction, MemoryKind};
 use experiments::for_one_platform::ForOnePlatform;
 use experiments::options::Backend;
-use placement::Selection;
+use placement::{Membind, Selection};
 use stats::units::{parse_duration, parse_sizes};
 use stats::{IdList, IdSet};
 
@@ -170,10 +170,15 @@ pub struct Pingpong {
     /// once. With the host backend: NUMA nodes [default: all]
     #[arg(long, value_name = "LIST", help_heading = "Placement")]
     pub gpus: Option<Selection>,
-    /// Where host memory lies: local (the node of the rank's PU) or a NUMA node's number
-    #[arg(long, value_name = "local|NODE", default_value = "local", value_parser = membind,
-          help_heading = "Placement")]
-    pub membind: placement::Membind,
+    /// Where host memory lies: local (the node of the rank's PU), a NUMA node's number, or page by page over
+    /// several nodes: interleave or interleave:0-1, weighted:0-1 by the kernel's weights (as exec takes it)
+    #[arg(
+        long,
+        value_name = "local|NODE|interleave[:NODES]|weighted[:NODES]",
+        default_value = "local",
+        help_heading = "Placement"
+    )]
+    pub membind: Membind,
     /// Which devices: auto takes CUDA, else HIP, where there is a GPU, and host memory otherwise
     #[arg(long, value_parser = one_of(BACKENDS), default_value = "auto", help_heading = "Placement")]
     pub backend: Backend,
@@ -305,12 +310,15 @@ pub(crate) fn ids(text: &str) -> Result<IdSet, stats::id_list::IdListError> {
     text.parse::<IdList>().map(|list| list.0.into_iter().collect())
 }
 
-fn membind(text: &str) -> Result<placement::Membind, String> {
-    if text == "local" {
-        return Ok(placement::Membind::Local);
+/// Memory on one node: what MPI is given is bound before MPI sees it, and a rank has one place.
+fn one_node(text: &str) -> Result<Membind, String> {
+    match text.parse() {
+        Ok(membind @ (Membind::Local | Membind::Node(_))) => Ok(membind),
+        Ok(Membind::Spread(..)) => Err(format!(
+            "\"{text}\": memory lies on one node here; pingpong, place --measure and exec spread it"
+        )),
+        Err(_) => Err(format!("\"{text}\" is neither local nor a NUMA node's number")),
     }
-    let node = text.parse().map_err(|_| format!("\"{text}\" is neither local nor a NUMA node's number"))?;
-    Ok(placement::Membind::Node(node))
 }
 
 /// When to colour.

@@ -137,7 +137,7 @@ impl Site for AnswerSite {
         if fresh || self.page.is_none() {
             self.page = None;
             let device = self.devices.open(target)?;
-            let want = Want { kind: MemoryKind::Pinned, len: PAGE_BYTES, node };
+            let want = Want { kind: MemoryKind::Pinned, len: PAGE_BYTES, nodes: node.into() };
             let memory = Some(host_range::allocate(bound, device, &want, &self.suite.rules, spent)?);
             self.page = Some(Page { node, allocation, blocks: 0, memory });
         }

@@ -1,19 +1,19 @@
 //! One host range of a rank: placed on its node and pinned as asked.
 
 use device::{Device, HostMemory, MemoryKind};
-use engine::{Bound, Failure, PlacedMemory, PlacingRules, TimeSpent, clock, with_memory_policy};
+use engine::{Bound, Failure, MemoryNodes, PlacedMemory, PlacingRules, TimeSpent, clock, with_memory_policy};
 
 use crate::fault::allocating;
 
 /// What is to be allocated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Want {
     /// The kind of host memory.
     pub kind: MemoryKind,
     /// Bytes.
     pub len: usize,
-    /// The node it is to lie on.
-    pub node: u32,
+    /// The nodes it is to lie on.
+    pub nodes: MemoryNodes,
 }
 
 /// Allocates, places and pins one range.
@@ -29,15 +29,16 @@ pub fn allocate(
 ) -> Result<Box<dyn HostMemory>, Failure> {
     if want.kind == MemoryKind::PinnedDriver {
         return clock::timed(&mut spent.pin_ns, || {
-            with_memory_policy(bound, want.node, rules.one_node, || {
+            with_memory_policy(bound, &want.nodes, rules.one_node, || {
                 let mut memory = device.allocate_pinned(want.len).map_err(allocating)?;
                 memory.bytes_mut().fill(0);
                 Ok(memory)
             })
         });
     }
-    let placed =
-        clock::timed(&mut spent.allocate_ns, || PlacedMemory::new(bound, want.len, want.node, rules))?;
+    let placed = clock::timed(&mut spent.allocate_ns, || {
+        PlacedMemory::new(bound, want.len, want.nodes.clone(), rules)
+    })?;
     clock::timed(&mut spent.pin_ns, || {
         device.adopt(want.kind, Box::new(placed.into_mapping())).map_err(allocating)
     })

@@ -138,7 +138,7 @@ impl LoadSite {
             clock::timed(&mut spent.allocate_ns, || self.range = None);
             let LoadSuite { rules, seed, .. } = &*self.suite;
             let device = self.devices.open(target)?;
-            let want = Want { kind: MemoryKind::Pinned, len: bytes, node };
+            let want = Want { kind: MemoryKind::Pinned, len: bytes, nodes: node.into() };
             let mut memory = host_range::allocate(bound, device, &want, rules, spent)?;
             let seed = stats::random::mix(seed ^ stats::random::mix(u64::from(allocation) + 1));
             let cycle = clock::timed(&mut spent.lay_out_ns, || Cycle::new(memory.bytes_mut(), seed))?;

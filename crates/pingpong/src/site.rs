@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use device::{Copier, CopyBy, DeviceFacts, HostPair, MemoryHome, MemoryKind};
 use engine::{
-    Bound, DevicePages, Failure, Latch, ObservedPlacement, Order, PageCheck, PagesPerNode, Site, Stage,
-    Suite, TimeSpent, Trouble, Work, Worker, clock, no_memory,
+    Bound, DevicePages, Failure, Latch, MemoryNodes, ObservedPlacement, Order, PageCheck, PagesPerNode, Site,
+    SpreadMemory, Stage, Suite, TimeSpent, Trouble, Work, Worker, clock, no_memory,
 };
 use placement::{RankPlan, TargetId};
 use topo::coherence::Coherence;
@@ -104,7 +104,8 @@ impl CopySite {
             other => clock::timed(&mut spent.allocate_ns, || drop(other)),
         }
         let device = self.devices.open(cell.target)?;
-        let want = Want { kind: ranges.kind, len: ranges.len, node: ranges.node };
+        let nodes = self.plan.spread.clone().unwrap_or_else(|| ranges.node.into());
+        let want = Want { kind: ranges.kind, len: ranges.len, nodes };
         let mut range = || host_range::allocate(bound, device, &want, &self.suite.rules, spent);
         let source = ranges.source.then(&mut range).transpose()?;
         let destination = ranges.destination.then(&mut range).transpose()?;
@@ -141,6 +142,17 @@ impl CopySite {
             Some(Room { bytes: 0, why_not }) => Err(Trouble::Skipped(why_not.clone())),
             Some(Room { bytes, .. }) => Ok(*bytes),
             None => Ok(len),
+        }
+    }
+
+    /// How these ranges are to lie over several nodes.
+    fn spread_memory(&self, nodes: &MemoryNodes, ranges: &Ranges) -> SpreadMemory {
+        SpreadMemory {
+            nodes: nodes.clone(),
+            range_bytes: ranges.len,
+            ranges: u64::from(ranges.source) + u64::from(ranges.destination),
+            // A driver may take huge pages for its own memory whatever was asked.
+            huge_pages: self.suite.rules.huge_pages || ranges.kind == MemoryKind::PinnedDriver,
         }
     }
 
@@ -245,7 +257,8 @@ impl Site for CopySite {
         if let Some(held) = &mut self.held {
             // One range at a time: the copier lends each by `&mut`, because nobody may hold one while it
             // writes the other.
-            let movable = held.ranges.kind == MemoryKind::Pageable;
+            // Of spread memory a sample would be of one node: it has a step.
+            let movable = held.ranges.kind == MemoryKind::Pageable || self.plan.spread.is_some();
             seen.pages = PagesPerNode::of(held.copier.source(), how, movable);
             seen.pages.merge(PagesPerNode::of(held.copier.destination(), how, movable));
             let device = self.devices.get(held.cell.target).map(|device| device.facts());
@@ -267,7 +280,12 @@ impl Site for CopySite {
             TargetId::Node(node) => Some(node),
             TargetId::Gpu(_) => None,
         };
-        seen.mismatch(self.plan.pu, cell.memory_node, device_node)
+        match (&self.plan.spread, &self.held) {
+            (Some(nodes), Some(held)) => {
+                seen.mismatch_spread(self.plan.pu, &self.spread_memory(nodes, &held.ranges), device_node)
+            }
+            _ => seen.mismatch(self.plan.pu, cell.memory_node, device_node),
+        }
     }
 
     fn work(&mut self, case: usize, pass: u64) -> Result<Box<dyn Work + '_>, Trouble> {

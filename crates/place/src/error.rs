@@ -1,7 +1,7 @@
 //! Why ranks cannot be placed, or places not be measured.
 
 use launchers::Dialect;
-use pingpong::BudgetError;
+use pingpong::{BudgetError, SpreadError};
 use placement::{RecommendError, SelectionError};
 
 use crate::own_map::OwnMapError;
@@ -54,4 +54,10 @@ pub enum PlaceError {
     /// The memory that copies need is not there.
     #[error(transparent)]
     Memory(#[from] BudgetError),
+    /// Copies are too small for their memory to lie on all nodes asked for.
+    #[error(transparent)]
+    Spread(#[from] SpreadError),
+    /// Memory cannot lie where it is asked for.
+    #[error(transparent)]
+    Membind(#[from] placement::RankPlanError),
 }

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use device::{CopyBy, Direction, MemoryKind};
 use pingpong::{Amount, Order, RunConfig, TimingChoice};
+use placement::{Membind, NodeUse};
+use report::settings;
 use stats::stop::StopRule;
 
 /// How candidates are measured.
@@ -14,12 +16,28 @@ pub struct How {
     pub bytes: usize,
     /// The kind of host memory.
     pub memory: MemoryKind,
+    /// Where host memory lies.
+    pub membind: Membind,
     /// The seed of everything drawn.
     pub seed: u64,
     /// No round of turns begins after this time unless every candidate has too few.
     pub max_time: Duration,
     /// A rank that has not come back by then is given up, and the run with it.
     pub timeout: Duration,
+}
+
+/// Where host memory was asked to lie, as documents have it.
+pub fn membind_asked(asked: &Membind) -> settings::Membind {
+    match asked {
+        Membind::Local => settings::Membind::Local,
+        Membind::Node(node) => settings::Membind::Node { node: *node },
+        Membind::Spread(NodeUse::WeightedInterleave, nodes) => {
+            settings::Membind::Weighted { nodes: nodes.clone() }
+        }
+        Membind::Spread(NodeUse::Interleave | NodeUse::Bind, nodes) => {
+            settings::Membind::Interleave { nodes: nodes.clone() }
+        }
+    }
 }
 
 impl How {

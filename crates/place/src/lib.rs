@@ -37,7 +37,7 @@ pub use candidate::PlaceCandidate;
 pub use candidates::{Candidates, planned};
 pub use decide::{PlaceDecision, TURNS_AT_MOST};
 pub use error::PlaceError;
-pub use how::How;
+pub use how::{How, membind_asked};
 pub use measured::PlaceMeasurement;
 pub use own_map::{OwnMap, OwnMapError};
 pub use pasted::{knows_nics, pasted};

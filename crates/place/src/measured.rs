@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use device::Platform;
-use pingpong::{check_budget, device_bytes};
-use placement::{ChosenBy, GpuChoice, Plan, RankPlan, Target, TargetId};
+use pingpong::{check_budget, check_spread, device_bytes};
+use placement::{ChosenBy, GpuChoice, Membind, Plan, RankPlan, Target, TargetId, bind_memory};
 use report::document::Platform as Shown;
 use report::place::{Measured, MeasuredFinding};
 use topo::Topology;
@@ -15,7 +15,7 @@ use crate::candidate::PlaceCandidate;
 use crate::candidates::{self, Candidates};
 use crate::decide::{PlaceDecision, TurnResults, Turned, ended, finding, recommended, undecided};
 use crate::error::PlaceError;
-use crate::how::How;
+use crate::how::{How, membind_asked};
 use crate::request::PlaceRequest;
 use crate::turns;
 
@@ -49,7 +49,11 @@ impl<'m> PlaceMeasurement<'m> {
             return Err(PlaceError::NoGpu);
         }
         let (ways, mut notes) = candidates::worth_measuring(topology, &ask, &asked.maps)?;
-        let plans = ways.iter().map(plan).collect::<Result<Vec<_>, _>>()?;
+        let mut plans = ways.iter().map(plan).collect::<Result<Vec<_>, _>>()?;
+        for plan in &mut plans {
+            bind_memory(topology, plan, &how.membind)?;
+            check_spread(&how.config(plan.ranks.len()), plan)?;
+        }
 
         for plan in &plans {
             let (host, device) = (|node| topology.memory_bytes(node), |gpu| device_bytes(&*platform, gpu));
@@ -59,6 +63,13 @@ impl<'m> PlaceMeasurement<'m> {
 
         if ways.iter().any(|way| way.places.places.iter().any(|place| place.pus.len() > 1)) {
             notes.push("each rank was measured on the first of its PUs".to_owned());
+        }
+        if how.membind != Membind::Local {
+            notes.push(format!(
+                "measured with --membind {0}: the lines below bind PUs, so start the program by numabench exec \
+                 --membind {0} too",
+                how.membind
+            ));
         }
         Ok(Self { topology, platform, how, ways, plans, notes })
     }
@@ -83,6 +94,7 @@ impl<'m> PlaceMeasurement<'m> {
             platform,
             size_bytes: how.bytes as u64,
             memory: how.memory.name().to_owned(),
+            membind: membind_asked(&how.membind),
             seed: how.seed,
             finding: MeasuredFinding::Undecided,
             leader: None,
@@ -128,6 +140,7 @@ fn plan(way: &PlaceCandidate) -> Result<Plan, PlaceError> {
             pu: place.first_pu(),
             chosen_by: ChosenBy::Asked,
             memory_node: place.memory_node?,
+            spread: None,
             target: place.target.clone()?,
             verdict: place.verdict.clone()?,
         })

@@ -32,6 +32,7 @@ pub mod judge;
 mod machine;
 mod matching;
 mod member;
+mod membind;
 mod near_and_far;
 pub mod nic;
 mod node_plan;
@@ -51,17 +52,19 @@ pub use chosen_by::ChosenBy;
 pub use gpu_list::GpuList;
 pub use hints::Remedies;
 pub use member::Member;
+pub use membind::{Membind, MembindError, nodes_to_spread_over};
 pub use near_and_far::{NearAndFarError, RowSelection, RowSelectionError, near_and_far};
 pub use node_plan::plan_node;
 pub use node_plan_error::NodePlanError;
 pub use plan::{PlanError, plan};
-pub use rank_plan::{Plan, RankPlan, RankPlanError};
+pub use rank_plan::{Plan, RankPlan, RankPlanError, bind_memory};
 pub use recommend::{
     Ask, GpuChoice, MOST_RANKS, NodePlaces, Place, RecommendError, Strategy, StrategyError, gpus_of_ranks,
     recommend,
 };
-pub use request::{Membind, NodeRequest, Request};
+pub use request::{NodeRequest, Request};
 pub use rows::{Row, RowPlace, RowsBy, RowsByError, rows};
 pub use selector::{Selection, SelectionError, Selector};
+pub use sys::policy::{MemoryNodes, NodeUse};
 pub use target::{Target, TargetId};
 pub use verdict::{Closeness, ClosenessVerdict, verdict};

@@ -33,7 +33,7 @@ pub fn plan_node(
         let pu = asked.cpus.as_ref().and_then(|cpus| cpus.0.get(rank)).copied();
         requests.push(RankRequest { owner: member.owner(), pu, target });
     }
-    let plan = plan_ranks(topology, requests, asked.membind, &asked.remedies)?;
+    let plan = plan_ranks(topology, requests, &asked.membind, &asked.remedies)?;
     notes.extend(plan.notes);
     Ok(Plan { notes, ..plan })
 }

@@ -60,7 +60,7 @@ pub fn plan(topology: &Topology, request: &Request) -> Result<Plan, PlanError> {
         pu: pu(rank),
         target,
     });
-    Ok(plan_ranks(topology, requests.collect(), request.membind, &Remedies::default())?)
+    Ok(plan_ranks(topology, requests.collect(), &request.membind, &Remedies::default())?)
 }
 
 /// One target a rank: those asked for, or the first ones, or all.

@@ -5,12 +5,15 @@
 //! may use the same PUs and nodes. So a request carries its own allowed sets, and both kinds are given their
 //! places by [`plan_ranks`].
 
+use stats::IdSet;
+use sys::policy::{MemoryNodes, NodeUse};
 use topo::model::Topology;
 
 use crate::check_node::{check_node, own_node};
 use crate::check_pu::check_pu;
 use crate::default_pu::default_pu;
 use crate::member::Owner;
+use crate::membind::spread_nodes;
 use crate::{ChosenBy, ClosenessVerdict, Membind, NodeError, PuError, Remedies, Target, verdict};
 
 /// One rank's placement.
@@ -24,6 +27,8 @@ pub struct RankPlan {
     pub chosen_by: ChosenBy,
     /// The node its host memory is bound to, OS index.
     pub memory_node: u32,
+    /// The nodes that its host memory is spread over instead.
+    pub spread: Option<MemoryNodes>,
     /// What it copies to and from.
     pub target: Target,
     /// How close PU and target are.
@@ -51,6 +56,21 @@ pub enum RankPlanError {
     /// A PU that cannot be had.
     #[error(transparent)]
     Pu(#[from] PuError),
+    /// Memory that is to be spread has one node to lie on.
+    #[error(
+        "memory cannot be spread over NUMA nodes {nodes} alone: name several nodes that have memory, or take \
+         --membind NODE"
+    )]
+    OneNode {
+        /// The nodes that it may be spread over.
+        nodes: IdSet,
+    },
+    /// The kernel has no weights of its nodes.
+    #[error(
+        "the kernel has no weights of NUMA nodes ({0}; Linux 6.9 and later have them in \
+         /sys/kernel/mm/mempolicy/weighted_interleave): use interleave"
+    )]
+    NoWeights(String),
     /// A node that cannot be had.
     #[error(transparent)]
     Node(#[from] NodeError),
@@ -70,7 +90,7 @@ pub(crate) struct RankRequest<'m> {
 pub(crate) fn plan_ranks(
     topology: &Topology,
     requests: Vec<RankRequest<'_>>,
-    membind: Membind,
+    membind: &Membind,
     remedies: &Remedies,
 ) -> Result<Plan, RankPlanError> {
     for request in &requests {
@@ -78,7 +98,7 @@ pub(crate) fn plan_ranks(
             check_pu(topology, request.owner, pu, remedies)?;
         }
         if let Membind::Node(node) = membind {
-            check_node(topology, request.owner, node)?;
+            check_node(topology, request.owner, *node)?;
         }
     }
 
@@ -92,12 +112,16 @@ pub(crate) fn plan_ranks(
             None => default_pu(topology, &owner.allowed.pus, target.id, &taken)
                 .ok_or_else(|| RankPlanError::NoPu { owner: owner.name.to_owned() })?,
         };
-        let memory_node = match membind {
-            Membind::Node(node) => node,
+        let (memory_node, spread) = match membind {
+            Membind::Node(node) => (*node, None),
             Membind::Local => {
                 let own = own_node(topology, owner, pu)?;
                 own.note.into_iter().for_each(|why| notes.add(why));
-                own.node
+                (own.node, None)
+            }
+            Membind::Spread(node_use, nodes) => {
+                let (first, nodes) = spread_over(topology, owner, *node_use, nodes.as_ref())?;
+                (first, Some(nodes))
             }
         };
         if taken.contains(&pu) {
@@ -107,9 +131,45 @@ pub(crate) fn plan_ranks(
         }
         taken.push(pu);
         let verdict = verdict(topology, pu, target.id);
-        ranks.push(RankPlan { rank, pu, chosen_by, memory_node, target, verdict });
+        ranks.push(RankPlan { rank, pu, chosen_by, memory_node, spread, target, verdict });
     }
     Ok(Plan { ranks, notes: notes.0 })
+}
+
+/// Moves the memory of every rank of a plan to where it is asked for; local memory stays.
+///
+/// # Errors
+/// It cannot lie there.
+pub fn bind_memory(topology: &Topology, plan: &mut Plan, membind: &Membind) -> Result<(), RankPlanError> {
+    let owner = Owner::this_process(topology);
+    for rank in &mut plan.ranks {
+        match membind {
+            Membind::Local => {}
+            Membind::Node(node) => {
+                check_node(topology, owner, *node)?;
+                rank.memory_node = *node;
+            }
+            Membind::Spread(node_use, nodes) => {
+                let (first, nodes) = spread_over(topology, owner, *node_use, nodes.as_ref())?;
+                (rank.memory_node, rank.spread) = (first, Some(nodes));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The nodes that memory is spread over, several, and the first of them.
+fn spread_over(
+    topology: &Topology,
+    owner: Owner<'_>,
+    node_use: NodeUse,
+    asked: Option<&IdSet>,
+) -> Result<(u32, MemoryNodes), RankPlanError> {
+    let nodes = spread_nodes(topology, owner, asked)?;
+    let first = nodes.first().filter(|_| nodes.len() > 1);
+    let first = first.ok_or_else(|| RankPlanError::OneNode { nodes: nodes.clone() })?;
+    let nodes = MemoryNodes::spread(&nodes, node_use);
+    Ok((first, nodes.map_err(|error| RankPlanError::NoWeights(error.to_string()))?))
 }
 
 /// Notes, each said once.

@@ -2,17 +2,7 @@
 
 use stats::IdList;
 
-use crate::{Remedies, Selection, Target};
-
-/// Where a rank's host memory is to lie.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Membind {
-    /// On the node of the rank's own PU.
-    #[default]
-    Local,
-    /// On this node, for every rank.
-    Node(u32),
-}
+use crate::{Membind, Remedies, Selection, Target};
 
 /// What was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]

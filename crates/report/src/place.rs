@@ -13,6 +13,7 @@ use stats::{IdSet, PciAddress};
 
 use crate::document::{Platform, Tool};
 use crate::rank::Locality;
+use crate::settings::Membind;
 
 /// What `numabench place` says of one node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -152,6 +153,10 @@ pub struct Measured {
     pub size_bytes: u64,
     /// The kind of host memory: `pinned` or `pageable`.
     pub memory: String,
+    /// Where host memory was asked to lie; on the node of each rank's PU before schema 1.2.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.2"))]
+    pub membind: Membind,
     /// The seed of the order of turns.
     pub seed: u64,
     /// What the values say.

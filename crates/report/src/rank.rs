@@ -6,6 +6,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use stats::IdSet;
 use stats::time_spent::TimeSpent;
 
 /// A rank.
@@ -58,10 +59,31 @@ pub struct Rank {
 pub struct Placement {
     /// The PU (OS index).
     pub pu: u32,
-    /// The NUMA node of the host memory (OS index); null when it was left to the kernel.
+    /// The NUMA node of the host memory (OS index); null when it was left to the kernel, or is spread.
     pub memory_node: Option<u32>,
+    /// The NUMA nodes that the host memory is spread over; empty where it is not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("since" = "1.6"))]
+    pub memory_spread: Vec<NodeTurn>,
     /// The device's `id`.
     pub device: String,
+}
+
+impl Placement {
+    /// The nodes of the host memory as a list; `None` when it was left to the kernel.
+    pub fn memory_nodes(&self) -> Option<IdSet> {
+        let spread: IdSet = self.memory_spread.iter().map(|turn| turn.node).chain(self.memory_node).collect();
+        (!spread.is_empty()).then_some(spread)
+    }
+}
+
+/// A NUMA node that spread memory is taken from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NodeTurn {
+    /// Its OS index.
+    pub node: u32,
+    /// The pages in a row that it gives in its turn; 1 without weights.
+    pub pages: u32,
 }
 
 /// Who chose a rank's PU.

@@ -113,7 +113,7 @@ impl SavedDocument for Document {
 }
 
 impl SavedDocument for PlaceDocument {
-    const VERSION: Version = Version { schema: "numabench.place", major: 1, minor: 1 };
+    const VERSION: Version = Version { schema: "numabench.place", major: 1, minor: 2 };
     const WRITER: &'static str = "numabench place --json FILE";
 }
 

@@ -3,6 +3,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use stats::IdSet;
 use stats::stop::Patience;
 
 /// What was asked for.
@@ -122,15 +123,26 @@ impl MemoryKind {
 }
 
 /// Where host memory was asked to lie.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Membind {
     /// On the NUMA node of each rank's PU.
+    #[default]
     Local,
     /// On one NUMA node, for all ranks.
     Node {
         /// Its OS index.
         node: u32,
+    },
+    /// Page by page over several NUMA nodes. Since 1.6.
+    Interleave {
+        /// The nodes asked for; null for all that have host memory.
+        nodes: Option<IdSet>,
+    },
+    /// The same, as many pages in a row of each as the kernel's weight of it. Since 1.6.
+    Weighted {
+        /// As for `interleave`.
+        nodes: Option<IdSet>,
     },
     /// A value that a newer numabench wrote.
     #[serde(other, skip_serializing)]

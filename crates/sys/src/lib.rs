@@ -23,6 +23,7 @@ pub mod signals;
 pub mod word_sums;
 
 mod mask;
+mod memory_nodes;
 
 pub use host_memory::{HeapMemory, HostMemory, MemoryKind};
 pub use mapping::Mapping;

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::AtomicU64;
 
-use crate::policy::{MASK_BITS, MASK_NODES, MPOL_BIND};
+use crate::policy::{MASK_BITS, MASK_NODES, MemoryNodes};
 use crate::{checked, mask};
 
 /// Huge pages are 2 MiB (x86-64, and arm64 with 4 KiB pages), and the kernel uses one only where a whole one
@@ -82,17 +82,19 @@ impl Mapping {
         checked(answer.into()).map(drop)
     }
 
-    /// Binds its pages to one node, strictly: they come from there or not at all.
+    /// Says from which nodes its pages come, and how: bound ones come from there or not at all, interleaved
+    /// ones from elsewhere where a node is full.
     ///
     /// # Errors
-    /// The node is not there or not allowed, or the call is forbidden.
-    pub fn bind(&self, node: u32) -> io::Result<()> {
-        let nodes = mask::bit_mask(std::iter::once(node), MASK_NODES)?;
+    /// A node is not there or not allowed, the kernel does not know the use, or the call is forbidden.
+    pub fn bind(&self, nodes: &MemoryNodes) -> io::Result<()> {
+        let mode = nodes.node_use.mode();
+        let nodes = mask::bit_mask(nodes.nodes().iter(), MASK_NODES)?;
         let (address, mask, bits) = (self.map.as_ptr(), nodes.as_ptr(), MASK_BITS);
         // SAFETY: the policy of a range changes where its pages are made, never what they hold; the kernel
         // reads the mask only, which has as many bits as are said.
         let answer = unsafe {
-            libc::syscall(libc::SYS_mbind, address, self.map_len, MPOL_BIND, mask, bits, MPOL_MF_STRICT)
+            libc::syscall(libc::SYS_mbind, address, self.map_len, mode, mask, bits, MPOL_MF_STRICT)
         };
         checked(answer).map(drop)
     }

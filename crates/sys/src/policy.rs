@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 
 use stats::IdSet;
 
+pub use crate::memory_nodes::{MemoryNodes, NodeUse};
 use crate::{checked, mask};
 
 /// Room for node ids in a node mask: the kernel's MAX_NUMNODES is at most 1024.
@@ -15,10 +16,7 @@ pub(crate) const MASK_NODES: usize = 1024;
 /// mm/mempolicy.c).
 pub(crate) const MASK_BITS: usize = MASK_NODES + 1;
 /// linux/mempolicy.h.
-pub(crate) const MPOL_BIND: libc::c_long = 2;
 const MPOL_DEFAULT: libc::c_long = 0;
-const MPOL_INTERLEAVE: libc::c_long = 3;
-const MPOL_WEIGHTED_INTERLEAVE: libc::c_long = 6;
 const MPOL_F_NODE: libc::c_ulong = 1;
 const MPOL_F_ADDR: libc::c_ulong = 2;
 
@@ -37,29 +35,6 @@ impl ThreadPolicy {
             (0..u64::BITS).filter(move |bit| word >> bit & 1 == 1).map(move |bit| at as u32 * u64::BITS + bit)
         };
         self.nodes.iter().enumerate().flat_map(of_word).collect()
-    }
-}
-
-/// How memory is taken from several nodes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum NodeUse {
-    /// From the nearest, then the others, and from no other node.
-    #[default]
-    Bind,
-    /// Page by page, over one after the other.
-    Interleave,
-    /// The same, as many pages in a row as the kernel's weight of a node (Linux 6.9 and later;
-    /// `/sys/kernel/mm/mempolicy/weighted_interleave`).
-    WeightedInterleave,
-}
-
-impl NodeUse {
-    fn mode(self) -> libc::c_long {
-        match self {
-            Self::Bind => MPOL_BIND,
-            Self::Interleave => MPOL_INTERLEAVE,
-            Self::WeightedInterleave => MPOL_WEIGHTED_INTERLEAVE,
-        }
     }
 }
 

@@ -9,7 +9,7 @@ use crate::template::Template;
 /// What `exec` is asked of memory.
 pub(crate) fn memory(membind: Option<&str>, is_placed: bool) -> Result<MemoryWish, Fault> {
     match membind {
-        None if is_placed => Ok(MemoryWish::Local),
+        None if is_placed => Ok(MemoryWish::default()),
         None => Ok(MemoryWish::Untouched),
         Some(place) => place.parse().map_err(|error| Fault::usage(format!("--vary membind: {error}"))),
     }
@@ -39,7 +39,7 @@ pub(crate) fn exec_options(strategy: Option<Strategy>, memory: &MemoryWish, show
         options.extend(["--gpu", "near"]);
     }
     let mut options: Vec<String> = options.into_iter().map(str::to_owned).collect();
-    if *memory != MemoryWish::Local {
+    if *memory != MemoryWish::default() {
         options.extend(["--membind".to_owned(), memory.to_string()]);
     }
     options
@@ -63,12 +63,17 @@ pub(crate) fn no_binding(launcher: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use placement::Membind;
+
     use super::*;
 
     #[test]
     fn an_exec_that_changes_nothing_is_asked_for_so() {
         assert_eq!(nothing_changed(), ["--keep-cpus", "--gpu", "near", "--membind", "none"]);
-        assert_eq!(exec_options(Some(Strategy::Worst), &MemoryWish::Local, false), ["--strategy", "worst"]);
+        assert_eq!(
+            exec_options(Some(Strategy::Worst), &MemoryWish::default(), false),
+            ["--strategy", "worst"]
+        );
         assert!(shows_all(None), "a program on its own that drives all GPUs is to go on doing so");
     }
 
@@ -76,8 +81,8 @@ mod tests {
     fn memory_is_bound_interleaved_or_left_alone() {
         let of = |value, is_placed| memory(value, is_placed).ok();
         assert_eq!(of(None, false), Some(MemoryWish::Untouched));
-        assert_eq!(of(None, true), Some(MemoryWish::Local));
-        assert_eq!(of(Some("3"), false), Some(MemoryWish::Node(3)));
+        assert_eq!(of(None, true), Some(MemoryWish::default()));
+        assert_eq!(of(Some("3"), false), Some(MemoryWish::Bound(Membind::Node(3))));
         assert_eq!(of(Some("near"), false), None);
         let over_all = of(Some("interleave"), true).map(|memory| exec_options(None, &memory, true));
         assert_eq!(over_all.unwrap_or_default()[3..], ["--membind", "interleave"]);

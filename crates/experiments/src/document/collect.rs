@@ -5,7 +5,7 @@ use ::place::document::locality;
 use placement::{ChosenBy, RankPlan};
 use report::document::{Platform, PlatformKind};
 use report::environment::Environment;
-use report::rank::{ChosenBy as By, Placement, Rank};
+use report::rank::{ChosenBy as By, NodeTurn, Placement, Rank};
 
 use super::rank_part::{Local, RankPart};
 use super::{devices, environment, nodes, probe_text};
@@ -50,7 +50,8 @@ impl Local<'_> {
             visible_devices: Some(self.found.platform.devices().len() as u32),
             asked: Placement {
                 pu: plan.pu,
-                memory_node: Some(plan.memory_node),
+                memory_node: plan.spread.is_none().then_some(plan.memory_node),
+                memory_spread: plan.spread.iter().flat_map(|nodes| &nodes.in_turn).map(turn).collect(),
                 device: self.device_id(plan),
             },
             chosen_by: match &plan.chosen_by {
@@ -67,6 +68,10 @@ impl Local<'_> {
     pub fn platform(&self) -> Platform {
         platform(self.found, self.machine)
     }
+}
+
+fn turn((node, pages): (&u32, &u32)) -> NodeTurn {
+    NodeTurn { node: *node, pages: *pages }
 }
 
 /// The platform as a document has it.

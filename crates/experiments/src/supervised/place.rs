@@ -57,18 +57,19 @@ pub(super) fn place(
 
     if let Some(places) = chosen_places {
         let pus = IdList(places.iter().map(|(pu, _)| *pu).collect());
-        let mut plan = the(ask(Some(pus), everybody, asked.membind).map_err(Fault::usage)?, rank)?;
+        let mut plan = the(ask(Some(pus), everybody, asked.membind.clone()).map_err(Fault::usage)?, rank)?;
         // Memory without cores is used from elsewhere.
         plan.memory_node = places.get(rank).map_or(plan.memory_node, |(_, node)| *node);
         return Ok(plan);
     }
 
-    let plan = match ask(asked.cpus.clone(), everybody, asked.membind) {
+    let plan = match ask(asked.cpus.clone(), everybody, asked.membind.clone()) {
         Ok(plan) => plan,
         // Of its own it may have less than all ranks need.
         Err(error) if asked.cpus.is_some() => return Err(Fault::usage(error)),
         Err(error) => {
-            let alone = ask(None, vec![of_rank(rank)], asked.membind).map_err(|_| Fault::usage(error))?;
+            let alone =
+                ask(None, vec![of_rank(rank)], asked.membind.clone()).map_err(|_| Fault::usage(error))?;
             return the(alone, 0);
         }
     };

@@ -12,7 +12,7 @@ use placement::Selection;
 use stats::IdList;
 
 use super::words::{BACKENDS, Word, one_of};
-use super::{ColorChoice, duration, membind, whole};
+use super::{ColorChoice, duration, one_node, whole};
 
 /// `numabench laplace`.
 #[derive(Debug, clap::Args)]
@@ -51,7 +51,7 @@ pub struct Laplace {
     #[arg(long, value_name = "LIST", help_heading = "Placement")]
     pub gpus: Option<Selection>,
     /// Where host memory lies: local (the node of the rank's PU) or a NUMA node's number
-    #[arg(long, value_name = "local|NODE", default_value = "local", value_parser = membind,
+    #[arg(long, value_name = "local|NODE", default_value = "local", value_parser = one_node,
           help_heading = "Placement")]
     pub membind: placement::Membind,
     /// Which devices: auto takes CUDA, else HIP, where there is a GPU; host computes with cores alone
@@ -118,7 +118,7 @@ impl Laplace {
             place: PlaceAsked {
                 cpus: self.cpus.clone(),
                 gpus: self.gpus.clone(),
-                membind: self.membind,
+                membind: self.membind.clone(),
                 backend: self.backend,
             },
             max_time: self.max_time,

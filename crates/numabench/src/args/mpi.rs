@@ -12,7 +12,7 @@ use ranks::ThreadLevel;
 use stats::IdList;
 
 use super::words::{BACKENDS, Word, one_of};
-use super::{ColorChoice, Sizes, duration, membind, whole};
+use super::{ColorChoice, Sizes, duration, one_node, whole};
 
 /// `numabench mpi`.
 #[derive(Debug, clap::Args)]
@@ -30,7 +30,7 @@ pub struct Mpi {
     #[arg(long, value_name = "LIST", help_heading = "Placement")]
     pub gpu_cpus: Option<IdList>,
     /// Where host memory lies: local (the node of the rank's PU) or a NUMA node's number
-    #[arg(long, value_name = "local|NODE", default_value = "local", value_parser = membind,
+    #[arg(long, value_name = "local|NODE", default_value = "local", value_parser = one_node,
           help_heading = "Placement")]
     pub membind: placement::Membind,
     /// Which devices: auto takes CUDA, else HIP, where there is a GPU; host sends host memory alone
@@ -120,7 +120,7 @@ impl Mpi {
             place: PlaceAsked {
                 cpus: self.cpus.clone(),
                 gpus: self.gpus.clone(),
-                membind: self.membind,
+                membind: self.membind.clone(),
                 backend: self.backend,
             },
             gpu_cpus: self.gpu_cpus.clone(),

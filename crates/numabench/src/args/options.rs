@@ -58,7 +58,7 @@ impl Pingpong {
         };
         options::PingPongOptions {
             cpus: self.cpus.clone(),
-            membind: self.membind,
+            membind: self.membind.clone(),
             sizes,
             floats: self.floats,
             memory: self.memory.clone(),

@@ -10,7 +10,7 @@ use device::MemoryKind;
 use experiments::fastest_placement::FastestPlacement;
 use experiments::options::Backend;
 use launchers::{Dialect, DialectError, Starter};
-use placement::{GpuList, Strategy};
+use placement::{GpuList, Membind, Strategy};
 use stats::IdSet;
 
 use super::exec::NICS;
@@ -81,6 +81,10 @@ pub struct Place {
     /// The kind of host memory [default: pinned; pageable with the host backend]
     #[arg(long, value_parser = one_of(&MEMORY[..COPIED]), value_name = "KIND", help_heading = "Measuring")]
     pub memory: Option<MemoryKind>,
+    /// Where the ranks' host memory lies while it is measured, as pingpong takes it: local to each PU, on a
+    /// NUMA node, or interleave[:NODES], weighted[:NODES]
+    #[arg(long, value_name = "WHERE", default_value = "local", help_heading = "Measuring")]
+    pub membind: Membind,
     /// Begin no further round of turns after this time
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "90s",
           help_heading = "Measuring")]
@@ -144,6 +148,7 @@ impl Place {
             backend: self.backend,
             size: self.size,
             memory: self.memory,
+            membind: self.membind.clone(),
             max_time: self.max_time,
             timeout: self.timeout,
             seed: self.seed,

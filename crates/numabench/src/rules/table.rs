@@ -114,7 +114,7 @@ const TOPO: &[Rule] = &[
 ];
 
 const PLACE: &[Rule] = &[
-    needs(&["map", "backend", "size", "memory", "max-time", "timeout", "seed"], &["measure"]),
+    needs(&["map", "backend", "size", "memory", "membind", "max-time", "timeout", "seed"], &["measure"]),
     needs(&["nic"], &["emit"]),
     apart(
         &[

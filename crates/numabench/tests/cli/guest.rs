@@ -175,6 +175,87 @@ fn in_a_guest_a_programs_memory_is_interleaved_over_the_nodes_that_were_named() 
 }
 
 #[test]
+fn in_a_guest_the_pages_of_a_measurement_are_spread_to_the_page_over_the_nodes_that_were_named() -> Done {
+    let ping = "numabench pingpong --backend host --cpus 2 --gpus 1 --direction h2d --reps 6";
+    let small = format!("{ping} --size 1MiB --huge-pages off");
+    let place =
+        "numabench place --measure --backend host --ranks 2 --memory pageable --size 8MiB --max-time 5s";
+    let script = format!(
+        "run some {small} --membind interleave:1,3 --json -\n\
+         run all {small} --membind interleave --json -\n\
+         run table {small} --membind interleave:1,3\n\
+         run plan {small} --membind interleave:1,3 --dry-run\n\
+         run huge {ping} --size 12MiB --membind interleave:0,2-3 --json -\n\
+         run too-small {ping} --size 1MiB --membind interleave:0,2\n\
+         run one-node {small} --membind interleave:2\n\
+         run beyond {small} --membind interleave:1,9\n\
+         run weighted {small} --membind weighted:0-1 --json -\n\
+         run place {place} --membind interleave:0,1 --json -\n\
+         run unmeasured numabench place --membind interleave:0,1\n"
+    );
+    let Some(mut all) = guest("lumig", &script)? else { return Ok(()) };
+
+    let pages = |document: &Value| -> Vec<Value> {
+        let results = results(document).flat_map(|result| [&result["seen_before"], &result["seen_after"]]);
+        results.map(|seen| seen["host_pages"]["value"].clone()).collect()
+    };
+    let some = proof::document(&take(&mut all, "some")?)?;
+    let halves = json!([{"node": 1, "pages": 128}, {"node": 3, "pages": 128}]);
+    assert!(
+        !pages(&some).is_empty() && pages(&some).iter().all(|seen| *seen == halves),
+        "{:?}",
+        pages(&some)
+    );
+    assert_eq!(some["settings"]["membind"], json!({"kind": "interleave", "nodes": [1, 3]}));
+    let asked = &some["ranks"][0]["asked"];
+    assert_eq!(asked["memory_node"], Value::Null);
+    assert_eq!(asked["memory_spread"], json!([{"node": 1, "pages": 1}, {"node": 3, "pages": 1}]));
+
+    let over_all = proof::document(&take(&mut all, "all")?)?;
+    let quarters = json!([0, 1, 2, 3].map(|node| json!({"node": node, "pages": 64})));
+    assert!(pages(&over_all).iter().all(|seen| *seen == quarters), "{:?}", pages(&over_all));
+
+    // Six huge pages over three nodes, or base pages where the guest has no huge ones: the same share.
+    let huge = proof::document(&take(&mut all, "huge")?)?;
+    let thirds = json!([0, 2, 3].map(|node| json!({"node": node, "pages": 1024})));
+    assert!(pages(&huge).iter().all(|seen| *seen == thirds), "{:?}", pages(&huge));
+
+    let table = take(&mut all, "table")?.well().out;
+    let seen = "asked PU 2, nodes 1,3; seen PU 2, pages on nodes 1,3 (128 and 128)";
+    let one_line = table.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(one_line.contains(seen), "{table}");
+    assert!(table.contains("interleaved over nodes 1,3") && !table.contains("NOT "), "{table}");
+    let plan = take(&mut all, "plan")?.well().out;
+    assert!(plan.contains("memory on node 1,3 (interleaved)"), "{plan}");
+
+    take(&mut all, "too-small")?.refused(2, &["1 MiB", "nodes 0,2", "4 MiB", "--huge-pages off"]);
+    take(&mut all, "one-node")?.refused(2, &["node", "2", "several"]);
+    take(&mut all, "beyond")?.refused(2, &["9", "0-3"]);
+    let weighted = take(&mut all, "weighted")?;
+    if weighted.code == Some(0) {
+        // Never set, the kernel's weights are one page each.
+        let halves = json!([{"node": 0, "pages": 128}, {"node": 1, "pages": 128}]);
+        assert!(pages(&proof::document(&weighted)?).iter().all(|seen| *seen == halves));
+    } else {
+        weighted.refused(2, &["Linux 6.9"]);
+    }
+
+    let place = take(&mut all, "place")?;
+    let place: Value = serde_json::from_str(&place.out)?;
+    assert_eq!(place["measured"]["membind"], json!({"kind": "interleave", "nodes": [0, 1]}));
+    let candidates = list(&place, "/candidates");
+    assert!(
+        candidates.iter().all(|one| one["trouble"].is_null()),
+        "no turn saw its pages elsewhere: {place}"
+    );
+    assert!(candidates.iter().any(|one| !list(one, "/turns").is_empty()), "{place}");
+    let notes = format!("{}", place["notes"]);
+    assert!(notes.contains("numabench exec --membind interleave:0-1"), "{notes}");
+    take(&mut all, "unmeasured")?.refused(2, &["--membind", "--measure"]);
+    Ok(())
+}
+
+#[test]
 fn in_a_guest_offline_pus_and_cpusets_are_refused_and_a_change_under_way_is_found_out() -> Done {
     let ping = "numabench pingpong --backend host --size 1MiB --direction h2d --reps 6";
     let script = format!(

@@ -80,7 +80,7 @@ fn placement(document: &Document, page: &mut HtmlPage) {
             rank.host.clone(),
             rank.asked.pu.to_string(),
             known(pus),
-            rank.asked.memory_node.map_or("any".to_owned(), |node| node.to_string()),
+            rank.asked.memory_nodes().map_or("any".to_owned(), |nodes| nodes.to_string()),
             known(nodes),
             rank.asked.device.clone(),
             locality(rank.locality).to_owned(),

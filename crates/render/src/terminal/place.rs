@@ -2,6 +2,7 @@
 //! paste.
 
 use report::place::{Candidate, Line, Measured, Place, PlaceDocument, PlacedGpu, Turn};
+use report::settings::Membind;
 use stats::IdSet;
 use stats::alike::grouped;
 use stats::compare::TwoSampleVerdict;
@@ -148,12 +149,21 @@ fn row(place: &Place, has_nic: bool) -> Vec<String> {
     row
 }
 
+/// Where host memory lay, unless it was local.
+fn memory_place(measured: &Measured) -> String {
+    match &measured.membind {
+        Membind::Local => String::new(),
+        other => format!(" {}", words::membind(other)),
+    }
+}
+
 fn figures(document: &PlaceDocument, measured: &Measured, page: &mut Page) {
     let size = units::size(measured.size_bytes);
     let what = format!(
-        "Measured: {} memory, {size} a copy, all ranks at once; sums over the ranks in GB/s, medians of the \
-         turns",
-        measured.memory
+        "Measured: {} memory{}, {size} a copy, all ranks at once; sums over the ranks in GB/s, medians of \
+         the turns",
+        measured.memory,
+        memory_place(measured)
     );
     page.paragraph(Tone::Title, "", &what);
     let all = || document.candidates.iter().flat_map(|candidate| &candidate.turns);

@@ -21,7 +21,7 @@ pub(super) fn remarks(
     in_full: bool,
 ) -> Vec<(Tone, String)> {
     let seen = all_seen(results);
-    let node = rank.asked.memory_node.map_or("no node".into(), |node| format!("node {node}"));
+    let node = rank.asked.memory_nodes().map_or("no node".into(), |nodes| nodes_named(&nodes));
     let asked = format!("asked PU {}, {node}", rank.asked.pu);
     let wrong: Vec<Vec<String>> = seen.iter().map(|seen| deviations(rank, seen)).collect();
     let times = wrong.iter().filter(|found| !found.is_empty()).count();
@@ -75,14 +75,24 @@ fn pus(seen: &[&PlacementSeen]) -> String {
     if pus.iter().next().is_none() { "no PU".into() } else { format!("PU {pus}") }
 }
 
-/// `node 3 (2050 to 65538)`: the nodes, and the smallest and the largest count of pages; none if never known.
+fn nodes_named(nodes: &IdSet) -> String {
+    if nodes.len() == 1 { format!("node {nodes}") } else { format!("nodes {nodes}") }
+}
+
+/// `node 3 (2050 to 65538)`: the nodes, and the smallest and the largest count of pages; `nodes 1,3 (128 and
+/// 128)` where each node's count was always the same; none if never known.
 fn pages(seen: &[&PlacementSeen], of: fn(&PlacementSeen) -> &Known<Vec<NodePages>>) -> Option<String> {
     let known: Vec<&Vec<NodePages>> = seen.iter().filter_map(|seen| of(seen).value.as_ref()).collect();
     let nodes: IdSet =
         known.iter().flat_map(|pages| pages.iter()).filter(|on| on.pages > 0).map(|on| on.node).collect();
     let counts: BTreeSet<u64> = known.iter().map(|pages| pages.iter().map(|on| on.pages).sum()).collect();
+    let first = known.first()?;
+    if first.len() > 1 && known.iter().all(|pages| pages == first) {
+        let of_each: Vec<String> = first.iter().map(|on| on.pages.to_string()).collect();
+        return Some(format!("{} ({})", nodes_named(&nodes), of_each.join(" and ")));
+    }
     match (counts.first()?, counts.last()?) {
-        (least, most) if least == most => Some(format!("node {nodes} ({least})")),
-        (least, most) => Some(format!("node {nodes} ({least}–{most})")),
+        (least, most) if least == most => Some(format!("{} ({least})", nodes_named(&nodes))),
+        (least, most) => Some(format!("{} ({least}–{most})", nodes_named(&nodes))),
     }
 }

@@ -89,7 +89,7 @@ fn cells(
 ) -> Vec<String> {
     let (pus, nodes) = placement::seen(results);
     let number = if several { rank.node_rank } else { rank.rank };
-    let node = rank.asked.memory_node.map_or("any".into(), |node| node.to_string());
+    let node = rank.asked.memory_nodes().map_or("any".into(), |nodes| nodes.to_string());
     let mut cells = vec![number.to_string(), rank.asked.pu.to_string(), pus, node, nodes];
     let name = device::name_on_node(&rank.asked.device).to_owned();
     cells.extend(on_gpus.then(|| device.map_or("?".into(), |device| device.index.to_string())));

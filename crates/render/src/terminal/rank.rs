@@ -31,8 +31,11 @@ pub(super) fn draw(document: &Document, rank: &Rank, quiet: bool, page: &mut Pag
 
 fn heading(document: &Document, rank: &Rank, page: &mut Page) {
     let asked = &rank.asked;
-    let node =
-        asked.memory_node.map_or("memory left to the kernel".into(), |node| format!("memory on node {node}"));
+    let node = match asked.memory_nodes() {
+        None => "memory left to the kernel".to_owned(),
+        Some(nodes) if nodes.len() > 1 => format!("memory spread over nodes {nodes}"),
+        Some(node) => format!("memory on node {node}"),
+    };
     let device = document.devices.iter().find(|device| device.id == asked.device);
     let device = device.map_or_else(|| asked.device.clone(), words::device);
     let locality = words::locality(rank.locality);

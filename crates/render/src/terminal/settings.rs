@@ -111,10 +111,9 @@ fn repetition(repetition: &Repetition) -> String {
 
 fn memory(settings: &Settings) -> String {
     let kinds = listed(settings.memory.iter().map(|&kind| words::memory(kind)));
-    let node = match settings.membind {
+    let node = match &settings.membind {
         Membind::Local => "on the node of each rank's PU".into(),
-        Membind::Node { node } => format!("on node {node}"),
-        Membind::Newer => words::NEWER.into(),
+        other => words::membind(other),
     };
     format!("{kinds}; {node}; huge pages {}", if settings.huge_pages { "on" } else { "off" })
 }

@@ -1,6 +1,8 @@
 //! How the document's enumerations are said in a table.
 
-pub(super) use analysis::words::{NEWER, by, count, devices, direction, direction_in, lanes, memory};
+pub(super) use analysis::words::{
+    NEWER, by, count, devices, direction, direction_in, lanes, membind, memory,
+};
 use stats::IdSet;
 use stats::compare::TwoSampleVerdict;
 use stats::flag::Flag;

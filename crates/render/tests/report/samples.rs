@@ -277,7 +277,7 @@ pub fn rank(rank: u32, pu: u32, node: u32, device: &str) -> Rank {
         process_id: 4242,
         thread_id: Some(4243 + rank),
         visible_devices: Some(8),
-        asked: Placement { pu, memory_node: Some(node), device: device.into() },
+        asked: Placement { pu, memory_node: Some(node), memory_spread: Vec::new(), device: device.into() },
         chosen_by: ChosenBy::User,
         locality: Locality::L3Local,
         locality_reason: "hwloc attached the device to the PU's L3".into(),
