@@ -32,8 +32,6 @@ use crate::pieces::PieceSweep;
 /// The largest size when none is asked for, and the part of a place's memory that it may take.
 const LARGEST: u64 = 1 << 30;
 const PART: u64 = 8;
-/// This part of a GPU's memory is its driver's, and no copy's.
-const KEPT: u64 = 32;
 /// The title of rows and GPUs.
 const BY_ROW: &str = "host memory and GPUs";
 
@@ -134,7 +132,8 @@ impl Sweep {
         Ok(Self { config, places, copies, room: None })
     }
 
-    /// The same without the copies for which no place has the memory.
+    /// The same without the copies for which no place has the memory. What is free of a GPU is asked when it
+    /// is open, and what its driver refuses is left out then.
     ///
     /// # Errors
     /// There is too little for the smallest one.
@@ -143,19 +142,18 @@ impl Sweep {
         topology: &Topology,
         device: impl Fn(TargetId) -> Option<u64>,
     ) -> Result<Self, Fault> {
-        let short_of = |bytes: usize, kept: Option<u64>| {
+        let short_of = |bytes: usize| {
             let config = RunConfig { sizes: vec![bytes], ..self.config.clone() };
-            let has = |target| device(target).map(|has| has - kept.map_or(0, |part| has / part));
-            self.places.short_of(&config, topology, has)
+            self.places.short_of(&config, topology, &device)
         };
         let Some(smallest) = self.config.sizes.first().copied() else { return Ok(self) };
-        if let Some(error) = short_of(smallest, None) {
+        if let Some(error) = short_of(smallest) {
             return Err(Fault::usage(error));
         }
 
         let (mut room, mut missing) = (smallest, None);
         for bytes in self.config.sizes.iter().skip(1).rev().copied() {
-            match short_of(bytes, Some(KEPT)) {
+            match short_of(bytes) {
                 Some(error) => missing = Some(error),
                 None => {
                     room = bytes;
@@ -163,10 +161,8 @@ impl Sweep {
                 }
             }
         }
-        self.room = missing.map(|BudgetError { place, has, .. }| {
-            let kept = if place.starts_with("GPU") { " for copies" } else { "" };
-            (room, format!("does not fit: {place} has {has}{kept}"))
-        });
+        self.room =
+            missing.map(|BudgetError { place, has, .. }| (room, format!("does not fit: {place} has {has}")));
         Ok(self)
     }
 

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use device::{Copier, CopyBy, DeviceFacts, HostPair, MemoryHome, MemoryKind};
+use device::{Copier, CopyBy, DeviceError, DeviceFacts, HostPair, MemoryHome, MemoryKind};
 use engine::{
     Bound, DevicePages, Failure, Latch, MemoryNodes, ObservedPlacement, Order, PageCheck, PagesPerNode, Site,
     SpreadMemory, Stage, Suite, TimeSpent, Trouble, Work, Worker, clock, no_memory,
@@ -227,7 +227,19 @@ impl Site for CopySite {
         let shares_device = self.suite.shares_device(rank, setup, cell.target);
         let device = self.devices.open(cell.target)?;
         let made = clock::timed(&mut spent.allocate_ns, || device.copier(host, bidirectional));
-        let mut copier = made.map_err(allocating)?;
+        let mut copier = match made {
+            Ok(copier) => copier,
+            // What is free can be in pieces: the next smaller copy may fit.
+            Err(DeviceError::OutOfMemory { asked_bytes, .. }) if self.suite.skips_large() => {
+                let why_not = format!(
+                    "does not fit: the GPU's driver has no {} at once",
+                    stats::units::size(asked_bytes)
+                );
+                self.room.insert(setup, Room { bytes: self.suite.largest_in(setup, len - 1), why_not });
+                return self.set_up(bound, setup, allocation, spent);
+            }
+            Err(error) => return Err(allocating(error).into()),
+        };
         if shares_device {
             copier.take_turns();
         }

@@ -8,6 +8,7 @@
 //! device ADDRESS            a GPU; the following lines are about it
 //! name TEXT                 [Fake GPU]
 //! memory SIZE               [256MiB]
+//! block SIZE                the largest area that it gives at once, as where what is free is in pieces [all that is free]
 //! uuid HEX [part HEX]       16 bytes, and those of the part of it that the device is [none]
 //! host-node NUMBER          what the driver says is its NUMA node, and where it is for `local` and `remote` [unknown]
 //! memory-node NUMBER        what CUDA's driver says is the NUMA node that its memory is (Grace) [none]
@@ -66,6 +67,8 @@ pub struct Device {
     pub memory: usize,
     /// What other programs hold of it.
     pub taken: usize,
+    /// The largest area that it gives at once.
+    pub block: Option<usize>,
     pub uuid: Option<[u8; 16]>,
     pub part: Option<[u8; 16]>,
     pub host_node: Option<u32>,
@@ -203,6 +206,7 @@ impl Device {
                 (self.memory, self.taken) =
                     (quantity(size, SIZES)? as usize, quantity(taken, SIZES)? as usize)
             }
+            ("block", [size]) => self.block = Some(quantity(size, SIZES)? as usize),
             ("uuid", [whole]) => self.uuid = Some(bytes(whole)?),
             ("uuid", [whole, "part", part]) => {
                 (self.uuid, self.part) = (Some(bytes(whole)?), Some(bytes(part)?))

@@ -55,7 +55,8 @@ pub fn allocate(device: usize, len: usize) -> Answer<usize> {
     if len == 0 {
         return Err(INVALID_VALUE);
     }
-    if len > free {
+    let block = devices::all().devices[device].block.unwrap_or(free);
+    if len > free.min(block) {
         return Err(OUT_OF_MEMORY);
     }
     let mut bytes = vec![UNWRITTEN; len];

@@ -31,16 +31,17 @@ fn sizes(document: &Value) -> (Vec<u64>, Vec<(u64, &str)>) {
 
 #[test]
 fn sizes_that_do_not_fit_the_gpu_are_rows_with_the_reason_and_the_others_a_curve() -> Done {
-    let ended = swept("memory 64MiB", &["--json", "-"])?;
+    // What the driver keeps for itself is asked of it: the copy that has all of the GPU does not fit.
+    let ended = swept("memory 64MiB taken 1MiB", &["--json", "-"])?;
     let document = proof::document(&ended)?;
     assert_eq!((ended.code, text(&document, "/status")), (Some(3), "partial"), "{}", ended.err);
-    let why = "does not fit: GPU 0000:05:00.0 has 62 MiB for copies";
+    let why = "does not fit: 63 MiB free on the GPU";
     assert_eq!(sizes(&document), (vec![1, 2, 4, 8, 16, 32], vec![(64, why), (128, why), (256, why)]));
     assert_eq!(list(&document, "/fits").len(), 2, "{}", document["fits"]);
 
-    let table = swept("memory 64MiB", &[])?;
+    let table = swept("memory 64MiB taken 1MiB", &[])?;
     let first: Vec<&str> = table.out.split_whitespace().take(24).collect();
-    let said = "PARTIAL: 64 MiB and larger do not fit (GPU 0000:05:00.0 has 62 MiB for copies): 3 of 9 sizes";
+    let said = "PARTIAL: 64 MiB and larger do not fit (63 MiB free on the GPU): 3 of 9 sizes";
     assert!(first.join(" ").starts_with(said), "{}", table.out);
     assert!(table.out.contains("256 MiB  skipped: does not fit"), "{}", table.out);
     Ok(())
@@ -53,6 +54,33 @@ fn what_other_programs_hold_of_the_gpu_is_no_room_for_copies() -> Done {
     let why = "does not fit: 20 MiB free on the GPU";
     let left_out = [32, 64, 128, 256].map(|size| (size, why)).to_vec();
     assert_eq!((ended.code, sizes(&document)), (Some(3), (vec![1, 2, 4, 8, 16], left_out)), "{}", ended.err);
+    Ok(())
+}
+
+#[test]
+fn a_gpu_of_which_all_is_free_is_swept_to_its_end() -> Done {
+    let ended = swept("memory 64MiB", &["--json", "-"])?;
+    let document = proof::document(&ended)?;
+    let why = "does not fit: GPU 0000:05:00.0 has 64 MiB";
+    let left_out = [128, 256].map(|size| (size, why)).to_vec();
+    assert_eq!(
+        (ended.code, sizes(&document)),
+        (Some(3), (vec![1, 2, 4, 8, 16, 32, 64], left_out)),
+        "{}",
+        ended.err
+    );
+    Ok(())
+}
+
+#[test]
+fn an_allocation_that_the_driver_refuses_is_left_out_and_the_next_smaller_one_measured() -> Done {
+    let ended = swept("memory 256MiB taken 100MiB; block 20MiB", &["--json", "-"])?;
+    let document = proof::document(&ended)?;
+    let (measured, left_out) = sizes(&document);
+    assert_eq!((ended.code, measured), (Some(3), vec![1, 2, 4, 8, 16]), "{}", ended.err);
+    assert_eq!(left_out.iter().map(|(size, _)| *size).collect::<Vec<_>>(), [32, 64, 128, 256]);
+    let why = "does not fit: the GPU's driver has no 32 MiB at once";
+    assert!(left_out.iter().all(|(_, reason)| *reason == why), "{left_out:?}");
     Ok(())
 }
 
