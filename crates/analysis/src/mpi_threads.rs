@@ -11,6 +11,9 @@ use crate::passes::Moments;
 
 /// Messages without copies, and with them near and apart.
 pub const PATHS: [&str; 3] = ["host", "host-gpu-thread-near", "host-gpu-thread-apart"];
+/// The same, and messages without copies, while all other ranks send too.
+pub const CROWDED: [&str; 3] =
+    ["host-others-send", "host-gpu-thread-near-others-send", "host-gpu-thread-apart-others-send"];
 /// The copies alone.
 pub const COPIES: [&str; 2] = ["gpu-thread-near", "gpu-thread-apart"];
 
@@ -27,7 +30,8 @@ pub fn copies<'p>(pair: &'p MpiPair, path: &str) -> Option<&'p MpiCase> {
 
 /// Sizes of the messages beside copies, ascending.
 pub fn sizes(pair: &MpiPair) -> Vec<u64> {
-    let beside = pair.cases.iter().filter(|case| PATHS[1..].contains(&case.path.as_str()));
+    let paths = [&PATHS[1..], &CROWDED].concat();
+    let beside = pair.cases.iter().filter(|case| paths.contains(&case.path.as_str()));
     let mut sizes: Vec<u64> = beside.map(|case| case.bytes).collect();
     sizes.sort_unstable();
     sizes.dedup();
@@ -48,7 +52,47 @@ pub fn verdict(pair: &MpiPair) -> Vec<String> {
         }
     }
     let mut judged = compared.judged().into_iter();
-    ends.into_iter().filter_map(|bytes| sentence(pair, bytes, &mut judged)).collect()
+    let beside = ends.iter().filter_map(|bytes| sentence(pair, *bytes, &mut judged));
+    beside.chain(crowded(pair, &ends)).collect()
+}
+
+/// The sentences of messages while all other ranks send too: against the same messages while nobody else
+/// does, and the copies against those while no message goes. What they compare is one family.
+fn crowded(pair: &MpiPair, sizes: &[u64]) -> Vec<String> {
+    let mut compared = Compared::default();
+    let mut lines: Vec<(String, &str)> = Vec::new();
+
+    for &bytes in sizes {
+        let size = stats::units::size(bytes);
+        let figures = |path| Some([ping_pong(pair, PATHS[0], bytes)?, ping_pong(pair, path, bytes)?]);
+        for (path, with) in CROWDED.iter().zip(["", " and the GPUs copy near", " and the GPUs copy apart"]) {
+            let Some([alone, crowd]) = figures(path) else { continue };
+            compared.add(true, &alone.block_ns, &crowd.block_ns);
+            let [alone, crowd] = [alone, crowd].map(|case| headline_figure(case, "ping-pong"));
+            let said = format!("{size} while all other ranks send too{with}: {crowd} instead of {alone}");
+            lines.push((said, "as long"));
+        }
+        for (path, alone) in CROWDED[1..].iter().zip(COPIES) {
+            let Some((crowd, alone)) = ping_pong(pair, path, bytes).zip(copies(pair, alone)) else {
+                continue;
+            };
+            let Some((before, middle)) = alone.counted_bytes_per_s().zip(alone.counted_ns()) else {
+                continue;
+            };
+            let Some(after) = crowd.gpu_bytes_per_s else { continue };
+            let rates: Vec<f64> = alone.block_ns.iter().map(|ns| before * middle / ns).collect();
+            compared.add(false, &rates, &crowd.gpu_block_bytes_per_s);
+            let (after, before) = (with_unit(after), with_unit(before));
+            lines.push((format!("The copies beside {size}: {after} instead of {before} alone"), "as fast"));
+        }
+    }
+    let judged = compared.found();
+    let words = |((said, how), (times, finding)): ((String, &str), (f64, CaseFinding))| match finding {
+        CaseFinding::Same => format!("{said}: no measurable difference."),
+        CaseFinding::Undecided => format!("{said} (undecided)."),
+        CaseFinding::Better | CaseFinding::Worse => format!("{said}: {times:.2} times {how}."),
+    };
+    lines.into_iter().zip(judged).map(words).collect()
 }
 
 fn sentence(pair: &MpiPair, bytes: u64, judged: &mut impl Iterator<Item = String>) -> Option<String> {
@@ -89,8 +133,8 @@ impl Compared {
         self.0.extend([near, apart].map(|values| (is_time, BlockValue::on_one_allocation(values))));
     }
 
-    /// What each two come to, in words.
-    fn judged(&self) -> Vec<String> {
+    /// The second over the first of each two, and what that comes to.
+    fn found(&self) -> Vec<(f64, CaseFinding)> {
         let all = self.0.iter().enumerate();
         let members: Vec<FamilyCase> =
             all.map(|(at, (is_time, blocks))| member(at / 2, *is_time, blocks)).collect();
@@ -98,8 +142,15 @@ impl Compared {
             let values: Vec<f64> = self.0[at].1.iter().map(|block| block.value).collect();
             median(&values).unwrap_or(f64::NAN)
         };
-        let words = |(at, finding): (usize, CaseFinding)| {
-            let ratio = middle(2 * at + 1) / middle(2 * at);
+        let found = CaseFamily::of(members).in_twos();
+        let ratio = |at: usize| middle(2 * at + 1) / middle(2 * at);
+
+        found.into_iter().enumerate().map(|(at, found)| (ratio(at), found.finding)).collect()
+    }
+
+    /// The same in words.
+    fn judged(&self) -> Vec<String> {
+        let words = |(ratio, finding): (f64, CaseFinding)| {
             let times = ratio.max(1.0 / ratio);
             match finding {
                 CaseFinding::Better => format!("apart {times:.2} times as fast"),
@@ -108,9 +159,7 @@ impl Compared {
                 CaseFinding::Undecided => "undecided".to_owned(),
             }
         };
-        let found = CaseFamily::of(members).in_twos();
-
-        found.into_iter().map(|found| found.finding).enumerate().map(words).collect()
+        self.found().into_iter().map(words).collect()
     }
 }
 

@@ -80,7 +80,7 @@ pub use stats::mismatch::Mismatch;
 pub use stats::stage::Stage;
 pub use stats::time_spent::TimeSpent;
 pub use stop_policy::{Enough, PerCase};
-pub use sys::policy::{MemoryNodes, NodeUse};
+pub use sys::policy::{MemoryNodes, NodeUse, with_weights};
 pub use timing::{Lanes, Timing};
 pub use work::{Site, Suite, Work};
 pub use worker::{Group, Worker};

@@ -154,6 +154,7 @@ impl SpreadMemory {
             (found < least || found > most)
                 .then(|| format!("node {node} has {found} pages instead of {asked}"))
         };
+
         let asked = self.nodes.nodes();
         let all = asked.or(&seen.per_node.keys().copied().collect());
         let wrong: Vec<String> = all.iter().filter_map(wrong).collect();

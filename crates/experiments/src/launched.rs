@@ -13,7 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use launchers::{Launch, Launcher};
-use pingpong::{Followed, RunConfig, RunState, Workers};
+use pingpong::{Followed, RunConfig, RunState, Workers, read_weights};
 use placement::{NodePlanError, NodeRequest, Plan, Remedies, SelectionError};
 use ranks::{Communicator, Deadline, Mpi, Processes, ThreadLevel, World, WorldPlace};
 use report::Document;
@@ -392,6 +392,7 @@ fn planned(
             NodePlanError::Selection(SelectionError::Absent { .. }) => Fault::new(Exit::Absent, error),
             _ => Fault::usage(error),
         })?;
+    read_weights(&mut plan).map_err(Fault::usage)?;
     for (rank, number) in plan.ranks.iter_mut().zip(layout.ranks()) {
         rank.rank = number;
     }

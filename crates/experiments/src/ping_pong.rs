@@ -4,12 +4,13 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use ::pingpong::{CopyCase, Order, RunConfig, RunState};
-use placement::{MemoryNodes, NodeUse, Plan, Request, Target, TargetId};
+use ::pingpong::{CopyCase, Order, RunConfig, RunState, read_weights};
+use placement::{Plan, Request, Target, TargetId};
 use ranks::{Communicator, Single};
 use report::document::{Level, Message, Platform};
 use report::environment::Environment;
 use report::settings::{OrderAsked, Settings};
+use stats::memory_nodes::{MemoryNodes, NodeUse};
 use stats::units::counted;
 use topo::Topology;
 
@@ -148,7 +149,7 @@ impl PingPongOptions {
             floats: self.floats,
             directions: config.directions.iter().map(|d| settings::direction(*d)).collect(),
             memory: config.memory.iter().map(|m| settings::memory(*m)).collect(),
-            membind: settings::membind(self.membind),
+            membind: settings::membind(&self.membind),
             huge_pages: config.huge_pages,
             timing: settings::timing(config.timing),
             engine: settings::engine(config.by),
@@ -186,7 +187,9 @@ impl PingPongOptions {
         let selection = self.measuring.gpus.as_ref();
         let targets = selection.map(|gpus| chosen_for_ranks(Some(gpus), available.clone())).transpose()?;
         let request = Request { cpus: self.cpus.clone(), targets, available, membind: self.membind.clone() };
-        placement::plan(topology, &request).map_err(Fault::usage)
+        let mut plan = placement::plan(topology, &request).map_err(Fault::usage)?;
+        read_weights(&mut plan).map_err(Fault::usage)?;
+        Ok(plan)
     }
 }
 

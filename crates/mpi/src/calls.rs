@@ -108,6 +108,18 @@ impl<'m> Calls<'m> {
         Ok(unsafe { self.mpi.operate(operation, self.with, out, into, bytes) }?)
     }
 
+    /// Tells the other rank something of two, or hears it.
+    pub(crate) fn flag(&mut self, told: Option<bool>) -> Result<bool, ExchangeFault> {
+        if let Some(told) = told {
+            self.word[0] = u8::from(told);
+            return self.word(true).map(|()| told);
+        }
+        self.word(false)?;
+        // MPI wrote it behind the compiler's back.
+        let heard = std::hint::black_box(&mut self.word)[WORD];
+        Ok(heard != 0)
+    }
+
     /// A word of host memory one way.
     pub(crate) fn word(&mut self, sends: bool) -> Result<(), ExchangeFault> {
         let address = self.word.as_mut_ptr().expose_provenance();

@@ -35,6 +35,9 @@ pub enum MessagePath {
     Beside(GpuThreadAt),
     /// What that thread copies while no message goes: there and back.
     GpuThread(GpuThreadAt),
+    /// As [`MessagePath::Host`] while the ranks of no pair send messages of the same size to each other, and
+    /// where a thread is named while that thread of each rank copies.
+    Crowded(Option<GpuThreadAt>),
 }
 
 impl MessagePath {
@@ -50,6 +53,10 @@ impl MessagePath {
             Self::ToDevice => "h2d-copy",
             Self::Beside(GpuThreadAt::Near) => "host-gpu-thread-near",
             Self::Beside(GpuThreadAt::Apart) => "host-gpu-thread-apart",
+            Self::Crowded(None) => "host-others-send",
+            Self::Crowded(Some(GpuThreadAt::Near)) => "host-gpu-thread-near-others-send",
+            Self::Crowded(Some(GpuThreadAt::Apart)) => "host-gpu-thread-apart-others-send",
+
             Self::GpuThread(GpuThreadAt::Near) => "gpu-thread-near",
             Self::GpuThread(GpuThreadAt::Apart) => "gpu-thread-apart",
         }
@@ -62,7 +69,7 @@ impl MessagePath {
 
     /// Whose messages they are.
     pub(crate) fn of_messages(self) -> Self {
-        if matches!(self, Self::Beside(_)) { Self::Host } else { self }
+        if matches!(self, Self::Beside(_) | Self::Crowded(_)) { Self::Host } else { self }
     }
 }
 
@@ -161,6 +168,19 @@ pub fn cases(paths: &[MessagePath], patterns: &[MessagePattern], sizes: &[usize]
     }
 
     cases
+}
+
+/// The cases of messages while other ranks send too: without copies, and beside each thread's.
+pub(crate) fn crowded(threads: &[GpuThreadAt], sizes: &[usize]) -> Vec<MessageCase> {
+    let threads = [None].into_iter().chain(threads.iter().copied().map(Some));
+    let of = |at| {
+        sizes.iter().map(move |bytes| MessageCase {
+            path: MessagePath::Crowded(at),
+            pattern: MessagePattern::PingPong,
+            bytes: *bytes,
+        })
+    };
+    threads.flat_map(of).collect()
 }
 
 /// The cases of threads that copy beside messages: each alone, and one message at a time beside it.

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::carried::PerByte;
-use crate::case::{MessageCase, MessagePath};
+use crate::case::{GpuThreadAt, MessageCase, MessagePath};
 use crate::fault::ExchangeFault;
 use crate::gpu_thread::Copied;
 use crate::operation::{AttemptOutcome, DeviceOperation, WrongBytes};
@@ -32,6 +32,11 @@ pub(crate) enum MessageOrder {
     /// So many rounds of a case, again and again, with rests between them and the counters of this host's
     /// network adapters read at each end.
     Carry { with: usize, case: MessageCase, rounds: u32, window: Duration },
+    /// Messages there and back, again and again, for others are measured beside them, and copies by that
+    /// thread where this rank has it; the lower one says when it has begun.
+    Background { with: usize, bytes: usize, copies: Option<GpuThreadAt> },
+    /// Enough of them: said to the lower one, which tells the other.
+    Rest,
     /// Nothing, for others are measured.
     Stay,
     /// It is over.

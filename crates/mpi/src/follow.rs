@@ -8,6 +8,7 @@ use engine::{PageCheck, clock};
 use experiments::supervised::SessionJournal;
 use ranks::{Communicator, Exchange};
 
+use crate::background::{self, Sender};
 use crate::carried::carry;
 use crate::case::{GpuThreadAt, MessageCase, MessagePath};
 use crate::command::{MessageAnswer, MessageOrder, read, write};
@@ -53,7 +54,12 @@ impl MessageRank<'_> {
                     .look(if *first { PageCheck::First } else { PageCheck::Again })
                     .map(MessageAnswer::Placed);
             }
-            MessageOrder::Stay | MessageOrder::Leave => return Ok(MessageAnswer::Took(0)),
+            MessageOrder::Stay
+            | MessageOrder::Leave
+            | MessageOrder::Rest
+            | MessageOrder::Background { .. } => {
+                return Ok(MessageAnswer::Took(0));
+            }
             MessageOrder::Reach { with } => return Ok(MessageAnswer::Reached(self.reached(*with))),
             MessageOrder::Rounds { with, .. }
             | MessageOrder::Check { with, .. }
@@ -72,7 +78,8 @@ impl MessageRank<'_> {
                 ..
             } => thread(self.gpu_threads, *at)?.alone(*rounds).map(|copied| MessageAnswer::Took(copied.ns)),
             MessageOrder::Rounds {
-                case: case @ MessageCase { path: MessagePath::Beside(at), .. },
+                case:
+                    case @ MessageCase { path: MessagePath::Beside(at) | MessagePath::Crowded(Some(at)), .. },
                 rounds,
                 ..
             } => {
@@ -86,7 +93,10 @@ impl MessageRank<'_> {
                 let (took, copied) = thread(self.gpu_threads, *at)?.beside(beside)?;
                 Ok(MessageAnswer::TookBeside(took, copied))
             }
-            MessageOrder::Rounds { case, rounds, .. } => end.rounds(*case, *rounds).map(MessageAnswer::Took),
+            MessageOrder::Rounds { case, rounds, .. } => {
+                let case = MessageCase { path: case.path.of_messages(), ..*case };
+                end.rounds(case, *rounds).map(MessageAnswer::Took)
+            }
             MessageOrder::Check { path, bytes, key, .. } => end
                 .check(path.of_messages(), *bytes, *key)
                 .map(|(compared, wrong)| MessageAnswer::Checked(compared, wrong)),
@@ -192,10 +202,18 @@ pub fn follow(
             return Ok(());
         }
         journal.doing(&doing(here.rank, &order));
-        if order == MessageOrder::Stay {
+        // The lower one of two that send in the background hears when it is enough; an early word is late.
+        if matches!(order, MessageOrder::Stay | MessageOrder::Rest) {
             continue;
         }
-        let answer = here.perform(&order);
+        let answer = match order {
+            MessageOrder::Background { with, bytes, copies } => {
+                let copying = copies.and_then(|at| thread(here.gpu_threads, at).ok());
+                let sender = Sender { rank: here.rank, mpi: here.mpi, memory: here.memory, copying };
+                background::send(sender, comm, [message.from, with], bytes)
+            }
+            order => here.perform(&order),
+        };
         journal.doing(&MessageStep::Else);
         comm.send(message.from, &write(&answer))?;
     }
@@ -218,8 +236,13 @@ pub(crate) fn doing(rank: usize, order: &MessageOrder) -> MessageStep {
         MessageOrder::Count { with, bytes, .. } => {
             MessageStep::Case { ranks: pair(*with), case: case(MessagePath::GpuAware, *bytes) }
         }
-        MessageOrder::Look { .. } | MessageOrder::Reach { .. } | MessageOrder::Stay | MessageOrder::Leave => {
-            MessageStep::Else
+        MessageOrder::Background { with, bytes, .. } => {
+            MessageStep::Case { ranks: pair(*with), case: case(MessagePath::Crowded(None), *bytes) }
         }
+        MessageOrder::Look { .. }
+        | MessageOrder::Reach { .. }
+        | MessageOrder::Rest
+        | MessageOrder::Stay
+        | MessageOrder::Leave => MessageStep::Else,
     }
 }

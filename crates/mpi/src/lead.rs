@@ -18,8 +18,9 @@ use stats::interval::median;
 use stats::random::SplitMix64;
 use stats::stop::StopRule;
 
+use crate::background::OTHERS;
 use crate::carried::Carried;
-use crate::case::{GpuThreadAt, MessageCase, MessagePath, MessagePattern, beside, cases};
+use crate::case::{GpuThreadAt, MessageCase, MessagePath, MessagePattern, beside, cases, crowded};
 use crate::command::{MessageAnswer, MessageOrder, SILENT, outcome, read, write};
 use crate::fault::ExchangeFault;
 use crate::follow::{MessageRank, NAP, doing};
@@ -47,6 +48,8 @@ pub struct MessageLead {
     pub max_time: Duration,
     /// Where each rank has a thread that copies to its device; messages are measured beside it too.
     pub gpu_threads: Vec<GpuThreadAt>,
+    /// Whether messages are measured while the ranks of no pair send too.
+    pub others_send: bool,
     /// Blocks of all pairs are interleaved, because pairs are compared with each other, and no bounds are
     /// measured; else one pair follows another.
     pub together: bool,
@@ -72,9 +75,6 @@ const COUNTED_BYTES: usize = 1 << 26;
 /// Rounds that take longer are not sent once more for adapters to count them: nine windows of two are to stay
 /// far below any limit of an operation.
 const LONGEST_ROUND_NS: f64 = 4e8;
-/// How long the other rank's answer is waited for when this one's call failed: it may be waiting for what
-/// never comes.
-const OTHERS: Duration = Duration::from_secs(2);
 /// How often ranks that have nothing to do are told so: one that hears nothing has lost the leader.
 const STAY_EVERY: Duration = Duration::from_secs(2);
 /// The smallest message that is counted: smaller ones may go another way.
@@ -255,6 +255,9 @@ impl Work<'_, '_, '_> {
 
         let mut measured = cases(&paths, &self.lead.patterns, &self.lead.sizes);
         measured.extend(beside(&self.lead.gpu_threads, &self.lead.sizes));
+        if self.lead.others_send {
+            measured.extend(crowded(&self.lead.gpu_threads, &self.lead.sizes));
+        }
         self.measure(&all, &measured)?;
         self.carry(&all, MessagePath::Host)?;
         if self.lead.devices && self.lead.gpu_aware && !self.ends() {

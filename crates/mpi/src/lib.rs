@@ -26,6 +26,7 @@
 //!
 //! Left out: where ranks go (placement), the document's words (analysis), how counters are read (topo).
 
+mod background;
 mod calls;
 mod carried;
 mod case;

@@ -6,9 +6,7 @@
 use std::collections::BTreeMap;
 
 use device::{DeviceFacts, DeviceId, MemoryKind, Platform};
-use engine::SpreadMemory;
 use placement::{Plan, TargetId};
-use stats::IdSet;
 use topo::model::MemoryLimit;
 
 use crate::config::RunConfig;
@@ -91,48 +89,6 @@ pub fn check_budget(
     }
     for (device, needs) in on_device {
         fits(format!("GPU {device}"), device_bytes(device), &needs, "one area, two with --direction bidir")?;
-    }
-    Ok(())
-}
-
-/// A copy that is too small for memory over several nodes to lie on all of them.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "a copy of {size} does not lie on all of nodes {nodes}: a turn of them is {turn}, so spreading it has no or \
-     less effect; ask for a --size of {turn} or more{hint}"
-)]
-pub struct SpreadError {
-    /// The smallest copy.
-    pub size: String,
-    /// The nodes.
-    pub nodes: IdSet,
-    /// The bytes after which it is the first node's turn again.
-    pub turn: String,
-    /// What makes a turn shorter.
-    pub hint: &'static str,
-}
-
-/// Whether memory that is spread over nodes lies on all of them for every size of `config`.
-///
-/// # Errors
-/// The smallest copy is shorter than one turn of the nodes.
-pub fn check_spread(config: &RunConfig, plan: &Plan) -> Result<(), SpreadError> {
-    let Some(smallest) = config.sizes.iter().min() else { return Ok(()) };
-    let is_huge = config.huge_pages || config.memory.contains(&MemoryKind::PinnedDriver);
-    let page = SpreadMemory::granule_bytes(is_huge) as u64;
-    let size = stats::units::rounded_size;
-
-    for nodes in plan.ranks.iter().filter_map(|rank| rank.spread.as_ref()) {
-        let turn = nodes.cycle().saturating_mul(page);
-        if (*smallest as u64) < turn {
-            let hint = if config.huge_pages { ", or for --huge-pages off" } else { "" };
-            return Err(SpreadError {
-                size: size(*smallest as u64),
-                nodes: nodes.nodes(),
-                turn: size(turn),
-                hint,
-            });
-        }
     }
     Ok(())
 }
@@ -310,27 +266,6 @@ mod tests {
         assert_eq!(check(3 * MIB / 4, MIB / 4), Ok(()));
         assert_eq!(check(3 * MIB / 4 - 1, MIB), Err("NUMA node 0".to_owned()));
         assert_eq!(check(MIB, MIB / 4 - 1), Err("NUMA node 1".to_owned()));
-    }
-
-    #[test]
-    fn a_copy_shorter_than_a_turn_of_the_nodes_is_refused() {
-        let mut small = config(&[Direction::H2d], &[MemoryKind::Pinned]);
-        let mut ranks = plan(&[(0, gpu(1))]);
-        assert_eq!(check_spread(&small, &ranks), Ok(()), "memory on one node is not spread");
-        let nodes = MemoryNodes { node_use: NodeUse::WeightedInterleave, in_turn: [(0, 3), (1, 1)].into() };
-        ranks.ranks[0].spread = Some(nodes);
-        let page = SpreadMemory::granule_bytes(false);
-        small.sizes = vec![1 << 30, 4 * page];
-        assert_eq!(check_spread(&small, &ranks), Ok(()));
-        small.sizes = vec![1 << 30, 4 * page - 1];
-        assert!(check_spread(&small, &ranks).is_err());
-        small.sizes = vec![8 * MIB as usize - 1];
-        small.huge_pages = true;
-        let said = check_spread(&small, &ranks).map_err(|error| error.to_string());
-        assert!(
-            said.as_ref().is_err_and(|text| text.contains("8 MiB or more, or for --huge-pages off")),
-            "{said:?}"
-        );
     }
 
     #[test]

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use device::{CopyBy, Direction, MemoryKind};
 use pingpong::{Amount, Order, RunConfig, TimingChoice};
-use placement::{Membind, NodeUse};
+use placement::Membind;
 use report::settings;
+use stats::memory_nodes::NodeUse;
 use stats::stop::StopRule;
 
 /// How candidates are measured.

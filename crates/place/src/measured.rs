@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use device::Platform;
-use pingpong::{check_budget, check_spread, device_bytes};
+use pingpong::{check_budget, check_spread, device_bytes, read_weights};
 use placement::{ChosenBy, GpuChoice, Membind, Plan, RankPlan, Target, TargetId, bind_memory};
 use report::document::Platform as Shown;
 use report::place::{Measured, MeasuredFinding};
@@ -52,6 +52,7 @@ impl<'m> PlaceMeasurement<'m> {
         let mut plans = ways.iter().map(plan).collect::<Result<Vec<_>, _>>()?;
         for plan in &mut plans {
             bind_memory(topology, plan, &how.membind)?;
+            read_weights(plan)?;
             check_spread(&how.config(plan.ranks.len()), plan)?;
         }
 
@@ -66,8 +67,8 @@ impl<'m> PlaceMeasurement<'m> {
         }
         if how.membind != Membind::Local {
             notes.push(format!(
-                "measured with --membind {0}: the lines below bind PUs, so start the program by numabench exec \
-                 --membind {0} too",
+                "measured with --membind {0}: the lines below bind PUs, so start the program by numabench \
+                 exec --membind {0} too",
                 how.membind
             ));
         }

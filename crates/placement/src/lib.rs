@@ -65,6 +65,5 @@ pub use recommend::{
 pub use request::{NodeRequest, Request};
 pub use rows::{Row, RowPlace, RowsBy, RowsByError, rows};
 pub use selector::{Selection, SelectionError, Selector};
-pub use sys::policy::{MemoryNodes, NodeUse};
 pub use target::{Target, TargetId};
 pub use verdict::{Closeness, ClosenessVerdict, verdict};

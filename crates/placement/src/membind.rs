@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use stats::IdSet;
-use sys::policy::NodeUse;
+use stats::memory_nodes::NodeUse;
 use topo::model::{NodeKind, Topology};
 
 use crate::check_node::{NodeError, check_node};

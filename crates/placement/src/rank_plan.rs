@@ -6,7 +6,7 @@
 //! places by [`plan_ranks`].
 
 use stats::IdSet;
-use sys::policy::{MemoryNodes, NodeUse};
+use stats::memory_nodes::{MemoryNodes, NodeUse};
 use topo::model::Topology;
 
 use crate::check_node::{check_node, own_node};
@@ -27,7 +27,7 @@ pub struct RankPlan {
     pub chosen_by: ChosenBy,
     /// The node its host memory is bound to, OS index.
     pub memory_node: u32,
-    /// The nodes that its host memory is spread over instead.
+    /// The nodes that its host memory is spread over instead; by weight, the kernel's are not known yet.
     pub spread: Option<MemoryNodes>,
     /// What it copies to and from.
     pub target: Target,
@@ -65,12 +65,6 @@ pub enum RankPlanError {
         /// The nodes that it may be spread over.
         nodes: IdSet,
     },
-    /// The kernel has no weights of its nodes.
-    #[error(
-        "the kernel has no weights of NUMA nodes ({0}; Linux 6.9 and later have them in \
-         /sys/kernel/mm/mempolicy/weighted_interleave): use interleave"
-    )]
-    NoWeights(String),
     /// A node that cannot be had.
     #[error(transparent)]
     Node(#[from] NodeError),
@@ -168,8 +162,7 @@ fn spread_over(
     let nodes = spread_nodes(topology, owner, asked)?;
     let first = nodes.first().filter(|_| nodes.len() > 1);
     let first = first.ok_or_else(|| RankPlanError::OneNode { nodes: nodes.clone() })?;
-    let nodes = MemoryNodes::spread(&nodes, node_use);
-    Ok((first, nodes.map_err(|error| RankPlanError::NoWeights(error.to_string()))?))
+    Ok((first, MemoryNodes::even(&nodes, node_use)))
 }
 
 /// Notes, each said once.

@@ -85,6 +85,10 @@ pub struct MpiSettings {
     pub operation_timeout_s: u64,
     /// The seed of the order of blocks.
     pub seed: u64,
+    /// Whether messages were measured while all other ranks sent too.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.4"))]
+    pub others_send: bool,
 }
 
 /// One rank.
@@ -252,7 +256,8 @@ pub struct MpiOperation {
 pub struct MpiCase {
     /// The way: `host`, `staged`, `pipelined`, `gpu-aware`; the copies that bound them, `peer-copy`,
     /// `d2h-copy`, `h2d-copy`; `host-gpu-thread-near` and `host-gpu-thread-apart` are `host` while that
-    /// thread of each rank copies, `gpu-thread-near` and `gpu-thread-apart` its copies there and back alone.
+    /// thread of each rank copies, `gpu-thread-near` and `gpu-thread-apart` its copies there and back alone;
+    /// with `-others-send` behind it (and `host-others-send`) while all other ranks send too, since 1.4.
     pub path: String,
     /// `ping-pong`, `one-way` or `both-ways`.
     pub pattern: String,

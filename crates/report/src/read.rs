@@ -123,7 +123,7 @@ impl SavedDocument for TrialDocument {
 }
 
 impl SavedDocument for MpiDocument {
-    const VERSION: Version = Version { schema: "numabench.mpi", major: 1, minor: 3 };
+    const VERSION: Version = Version { schema: "numabench.mpi", major: 1, minor: 4 };
     const WRITER: &'static str = "numabench mpi --json FILE";
 }
 

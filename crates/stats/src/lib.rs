@@ -52,6 +52,7 @@ pub mod latency_curve;
 pub mod level;
 pub mod line_fit;
 mod log_mean;
+pub mod memory_nodes;
 pub mod mismatch;
 pub mod moderated;
 pub mod moderated_levels;

@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::AtomicU64;
 
+use crate::memory_nodes::mode;
 use crate::policy::{MASK_BITS, MASK_NODES, MemoryNodes};
 use crate::{checked, mask};
 
@@ -88,7 +89,7 @@ impl Mapping {
     /// # Errors
     /// A node is not there or not allowed, the kernel does not know the use, or the call is forbidden.
     pub fn bind(&self, nodes: &MemoryNodes) -> io::Result<()> {
-        let mode = nodes.node_use.mode();
+        let mode = mode(nodes.node_use);
         let nodes = mask::bit_mask(nodes.nodes().iter(), MASK_NODES)?;
         let (address, mask, bits) = (self.map.as_ptr(), nodes.as_ptr(), MASK_BITS);
         // SAFETY: the policy of a range changes where its pages are made, never what they hold; the kernel

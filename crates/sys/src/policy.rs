@@ -7,8 +7,9 @@ use std::sync::OnceLock;
 
 use stats::IdSet;
 
-pub use crate::memory_nodes::{MemoryNodes, NodeUse};
-use crate::{checked, mask};
+pub use crate::memory_nodes::with_weights;
+use crate::{checked, mask, memory_nodes::mode};
+pub use stats::memory_nodes::{MemoryNodes, NodeUse};
 
 /// Room for node ids in a node mask: the kernel's MAX_NUMNODES is at most 1024.
 pub(crate) const MASK_NODES: usize = 1024;
@@ -76,7 +77,7 @@ pub fn restore(policy: &ThreadPolicy) -> io::Result<()> {
 pub fn set(nodes: &IdSet, node_use: NodeUse) -> io::Result<()> {
     let words = mask::bit_mask(nodes.iter(), MASK_NODES)?;
     // SAFETY: the kernel only reads the mask, which is live and has as many bits as are said.
-    checked(unsafe { libc::syscall(libc::SYS_set_mempolicy, node_use.mode(), words.as_ptr(), MASK_BITS) })
+    checked(unsafe { libc::syscall(libc::SYS_set_mempolicy, mode(node_use), words.as_ptr(), MASK_BITS) })
         .map(drop)
 }
 

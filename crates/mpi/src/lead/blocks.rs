@@ -11,6 +11,7 @@ use stats::block_interval::BlockValue;
 use stats::stop::{self, StopReason};
 
 use super::{BLOCK_NS, FEW_ROUNDS, LONG_BLOCK_NS, MOST_ROUNDS, Work};
+use crate::background;
 use crate::case::{MessageCase, MessagePath};
 use crate::command::{MessageAnswer, MessageOrder};
 use crate::fault::ExchangeFault;
@@ -130,6 +131,27 @@ impl Work<'_, '_, '_> {
 
     /// A block of a case, by the clock of the rank that began it.
     fn block(
+        &mut self,
+        ranks: [usize; 2],
+        case: MessageCase,
+        rounds: u32,
+    ) -> Result<Result<Took, String>, ExchangeFault> {
+        let MessagePath::Crowded(copies) = case.path else { return self.own_block(ranks, case, rounds) };
+        let others = background::pairs(self.comm.place().size, self.here.rank, ranks);
+        let began = background::start(self.comm, &others, case.bytes, copies)?;
+        let took = match began {
+            Ok(()) => self.own_block(ranks, case, rounds)?,
+            Err(why) => Err(why),
+        };
+        if let Err(why) = background::stop(self.comm, &others)? {
+            self.broken = true;
+            return Ok(Err(why));
+        }
+        Ok(took)
+    }
+
+    /// The block without what goes on beside it.
+    fn own_block(
         &mut self,
         ranks: [usize; 2],
         case: MessageCase,

@@ -86,6 +86,7 @@ pub fn document(
             operations: options.operations.iter().map(|o| o.name().to_owned()).collect(),
             operation_timeout_s: options.operation_timeout.as_secs(),
             seed: options.seed,
+            others_send: options.others_send,
         },
         ranks,
         matrix: options.matrix.map(|by| matrix::matrix(by, &met.ranks)),
@@ -122,7 +123,7 @@ fn gpu_thread(spot: &ThreadSpot) -> MpiGpuThread {
 }
 
 fn pair(found: &PairFound, ranks: &[RankFacts]) -> MpiPair {
-    let device = found.cases.iter().any(|case| case.case.path != MessagePath::Host);
+    let device = found.cases.iter().any(|case| case.case.path.of_messages() != MessagePath::Host);
     MpiPair {
         ranks: found.ranks.map(|rank| rank as u32),
         device_memory: device.then(|| device_memory(found)),

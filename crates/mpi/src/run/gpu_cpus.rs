@@ -31,9 +31,14 @@ pub fn threads(
     mpi: &IdList,
     asked: &IdList,
     rank: usize,
+    others_send: bool,
 ) -> Result<Vec<ThreadSpot>, Fault> {
     let (mpi, asked) = (&mpi.0, &asked.0);
-    if mpi.len() != asked.len() || rank >= asked.len() {
+    if others_send && asked.len() < mpi.len() && rank >= asked.len() {
+        return Ok(Vec::new());
+    }
+    let enough = if others_send { mpi.len() >= asked.len() } else { mpi.len() == asked.len() };
+    if !enough || rank >= asked.len() {
         let text = format!(
             "--gpu-cpus names {} and --mpi-cpus {}: name one of each for each rank of a node",
             counted(asked.len(), "PU"),
@@ -102,7 +107,8 @@ mod tests {
     -> Result<(), topo::TopoError> {
         let machine = machine()?;
         let of = |rank| {
-            threads(&machine, &IdList(vec![0, 1]), &IdList(vec![16, 82]), rank).map(|spots| pus(&spots))
+            threads(&machine, &IdList(vec![0, 1]), &IdList(vec![16, 82]), rank, false)
+                .map(|spots| pus(&spots))
         };
         assert_eq!(of(0).ok(), Some(vec![(2, 0), (16, 1)]));
         assert_eq!(of(1).ok(), Some(vec![(3, 0), (82, 1)]), "not the core that rank 0 has");
@@ -110,9 +116,21 @@ mod tests {
     }
 
     #[test]
+    fn where_others_send_the_ranks_beyond_the_list_copy_nothing() -> Result<(), topo::TopoError> {
+        let machine = machine()?;
+        let of = |rank, others| {
+            threads(&machine, &IdList(vec![0, 1, 2, 3]), &IdList(vec![16, 82]), rank, others)
+                .map(|spots| spots.len())
+        };
+        assert_eq!((of(1, true).ok(), of(2, true).ok()), (Some(2), Some(0)));
+        assert!(of(0, false).is_err(), "each rank copies where all are measured");
+        Ok(())
+    }
+
+    #[test]
     fn without_a_free_core_near_there_is_the_one_asked_for_alone() -> Result<(), topo::TopoError> {
         let machine = machine()?;
-        let spots = threads(&machine, &IdList((0..16).collect()), &IdList((16..32).collect()), 15);
+        let spots = threads(&machine, &IdList((0..16).collect()), &IdList((16..32).collect()), 15, false);
         assert_eq!(spots.ok().map(|spots| pus(&spots)), Some(vec![(31, 1)]));
         Ok(())
     }
@@ -122,7 +140,7 @@ mod tests {
     -> Result<(), topo::TopoError> {
         let machine = machine()?;
         let refused = |asked: &[u32], word: &str| {
-            let refused = threads(&machine, &IdList(vec![0, 1]), &IdList(asked.to_vec()), 0);
+            let refused = threads(&machine, &IdList(vec![0, 1]), &IdList(asked.to_vec()), 0, false);
             assert!(refused.as_ref().is_err_and(|fault| fault.to_string().contains(word)), "{refused:?}");
         };
         refused(&[1, 16], "PU 1 is another thread's");

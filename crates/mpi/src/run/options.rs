@@ -18,6 +18,9 @@ pub struct MessageOptions {
     /// A PU for each rank of a node, for a thread that copies to and from the rank's GPU beside the messages;
     /// the ranks' own PUs are named then too.
     pub gpu_cpus: Option<IdList>,
+    /// Whether messages are measured while all other ranks send too; `gpu_cpus` then names the PUs of the
+    /// first ranks of a node alone.
+    pub others_send: bool,
     /// Which ranks; the first two where none are named.
     pub pairs: Option<PairsAsked>,
     /// Places are compared: each rank of a host has one of its own.
@@ -47,6 +50,8 @@ impl Default for MessageOptions {
         Self {
             place: PlaceAsked::default(),
             gpu_cpus: None,
+            others_send: false,
+
             pairs: None,
             matrix: None,
             sizes: (0..9).map(|power| 8 << (3 * power)).collect(),

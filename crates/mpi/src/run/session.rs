@@ -24,6 +24,7 @@ use super::facts::{MessageRanks, RankFacts};
 use super::gpu_cpus::{ThreadSpot, threads};
 use super::matrix::{self, Spot, spots};
 use super::options::{MessageOptions, PairsAsked};
+use crate::background;
 use crate::carried::window;
 use crate::case::{GpuThreadAt, MessagePattern};
 use crate::fault::ExchangeFault;
@@ -63,8 +64,9 @@ pub fn run(session: &RankSession<MessageOptions>) -> Result<Exit, Fault> {
     let plan = session.place(&topology, &found, chosen.as_deref())?;
     let gpu_threads = match (&options.place.cpus, &options.gpu_cpus) {
         (Some(mpi), Some(gpu)) if matches!(plan.target.id, TargetId::Gpu(_)) => {
-            threads(&topology, mpi, gpu, local_rank)?
+            threads(&topology, mpi, gpu, local_rank, options.others_send)?
         }
+        (_, Some(gpu)) if options.others_send && local_rank >= gpu.0.len() => Vec::new(),
         (_, Some(_)) => {
             return Err(Fault::new(Exit::Absent, "--gpu-cpus: there is no GPU that a thread could copy to"));
         }
@@ -189,6 +191,9 @@ impl MessageSession<'_> {
             if options.matrix.is_some() {
                 pairs = matrix::pairs(&ranks);
             }
+            if options.others_send {
+                enough_others(&pairs, ranks.len())?;
+            }
             let met = MessageRanks { library, says, thread_level, ranks, pairs };
             Ok(vec![met.clone(); met.ranks.len()])
         })?;
@@ -261,7 +266,8 @@ impl MessageSession<'_> {
             attempt_bytes: ATTEMPT_BYTES.to_vec(),
             rule: if in_matrix { IN_MATRIX } else { RULE },
             max_time: options.max_time,
-            gpu_threads: gpu_threads(&met.ranks),
+            gpu_threads: gpu_threads(&met.ranks, &met.pairs),
+            others_send: options.others_send,
             together: in_matrix,
             hosts: met.ranks.iter().map(|rank| rank.host().to_owned()).collect(),
             window: window(met.ranks.iter().map(|rank| rank.adapter_refresh).max().unwrap_or_default()),
@@ -317,10 +323,22 @@ fn pairs(asked: Option<&PairsAsked>, ranks: usize) -> Result<Vec<[usize; 2]>, Fa
     }
 }
 
-/// The threads that every rank has.
-fn gpu_threads(ranks: &[RankFacts]) -> Vec<GpuThreadAt> {
+/// Whether each pair has two other ranks that can send beside it.
+fn enough_others(pairs: &[[usize; 2]], ranks: usize) -> Result<(), Fault> {
+    match pairs.iter().find(|pair| background::pairs(ranks, 0, **pair).is_empty()) {
+        None => Ok(()),
+        Some([one, other]) => Err(Fault::usage(format!(
+            "--others-send: beside ranks {one} and {other} no two of {ranks} ranks are left that could send \
+             (rank 0 leads); start more, e.g. one on each core"
+        ))),
+    }
+}
+
+/// The threads that every measured rank has.
+fn gpu_threads(ranks: &[RankFacts], pairs: &[[usize; 2]]) -> Vec<GpuThreadAt> {
+    let measured: Vec<&RankFacts> = pairs.iter().flatten().filter_map(|rank| ranks.get(*rank)).collect();
     let has = |rank: &RankFacts, at| rank.gpu_threads.iter().any(|thread| thread.at == at);
-    let all = |at: &GpuThreadAt| ranks.iter().all(|rank| has(rank, *at));
+    let all = |at: &GpuThreadAt| measured.iter().all(|rank| has(rank, *at));
     [GpuThreadAt::Near, GpuThreadAt::Apart].into_iter().filter(all).collect()
 }
 

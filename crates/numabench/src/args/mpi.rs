@@ -29,6 +29,11 @@ pub struct Mpi {
     /// calls MPI
     #[arg(long, value_name = "LIST", help_heading = "Placement")]
     pub gpu_cpus: Option<IdList>,
+    /// Also measure messages while all other ranks of the launch send messages of the same size, two and two:
+    /// what ranks on all cores cost. With --gpu-cpus of fewer PUs than ranks the first ranks of a node copy,
+    /// and the others send alone
+    #[arg(long, conflicts_with = "matrix", help_heading = "Placement")]
+    pub others_send: bool,
     /// Where host memory lies: local (the node of the rank's PU) or a NUMA node's number
     #[arg(long, value_name = "local|NODE", default_value = "local", value_parser = one_node,
           help_heading = "Placement")]
@@ -124,6 +129,7 @@ impl Mpi {
                 backend: self.backend,
             },
             gpu_cpus: self.gpu_cpus.clone(),
+            others_send: self.others_send,
             pairs: self.pairs.clone(),
             matrix: self.matrix,
             sizes: self.size.as_ref().map_or(sizes, |sizes| sizes.0.clone()),

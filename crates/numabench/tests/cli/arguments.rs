@@ -131,7 +131,7 @@ fn a_number_out_of_range_is_answered_with_the_range() {
     error: invalid value '1e6' for '--reps <N>': "1e6" is not a whole number from 1 to 10000000
     error: invalid value 'x' for '--seed <N>': "x" is not a whole number from 0 to 18446744073709551615
     error: invalid value '18446744073709551616' for '--seed <N>': "18446744073709551616" is not a whole number from 0 to 18446744073709551615
-    error: invalid value 'here' for '--membind <local|NODE>': "here" is neither local nor a NUMA node's number
+    error: invalid value 'here' for '--membind <WHERE>': "here" is neither local, a NUMA node's number, interleave[:NODES] nor weighted[:NODES] (nodes as 0-1,3)
     error: invalid value 'soon' for '--max-time <TIME>': "soon" is not a duration: write a number with ns, us, ms, s, m or h (seconds if there is none), e.g. 30s, 1.5s, 500ms or 2m
     error: invalid value '-' for '--timeout <TIME>': "-" is not a duration: write a number with ns, us, ms, s, m or h (seconds if there is none), e.g. 30s, 1.5s, 500ms or 2m
     error: invalid value 'ram' for '--memory <KINDS>'

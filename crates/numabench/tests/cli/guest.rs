@@ -5,6 +5,8 @@
 //! A boot takes seconds, so each test boots once and runs everything it needs. Where the emulator's own
 //! copies are timed, ranks run one after the other: it runs one CPU at a time, so no two ranks ever overlap
 //! enough to be a simultaneous result.
+//!
+//! Some 440 lines because each boot's script stands beside what is expected of it.
 
 use std::collections::BTreeMap;
 use std::error::Error;

@@ -97,6 +97,7 @@ pub const COMMANDS: &[Command] = &[
             ("backend", MEASURES),
             ("size", MEASURES),
             ("memory", MEASURES),
+            ("membind", MEASURES),
             ("max-time", MEASURES),
             ("timeout", MEASURES),
             ("seed", MEASURES),

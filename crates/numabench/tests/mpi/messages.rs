@@ -55,6 +55,40 @@ fn every_pattern_and_size_has_a_figure_that_was_verified_and_placed() -> Done {
     Ok(())
 }
 
+/// Six ranks on fewer PUs take turns, so that only the order of what is measured, and not its figures, mean
+/// something here.
+#[test]
+fn messages_are_measured_while_all_other_ranks_send_too() -> Done {
+    for mpi in all() {
+        let args = ["--others-send", "--size", "0B,8B,64KiB", "--pattern", "ping-pong", "--max-time", "1s"];
+        let (ended, document) = mpi.document_of(&no_driver(), 6, &[], &args)?;
+        assert_eq!(document["status"], "complete", "{}: {}{document:#}", mpi.name, ended.err);
+        assert_eq!(document["settings"]["others_send"], true);
+        let cases = document["pairs"][0]["cases"].as_array().ok_or("cases")?;
+        let of = |path: &str| -> Vec<u64> {
+            let figure = |case: &&Value| case["path"] == path && case["message_ns"].as_f64().is_some();
+            cases.iter().filter(figure).filter_map(|case| case["bytes"].as_u64()).collect()
+        };
+        assert_eq!(of("host"), [0, 8, 65_536], "{cases:#?}");
+        assert_eq!(of("host-others-send"), [0, 8, 65_536], "{cases:#?}");
+        assert_eq!(document["pairs"].as_array().map(Vec::len), Some(1), "those beside are not measured");
+        let said = verdict(&document);
+        assert!(said.contains("while all other ranks send too"), "{said}");
+        assert!(ended.out.is_empty() || !ended.out.contains("its GB/s"), "no thread copies: {}", ended.out);
+    }
+    Ok(())
+}
+
+#[test]
+fn too_few_ranks_to_send_beside_a_pair_are_refused() {
+    for mpi in all() {
+        let ended = mpi.host(3, &["--others-send", "--size", "8B"]);
+        assert_eq!(ended.code, Some(2), "{}: {}", mpi.name, ended.err);
+        assert!(ended.err.contains("--others-send: beside ranks 0 and 1 no two of 3 ranks"), "{}", ended.err);
+    }
+    run(&["mpi", "--others-send", "--matrix"]).refused(2, &["--others-send", "--matrix"]);
+}
+
 #[test]
 fn an_mpi_that_closes_standard_input_and_never_starts_is_left_at_the_limit() -> Done {
     for mpi in all() {

@@ -102,6 +102,7 @@ pub fn placed() -> Result<PlaceDocument, Box<dyn Error>> {
         platform: document_of_a_run()?.platform,
         size_bytes: 64 << 20,
         memory: "pinned".to_owned(),
+        membind: report::settings::Membind::Local,
         seed: 1,
         finding: MeasuredFinding::Best,
         leader: Some("close".to_owned()),

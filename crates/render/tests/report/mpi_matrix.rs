@@ -85,6 +85,7 @@ fn document(ns: [(u32, u32, f64); 4], near: [bool; 4]) -> (MpiDocument, MpiMatri
             operations: Vec::new(),
             operation_timeout_s: 30,
             seed: 1,
+            others_send: false,
         },
         ranks: (0..4).map(rank).collect(),
         pairs: ns.map(pair).to_vec(),

@@ -1,0 +1,151 @@
+//! Messages of ranks that are not measured, beside those of a pair that is: traffic as a program has it whose
+//! other ranks send too.
+//!
+//! Two ranks go on until the leader says that it is enough. It says so to the lower one, which tells the
+//! other between two batches, so that both do the same number of rounds.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ranks::{Communicator, Exchange};
+
+use crate::case::{GpuThreadAt, MessageCase, MessagePath, MessagePattern};
+use crate::command::{MessageAnswer, MessageOrder, SILENT, read, write};
+use crate::endpoint::MessageEnd;
+use crate::fault::ExchangeFault;
+use crate::gpu_thread::GpuThread;
+use crate::memory::MessageMemory;
+
+/// How long another rank's answer is waited for that may never come: its call of MPI may wait for what was
+/// not sent.
+pub(crate) const OTHERS: Duration = Duration::from_secs(2);
+/// How often an answer is looked for.
+const NAP: Duration = Duration::from_micros(100);
+
+/// Bytes of the messages between two looks at whether it is enough.
+const BATCH_BYTES: usize = 1 << 20;
+/// The most rounds between them.
+const MOST_ROUNDS: usize = 64;
+
+/// A rank that sends, as it is lent.
+pub(crate) struct Sender<'s> {
+    /// Its number.
+    pub rank: usize,
+    /// Its calls of MPI.
+    pub mpi: &'s dyn Exchange,
+    /// Its memory.
+    pub memory: &'s mut MessageMemory,
+    /// Its thread that copies meanwhile.
+    pub copying: Option<&'s GpuThread>,
+}
+
+/// Sends messages of so many bytes with another rank until the leader has enough of them.
+pub(crate) fn send(
+    sender: Sender,
+    comm: &mut Communicator,
+    [leader, with]: [usize; 2],
+    bytes: usize,
+) -> MessageAnswer {
+    let Sender { rank, mpi, memory, copying } = sender;
+    let mut end = MessageEnd::new(mpi, memory, rank, with);
+    let case = MessageCase { path: MessagePath::Host, pattern: MessagePattern::PingPong, bytes };
+    let rounds = (BATCH_BYTES / bytes.max(1)).clamp(1, MOST_ROUNDS) as u32;
+
+    let mut all = || -> Result<u64, ExchangeFault> {
+        let (mut ns, mut is_first) = (0, true);
+        loop {
+            ns += end.rounds(case, rounds)?;
+            if end.is_lower && is_first {
+                comm.send(leader, &write(&MessageAnswer::Took(0)))?;
+            }
+            is_first = false;
+            let enough = if end.is_lower { Some(is_enough(comm)?) } else { None };
+            if end.calls.flag(enough)? {
+                return Ok(ns);
+            }
+        }
+    };
+    let done = match copying {
+        None => all().map(MessageAnswer::Took),
+        Some(thread) => thread.beside(all).map(|(ns, copied)| MessageAnswer::TookBeside(ns, copied)),
+    };
+    done.unwrap_or_else(|fault| MessageAnswer::Failed(fault.to_string()))
+}
+
+/// Whether the leader has said so.
+fn is_enough(comm: &mut Communicator) -> Result<bool, ExchangeFault> {
+    match comm.try_receive()? {
+        Some(message) => Ok(read::<MessageOrder>(&message.bytes)? == MessageOrder::Rest),
+        None => Ok(false),
+    }
+}
+
+/// Those that send in the background of a pair: the launch's other ranks, two after each other.
+pub(crate) fn pairs(ranks: usize, leader: usize, measured: [usize; 2]) -> Vec<[usize; 2]> {
+    let others: Vec<usize> = (0..ranks).filter(|rank| *rank != leader && !measured.contains(rank)).collect();
+    others.chunks_exact(2).map(|two| [two[0], two[1]]).collect()
+}
+
+/// Has these pairs send.
+///
+/// # Errors
+/// The transport between the ranks failed. `Err` within: why they do not all send.
+pub(crate) fn start(
+    comm: &mut Communicator,
+    pairs: &[[usize; 2]],
+    bytes: usize,
+    copies: Option<GpuThreadAt>,
+) -> Result<Result<(), String>, ExchangeFault> {
+    for [lower, higher] in pairs {
+        for (rank, with) in [(*lower, *higher), (*higher, *lower)] {
+            comm.send(rank, &write(&MessageOrder::Background { with, bytes, copies }))?;
+        }
+    }
+    hear(comm, pairs.iter().map(|pair| pair[0]).collect())
+}
+
+/// Has them rest.
+///
+/// # Errors
+/// As [`start`].
+pub(crate) fn stop(
+    comm: &mut Communicator,
+    pairs: &[[usize; 2]],
+) -> Result<Result<(), String>, ExchangeFault> {
+    for [lower, _] in pairs {
+        comm.send(*lower, &write(&MessageOrder::Rest))?;
+    }
+    hear(comm, pairs.iter().flatten().copied().collect())
+}
+
+/// Waits for a word of each of these ranks.
+fn hear(comm: &mut Communicator, mut from: Vec<usize>) -> Result<Result<(), String>, ExchangeFault> {
+    let until = Instant::now() + OTHERS;
+    while !from.is_empty() {
+        let Some(message) = comm.try_receive()? else {
+            if Instant::now() > until {
+                return Ok(Err(SILENT.to_owned()));
+            }
+            thread::sleep(NAP);
+            continue;
+        };
+        if let MessageAnswer::Failed(why) = read(&message.bytes)? {
+            return Ok(Err(format!("rank {}, which sends beside: {why}", message.from)));
+        }
+        from.retain(|rank| *rank != message.from);
+    }
+    Ok(Ok(()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn those_beside_a_pair_are_all_others_but_the_leader_and_one_that_is_left_over() {
+        assert_eq!(pairs(6, 0, [0, 1]), [[2, 3], [4, 5]]);
+        assert_eq!(pairs(7, 0, [0, 1]), [[2, 3], [4, 5]]);
+        assert_eq!(pairs(6, 0, [2, 3]), [[1, 4]], "the leader leads, and rank 5 has nobody");
+        assert!(pairs(3, 0, [0, 1]).is_empty());
+    }
+}
