@@ -20,6 +20,7 @@ mod groups;
 mod history;
 mod intervals;
 mod knee;
+mod losses;
 mod machine;
 mod nodes;
 mod noise;
@@ -52,6 +53,7 @@ const VERDICTS: &[Verdict] = &[
     ("ways", ways::experiments),
     ("groups", groups::experiments),
     ("sweep", sweep::experiments),
+    ("losses", losses::experiments),
     ("knee", knee::experiments),
 ];
 

@@ -15,6 +15,7 @@ pub fn conclude(document: &mut Document) {
     document.slower_twins = slower_twins::slower_twins(document);
     document.penalties = matrix_analysis::penalties(document);
     document.fits = sweep_fits::sweep_fits(document);
+    document.size_losses = matrix_analysis::row_sweep::size_losses(document);
     document.kernels = kernels::kernels(document);
     document.pieces = pieces::pieces(document);
     document.laplace = laplace::laplace(document);

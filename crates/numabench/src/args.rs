@@ -172,12 +172,7 @@ pub struct Pingpong {
     pub gpus: Option<Selection>,
     /// Where host memory lies: local (the node of the rank's PU), a NUMA node's number, or page by page over
     /// several nodes: interleave or interleave:0-1, weighted:0-1 by the kernel's weights (as exec takes it)
-    #[arg(
-        long,
-        value_name = "local|NODE|interleave[:NODES]|weighted[:NODES]",
-        default_value = "local",
-        help_heading = "Placement"
-    )]
+    #[arg(long, value_name = "WHERE", default_value = "local", help_heading = "Placement")]
     pub membind: Membind,
     /// Which devices: auto takes CUDA, else HIP, where there is a GPU, and host memory otherwise
     #[arg(long, value_parser = one_of(BACKENDS), default_value = "auto", help_heading = "Placement")]

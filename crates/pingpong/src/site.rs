@@ -133,7 +133,15 @@ impl CopySite {
             let bytes = self.suite.largest_in(setup, most.min(len));
             let why_not = match self.suite.why_no_room() {
                 Some(why) if bytes == len => why.to_owned(),
-                _ => format!("does not fit: {} free on the GPU", stats::units::about_size(free as f64)),
+                _ => {
+                    let shown = stats::units::about_size(free as f64);
+                    // What a context takes is little: so many bytes are not said to be there and too few.
+                    let is_nearly = |case: &CopyCase| {
+                        case.bytes as u64 > free && stats::units::about_size(case.bytes as f64) == shown
+                    };
+                    let less = if self.suite.copies().iter().any(is_nearly) { "less than " } else { "" };
+                    format!("does not fit: {less}{shown} free on the GPU")
+                }
             };
             self.room.insert(setup, Room { bytes, why_not });
         }

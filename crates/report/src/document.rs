@@ -32,6 +32,7 @@ use crate::rank::Rank;
 use crate::result::BlockSample;
 use crate::row::Row;
 use crate::settings::Settings;
+use crate::size_loss::SizeLoss;
 use crate::slower_twin::SlowerTwin;
 use crate::sweep_fit::SweepFit;
 
@@ -121,6 +122,10 @@ pub struct Document<B = BlockSample> {
     #[serde(default)]
     #[schemars(extend("since" = "1.3"))]
     pub fits: Vec<SweepFit>,
+    /// What far rows of a sweep lose at each size; empty of a sweep without rows.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.6"))]
+    pub size_losses: Vec<SizeLoss>,
     /// GPUs that copy much slower than those of their node that are like them.
     #[serde(default)]
     #[schemars(extend("since" = "1.2"))]

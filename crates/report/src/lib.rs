@@ -55,6 +55,7 @@ pub mod rows;
 pub mod schema;
 pub mod settings;
 pub mod sink;
+pub mod size_loss;
 pub mod slower_twin;
 pub mod sweep_fit;
 pub mod timestamp;

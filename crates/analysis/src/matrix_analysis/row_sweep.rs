@@ -25,6 +25,8 @@ const LARGER: f64 = 0.01;
 pub struct FarRow<'d> {
     /// The GPU.
     pub column: &'d str,
+    /// Its `id`.
+    pub device: &'d str,
     /// The direction.
     pub direction: Direction,
     /// The kind of host memory.
@@ -117,8 +119,8 @@ pub fn far_rows(document: &Document) -> Vec<FarRow<'_>> {
             losses.sort_by_key(SizeLoss::bytes);
             let [near, far] = [near, far].map(|(row, _)| &matrix.rows[row].name[..]);
             let is_declared = column.declared_nodes.value.is_some();
-            let column = &column.name[..];
-            found.push(FarRow { column, direction, memory, near, far, is_declared, losses });
+            let (column, device) = (&column.name[..], &column.device[..]);
+            found.push(FarRow { column, device, direction, memory, near, far, is_declared, losses });
         }
     }
     found.retain(|row| !row.losses.is_empty());
@@ -129,6 +131,26 @@ pub fn far_rows(document: &Document) -> Vec<FarRow<'_>> {
     let losses = found.iter_mut().flat_map(|row| &mut row.losses);
     losses.zip(comparisons).for_each(|(loss, comparison)| loss.comparison = comparison);
     found
+}
+
+/// What far rows lose at each size, as the document keeps it.
+pub fn size_losses(document: &Document) -> Vec<report::size_loss::SizeLoss> {
+    let of_row = |row: FarRow| {
+        let FarRow { device, direction, memory, near, far, losses, .. } = row;
+        let of_size = move |loss: SizeLoss| report::size_loss::SizeLoss {
+            device: device.to_owned(),
+            memory,
+            direction,
+            near: near.to_owned(),
+            far: far.to_owned(),
+            bytes: loss.bytes(),
+            near_bytes_per_s: loss.near.median,
+            far_bytes_per_s: loss.far.median,
+            comparison: loss.comparison,
+        };
+        losses.into_iter().map(of_size).collect::<Vec<_>>()
+    };
+    far_rows(document).into_iter().flat_map(of_row).collect()
 }
 
 /// The sentences, the answer first; none of a document that is no sweep with rows.

@@ -92,6 +92,7 @@ pub fn blank(
         laplace: None,
         pieces: None,
         fits: Vec::new(),
+        size_losses: Vec::new(),
         slower_twins: Vec::new(),
         messages: Vec::new(),
     }

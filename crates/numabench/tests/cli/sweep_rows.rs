@@ -52,6 +52,15 @@ fn in_a_guest_a_sweep_from_near_and_far_has_the_loss_at_each_size() -> Done {
     let said: Vec<&str> = list(&document, "/verdict").iter().filter_map(Value::as_str).collect();
     assert!(said[0].starts_with("Where host memory lies matters: up to 20 % less at 4 MiB"), "{said:?}");
     assert_eq!(list(&document, "/fits").len(), 4, "a line for each row and direction");
+    let losses = list(&document, "/size_losses");
+    assert_eq!(losses.len(), 7 * 2, "each size in both directions");
+    let worst =
+        losses.iter().find(|loss| (text(loss, "/direction"), number(loss, "/bytes")) == ("d2h", 4 << 20));
+    let worst = worst.ok_or("no loss of the largest copies to the host")?;
+    assert_eq!((text(worst, "/near"), text(worst, "/far")), ("node 1", "node 0"));
+    assert_eq!(text(worst, "/comparison/verdict"), "lower", "{worst}");
+    let ratio = worst["far_bytes_per_s"].as_f64().zip(worst["near_bytes_per_s"].as_f64());
+    assert!(ratio.is_some_and(|(far, near)| (far / near - 0.8).abs() < 0.02), "{worst}");
 
     let table = take(&mut all, "table")?.well().out;
     let html = take(&mut all, "html")?.well().out;

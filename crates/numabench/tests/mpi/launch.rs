@@ -148,21 +148,10 @@ impl Mpi {
         told: &[(&str, String)],
         args: &[&str],
     ) -> Result<(Ended, Value), Box<dyn Error>> {
-        self.document_of(driver, 2, told, args)
-    }
-
-    /// The same of so many ranks.
-    pub fn document_of(
-        &self,
-        driver: &Path,
-        ranks: usize,
-        told: &[(&str, String)],
-        args: &[&str],
-    ) -> Result<(Ended, Value), Box<dyn Error>> {
         let folder = tempfile::tempdir()?;
         let file = folder.path().join("mpi.json");
         let json = file.display().to_string();
-        let ended = self.run(driver, ranks, told, &[args, &["--json", &json]].concat());
+        let ended = self.run(driver, 2, told, &[args, &["--json", &json]].concat());
         let bytes = fs::read(&file).map_err(|error| format!("{error}: {}", ended.err))?;
         let document: Value = serde_json::from_slice(&bytes)?;
         follows(&document, "mpi-v1.json")?;

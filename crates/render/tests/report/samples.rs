@@ -251,6 +251,7 @@ pub fn empty() -> Document {
         laplace: None,
         pieces: None,
         fits: Vec::new(),
+        size_losses: Vec::new(),
         penalties: Vec::new(),
         messages: Vec::new(),
     }
