@@ -157,6 +157,7 @@ const MPI: &[Row] = &[
     ("cpus", "--cpus 0,2", ""),
     ("gpus", "--gpus 1,2", ""),
     ("gpu-cpus", "--gpu-cpus 4,6", "--cpus 0,2"),
+    ("others-send", "--others-send", ""),
     ("membind", "--membind 1", ""),
     ("backend", "--backend host", ""),
     ("pairs", "--pairs 0-1", ""),
