@@ -164,6 +164,7 @@ mod tests {
     const HOW: How = How {
         bytes: 1 << 20,
         memory: MemoryKind::Pageable,
+        membind: placement::Membind::Local,
         seed: 1,
         max_time: Duration::from_secs(10),
         timeout: Duration::from_secs(60),

@@ -25,7 +25,7 @@ pub struct SizeLoss {
     pub near_bytes_per_s: f64,
     /// The same from the far row.
     pub far_bytes_per_s: f64,
-    /// The far row's rates over the near one's, by the blocks of the same pass; its verdict holds beside those
-    /// of all sizes, directions and devices. Null with too few passes.
+    /// The far row's rates over the near one's, by the blocks of the same pass; its verdict holds beside
+    /// those of all sizes, directions and devices. Null with too few passes.
     pub comparison: Option<TwoSampleComparison>,
 }

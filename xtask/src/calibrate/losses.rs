@@ -1,5 +1,5 @@
-//! `sweep --rows near,far`: what far memory loses at each size (`analysis::family`, two and two, each size and
-//! direction of its own kind, as `analysis::row_sweep` has them).
+//! `sweep --rows near,far`: what far memory loses at each size (`analysis::family`, two and two, each size
+//! and direction of its own kind, as `analysis::row_sweep` has them).
 
 use analysis::family::{CaseFamily, FamilyCase};
 use analysis::passes::Moments;

@@ -148,6 +148,7 @@ pub fn size_losses(document: &Document) -> Vec<report::size_loss::SizeLoss> {
             far_bytes_per_s: loss.far.median,
             comparison: loss.comparison,
         };
+
         losses.into_iter().map(of_size).collect::<Vec<_>>()
     };
     far_rows(document).into_iter().flat_map(of_row).collect()

@@ -7,7 +7,7 @@ use ::exec::{MemoryWish, become_other, become_program, bind, environment, plan, 
 use ::place::Saved;
 use ::witness::hook;
 use launchers::Launch;
-use placement::{TargetId, nic};
+use placement::{Membind, TargetId, nic};
 use topo::Start;
 use trial::rank_observer::{ASKED, AskedPlace, MARK};
 
@@ -64,7 +64,7 @@ pub fn run(args: &Exec) -> Result<Exit, Fault> {
 
 /// Becomes an engine, which starts its workers itself.
 fn run_engine(args: &Exec, of_each_gpu: usize, launch: &Launch, start: &Start) -> Result<Exit, Fault> {
-    if !matches!(args.membind, MemoryWish::Local | MemoryWish::Untouched) {
+    if !matches!(args.membind, MemoryWish::Bound(Membind::Local) | MemoryWish::Untouched) {
         let text = "--workers: a worker prefers the memory near its GPU (--membind local) or keeps it as it \
             is (--membind none)";
         return Err(Fault::usage(text));
