@@ -67,7 +67,7 @@ fn in_a_guest_a_sweep_from_near_and_far_has_the_loss_at_each_size() -> Done {
     for words in ["GPU 0, D2H, pinned memory: GB/s from node 1 and from node 0", "4 MiB"] {
         assert!(table.contains(words), "{words}: {table}");
     }
-    insta::assert_snapshot!("sweep_near_and_far", table_of(&table));
+    insta::assert_snapshot!("sweep_near_and_far", answer_of(&table));
     assert!(html.contains("node 0 instead of node 1 at each size"), "{html}");
     assert!(html.contains("Rate over the size of a copy: D2H"), "a picture for each direction: {html}");
     let csv = take(&mut all, "csv")?.well().out;
@@ -80,11 +80,9 @@ fn in_a_guest_a_sweep_from_near_and_far_has_the_loss_at_each_size() -> Done {
     Ok(())
 }
 
-/// The answer, and the losses.
-fn table_of(text: &str) -> String {
-    let paragraphs: Vec<&str> = text.split("\n\n").collect();
-    let has = |part: &&&str| part.contains("matters") || part.contains("GB/s from node");
-    paragraphs.iter().filter(has).copied().collect::<Vec<_>>().join("\n\n")
+/// The answer. The last digit of each size's rate depends on how busy this machine is.
+fn answer_of(text: &str) -> &str {
+    text.split("\n\n").find(|part| part.contains("matters")).unwrap_or(text)
 }
 
 #[test]
