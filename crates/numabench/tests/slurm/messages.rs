@@ -112,7 +112,7 @@ fn a_task_that_has_nothing_to_do_leaves_when_the_first_ones_mpi_has_died() -> Do
     let (Some(lab), Some(mpi)) = (two_hosts()?, mpi::mpich()) else { return Ok(()) };
     // Ranks 0 and 1 are on one node: it sees that the other is gone. Rank 2 is on another: it hears nothing
     // any more.
-    for (idle, pairs, limit) in [(1, "0-2", Duration::from_secs(40)), (2, "0-1", Duration::from_secs(80))] {
+    for (idle, pairs, limit) in [(1, "0-2", Duration::from_secs(20)), (2, "0-1", Duration::from_secs(50))] {
         let began = Instant::now();
         let (ended, document) = faulty(
             &lab,
