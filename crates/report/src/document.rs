@@ -62,7 +62,7 @@ pub struct Document<B = BlockSample> {
     pub status_reason: Option<String>,
     /// The process's exit code; null while it runs.
     pub exit_code: Option<u8>,
-    /// What was found, in sentences, the answer first; empty while it runs, and for `pingpong`.
+    /// What was found, in sentences, the answer first; empty while it runs.
     #[serde(default)]
     #[schemars(extend("since" = "1.3"))]
     pub verdict: Vec<String>,

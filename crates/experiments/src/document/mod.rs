@@ -148,8 +148,9 @@ pub fn build(facts: &DocumentFacts, state: &RunState, exit: Option<Exit>) -> Doc
     };
 
     document.rows = report::rows::rows(&document);
-    if exit.is_some() {
-        analysis::conclusion::conclude(&mut document);
+    match exit {
+        Some(_) => analysis::conclusion::conclude(&mut document),
+        None => analysis::conclusion::so_far(&mut document),
     }
     document
 }

@@ -85,3 +85,22 @@ fn so_it_is_for_trials_messages_and_imported_figures() -> Done {
     }
     Ok(())
 }
+
+#[test]
+fn a_run_that_is_killed_has_left_what_sharing_costs_and_says_it_as_a_finished_one_does() -> Done {
+    let bytes =
+        std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/report/fixtures/v1.0-two-ranks.json"))?;
+    let mut killed = report::Document::from_json(&bytes)?;
+    (killed.status, killed.exit_code) = (Status::Running, None);
+    killed.penalties.clear();
+    analysis::conclusion::so_far(&mut killed);
+    let directions: Vec<Direction> = killed.penalties.iter().map(|penalty| penalty.direction).collect();
+    assert_eq!(directions, [Direction::H2d; 2], "of D2H at once a rank has no figure: the other was alone");
+    assert!(killed.verdict.is_empty(), "a run that goes on has no sentences of its own");
+
+    let said = analysis::conclusion::said(&killed);
+    analysis::conclusion::conclude(&mut killed);
+    assert_eq!(said, killed.verdict);
+    assert!(said.iter().any(|sentence| sentence.contains("2 of 2 comparisons")), "{said:?}");
+    Ok(())
+}
