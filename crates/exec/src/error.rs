@@ -31,10 +31,16 @@ pub enum ExecError {
          the engine without --workers"
     )]
     NoGpuForWorkers,
+    /// Several tasks of a launch on one node would each be an engine.
+    #[error(
+        "--workers: this node has {0} tasks of the launch, and each would be an engine that stays free; \
+         leave --workers out, which binds each task by its own rank, or start one task a node"
+    )]
+    SeveralEngines(usize),
     /// The variable has no room for so many workers.
     #[error(
-        "--workers={each}: the words for so many workers of each GPU do not fit into {room} bytes; ask for \
-         fewer, or for --workers alone, which lets them share the GPU's cores"
+        "--workers={each}: the PUs of {each} workers of each GPU do not fit into a variable of {room} bytes; \
+         ask for fewer, or name the GPUs that the engine uses (--gpus)"
     )]
     TooManyWorkers {
         /// Workers of each GPU.

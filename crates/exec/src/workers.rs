@@ -19,7 +19,6 @@ use topo::visibility::Runtime;
 
 use crate::error::ExecError;
 use crate::place::{RankPlaceError, memory_nodes};
-use crate::pool::Pool;
 use crate::worker_table::{AFFINITY, LONGEST, NEXT_WORKER, NODES, PARENT, REPORT, TOKEN, VARIABLE, VERSION};
 
 /// What the dynamic linker loads before all others.
@@ -60,8 +59,6 @@ pub struct WorkerShare {
 pub struct WorkersSetup {
     /// Each GPU's.
     pub shares: Vec<WorkerShare>,
-    /// The PUs that they were taken from.
-    pub pool: Pool,
     /// The PUs of a process that nobody has bound.
     affinity: IdSet,
     /// Why no worker will be bound, where that is to be expected.
@@ -75,6 +72,9 @@ pub struct WorkersSetup {
 /// # Errors
 /// [`ExecError`]: there is no GPU, or what was asked does not fit the machine.
 pub fn plan_workers(launch: &Launch, start: &Start, asked: &AskedWorkers) -> Result<WorkersSetup, ExecError> {
+    if let Some(tasks) = launch.local_size.filter(|tasks| *tasks > 1) {
+        return Err(ExecError::SeveralEngines(tasks));
+    }
     let pool = crate::pool(launch, start, false);
     let topology = with_gpus(&start.topology, asked.gpus.as_ref())?;
     let targets = Target::gpus_of(&topology);
@@ -110,7 +110,7 @@ pub fn plan_workers(launch: &Launch, start: &Start, asked: &AskedWorkers) -> Res
         "no GPU here is NVIDIA's: a worker is bound when it opens a GPU by NVIDIA's driver, and by no other"
             .to_owned()
     });
-    let setup = WorkersSetup { shares: shares.collect(), pool, affinity, unseen, notes: plan.notes };
+    let setup = WorkersSetup { shares: shares.collect(), affinity, unseen, notes: plan.notes };
     // A process's number and the time, at their longest.
     let line = setup.table(Some(u32::MAX), "4294967295.18446744073709551615", true);
     if line.len() < LONGEST { Ok(setup) } else { Err(ExecError::TooManyWorkers { each, room: LONGEST }) }
@@ -258,6 +258,15 @@ mod tests {
         assert_eq!(all[2], ("OMP_NUM_THREADS", "2".into()));
         assert_eq!(set(&[("OMP_NUM_THREADS", "9")]).len(), 2, "the user's stays");
         Ok(())
+    }
+
+    #[test]
+    fn several_tasks_of_a_launch_on_one_node_are_no_engines_and_one_a_node_is() {
+        let start = start(NVIDIA, &[0], &[]);
+        let of = |tasks| Launch { local_size: Some(tasks), ..Launch::ALONE };
+        let several = plan_workers(&of(4), &start, &asked(1));
+        assert!(matches!(several, Err(ExecError::SeveralEngines(4))), "{several:?}");
+        assert!(plan_workers(&of(1), &start, &asked(1)).is_ok());
     }
 
     #[test]

@@ -1,5 +1,6 @@
-//! Where the threads of this process may run, where the calling thread's memory comes from, and a name that
-//! one process at a time can have: system calls for `worker`.
+//! Where the threads of this process may run, where the calling thread's memory comes from, how many pages
+//! the process has and how they move, and a name that one process at a time can have: system calls for
+//! `worker`.
 
 use core::ffi::{CStr, c_char, c_int, c_long, c_void};
 
@@ -15,6 +16,12 @@ const NODE_BITS: usize = 16 * 64 + 1;
 const MPOL_DEFAULT: c_int = 0;
 const MPOL_PREFERRED: c_int = 1;
 const MPOL_PREFERRED_MANY: c_int = 5;
+/// Asks get_mempolicy(2) which nodes there may be memory from.
+const MPOL_F_MEMS_ALLOWED: c_long = 1 << 2;
+/// The bit of CAP_SYS_NICE, by which pages that are shared move as well, and the version of capget(2)'s
+/// words.
+const CAP_SYS_NICE: u32 = 1 << 23;
+const CAPABILITY_VERSION: u32 = 0x2008_0522;
 const EINVAL: c_int = 22;
 const AF_UNIX: u16 = 1;
 const SOCK_DGRAM_CLOEXEC: c_int = 0o2_000_002;
@@ -25,6 +32,8 @@ mod numbers {
     use core::ffi::c_long;
     pub const SCHED_SETAFFINITY: c_long = 203;
     pub const SCHED_GETAFFINITY: c_long = 204;
+    pub const CAPGET: c_long = 125;
+    pub const CAPSET: c_long = 126;
     pub const GETDENTS64: c_long = 217;
     pub const SET_MEMPOLICY: c_long = 238;
     pub const GET_MEMPOLICY: c_long = 239;
@@ -35,6 +44,8 @@ mod numbers {
     use core::ffi::c_long;
     pub const SCHED_SETAFFINITY: c_long = 122;
     pub const SCHED_GETAFFINITY: c_long = 123;
+    pub const CAPGET: c_long = 90;
+    pub const CAPSET: c_long = 91;
     pub const GETDENTS64: c_long = 61;
     pub const SET_MEMPOLICY: c_long = 237;
     pub const GET_MEMPOLICY: c_long = 236;
@@ -111,15 +122,42 @@ pub fn each(mut take: impl FnMut(u32)) {
     close_file(file);
 }
 
-/// Whether the calling thread's memory has a policy, and whether that is one of preference.
-pub fn has_policy() -> Option<(bool, bool)> {
-    let mut mode: c_int = 0;
-    let none: *const c_void = core::ptr::null();
-    // SAFETY: room for the mode; no mask is asked for.
-    let answer =
-        unsafe { syscall(numbers::GET_MEMPOLICY, &raw mut mode, none, 0 as c_long, none, 0 as c_long) };
-    done(answer).ok()?;
-    Some((mode != MPOL_DEFAULT, mode == MPOL_PREFERRED || mode == MPOL_PREFERRED_MANY))
+/// Where the calling thread's memory comes from.
+#[derive(Clone, Copy)]
+pub struct Policy {
+    mode: c_int,
+    nodes: Nodes,
+}
+
+impl Policy {
+    /// The calling thread's.
+    pub fn now() -> Option<Self> {
+        let (mut mode, mut nodes): (c_int, Nodes) = (0, [0; 16]);
+        let none: *const c_void = core::ptr::null();
+        // SAFETY: room for the mode, and for as many bits as are said.
+        let answer = unsafe {
+            syscall(numbers::GET_MEMPOLICY, &raw mut mode, nodes.as_mut_ptr(), NODE_BITS, none, 0 as c_long)
+        };
+        done(answer).is_ok().then_some(Self { mode, nodes })
+    }
+
+    /// Whether it is the one that all begin with.
+    pub fn is_default(&self) -> bool {
+        self.mode == MPOL_DEFAULT
+    }
+
+    /// Whether it only prefers nodes.
+    pub fn prefers(&self) -> bool {
+        self.mode == MPOL_PREFERRED || self.mode == MPOL_PREFERRED_MANY
+    }
+
+    /// Makes it the calling thread's again.
+    pub fn restore(&self) {
+        // Without a policy there is to be no node.
+        let bits = if self.is_default() { 0 } else { NODE_BITS };
+        // SAFETY: the kernel reads so many bits of the mask.
+        unsafe { syscall(numbers::SET_MEMPOLICY, self.mode, self.nodes.as_ptr(), bits) };
+    }
 }
 
 /// Has the calling thread's memory come from these nodes as long as they have some; from the first of them
@@ -141,22 +179,70 @@ pub fn prefer(nodes: &Nodes) -> Result<(), c_int> {
     }
 }
 
-/// Lifts a policy again.
-pub fn prefer_nothing() {
+/// Moves the pages that only this process has to these nodes; whether all are there.
+pub fn move_pages_to(nodes: &Nodes) -> Result<bool, c_int> {
+    let (mut mode, mut others): (c_int, Nodes) = (0, [0; 16]);
     let none: *const c_void = core::ptr::null();
-    // SAFETY: without a policy no mask is read.
-    unsafe { syscall(numbers::SET_MEMPOLICY, MPOL_DEFAULT, none, 0 as c_long) };
-}
+    // SAFETY: room for the mode, and for as many bits as are said.
+    done(unsafe {
+        syscall(
+            numbers::GET_MEMPOLICY,
+            &raw mut mode,
+            others.as_mut_ptr(),
+            NODE_BITS,
+            none,
+            MPOL_F_MEMS_ALLOWED,
+        )
+    })?;
+    others.iter_mut().zip(nodes).for_each(|(other, near)| *other &= !near);
 
-/// Moves this process's own pages to these nodes.
-pub fn move_pages_to(nodes: &Nodes) -> Result<(), c_int> {
-    let others: Nodes = nodes.each_ref().map(|word| !word);
+    let nice = NiceCapability::laid_down()?;
     // SAFETY: the kernel reads so many bits of both masks.
-    done(unsafe { syscall(numbers::MIGRATE_PAGES, 0 as c_long, NODE_BITS, others.as_ptr(), nodes.as_ptr()) })
+    let left =
+        unsafe { syscall(numbers::MIGRATE_PAGES, 0 as c_long, NODE_BITS, others.as_ptr(), nodes.as_ptr()) };
+    let moved = done(left).map(|()| left == 0);
+    drop(nice);
+    moved
 }
 
-/// Pages of this process that no file stands behind.
-pub fn own_pages() -> Option<u64> {
+/// The calling thread without CAP_SYS_NICE, with which pages that others share would move too; has it again
+/// when this is dropped.
+struct NiceCapability {
+    header: [u32; 2],
+    before: [u32; 6],
+}
+
+impl NiceCapability {
+    fn laid_down() -> Result<Self, c_int> {
+        // Of this thread: effective, permitted and inheritable bits, the lower 32 and then the upper.
+        let (mut header, mut before) = ([CAPABILITY_VERSION, 0], [0_u32; 6]);
+        // SAFETY: room for both words of the header and six words of capabilities.
+        done(unsafe { syscall(numbers::CAPGET, header.as_mut_ptr(), before.as_mut_ptr()) })?;
+        let held = Self { header, before };
+        let mut without = before;
+        without[0] &= !CAP_SYS_NICE;
+        held.set(&without)?;
+        Ok(held)
+    }
+
+    fn set(&self, words: &[u32; 6]) -> Result<(), c_int> {
+        if self.before[0] & CAP_SYS_NICE == 0 {
+            return Ok(());
+        }
+        // SAFETY: two words of a header and six of capabilities, none of which the thread may not have.
+        done(unsafe { syscall(numbers::CAPSET, self.header.as_ptr(), words.as_ptr()) })
+    }
+}
+
+impl Drop for NiceCapability {
+    fn drop(&mut self) {
+        // A thread may always take up what it is permitted.
+        let _taken_up = self.set(&self.before);
+    }
+}
+
+/// Pages of this process that are in memory, and those of them that no file stands behind.
+pub fn resident_pages() -> Option<(u64, u64)> {
     let mut text = [0_u8; 128];
     let file = open_file(c"/proc/self/statm")?;
     // SAFETY: room for as many bytes as are said; the last one stays zero.
@@ -164,7 +250,8 @@ pub fn own_pages() -> Option<u64> {
     close_file(file);
     let text = CStr::from_bytes_until_nul(&text).ok()?.to_str().ok()?;
     let mut numbers = text.split_whitespace().skip(1).map_while(|number| number.parse::<u64>().ok());
-    numbers.next()?.checked_sub(numbers.next()?)
+    let all = numbers.next()?;
+    Some((all, all.checked_sub(numbers.next()?)?))
 }
 
 /// Takes a name that one process of this machine can have at a time, without a file; the open socket, or the

@@ -3,13 +3,13 @@
 //!
 //! Once a process: later devices change nothing. All threads with the calling thread's affinity are bound;
 //! the others have bound themselves, and stay. The memory policy is the calling thread's, since the kernel
-//! has no call for another's, and prefers nodes: memory never runs out by it. Pages that the process has of
-//! its own by then are moved to these nodes, if they are few enough not to be noticed.
+//! has no call for another's, and prefers nodes: memory never runs out by it. Pages that only this process
+//! has by then are moved to these nodes, if it has few enough for that not to be noticed.
 //!
 //! Nothing is bound in the engine itself (the process that `exec` became), in a process that numactl or
 //! torchrun's `--numa-binding` bound or that bound itself, and for a GPU that the table does not have: its
-//! affinity must be the engine's or a worker's, and the one that it began with. A fork's child begins anew.
-//! What fails leaves the process as it was.
+//! affinity must be the engine's or a worker's, and the one that it began with. A fork's child begins anew. A
+//! device that can't be opened after all leaves affinity and policy as they were; pages stay where they are.
 
 use core::ffi::{CStr, c_int};
 use core::fmt::Arguments;
@@ -17,7 +17,7 @@ use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 
 use crate::table::{self, AffinityOwner, GpuCores, Table, address_of, set_of};
 use crate::text::Text;
-use crate::threads::{self, Pus};
+use crate::threads::{self, Policy, Pus};
 use crate::{driver, sys};
 
 static STATE: AtomicU32 = AtomicU32::new(UNWANTED);
@@ -32,9 +32,9 @@ static GIVEN: [AtomicU64; 128] = [const { AtomicU64::new(0) }; 128];
 /// The socket whose name stands for this worker's part of its GPU's cores.
 static NAME: AtomicI32 = AtomicI32::new(-1);
 
-/// The most pages of its own that a process has moved: a second's work at most.
+/// A process with so many bytes in memory has nothing moved: that would take seconds.
 const MOST_MOVED: u64 = 1 << 30;
-/// How often new threads are looked for.
+/// Looks for threads that begin meanwhile.
 const ROUNDS: usize = 4;
 const EADDRINUSE: c_int = 98;
 
@@ -83,7 +83,8 @@ pub struct Opening {
 struct Bound {
     before: Pus,
     now: Pus,
-    has_policy: bool,
+    /// The memory policy that was replaced.
+    policy: Option<Policy>,
 }
 
 /// Binds this process to the device that it opens, if it is the first one.
@@ -114,12 +115,10 @@ pub fn open(device: impl FnOnce() -> Option<c_int>) -> Option<Opening> {
 pub fn give_up(opening: Option<Opening>) {
     let Some(Opening { bound }) = opening else { return };
     sys::with_errno_kept(|| {
-        if let Some(Bound { before, now, has_policy }) = bound {
+        if let Some(Bound { before, now, policy }) = bound {
             bind(&now, &before);
             keep_given(&before);
-            if has_policy {
-                threads::prefer_nothing();
-            }
+            policy.iter().for_each(Policy::restore);
             forget_name();
         }
         STATE.store(UNDECIDED, Ordering::Release);
@@ -148,10 +147,10 @@ fn place(table: &Table, address: &str, number: u64) -> Result<Bound, &'static st
     bind(&before, &now);
     keep_given(&now);
 
-    let (has_policy, memory) = place_memory(share, owner);
+    let (policy, memory) = place_memory(share, owner);
     let fewer = if now == part { "" } else { " (fewer: the cpuset has not got all)" };
     say(table, format_args!("GPU {address}: PUs {name}{fewer}; {memory}"));
-    Ok(Bound { before, now, has_policy })
+    Ok(Bound { before, now, policy })
 }
 
 /// Binds the threads that have one affinity to another: also those that begin meanwhile, by one that is not
@@ -199,31 +198,34 @@ fn forget_name() {
     }
 }
 
-/// Has memory come from the nodes near a GPU; whether there is a policy now, and what was done, in words.
-fn place_memory(share: GpuCores<'_>, owner: AffinityOwner) -> (bool, Text<256>) {
+/// Has memory come from the nodes near a GPU; the policy that was replaced, and what was done, in words.
+fn place_memory(share: GpuCores<'_>, owner: AffinityOwner) -> (Option<Policy>, Text<256>) {
     let text = |words: Arguments<'_>| Text::of(words).unwrap_or_default();
-    let Some(nodes) = share.node_mask() else { return (false, text(format_args!("memory as it was"))) };
-
-    match threads::has_policy() {
-        None => return (false, text(format_args!("memory as it was: the kernel tells no policy"))),
-        Some((true, prefers)) if !(prefers && owner == AffinityOwner::Worker) => {
-            return (false, text(format_args!("memory as it was: it has a policy of its own")));
-        }
-        Some(_) => {}
-    }
-
-    if let Err(error) = threads::prefer(&nodes) {
-        return (false, text(format_args!("memory as it was: the kernel refuses the policy ({error})")));
-    }
-
-    let own = threads::own_pages().unwrap_or(u64::MAX).saturating_mul(sys::page_size() as u64);
-    let preferred = format_args!("memory preferred on node {}", share.nodes);
-    let words = match own {
-        MOST_MOVED.. => text(format_args!("{preferred}, what it has stays")),
-        _ if threads::move_pages_to(&nodes).is_err() => text(format_args!("{preferred}, what it has stays")),
-        _ => text(format_args!("{preferred}, {} MiB moved there", own >> 20)),
+    let Some(nodes) = share.node_mask() else { return (None, text(format_args!("memory as it was"))) };
+    let Some(before) = Policy::now() else {
+        return (None, text(format_args!("memory as it was: the kernel tells no policy")));
     };
-    (true, words)
+    if !(before.is_default() || before.prefers() && owner == AffinityOwner::Worker) {
+        return (None, text(format_args!("memory as it was: it has a policy of its own")));
+    }
+    if let Err(error) = threads::prefer(&nodes) {
+        return (None, text(format_args!("memory as it was: the kernel refuses the policy ({error})")));
+    }
+
+    let bytes = |pages: u64| pages.saturating_mul(sys::page_size() as u64);
+    let (all, own) = threads::resident_pages().map_or((u64::MAX, 0), |(all, own)| (bytes(all), bytes(own)));
+    let preferred = format_args!("memory preferred on node {}", share.nodes);
+    let words = match all {
+        MOST_MOVED.. => text(format_args!("{preferred}, what it has stays")),
+        _ => match threads::move_pages_to(&nodes) {
+            Ok(true) => text(format_args!("{preferred}, its own {} MiB are there", own >> 20)),
+            Ok(false) => {
+                text(format_args!("{preferred}, some of its own {} MiB stay where they are", own >> 20))
+            }
+            Err(_) => text(format_args!("{preferred}, what it has stays")),
+        },
+    };
+    (Some(before), words)
 }
 
 /// Says that a second device is opened, once.
@@ -240,7 +242,8 @@ fn say(table: &Table, what: Arguments<'_>) {
     }
     let name = sys::name();
     let name = CStr::from_bytes_until_nul(&name).unwrap_or_default().to_str().unwrap_or_default();
-    if let Some(line) = Text::<512>::of(format_args!("numabench: worker {} ({name}): {what}\n", sys::pid())) {
+    if let Some(line) = Text::<4096>::of(format_args!("numabench: worker {} ({name}): {what}\n", sys::pid()))
+    {
         sys::say(line.bytes());
     }
 }

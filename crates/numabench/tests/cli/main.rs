@@ -1,7 +1,7 @@
 //! The binary as its users meet it: arguments in; text, documents, messages and exit codes out.
 //!
 //! Support: `run` starts the binary in a known environment and holds every ending against the rules that all
-//! share; `driver` builds the stand-in drivers; `proof` reads documents and checks what they prove.
+//! share; `driver` builds the stand-in drivers, `c_program` programs that tests plant; `proof` reads documents and checks what they prove.
 //!
 //! Tests, by what they hold:
 //! * `arguments`  malformed lists, sizes and numbers;
@@ -48,6 +48,7 @@
 //! No test depends on a measured figure. What a machine lacks is said in a line that begins with `SKIPPED`.
 
 mod arguments;
+mod c_program;
 mod captures;
 mod check;
 mod check_bandwidth;

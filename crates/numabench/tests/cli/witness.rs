@@ -3,37 +3,16 @@
 //! memory on another node is far, to the byte.
 
 use std::error::Error;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::{env, fs};
+use std::fs;
+use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::driver::{self, Driver};
+use crate::c_program::{compiled, in_guest};
+use crate::driver;
 use crate::guest::{guest_with, take};
 use crate::proof;
-use crate::run::{Done, Ended, end, no_driver, run, skipped, with_driver};
-
-/// The planted program, linked with the driver or not; `None` where there is no compiler, which is said.
-pub fn copies(folder: &Path, linked: bool) -> Result<Option<PathBuf>, Box<dyn Error>> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fake/copies.c");
-    let program = folder.join("copies");
-    let mut cc = Command::new("cc");
-    cc.args(["-O1", "-pthread", "-o"]).arg(&program).arg(source);
-    if linked {
-        let driver = driver::stand_in(Driver::Cuda)?;
-        cc.arg("-DLINKED").arg("-L").arg(driver).arg("-l:libcuda.so.1").arg("-Wl,--allow-shlib-undefined");
-    }
-    cc.arg("-ldl");
-    match cc.output() {
-        Ok(output) if output.status.success() => Ok(Some(program)),
-        Ok(output) => Err(String::from_utf8_lossy(&output.stderr).into_owned().into()),
-        Err(_) => {
-            skipped("a program that copies: there is no cc");
-            Ok(None)
-        }
-    }
-}
+use crate::run::{Done, Ended, end, no_driver, run, with_driver};
 
 /// Runs the program with the hook, and its document.
 fn witnessed(program: &Path, options: &[&str], words: &[&str]) -> Result<(Ended, Value), Box<dyn Error>> {
@@ -74,7 +53,7 @@ const PAGEABLE: &[(u64, u64, &str)] = &[(5, 5 << 20, "h2d pageable"), (1, 4097, 
 fn however_the_driver_is_reached_each_copy_is_counted_and_the_programs_output_and_code_are_its_own() -> Done {
     let folder = tempfile::tempdir()?;
     for (way, linked) in [("linked", true), ("dlsym", false), ("asked", false)] {
-        let Some(program) = copies(folder.path(), linked)? else { return Ok(()) };
+        let Some(program) = compiled("copies", folder.path(), linked)? else { return Ok(()) };
         let (ended, document) = witnessed(&program, &[], &[way, "pinned", "pageable"])?;
         assert_eq!(
             (ended.code, ended.out.as_str()),
@@ -97,7 +76,7 @@ fn however_the_driver_is_reached_each_copy_is_counted_and_the_programs_output_an
 #[test]
 fn copies_of_threads_of_a_forks_child_of_planes_and_between_unified_addresses_are_counted() -> Done {
     let folder = tempfile::tempdir()?;
-    let Some(program) = copies(folder.path(), false)? else { return Ok(()) };
+    let Some(program) = compiled("copies", folder.path(), false)? else { return Ok(()) };
 
     let (_, threads) = witnessed(&program, &[], &["dlsym", "threads"])?;
     let sums = |document: &Value| (document["total"]["copies"].clone(), document["total"]["bytes"].clone());
@@ -126,7 +105,7 @@ fn copies_of_threads_of_a_forks_child_of_planes_and_between_unified_addresses_ar
 fn copies_of_a_graph_are_counted_at_each_launch_and_launches_of_a_changed_one_are_said_to_be_missing() -> Done
 {
     let folder = tempfile::tempdir()?;
-    let Some(program) = copies(folder.path(), false)? else { return Ok(()) };
+    let Some(program) = compiled("copies", folder.path(), false)? else { return Ok(()) };
     let (ended, graph) = witnessed(&program, &[], &["dlsym", "graph"])?;
     assert_eq!(buffers(&graph), expected(&[(3, 3000, "h2d pinned"), (3, 1500, "d2h pinned")]), "{graph:#}");
     let of = &graph["processes"][0];
@@ -142,7 +121,7 @@ fn copies_of_a_graph_are_counted_at_each_launch_and_launches_of_a_changed_one_ar
 #[test]
 fn a_rank_of_a_launch_writes_its_own_document_and_only_the_first_one_speaks() -> Done {
     let folder = tempfile::tempdir()?;
-    let Some(program) = copies(folder.path(), false)? else { return Ok(()) };
+    let Some(program) = compiled("copies", folder.path(), false)? else { return Ok(()) };
     for rank in ["0", "3"] {
         let mut command = with_driver(&driver::fake()?);
         command.env("NUMABENCH_WITNESS_HOOK", driver::witness_hook()?);
@@ -164,7 +143,7 @@ fn a_rank_of_a_launch_writes_its_own_document_and_only_the_first_one_speaks() ->
 #[test]
 fn a_refused_copy_is_no_copy_a_crash_keeps_what_was_counted_and_queued_copies_are_timed_by_events() -> Done {
     let folder = tempfile::tempdir()?;
-    let Some(program) = copies(folder.path(), false)? else { return Ok(()) };
+    let Some(program) = compiled("copies", folder.path(), false)? else { return Ok(()) };
 
     let (ended, refused) = witnessed(&program, &[], &["dlsym", "refused"])?;
     assert_eq!((ended.code, &refused["processes"][0]["refused"]), (Some(42), &json!(1)), "{refused:#}");
@@ -186,7 +165,7 @@ fn a_refused_copy_is_no_copy_a_crash_keeps_what_was_counted_and_queued_copies_ar
 #[test]
 fn without_a_copy_the_code_is_still_the_programs_and_a_program_that_is_not_there_is_127() -> Done {
     let folder = tempfile::tempdir()?;
-    let Some(program) = copies(folder.path(), false)? else { return Ok(()) };
+    let Some(program) = compiled("copies", folder.path(), false)? else { return Ok(()) };
     let (ended, none) = witnessed(&program, &[], &["dlsym", "none"])?;
     assert_eq!(ended.code, Some(42));
     assert_eq!(none["verdict"][0], "The program made no copy between host memory and a GPU.");
@@ -212,7 +191,7 @@ fn without_a_copy_the_code_is_still_the_programs_and_a_program_that_is_not_there
 #[test]
 fn a_record_that_cannot_be_written_leaves_the_program_alone_and_is_said() -> Done {
     let folder = tempfile::tempdir()?;
-    let Some(program) = copies(folder.path(), false)? else { return Ok(()) };
+    let Some(program) = compiled("copies", folder.path(), false)? else { return Ok(()) };
     let mut command = with_driver(&driver::fake()?);
     command.env("NUMABENCH_WITNESS_HOOK", driver::witness_hook()?).arg("witness");
     // The program may write no file of the size of a record, as where a disk has no room for one.
@@ -232,12 +211,8 @@ const SLOW_FROM_AFAR: &str = "node 0 0-1; node 1 2-3; node 2 4-5; node 3 6-7; li
 #[test]
 fn in_a_guest_memory_bound_to_another_node_is_far_to_the_byte_and_memory_on_the_gpus_node_is_near() -> Done {
     let folder = tempfile::tempdir()?;
-    let Some(program) = copies(folder.path(), false)? else { return Ok(()) };
-    let programs = [
-        format!("{}:/opt/libcuda.so.1", driver::stand_in(Driver::Cuda)?.join("libcuda.so.1").display()),
-        format!("{}:/bin/libnumabench_witness.so", driver::witness_hook()?.display()),
-        format!("{}:/bin/copies", program.display()),
-    ];
+    let Some(program) = compiled("copies", folder.path(), false)? else { return Ok(()) };
+    let programs = in_guest(&program)?;
     let script = format!(
         "export LD_LIBRARY_PATH=/opt FAKE_DEVICES='device 0000:c1:00.0; name NVIDIA H200'\n\
         witness='numabench witness --pages all'\n\

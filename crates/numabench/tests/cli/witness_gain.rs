@@ -4,10 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::driver::{self, Driver};
+use crate::c_program::{compiled, in_guest};
 use crate::guest::{guest_with, take};
 use crate::run::{Done, Ended};
-use crate::witness::copies;
 
 /// A GPU with planted rates near and far, and the sizes that its matrices are measured with.
 struct Machine {
@@ -101,12 +100,8 @@ fn script(number: usize, machine: &Machine) -> String {
 #[test]
 fn in_a_guest_the_predicted_gain_holds_what_near_memory_gains_for_planted_rates_and_latencies() -> Done {
     let folder = tempfile::tempdir()?;
-    let Some(program) = copies(folder.path(), false)? else { return Ok(()) };
-    let programs = [
-        format!("{}:/opt/libcuda.so.1", driver::stand_in(Driver::Cuda)?.join("libcuda.so.1").display()),
-        format!("{}:/bin/libnumabench_witness.so", driver::witness_hook()?.display()),
-        format!("{}:/bin/copies", program.display()),
-    ];
+    let Some(program) = compiled("copies", folder.path(), false)? else { return Ok(()) };
+    let programs = in_guest(&program)?;
     let programs: Vec<&str> = programs.iter().map(String::as_str).collect();
     let mut all_lines = "echo +cpuset >/sys/fs/cgroup/cgroup.subtree_control; mkdir $job\n\
          echo 0-3 >$job/cpuset.cpus; echo 0-1 >$job/cpuset.mems\n\

@@ -5,35 +5,15 @@
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::driver::{self, Driver};
+use crate::c_program::{compiled, in_guest};
+use crate::driver;
 use crate::guest::{guest_with, take};
 use crate::run::{BINARY, Done, Ended, run, skipped, variables};
-
-/// The engine, linked with the driver or not; `None` where there is no compiler, which is said.
-fn engine(folder: &Path, linked: bool) -> Result<Option<PathBuf>, Box<dyn Error>> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fake/engine.c");
-    let program = folder.join(if linked { "engine-linked" } else { "engine" });
-    let mut cc = Command::new("cc");
-    cc.args(["-O1", "-pthread", "-o"]).arg(&program).arg(source);
-    if linked {
-        let driver = driver::stand_in(Driver::Cuda)?;
-        cc.arg("-DLINKED").arg("-L").arg(driver).arg("-l:libcuda.so.1").arg("-Wl,--allow-shlib-undefined");
-    }
-    cc.arg("-ldl");
-    match cc.output() {
-        Ok(output) if output.status.success() => Ok(Some(program)),
-        Ok(output) => Err(String::from_utf8_lossy(&output.stderr).into_owned().into()),
-        Err(_) => {
-            skipped("an engine with workers: there is no cc");
-            Ok(None)
-        }
-    }
-}
 
 /// Where the named processes were: `0-after` is the first worker after its last device.
 fn places(out: &str) -> BTreeMap<String, String> {
@@ -117,7 +97,7 @@ fn however_a_worker_is_started_and_reaches_the_driver_it_is_bound_to_its_gpus_pu
     let folder = tempfile::tempdir()?;
     let Some(TwoPus { all, a, b }) = two_pus()? else { return Ok(()) };
     for (how, linked) in [("fork", false), ("spawn", false), ("asked", false), ("linked", true)] {
-        let Some(program) = engine(folder.path(), linked)? else { return Ok(()) };
+        let Some(program) = compiled("engine", folder.path(), linked)? else { return Ok(()) };
         let ended = told(&program, ONE_EACH, &[], &[how, "0", "1", "c1"])?;
         assert_eq!(ended.code, Some(42), "{how}: {}{}", ended.out, ended.err);
         let seen = places(&ended.out);
@@ -134,7 +114,7 @@ fn however_a_worker_is_started_and_reaches_the_driver_it_is_bound_to_its_gpus_pu
 fn a_gpu_is_the_drivers_own_whatever_variables_hide_and_a_part_of_it_has_its_place() -> Done {
     let folder = tempfile::tempdir()?;
     let Some(TwoPus { b, .. }) = two_pus()? else { return Ok(()) };
-    let Some(program) = engine(folder.path(), false)? else { return Ok(()) };
+    let Some(program) = compiled("engine", folder.path(), false)? else { return Ok(()) };
     let of_uuid = "GPU-a1a1a1a1-a1a1-a1a1-a1a1-a1a1a1a1a1a1";
     for visible in ["1", of_uuid, "MIG-b1b1b1b1-b1b1-b1b1-b1b1-b1b1b1b1b1b1"] {
         let ended = told(&program, ONE_EACH, &[("CUDA_VISIBLE_DEVICES", visible)], &["spawn", "0"])?;
@@ -148,7 +128,7 @@ fn a_gpu_is_the_drivers_own_whatever_variables_hide_and_a_part_of_it_has_its_pla
 fn the_first_device_decides_the_engine_stays_free_and_a_bound_workers_child_has_a_gpu_of_its_own() -> Done {
     let folder = tempfile::tempdir()?;
     let Some(TwoPus { all, a, b }) = two_pus()? else { return Ok(()) };
-    let Some(program) = engine(folder.path(), false)? else { return Ok(()) };
+    let Some(program) = compiled("engine", folder.path(), false)? else { return Ok(()) };
     // Of each: the engine's words, who is looked at, its PUs, and what is said of it.
     let cases: [(&[&str], &str, &str, &str); 8] = [
         (&["spawn", "0o1"], "0-after", &a, "0000:C1:00.0 is opened too: nothing changes"),
@@ -180,7 +160,7 @@ fn the_first_device_decides_the_engine_stays_free_and_a_bound_workers_child_has_
 fn threads_that_bound_themselves_stay_and_the_others_go_with_their_worker() -> Done {
     let folder = tempfile::tempdir()?;
     let Some(TwoPus { a, b, .. }) = two_pus()? else { return Ok(()) };
-    let Some(program) = engine(folder.path(), false)? else { return Ok(()) };
+    let Some(program) = compiled("engine", folder.path(), false)? else { return Ok(()) };
     for (word, pus) in [("wo0", &a), ("tBo0", &b)] {
         let ended = told(&program, ONE_EACH, &[], &["spawn", word])?;
         let seen = places(&ended.out);
@@ -195,7 +175,7 @@ fn threads_that_bound_themselves_stay_and_the_others_go_with_their_worker() -> D
 fn workers_of_one_gpu_have_parts_of_their_own_and_one_more_than_there_are_has_all() -> Done {
     let folder = tempfile::tempdir()?;
     let Some(TwoPus { a, b, .. }) = two_pus()? else { return Ok(()) };
-    let Some(program) = engine(folder.path(), false)? else { return Ok(()) };
+    let Some(program) = compiled("engine", folder.path(), false)? else { return Ok(()) };
     let ended = told(&program, "0000:05:00.0=A|B@", &[], &["spawn", "0", "0", "0"])?;
     let seen = places(&ended.out);
     let mut pus: Vec<&str> = ["0", "1", "2"]
@@ -218,9 +198,14 @@ fn without_a_gpu_or_the_library_nothing_is_started_and_the_other_options_of_rank
         command.arg("exec").args(words).envs(variables(&crate::run::no_driver()));
         Ok(Ended::of(&command.env("NUMABENCH_WITNESS_HOOK", &hook).output()?))
     };
-    if fs::read_dir("/sys/class/drm").map_or(0, Iterator::count) == 0 {
-        let ended = hooked(&["--workers", "--", "true"])?;
-        assert!([Some(0), Some(77)].contains(&ended.code), "{}", ended.err);
+    let topology = run(&["topo", "--json"]).well().json()?;
+    if topology["gpus"].as_array().is_some_and(Vec::is_empty) {
+        let folder = tempfile::tempdir()?;
+        let started = folder.path().join("started");
+        hooked(&["--workers", "--", "touch", &started.display().to_string()])?.refused(77, &["GPU"]);
+        assert!(!started.exists(), "a program was started that no worker of it could be bound for");
+    } else {
+        skipped("an engine without a GPU: this machine has one");
     }
     for option in
         [&["--gpu", "near"][..], &["--cores-per-rank", "2"], &["--strategy", "spread"], &["--keep-cpus"]]
@@ -251,12 +236,8 @@ const FOUR: &str = "device 0000:c1:00.0; device 0000:c9:00.0; device 0000:d1:00.
 #[test]
 fn in_a_guest_each_worker_is_on_the_cores_and_prefers_the_memory_of_the_gpu_that_it_opens() -> Done {
     let folder = tempfile::tempdir()?;
-    let Some(program) = engine(folder.path(), false)? else { return Ok(()) };
-    let programs = [
-        format!("{}:/opt/libcuda.so.1", driver::stand_in(Driver::Cuda)?.join("libcuda.so.1").display()),
-        format!("{}:/bin/libnumabench_witness.so", driver::witness_hook()?.display()),
-        format!("{}:/bin/engine", program.display()),
-    ];
+    let Some(program) = compiled("engine", folder.path(), false)? else { return Ok(()) };
+    let programs = in_guest(&program)?;
     let check = "numabench check --json --pid $pids";
     let script = format!(
         "{FUNCTIONS}\n\
