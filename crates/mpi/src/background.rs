@@ -24,6 +24,8 @@ const NAP: Duration = Duration::from_micros(100);
 
 /// Bytes of the messages between two looks at whether it is enough.
 const BATCH_BYTES: usize = 1 << 20;
+/// What all of them have together at least, bytes a second: a network of one gigabit.
+const SLOWEST_BYTES_PER_S: f64 = 1e8;
 /// The most rounds between them.
 const MOST_ROUNDS: usize = 64;
 
@@ -101,7 +103,14 @@ pub(crate) fn start(
             comm.send(rank, &write(&MessageOrder::Background { with, bytes, copies }))?;
         }
     }
-    hear(comm, pairs.iter().map(|pair| pair[0]).collect())
+    hear(comm, pairs.iter().map(|pair| pair[0]).collect(), patience(bytes, pairs.len()))
+}
+
+/// How long a word of those that send is waited for: they finish a batch first, all of them over one network
+/// perhaps.
+fn patience(bytes: usize, pairs: usize) -> Duration {
+    let batch = 2 * bytes.max(BATCH_BYTES) * pairs;
+    OTHERS + Duration::from_secs_f64(batch as f64 / SLOWEST_BYTES_PER_S)
 }
 
 /// Has them rest.
@@ -111,16 +120,26 @@ pub(crate) fn start(
 pub(crate) fn stop(
     comm: &mut Communicator,
     pairs: &[[usize; 2]],
+    bytes: usize,
 ) -> Result<Result<(), String>, ExchangeFault> {
     for [lower, _] in pairs {
         comm.send(*lower, &write(&MessageOrder::Rest))?;
     }
-    hear(comm, pairs.iter().flatten().copied().collect())
+    hear(comm, pairs.iter().flatten().copied().collect(), patience(bytes, pairs.len()))
+}
+
+/// Why a rank that sends beside can't.
+pub(crate) fn failed(rank: usize, why: &str) -> String {
+    format!("rank {rank}, which sends beside: {why}")
 }
 
 /// Waits for a word of each of these ranks.
-fn hear(comm: &mut Communicator, mut from: Vec<usize>) -> Result<Result<(), String>, ExchangeFault> {
-    let until = Instant::now() + OTHERS;
+fn hear(
+    comm: &mut Communicator,
+    mut from: Vec<usize>,
+    patience: Duration,
+) -> Result<Result<(), String>, ExchangeFault> {
+    let until = Instant::now() + patience;
     while !from.is_empty() {
         let Some(message) = comm.try_receive()? else {
             if Instant::now() > until {
@@ -130,7 +149,7 @@ fn hear(comm: &mut Communicator, mut from: Vec<usize>) -> Result<Result<(), Stri
             continue;
         };
         if let MessageAnswer::Failed(why) = read(&message.bytes)? {
-            return Ok(Err(format!("rank {}, which sends beside: {why}", message.from)));
+            return Ok(Err(failed(message.from, &why)));
         }
         from.retain(|rank| *rank != message.from);
     }
@@ -147,5 +166,11 @@ mod tests {
         assert_eq!(pairs(7, 0, [0, 1]), [[2, 3], [4, 5]]);
         assert_eq!(pairs(6, 0, [2, 3]), [[1, 4]], "the leader leads, and rank 5 has nobody");
         assert!(pairs(3, 0, [0, 1]).is_empty());
+    }
+
+    #[test]
+    fn a_batch_of_large_messages_of_many_is_waited_for_longer() {
+        assert!(patience(8, 2) < Duration::from_millis(2100));
+        assert!(patience(128 << 20, 30) > Duration::from_secs(80));
     }
 }

@@ -18,7 +18,7 @@ use stats::interval::median;
 use stats::random::SplitMix64;
 use stats::stop::StopRule;
 
-use crate::background::OTHERS;
+use crate::background::{self, OTHERS};
 use crate::carried::Carried;
 use crate::case::{GpuThreadAt, MessageCase, MessagePath, MessagePattern, beside, cases, crowded};
 use crate::command::{MessageAnswer, MessageOrder, SILENT, outcome, read, write};
@@ -48,7 +48,7 @@ pub struct MessageLead {
     pub max_time: Duration,
     /// Where each rank has a thread that copies to its device; messages are measured beside it too.
     pub gpu_threads: Vec<GpuThreadAt>,
-    /// Whether messages are measured while the ranks of no pair send too.
+    /// Whether messages are measured while ranks that are not measured send too.
     pub others_send: bool,
     /// Blocks of all pairs are interleaved, because pairs are compared with each other, and no bounds are
     /// measured; else one pair follows another.
@@ -93,6 +93,8 @@ struct Work<'a, 'w, 'h> {
     told_to_stay: Instant,
     /// The ranks are no longer at the same place: nothing more can be measured.
     broken: bool,
+    /// Why a rank that was to send beside the measured ones does not, where one has said so.
+    failed_beside: Option<String>,
 }
 
 impl MessageLead {
@@ -120,6 +122,7 @@ impl MessageLead {
             key: self.seed,
             told_to_stay: Instant::now(),
             broken: false,
+            failed_beside: None,
         };
 
         let steps = if self.together { vec![pairs] } else { pairs.chunks(1).collect() };
@@ -208,9 +211,13 @@ impl Work<'_, '_, '_> {
                 thread::sleep(NAP);
                 continue;
             };
-            let at = orders.iter().position(|(rank, _)| *rank == message.from);
-            if let Some(answer) = at.and_then(|at| answers.get_mut(at)) {
-                *answer = Some(read(&message.bytes)?);
+            let answered: MessageAnswer = read(&message.bytes)?;
+            match (orders.iter().position(|(rank, _)| *rank == message.from), answered) {
+                (Some(at), answered) => answers[at] = Some(answered),
+                (None, MessageAnswer::Failed(why)) => {
+                    self.failed_beside = Some(background::failed(message.from, &why));
+                }
+                (None, _) => {}
             }
         }
 

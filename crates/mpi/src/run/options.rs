@@ -51,7 +51,6 @@ impl Default for MessageOptions {
             place: PlaceAsked::default(),
             gpu_cpus: None,
             others_send: false,
-
             pairs: None,
             matrix: None,
             sizes: (0..9).map(|power| 8 << (3 * power)).collect(),

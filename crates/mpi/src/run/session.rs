@@ -101,8 +101,8 @@ fn most_bytes(MessageOptions { sizes, patterns, .. }: &MessageOptions, is_gpu: b
     }
     if sizes.contains(&0) && !patterns.contains(&MessagePattern::PingPong) {
         return Err(Fault::usage(
-            "--size 0B: messages of no bytes have a latency and no rate; add --pattern ping-pong, or leave 0B \
-             out"
+            "--size 0B: messages of no bytes have a latency and no rate; add --pattern ping-pong, or leave \
+             0B out"
                 .to_owned(),
         ));
     }
@@ -193,6 +193,11 @@ impl MessageSession<'_> {
             }
             if options.others_send {
                 enough_others(&pairs, ranks.len())?;
+            }
+            if options.gpu_cpus.is_some() && gpu_threads(&ranks, &pairs).is_empty() {
+                let text = "--gpu-cpus: not every rank of --pairs has a thread that copies: name a PU for \
+                    each of them, the first ranks of a node first";
+                return Err(Fault::usage(text));
             }
             let met = MessageRanks { library, says, thread_level, ranks, pairs };
             Ok(vec![met.clone(); met.ranks.len()])

@@ -29,9 +29,10 @@ pub struct Mpi {
     /// calls MPI
     #[arg(long, value_name = "LIST", help_heading = "Placement")]
     pub gpu_cpus: Option<IdList>,
-    /// Also measure messages while all other ranks of the launch send messages of the same size, two and two:
-    /// what ranks on all cores cost. With --gpu-cpus of fewer PUs than ranks the first ranks of a node copy,
-    /// and the others send alone
+    /// Also measure messages (ping-pong of host memory) while the other ranks of the launch send messages of
+    /// the same size, each with the next one: what ranks on all cores cost. An odd one rests, and so does
+    /// rank 0, which leads, where it is not measured. With --gpu-cpus of fewer PUs than ranks the first ranks
+    /// of a node copy, and the others send alone
     #[arg(long, conflicts_with = "matrix", help_heading = "Placement")]
     pub others_send: bool,
     /// Where host memory lies: local (the node of the rank's PU) or a NUMA node's number

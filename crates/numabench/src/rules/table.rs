@@ -172,6 +172,12 @@ const TRIAL: &[Rule] = &[
 const MPI: &[Rule] = &[
     needs(&["gpu-cpus"], &["cpus"]),
     apart(
+        &["others-send"],
+        &["pattern=one-way", "pattern=both-ways"],
+        "beside others ping-pong alone is measured, and has nothing to be held against",
+    )
+    .unless(&["pattern=ping-pong"]),
+    apart(
         &["gpus", "gpu-cpus", "operations", "expect=aware", "expect=direct"],
         &["backend=host"],
         "host memory alone is sent, and no GPU takes part",
