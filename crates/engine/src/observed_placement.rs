@@ -158,8 +158,10 @@ impl SpreadMemory {
         let asked = self.nodes.nodes();
         let all = asked.or(&seen.per_node.keys().copied().collect());
         let wrong: Vec<String> = all.iter().filter_map(wrong).collect();
+        // Where no huge page was free at its turn, small ones have taken a place each.
+        let hint = if self.huge_pages { " (--huge-pages off takes a page at a time)" } else { "" };
         (!wrong.is_empty())
-            .then(|| format!("asked for memory spread over nodes {asked}: {}", wrong.join(", ")))
+            .then(|| format!("asked for memory spread over nodes {asked}: {}{hint}", wrong.join(", ")))
     }
 }
 
@@ -241,6 +243,7 @@ impl PagesPerNode {
             } else {
                 *node
             };
+
             match u32::try_from(node) {
                 Ok(node) => *self.per_node.entry(node).or_default() += 1,
                 Err(_) => {

@@ -130,36 +130,15 @@ fn who(ranks: &usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
 
     use device::Direction;
     use placement::{ChosenBy, Closeness, ClosenessVerdict, RankPlan, Target};
     use stats::PciAddress;
 
     use super::*;
-    use engine::{Amount, MemoryNodes, NodeUse, Order};
-
-    use crate::config::TimingChoice;
+    use engine::{MemoryNodes, NodeUse};
 
     const MIB: u64 = 1 << 20;
-
-    fn config(directions: &[Direction], memory: &[MemoryKind]) -> RunConfig {
-        RunConfig {
-            sizes: vec![4, MIB as usize],
-            memory: memory.to_vec(),
-            directions: directions.to_vec(),
-            orders: vec![Order::Alone],
-            alone_blocks: None,
-            timing: TimingChoice::Auto,
-            by: device::CopyBy::default(),
-            huge_pages: false,
-            verify: true,
-            seed: 0,
-            amount: Amount::Fixed { reps: 1, warmup: 1 },
-            max_time: Duration::MAX,
-            timeout: None,
-        }
-    }
 
     fn plan(ranks: &[(u32, TargetId)]) -> Plan {
         let rank = |(rank, (memory_node, id)): (usize, &(u32, TargetId))| RankPlan {
@@ -207,8 +186,8 @@ mod tests {
 
     #[test]
     fn what_fits_to_the_last_byte_fits_and_one_byte_less_does_not() {
-        let one_way = config(&[Direction::H2d], &[MemoryKind::Pinned]);
-        let there_and_back = config(&[Direction::RoundTrip], &[MemoryKind::Pinned]);
+        let one_way = RunConfig::short(&[Direction::H2d], &[MemoryKind::Pinned]);
+        let there_and_back = RunConfig::short(&[Direction::RoundTrip], &[MemoryKind::Pinned]);
         let shared = [(0, gpu(1)), (0, gpu(1)), (1, gpu(1))];
         assert_eq!(lacks(&one_way, &shared, 2 * MIB, 3 * MIB), None);
         assert_eq!(lacks(&there_and_back, &shared, 4 * MIB, 3 * MIB), None);
@@ -222,16 +201,16 @@ mod tests {
 
     #[test]
     fn both_directions_need_a_second_area_unless_only_pageable_memory_is_used() {
-        let both = config(&[Direction::Bidirectional], &[MemoryKind::Pageable, MemoryKind::Pinned]);
+        let both = RunConfig::short(&[Direction::Bidirectional], &[MemoryKind::Pageable, MemoryKind::Pinned]);
         let found = lacks(&both, &[(0, gpu(1))], MIB << 10, 2 * MIB - 1);
         assert_eq!(found, lack("GPU 0000:01:00.0", 1, "2 MiB", "2 MiB"));
-        let pageable = config(&[Direction::Bidirectional], &[MemoryKind::Pageable]);
+        let pageable = RunConfig::short(&[Direction::Bidirectional], &[MemoryKind::Pageable]);
         assert_eq!(lacks(&pageable, &[(0, gpu(1))], MIB << 10, MIB), None);
     }
 
     #[test]
     fn a_node_that_is_the_device_has_the_copies_too_and_each_rank_counts_once() {
-        let host = config(&[Direction::H2d, Direction::D2h], &[MemoryKind::Pageable]);
+        let host = RunConfig::short(&[Direction::H2d, Direction::D2h], &[MemoryKind::Pageable]);
         let own = [(0, TargetId::Node(0))];
         assert_eq!(lacks(&host, &own, 3 * MIB, 0), None);
         assert_eq!(lacks(&host, &own, 3 * MIB - 1, 0), lack("NUMA node 0", 1, "3 MiB", "3 MiB"));
@@ -241,7 +220,7 @@ mod tests {
 
     #[test]
     fn the_nodes_together_must_fit_into_what_is_left_of_the_processs_limit() {
-        let one_way = config(&[Direction::H2d], &[MemoryKind::Pinned]);
+        let one_way = RunConfig::short(&[Direction::H2d], &[MemoryKind::Pinned]);
         let ranks = plan(&[(0, gpu(1)), (1, gpu(2))]);
         let limit = |bytes| MemoryLimit { bytes, used_bytes: Some(MIB), source: "memory.max".to_owned() };
         let check = |bytes| check_budget(&one_way, &ranks, |_| Some(MIB), |_| Some(MIB), Some(&limit(bytes)));
@@ -255,7 +234,7 @@ mod tests {
 
     #[test]
     fn of_memory_over_several_nodes_each_has_its_share() {
-        let one_way = config(&[Direction::H2d], &[MemoryKind::Pinned]);
+        let one_way = RunConfig::short(&[Direction::H2d], &[MemoryKind::Pinned]);
         let mut ranks = plan(&[(0, gpu(1))]);
         let nodes = MemoryNodes { node_use: NodeUse::WeightedInterleave, in_turn: [(0, 3), (1, 1)].into() };
         ranks.ranks[0].spread = Some(nodes);
@@ -270,7 +249,7 @@ mod tests {
 
     #[test]
     fn a_place_of_which_nothing_is_known_is_not_checked_and_no_size_overflows() {
-        let mut config = config(&[Direction::H2d], &[MemoryKind::Pinned]);
+        let mut config = RunConfig::short(&[Direction::H2d], &[MemoryKind::Pinned]);
         config.sizes = vec![usize::MAX];
         let ranks = plan(&[(0, gpu(1)), (0, gpu(1))]);
         assert_eq!(check_budget(&config, &ranks, |_| None, |_| None, None), Ok(()));

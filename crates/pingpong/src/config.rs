@@ -48,6 +48,28 @@ pub struct RunConfig {
     pub timeout: Option<Duration>,
 }
 
+#[cfg(test)]
+impl RunConfig {
+    /// A short run of copies of a page and of 1 MiB, for tests of what is checked before a run.
+    pub(crate) fn short(directions: &[Direction], memory: &[MemoryKind]) -> Self {
+        Self {
+            sizes: vec![4 << 10, 1 << 20],
+            memory: memory.to_vec(),
+            directions: directions.to_vec(),
+            orders: vec![Order::Alone],
+            alone_blocks: None,
+            timing: TimingChoice::Auto,
+            by: CopyBy::default(),
+            huge_pages: false,
+            verify: true,
+            seed: 0,
+            amount: Amount::Fixed { reps: 1, warmup: 1 },
+            max_time: Duration::MAX,
+            timeout: None,
+        }
+    }
+}
+
 impl RunConfig {
     /// What the engine is told.
     pub fn engine(&self) -> EngineConfig {

@@ -160,7 +160,7 @@ impl CopySite {
             range_bytes: ranges.len,
             ranges: u64::from(ranges.source) + u64::from(ranges.destination),
             // A driver may take huge pages for its own memory whatever was asked.
-            huge_pages: self.suite.rules.huge_pages || ranges.kind == MemoryKind::PinnedDriver,
+            huge_pages: self.suite.rules.huge_pages,
         }
     }
 

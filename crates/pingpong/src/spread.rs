@@ -14,7 +14,7 @@ pub enum SpreadError {
     /// A copy that is too small to lie on all nodes.
     #[error(
         "a copy of {size} does not lie on all of nodes {nodes}: a turn of them is {turn}, so spreading it \
-         has no or less effect; ask for a --size of {turn} or more{hint}"
+         would reach some of them only; ask for a --size of {turn} or more{hint}"
     )]
     Small {
         /// The smallest copy.
@@ -26,6 +26,14 @@ pub enum SpreadError {
         /// What makes a turn shorter.
         hint: &'static str,
     },
+    /// Memory that the driver allocates is taken from the nodes by a counter of the thread, which other
+    /// allocations move on.
+    #[error(
+        "--memory pinned-driver can't be spread over nodes {0}: the driver allocates it, and the kernel \
+         begins at whichever node is next for the thread, so no page's node can be held to be right; use --memory \
+         pinned"
+    )]
+    ByTheDriver(IdSet),
     /// The kernel has no weights of its nodes.
     #[error(
         "the kernel has no weights of NUMA nodes ({0}; Linux 6.9 and later have them in \
@@ -52,11 +60,13 @@ pub fn read_weights(plan: &mut Plan) -> Result<(), SpreadError> {
 /// The smallest copy is shorter than one turn of the nodes.
 pub fn check_spread(config: &RunConfig, plan: &Plan) -> Result<(), SpreadError> {
     let Some(smallest) = config.sizes.iter().min() else { return Ok(()) };
-    let is_huge = config.huge_pages || config.memory.contains(&MemoryKind::PinnedDriver);
-    let page = SpreadMemory::granule_bytes(is_huge) as u64;
+    let page = SpreadMemory::granule_bytes(config.huge_pages) as u64;
     let size = stats::units::rounded_size;
 
     for nodes in plan.ranks.iter().filter_map(|rank| rank.spread.as_ref()) {
+        if config.memory.contains(&MemoryKind::PinnedDriver) {
+            return Err(SpreadError::ByTheDriver(nodes.nodes()));
+        }
         let turn = nodes.cycle().saturating_mul(page);
         if (*smallest as u64) < turn {
             let hint = if config.huge_pages { ", or for --huge-pages off" } else { "" };
@@ -73,14 +83,11 @@ pub fn check_spread(config: &RunConfig, plan: &Plan) -> Result<(), SpreadError> 
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
-    use device::{CopyBy, Direction};
-    use engine::{Amount, MemoryNodes, NodeUse, Order};
+    use device::Direction;
+    use engine::{MemoryNodes, NodeUse};
     use placement::{ChosenBy, Closeness, ClosenessVerdict, RankPlan, Target, TargetId};
 
     use super::*;
-    use crate::config::TimingChoice;
 
     /// A rank whose memory has three pages in a row on node 0 and one on node 1.
     fn weighted() -> Plan {
@@ -99,21 +106,7 @@ mod tests {
 
     #[test]
     fn a_copy_shorter_than_a_turn_of_the_nodes_is_refused() {
-        let mut config = RunConfig {
-            sizes: Vec::new(),
-            memory: vec![MemoryKind::Pinned],
-            directions: vec![Direction::H2d],
-            orders: vec![Order::Alone],
-            alone_blocks: None,
-            timing: TimingChoice::Auto,
-            by: CopyBy::default(),
-            huge_pages: false,
-            verify: true,
-            seed: 0,
-            amount: Amount::Fixed { reps: 1, warmup: 1 },
-            max_time: Duration::MAX,
-            timeout: None,
-        };
+        let mut config = RunConfig::short(&[Direction::H2d], &[MemoryKind::Pinned]);
         let mut ranks = weighted();
 
         let page = SpreadMemory::granule_bytes(false);
@@ -126,6 +119,8 @@ mod tests {
         let said = check_spread(&config, &ranks).map_err(|error| error.to_string());
         let is_there = |text: &String| text.contains("8 MiB or more, or for --huge-pages off");
         assert!(said.as_ref().is_err_and(is_there), "{said:?}");
+        config.memory = vec![MemoryKind::PinnedDriver];
+        assert!(matches!(check_spread(&config, &ranks), Err(SpreadError::ByTheDriver(_))));
         ranks.ranks[0].spread = None;
         assert_eq!(check_spread(&config, &ranks), Ok(()), "memory on one node is not spread");
     }
