@@ -28,8 +28,8 @@ pub fn by_gpu(run: Run) -> Result<Run, String> {
 
     let mut places: Vec<Condition> = Vec::new();
     for key in run.figures.keys().filter(|key| is_alone(key)) {
-        let node = key.memory_node.map_or(String::new(), |node| format!(", node {node}"));
-        let place = Condition::new(format!("rank of {}", key.device), format!("PU {}{node}", key.pu), false);
+        let where_it_was = format!("PU {}{}", key.pu, key.memory());
+        let place = Condition::new(format!("rank of {}", key.device), where_it_was, false);
         if !places.contains(&place) {
             places.push(place);
         }
@@ -59,6 +59,7 @@ mod tests {
             device: (*device).to_owned(),
             pu: *pu,
             memory_node: Some(*pu / 72),
+            memory_spread: None,
             place: None,
         };
         Run {

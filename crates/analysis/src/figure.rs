@@ -41,6 +41,10 @@ pub struct Key {
     pub pu: u32,
     /// The NUMA node of the host memory asked (OS index); null when it was left to the kernel.
     pub memory_node: Option<u32>,
+    /// How the host memory is spread over NUMA nodes, `interleave:0-1`; null where it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("since" = "1.6"))]
+    pub memory_spread: Option<String>,
     /// The place in words, where it is not a PU with a device: a trial's variant, two ranks of an MPI run, an
     /// imported figure's own words.
     #[serde(default)]
@@ -187,6 +191,7 @@ impl Key {
             device: other.map_or(device.to_owned(), |other| format!("{device} with {other}")),
             pu: rank.asked.pu,
             memory_node: rank.asked.memory_node,
+            memory_spread: rank.asked.spread_in_words(),
             place: None,
         }
     }
@@ -199,6 +204,7 @@ impl Key {
             device: place.clone(),
             pu: 0,
             memory_node: None,
+            memory_spread: None,
             place: Some(place),
         }
     }
@@ -237,8 +243,14 @@ impl Key {
             return self.host.as_ref().map_or(place.clone(), |host| format!("{host} {place}"));
         }
         let host = self.host.as_ref().map_or(String::new(), |host| format!("{host} "));
-        let node = self.memory_node.map_or(String::new(), |node| format!(", node {node}"));
-        format!("{host}{} from PU {}{node}", self.device, self.pu)
+        format!("{host}{} from PU {}{}", self.device, self.pu, self.memory())
+    }
+
+    /// Where its host memory is, in words behind others: `, node 3`; empty when it was left to the kernel.
+    pub(crate) fn memory(&self) -> String {
+        let node = self.memory_node.map(|node| format!(", node {node}"));
+        let spread = self.memory_spread.as_ref().map(|spread| format!(", memory {spread}"));
+        node.or(spread).unwrap_or_default()
     }
 }
 
@@ -263,6 +275,7 @@ mod tests {
                 device: place(),
                 pu: 0,
                 memory_node: None,
+                memory_spread: None,
                 place: Some(place()),
             };
             key.case_in_words()

@@ -12,7 +12,7 @@ use report::device::{Device, DeviceKind, name_on_node};
 use report::rank::Locality;
 use report::row::{Row, RowStatus};
 use report::rows::rows_of;
-use report::settings::{CopyEngine, Direction, MemoryKind};
+use report::settings::{CopyEngine, Direction, Membind, MemoryKind};
 use stats::interval::range;
 use stats::units::size;
 
@@ -137,8 +137,11 @@ fn held_figure<'f>(fit: &'f Fit, by: &str) -> HeldFigure<'f> {
 }
 
 fn fits_of_host<B>(document: &Document<B>, host: Option<&str>, references: &[Reference]) -> Vec<Fit> {
-    // Small pieces are no copies of their size.
-    if document.platform.simulated.is_some() || !document.figures().are_of_links() || references.is_empty() {
+    // Small pieces are no copies of their size; near and far are said of PUs, so memory asked for elsewhere
+    // has no figure.
+    let is_by_pus = document.settings.membind == Membind::Local;
+    let are_of_links = document.figures().are_of_links();
+    if document.platform.simulated.is_some() || !are_of_links || !is_by_pus || references.is_empty() {
         return Vec::new();
     }
     let devices: BTreeMap<&str, &Device> =

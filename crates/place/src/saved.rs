@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use placement::{NodePlaces, Strategy, Target, TargetId};
 use report::place::Place;
 use report::read::ReadError;
+use report::settings::Membind;
 use report::{PlaceDocument, SavedDocument};
 use stats::IdSet;
 use topo::{InputError, Topology};
@@ -96,10 +97,26 @@ impl Saved {
             notes: Vec::new(),
         };
 
-        let how = document.measured.as_ref().map_or("planned, not measured", |_| "measured");
-        let what = format!("{} ({how} on {})", best.what, document.started_at);
+        let what = format!("{} ({})", best.what, how(document));
         Ok(PlaceCandidate::new(best.name.clone(), what, places))
     }
+}
+
+/// How and when its places were found.
+fn how(document: &PlaceDocument) -> String {
+    let on = &document.started_at;
+    let Some(measured) = &document.measured else { return format!("planned, not measured on {on}") };
+    let membind = match &measured.membind {
+        Membind::Local | Membind::Newer => return format!("measured on {on}"),
+        Membind::Node { node } => node.to_string(),
+        Membind::Interleave { nodes } => spread("interleave", nodes.as_ref()),
+        Membind::Weighted { nodes } => spread("weighted", nodes.as_ref()),
+    };
+    format!("measured on {on} with --membind {membind}: ask for that too")
+}
+
+fn spread(policy: &str, nodes: Option<&IdSet>) -> String {
+    nodes.map_or(policy.to_owned(), |nodes| format!("{policy}:{nodes}"))
 }
 
 /// What the places have and the machine has not.

@@ -75,6 +75,22 @@ impl Placement {
         let spread: IdSet = self.memory_spread.iter().map(|turn| turn.node).chain(self.memory_node).collect();
         (!spread.is_empty()).then_some(spread)
     }
+
+    /// How the host memory is spread: `interleave:0-1`, or with each node's pages in a row
+    /// `weighted:0x3,1x1`; `None` where it is not.
+    pub fn spread_in_words(&self) -> Option<String> {
+        let turns = &self.memory_spread;
+        if turns.is_empty() {
+            return None;
+        }
+
+        if turns.iter().all(|turn| turn.pages == 1) {
+            let nodes: IdSet = turns.iter().map(|turn| turn.node).collect();
+            return Some(format!("interleave:{nodes}"));
+        }
+        let turns: Vec<String> = turns.iter().map(|turn| format!("{}x{}", turn.node, turn.pages)).collect();
+        Some(format!("weighted:{}", turns.join(",")))
+    }
 }
 
 /// A NUMA node that spread memory is taken from.

@@ -34,6 +34,10 @@ pub struct Row {
     pub pu: u32,
     /// The NUMA node of the host memory asked (OS index); null when it was left to the kernel.
     pub memory_node: Option<u32>,
+    /// How the host memory is spread over NUMA nodes, `interleave:0-1`; null where it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("since" = "1.6"))]
+    pub memory_spread: Option<String>,
     /// The device's `id`.
     pub device: String,
     /// The device's marketing name; null where the device is not in the document.

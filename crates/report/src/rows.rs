@@ -78,6 +78,7 @@ impl<'d> RowFacts<'d> {
             host: rank.host.clone(),
             pu: rank.asked.pu,
             memory_node: rank.asked.memory_node,
+            memory_spread: rank.asked.spread_in_words(),
             device: rank.asked.device.clone(),
             device_name: device.map(|device| device.name.clone()),
             locality: rank.locality,

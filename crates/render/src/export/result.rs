@@ -214,8 +214,14 @@ fn rows<B>(document: &Document<B>, several: bool) -> Vec<Point> {
 fn name(row: &Row, node: Option<u32>, other: Option<&String>) -> String {
     let other = other.map_or(String::new(), |other| format!("/with {other}"));
     let node = node.map_or(String::new(), |node| format!("/node{node}"));
-    let memory = row.memory_node.map_or(String::new(), |node| format!("/mem{node}"));
+    let memory = memory(row).map_or(String::new(), |memory| format!("/mem{memory}"));
     format!("{}{node}/{}{other}/pu{}{memory}", row.case, name_on_node(&row.device), row.pu)
+}
+
+/// The node of a row's host memory, or the nodes that it is spread over; `None` when it was left to the
+/// kernel.
+fn memory(row: &Row) -> Option<String> {
+    row.memory_node.map(|node| node.to_string()).or_else(|| row.memory_spread.clone())
 }
 
 fn labels<B>(document: &Document<B>, row: &Row, link: String) -> Vec<(&'static str, String)> {
@@ -235,7 +241,7 @@ fn labels<B>(document: &Document<B>, row: &Row, link: String) -> Vec<(&'static s
         ("rank", row.rank.to_string()),
         ("host", row.host.clone()),
         ("pu", row.pu.to_string()),
-        ("memory_node", row.memory_node.map_or(String::new(), |node| node.to_string())),
+        ("memory_node", memory(row).unwrap_or_default()),
         ("device", row.device.clone()),
         ("device_on_node", name_on_node(&row.device).to_owned()),
         ("device_name", row.device_name.clone().unwrap_or_default()),

@@ -205,8 +205,14 @@ fn over_time(runs: &[Run], tool: &Tool, names: Names<'_>, page: &mut HtmlPage) {
 }
 
 fn is_of(step: &LevelChange, key: &Key) -> bool {
-    (&step.key.case, &step.key.device, step.key.pu, step.key.memory_node, &step.key.place)
-        == (&key.case, &key.device, key.pu, key.memory_node, &key.place)
+    (
+        &step.key.case,
+        &step.key.device,
+        step.key.pu,
+        step.key.memory_node,
+        &step.key.memory_spread,
+        &step.key.place,
+    ) == (&key.case, &key.device, key.pu, key.memory_node, &key.memory_spread, &key.place)
 }
 
 /// `2026-02-04: H2D …: from 24.3 to 12.3 GB/s; changed then: driver: 550, then 560`.

@@ -7,7 +7,7 @@ use analysis::mpi_matrix::{MpiMatrixFigures, MpiPlane};
 use report::MpiDocument;
 use report::mpi::MpiMatrix;
 use report::place::{Candidate, Place as RankPlace, PlaceDocument, Turn};
-use report::settings::Direction;
+use report::settings::{Direction, Membind};
 use stats::alike::grouped;
 use stats::interval::median;
 use stats::units::size;
@@ -22,10 +22,16 @@ const RINGS: usize = 4;
 /// The recommended way of a placement document; `None` where no turn gave a figure.
 pub(crate) fn of_place(document: &PlaceDocument) -> Option<Node> {
     let (candidate, measured) = (document.candidates.first()?, document.measured.as_ref()?);
+    // Places name the near node; what was measured had the memory that was asked for.
+    let memory = |place: &RankPlace| match measured.membind {
+        Membind::Local => place.memory_node,
+        Membind::Node { node } => Some(node),
+        Membind::Interleave { .. } | Membind::Weighted { .. } | Membind::Newer => None,
+    };
     let links: Vec<(&RankPlace, Vec<MeasuredLink>)> = candidate
         .places
         .iter()
-        .map(|place| (place, of_rank(candidate, place, measured.size_bytes)))
+        .map(|place| (place, of_rank(candidate, place, memory(place), measured.size_bytes)))
         .collect();
     let all: Vec<MeasuredLink> = links.iter().flat_map(|(_, links)| links.clone()).collect();
     if all.is_empty() {
@@ -47,7 +53,7 @@ pub(crate) fn of_place(document: &PlaceDocument) -> Option<Node> {
             from_nodes: Vec::new(),
             marks: Vec::new(),
         };
-        (place.memory_node, card)
+        (memory(place), card)
     };
 
     let place = |(index, cards): (Option<u32>, Vec<Card>)| Place {
@@ -71,14 +77,19 @@ pub(crate) fn of_place(document: &PlaceDocument) -> Option<Node> {
 }
 
 /// What a rank's copies get, the medians over turns.
-fn of_rank(candidate: &Candidate, place: &RankPlace, bytes: u64) -> Vec<MeasuredLink> {
+fn of_rank(
+    candidate: &Candidate,
+    place: &RankPlace,
+    memory_node: Option<u32>,
+    bytes: u64,
+) -> Vec<MeasuredLink> {
     let of = |direction: Direction, rates: fn(&Turn) -> &Vec<f64>| {
         let all: Vec<f64> =
             candidate.turns.iter().filter_map(|turn| rates(turn).get(place.rank as usize)).copied().collect();
         let value = median(&all)?;
         let to = place.gpu.as_ref().map_or(format!("rank {}", place.rank), |gpu| gpu.pci_address.to_string());
         Some(MeasuredLink {
-            from: LinkEnd::Numa(place.memory_node.unwrap_or_default()),
+            from: LinkEnd::Numa(memory_node.unwrap_or_default()),
             to: LinkEnd::Device(to),
             direction,
             is_time: false,
