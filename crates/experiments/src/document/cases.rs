@@ -1,5 +1,6 @@
 //! What each case gave on each rank.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use engine::{LEAST_OVERLAP, too_little_overlap};
@@ -32,12 +33,14 @@ pub(super) fn cases(facts: &DocumentFacts, state: &RunState, devices: &[Device])
         mappings[mapping.case].push(mapping);
     }
 
+    let ranks: Vec<Rank> = facts.parts.iter().map(|part| part.rank.clone()).collect();
     let asked = facts.figures.cases.iter().zip(&mappings);
-    asked.map(|(asked, mappings)| document_case(facts, (asked, mappings), state, &devices)).collect()
+    asked.map(|(asked, mappings)| document_case(facts, &ranks, (asked, mappings), state, &devices)).collect()
 }
 
 fn document_case(
     facts: &DocumentFacts,
+    all: &[Rank],
     (asked, mappings): (&DocumentCase, &[&CaseMapping]),
     state: &RunState,
     devices: &BTreeMap<&str, &Device>,
@@ -91,13 +94,11 @@ fn document_case(
     };
 
     let takes_part: BTreeSet<u32> = ranks.iter().map(|result| result.rank).collect();
-    let places: Vec<Rank> = facts
-        .parts
-        .iter()
-        .map(|part| &part.rank)
-        .filter(|rank| takes_part.contains(&rank.rank))
-        .cloned()
-        .collect();
+    let places: Cow<'_, [Rank]> = if takes_part.len() == all.len() {
+        Cow::Borrowed(all)
+    } else {
+        all.iter().filter(|rank| takes_part.contains(&rank.rank)).cloned().collect()
+    };
     let aggregates = if at_once { NodeAggregate::of_nodes(&places, &ranks, together) } else { Vec::new() };
     let mut id = Case::id_for(order, asked.memory, asked.direction, asked.bytes);
     if let Some(group) = &asked.group {
