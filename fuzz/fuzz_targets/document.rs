@@ -15,16 +15,14 @@ use libfuzzer_sys::fuzz_target;
 use render::export::{Form, any, result};
 use render::html::page;
 use report::{Document, SavedDocument};
-use report::block::{BlockTime, NoBlock};
+use report::block::BlockTime;
 use report::document::Tool;
 
 fuzz_target!(|bytes: &[u8]| {
-    if let Ok(kept) = AnyDocument::<NoBlock>::from_json(bytes) {
+    if let Ok(kept) = AnyDocument::<BlockTime>::from_json(bytes) {
         for (form, ..) in Form::ALL {
             drop(any(&kept).export(form));
         }
-    }
-    if let Ok(kept) = AnyDocument::<BlockTime>::from_json(bytes) {
         if let Ok(run) = kept.run("fuzzed") {
             let side = std::slice::from_ref(&run);
             let tool = Tool { name: "numabench".to_owned(), version: "0".to_owned(), git: None };

@@ -9,15 +9,15 @@ use crate::{
     slower_twins, sweep_fits, throttling, unfinished,
 };
 
-/// Fills in what a run that goes on has found already, so that one which is killed leaves it: slower GPUs, what
-/// sharing costs, the figures of Jacobi's iteration.
+/// Fills in what a run that goes on has found already, so that one which is killed leaves it: slower GPUs,
+/// what sharing costs, the figures of Jacobi's iteration.
 pub fn so_far(document: &mut Document) {
     document.slower_twins = slower_twins::slower_twins(document);
     document.penalties = matrix_analysis::penalties(document);
     document.laplace = laplace::laplace(document);
 }
 
-/// Fills in all that follows from a document's cases and rows: that, and fits, groups, curves, and its verdict.
+/// Fills in all that follows from a document's cases and rows: that, fits, groups, curves, and its verdict.
 pub fn conclude(document: &mut Document) {
     so_far(document);
     document.fits = sweep_fits::sweep_fits(document);

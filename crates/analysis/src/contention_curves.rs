@@ -65,6 +65,7 @@ pub fn curves(document: &Document, matrix: &Matrix) -> Vec<Curve> {
                 interval: cell.interval,
             }));
         }
+
         let alone: Vec<f64> =
             points.iter().filter(|point| point.at_once == 1).map(|point| point.bytes_per_s).collect();
         Curve {

@@ -94,6 +94,7 @@ pub fn verdict(document: &Document) -> Vec<String> {
             .map_or(String::new(), |device| format!("GPU {}, ", device.index));
         let row = row_sweep::row_of(document, fit.rank).map_or(String::new(), |row| format!("{row}, "));
         let of = format!("{gpu}{row}");
+
         let (way, memory) = (words::direction_in(document, fit.direction), words::memory(fit.memory));
         // A latency that may be none (sizes of memory behind a cache) is no figure.
         let line = |latency_ns: f64, interval: &Interval, rate: &str| {
@@ -121,6 +122,7 @@ pub fn verdict(document: &Document) -> Vec<String> {
             }
             _ => line(fit.latency_ns, &fit.latency_interval_ns, &peak(0..u64::MAX, fit.bytes_per_s).words()),
         };
+
         let from = fit.lines.last().map_or(0, |line| line.from_bytes);
         let latency_half_width = fit.latency_interval_ns.relative_half_width(fit.latency_ns);
         let half = match peak(from..u64::MAX, fit.bytes_per_s) {
@@ -135,6 +137,7 @@ pub fn verdict(document: &Document) -> Vec<String> {
             Some(ends) => ends,
             None => format!("{lines}{half}{misfit}"),
         };
+
         let dips: Vec<String> = fit
             .dips
             .iter()

@@ -206,6 +206,7 @@ impl RunState {
             if Some(case.phase) != phase {
                 continue;
             }
+
             let values = |rank: &RankCase| -> Vec<BlockValue> {
                 rank.samples.iter().map(|sample| sample.block.value()).collect()
             };

@@ -138,6 +138,7 @@ impl BandwidthCheck {
                 None if passes.len() < PASSES => Decision::Again,
                 None => Decision::Decided(Gate::Finding, Vec::new()),
             };
+
             match decision {
                 Decision::Decided(gate, suspects) if !self.all_passes || passes.len() >= PASSES => {
                     // With a baseline a slower twin that is within what is normal is none.

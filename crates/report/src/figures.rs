@@ -1,5 +1,6 @@
-//! What kind of result a document is. It is asked here and nowhere else: whoever draws, judges or exports a
-//! document matches [`Figures`], and a new kind is a variant that the compiler asks each of them for.
+//! What kind of result a document is. Whoever says what it found or draws its tables matches [`Figures`], and
+//! a new kind is a variant that the compiler asks each of them for. What only some documents of a kind have
+//! (a line that was fitted, groups) is asked of its own field.
 //!
 //! The document itself stays one flat list of fields: that is the JSON which users have, and a document of
 //! hundreds of megabytes, which is written while it is walked, can't be turned round first. So the kind is a

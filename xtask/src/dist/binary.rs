@@ -57,7 +57,7 @@ fn parted(tools: &Tools, made: &Path, into: &Path) -> Result<Built> {
 #[cfg(test)]
 mod tests {
     /// What times, what is timed, and what copies, computes or waits beside it.
-    const TIMED: [&str; 14] = [
+    const TIMED: [&str; 17] = [
         "backend-cuda",
         "backend-gpu",
         "backend-hip",
@@ -68,10 +68,13 @@ mod tests {
         "kernels",
         "laplace",
         "mpi",
+        "mpi-plugin",
         "pingpong",
+        "plugin",
         "ranks",
         "stats",
         "sys",
+        "witness-hook",
     ];
 
     #[test]

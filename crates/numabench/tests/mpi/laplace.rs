@@ -7,7 +7,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::driver;
-use crate::launch::{Mpi, all, shared_out, verdict};
+use crate::launch::{Mpi, all, verdict};
 use crate::proof::valid;
 use crate::run::{Done, no_driver};
 
@@ -44,60 +44,65 @@ const SAFE: [&str; 4] = ["cpu", "cpu, overlapped", "staged", "staged, overlapped
 
 #[test]
 fn every_way_has_a_figure_and_one_residual_also_where_two_ranks_share_a_gpu() -> Done {
-    for (mpi, gpus) in shared_out(["all", "1"]) {
-        let document = with_gpus(&mpi, "", &["--gpus", gpus])?;
-        assert_eq!(document["status"], "complete", "{document:#}");
-        assert_eq!(measured(&document).len(), 6, "{}", document["laplace"]);
-        let ways = document["laplace"]["ways"].as_array().into_iter().flatten();
-        let residuals: Vec<&Value> = ways.map(|way| &way["residual"]).collect();
-        assert!(
-            residuals.iter().all(|residual| *residual == residuals[0] && residual.is_f64()),
-            "{residuals:?}"
-        );
-        assert!(verdict(&document).contains("residual") && verdict(&document).contains(" 16 "));
-        let share = &document["laplace"]["ways"][2]["halo_share"];
-        assert!(share.as_f64().is_some_and(|share| share > 0.0 && share < 1.0), "{share}");
-        let shares_it = document["ranks"][0]["notes"].to_string().contains("2 ranks share this device");
-        assert_eq!(shares_it, gpus == "1");
+    for mpi in all() {
+        for gpus in ["all", "1"] {
+            let document = with_gpus(&mpi, "", &["--gpus", gpus])?;
+            assert_eq!(document["status"], "complete", "{document:#}");
+            assert_eq!(measured(&document).len(), 6, "{}", document["laplace"]);
+            let ways = document["laplace"]["ways"].as_array().into_iter().flatten();
+            let residuals: Vec<&Value> = ways.map(|way| &way["residual"]).collect();
+            assert!(
+                residuals.iter().all(|residual| *residual == residuals[0] && residual.is_f64()),
+                "{residuals:?}"
+            );
+            assert!(verdict(&document).contains("residual") && verdict(&document).contains(" 16 "));
+            let share = &document["laplace"]["ways"][2]["halo_share"];
+            assert!(share.as_f64().is_some_and(|share| share > 0.0 && share < 1.0), "{share}");
+            let shares_it = document["ranks"][0]["notes"].to_string().contains("2 ranks share this device");
+            assert_eq!(shares_it, gpus == "1");
+        }
     }
     Ok(())
 }
 
 #[test]
 fn one_rank_and_two_are_compared_in_one_run_with_speed_up_and_efficiency() -> Done {
-    let variants = [(&["--ranks", "2,1"][..], [61.0, 61.0]), (&["--ranks", "1,2", "--weak"], [61.0, 122.0])];
-    for (mpi, (asked, rows)) in shared_out(variants) {
-        let document = with_gpus(&mpi, "", asked)?;
-        assert_eq!(document["status"], "complete", "{document:#}");
-        let names = measured(&document);
-        assert_eq!(names[..2], ["cpu, 1 rank", "gpu, 1 rank"]);
-        assert_eq!(names.len(), 8, "both, and six ways by two: {names:?}");
+    for mpi in all() {
+        for (asked, rows) in
+            [(&["--ranks", "2,1"][..], [61.0, 61.0]), (&["--ranks", "1,2", "--weak"], [61.0, 122.0])]
+        {
+            let document = with_gpus(&mpi, "", asked)?;
+            assert_eq!(document["status"], "complete", "{document:#}");
+            let names = measured(&document);
+            assert_eq!(names[..2], ["cpu, 1 rank", "gpu, 1 rank"]);
+            assert_eq!(names.len(), 8, "both, and six ways by two: {names:?}");
 
-        let ways = || document["laplace"]["ways"].as_array().into_iter().flatten();
-        for way in ways() {
-            let ranks = way["ranks"].as_u64().ok_or("no ranks")? as usize;
-            let cells = way["cells_per_s"].as_f64().zip(way["iteration_ns"].as_f64());
-            let cells = cells.map(|(a_second, ns)| a_second * ns / 1e9).ok_or("no figure")?;
-            assert!((cells / (67.0 * rows[ranks - 1]) - 1.0).abs() < 1e-9, "the plane of {ranks}: {way}");
-            let is_of_one = ranks == 1;
-            assert_eq!(way["scaling"].is_null(), is_of_one, "{way}");
-            if is_of_one {
-                continue;
+            let ways = || document["laplace"]["ways"].as_array().into_iter().flatten();
+            for way in ways() {
+                let ranks = way["ranks"].as_u64().ok_or("no ranks")? as usize;
+                let cells = way["cells_per_s"].as_f64().zip(way["iteration_ns"].as_f64());
+                let cells = cells.map(|(a_second, ns)| a_second * ns / 1e9).ok_or("no figure")?;
+                assert!((cells / (67.0 * rows[ranks - 1]) - 1.0).abs() < 1e-9, "the plane of {ranks}: {way}");
+                let is_of_one = ranks == 1;
+                assert_eq!(way["scaling"].is_null(), is_of_one, "{way}");
+                if is_of_one {
+                    continue;
+                }
+                let scaling = &way["scaling"];
+                let one = if way["way"] == "cpu" { "cpu, 1 rank" } else { "gpu, 1 rank" };
+                assert_eq!((&scaling["over"], &scaling["ranks"]), (&one.into(), &1.into()));
+                let of = |name: &str| scaling[name].as_f64().ok_or("no figure");
+                assert!((of("efficiency")? - of("speed_up")? / 2.0).abs() < 1e-9, "{scaling}");
             }
-            let scaling = &way["scaling"];
-            let one = if way["way"] == "cpu" { "cpu, 1 rank" } else { "gpu, 1 rank" };
-            assert_eq!((&scaling["over"], &scaling["ranks"]), (&one.into(), &1.into()));
-            let of = |name: &str| scaling[name].as_f64().ok_or("no figure");
-            assert!((of("efficiency")? - of("speed_up")? / 2.0).abs() < 1e-9, "{scaling}");
+            let of_one = document["cases"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter(|case| case["group"].as_str().is_some_and(|group| group.ends_with("1 rank")));
+            assert!(
+                of_one.into_iter().all(|case| case["ranks"].as_array().is_some_and(|ranks| ranks.len() == 1))
+            );
         }
-        let of_one = document["cases"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter(|case| case["group"].as_str().is_some_and(|group| group.ends_with("1 rank")));
-        assert!(
-            of_one.into_iter().all(|case| case["ranks"].as_array().is_some_and(|ranks| ranks.len() == 1))
-        );
     }
     Ok(())
 }

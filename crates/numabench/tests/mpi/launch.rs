@@ -18,7 +18,6 @@ use crate::run::{BINARY, Ended, no_driver, skipped, variables};
 const LIMIT: Duration = Duration::from_secs(150);
 
 /// An MPI with its launcher and its plug-in.
-#[derive(Clone)]
 pub struct Mpi {
     /// What its library calls itself.
     pub name: &'static str,
@@ -53,11 +52,6 @@ pub fn all() -> Vec<Mpi> {
         Some(Mpi { name, program, options, plugin })
     };
     known.into_iter().filter_map(here).collect()
-}
-
-/// What does not depend on the MPI, shared out over all of them: each is tried with one.
-pub fn shared_out<V>(variants: impl IntoIterator<Item = V>) -> Vec<(Mpi, V)> {
-    all().iter().cycle().cloned().zip(variants).collect()
 }
 
 impl Mpi {
