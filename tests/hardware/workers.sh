@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# workers.sh - holds `numabench exec --workers` against torch on real GPUs: workers of multiprocessing (spawn and fork) and of torchrun,
-# each with the cores of the GPU that it opens, the engine itself free.
+# workers.sh - holds `numabench exec --workers` against torch on real GPUs: workers of multiprocessing (spawn and fork), of torchrun
+# and, where it is installed, of Dask-CUDA, each with the cores of the GPU that it opens, the engine itself free.
 #
 #   workers.sh FOLDER [OUT]    FOLDER has numabench and libnumabench_witness.so (and libhwloc.so.15, where the machine has none);
 #                              OUT gets what each worker saw of itself and the outputs [default: a folder that is removed]
@@ -81,6 +81,15 @@ if __name__ == "__main__":
     if how == "torchrun":
         rank = int(os.environ["LOCAL_RANK"])
         work(rank, rank * gpus // count, folder)
+    elif how == "dask-cuda":
+        from dask.distributed import Client
+        from dask_cuda import LocalCUDACluster
+        with LocalCUDACluster(CUDA_VISIBLE_DEVICES=list(range(gpus)), dashboard_address=None) as cluster, Client(cluster) as client:
+            with open(f"{folder}/engine.json", "w") as to:
+                json.dump({"pus": sorted(os.sched_getaffinity(0))}, to)
+            # Each worker sees its own GPU first.
+            workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
+            client.gather([client.submit(work, rank, 0, folder, workers=[worker], pure=False) for rank, worker in enumerate(workers)])
     else:
         import torch.multiprocessing as mp
         context = mp.get_context(how)
@@ -170,6 +179,11 @@ for how in spawn fork; do
 done
 torchrun=(python3 -m torch.distributed.run --nproc-per-node "$count" --master-port 29517)
 try torchrun "$count" "$tools/numabench" exec "--workers=$each" --report -- "${torchrun[@]}" "$work/worker.py" torchrun "$out/torchrun" "$count" "$gpus"
+
+# Dask-CUDA has a worker for each GPU.
+if [ $SECONDS -lt 90 ] && [ "$gpus" -gt 1 ] && python3 -c 'import dask_cuda' 2>/dev/null; then
+    try dask-cuda "$gpus" "$tools/numabench" exec "--workers=$each" --report -- python3 "$work/worker.py" dask-cuda "$out/dask-cuda" "$gpus" "$gpus"
+fi
 
 # torchrun's own binding, where this torch has it: for the record, and that a worker that torchrun bound is left to it.
 if [ $SECONDS -lt 80 ] && python3 -c 'import torch.numa.binding' 2>/dev/null; then
