@@ -17,12 +17,13 @@ use anyhow::{Context, Result};
 /// Cargo's variable.
 const NAME: &str = "CARGO_TARGET_DIR";
 
-/// The repository's root: the folder above this package. Cargo names the package when it runs us; the path of
-/// the build is what remains when the program is started by hand.
+/// The repository's root: the first folder above this package with a lock file. Cargo names the package when it
+/// runs us; the path of the build is what remains when the program is started by hand.
 pub fn root() -> PathBuf {
     let package = std::env::var_os("CARGO_MANIFEST_DIR")
         .map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
-    package.parent().map_or(package.clone(), Path::to_path_buf)
+    let is_root = |folder: &&Path| folder.join("Cargo.lock").exists();
+    package.ancestors().find(is_root).unwrap_or(&package).to_path_buf()
 }
 
 /// Where cargo builds for the user: CARGO_TARGET_DIR, or the checkout's own folder.

@@ -5,8 +5,8 @@ use std::path::Path;
 use anyhow::Result;
 
 use crate::{
-    bench, bindings, calibrate, campaign, demo, dist, kernels, launch_truth, mpi_plugin, real_runs, recipes,
-    sanitize, schema, setup, site, slurm_truth, test, tidy,
+    bench, bindings, demo, dist, kernels, mpi_plugin, proving, recipes, sanitize, schema, setup, site, test,
+    tidy,
 };
 
 /// A command: its name, its line in the help, what it does.
@@ -19,11 +19,11 @@ pub const COMMANDS: &[Command] = &[
     ("test", "setup, then format, lints, tidy and every test: what CI runs", test::run),
     (
         "tidy",
-        "check what no compiler checks: dependency directions, module docs, unsafe, the schema [--figures: \
+        "check what no compiler checks: dependency directions, module docs, unsafe [--figures: \
          sizes and counts]",
         tidy::run,
     ),
-    ("schema", "write the documents' schemas, crates/report/schema, from the types", schema::run),
+    ("schema", "write the documents' schemas, crates/*/schema, from the types", schema::run),
     ("bindings", "write HIP's declarations from ROCm's header, by bindgen [--include FOLDER]", bindings::run),
     (
         "kernels",
@@ -51,20 +51,22 @@ pub const COMMANDS: &[Command] = &[
         "launch-truth",
         "what the installed MPI launchers do with thousands of lines on saved machines, as tables for the \
          tests [--prefix FOLDER, --only FAMILY, --jobs N, --again]",
-        launch_truth::run,
+        |root, args| proving::run(root, "launch-truth", args),
     ),
-    ("calibrate", "how often each verdict is wrong, by simulation [VERDICT]… [--short]", calibrate::run),
+    ("calibrate", "how often each verdict is wrong, by simulation [VERDICT]… [--short]", |root, args| {
+        proving::run(root, "calibrate", args)
+    }),
     (
         "real-runs",
         "what `compare` says of documents of one machine on which nothing changed FOLDER [--comparisons=N]",
-        real_runs::run,
+        |root, args| proving::run(root, "real-runs", args),
     ),
-    ("campaign", "bad input, kills and faults, counted [--long] [--seed N] [--binary FILE]", campaign::run),
-    (
-        "slurm-truth",
-        "what a real Slurm does with srun lines, as the tests' table [MACHINE]",
-        slurm_truth::run,
-    ),
+    ("campaign", "bad input, kills and faults, counted [--long] [--seed N] [--binary FILE]", |root, args| {
+        proving::run(root, "campaign", args)
+    }),
+    ("slurm-truth", "what a real Slurm does with srun lines, as the tests' table [MACHINE]", |root, args| {
+        proving::run(root, "slurm-truth", args)
+    }),
     (
         "sanitize",
         "tests under Miri and the sanitizers [--only miri|address|thread] [--target-dir FOLDER]",

@@ -6,22 +6,16 @@
 
 mod bench;
 mod bindings;
-mod calibrate;
-mod campaign;
-mod checkout;
 mod commands;
 mod demo;
 mod dist;
 mod forges;
 mod kernels;
-mod launch_truth;
 mod lints;
-mod listing;
 mod mpi_plugin;
-mod need;
 mod package_manager;
+mod proving;
 mod python_tools;
-mod real_runs;
 mod recipes;
 mod sanitize;
 mod schema;
@@ -29,8 +23,6 @@ mod scripts;
 mod setup;
 mod site;
 mod skips;
-mod slurm_truth;
-mod step;
 mod test;
 mod tidy;
 
@@ -39,6 +31,7 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 
 use commands::COMMANDS;
+use xtask::{checkout, listing, need, step};
 
 fn main() -> ExitCode {
     let mut words = std::env::args().skip(1);

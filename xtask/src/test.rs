@@ -14,7 +14,7 @@ use std::thread;
 
 use anyhow::{Result, bail};
 
-use crate::{campaign, forges, lints, mpi_plugin, python_tools, scripts, setup, site, skips, step, tidy};
+use crate::{forges, lints, mpi_plugin, proving, python_tools, scripts, setup, site, skips, step, tidy};
 
 /// Everything but the MPI plug-in, which needs an MPI and is built and linted by `mpi_plugin`.
 const WITHOUT_MPI: [&str; 3] = ["--workspace", "--exclude", "numabench-mpi-plugin"];
@@ -83,8 +83,8 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
             failed.unless(name, cargo(root, &[&args[..1], &WITHOUT_MPI, &args[1..]].concat()));
         }
     }
-    // The binary that the tests have built.
-    failed.unless("campaign", campaign::run(root, &[]));
+    // With the binaries that the tests have built.
+    failed.unless("campaign", proving::built(root, "campaign"));
     failed.result()
 }
 

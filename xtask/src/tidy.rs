@@ -13,7 +13,6 @@ mod orphans;
 mod programs;
 mod reading;
 mod rust_code;
-mod schema;
 mod sentences;
 mod source;
 
@@ -54,7 +53,6 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     findings.extend(reading::check(&texts));
     findings.extend(names::check(&texts));
     findings.extend(orphans::check(&texts));
-    findings.extend(schema::check(root));
     findings.extend(programs::check(root));
     for finding in &findings {
         eprintln!("{finding}");
@@ -62,8 +60,7 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     match findings.len() {
         0 => {
             println!(
-                "tidy: {} Rust files, the dependencies, the schemas and the kernels' PTX are as they should \
-                 be",
+                "tidy: {} Rust files, the dependencies and the kernels' PTX are as they should be",
                 files.len()
             );
             Ok(())

@@ -1,15 +1,6 @@
 //! The JSON Schemas of the documents made here, generated from their types and committed in
 //! `crates/analysis/schema`, as `report`'s are.
 
-use report::SavedDocument;
-use report::schema::file;
-
-use crate::baseline::Baseline;
-use crate::comparison::{self, Comparison};
-use crate::gate::Checked;
-use crate::history::{self, History};
-use crate::nodes::{self, Nodes};
-
 /// The name of each schema's file, and its text as committed.
 pub const COMMITTED: [(&str, &str); 5] = [
     ("comparison-v1.json", include_str!("../schema/comparison-v1.json")),
@@ -19,31 +10,30 @@ pub const COMMITTED: [(&str, &str); 5] = [
     ("nodes-v1.json", include_str!("../schema/nodes-v1.json")),
 ];
 
-/// The name of each schema's file, and its text.
-pub fn all() -> [(String, String); 5] {
-    [
-        file::<Comparison>(comparison::VERSION, "two sides of runs, compared"),
-        file::<Baseline>(Baseline::VERSION, "what is normal for a class of hardware"),
-        file::<Checked>(Checked::VERSION, "what check --bandwidth found of a node"),
-        file::<History>(history::VERSION, "step changes over many runs"),
-        file::<Nodes>(nodes::VERSION, "nodes side by side, and which are unlike the others"),
-    ]
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::path::Path;
+
+    use report::SavedDocument;
+    use report::schema::{file, stale};
+
+    use crate::baseline::Baseline;
+    use crate::comparison::{self, Comparison};
+    use crate::gate::Checked;
+    use crate::history::{self, History};
+    use crate::nodes::{self, Nodes};
 
     #[test]
-    fn the_committed_schemas_are_the_generated_ones() -> Result<(), std::io::Error> {
-        for (name, text) in all() {
-            let path = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/").to_owned() + &name;
-            let committed = std::fs::read_to_string(&path)?;
-            assert!(
-                committed == text,
-                "{path} is not what the types say: run `cargo xtask schema` and look at the diff"
-            );
-        }
+    fn the_committed_schemas_are_the_generated_ones() -> std::io::Result<()> {
+        let all = [
+            file::<Comparison>(comparison::VERSION, "two sides of runs, compared"),
+            file::<Baseline>(Baseline::VERSION, "what is normal for a class of hardware"),
+            file::<Checked>(Checked::VERSION, "what check --bandwidth found of a node"),
+            file::<History>(history::VERSION, "step changes over many runs"),
+            file::<Nodes>(nodes::VERSION, "nodes side by side, and which are unlike the others"),
+        ];
+        let stale = stale(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/schema")), &all)?;
+        assert!(stale.is_empty(), "{stale:?}: run `cargo xtask schema` and look at the diff");
         Ok(())
     }
 }

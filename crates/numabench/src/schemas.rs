@@ -31,30 +31,23 @@ pub const COMMITTED: [(&str, &str); 3] = [
 
 #[cfg(test)]
 mod tests {
-    use report::schema::file;
+    use std::path::Path;
+
+    use report::schema::{file, stale};
     use report::versioned::Versioned;
 
     use super::*;
     use check::document::{CHECK, Document as Check};
 
-    /// Writes them where `cargo xtask schema` asks for that.
     #[test]
-    fn the_committed_schemas_are_the_generated_ones() -> Result<(), std::io::Error> {
-        for (name, text) in [
+    fn the_committed_schemas_are_the_generated_ones() -> std::io::Result<()> {
+        let all = [
             file::<Versioned<topo::Survey>>(TOPOLOGY, "a machine: what topo shows of it"),
             file::<Versioned<Differences>>(DIFFERENCES, "what is different between two machines"),
             file::<Versioned<Check<'static>>>(CHECK, "whether ranks of a node are well placed"),
-        ] {
-            let path = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/").to_owned() + &name;
-            if std::env::var_os("NUMABENCH_WRITE_SCHEMAS").is_some() {
-                std::fs::write(&path, &text)?;
-            }
-            let committed = std::fs::read_to_string(&path)?;
-            assert!(
-                committed == text,
-                "{path} is not what the types say: run `cargo xtask schema` and look at the diff"
-            );
-        }
+        ];
+        let stale = stale(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/schema")), &all)?;
+        assert!(stale.is_empty(), "{stale:?}: run `cargo xtask schema` and look at the diff");
         Ok(())
     }
 }

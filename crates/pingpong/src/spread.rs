@@ -30,8 +30,8 @@ pub enum SpreadError {
     /// allocations move on.
     #[error(
         "--memory pinned-driver can't be spread over nodes {0}: the driver allocates it, and the kernel \
-         begins at whichever node is next for the thread, so no page's node can be held to be right; use --memory \
-         pinned"
+         begins at whichever node is next for the thread, so no page's node can be held to be \
+         right; use --memory pinned"
     )]
     ByTheDriver(IdSet),
     /// The kernel has no weights of its nodes.

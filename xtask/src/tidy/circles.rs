@@ -83,7 +83,9 @@ pub fn by_crate(files: &[(PathBuf, String)]) -> BTreeMap<PathBuf, Files> {
     let mut crates: BTreeMap<PathBuf, Files> = BTreeMap::new();
     for (file, text) in files {
         if let Some((source, module)) = module_of(file) {
-            crates.entry(source).or_default().insert(module, without_tests(text));
+            // A package may have a library beside its program.
+            let code = crates.entry(source).or_default().entry(module).or_default();
+            code.push_str(&without_tests(text));
         }
     }
     crates

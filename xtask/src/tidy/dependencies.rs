@@ -51,7 +51,8 @@ const ARROWS: &[(&str, &str)] = &[
          launchers pingpong place placement ranks report stats topo",
     ),
     ("trial", "exec experiments launchers placement report stats sys topo"),
-    ("xtask", "analysis ranks report stats"),
+    ("xtask", "ranks"),
+    ("proving", "analysis report stats xtask"),
     ("fake-driver", ""),
     ("fake-mpi", ""),
     ("hip-over-cuda", ""),
@@ -61,13 +62,13 @@ const ARROWS: &[(&str, &str)] = &[
 const OWNED: &[(&str, &[&str], &str)] = &[
     (
         "serde_json",
-        &["ranks", "report", "topo", "xtask"],
+        &["proving", "ranks", "report", "topo", "xtask"],
         "JSON is written and read in `report` alone (`ranks` and `topo` hear other processes of the same run \
          in it, xtask writes the bill of materials): hand the value to it",
     ),
     (
         "anyhow",
-        &["numabench", "xtask"],
+        &["numabench", "proving", "xtask"],
         "libraries have typed errors (thiserror); anyhow is for the binary and xtask",
     ),
     ("hwlocality", &["topo"], "the machine is read in `topo` alone: ask it for the value"),
@@ -189,6 +190,7 @@ mod tests {
         assert!(others.len() > 20, "{others:?}");
         let page = std::fs::read_to_string(root.join("ARCHITECTURE.md"))?;
         let mut uses = std::fs::read_to_string(root.join("xtask/Cargo.toml"))?;
+        uses += &std::fs::read_to_string(root.join("xtask/proving/Cargo.toml"))?;
         for folder in ["crates", "tests"] {
             for member in std::fs::read_dir(root.join(folder))? {
                 uses += &std::fs::read_to_string(member?.path().join("Cargo.toml")).unwrap_or_default();

@@ -11,7 +11,7 @@ use crate::kinds;
 use crate::proof::{list, text};
 use crate::run::{Done, end, host, numabench, run, with_driver};
 
-#[path = "../../../../xtask/src/campaign/readers.rs"]
+#[path = "../../../../xtask/proving/src/campaign/readers.rs"]
 mod readers;
 
 /// Three GPUs that reach each other: each has two others, so a GPU alone does not name a copy.
