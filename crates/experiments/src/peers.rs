@@ -27,8 +27,8 @@ use crate::config;
 use crate::fault::Fault;
 use crate::options::{GpuPairs, PeerOptions};
 use crate::reach::{Reach, Reached};
-use crate::settings;
 use crate::watchdog::OPENS;
+use crate::{outline, settings};
 
 /// The size of a copy where none is asked for: with what it writes twice as much, four times the L2 of the
 /// GPUs of today (B200: 126 MB) and of their last cache (MI300X: 256 MB).
@@ -112,8 +112,7 @@ impl Peers {
             PeerEnd::Source => "",
             PeerEnd::Destination => ", by the GPU that the bytes go to",
         };
-        let by = if self.by == CopyBy::Kernel { ", by a kernel" } else { "" };
-        self.pairs_description(gpus, &shown) + end + by
+        self.pairs_description(gpus, &shown) + end + &outline::engines(&[self.by])
     }
 
     fn pairs_description(&self, gpus: usize, shown: &str) -> String {
@@ -138,7 +137,7 @@ impl Peers {
         let gpus = self.targets.len();
         let pairs = pairs(gpus);
         let [size, smallest] = self.sizes;
-        let by_kernel = self.by == CopyBy::Kernel;
+        let by_kernel = self.by != CopyBy::Engine;
         let none = BTreeSet::new();
         let mut tables = tables(
             gpus,
@@ -236,7 +235,7 @@ impl Peers {
     /// Of each source, to which others its copies are staged, or out of a kernel's reach.
     fn notes(&self) -> Vec<Option<String>> {
         let how = match self.by {
-            CopyBy::Kernel => "out of a kernel's reach",
+            CopyBy::Kernel | CopyBy::Tma => "out of a kernel's reach",
             CopyBy::Engine => "staged through host memory by the driver",
         };
         let note = |from: usize| {

@@ -33,7 +33,8 @@ pub struct Peer {
     /// Which of the two GPUs copies: writes and reads differ on most links
     #[arg(long, value_parser = one_of(BY), default_value = "source", help_heading = "What is measured")]
     pub by: PeerEnd,
-    /// What moves the bytes: that GPU's copy engines, or a kernel of loads and stores
+    /// What moves the bytes: that GPU's copy engines, a kernel of loads and stores, or its tensor memory
+    /// accelerator (TMA)
     #[arg(long, value_parser = one_of(ENGINES), default_value = "ce", value_name = "ENGINE",
           help_heading = "What is measured")]
     pub engine: CopyBy,
