@@ -20,7 +20,7 @@ pub const SOURCE: &CStr = text(concat!(include_str!("gpu/own.cu"), "\0"));
 /// The kernel that has the tensor memory accelerator copy: `to, from, bytes`, as the one of loads and stores.
 /// For CUDA alone, whose devices have that accelerator.
 pub static TMA: KernelModule = KernelModule {
-    name: "TMA",
+    name: "TMA copies",
     ptx: &[(90, text(concat!(include_str!("gpu/tma.90.ptx"), "\0")))],
     source: c"",
     kernels: &[c"numabench_tma_copy"],

@@ -138,10 +138,9 @@ impl GpuMatrix {
 
         let of_one = places.clone();
 
-        for _ in self.engines.iter().skip(1) {
-            places.extend(
-                of_one.iter().map(|place| RankPlan { rank: place.rank + of_one.len(), ..place.clone() }),
-            );
+        for engine in 1..self.engines.len() {
+            let first = engine * of_one.len();
+            places.extend(of_one.iter().map(|place| RankPlan { rank: first + place.rank, ..place.clone() }));
         }
         (self.ranks, self.places) = (ranks, places);
     }

@@ -83,6 +83,8 @@ const LATENCY: &[Rule] = &[
 const PEER: &[Rule] = &[
     never(&["huge-pages"], "copies go from GPU to GPU, and no host memory takes part"),
     apart(&["all", "latency"], &["pairs=ring", "pairs=none"], "it is measured between every two GPUs"),
+    apart(&["sample"], &["pairs=ring", "pairs=none"], "a sample is of the pairs of every two GPUs"),
+    apart(&["sample"], &["all"], "all at once takes every pair"),
     apart(&["by"], &["pairs=none"], "within a GPU's memory there is one GPU to copy"),
     needs(&["range"], &["latency"]),
 ];
