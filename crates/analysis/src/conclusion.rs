@@ -5,8 +5,8 @@
 use report::{Document, Figures};
 
 use crate::{
-    answer, cached, groups, headline, kernels, laplace, latency_curves, matrix_analysis, moving, pieces,
-    slower_twins, sweep_fits, throttling, unfinished,
+    answer, cached, groups, headline, kernels, laplace, latency_curves, matrix_analysis, moving, pair_sample,
+    pieces, slower_twins, sweep_fits, throttling, unfinished,
 };
 
 /// Fills in what a run that goes on has found already, so that one which is killed leaves it: slower GPUs,
@@ -52,6 +52,8 @@ fn sentences(document: &Document) -> Vec<String> {
         Figures::Pieces(_) => pieces::verdict(document),
         Figures::Touches => moving::verdict(document),
     };
+    let sample = document.pair_sample.as_ref().map(|sample| pair_sample::sentence(sample, "GPU"));
+    said.splice(0..0, sample);
     said.extend(cached::sentence(document));
     said.extend(throttling::sentences(document));
 

@@ -109,6 +109,7 @@ pub fn conditions<B>(document: &Document<B>) -> Vec<Condition> {
     let engine = match settings.engine {
         CopyEngine::Ce => "the copy engines",
         CopyEngine::Sm => "a kernel",
+        CopyEngine::Tma => "TMA",
         CopyEngine::Newer => "something newer",
     };
     add(false, "copies by", engine.to_owned());

@@ -7,6 +7,7 @@
 //!   work that computes; `sweep_fits` time against size; `mpi_matrix` messages by where their ranks run,
 //!   `mpi_adapters` which network adapters carried them, `mpi_threads` those beside copies, `mpi_figure` a
 //!   figure of one, `mpi_answer` what all of it comes to, in the sentences read first;
+//! * `pair_sample` what a run says whose pairs are a sample of all;
 //! * `conclusion` what a finished document says, whichever kind of result it is, by all of these;
 //! * `answer` what a ping-pong found, in the sentences read first; `device_memory` those on GPUs that share
 //!   memory with their CPU, `throttling` those on what GPUs were under; `placement` whether ranks were seen
@@ -79,6 +80,7 @@ pub mod node_changes;
 pub mod node_run;
 pub mod node_settings;
 pub mod nodes;
+pub mod pair_sample;
 pub mod passes;
 pub mod pieces;
 pub mod placement;

@@ -186,8 +186,7 @@ fn of_ranks(document: &Document, links: &mut Vec<MeasuredLink>) {
             && case.range_bytes.is_none()
             && case.status != CaseStatus::Invalid
     };
-    let in_matrix =
-        |case: &Case| case.group.as_deref().is_some_and(|group| group == report::matrix::BY_KERNEL);
+    let in_matrix = |case: &Case| case.group.as_deref().and_then(report::matrix::engine_of_group).is_some();
     let most = document.cases.iter().filter(copies).map(|case| case.bytes).max();
     let first =
         document.cases.iter().find(|case| copies(case) && Some(case.bytes) == most).map(|case| case.memory);

@@ -7,7 +7,7 @@ use report::mpi::{MpiCase, MpiDeviceMemory, MpiPair};
 
 use crate::mpi_figure::half_width;
 use crate::words::{capital, three_digits};
-use crate::{headline, mpi_adapters, mpi_matrix, mpi_rails, mpi_threads};
+use crate::{headline, mpi_adapters, mpi_matrix, mpi_rails, mpi_threads, pair_sample};
 
 /// From this size on a message has a rate worth naming.
 const LARGE: u64 = 1 << 20;
@@ -57,6 +57,8 @@ pub fn verdict(document: &MpiDocument) -> Vec<String> {
     if lines.is_empty() {
         lines.push("Nothing was measured yet.".to_owned());
     }
+    let sample = document.pair_sample.as_ref().map(|sample| pair_sample::sentence(sample, "rank"));
+    lines.splice(0..0, sample);
 
     if let Some(why) = &document.status_reason {
         let tail = if document.status == Status::Complete {

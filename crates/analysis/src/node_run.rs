@@ -14,7 +14,7 @@ use report::doctor::Check;
 use report::document::Status;
 use report::row::{Row, RowStatus};
 use report::rows::rows_of;
-use report::settings::{CopyEngine, Direction};
+use report::settings::Direction;
 use report::{DoctorDocument, Document};
 
 use crate::baseline::{Class, class_of};
@@ -78,7 +78,7 @@ pub fn of_document<B>(document: &Document<B>) -> Vec<NodeRun> {
     if by_host.is_empty() {
         by_host.insert(&document.environment.hostname, Vec::new());
     }
-    let by_kernel = document.settings.engine == CopyEngine::Sm;
+    let by = words::by(document.settings.engine);
 
     let measured = with_threads_together(document, &rows);
     for figure in &measured {
@@ -86,7 +86,7 @@ pub fn of_document<B>(document: &Document<B>) -> Vec<NodeRun> {
         let Some(device) = devices.get(&row.device[..]) else { continue };
         let other = others.get(&row.rank).map(String::as_str);
         let class = class_of(document, device, row.locality);
-        if let Some(mut point) = point(figure, other, by_place, by_kernel, class) {
+        if let Some(mut point) = point(figure, other, by_place, by, class) {
             point.by_index = with_indices(document, device.node, &point.place);
             by_host.entry(&row.host).or_default().push(point);
         }
@@ -166,7 +166,7 @@ fn point(
     figure: &RowFigure,
     other: Option<&str>,
     by_place: bool,
-    by_kernel: bool,
+    by: &str,
     class: Class,
 ) -> Option<PlaceFigure> {
     let (row, unit) = (figure.row, figure.unit);
@@ -175,9 +175,7 @@ fn point(
     let value = figure.value.filter(|value| value.is_finite() && *value > 0.0)?;
 
     let column::Column { mut name, group } = column::of_case(&row.case, within);
-    if by_kernel {
-        name.push_str(", by a kernel");
-    }
+    name.push_str(by);
     let mut place = own.to_owned();
     if let Some(other) = other.filter(|_| !within) {
         place = format!("{place} with {other}");

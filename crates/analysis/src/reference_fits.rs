@@ -65,6 +65,7 @@ fn is_of(
         _ if what == "load" => "sm",
         CopyEngine::Ce => "ce",
         CopyEngine::Sm => "sm",
+        CopyEngine::Tma => "tma",
         CopyEngine::Newer => return false,
     };
     let place = match row.locality {
@@ -116,7 +117,11 @@ pub fn answer<B>(document: &Document<B>, host: Option<&str>, references: &[Refer
     }
 
     let fits = fits_of_host(document, host, references);
-    let by = if document.settings.engine == CopyEngine::Sm { "kernel" } else { "copy engine" };
+    let by = match document.settings.engine {
+        CopyEngine::Sm => "kernel",
+        CopyEngine::Tma => "TMA",
+        CopyEngine::Ce | CopyEngine::Newer => "copy engine",
+    };
     let of_model = |model: &str| {
         let own = fits.iter().filter(|fit| plain_name(&fit.reference.gpu) == plain_name(model));
         ModelAnswer::of_figures(model, &own.map(|fit| held_figure(fit, by)).collect::<Vec<_>>())

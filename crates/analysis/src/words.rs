@@ -77,6 +77,7 @@ pub fn by(engine: CopyEngine) -> &'static str {
     match engine {
         CopyEngine::Ce => "",
         CopyEngine::Sm => ", by a kernel",
+        CopyEngine::Tma => ", by TMA",
         CopyEngine::Newer => NEWER,
     }
 }

@@ -5,7 +5,9 @@ use std::env;
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
-use backend_gpu::{CopyBatch, Driver, DriverKernel, LaunchGrid, MathNames, given, parameters, text};
+use backend_gpu::{
+    CopyBatch, Driver, DriverKernel, LaunchGrid, MathNames, given, own_source, parameters, text,
+};
 use cudarc::driver::sys::{self, CUcontext, CUdevice, CUdeviceptr, CUevent, CUstream};
 use device::{CallError, DeviceError, KernelModule, MemoryHome, MemoryInfo, MemoryKind, PlatformKind};
 
@@ -84,6 +86,7 @@ unsafe impl Driver for Api {
         property: "cufftGetProperty",
         not_transposed: 0,
     };
+    const TMA: Result<&'static KernelModule, &'static str> = Ok(&own_source::TMA);
 
     fn stream_address(stream: CUstream) -> *mut c_void {
         stream.cast()

@@ -42,7 +42,7 @@ pub(crate) fn of_program(api: &Api, device: CUdevice, program: &KernelModule) ->
     let (_, text) = text.ok_or_else(|| DeviceError::Unsupported {
         what: "running a kernel",
         reason: format!(
-            "its compute capability is {}.{}, and the kernels of {} are for {} and above",
+            "its compute capability is {}.{}, and the kernels of {} are for {:.1} and above",
             capability / 10,
             capability % 10,
             program.name,

@@ -226,12 +226,21 @@ fn devices_that_reach_each_other_copy_directly_and_others_through_the_host() {
 }
 
 #[test]
+fn a_device_older_than_the_tensor_memory_accelerator_copies_without_it_and_says_why() {
+    let older = "device 0000:05:00.0; capability 8.9";
+    let text = conforms("stream-wait", &[("FAKE_DEVICES", older)]);
+    let skipped = text.lines().find(|line| line.contains(names::TMA_COPIES)).unwrap_or_default();
+    insta::assert_snapshot!(skipped, @"");
+    assert!(text.contains(&format!("passed  0000:05:00.0  {}\n", names::KERNEL_COPIES)), "{text}");
+}
+
+#[test]
 fn what_a_kernel_or_a_copy_between_devices_does_wrong_is_found() {
     let devices = "device 0000:05:00.0; peers 1; device 0000:06:00.0; peers 0";
     for (fault, checks) in [
         (
             "kernels copy-short",
-            &[names::KERNEL_COPIES, names::BETWEEN, names::HELD_BETWEEN, names::WITHIN][..],
+            &[names::KERNEL_COPIES, names::TMA_COPIES, names::BETWEEN, names::HELD_BETWEEN, names::WITHIN][..],
         ),
         (
             "kernels chase-stops",
@@ -265,8 +274,14 @@ fn what_never_queues_needs_no_stream_and_no_event() {
     let text = String::from_utf8_lossy(&output.stdout);
     let failures = failures(&text);
     let failed: Vec<&str> = failures.iter().map(|(check, _)| *check).collect();
-    let by_kernels =
-        [names::KERNEL_COPIES, names::CHAIN, names::CHAIN_HANDED_ON, names::ANSWERS, names::WITHIN];
+    let by_kernels = [
+        names::KERNEL_COPIES,
+        names::TMA_COPIES,
+        names::CHAIN,
+        names::CHAIN_HANDED_ON,
+        names::ANSWERS,
+        names::WITHIN,
+    ];
     let buffers = [names::BUFFER_RANGES, names::BUFFER_ORDER, names::BUFFER_REFUSED];
     // A name with a colon of its own is parted there.
     let (both, _) = names::BIDIRECTIONAL.split_once(": ").expect("a colon");

@@ -1,24 +1,19 @@
 //! A copier's memory on the device, and what one queued round moves between it and the host ranges.
 //!
-//! A kernel that copies loads and stores 16 bytes at a time over pinned host memory; it cannot reach pageable
-//! memory, which is skipped with that reason.
+//! A kernel that copies (`copy_kernel`) reaches pinned host memory; it cannot reach pageable memory, which is
+//! skipped with that reason.
 
 use std::ops::Range;
 
 use device::{Area, CallError, DeviceError, Direction};
 
+use crate::copy_kernel::CopyKernel;
 use crate::device_memory::DeviceMemory;
 use crate::driver::Driver;
 use crate::host_range::HostRange;
-use crate::kernel::DriverKernel;
-use crate::modules::{Kernels, Parameter};
+use crate::modules::Parameter;
 use crate::stream::Stream;
 use crate::unsupported::unsupported;
-
-/// The most threads of a kernel that copies while another one copies the other way: a kernel as wide as the
-/// device has the other wait for its end (an H200 then moves 59.5 GB/s both ways together, and 71.7 with
-/// these). Each has 64 bytes in flight, 2 MiB in all, many times what a link holds.
-const AT_ONCE_THREADS: u64 = 1 << 15;
 
 /// The device's side.
 pub(crate) struct Areas<D: Driver> {
@@ -41,8 +36,8 @@ pub(crate) struct Legs<'a, D: Driver> {
     bytes: usize,
     /// Whether the two are at once.
     at_once: bool,
-    /// Kernels that copy in place of the copy engines.
-    pub(crate) kernels: Option<&'a Kernels<D>>,
+    /// The kernel that copies in the place of the copy engines.
+    pub(crate) kernel: Option<&'a CopyKernel<D>>,
 }
 
 impl<D: Driver> Areas<D> {
@@ -119,7 +114,7 @@ impl<D: Driver> Areas<D> {
         let (written, read) = (self.get(Area::A)?, self.get(read)?);
         let (write, read) = (from.map(|from| (written, from)), to.map(|to| (read, to)));
         let at_once = direction == Direction::Bidirectional;
-        Ok(Legs { write, read, bytes, at_once, kernels: None })
+        Ok(Legs { write, read, bytes, at_once, kernel: None })
     }
 }
 
@@ -130,40 +125,27 @@ impl<D: Driver> Legs<'_, D> {
     /// The call that failed.
     pub(crate) fn queue(&self, writes: &Stream<D>, reads: &Stream<D>) -> Result<(), CallError> {
         let bytes = self.bytes as u64;
-        let threads = if self.at_once { copy_threads_at_once(bytes) } else { copy_threads(bytes) };
         if let Some((area, from)) = self.write {
-            match self.kernels {
-                Some(kernels) => {
-                    let parameters =
-                        [Parameter::Area(area, 0), Parameter::Host(from, 0), Parameter::Number(bytes)];
-                    kernels.launch(DriverKernel::Copy, threads, writes, parameters)?;
+            match self.kernel {
+                Some(kernel) => {
+                    let ends = [Parameter::Area(area, 0), Parameter::Host(from, 0)];
+                    kernel.launch(ends, bytes, self.at_once, writes)?;
                 }
                 None => area.queue_write(0, (from, 0..self.bytes), writes)?,
             }
         }
 
         if let Some((area, to)) = self.read {
-            match self.kernels {
-                Some(kernels) => {
-                    let parameters =
-                        [Parameter::Host(to, 0), Parameter::Area(area, 0), Parameter::Number(bytes)];
-                    kernels.launch(DriverKernel::Copy, threads, reads, parameters)?;
+            match self.kernel {
+                Some(kernel) => {
+                    let ends = [Parameter::Host(to, 0), Parameter::Area(area, 0)];
+                    kernel.launch(ends, bytes, self.at_once, reads)?;
                 }
                 None => area.queue_read(0, (to, 0..self.bytes), reads)?,
             }
         }
         Ok(())
     }
-}
-
-/// How many threads of the kernel copy so many bytes: each moves 16 at a time, four times in flight.
-pub(crate) fn copy_threads(bytes: u64) -> u64 {
-    bytes.div_ceil(64)
-}
-
-/// The same where another kernel copies the other way at once.
-fn copy_threads_at_once(bytes: u64) -> u64 {
-    copy_threads(bytes).min(AT_ONCE_THREADS)
 }
 
 /// There is no range that copies to the device read.
@@ -174,15 +156,4 @@ pub(crate) fn no_source() -> DeviceError {
 /// There is none that copies from it write.
 pub(crate) fn no_destination() -> DeviceError {
     unsupported("a copy from the device", "this copier was made without a destination")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn two_kernels_at_once_leave_room_for_each_other_and_one_alone_takes_what_there_is() {
-        assert_eq!((copy_threads(512 << 20), copy_threads_at_once(512 << 20)), (1 << 23, 1 << 15));
-        assert_eq!((copy_threads(4096), copy_threads_at_once(4096)), (64, 64), "small copies need fewer");
-    }
 }

@@ -20,7 +20,7 @@ use crate::device_memory::{DeviceMemory, out_of_memory};
 use crate::driver::{CopyBatch, Driver};
 use crate::host_range::HostRange;
 use crate::kernel::LaunchGrid;
-use crate::modules::{Loaded, Parameter, Programs};
+use crate::modules::{Loaded, Parameter};
 use crate::overlap::Overlap;
 use crate::own_queue::OwnQueue;
 use crate::stream::{Event, Stream};
@@ -61,7 +61,7 @@ impl<D: Driver> GpuComputer<D> {
     /// See [`device::Device::computer`].
     pub(crate) fn new(
         context: &Arc<Context<D>>,
-        (tools, programs): (&Tools<D>, &Programs<D>),
+        tools: &Tools<D>,
         program: &KernelModule,
         host: Box<dyn HostMemory>,
         bytes: usize,
@@ -74,7 +74,7 @@ impl<D: Driver> GpuComputer<D> {
             return Err(out_of_memory(context, bytes as u64)?);
         }
         let kernels = program.kernels.len();
-        let program = programs.get(program)?;
+        let program = tools.programs.get(program)?;
         let memory =
             Memory { host, area: DeviceMemory::new(context, bytes)?, program, batch: RefCell::default() };
         let queue = OwnQueue::new(context, tools, "queueing kernels");

@@ -18,12 +18,13 @@ use device::{Area, BytePattern, CallError, Copier, CopyBy, DeviceError, Directio
 
 use crate::areas::{Areas, Ranges, no_destination, no_source};
 use crate::context::Context;
+use crate::copy_kernel::CopyKernel;
 use crate::device_memory::{DeviceMemory, out_of_memory};
 use crate::driver::Driver;
 use crate::host_range::HostRange;
 use crate::idle_queues::IdleQueues;
 use crate::latch::Mechanism;
-use crate::modules::Kernels;
+use crate::modules::{Kernels, Programs};
 use crate::pattern_kernels::PatternKernels;
 use crate::queue::{Queue, no_batch};
 use crate::unsupported::unsupported;
@@ -38,7 +39,8 @@ pub(crate) struct GpuCopier<D: Driver> {
     queue: Option<Queue<D>>,
     /// Blocking rounds wait on the own stream, not in the driver's blocking copy.
     takes_turns: bool,
-    by: CopyBy,
+    /// The kernel that copies in the place of the copy engines.
+    kernel: Option<CopyKernel<D>>,
 }
 
 /// What a device found out once for all its copiers.
@@ -51,24 +53,22 @@ pub(crate) struct Tools<D: Driver> {
     pub(crate) patterns: Result<Rc<PatternKernels<D>>, String>,
     /// Queues that no copier has.
     pub(crate) queues: Rc<IdleQueues<D>>,
+    /// Programs that were loaded.
+    pub(crate) programs: Rc<Programs<D>>,
 }
 
 // Derived, it would ask a driver to be Clone.
 impl<D: Driver> Clone for Tools<D> {
     fn clone(&self) -> Self {
-        let Self { latch, kernels, patterns, queues } = self;
+        let Self { latch, kernels, patterns, queues, programs } = self;
         Self {
             latch: latch.clone(),
             kernels: kernels.clone(),
             patterns: patterns.clone(),
             queues: Rc::clone(queues),
+            programs: Rc::clone(programs),
         }
     }
-}
-
-/// The kernels that copy, where they are to.
-fn kernels<D: Driver>(tools: &Tools<D>, by: CopyBy) -> Option<&Kernels<D>> {
-    tools.kernels.as_deref().ok().filter(|_| by == CopyBy::Kernel)
 }
 
 /// Whether a driver can reach all ranges by itself.
@@ -117,7 +117,7 @@ impl<D: Driver> GpuCopier<D> {
         let a = Some(DeviceMemory::new(context, len)?);
         let b = bidirectional.then(|| DeviceMemory::new(context, len)).transpose()?;
         let (context, areas) = (Arc::clone(context), Areas { a, b, len });
-        Ok(Self { context, areas, host, tools, queue: None, takes_turns: false, by: CopyBy::Engine })
+        Ok(Self { context, areas, host, tools, queue: None, takes_turns: false, kernel: None })
     }
 
     /// Opens the latch and waits for what is queued.
@@ -158,7 +158,7 @@ impl<D: Driver> GpuCopier<D> {
         };
         for leg in legs {
             let mut legs = self.areas.legs(&self.host, *leg, bytes)?;
-            legs.kernels = kernels(&self.tools, self.by);
+            legs.kernel = self.kernel.as_ref();
             queue.round(*leg == Direction::Bidirectional, |writes, reads| legs.queue(writes, reads))?;
         }
         Ok(())
@@ -196,23 +196,17 @@ impl<D: Driver> Copier for GpuCopier<D> {
     }
 
     fn copy_by(&mut self, by: CopyBy) -> Result<(), DeviceError> {
-        const WHAT: &str = "copies by a kernel";
         self.settle()?;
-        self.by = CopyBy::Engine;
-        if by == CopyBy::Engine {
-            return Ok(());
-        }
-        if let Err(reason) = &self.tools.kernels {
-            return Err(unsupported(WHAT, reason.clone()));
-        }
+        self.kernel = None;
+        let Some(kernel) = CopyKernel::new(&self.tools, by)? else { return Ok(()) };
+
         if !is_pinned(&self.host) {
-            return Err(unsupported(WHAT, "a device reaches pinned memory only, and this is pageable"));
+            return Err(unsupported(by.what(), "a device reaches pinned memory only, and this is pageable"));
         }
         for range in [&self.host.source, &self.host.destination].into_iter().flatten() {
-            range.reach(WHAT, &self.context)?;
+            range.reach(by.what(), &self.context)?;
         }
-        self.by = by;
-
+        self.kernel = Some(kernel);
         Ok(())
     }
 
@@ -277,7 +271,7 @@ impl<D: Driver> Copier for GpuCopier<D> {
         self.areas.check_bytes(bytes)?;
         self.settle()?;
         if direction == Direction::Bidirectional
-            || self.by == CopyBy::Kernel
+            || self.kernel.is_some()
             || (self.takes_turns && is_pinned(&self.host))
         {
             return self.round_on_own_stream(direction, bytes);
@@ -308,7 +302,7 @@ impl<D: Driver> Copier for GpuCopier<D> {
         let legs = checked.and_then(|()| self.areas.legs(&self.host, direction, bytes));
         let both_ways = direction == Direction::Bidirectional;
         let queued = legs.and_then(|mut legs| {
-            legs.kernels = kernels(&self.tools, self.by);
+            legs.kernel = self.kernel.as_ref();
             queue.enqueue(both_ways, copies, |writes, reads| legs.queue(writes, reads))
         });
         if queued.is_err() {

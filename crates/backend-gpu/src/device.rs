@@ -30,7 +30,6 @@ pub(crate) struct GpuDevice<D: Driver> {
     capabilities: Capabilities,
     kept: KeptAreas<D>,
     tools: Tools<D>,
-    programs: Programs<D>,
     context: Arc<Context<D>>,
 }
 
@@ -54,7 +53,8 @@ impl<D: Driver> GpuDevice<D> {
 
         // A device that ran two of them wrong is not trusted with the others.
         let kernels = patterns.as_ref().map_err(String::clone).and(loaded);
-        let tools = Tools { latch, kernels, patterns, queues: Rc::new(IdleQueues::new(&context)) };
+        let (queues, programs) = (Rc::new(IdleQueues::new(&context)), Rc::new(Programs::new(&context)));
+        let tools = Tools { latch, kernels, patterns, queues, programs };
         let latch = match &tools.latch {
             Ok(Mechanism::StreamWait) => Latch::StreamWait,
             Ok(Mechanism::SpinKernel(_)) => Latch::SpinKernel,
@@ -72,8 +72,7 @@ impl<D: Driver> GpuDevice<D> {
             bidirectional: Ok(()),
             memory,
         };
-        let programs = Programs::new(&context);
-        Ok(Self { facts, capabilities, kept: KeptAreas::new(), tools, programs, context })
+        Ok(Self { facts, capabilities, kept: KeptAreas::new(), tools, context })
     }
 
     /// This device as one of the two that copies go between.
@@ -170,7 +169,7 @@ impl<D: Driver> Device for GpuDevice<D> {
         host: Box<dyn HostMemory>,
         bytes: usize,
     ) -> Result<Box<dyn Computer>, DeviceError> {
-        Ok(Box::new(GpuComputer::new(&self.context, (&self.tools, &self.programs), program, host, bytes)?))
+        Ok(Box::new(GpuComputer::new(&self.context, &self.tools, program, host, bytes)?))
     }
 
     fn buffer(&self, host: Box<dyn HostMemory>) -> Result<Box<dyn Buffer>, DeviceError> {

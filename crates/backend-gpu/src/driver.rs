@@ -66,6 +66,8 @@ pub unsafe trait Driver: Send + Sync + Sized + 'static {
     const BLAS: MathNames;
     /// The vendor's library of Fourier transforms.
     const FFT: MathNames;
+    /// The kernel that has the tensor memory accelerator copy, or why there is none.
+    const TMA: Result<&'static KernelModule, &'static str>;
 
     /// A stream as the vendor's libraries take it.
     fn stream_address(stream: Self::Stream) -> *mut c_void;

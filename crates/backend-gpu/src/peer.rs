@@ -1,5 +1,5 @@
 //! Copies between the memories of two GPUs, or within one's, queued on a stream of the one that copies: by
-//! its copy engine, or by a kernel.
+//! its copy engine, or by a kernel (`copy_kernel`).
 //!
 //! Where that one can reach the other's memory, access is enabled first; elsewhere the driver stages the same
 //! call through host memory. Dropping opens the latch and waits; what could not be waited for is leaked.
@@ -9,14 +9,13 @@ use std::sync::Arc;
 
 use device::{BytePattern, CallError, CopyBy, DeviceError, Mismatch, PeerCopier, PeerEnd, PeerPath};
 
-use crate::areas::copy_threads;
 use crate::context::Context;
 use crate::copier::Tools;
+use crate::copy_kernel::CopyKernel;
 use crate::device_memory::DeviceMemory;
 use crate::driver::Driver;
 use crate::kept_areas::KeptAreas;
-use crate::kernel::DriverKernel;
-use crate::modules::{Kernels, Parameter};
+use crate::modules::Parameter;
 use crate::own_queue::OwnQueue;
 use crate::pattern_kernels::PatternKernels;
 use crate::stream::Stream;
@@ -49,9 +48,10 @@ pub(crate) struct GpuPeerCopier<D: Driver> {
     path: PeerPath,
     /// Of the device that copies.
     queue: OwnQueue<D>,
-    /// The kernels of the device that copies, or why it has none.
-    kernels: Result<Rc<Kernels<D>>, String>,
-    by: CopyBy,
+    /// Of the device that copies.
+    tools: Tools<D>,
+    /// Its kernel that copies in the place of the copy engines.
+    kernel: Option<CopyKernel<D>>,
 }
 
 impl<D: Driver> Area<D> {
@@ -153,8 +153,8 @@ impl<D: Driver> GpuPeerCopier<D> {
             len,
             path,
             queue: OwnQueue::new(own.context, own.tools, "queueing copies"),
-            kernels: own.tools.kernels.clone(),
-            by: CopyBy::Engine,
+            tools: own.tools.clone(),
+            kernel: None,
         })
     }
 
@@ -171,19 +171,18 @@ impl<D: Driver> GpuPeerCopier<D> {
     }
 }
 
-/// What queues one copy of so many bytes on a stream: by these kernels, or by the copy engine.
+/// What queues one copy of so many bytes on a stream: by this kernel, or by the copy engine.
 fn copy<'a, D: Driver>(
     (from, to): (&'a Area<D>, &'a Area<D>),
-    kernels: Option<&'a Kernels<D>>,
+    kernel: Option<&'a CopyKernel<D>>,
     context: Arc<Context<D>>,
     bytes: usize,
 ) -> impl Fn(&Stream<D>) -> Result<(), CallError> + use<'a, D> {
     let (from, to) = (&from.memory, &to.memory);
-    move |stream: &Stream<D>| match kernels {
-        Some(kernels) => {
-            let parameters =
-                [Parameter::Area(to, 0), Parameter::Area(from, 0), Parameter::Number(bytes as u64)];
-            kernels.launch(DriverKernel::Copy, copy_threads(bytes as u64), stream, parameters)
+    move |stream: &Stream<D>| match kernel {
+        Some(kernel) => {
+            let ends = [Parameter::Area(to, 0), Parameter::Area(from, 0)];
+            kernel.launch(ends, bytes as u64, false, stream)
         }
         None => from.queue_copy(to, bytes, (&context, stream)),
     }
@@ -195,17 +194,13 @@ impl<D: Driver> PeerCopier for GpuPeerCopier<D> {
     }
 
     fn copy_by(&mut self, by: CopyBy) -> Result<(), DeviceError> {
-        const WHAT: &str = "copies by a kernel";
         self.queue.settle()?;
-        if by == CopyBy::Kernel {
-            if let Err(reason) = &self.kernels {
-                return Err(unsupported(WHAT, reason.clone()));
-            }
-            if self.path == PeerPath::Staged {
-                return Err(unsupported(WHAT, "the device that copies cannot reach the other one's memory"));
-            }
+        let kernel = CopyKernel::new(&self.tools, by)?;
+        if kernel.is_some() && self.path == PeerPath::Staged {
+            let reason = "the device that copies cannot reach the other one's memory";
+            return Err(unsupported(by.what(), reason));
         }
-        self.by = by;
+        self.kernel = kernel;
         Ok(())
     }
 
@@ -224,8 +219,7 @@ impl<D: Driver> PeerCopier for GpuPeerCopier<D> {
     fn round(&mut self, bytes: usize) -> Result<(), DeviceError> {
         self.check(bytes)?;
         let context = Arc::clone(self.queue.context());
-        let kernels = self.kernels.as_deref().ok().filter(|_| self.by == CopyBy::Kernel);
-        self.queue.round(copy((&self.source, &self.destination), kernels, context, bytes))
+        self.queue.round(copy((&self.source, &self.destination), self.kernel.as_ref(), context, bytes))
     }
 
     fn hold(&mut self) -> Result<(), DeviceError> {
@@ -235,8 +229,8 @@ impl<D: Driver> PeerCopier for GpuPeerCopier<D> {
     fn enqueue(&mut self, bytes: usize, copies: u32) -> Result<(), DeviceError> {
         self.check(bytes).inspect_err(|_| self.queue.release())?;
         let context = Arc::clone(self.queue.context());
-        let kernels = self.kernels.as_deref().ok().filter(|_| self.by == CopyBy::Kernel);
-        self.queue.enqueue(copies, copy((&self.source, &self.destination), kernels, context, bytes))
+        self.queue
+            .enqueue(copies, copy((&self.source, &self.destination), self.kernel.as_ref(), context, bytes))
     }
 
     fn release(&mut self) -> Result<(), DeviceError> {

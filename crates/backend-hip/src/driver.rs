@@ -77,6 +77,8 @@ unsafe impl Driver for Api {
         property: "hipfftGetProperty",
         not_transposed: 0,
     };
+    const TMA: Result<&'static KernelModule, &'static str> =
+        Err("NVIDIA's GPUs alone have a tensor memory accelerator; copy with --engine sm or ce");
 
     fn stream_address(stream: Self::Stream) -> *mut c_void {
         stream.cast()

@@ -70,6 +70,8 @@ pub enum CopyBy {
     Engine,
     /// A kernel of loads and stores on the device's multiprocessors.
     Kernel,
+    /// The tensor memory accelerator (TMA) of the multiprocessors, which a kernel has copy in bulk.
+    Tma,
 }
 
 impl CopyBy {
@@ -78,6 +80,16 @@ impl CopyBy {
         match self {
             Self::Engine => "ce",
             Self::Kernel => "sm",
+            Self::Tma => "tma",
+        }
+    }
+
+    /// The copies, as errors name them.
+    pub fn what(self) -> &'static str {
+        match self {
+            Self::Engine => "copies by the copy engines",
+            Self::Kernel => "copies by a kernel",
+            Self::Tma => "copies by TMA",
         }
     }
 }
@@ -138,18 +150,19 @@ pub trait Copier {
     /// lock it changes nothing.
     fn take_turns(&mut self) {}
 
-    /// From now on queued copies are made by a kernel of loads and stores, or by the copy engines again. On
-    /// coherent links the two differ.
+    /// From now on queued copies are made by a kernel, of loads and stores or of bulk copies, or by the copy
+    /// engines again. On coherent links they differ.
     ///
     /// # Errors
-    /// [`DeviceError::Unsupported`] where the device runs no such kernel, or the host ranges are not pinned.
+    /// [`DeviceError::Unsupported`] where the device runs no such kernel, or the host ranges are not pinned;
+    /// or the kernel could not be loaded. The copy engines then copy.
     fn copy_by(&mut self, by: CopyBy) -> Result<(), DeviceError> {
         match by {
             CopyBy::Engine => Ok(()),
-            CopyBy::Kernel => Err(DeviceError::Unsupported {
-                what: "copies by a kernel",
-                reason: "this device runs no kernel".to_owned(),
-            }),
+            CopyBy::Kernel | CopyBy::Tma => {
+                let reason = "this device runs no kernel".to_owned();
+                Err(DeviceError::Unsupported { what: by.what(), reason })
+            }
         }
     }
 

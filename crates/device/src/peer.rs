@@ -46,11 +46,12 @@ pub trait PeerCopier {
     /// How the bytes go.
     fn path(&self) -> PeerPath;
 
-    /// From now on copies are made by a kernel of loads and stores on the device that copies, or by its copy
-    /// engines again.
+    /// From now on copies are made by a kernel on the device that copies, of loads and stores or of bulk
+    /// copies, or by its copy engines again.
     ///
     /// # Errors
-    /// [`DeviceError::Unsupported`] where that device runs no kernel or cannot reach the other one's memory.
+    /// [`DeviceError::Unsupported`] where that device runs no such kernel or cannot reach the other one's
+    /// memory; or the kernel could not be loaded.
     fn copy_by(&mut self, by: CopyBy) -> Result<(), DeviceError>;
 
     /// Fills the first `bytes` of an end's area with a pattern: on the device where it can, else from the

@@ -11,6 +11,7 @@ use pingpong::{CopyCase, RunConfig};
 use placement::{ChosenBy, Plan, RankPlan, Target, TargetId, verdict};
 use report::kernels::KernelFigures;
 use report::matrix::Matrix;
+use report::pair_sample::PairSample;
 use report::pieces::Pieces;
 use report::settings::{CopyEngine, Direction, Membind, MemoryKind, OrderAsked, Settings, TimingAsked};
 use topo::Topology;
@@ -102,6 +103,8 @@ pub struct Beforehand {
     pub kernels: Vec<KernelFigures>,
     /// Small pieces.
     pub pieces: Option<Pieces>,
+    /// The pairs that stand for all.
+    pub pair_sample: Option<PairSample>,
 }
 
 /// What is asked for, as documents have it.

@@ -2,7 +2,7 @@
 //! a row at once; and how long a load of the row's memory takes each GPU.
 //!
 //! A rank of the engine is a row: one thread on one PU, whose memory is placed and pinned once and goes from
-//! GPU to GPU. With all GPUs at once a rank is a row and a GPU. Copies by a kernel beside those by copy
+//! GPU to GPU. With all GPUs at once a rank is a row and a GPU. Copies by a kernel or TMA beside those by copy
 //! engines use the same threads and memory, and have places, cases and a matrix of their own. Loads are those
 //! of another rank on the row's PU (`engine::Joined`), which has a range of its own. Left out: pageable
 //! memory both ways at once, which drivers stage one direction at a time; it is no case.
@@ -13,7 +13,7 @@ use device::{CopyBy, Direction, MemoryKind, PlatformKind};
 use engine::{Order, PlacingRules};
 use pingpong::{Cells, CopyEnds, CopySuite, LoadCase, LoadSuite, RunConfig, TimingChoice};
 use placement::{Plan, RankPlan, Row, RowPlace, Target};
-use report::matrix::{BY_KERNEL, Compares, Matrix};
+use report::matrix::{Compares, Matrix, engine_group};
 use stats::IdSet;
 use stats::units::counted;
 use topo::Topology;
@@ -27,6 +27,7 @@ use crate::config;
 use crate::fault::Fault;
 use crate::matrix_parts::{column, no_row, row};
 use crate::options::MatrixOptions;
+use crate::{outline, settings};
 
 /// What is copied where.
 pub struct GpuMatrix {
@@ -63,7 +64,7 @@ impl GpuMatrix {
         let size = usize::try_from(args.size).map_err(Fault::usage)?;
         let mut config = config::measuring(&args.measuring);
         let mut engines: Vec<CopyBy> = args.engines.clone();
-        engines.sort_by_key(|by| *by == CopyBy::Kernel);
+        engines.sort();
         engines.dedup();
         config.by = engines.first().copied().unwrap_or_default();
         config.sizes = vec![size];
@@ -109,9 +110,9 @@ impl GpuMatrix {
         self.places.len() / self.engines.len().max(1)
     }
 
-    /// The cases' group of an engine that is measured beside another one.
+    /// The cases' group of an engine that is measured beside the first one.
     fn engine_group(&self, by: CopyBy) -> Option<&'static str> {
-        (self.engines.len() > 1 && by == CopyBy::Kernel).then_some(BY_KERNEL)
+        engine_group(settings::engine(by)).filter(|_| by != self.config.by)
     }
 
     fn row_places(&self) -> impl Iterator<Item = (&Row, &RowPlace)> {
@@ -137,10 +138,9 @@ impl GpuMatrix {
 
         let of_one = places.clone();
 
-        for _ in self.engines.iter().skip(1) {
-            places.extend(
-                of_one.iter().map(|place| RankPlan { rank: place.rank + of_one.len(), ..place.clone() }),
-            );
+        for engine in 1..self.engines.len() {
+            let first = engine * of_one.len();
+            places.extend(of_one.iter().map(|place| RankPlan { rank: first + place.rank, ..place.clone() }));
         }
         (self.ranks, self.places) = (ranks, places);
     }
@@ -241,11 +241,7 @@ impl GpuMatrix {
         let range = self.load_range.map(|range| stats::units::size(range as u64));
         let loads = range.map_or_else(String::new, |range| format!("; load latency over {range}"));
         let figures = self.places.len() * self.cases_of_a_place() + self.loads().len();
-        let by = match self.engines[..] {
-            [CopyBy::Kernel] => ", by a kernel",
-            [_, _] => ", by copy engines and by a kernel",
-            _ => "",
-        };
+        let by = outline::engines(&self.engines);
         format!("{size}, {memory} memory, {ways}{by}{loads}; {}, {how}", counted(figures, "figure"))
     }
 
@@ -311,7 +307,10 @@ impl GpuMatrix {
         };
 
         Matrix {
-            title: format!("host memory and GPUs{}", if engine.is_some() { ", by a kernel" } else { "" }),
+            title: format!(
+                "host memory and GPUs{}",
+                engine.map_or_else(String::new, |_| outline::engines(&[by]))
+            ),
             compares: Compares::Rows,
             rows,
             columns: self.targets.iter().enumerate().map(column).collect(),

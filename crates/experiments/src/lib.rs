@@ -16,7 +16,7 @@
 //!   * `gpu_places` rows or cores with the GPUs that each measures, `row_threads` rows of threads with the
 //!     memory of nodes; `matrix_parts` their rows and columns;
 //!   * `reach` which GPUs reach each other's memory, `peer_copies` which copies `peers` makes of how many
-//!     GPUs, `peer_tables` how they stand in rows and columns;
+//!     GPUs, `peer_tables` how they stand in rows and columns; `pair_sample` a sample of pairs;
 //!   * `gpu_groups` what GPUs lose together, in two experiments, whose documents `appended` makes one;
 //!   * `beside` copies and CPU traffic at once, `loaded` loads and CPU traffic at once (in the steps of
 //!     `traffic_step`), `merged` several as one;
@@ -80,6 +80,7 @@ mod moving;
 pub mod observer;
 pub mod options;
 pub mod outline;
+pub mod pair_sample;
 mod peer;
 mod peer_copies;
 mod peer_tables;

@@ -263,6 +263,8 @@ pub struct PeerOptions {
     pub size: Option<u64>,
     /// Which pairs of GPUs.
     pub pairs: GpuPairs,
+    /// A sample of so many of all pairs; all where none is given.
+    pub sample: Option<usize>,
     /// Which of the two GPUs copies.
     pub by: PeerEnd,
     /// What moves the bytes.
@@ -282,6 +284,7 @@ impl Default for PeerOptions {
         Self {
             size: None,
             pairs: GpuPairs::All,
+            sample: None,
             by: PeerEnd::Source,
             engine: CopyBy::Engine,
             latency: false,

@@ -27,12 +27,22 @@ pub struct Outline {
     pub how: Vec<String>,
 }
 
+/// What moves the bytes of copies, to stand behind other words; nothing for copy engines alone.
+pub(crate) fn engines(engines: &[CopyBy]) -> String {
+    let name = |by: &CopyBy| match by {
+        CopyBy::Engine => "by copy engines",
+        CopyBy::Kernel => "by a kernel",
+        CopyBy::Tma => "by TMA",
+    };
+    match engines {
+        [] | [CopyBy::Engine] => String::new(),
+        several => format!(", {}", several.iter().map(name).collect::<Vec<_>>().join(" and ")),
+    }
+}
+
 /// What moves the bytes of copies and what times them, where that was asked for, to stand behind other words.
 pub(crate) fn engine_and_clock(config: &RunConfig) -> String {
-    let engine = match config.by {
-        CopyBy::Engine => "",
-        CopyBy::Kernel => ", by a kernel",
-    };
+    let engine = engines(&[config.by]);
     let clock = match config.timing {
         TimingChoice::Auto => "",
         TimingChoice::Host => ", by the host's clock",

@@ -47,7 +47,7 @@ impl Measurement for PeerOptions {
         found: &FoundPlatform,
         making: Making,
     ) -> Result<Experiment, Fault> {
-        Ok(self.peers(survey, found)?.experiment(self, &survey.topology, found, making.reached))
+        Ok(self.peers(survey, found)?.experiment(self, survey, found, making.reached))
     }
 
     fn reach(&self, survey: &Survey, found: &FoundPlatform) -> Result<Option<Reach>, Fault> {

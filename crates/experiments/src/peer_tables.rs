@@ -82,8 +82,10 @@ impl MadeBy {
         match (self.end, self.by) {
             (PeerEnd::Source, CopyBy::Engine) => "",
             (PeerEnd::Source, CopyBy::Kernel) => " by a kernel",
+            (PeerEnd::Source, CopyBy::Tma) => " by TMA",
             (PeerEnd::Destination, CopyBy::Engine) => " by the destination",
             (PeerEnd::Destination, CopyBy::Kernel) => " by a kernel of the destination",
+            (PeerEnd::Destination, CopyBy::Tma) => " by TMA of the destination",
         }
     }
 }

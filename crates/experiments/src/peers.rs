@@ -13,22 +13,26 @@ use std::time::Duration;
 use device::{CopyBy, PeerEnd};
 use engine::{EngineConfig, Order, Worker};
 use pingpong::{PeerCase, PeerCopy, PeerLoadCase, PeerLoadSuite, PeerSuite};
-use placement::{Membind, Plan, RankPlan, Request, Target};
+use placement::{Membind, Plan, RankPlan, Request, Target, TargetId};
+use report::pair_sample::PairSample;
 use report::settings::{Direction, MemoryKind};
-use topo::Topology;
+use stats::pair_sample::MemberEnds;
+use topo::interconnect::{Interconnect, UNKNOWN_LINK};
+use topo::{Survey, Topology};
 
 use super::experiment::{Beforehand, CaseMap, DocumentCase, Experiment, RequestedSettings, place};
 use super::gpu_loads;
-use super::peer_copies::{OneCopy, every, pairs};
+use super::peer_copies::{self, OneCopy, every, pairs};
 use super::peer_tables::{self, Gpus, LOADS, MadeBy, ONE_WAY, group, tables, why_not_all};
 use crate::backends::FoundPlatform;
 use crate::columns::name_of;
 use crate::config;
 use crate::fault::Fault;
 use crate::options::{GpuPairs, PeerOptions};
+use crate::pair_sample::{SampleAsked, refuse_whole, sampled};
 use crate::reach::{Reach, Reached};
-use crate::settings;
 use crate::watchdog::OPENS;
+use crate::{outline, settings};
 
 /// The size of a copy where none is asked for: with what it writes twice as much, four times the L2 of the
 /// GPUs of today (B200: 126 MB) and of their last cache (MI300X: 256 MB).
@@ -50,6 +54,8 @@ pub struct Peers {
     all: bool,
     /// Which pairs.
     which: GpuPairs,
+    /// Which of all pairs stand for all.
+    sample: Option<SampleAsked>,
     /// The pairs that the driver stages, by number.
     staged: BTreeSet<(usize, usize)>,
 }
@@ -58,7 +64,7 @@ impl Peers {
     /// The copies that `args` ask for between these GPUs, of those that are there.
     ///
     /// # Errors
-    /// The size is too large for this machine, or the GPUs have no place.
+    /// The size is too large for this machine, the GPUs have no place, or a sample would be all pairs.
     pub fn new(
         args: &PeerOptions,
         topology: &Topology,
@@ -72,10 +78,11 @@ impl Peers {
         let mut engine = config::measuring(&args.measuring).engine();
         let gpus = targets.len();
         let pairs = match args.pairs {
-            GpuPairs::All => pairs(gpus).len(),
+            GpuPairs::All => args.sample.unwrap_or(usize::MAX).min(pairs(gpus).len()),
             GpuPairs::Ring => gpus,
             GpuPairs::None => 0,
         };
+        args.sample.map_or(Ok(()), |asked| refuse_whole(asked, peer_copies::pairs(gpus).len()))?;
         let loads = if args.latency { pairs } else { 0 };
         let all_at_once = if args.all && why_not_all(gpus).is_none() { 2 * gpus } else { 0 };
         engine.max_time = config::time_for(&args.measuring, gpus + pairs * 5 / 2 + loads + all_at_once);
@@ -86,6 +93,7 @@ impl Peers {
             by: args.engine,
             all: args.all,
             which: args.pairs,
+            sample: args.sample.map(|pairs| SampleAsked { pairs, seed: args.measuring.seed }),
             staged: BTreeSet::new(),
             targets,
             ranks: plan.ranks,
@@ -112,8 +120,7 @@ impl Peers {
             PeerEnd::Source => "",
             PeerEnd::Destination => ", by the GPU that the bytes go to",
         };
-        let by = if self.by == CopyBy::Kernel { ", by a kernel" } else { "" };
-        self.pairs_description(gpus, &shown) + end + by
+        self.pairs_description(gpus, &shown) + end + &outline::engines(&[self.by])
     }
 
     fn pairs_description(&self, gpus: usize, shown: &str) -> String {
@@ -122,7 +129,7 @@ impl Peers {
                 format!("each GPU to the next: {shown} one way; {shown} within each GPU's memory")
             }
             GpuPairs::None if gpus > 1 => format!("{shown} within each GPU's memory"),
-            _ => all_pairs_description(gpus, self.sizes[0], self.load_range, self.all),
+            _ => all_pairs_description(gpus, self.sample, self.sizes[0], self.load_range, self.all),
         }
     }
 
@@ -130,15 +137,16 @@ impl Peers {
     pub fn experiment(
         mut self,
         args: &PeerOptions,
-        topology: &Topology,
+        survey: &Survey,
         found: &FoundPlatform,
         reached: &Reached,
     ) -> Experiment {
         self.staged.clone_from(&reached.staged);
+        let topology = &survey.topology;
         let gpus = self.targets.len();
-        let pairs = pairs(gpus);
+        let (pairs, pair_sample) = self.measured_pairs(&survey.interconnect);
         let [size, smallest] = self.sizes;
-        let by_kernel = self.by == CopyBy::Kernel;
+        let by_kernel = self.by != CopyBy::Engine;
         let none = BTreeSet::new();
         let mut tables = tables(
             gpus,
@@ -147,14 +155,17 @@ impl Peers {
             if by_kernel { &self.staged } else { &none },
         );
         let is_asked = |copy: &OneCopy| match self.which {
-            GpuPairs::All => true,
+            GpuPairs::All => copy.from == copy.to || pairs.contains(copy),
             GpuPairs::Ring => copy.from == copy.to || copy.to == (copy.from + 1) % gpus,
             GpuPairs::None => copy.from == copy.to,
         };
         let one_way = group(ONE_WAY, self.end);
         if self.which != GpuPairs::All {
             tables.retain(|table| table.group == one_way);
-            tables.iter_mut().for_each(|table| table.cases.retain(|copies| copies.iter().all(is_asked)));
+        }
+        if self.which != GpuPairs::All || pair_sample.is_some() {
+            // Both ways at once is one case of the two pairs, of which the sample may have one.
+            tables.iter_mut().for_each(|table| table.cases.retain(|copies| copies.iter().any(is_asked)));
         }
         let copy = |one: &OneCopy| PeerCopy {
             rank: one.rank,
@@ -199,7 +210,7 @@ impl Peers {
             PeerSuite::new(cases, workers.clone(), &found.platform, (self.end, self.by), args.measuring.seed);
         let sizes = if gpus > 1 && self.which == GpuPairs::All { &self.sizes[..] } else { &self.sizes[..1] };
         let experiment = Experiment {
-            known: Beforehand::default(),
+            known: Beforehand { pair_sample, ..Beforehand::default() },
             command: "peer",
             suite: Arc::new(copying),
             workers: workers.clone(),
@@ -233,10 +244,32 @@ impl Peers {
         experiment
     }
 
+    /// The pairs that are measured where all are asked for, and what the document says of a sample of them.
+    fn measured_pairs(&self, interconnect: &Interconnect) -> (Vec<OneCopy>, Option<PairSample>) {
+        let all = pairs(self.targets.len());
+        let Some(asked) = self.sample else { return (all, None) };
+        let address = |gpu: usize| match self.targets[gpu].id {
+            TargetId::Gpu(pci) => Some(pci),
+            TargetId::Node(_) => None,
+        };
+        let link = |from: usize, to: usize| {
+            let both = address(from).zip(address(to));
+            let sign = both.map_or_else(
+                || UNKNOWN_LINK.to_owned(),
+                |(one, other)| interconnect.sign_between(one, other),
+            );
+            if self.staged.contains(&(from, to)) { format!("{sign}, staged") } else { sign }
+        };
+
+        let ends: Vec<(usize, usize)> = all.iter().map(|copy| (copy.from, copy.to)).collect();
+        let (chosen, sample) = sampled(&ends, MemberEnds::Each, asked, link);
+        (all.into_iter().filter(|copy| chosen.contains(&(copy.from, copy.to))).collect(), Some(sample))
+    }
+
     /// Of each source, to which others its copies are staged, or out of a kernel's reach.
     fn notes(&self) -> Vec<Option<String>> {
         let how = match self.by {
-            CopyBy::Kernel => "out of a kernel's reach",
+            CopyBy::Kernel | CopyBy::Tma => "out of a kernel's reach",
             CopyBy::Engine => "staged through host memory by the driver",
         };
         let note = |from: usize| {
@@ -250,13 +283,25 @@ impl Peers {
 }
 
 /// The figures between so many GPUs, in words.
-fn all_pairs_description(gpus: usize, size: usize, load_range: Option<usize>, all: bool) -> String {
+fn all_pairs_description(
+    gpus: usize,
+    sample: Option<SampleAsked>,
+    size: usize,
+    load_range: Option<usize>,
+    all: bool,
+) -> String {
     let shown = |bytes: usize| stats::units::size(bytes as u64);
     let size = shown(size);
     if gpus == 1 {
         return format!("{size} within the GPU's memory; there is one GPU, and so no pair to measure");
     }
-    let pairs = pairs(gpus).len();
+    let all_pairs = pairs(gpus).len();
+    let pairs = match sample {
+        None => format!("{all_pairs} pairs"),
+        Some(SampleAsked { pairs, seed }) => {
+            format!("a sample of {pairs} of {all_pairs} pairs (seed {seed})")
+        }
+    };
     let loads = load_range.map_or_else(String::new, |range| format!("; load latency over {}", shown(range)));
     let at_once = match why_not_all(gpus) {
         _ if !all => String::new(),
@@ -265,7 +310,7 @@ fn all_pairs_description(gpus: usize, size: usize, load_range: Option<usize>, al
     };
 
     format!(
-        "{pairs} pairs: {size} one way and bidirectional, and the time of {SMALLEST} B; {size} within each \
+        "{pairs}: {size} one way and bidirectional, and the time of {SMALLEST} B; {size} within each \
          GPU's memory{loads}{at_once}"
     )
 }
@@ -288,19 +333,22 @@ mod tests {
     #[test]
     fn what_is_said_beforehand_is_what_so_many_gpus_can_have() {
         let one = "512 MiB within the GPU's memory; there is one GPU, and so no pair to measure";
-        assert_eq!(all_pairs_description(1, 512 * MIB, Some(64 * MIB), true), one);
+        assert_eq!(all_pairs_description(1, None, 512 * MIB, Some(64 * MIB), true), one);
         let two =
             "2 pairs: 4 MiB one way and bidirectional, and the time of 4 B; 4 MiB within each GPU's memory";
-        assert_eq!(all_pairs_description(2, 4 * MIB, None, false), two);
+        assert_eq!(all_pairs_description(2, None, 4 * MIB, None, false), two);
         let why = "; all to one and one to all are not measured: between two GPUs they are the pairs one way";
         assert_eq!(
-            all_pairs_description(2, 4 * MIB, Some(64 * MIB), true),
+            all_pairs_description(2, None, 4 * MIB, Some(64 * MIB), true),
             format!("{two}; load latency over 64 MiB{why}")
         );
         let three = two.replace("2 pairs", "6 pairs");
         assert_eq!(
-            all_pairs_description(3, 4 * MIB, None, true),
+            all_pairs_description(3, None, 4 * MIB, None, true),
             format!("{three}; 4 MiB all to one and one to all")
         );
+        let sample = Some(SampleAsked { pairs: 4, seed: 7 });
+        let sampled = two.replace("2 pairs", "a sample of 4 of 6 pairs (seed 7)");
+        assert_eq!(all_pairs_description(3, sample, 4 * MIB, None, false), sampled);
     }
 }

@@ -122,7 +122,7 @@ impl PingPongOptions {
         environment: &'a Environment,
         origin: &'a Origin,
     ) -> DocumentFacts<'a> {
-        const NONE: &Beforehand = &Beforehand { kernels: Vec::new(), pieces: None };
+        const NONE: &Beforehand = &Beforehand { kernels: Vec::new(), pieces: None, pair_sample: None };
 
         DocumentFacts {
             command: "pingpong",

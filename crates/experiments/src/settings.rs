@@ -25,6 +25,7 @@ pub(crate) fn engine(by: device::CopyBy) -> CopyEngine {
     match by {
         device::CopyBy::Engine => CopyEngine::Ce,
         device::CopyBy::Kernel => CopyEngine::Sm,
+        device::CopyBy::Tma => CopyEngine::Tma,
     }
 }
 

@@ -217,7 +217,7 @@ impl Parts {
         }
         let mut parts = Vec::new();
         parts.extend(self.gpus.map(|gpus| gpus.experiment(topology, found)));
-        parts.extend(self.peers.map(|(options, peers)| peers.experiment(&options, topology, found, reached)));
+        parts.extend(self.peers.map(|(options, peers)| peers.experiment(&options, survey, found, reached)));
         parts.extend(self.contend.map(|contend| contend.experiment(topology, found)));
         parts.push(self.memory.experiment(topology));
         merged("suite", parts).ok_or_else(|| Fault::new(Exit::NoResult, "there is nothing to measure"))

@@ -203,8 +203,8 @@ pub struct Pingpong {
           default_values = ["h2d", "d2h", "roundtrip"],
           hide_default_value = true, value_name = "DIRECTIONS", help_heading = "What is copied")]
     pub direction: Vec<Direction>,
-    /// What moves the bytes: the GPU's copy engines, or a kernel of loads and stores (pinned memory only):
-    /// they differ on coherent links
+    /// What moves the bytes: the GPU's copy engines, or (pinned memory only) a kernel of loads and stores, or
+    /// its tensor memory accelerator (TMA): they differ on coherent links
     #[arg(long, value_parser = one_of(ENGINES), default_value = "ce", value_name = "ENGINE",
           help_heading = "What is copied")]
     pub engine: CopyBy,

@@ -27,6 +27,7 @@ use crate::loaded_latency::LoadedLatency;
 use crate::matrix::Matrix;
 use crate::measured_groups::MeasuredGroups;
 use crate::node::Node;
+use crate::pair_sample::PairSample;
 use crate::pieces::Pieces;
 use crate::rank::Rank;
 use crate::result::BlockSample;
@@ -126,6 +127,10 @@ pub struct Document<B = BlockSample> {
     #[serde(default)]
     #[schemars(extend("since" = "1.6"))]
     pub size_losses: Vec<SizeLoss>,
+    /// The pairs of GPUs that were measured in the place of all; null where all were, or no pair.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.6"))]
+    pub pair_sample: Option<PairSample>,
     /// GPUs that copy much slower than those of their node that are like them.
     #[serde(default)]
     #[schemars(extend("since" = "1.2"))]

@@ -44,6 +44,7 @@ pub mod mpi;
 pub mod node;
 pub mod other_end;
 pub mod outlier_node;
+pub mod pair_sample;
 pub mod pieces;
 pub mod place;
 pub mod quantity;

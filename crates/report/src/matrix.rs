@@ -12,10 +12,6 @@ use stats::IdSet;
 use crate::Known;
 use crate::settings::{CopyEngine, Settings};
 
-/// The `group`, or the end of it behind a `/`, of copies by a kernel in a run that has copies by the copy
-/// engines too.
-pub const BY_KERNEL: &str = "sm";
-
 /// How figures stand in rows and columns.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Matrix {
@@ -32,13 +28,24 @@ pub struct Matrix {
 impl Matrix {
     /// What moved the bytes of its copies.
     pub fn engine(&self, settings: &Settings) -> CopyEngine {
-        let by_kernel = |group: &str| group == BY_KERNEL || group.ends_with(&format!("/{BY_KERNEL}"));
-        if self.rows.iter().filter_map(|row| row.group.as_deref()).any(by_kernel) {
-            CopyEngine::Sm
-        } else {
-            settings.engine
-        }
+        let groups = self.rows.iter().filter_map(|row| row.group.as_deref());
+        groups.filter_map(engine_of_group).next().unwrap_or(settings.engine)
     }
+}
+
+/// The `group`, or the end of it behind a `/`, of copies that a run makes so beside those of its first engine.
+pub fn engine_group(engine: CopyEngine) -> Option<&'static str> {
+    match engine {
+        CopyEngine::Sm => Some("sm"),
+        CopyEngine::Tma => Some("tma"),
+        CopyEngine::Ce | CopyEngine::Newer => None,
+    }
+}
+
+/// What moved the bytes of the copies of this group, where the group says so.
+pub fn engine_of_group(group: &str) -> Option<CopyEngine> {
+    let end = group.rsplit('/').next();
+    [CopyEngine::Sm, CopyEngine::Tma].into_iter().find(|engine| engine_group(*engine) == end)
 }
 
 /// What a matrix's sentences compare.

@@ -12,6 +12,7 @@ use stats::interval::Interval;
 use stats::{IdSet, PciAddress};
 
 use crate::document::{Status, Tool};
+use crate::pair_sample::PairSample;
 
 /// One run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -47,6 +48,10 @@ pub struct MpiDocument {
     pub ranks: Vec<MpiRank>,
     /// The pairs of ranks, in the order measured.
     pub pairs: Vec<MpiPair>,
+    /// The pairs in the place of all; null where all or given ones were measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("since" = "1.4"))]
+    pub pair_sample: Option<PairSample>,
     /// How the figures stand by where the ranks run; null where that was not asked.
     #[schemars(extend("since" = "1.1"))]
     pub matrix: Option<MpiMatrix>,

@@ -175,6 +175,8 @@ pub enum CopyEngine {
     Ce,
     /// A kernel of loads and stores on its multiprocessors.
     Sm,
+    /// The tensor memory accelerator (TMA) of its multiprocessors, which a kernel has copy in bulk.
+    Tma,
     /// A value that a newer numabench wrote.
     #[serde(other, skip_serializing)]
     #[schemars(skip)]

@@ -27,6 +27,7 @@
 //!   `touch` how memory is touched whose pages move;
 //! * `stage` at which stage of a rank's work something failed; `time_spent` where its time went;
 //! * `mismatch` the first byte that is not as it was sent;
+//! * `pair_sample` which of many pairs stand for all;
 //! * `random` the seeded generator behind everything that draws.
 //!
 //! Nothing here reads a clock, a file or a device: a test needs numbers only.
@@ -60,6 +61,7 @@ mod neighbours;
 #[cfg(test)]
 mod noise;
 pub mod outlier;
+pub mod pair_sample;
 pub mod pci_address;
 pub mod peer_outlier;
 pub mod printable;

@@ -104,6 +104,22 @@ pub struct Pair {
     pub fabric: Option<Fabric>,
 }
 
+/// The sign of a link that nobody knows.
+pub const UNKNOWN_LINK: &str = "?";
+
+impl Pair {
+    /// What lies between, as the matrix shows it: NVLink and xGMI before the way over PCIe, as NVIDIA's tool
+    /// does it.
+    pub fn sign(&self) -> String {
+        match self.fabric {
+            Some(Fabric::Nvlink { links: Some(links), .. }) => format!("NV{links}"),
+            Some(Fabric::Nvlink { links: None, .. }) => format!("NV{UNKNOWN_LINK}"),
+            Some(Fabric::Xgmi { .. }) => "XGMI".to_owned(),
+            None => self.pci.map_or(UNKNOWN_LINK, PciLevel::word).to_owned(),
+        }
+    }
+}
+
 /// A link between GPUs that is not PCIe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -168,6 +184,14 @@ impl Interconnect {
         let all: Vec<(&Endpoint, PciLevel, &str)> = adapters.filter_map(with_level).collect();
         let best = all.iter().map(|(_, level, _)| *level).min();
         all.into_iter().filter(|(_, level, _)| Some(*level) == best).collect()
+    }
+
+    /// The sign of what is between the devices at these addresses; that of an unknown link where the list
+    /// lacks one of them.
+    pub fn sign_between(&self, one: PciAddress, other: PciAddress) -> String {
+        let at = |pci: PciAddress| self.devices.iter().position(|device| device.pci == pci);
+        let pair = at(one).zip(at(other)).and_then(|(one, other)| self.between(one, other));
+        pair.map_or_else(|| UNKNOWN_LINK.to_owned(), Pair::sign)
     }
 
     /// What is between the devices at these places of the list; `None` for a device and itself.

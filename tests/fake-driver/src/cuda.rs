@@ -135,11 +135,10 @@ extern "C" fn cuDeviceGetAttribute(value: *mut c_int, attribute: c_int, handle: 
             INTEGRATED => Ok(c_int::from(device.shared)),
             CONCURRENT_MANAGED_ACCESS => Ok(1),
             PAGEABLE_MEMORY_ACCESS => Ok(c_int::from(device.system)),
-            major_or_minor if CAPABILITY.contains(&major_or_minor) => {
-                // 9.0, as Hopper's.
-                Ok(if major_or_minor == CAPABILITY[0] { 9 } else { 0 })
+            major_or_minor => {
+                let part = CAPABILITY.iter().position(|part| *part == major_or_minor);
+                part.map(|at| device.capability[at]).ok_or(INVALID_VALUE)
             }
-            _ => Err(INVALID_VALUE),
         };
         give(value, answer)
     })

@@ -7,6 +7,7 @@
 //! repeats skip              a copy whose bytes are there takes its time but is not moved again (see `copy`)
 //! device ADDRESS            a GPU; the following lines are about it
 //! name TEXT                 [Fake GPU]
+//! capability MAJOR.MINOR    the compute capability that CUDA's driver says [9.0, as Hopper's]
 //! memory SIZE               [256MiB]
 //! block SIZE                the largest area that it gives at once, as where what is free is in pieces [all that is free]
 //! uuid HEX [part HEX]       16 bytes, and those of the part of it that the device is [none]
@@ -64,6 +65,8 @@ pub struct Link {
 pub struct Device {
     pub address: String,
     pub name: String,
+    /// The compute capability, by its two numbers.
+    pub capability: [i32; 2],
     pub memory: usize,
     /// What other programs hold of it.
     pub taken: usize,
@@ -164,6 +167,7 @@ impl Described {
             ("device", [address]) => self.devices.push(Device {
                 address: (*address).to_owned(),
                 name: "Fake GPU".to_owned(),
+                capability: [9, 0],
                 memory: 256 << 20,
                 ..Device::default()
             }),
@@ -201,6 +205,10 @@ impl Device {
         };
         match (key, words) {
             ("name", _) => self.name = rest.trim().to_owned(),
+            ("capability", [number]) => {
+                let (major, minor) = number.split_once('.').ok_or("a capability is MAJOR.MINOR")?;
+                self.capability = [parsed(major)?, parsed(minor)?];
+            }
             ("memory", [size]) => self.memory = quantity(size, SIZES)? as usize,
             ("memory", [size, "taken", taken]) => {
                 (self.memory, self.taken) =

@@ -25,6 +25,9 @@ const COMPARE: usize = 0x7c;
 const COPY: usize = 0x7d;
 const CHASE: usize = 0x7e;
 const ANSWER: usize = 0x7f;
+/// The module of the kernel that has the tensor memory accelerator copy, and that kernel.
+const TMA: usize = 0x73;
+const TMA_COPY: usize = 0x74;
 /// The module of kernels that compute; theirs are the handles from the next number on.
 const COMPUTE: usize = 0x80;
 const FIRST_COMPUTE: usize = 0x81;
@@ -67,6 +70,7 @@ pub unsafe fn load(image: *const c_char) -> Answer<usize> {
         {
             KERNELS
         }
+        () if has("numabench_tma_copy") => TMA,
         () if compute::NAMES.iter().any(|name| has(&name.to_string_lossy())) => COMPUTE,
         () => return Err(INVALID_IMAGE),
     };
@@ -76,7 +80,7 @@ pub unsafe fn load(image: *const c_char) -> Answer<usize> {
 
 /// Forgets it.
 pub fn unload(module: usize) -> Answer {
-    if ![SPIN, KERNELS, COMPUTE].contains(&module) {
+    if ![SPIN, KERNELS, TMA, COMPUTE].contains(&module) {
         return Err(INVALID_VALUE);
     }
     memory::OBJECTS.fetch_sub(1, Ordering::AcqRel);
@@ -93,6 +97,7 @@ pub unsafe fn function(module: usize, name: *const c_char) -> Answer<usize> {
     match (module, unsafe { Kernel::named(name) }) {
         (SPIN, None) if text == KERNEL => Ok(HOLD),
         (KERNELS, None) if text == c"numabench_copy" => Ok(COPY),
+        (TMA, None) if text == c"numabench_tma_copy" => Ok(TMA_COPY),
         (KERNELS, None) if text == c"numabench_chase" => Ok(CHASE),
         (KERNELS, None) if text == c"numabench_answer" => Ok(ANSWER),
         (KERNELS, Some(Kernel::Fill)) => Ok(FILL),
@@ -126,7 +131,7 @@ pub unsafe fn launch(
     }
     match function {
         HOLD => {}
-        COPY => {
+        COPY | TMA_COPY => {
             let parameter = |at: usize| unsafe { *(*parameters.add(at)).cast::<u64>() } as usize;
             let copy = Copy::by_kernel(device, parameter(0), parameter(1), parameter(2))?;
             return copy.queue_on(stream, device);

@@ -11,9 +11,10 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-/// Those that every GPU runs, one source with nothing before it, from the first capability on that the
-/// compiler knows.
-const OWN: (&str, &str, u32) = ("crates/backend-gpu/src/gpu", "own", 50);
+/// Those of the backends, sources with nothing before them: what every GPU runs, from the first capability on
+/// that the compiler knows, and what has the tensor memory accelerator copy.
+const OWN_FOLDER: &str = "crates/backend-gpu/src/gpu";
+const OWN: [(&str, u32); 2] = [("own", 50), ("tma", 90)];
 /// Those that compute.
 const FOLDER: &str = "crates/kernels/src/gpu";
 const COMMON: &str = "common.h";
@@ -45,16 +46,15 @@ pub fn all() -> Vec<Made> {
         sources: vec![Path::new(FOLDER).join(COMMON), Path::new(FOLDER).join(format!("{source}.cu"))],
         capability,
     };
-    let (folder, source, capability) = OWN;
-    let folder = Path::new(folder);
-    let own = Made {
+    let folder = Path::new(OWN_FOLDER);
+    let own = |(source, capability): (&str, u32)| Made {
         file: folder.join(format!("{source}.{capability}.ptx")),
         sources: vec![folder.join(format!("{source}.cu"))],
         capability,
     };
     let computing =
         SOURCES.iter().flat_map(|(source, least)| least.iter().map(move |least| made((source, *least))));
-    [own].into_iter().chain(computing).collect()
+    OWN.into_iter().map(own).chain(computing).collect()
 }
 
 impl Made {

@@ -26,7 +26,7 @@ struct Compared {
     plane: Plane,
     /// What they are of: `GPU to GPU, one way`.
     title: String,
-    /// What each is: `pairs`.
+    /// What each is: `pairs`, or `measured pairs` of a sample.
     each: &'static str,
     figures: Vec<Named>,
 }
@@ -77,10 +77,11 @@ fn compared_pairs(document: &Document, matrix: &Matrix, plane: Plane) -> [Compar
         named
     };
 
+    let each = if document.pair_sample.is_some() { "measured pairs" } else { "pairs" };
     let within = format!("Within a GPU's own memory{}", by(document.settings.engine));
 
     [
-        Compared { plane, title: matrix.title.clone(), each: "pairs", figures: named(false) },
+        Compared { plane, title: matrix.title.clone(), each, figures: named(false) },
         Compared { plane, title: within, each: "GPUs", figures: named(true) },
     ]
 }

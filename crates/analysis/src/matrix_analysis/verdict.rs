@@ -82,7 +82,7 @@ pub fn verdict(document: &Document) -> Vec<String> {
         Compares::Rows | Compares::Columns => {
             let of_matrix: Vec<&Standing> = standings.iter().filter(|at| at.matrix == number).collect();
             let said = places(document, matrix, &of_matrix);
-            by_kernel(document, matrix, [said, absent::sentences(document, matrix)].concat())
+            by_engine(document, matrix, [said, absent::sentences(document, matrix)].concat())
         }
         Compares::Load => load::sentences(document, matrix),
         Compares::Pairs => [pairs::sentences(document, matrix), absent::sentences(document, matrix)].concat(),
@@ -100,12 +100,12 @@ pub fn verdict(document: &Document) -> Vec<String> {
     document.matrices.iter().enumerate().filter(|(_, matrix)| has_figures(matrix)).flat_map(of).collect()
 }
 
-/// The sentences, the first of which says so where they are of copies by a kernel beside others.
-fn by_kernel(document: &Document, matrix: &Matrix, mut said: Vec<String>) -> Vec<String> {
-    if let Some(first) =
-        said.first_mut().filter(|_| matrix.engine(&document.settings) != document.settings.engine)
-    {
-        *first = format!("Copies by a kernel: {}", first.strip_suffix(NOTHING_BESIDE).unwrap_or(first));
+/// The sentences, the first of which says what copies where those of another engine stand beside them.
+fn by_engine(document: &Document, matrix: &Matrix, mut said: Vec<String>) -> Vec<String> {
+    let engine = matrix.engine(&document.settings);
+    if let Some(first) = said.first_mut().filter(|_| engine != document.settings.engine) {
+        let by = crate::words::by(engine).trim_start_matches(", ");
+        *first = format!("Copies {by}: {}", first.strip_suffix(NOTHING_BESIDE).unwrap_or(first));
     }
     said
 }

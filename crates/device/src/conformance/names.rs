@@ -69,6 +69,7 @@ pub const DROPPED_WHILE_HELD: &str = "a copier that is dropped while its latch h
 
 // Checks of kernels and of what a device reaches.
 pub const KERNEL_COPIES: &str = "a kernel copies the bytes that were asked for, and no other";
+pub const TMA_COPIES: &str = "TMA copies the bytes that were asked for, and no other";
 pub const SAYS_LOADS: &str = "a device says beforehand whether it follows a chain of loads";
 pub const CHAIN: &str = "a chain of loads is followed to where it leads";
 pub const CHAIN_HANDED_ON: &str = "a chain goes from device to device, each going on from where it is told";

@@ -10,7 +10,8 @@ use crate::{
 };
 
 pub(super) const CHECKS: &[Check] = &[
-    (names::KERNEL_COPIES, by_kernel),
+    (names::KERNEL_COPIES, |subject| copied(subject, CopyBy::Kernel)),
+    (names::TMA_COPIES, |subject| copied(subject, CopyBy::Tma)),
     (names::SAYS_LOADS, says_loads),
     (names::CHAIN, chased),
     (names::CHAIN_HANDED_ON, handed_on),
@@ -39,12 +40,13 @@ fn needed<T>(result: Result<T, DeviceError>) -> Result<T, Halt> {
     }
 }
 
-fn by_kernel(subject: &Subject) -> Result<(), Halt> {
+/// Copies of [`SIZES`] from pinned memory and back by a kernel.
+fn copied(subject: &Subject, by: CopyBy) -> Result<(), Halt> {
     for kind in subject.pinned_kinds()? {
         for bytes in SIZES {
             let what = |place: &str| format!("{bytes} bytes, {kind}: {place}");
             let mut copier = subject.copier(kind, bytes + 64, false)?;
-            needed(copier.copy_by(CopyBy::Kernel))?;
+            needed(copier.copy_by(by))?;
             copier.store(Area::A, 0, &vec![POISON; bytes + 64])?;
             payload::fill(copier.source(), 7);
             copier.round(Direction::H2d, bytes)?;
@@ -68,7 +70,7 @@ fn by_kernel(subject: &Subject) -> Result<(), Halt> {
 
     if subject.kinds().contains(&MemoryKind::Pageable) {
         let mut copier = subject.copier(MemoryKind::Pageable, 4096, false)?;
-        expect_unsupported("a kernel's copies of pageable memory", copier.copy_by(CopyBy::Kernel))?;
+        expect_unsupported("a kernel's copies of pageable memory", copier.copy_by(by))?;
     }
     Ok(())
 }
@@ -260,11 +262,13 @@ fn with(
     for by in [PeerEnd::Source, PeerEnd::Destination] {
         let mut copier = needed(subject.device.peer_copier(other, by, len))?;
         act(&mut *copier, &format!("to {id} by the {by:?}"))?;
-        // Staged copies, and devices without kernels.
-        match copier.copy_by(CopyBy::Kernel) {
-            Err(DeviceError::Unsupported { .. }) => {}
-            Err(other) => return Err(other.into()),
-            Ok(()) => act(&mut *copier, &format!("to {id} by a kernel of the {by:?}"))?,
+        // Staged copies, and devices without such kernels.
+        for (kernel, name) in [(CopyBy::Kernel, "a kernel"), (CopyBy::Tma, "TMA")] {
+            match copier.copy_by(kernel) {
+                Err(DeviceError::Unsupported { .. }) => {}
+                Err(other) => return Err(other.into()),
+                Ok(()) => act(&mut *copier, &format!("to {id} by {name} of the {by:?}"))?,
+            }
         }
     }
     Ok(())

@@ -93,6 +93,7 @@ pub fn blank(
         pieces: None,
         fits: Vec::new(),
         size_losses: Vec::new(),
+        pair_sample: None,
         slower_twins: Vec::new(),
         messages: Vec::new(),
     }
@@ -143,6 +144,7 @@ pub fn build(facts: &DocumentFacts, state: &RunState, exit: Option<Exit>) -> Doc
         matrices: facts.matrices.to_vec(),
         kernels: facts.known.kernels.clone(),
         pieces: facts.known.pieces.clone(),
+        pair_sample: facts.known.pair_sample.clone(),
         messages: facts.messages.clone(),
         ..blank(facts.command, facts.origin, verdict::state(state, exit), known)
     };

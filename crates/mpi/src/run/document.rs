@@ -89,6 +89,7 @@ pub fn document(
             others_send: options.others_send,
         },
         ranks,
+        pair_sample: met.pair_sample.clone(),
         matrix: options.matrix.map(|by| matrix::matrix(by, &met.ranks)),
         rows: rows(&pairs),
         pairs,

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use experiments::supervised::RankLocation;
 use report::mpi::MpiAdapter;
+use report::pair_sample::PairSample;
 use serde::{Deserialize, Serialize};
+use stats::PciAddress;
 
 use super::gpu_cpus::ThreadSpot;
 
@@ -29,6 +31,8 @@ pub struct RankFacts {
     pub adapters: Vec<MpiAdapter>,
     /// How old what their counters say may be.
     pub adapter_refresh: Duration,
+    /// What lies between its GPU and each other one of its host, under `--sample`.
+    pub gpu_links: Vec<(PciAddress, String)>,
     /// Places of its host that no rank can have, and why, likewise.
     pub missing_places: Vec<(String, String)>,
 }
@@ -58,4 +62,6 @@ pub struct MessageRanks {
     pub ranks: Vec<RankFacts>,
     /// The pairs to be measured.
     pub pairs: Vec<[usize; 2]>,
+    /// What a sample of them has.
+    pub pair_sample: Option<PairSample>,
 }

@@ -160,6 +160,7 @@ mod tests {
             nics: Vec::new(),
             adapters: Vec::new(),
             adapter_refresh: std::time::Duration::ZERO,
+            gpu_links: Vec::new(),
             missing_places: vec![("node 9".to_owned(), "it has no CPUs".to_owned())],
         };
         places.iter().enumerate().map(rank).collect()

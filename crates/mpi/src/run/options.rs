@@ -71,6 +71,8 @@ impl Default for MessageOptions {
 pub enum PairsAsked {
     /// Every two.
     All,
+    /// So many of them, which stand for all.
+    Sample(usize),
     /// These.
     These(Vec<[usize; 2]>),
 }

@@ -19,11 +19,13 @@ use stats::PciAddress;
 use stats::stop::{Patience, StopRule};
 use topo::Topology;
 use topo::fs_root::FsRoot;
+use topo::interconnect::Interconnect;
 
 use super::facts::{MessageRanks, RankFacts};
 use super::gpu_cpus::{ThreadSpot, threads};
 use super::matrix::{self, Spot, spots};
 use super::options::{MessageOptions, PairsAsked};
+use super::pairs::{pairs, too_few};
 use crate::background;
 use crate::carried::window;
 use crate::case::{GpuThreadAt, MessagePattern};
@@ -52,9 +54,12 @@ pub fn run(session: &RankSession<MessageOptions>) -> Result<Exit, Fault> {
     let (options, launch) = (session.kind, session.launch);
     let has_other_hosts =
         !matches!((launch.size, launch.local_size), (LaunchSize::Known(all), Some(here)) if all == here);
-    let (topology, nics) = match options.matrix.is_some() || has_other_hosts {
-        false => (read()?, Vec::new()),
-        true => topo::survey().map(|survey| (survey.topology, survey.nics)).map_err(Fault::no_result)?,
+    let is_sample = matches!(options.pairs, Some(PairsAsked::Sample(_)));
+    let (topology, nics, interconnect) = if options.matrix.is_some() || has_other_hosts || is_sample {
+        let survey = topo::survey().map_err(Fault::no_result)?;
+        (survey.topology, survey.nics, Some(survey.interconnect))
+    } else {
+        (read()?, Vec::new(), None)
     };
     let found = session.find(&topology)?;
     let (local_rank, size) = place_on_node(launch)?;
@@ -75,6 +80,7 @@ pub fn run(session: &RankSession<MessageOptions>) -> Result<Exit, Fault> {
 
     let adapters = has_other_hosts.then(|| HostAdapters::find(FsRoot::default(), &topology, &nics, &plan));
     let in_matrix = in_matrix.map(|(spots, missing)| (spots[local_rank].clone(), missing));
+    let gpu_links = interconnect.filter(|_| is_sample).map_or_else(Vec::new, |all| gpu_links(&all, &plan));
     let rank = MessageSession {
         session,
         topology: &topology,
@@ -82,6 +88,7 @@ pub fn run(session: &RankSession<MessageOptions>) -> Result<Exit, Fault> {
         plan: &plan,
         in_matrix,
         gpu_threads,
+        gpu_links,
         adapters,
     };
 
@@ -90,6 +97,13 @@ pub fn run(session: &RankSession<MessageOptions>) -> Result<Exit, Fault> {
     // As the rank's memory.
     std::mem::forget(found);
     Ok(exit)
+}
+
+/// What lies between the GPU of a plan and each other one.
+fn gpu_links(interconnect: &Interconnect, plan: &RankPlan) -> Vec<(PciAddress, String)> {
+    let TargetId::Gpu(own) = plan.target.id else { return Vec::new() };
+    let others = interconnect.devices.iter().map(|device| device.pci).filter(|pci| *pci != own);
+    others.map(|other| (other, interconnect.sign_between(own, other))).collect()
 }
 
 /// The largest message that memory is needed for.
@@ -124,6 +138,8 @@ struct MessageSession<'a> {
     plan: &'a RankPlan,
     in_matrix: Option<InMatrix>,
     gpu_threads: Vec<ThreadSpot>,
+    /// What lies between its GPU and the host's others, where pairs are a sample.
+    gpu_links: Vec<(PciAddress, String)>,
     /// `None` where the launch has no other host.
     adapters: Option<HostAdapters>,
 }
@@ -185,7 +201,7 @@ impl MessageSession<'_> {
         let (library, says) = (library.to_owned(), mpi.exchange().gpu_support());
         let thread_level = mpi.thread_level().name().to_owned();
         let met = agreement.agree(facts, |ranks: Vec<RankFacts>| -> Result<_, Fault> {
-            let mut pairs = pairs(options.pairs.as_ref(), ranks.len())?;
+            let (mut pairs, pair_sample) = pairs(options.pairs.as_ref(), options.seed, &ranks)?;
             let locations: Vec<&RankLocation> = ranks.iter().map(|rank| &rank.location).collect();
             apart(&locations, |one, other| one.session.host == other.session.host)?;
             if options.matrix.is_some() {
@@ -199,7 +215,7 @@ impl MessageSession<'_> {
                     each of them, the first ranks of a node first";
                 return Err(Fault::usage(text));
             }
-            let met = MessageRanks { library, says, thread_level, ranks, pairs };
+            let met = MessageRanks { library, says, thread_level, ranks, pairs, pair_sample };
             Ok(vec![met.clone(); met.ranks.len()])
         })?;
 
@@ -218,6 +234,7 @@ impl MessageSession<'_> {
             nics: spot.map_or_else(Vec::new, |(spot, _)| spot.nics.clone()),
             adapters: self.adapters.as_ref().map_or_else(Vec::new, |adapters| adapters.of_rank.clone()),
             adapter_refresh: self.adapters.as_ref().map(HostAdapters::refresh).unwrap_or_default(),
+            gpu_links: self.gpu_links.clone(),
             missing_places: spot.map_or_else(Vec::new, |(_, missing)| missing.clone()),
         }
     }
@@ -306,28 +323,6 @@ fn level(options: &MessageOptions) -> ThreadLevel {
     }
 }
 
-fn too_few() -> Fault {
-    Fault::usage("messages go between two ranks: start it with `mpirun -n 2` or `srun -n 2`")
-}
-
-fn pairs(asked: Option<&PairsAsked>, ranks: usize) -> Result<Vec<[usize; 2]>, Fault> {
-    if ranks < 2 {
-        return Err(too_few());
-    }
-    match asked {
-        None => Ok(vec![[0, 1]]),
-        Some(PairsAsked::All) => {
-            Ok((0..ranks).flat_map(|one| (one + 1..ranks).map(move |other| [one, other])).collect())
-        }
-        Some(PairsAsked::These(pairs)) => match pairs.iter().flatten().find(|rank| **rank >= ranks) {
-            Some(rank) => {
-                Err(Fault::usage(format!("--pairs names rank {rank}; this launch has 0 to {}", ranks - 1)))
-            }
-            None => Ok(pairs.clone()),
-        },
-    }
-}
-
 /// Whether each pair has two other ranks that can send beside it.
 fn enough_others(pairs: &[[usize; 2]], ranks: usize) -> Result<(), Fault> {
     match pairs.iter().find(|pair| background::pairs(ranks, 0, **pair).is_empty()) {
@@ -345,20 +340,4 @@ fn gpu_threads(ranks: &[RankFacts], pairs: &[[usize; 2]]) -> Vec<GpuThreadAt> {
     let has = |rank: &RankFacts, at| rank.gpu_threads.iter().any(|thread| thread.at == at);
     let all = |at: &GpuThreadAt| measured.iter().all(|rank| has(rank, *at));
     [GpuThreadAt::Near, GpuThreadAt::Apart].into_iter().filter(all).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_rank_that_is_not_there_is_named() {
-        let these = PairsAsked::These(vec![[0, 1], [1, 7]]);
-        assert!(
-            pairs(Some(&these), 4)
-                .is_err_and(|fault| fault.to_string().contains("rank 7; this launch has 0 to 3"))
-        );
-        assert_eq!(pairs(Some(&PairsAsked::All), 3).ok(), Some(vec![[0, 1], [0, 2], [1, 2]]));
-        assert!(pairs(None, 1).is_err());
-    }
 }

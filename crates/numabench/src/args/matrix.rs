@@ -28,8 +28,8 @@ pub struct Matrix {
           default_values = ["h2d", "d2h", "bidir"],
           hide_default_value = true, value_name = "DIRECTIONS", help_heading = "What is measured")]
     pub direction: Vec<Direction>,
-    /// What moves the bytes: the GPU's copy engines, or a kernel of loads and stores (pinned memory only);
-    /// ce,sm measures both in one run
+    /// What moves the bytes: the GPU's copy engines, or (pinned memory only) a kernel of loads and stores, or
+    /// its tensor memory accelerator (TMA); ce,sm measures both in one run
     #[arg(long, value_parser = one_of(ENGINES), value_delimiter = ',', default_values = ["ce"],
           value_name = "ENGINES", help_heading = "What is measured")]
     pub engine: Vec<CopyBy>,

@@ -12,7 +12,7 @@ use ranks::ThreadLevel;
 use stats::IdList;
 
 use super::words::{BACKENDS, Word, one_of};
-use super::{ColorChoice, Sizes, duration, one_node, whole};
+use super::{ColorChoice, MOST, Sizes, duration, one_node, whole};
 
 /// `numabench mpi`.
 #[derive(Debug, clap::Args)]
@@ -45,12 +45,17 @@ pub struct Mpi {
     /// Which ranks: all pairs, or pairs like 0-1,0-8 [default: 0-1]
     #[arg(long, value_name = "PAIRS", value_parser = pairs, help_heading = "Placement")]
     pub pairs: Option<PairsAsked>,
+    /// So many of all pairs of ranks: chosen by --seed, so that every rank takes part and every kind of
+    /// neighbour is there (more pairs where that takes more)
+    #[arg(long, value_name = "N", value_parser = whole::<usize>(1..=MOST), conflicts_with = "pairs",
+          help_heading = "Placement")]
+    pub sample: Option<usize>,
     /// Compare places: each rank of a host runs on a NUMA node, L3 or core of its own and exchanges messages
     /// with each rank of the other host; on one host the ranks do so with each other (with twice as many
     /// ranks also within a place)
     #[arg(long, value_name = "node|l3|core", num_args = 0..=1, require_equals = true,
           default_missing_value = "node",
-          conflicts_with_all = ["cpus", "membind", "pairs"], help_heading = "Placement")]
+          conflicts_with_all = ["cpus", "membind", "pairs", "sample"], help_heading = "Placement")]
     pub matrix: Option<RowsBy>,
 
     /// Sizes of messages: a list or a geometric range like 8B..128MiB:8, up to 1 GiB; 0B in the list adds the
@@ -131,7 +136,7 @@ impl Mpi {
             },
             gpu_cpus: self.gpu_cpus.clone(),
             others_send: self.others_send,
-            pairs: self.pairs.clone(),
+            pairs: self.sample.map(PairsAsked::Sample).or_else(|| self.pairs.clone()),
             matrix: self.matrix,
             sizes: self.size.as_ref().map_or(sizes, |sizes| sizes.0.clone()),
             patterns: if self.pattern.is_empty() { patterns } else { self.pattern.clone() },

@@ -4,7 +4,7 @@ use device::{CopyBy, PeerEnd};
 use experiments::options::{self, GpuPairs};
 
 use super::measuring::Measuring;
-use super::{ENGINES, Word, one_of};
+use super::{ENGINES, MOST, Word, one_of, whole};
 
 /// Which GPU does the work.
 const BY: &[Word<PeerEnd>] = &[
@@ -30,10 +30,15 @@ pub struct Peer {
     /// once), or none but each GPU's own memory
     #[arg(long, value_parser = one_of(PAIRS), default_value = "all", help_heading = "What is measured")]
     pub pairs: GpuPairs,
+    /// Measure so many of all pairs instead of all: chosen by --seed, so that every GPU sends and receives and
+    /// every kind of link is there (more pairs where that takes more)
+    #[arg(long, value_name = "N", value_parser = whole::<usize>(1..=MOST), help_heading = "What is measured")]
+    pub sample: Option<usize>,
     /// Which of the two GPUs copies: writes and reads differ on most links
     #[arg(long, value_parser = one_of(BY), default_value = "source", help_heading = "What is measured")]
     pub by: PeerEnd,
-    /// What moves the bytes: that GPU's copy engines, or a kernel of loads and stores
+    /// What moves the bytes: that GPU's copy engines, a kernel of loads and stores, or its tensor memory
+    /// accelerator (TMA)
     #[arg(long, value_parser = one_of(ENGINES), default_value = "ce", value_name = "ENGINE",
           help_heading = "What is measured")]
     pub engine: CopyBy,
@@ -62,6 +67,7 @@ impl Peer {
         options::PeerOptions {
             size: self.size,
             pairs: self.pairs,
+            sample: self.sample,
             by: self.by,
             engine: self.engine,
             latency: self.latency,

@@ -29,7 +29,8 @@ pub struct Sweep {
     /// the device's at 1 MiB
     #[arg(long, value_parser = one_of(CLOCKS), default_value = "host", help_heading = "What is measured")]
     pub timing: TimingChoice,
-    /// What moves the bytes: the GPU's copy engines, or a kernel of loads and stores (pinned memory only)
+    /// What moves the bytes: the GPU's copy engines, or (pinned memory only) a kernel of loads and stores, or
+    /// its tensor memory accelerator (TMA)
     #[arg(long, value_parser = one_of(ENGINES), default_value = "ce", value_name = "ENGINE",
           help_heading = "What is measured")]
     pub engine: CopyBy,

@@ -66,7 +66,8 @@ pub(crate) const CLOCKS: &[Word<TimingChoice>] = &[
 /// What moves the bytes of copies to and from a GPU.
 pub(crate) const ENGINES: &[Word<CopyBy>] = &[
     ("ce", CopyBy::Engine, "The GPU's copy engines"),
-    ("sm", CopyBy::Kernel, "A kernel on its multiprocessors"),
+    ("sm", CopyBy::Kernel, "A kernel of loads and stores on its multiprocessors"),
+    ("tma", CopyBy::Tma, "Their tensor memory accelerator (TMA), which NVIDIA's GPUs have from H100 on"),
 ];
 
 /// Which ranks copy at once.

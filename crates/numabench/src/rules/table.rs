@@ -40,14 +40,28 @@ const PINGPONG: &[Rule] = &[
     apart(&["fail-on"], &["dry-run"], PLAN_ALONE),
     apart(&["rank", "ranks"], &["dry-run"], "the plan is of a process on its own"),
     apart(
-        &["membind", "engine=sm", "timing=device", "order=alone", "order=both", "rank", "ranks", "fail-on"],
+        &[
+            "membind",
+            "engine=sm",
+            "engine=tma",
+            "timing=device",
+            "order=alone",
+            "order=both",
+            "rank",
+            "ranks",
+            "fail-on",
+        ],
         MOVING,
         IT_MOVES,
     ),
 ];
 
 const MATRIX: &[Rule] = &[
-    apart(&["engine=sm", "concurrent", "latency", "access", "threads", "range"], MOVING, IT_MOVES),
+    apart(
+        &["engine=sm", "engine=tma", "concurrent", "latency", "access", "threads", "range"],
+        MOVING,
+        IT_MOVES,
+    ),
     of_gpus(&["size", "memory", "direction", "engine", "concurrent"]),
     apart(&["threads"], &["access=load"], "a load is one thread's").unless(&[
         "access=read",
@@ -69,6 +83,8 @@ const LATENCY: &[Rule] = &[
 const PEER: &[Rule] = &[
     never(&["huge-pages"], "copies go from GPU to GPU, and no host memory takes part"),
     apart(&["all", "latency"], &["pairs=ring", "pairs=none"], "it is measured between every two GPUs"),
+    apart(&["sample"], &["pairs=ring", "pairs=none"], "a sample is of the pairs of every two GPUs"),
+    apart(&["sample"], &["all"], "all at once takes every pair"),
     apart(&["by"], &["pairs=none"], "within a GPU's memory there is one GPU to copy"),
     needs(&["range"], &["latency"]),
 ];
@@ -76,7 +92,7 @@ const PEER: &[Rule] = &[
 const SWEEP: &[Rule] = &[
     needs(&["total", "scattered", "ways"], &["pieces"]),
     apart(&["rows=near,far"], MOVING, "every row can be asked for (--rows node)"),
-    apart(&["engine=sm", "timing=device", "timing=auto"], MOVING, IT_MOVES),
+    apart(&["engine=sm", "engine=tma", "timing=device", "timing=auto"], MOVING, IT_MOVES),
 ];
 
 const CONTEND: &[Rule] = &[needs(&["beside-cpus", "range"], &["beside"])];

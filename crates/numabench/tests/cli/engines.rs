@@ -1,4 +1,4 @@
-//! What moves the bytes: copy engines, a kernel, and both in one run, on the stand-in driver.
+//! What moves the bytes: copy engines, a kernel, TMA, and all in one run, on the stand-in driver.
 
 use serde_json::Value;
 
@@ -37,6 +37,71 @@ fn copies_by_a_kernel_are_measured_and_said_or_skipped_where_there_is_none() -> 
             assert_eq!(text(result, "/outcome/status"), "skipped", "{result:#}");
             assert!(text(result, "/outcome/reason").contains(kinds::NO_KERNEL), "{result:#}");
         }
+    }
+    Ok(())
+}
+
+#[test]
+fn tma_copies_where_the_gpu_has_it_and_elsewhere_the_reason_is_said() -> Done {
+    let args = [
+        "--gpus",
+        "0",
+        "--size",
+        "4B,4MiB",
+        "--engine",
+        "tma",
+        "--direction",
+        "h2d,d2h,bidir",
+        "--reps",
+        "6",
+        "--json",
+        "-",
+    ];
+    for kind in kinds::tried() {
+        let document = proof::document(&kind.pingpong(&[], &args)?)?;
+        assert_eq!(text(&document, "/settings/engine"), "tma");
+        proof::follows(&document, "result-v1.json")?;
+        for result in results(&document) {
+            if kind.name == "cuda" {
+                assert_eq!(text(result, "/outcome/status"), "measured", "{result:#}");
+                assert_eq!(result["verification"]["checked"], true, "{result:#}");
+            } else {
+                let reason = "NVIDIA's GPUs alone have a tensor memory accelerator; copy with --engine sm";
+                assert!(text(result, "/outcome/reason").contains(reason), "{result:#}");
+            }
+        }
+    }
+
+    for kind in kinds::tried().iter().filter(|kind| kind.name == "cuda") {
+        let older = ("FAKE_DEVICES", "device 0000:05:00.0; capability 8.9");
+        for result in results(&proof::document(&kind.pingpong(&[older], &args)?)?) {
+            insta::allow_duplicates! { insta::assert_snapshot!(text(result, "/outcome/reason"), @"") }
+        }
+        let short = kind.faulty("kernels copy-short", &args)?;
+        let document: Value = serde_json::from_str(&short.out)?;
+        assert_eq!(text(&document, "/status"), "data-corrupt", "what TMA leaves out is found: {}", short.err);
+    }
+    Ok(())
+}
+
+#[test]
+fn tma_stands_beside_the_other_engines_of_a_matrix() -> Done {
+    let args =
+        ["--size", "4MiB", "--direction", "h2d", "--engine", "tma,ce,sm", "--reps", "6", "--json", "-"];
+    for kind in kinds::tried().iter().filter(|kind| kind.name == "cuda") {
+        let ended = matrix(kind, "device 0000:05:00.0", "", &args)?;
+        let document = proof::document(&ended)?;
+        assert_eq!(ended.code, Some(0), "{}", document["status_reason"]);
+        assert_eq!(
+            case_ids(&document),
+            ["", "/sm", "/tma"].map(|end| format!("alone/pinned/h2d/4194304{end}"))
+        );
+        let titles: Vec<&str> =
+            list(&document, "/matrices").iter().map(|matrix| text(matrix, "/title")).collect();
+        insta::assert_snapshot!(titles.join("\n"), @"");
+        let said: Vec<&str> = list(&document, "/verdict").iter().filter_map(Value::as_str).collect();
+        let of = |start: &str| said.iter().filter(|said| said.starts_with(start)).count();
+        assert_eq!([of("Copies by a kernel: "), of("Copies by TMA: ")], [1, 1], "{said:?}");
     }
     Ok(())
 }

@@ -91,6 +91,7 @@ mod options;
 mod output;
 mod pairs;
 mod peer;
+mod peer_sample;
 mod pieces;
 mod place;
 mod processors;

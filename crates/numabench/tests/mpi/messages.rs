@@ -103,6 +103,47 @@ fn messages_are_measured_while_all_other_ranks_send_too() -> Done {
 }
 
 #[test]
+fn a_sample_of_all_pairs_has_every_rank_and_says_of_which_nodes_they_are() -> Done {
+    if !std::process::Command::new("unshare").args(["--uts", "true"]).status()?.success() {
+        crate::run::skipped("six ranks on two PUs: hosts of other names, which need unshare --uts");
+        return Ok(());
+    }
+    for mpi in all() {
+        let folder = tempfile::tempdir()?;
+        let json = folder.path().join("mpi.json");
+        let mut launch = mpi.launch(6);
+        launch.envs(crate::run::variables(&no_driver())).args([
+            "sh",
+            "-c",
+            OF_THREE_HOSTS,
+            "sh",
+            BINARY,
+            "mpi",
+        ]);
+        launch.args(["--cpus", "0,1", "--sample", "5", "--size", "8B", "--pattern", "ping-pong"]);
+        launch.args(["--max-time", "1s", "--json"]).arg(&json);
+        let ended = Ended::of(&launch.output()?);
+        let document: Value = serde_json::from_slice(&std::fs::read(&json).map_err(|_| ended.err.clone())?)?;
+
+        assert_eq!(document["status"], "complete", "{}: {}{document:#}", mpi.name, ended.err);
+        let pairs = document["pairs"].as_array().ok_or("pairs")?;
+        let ranks: std::collections::BTreeSet<u64> = pairs
+            .iter()
+            .filter_map(|pair| pair["ranks"].as_array())
+            .flatten()
+            .filter_map(Value::as_u64)
+            .collect();
+        assert_eq!((pairs.len(), ranks.len()), (5, 6), "{pairs:#?}");
+        let classes = document["pair_sample"]["classes"].as_array().ok_or("classes")?;
+        let of: Vec<(&Value, &Value)> = classes.iter().map(|class| (&class["link"], &class["of"])).collect();
+        assert_eq!(of, [(&"other node".into(), &12.into()), (&"same node, one NUMA node".into(), &3.into())]);
+        let said = verdict(&document);
+        assert!(said.starts_with("A sample: 5 of 15 pairs, each kind of link at least twice"), "{said}");
+    }
+    Ok(())
+}
+
+#[test]
 fn too_few_ranks_to_send_beside_a_pair_are_refused() {
     for mpi in all() {
         let ended = mpi.host(2, &["--others-send", "--size", "8B"]);

@@ -252,6 +252,7 @@ pub fn empty() -> Document {
         pieces: None,
         fits: Vec::new(),
         size_losses: Vec::new(),
+        pair_sample: None,
         penalties: Vec::new(),
         messages: Vec::new(),
     }

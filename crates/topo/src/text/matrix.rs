@@ -14,7 +14,7 @@ use crate::model::{Gpu, Rung, Topology, TopologySource};
 use crate::survey::Survey;
 
 /// A value that nobody knows.
-const UNKNOWN: &str = "?";
+const UNKNOWN: &str = crate::interconnect::UNKNOWN_LINK;
 
 /// The table; nothing where there is no device to have a row.
 pub(super) fn table(interconnect: &Interconnect) -> Vec<String> {
@@ -30,22 +30,13 @@ pub(super) fn table(interconnect: &Interconnect) -> Vec<String> {
     for (at, device) in devices.iter().enumerate() {
         let mut row = vec![device.label.clone()];
         row.extend(
-            (0..devices.len()).map(|other| interconnect.between(at, other).map_or("X".to_owned(), cell)),
+            (0..devices.len())
+                .map(|other| interconnect.between(at, other).map_or("X".to_owned(), Pair::sign)),
         );
         row.extend(affinity(device));
         rows.push(row);
     }
     columns(&rows)
-}
-
-/// NVLink and xGMI before the way over PCIe, as NVIDIA's tool does it.
-fn cell(pair: &Pair) -> String {
-    match pair.fabric {
-        Some(Fabric::Nvlink { links: Some(links), .. }) => format!("NV{links}"),
-        Some(Fabric::Nvlink { links: None, .. }) => format!("NV{UNKNOWN}"),
-        Some(Fabric::Xgmi { .. }) => "XGMI".to_owned(),
-        None => pair.pci.map_or(UNKNOWN, |level| level.word()).to_owned(),
-    }
 }
 
 fn affinity(device: &Endpoint) -> Vec<String> {
@@ -64,7 +55,7 @@ pub(super) fn legend(interconnect: &Interconnect) -> Vec<String> {
     if interconnect.devices.is_empty() {
         return Vec::new();
     }
-    let cells: Vec<String> = interconnect.pairs.iter().map(cell).collect();
+    let cells: Vec<String> = interconnect.pairs.iter().map(Pair::sign).collect();
     let affinities: Vec<String> = interconnect.devices.iter().flat_map(affinity).collect();
     let mut lines = vec![
         "legend".to_owned(),

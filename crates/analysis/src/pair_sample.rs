@@ -1,0 +1,64 @@
+//! What a run says first whose pairs are a sample of all: how many they are, of which kinds of link, and that the
+//! others were not measured.
+
+use report::pair_sample::{PairSample, SampledClass};
+
+/// The sentence; `member` is what pairs are of: `GPU`.
+pub fn sentence(sample: &PairSample, member: &str) -> String {
+    let PairSample { asked, measured, of, classes } = sample;
+    if measured == of {
+        return format!("All {of} pairs: {asked} would leave out a {member} or a kind of link.");
+    }
+    let more = match measured > asked {
+        true => format!(" ({asked} would leave out a {member} or a kind of link)"),
+        false => String::new(),
+    };
+    let class = |class: &SampledClass| format!("{} {} of {}", class.link, class.measured, class.of);
+    let listed = classes.iter().map(class).collect::<Vec<_>>().join("; ");
+    let kinds = match &classes[..] {
+        [one] => format!("all of one kind of link ({})", one.link),
+        several => {
+            let least = several.iter().map(|class| class.measured).min().unwrap_or_default();
+            format!("each kind of link at least {} ({listed})", times(least))
+        }
+    };
+    format!("A sample: {measured} of {of} pairs{more}, {kinds}; nothing is said of the others.")
+}
+
+fn times(count: u32) -> String {
+    match count {
+        1 => "once".to_owned(),
+        2 => "twice".to_owned(),
+        more => format!("{more} times"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(asked: u32, classes: &[(&str, u32, u32)]) -> PairSample {
+        let class = |(link, measured, of): &(&str, u32, u32)| SampledClass {
+            link: (*link).to_owned(),
+            measured: *measured,
+            of: *of,
+        };
+        PairSample {
+            asked,
+            measured: classes.iter().map(|(_, measured, _)| measured).sum(),
+            of: classes.iter().map(|(_, _, of)| of).sum(),
+            classes: classes.iter().map(class).collect(),
+        }
+    }
+
+    #[test]
+    fn a_sample_says_its_size_its_kinds_of_link_and_why_it_is_larger_than_asked_for() {
+        let said = [
+            sentence(&sample(16, &[("PIX", 4, 48), ("SYS", 12, 192)]), "GPU"),
+            sentence(&sample(16, &[("NV18", 16, 56)]), "GPU"),
+            sentence(&sample(2, &[("same node, PIX", 1, 1), ("other node", 3, 15)]), "rank"),
+            sentence(&sample(1, &[("PIX", 2, 2)]), "GPU"),
+        ];
+        insta::assert_snapshot!(said.join("\n"), @"");
+    }
+}

@@ -1,0 +1,30 @@
+//! A sample of pairs in the place of all: how many were asked for, and of which classes of link how many are in
+//! it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The pairs that stand for all. A pair that is not among them has no figure.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PairSample {
+    /// How many were asked for.
+    pub asked: u32,
+    /// How many are in it: more where every member and every class of link took more.
+    pub measured: u32,
+    /// How many pairs there are.
+    pub of: u32,
+    /// The classes of link between members, in order of their names.
+    pub classes: Vec<SampledClass>,
+}
+
+/// The pairs with one class of link between them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SampledClass {
+    /// What lies between: of GPUs in the signs of `topo --matrix` (`NV18`, `PIX`, `SYS`, `?`), with `, staged`
+    /// where the driver stages copies; of ranks `other node`, or the same behind `same node`.
+    pub link: String,
+    /// How many pairs of it are in the sample.
+    pub measured: u32,
+    /// How many there are.
+    pub of: u32,
+}
