@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 
 use report::pair_sample::{PairSample, SampledClass};
 use stats::pair_sample::{LinkPair, MemberEnds, sample};
-use stats::units::counted;
 
 use crate::fault::Fault;
 
@@ -26,14 +25,12 @@ pub fn refuse_whole(asked: usize, pairs: usize) -> Result<(), Fault> {
     if asked < pairs {
         return Ok(());
     }
-    let there = match pairs {
-        0 => "there is no pair".to_owned(),
-        1 => "there is 1 pair".to_owned(),
-        _ => format!("there are {pairs} pairs, and a sample of {} is all of them", counted(asked, "pair")),
+    let why = match pairs {
+        0 => "there is no pair; leave it out".to_owned(),
+        1 => "there is 1 pair; leave it out".to_owned(),
+        _ => format!("there are {pairs} pairs; ask for fewer, or leave it out"),
     };
-    Err(Fault::usage(format!(
-        "--sample {asked} has no effect: {there}; ask for fewer, or leave --sample out"
-    )))
+    Err(Fault::usage(format!("--sample {asked} has no effect: {why}")))
 }
 
 /// Those of these pairs that are in the sample, in order, and what a document says of it; `link` names what
@@ -94,7 +91,11 @@ mod tests {
     fn a_sample_of_all_pairs_is_refused_with_what_there_is() {
         assert_eq!(refuse_whole(55, 56).map_err(|fault| fault.to_string()), Ok(()));
         let why = |asked, pairs| refuse_whole(asked, pairs).map_err(|fault| fault.to_string()).err();
-        insta::assert_snapshot!(why(56, 56).unwrap_or_default(), @"");
-        insta::assert_snapshot!(why(3, 0).unwrap_or_default(), @"");
+        let said = [why(56, 56), why(2, 1), why(3, 0)].map(Option::unwrap_or_default);
+        insta::assert_snapshot!(said.join("\n"), @"
+        --sample 56 has no effect: there are 56 pairs; ask for fewer, or leave it out
+        --sample 2 has no effect: there is 1 pair; leave it out
+        --sample 3 has no effect: there is no pair; leave it out
+        ");
     }
 }
