@@ -1,8 +1,8 @@
 //! The driver's functions that this library calls by itself, behind safe ones. Handles are the driver's own,
 //! from its calls or the program's; a driver without a function is one that refuses it.
 //!
-//! A context of HIP, which has none, is a device: its number, counted from [`FIRST_DEVICE`], below any address
-//! that is a handle of CUDA's.
+//! HIP has no contexts: a device stands for one, by its number, counted from [`FIRST_DEVICE`]. Such a number
+//! is below any address that is a handle of CUDA's.
 
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -130,7 +130,8 @@ pub fn current_device(platform: Platform) -> Option<c_int> {
 /// A device's PCI address, with a zero byte at its end.
 pub fn pci_address(platform: Platform, device: c_int) -> [u8; 32] {
     let mut text = [0_u8; 32];
-    driver!(platform, DeviceGetPCIBusId(text.as_mut_ptr().cast() => *mut c_char, 31 => c_int, device => c_int));
+    let to: *mut c_char = text.as_mut_ptr().cast();
+    driver!(platform, DeviceGetPCIBusId(to => *mut c_char, 31 => c_int, device => c_int));
     text
 }
 
@@ -151,9 +152,9 @@ pub fn pointer_attribute(which: c_int, address: usize) -> Option<u64> {
     (code == 0).then_some(value)
 }
 
-/// What HIP knows of an address: where it is on a device, where in host memory, and whether it is managed; `None`
-/// where it refuses, as ROCm 5 does of memory that it does not know. What it calls the type is left alone: the
-/// numbers changed from ROCm 5 to 6.
+/// What HIP knows of an address: where it is on a device, where in host memory, and whether it is managed;
+/// `None` where it refuses, as ROCm 5 does of memory that it does not know. The type that it says is left
+/// alone: its numbers changed from ROCm 5 to 6.
 pub fn hip_pointer(address: usize) -> Option<(usize, usize, bool)> {
     // The words of `hipPointerAttribute_t`; of the last one half says whether it is managed.
     let mut words = [0_usize; 4];
@@ -202,8 +203,8 @@ pub fn is_reached(platform: Platform, event: usize) -> Result<bool, c_int> {
 /// The time between two events that were reached.
 pub fn elapsed_ns(platform: Platform, first: usize, last: usize) -> Result<u64, c_int> {
     let mut milliseconds = 0_f32;
-    match driver!(platform, EventElapsedTime(&raw mut milliseconds => *mut f32, first => usize, last => usize))
-    {
+    let to = &raw mut milliseconds;
+    match driver!(platform, EventElapsedTime(to => *mut f32, first => usize, last => usize)) {
         0 => Ok((f64::from(milliseconds) * 1e6) as u64),
         code => Err(code),
     }

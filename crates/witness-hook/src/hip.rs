@@ -1,9 +1,9 @@
 //! The functions of AMD's HIP library that are watched.
 //!
-//! A function without a stream of its own has a second name for a thread's own stream (`_spt`). `hipGetProcAddress`
-//! gives the function of a name, whatever the version. Left out: copies with arrays, which AMD's large GPUs have
-//! no units for, and `hipDrvMemcpy3D`, whose structure changed from ROCm 5 to 6. A worker opens the device that
-//! it uses first: the calls that allocate there or make a stream.
+//! A function has a second name that takes a thread's own stream for stream 0 (`_spt`). `hipGetProcAddress`
+//! gives the function of a name, whatever the version. Left out: copies with arrays, which AMD's large GPUs
+//! have no units for, and `hipDrvMemcpy3D`, whose structure changed from ROCm 5 to 6. A worker opens the
+//! device that it uses first: by calls that allocate there or make a stream.
 
 use core::ffi::{c_char, c_int, c_uint, c_void};
 

@@ -7,11 +7,11 @@
 //! for it (`lookup`), or it asks `cuGetProcAddress` (the CUDA runtime does) or `hipGetProcAddress`. Each
 //! wrapper (`hooks`) calls the driver, and `watch` adds what was copied (`span`) to the `record`: a mapped
 //! file, which outlives the program however it ends (`session` begins and ends it). Of HIP on top of CUDA's
-//! driver the program's own calls count, and not those that they become. What takes longer is done by a thread
-//! of this library (`helper`): it finds the NUMA nodes of pages (`pages`) and reads the time between events
-//! (`timing`), in the driver only while the `gate` is open. `driver` is what this library asks the driver;
-//! `contexts` says which GPU a context is of, `memory_kind` whether memory is pinned, `captures` whether a
-//! stream is being captured, `graphs` which copies a launched graph makes.
+//! driver the program's own calls count, and not those that they become. What takes longer is done by a
+//! thread of this library (`helper`): it finds the NUMA nodes of pages (`pages`) and reads the time between
+//! events (`timing`), in the driver only while the `gate` is open. `driver` is what this library asks the
+//! driver; `contexts` says which GPU a context is of, `memory_kind` whether memory is pinned, `captures`
+//! whether a stream is being captured, `graphs` which copies a launched graph makes.
 //!
 //! Workers (`worker`) are bound by the first of the driver's calls that opens a device (`openings`), as a
 //! variable says it (`table`), by system calls (`threads`).

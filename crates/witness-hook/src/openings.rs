@@ -2,8 +2,8 @@
 //!
 //! The device is known before the call where it is an argument, so that what the driver makes there (its
 //! threads, its pinned memory) is in its place already. The last two functions only make a context current,
-//! and are for a context that came otherwise: from the CUDA runtime's private table of functions, say. HIP has
-//! no such call: its programs choose a device, which may be to ask it something, and open it by using it (`hip`).
+//! and are for a context that came otherwise: from the CUDA runtime's private table of functions, say. HIP
+//! opens a device when it is first used: to choose one may be to ask it something (`hip` has these calls).
 
 use core::ffi::{c_int, c_uint, c_void};
 

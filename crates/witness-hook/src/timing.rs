@@ -3,8 +3,9 @@
 //! The program's thread only records the events; the helper reads them later without blocking. Of large
 //! copies more are timed than of small ones, because an event costs about a microsecond. While a stream is
 //! being captured nothing is timed: an event there would become part of the program's graph; and nothing is
-//! read. Events of HIP's know the stream that they were recorded on, and look at it when they are queried (ROCm
-//! 6.2): they are not read after its end, and there are none on a thread's own stream, which ends with it.
+//! read. An event of HIP's knows the stream that it was recorded on, and looks at it when it is queried
+//! (ROCm 6.2): none is read after its stream's end, nor recorded on a thread's own stream, which ends with
+//! the thread.
 
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

@@ -48,7 +48,7 @@ thread_local! {
     static INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Does `act` with the record, unless this thread is in a call that is counted; then the program's call alone.
+/// Does `act` with the record; in a call that is counted already, only makes the call.
 pub fn outermost(call: Call<'_>, act: impl FnOnce(&Record, Call<'_>) -> c_int) -> c_int {
     let Some(record) = session::begun().filter(|_| !INSIDE.get()) else { return call() };
     INSIDE.set(true);

@@ -24,7 +24,7 @@ use crate::event::Event;
 use crate::flow::Direction;
 use crate::stream::Stream;
 use crate::wait_word::Rule;
-use crate::{hold, memory, moving};
+use crate::{hip_unified, hold, memory, moving};
 
 /// 6.4.3 of ROCm, as 10000000 × major + 100000 × minor + patch.
 const VERSION: c_int = 60_400_003;
@@ -446,12 +446,18 @@ unsafe extern "C" fn hipEventDestroy(handle: usize) -> c_int {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn hipEventRecord(handle: usize, on: usize) -> c_int {
-    on_device("hipEventRecord", |_| unsafe { Event::of(handle)?.record(Stream::of(on)?) })
+    on_device("hipEventRecord", |_| {
+        hip_unified::event(handle, Some(on))?;
+        unsafe { Event::of(handle)?.record(Stream::of(on)?) }
+    })
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn hipEventQuery(handle: usize) -> c_int {
-    on_device("hipEventQuery", |_| unsafe { Event::of(handle) }?.query())
+    on_device("hipEventQuery", |_| {
+        hip_unified::event(handle, None)?;
+        unsafe { Event::of(handle) }?.query()
+    })
 }
 
 #[unsafe(no_mangle)]

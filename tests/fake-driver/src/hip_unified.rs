@@ -2,7 +2,8 @@
 //! and of boxes, what an address is, functions by name, captured streams and graphs of copies.
 //!
 //! With `FAKE_ROCM=5` it is as ROCm 5 was: types of memory have other numbers, and memory that it does not know
-//! is an error. Either way a graph's node does not say what it copies, as with ROCm 6.2.
+//! is an error. Either way, as with ROCm 6.2, a graph's node does not say what it copies, and an event that is
+//! queried ends the capture of the stream that it was last recorded on.
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int, c_uint};
@@ -17,6 +18,8 @@ use crate::{memory, moving};
 
 /// `hipStreamLegacy` and `hipStreamPerThread`; streams here have other numbers.
 const LAST_CONSTANT: usize = 2;
+/// `hipErrorCapturedEvent`.
+const CAPTURED_EVENT: c_int = 907;
 /// `hipMemcpyKind`.
 const HOST_TO_HOST: c_int = 0;
 const HOST_TO_DEVICE: c_int = 1;
@@ -97,7 +100,8 @@ fn symbol(address: usize) -> Answer<usize> {
 unsafe extern "C" fn hipMemcpyAsync(to: usize, from: usize, len: usize, kind: c_int, handle: usize) -> c_int {
     on_device("hipMemcpyAsync", |device| {
         let stream = unsafe { stream(handle) }?;
-        if captured(|captured| captured.get_mut(&handle).map(|graph| graph.0.push([to, from, len]))).is_some() {
+        if captured(|captured| captured.get_mut(&handle).map(|graph| graph.0.push([to, from, len]))).is_some()
+        {
             return Ok(());
         }
         copy(device, kind, to, from, len, stream)
@@ -123,9 +127,8 @@ unsafe extern "C" fn hipMemcpyWithStream(
 /// Rows of a width: each side has its address and its pitch.
 fn rows(device: usize, kind: c_int, to: [usize; 2], from: [usize; 2], size: [usize; 2]) -> Answer {
     let [width, height] = size;
-    (0..height).try_for_each(|row| {
-        copy(device, kind, to[0] + row * to[1], from[0] + row * from[1], width, None)
-    })
+    (0..height)
+        .try_for_each(|row| copy(device, kind, to[0] + row * to[1], from[0] + row * from[1], width, None))
 }
 
 #[unsafe(no_mangle)]
@@ -268,6 +271,18 @@ fn handle(graph: Graph) -> usize {
 fn captured<T>(look: impl FnOnce(&mut BTreeMap<usize, Graph>) -> T) -> T {
     static CAPTURED: Mutex<BTreeMap<usize, Graph>> = Mutex::new(BTreeMap::new());
     look(&mut CAPTURED.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Keeps on which stream an event is recorded, or looks whether a query of it ends that stream's capture.
+pub fn event(handle: usize, recorded_on: Option<usize>) -> Answer {
+    static STREAMS: Mutex<BTreeMap<usize, usize>> = Mutex::new(BTreeMap::new());
+    let mut streams = STREAMS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(stream) = recorded_on {
+        streams.insert(handle, stream);
+        return Ok(());
+    }
+    let is_captured = |stream| captured(|captured| captured.remove(stream)).is_some();
+    if streams.get(&handle).is_some_and(is_captured) { Err(CAPTURED_EVENT) } else { Ok(()) }
 }
 
 #[unsafe(no_mangle)]

@@ -191,14 +191,16 @@ static void work(const char *what)
         CALL(hipMemcpyHtoDAsync, (void *, void *, size_t, size_t), device, memory, 60000, queue);
         finish(queue);
     } else if (!strcmp(what, "graph")) {
-        /* A stream is captured with a copy: two launches; and one without: one launch. */
+        /* A stream is captured with a copy: two launches; and one without: one launch. Copies are queued before. */
         size_t queue = stream(), graph, exec;
-        memory = pinned(4096);
-        CALL(hipMemcpyAsync, (void *, void *, size_t, int, size_t), device, memory, 1000, TO_DEVICE, queue);
+        memory = pinned(1 << 20);
+        for (int at = 0; at < 20; at++)
+            CALL(hipMemcpyAsync, (void *, void *, size_t, int, size_t), device, memory, 1 << 20, TO_DEVICE, queue);
         for (int copies = 1; copies >= 0; copies--) {
             CALL(hipStreamBeginCapture, (size_t, int), queue, 0);
             if (copies)
                 CALL(hipMemcpyAsync, (void *, void *, size_t, int, size_t), device, memory, 2000, TO_DEVICE, queue);
+            usleep(150000);
             CALL(hipStreamEndCapture, (size_t, size_t *), queue, &graph);
             CALL(hipGraphInstantiateWithFlags, (size_t *, size_t, unsigned long long), &exec, graph, 0);
             for (int at = 0; at < 1 + copies; at++)
