@@ -105,9 +105,10 @@ pub fn plan_workers(launch: &Launch, start: &Start, asked: &AskedWorkers) -> Res
         }
     });
     let affinity = start.topology.allowed.pus.clone();
-    let is_seen = |gpu: &Gpu| Runtime::of_vendor(gpu.vendor_id) == Some(Runtime::Cuda);
+    let is_seen = |gpu: &Gpu| Runtime::of_vendor(gpu.vendor_id).is_some();
     let unseen = (!topology.gpus.iter().any(is_seen)).then(|| {
-        "no GPU here is NVIDIA's: a worker is bound when it opens a GPU by NVIDIA's driver, and by no other"
+        "no GPU here is NVIDIA's or AMD's: a worker is bound when it opens a GPU by CUDA or HIP, and by nothing \
+         else"
             .to_owned()
     });
     let setup = WorkersSetup { shares: shares.collect(), affinity, unseen, notes: plan.notes };
@@ -270,10 +271,12 @@ mod tests {
     }
 
     #[test]
-    fn gpus_that_nvidias_driver_does_not_open_are_warned_of_and_without_any_there_is_no_plan() {
-        let mut start = start(AMD, &[0], &[]);
-        let of_amd = plan_workers(&Launch::ALONE, &start, &asked(1));
-        assert!(of_amd.is_ok_and(|setup| setup.unseen.is_some_and(|why| why.contains("NVIDIA"))));
+    fn gpus_that_neither_cuda_nor_hip_opens_are_warned_of_and_without_any_there_is_no_plan() {
+        const INTEL: u16 = 0x8086;
+        let unseen = |start: &Start| plan_workers(&Launch::ALONE, start, &asked(1)).map(|setup| setup.unseen);
+        assert!(matches!(unseen(&start(AMD, &[0], &[])), Ok(None)));
+        let mut start = start(INTEL, &[0], &[]);
+        assert!(unseen(&start).is_ok_and(|unseen| unseen.is_some_and(|why| why.contains("NVIDIA"))));
         start.topology.gpus.clear();
         assert!(matches!(words(&start, &asked(1)), Err(ExecError::NoGpuForWorkers)));
     }

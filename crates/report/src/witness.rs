@@ -7,7 +7,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::document::Tool;
+use crate::document::{PlatformKind, Tool};
 
 /// What `numabench witness` saw of one run of a program: of one rank of a launch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -186,6 +186,10 @@ pub struct WitnessBuffer {
     pub direction: WitnessDirection,
     /// The GPU's PCI address.
     pub gpu: String,
+    /// Whose driver copied.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.1"))]
+    pub platform: Option<PlatformKind>,
     /// The GPU's index in PCI order; null where the topology does not show it.
     pub gpu_index: Option<u32>,
     /// Copies.

@@ -1,22 +1,32 @@
 //! The driver's functions that this library calls by itself, behind safe ones. Handles are the driver's own,
 //! from its calls or the program's; a driver without a function is one that refuses it.
+//!
+//! HIP has no contexts: a device stands for one, by its number, counted from [`FIRST_DEVICE`]. Such a number
+//! is below any address that is a handle of CUDA's.
 
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::platform::Platform;
 use crate::sys;
 
-/// `CUDA_ERROR_NOT_READY`.
+/// `CUDA_ERROR_NOT_READY`, `hipErrorNotReady`.
 const NOT_READY: c_int = 600;
-/// `CU_STREAM_CAPTURE_MODE_RELAXED`.
+/// `CU_STREAM_CAPTURE_MODE_RELAXED`, `hipStreamCaptureModeRelaxed`.
 const RELAXED: c_int = 2;
-/// What stands for a function that the driver has not got: `CUDA_ERROR_NOT_FOUND`.
+/// What stands for a function that the driver has not got: `CUDA_ERROR_NOT_FOUND`, `hipErrorNotFound`.
 const NOT_FOUND: c_int = 500;
+/// HIP's first device, as a context.
+const FIRST_DEVICE: usize = 16;
+/// The first address that can be a handle.
+const FIRST_ADDRESS: usize = 4096;
+/// Streams up to this one are constants of HIP's, of which it knows no device: 0, the legacy one, a thread's.
+const LAST_CONSTANT: usize = 2;
 
-macro_rules! driver {
-    ($name:ident($($argument:expr => $type:ty),*)) => {{
+macro_rules! call {
+    ($platform:ident $prefix:literal $name:ident($($argument:expr => $type:ty),*)) => {{
         static FOUND: AtomicUsize = AtomicUsize::new(0);
-        let address = look_up(&FOUND, concat!(stringify!($name), "\0"));
+        let address = look_up(Platform::$platform, &FOUND, concat!($prefix, stringify!($name), "\0"));
         if address == ABSENT {
             NOT_FOUND
         } else {
@@ -30,14 +40,33 @@ macro_rules! driver {
     }};
 }
 
+macro_rules! cuda {
+    ($name:ident $arguments:tt) => { call!(Cuda "cu" $name $arguments) };
+}
+
+macro_rules! hip {
+    ($name:ident $arguments:tt) => { hidden(call!(Hip "hip" $name $arguments)) };
+}
+
+/// A function that both have, with the same arguments.
+macro_rules! driver {
+    ($platform:expr, $name:ident $arguments:tt) => { driver!($platform, $name | $name $arguments) };
+    ($platform:expr, $cuda:ident | $hip:ident $arguments:tt) => {
+        match $platform {
+            Platform::Cuda => cuda!($cuda $arguments),
+            Platform::Hip => hip!($hip $arguments),
+        }
+    };
+}
+
 /// Stands for a name that was not found.
 const ABSENT: usize = 1;
 
-fn look_up(found: &AtomicUsize, name: &'static str) -> usize {
+fn look_up(platform: Platform, found: &AtomicUsize, name: &'static str) -> usize {
     match found.load(Ordering::Acquire) {
         0 => {
             let name = CStr::from_bytes_with_nul(name.as_bytes()).unwrap_or_default();
-            let address = sys::driver_function(name).unwrap_or(ABSENT);
+            let address = sys::driver_function(platform, name).unwrap_or(ABSENT);
             found.store(address, Ordering::Release);
             address
         }
@@ -45,61 +74,126 @@ fn look_up(found: &AtomicUsize, name: &'static str) -> usize {
     }
 }
 
-/// The calling thread's context; 0 where there is none.
-pub fn current_context() -> usize {
-    let mut handle = 0_usize;
-    if driver!(cuCtxGetCurrent(&raw mut handle => *mut usize)) == 0 { handle } else { 0 }
+/// A code of HIP's, which the program does not find later as its thread's last error.
+fn hidden(code: c_int) -> c_int {
+    if code != 0 {
+        call!(Hip "hip" GetLastError());
+    }
+    code
 }
 
-/// Makes a context the calling thread's; whether that worked.
-pub fn enter_context(handle: usize) -> bool {
-    driver!(cuCtxSetCurrent(handle => usize)) == 0
+/// The context that a copy on this stream is made in: the calling thread's, or with HIP the stream's device;
+/// 0 where there is none.
+pub fn context(platform: Platform, stream: usize) -> usize {
+    match platform {
+        Platform::Cuda => {
+            let mut handle = 0_usize;
+            if cuda!(CtxGetCurrent(&raw mut handle => *mut usize)) == 0 { handle } else { 0 }
+        }
+        Platform::Hip => {
+            let mut device = 0;
+            let is_known = stream > LAST_CONSTANT
+                && hip!(StreamGetDevice(stream => usize, &raw mut device => *mut c_int)) == 0;
+            let device = if is_known { Some(device) } else { current_device(platform) };
+            device.and_then(|device| usize::try_from(device).ok()).map_or(0, |device| FIRST_DEVICE + device)
+        }
+    }
 }
 
-/// The current context's device.
-pub fn current_device() -> Option<c_int> {
+/// Whose context this is.
+pub fn platform_of(context: usize) -> Platform {
+    if context < FIRST_ADDRESS { Platform::Hip } else { Platform::Cuda }
+}
+
+/// The device of the context that a copy is made in now.
+pub fn device_of(context: usize) -> Option<c_int> {
+    match platform_of(context) {
+        Platform::Cuda => current_device(Platform::Cuda),
+        Platform::Hip => c_int::try_from(context.checked_sub(FIRST_DEVICE)?).ok(),
+    }
+}
+
+/// Lets the calling thread query a context's events, also while another one captures a stream; whether that
+/// worked.
+pub fn enter_context(context: usize) -> bool {
+    let (platform, mut mode) = (platform_of(context), RELAXED);
+    driver!(platform, ThreadExchangeStreamCaptureMode(&raw mut mode => *mut c_int));
+    platform == Platform::Hip || cuda!(CtxSetCurrent(context => usize)) == 0
+}
+
+/// The calling thread's device.
+pub fn current_device(platform: Platform) -> Option<c_int> {
     let mut device = 0;
-    (driver!(cuCtxGetDevice(&raw mut device => *mut c_int)) == 0).then_some(device)
+    (driver!(platform, CtxGetDevice | GetDevice(&raw mut device => *mut c_int)) == 0).then_some(device)
 }
 
 /// A device's PCI address, with a zero byte at its end.
-pub fn pci_address(device: c_int) -> [u8; 32] {
+pub fn pci_address(platform: Platform, device: c_int) -> [u8; 32] {
     let mut text = [0_u8; 32];
-    driver!(cuDeviceGetPCIBusId(text.as_mut_ptr().cast() => *mut c_char, 31 => c_int, device => c_int));
+    let to: *mut c_char = text.as_mut_ptr().cast();
+    driver!(platform, DeviceGetPCIBusId(to => *mut c_char, 31 => c_int, device => c_int));
     text
 }
 
-/// Whether a device's own context is held by anybody.
+/// Whether a device's own context is held by anybody: CUDA's.
 pub fn is_primary_active(device: c_int) -> bool {
     let (mut flags, mut is_active) = (0, 0);
-    let code = driver!(cuDevicePrimaryCtxGetState(
+    let code = cuda!(DevicePrimaryCtxGetState(
         device => c_int, &raw mut flags => *mut c_uint, &raw mut is_active => *mut c_int));
     code == 0 && is_active != 0
 }
 
-/// What the driver knows of an address; `None` where it knows nothing of it.
+/// What CUDA's driver knows of an address; `None` where it knows nothing of it.
 pub fn pointer_attribute(which: c_int, address: usize) -> Option<u64> {
     // The longest of the attributes that are asked for.
     let mut value = 0_u64;
-    let code = driver!(cuPointerGetAttribute(
+    let code = cuda!(PointerGetAttribute(
         (&raw mut value).cast() => *mut c_void, which => c_int, address as u64 => u64));
     (code == 0).then_some(value)
 }
 
-/// A new event of the current context.
-pub fn create_event() -> Option<usize> {
+/// What HIP knows of an address: where it is on a device, where in host memory, and whether it is managed;
+/// `None` where it refuses, as ROCm 5 does of memory that it does not know. The type that it says is left
+/// alone: its numbers changed from ROCm 5 to 6.
+pub fn hip_pointer(address: usize) -> Option<(usize, usize, bool)> {
+    // The words of `hipPointerAttribute_t`; of the last one half says whether it is managed.
+    let mut words = [0_usize; 4];
+    let code = hip!(PointerGetAttributes(words.as_mut_ptr() => *mut usize, address => usize));
+    let [_, on_device, on_host, managed] = words;
+    (code == 0).then_some((on_device, on_host, managed as c_int != 0))
+}
+
+/// The allocation that an address is in, as HIP knows it: start and bytes.
+pub fn hip_range(address: usize) -> Option<(u64, u64)> {
+    let (mut start, mut bytes) = (0_usize, 0_usize);
+    let code = hip!(MemGetAddressRange(
+        &raw mut start => *mut usize, &raw mut bytes => *mut usize, address => usize));
+    // Of registered memory it says no start.
+    let is_inside = address.checked_sub(start).is_some_and(|offset| offset < bytes);
+    (code == 0 && is_inside).then_some((start as u64, bytes as u64))
+}
+
+/// A new event of the current context, if it is this one.
+pub fn create_event(context: usize) -> Option<usize> {
     let mut handle = 0_usize;
-    (driver!(cuEventCreate(&raw mut handle => *mut usize, 0 => c_uint)) == 0).then_some(handle)
+    let platform = platform_of(context);
+    if self::context(platform, 0) != context {
+        return None;
+    }
+    (driver!(platform, EventCreate | EventCreateWithFlags
+        (&raw mut handle => *mut usize, 0 => c_uint))
+        == 0)
+        .then_some(handle)
 }
 
 /// Records an event on a stream; whether that worked.
-pub fn record_event(event: usize, stream: usize) -> bool {
-    driver!(cuEventRecord(event => usize, stream => usize)) == 0
+pub fn record_event(platform: Platform, event: usize, stream: usize) -> bool {
+    driver!(platform, EventRecord(event => usize, stream => usize)) == 0
 }
 
 /// Whether an event was reached; an error is none that ever will be.
-pub fn is_reached(event: usize) -> Result<bool, c_int> {
-    match driver!(cuEventQuery(event => usize)) {
+pub fn is_reached(platform: Platform, event: usize) -> Result<bool, c_int> {
+    match driver!(platform, EventQuery(event => usize)) {
         0 => Ok(true),
         NOT_READY => Ok(false),
         code => Err(code),
@@ -107,58 +201,49 @@ pub fn is_reached(event: usize) -> Result<bool, c_int> {
 }
 
 /// The time between two events that were reached.
-pub fn elapsed_ns(first: usize, last: usize) -> Result<u64, c_int> {
+pub fn elapsed_ns(platform: Platform, first: usize, last: usize) -> Result<u64, c_int> {
     let mut milliseconds = 0_f32;
-    match driver!(cuEventElapsedTime(&raw mut milliseconds => *mut f32, first => usize, last => usize)) {
+    let to = &raw mut milliseconds;
+    match driver!(platform, EventElapsedTime(to => *mut f32, first => usize, last => usize)) {
         0 => Ok((f64::from(milliseconds) * 1e6) as u64),
         code => Err(code),
     }
 }
 
 /// Whether a stream is being captured.
-pub fn is_capturing(stream: usize) -> bool {
+pub fn is_capturing(platform: Platform, stream: usize) -> bool {
     let mut status = 0;
-    driver!(cuStreamIsCapturing(stream => usize, &raw mut status => *mut c_int)) == 0 && status == 1
-}
-
-/// Lets the calling thread query events while another one captures a stream.
-pub fn relax_captures() {
-    let mut mode = RELAXED;
-    driver!(cuThreadExchangeStreamCaptureMode(&raw mut mode => *mut c_int));
+    driver!(platform, StreamIsCapturing(stream => usize, &raw mut status => *mut c_int)) == 0 && status == 1
 }
 
 /// Writes the nodes of a graph; how many, or `None` where there are more than there is room for.
-pub fn graph_nodes(graph: usize, nodes: &mut [usize]) -> Option<usize> {
+pub fn graph_nodes(platform: Platform, graph: usize, nodes: &mut [usize]) -> Option<usize> {
     let mut count = 0_usize;
-    let none = core::ptr::null_mut();
-    let code = driver!(cuGraphGetNodes(graph => usize, none => *mut usize, &raw mut count => *mut usize));
-    if code != 0 || count > nodes.len() {
+    let ask = |nodes: *mut usize, count: &mut usize| {
+        let count = core::ptr::from_mut(count);
+        driver!(platform, GraphGetNodes(graph => usize, nodes => *mut usize, count => *mut usize))
+    };
+    if ask(core::ptr::null_mut(), &mut count) != 0 || count > nodes.len() {
         return None;
     }
-    let code = match count {
-        0 => 0,
-        _ => driver!(cuGraphGetNodes(
-            graph => usize, nodes.as_mut_ptr() => *mut usize, &raw mut count => *mut usize)),
-    };
-    (code == 0).then_some(count)
+    (count == 0 || ask(nodes.as_mut_ptr(), &mut count) == 0).then_some(count)
 }
 
 /// The type of a node.
-pub fn node_type(node: usize) -> Option<c_int> {
+pub fn node_type(platform: Platform, node: usize) -> Option<c_int> {
     let mut kind = -1;
-    (driver!(cuGraphNodeGetType(node => usize, &raw mut kind => *mut c_int)) == 0).then_some(kind)
+    (driver!(platform, GraphNodeGetType(node => usize, &raw mut kind => *mut c_int)) == 0).then_some(kind)
 }
 
 /// The graph of a child graph's node.
-pub fn child_graph(node: usize) -> Option<usize> {
+pub fn child_graph(platform: Platform, node: usize) -> Option<usize> {
     let mut graph = 0;
-    (driver!(cuGraphChildGraphNodeGetGraph(node => usize, &raw mut graph => *mut usize)) == 0)
+    (driver!(platform, GraphChildGraphNodeGetGraph(node => usize, &raw mut graph => *mut usize)) == 0)
         .then_some(graph)
 }
 
-/// What a memcpy node copies: the words of `CUDA_MEMCPY3D`.
+/// What a memcpy node of CUDA's copies: the words of `CUDA_MEMCPY3D`.
 pub fn copy_of_node(node: usize) -> Option<[usize; 25]> {
     let mut words = [0_usize; 25];
-    (driver!(cuGraphMemcpyNodeGetParams(node => usize, words.as_mut_ptr() => *mut usize)) == 0)
-        .then_some(words)
+    (cuda!(GraphMemcpyNodeGetParams(node => usize, words.as_mut_ptr() => *mut usize)) == 0).then_some(words)
 }

@@ -2,12 +2,15 @@
 //!
 //! An instantiated graph makes the copies of its memcpy nodes, those of child graphs too, at each launch. A
 //! graph whose nodes are changed later, that has conditional nodes, or that has more copies than there is
-//! room for, is not counted but its launches are, as not seen.
+//! room for, is not counted but its launches are, as not seen. So is each with copies by HIP, whose libraries
+//! do not say what the nodes of captured copies copy (ROCm 6.2: `hipGraphMemcpyNodeGetParams` answers with
+//! memory that nobody wrote).
 
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::driver;
+use crate::platform::Platform;
 use crate::span::{Copy, Span, Way};
 use crate::volume;
 
@@ -16,9 +19,11 @@ const GRAPHS: usize = 256;
 const COPIES: usize = 32;
 const NODES: usize = 1024;
 const DEPTH: usize = 4;
-/// `CU_GRAPH_NODE_TYPE_MEMCPY`, `_GRAPH`, `_CONDITIONAL`.
+/// `CU_GRAPH_NODE_TYPE_MEMCPY`, `_GRAPH`, `_CONDITIONAL`; HIP's first two are the same, and 12 and 13 are
+/// copies of symbols.
 const MEMCPY: c_int = 1;
 const CHILD: c_int = 4;
+const FROM_SYMBOL: c_int = 12;
 const CONDITIONAL: c_int = 13;
 
 struct Graph {
@@ -42,13 +47,13 @@ static KNOWN: [Graph; GRAPHS] = [const {
 }; GRAPHS];
 
 /// Keeps what a graph copies; `handle` is the instantiated one's.
-pub fn instantiated(handle: usize, graph: usize) {
+pub fn instantiated(platform: Platform, handle: usize, graph: usize) {
     forget(handle);
     let claim =
         |known: &&Graph| known.handle.compare_exchange(0, 1, Ordering::AcqRel, Ordering::Acquire).is_ok();
     let Some(known) = KNOWN.iter().find(claim) else { return };
     known.count.store(0, Ordering::Release);
-    if !known.add_nodes(graph, 0) {
+    if !known.add_nodes(platform, graph, 0) {
         known.count.store(UNSEEN, Ordering::Release);
     }
     known.handle.store(handle, Ordering::Release);
@@ -56,27 +61,28 @@ pub fn instantiated(handle: usize, graph: usize) {
 
 impl Graph {
     /// Adds the copies of a graph's nodes; whether all are known.
-    fn add_nodes(&self, graph: usize, depth: usize) -> bool {
+    fn add_nodes(&self, platform: Platform, graph: usize, depth: usize) -> bool {
         let mut nodes = [0_usize; NODES];
-        let Some(count) = driver::graph_nodes(graph, &mut nodes) else { return false };
+        let Some(count) = driver::graph_nodes(platform, graph, &mut nodes) else { return false };
         nodes.iter().take(count).all(|node| {
-            let Some(kind) = driver::node_type(*node) else { return false };
-            match kind {
-                MEMCPY => self.add_copy(*node),
-                CHILD if depth < DEPTH => self.add_child(*node, depth),
-                CHILD | CONDITIONAL => false,
+            let Some(kind) = driver::node_type(platform, *node) else { return false };
+            match (platform, kind) {
+                (Platform::Hip, MEMCPY | FROM_SYMBOL) => false,
+                (_, MEMCPY) => self.add_copy(*node),
+                (_, CHILD) if depth < DEPTH => self.add_child(platform, *node, depth),
+                (_, CHILD | CONDITIONAL) => false,
                 _ => true,
             }
         })
     }
 
-    fn add_child(&self, node: usize, depth: usize) -> bool {
-        driver::child_graph(node).is_some_and(|graph| self.add_nodes(graph, depth + 1))
+    fn add_child(&self, platform: Platform, node: usize, depth: usize) -> bool {
+        driver::child_graph(platform, node).is_some_and(|graph| self.add_nodes(platform, graph, depth + 1))
     }
 
     fn add_copy(&self, node: usize) -> bool {
         let Some(words) = driver::copy_of_node(node) else { return false };
-        let copy = volume::copy(&words);
+        let copy = volume::copy(Platform::Cuda, &words);
         let Some(room) = self.copies.get(self.count.load(Ordering::Acquire)) else { return false };
         let way = WAYS.iter().position(|way| *way == copy.way).unwrap_or(0);
         let values = copy.span.words().into_iter().chain([way]);

@@ -10,7 +10,7 @@ use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use crate::layout::head;
 use crate::record::{self, Record};
 use crate::span::Span;
-use crate::{driver, gate, pages, sys, timing};
+use crate::{gate, pages, sys, timing};
 
 const ROOM: usize = 1024;
 /// How often the thread looks by itself, milliseconds.
@@ -58,7 +58,6 @@ pub fn reset() {
 
 extern "C" fn run(_: *mut c_void) -> *mut c_void {
     let Some(record) = record::current() else { return null_mut() };
-    driver::relax_captures();
     loop {
         let rung = BELL.load(Ordering::Acquire);
         let ends = STATE.load(Ordering::Acquire) == ENDS;

@@ -4,9 +4,10 @@
 use core::ffi::{CStr, c_char, c_int};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::platform::Platform;
 use crate::{record, sys};
 
-/// The code for a call whose driver is not there: `CUDA_ERROR_NOT_FOUND`.
+/// The code for a call whose driver is not there: `CUDA_ERROR_NOT_FOUND`, `hipErrorNotFound`.
 pub const NOT_FOUND: c_int = 500;
 /// `CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM`.
 const PER_THREAD: u64 = 2;
@@ -18,16 +19,33 @@ pub const THREADS_OWN: usize = 2;
 /// The driver's own function, with the program's arguments.
 pub type Call<'c> = &'c mut dyn FnMut() -> c_int;
 
+/// The type of an argument: a word, where none is said.
+macro_rules! word {
+    () => {
+        usize
+    };
+    ($type:ty) => {
+        $type
+    };
+}
+
 macro_rules! wrapper {
-    ($name:ident ($($arg:ident: $type:ty),*) $default:ident $stream:ident $with:expr) => {
+    ($platform:ident $name:ident ($($arg:ident $(: $type:ty)?),*) $called:ident $stream:ident $with:expr) => {
         #[unsafe(no_mangle)]
         #[allow(clippy::too_many_arguments, reason = "the driver's signature")]
-        unsafe extern "C" fn $name($($arg: $type),*) -> core::ffi::c_int {
+        unsafe extern "C" fn $name($($arg: word!($($type)?)),*) -> core::ffi::c_int {
             let Some(real) = table::$name.driver() else { return $crate::hook::NOT_FOUND };
-            let $default = $crate::hook::$stream;
+            let $called = $crate::watch::On {
+                platform: $crate::platform::Platform::$platform,
+                stream: $crate::hook::$stream,
+                blocks: true,
+            };
             // SAFETY: the driver's function of this name has this signature.
             let real = unsafe {
-                core::mem::transmute::<usize, unsafe extern "C" fn($($type),*) -> core::ffi::c_int>(real)
+                core::mem::transmute::<
+                    usize,
+                    unsafe extern "C" fn($(word!($($type)?)),*) -> core::ffi::c_int,
+                >(real)
             };
             // SAFETY: the program's own arguments.
             ($with)(&mut || unsafe { real($($arg),*) })
@@ -36,16 +54,18 @@ macro_rules! wrapper {
 }
 
 macro_rules! hook {
-    ($base:literal $since:literal $name:ident ($($arg:ident: $type:ty),*) $per_thread:literal) => {
+    ($platform:ident ($($base:literal $since:literal)?) $name:ident ($($arg:ident $(: $type:ty)?),*)
+        $per_thread:literal) => {
         pub static $name: $crate::hook::Hook = $crate::hook::Hook {
+            platform: $crate::platform::Platform::$platform,
             name: $crate::hook::name(concat!(stringify!($name), "\0")),
-            base: $crate::hook::name(concat!($base, "\0")),
-            since: $since,
+            base: $crate::hook::name(concat!(hook!(@base $name $($base)?), "\0")),
+            since: 0 $(+ $since)?,
             per_thread: $per_thread,
             // SAFETY: only its address is used.
             ours: unsafe {
                 core::mem::transmute::<
-                    unsafe extern "C" fn($($type),*) -> core::ffi::c_int,
+                    unsafe extern "C" fn($(word!($($type)?)),*) -> core::ffi::c_int,
                     unsafe extern "C" fn(),
                 >(super::$name)
             },
@@ -55,22 +75,34 @@ macro_rules! hook {
             },
         };
     };
+    (@base $name:ident) => { stringify!($name) };
+    (@base $name:ident $base:literal) => { $base };
 }
 
-/// Each entry has the function, then the same with a thread's own stream where there is one.
+/// Each entry has, where they are not the function's own and 0, its name without suffix and the version since
+/// which that means it; the function, then the same with a thread's own stream where there is one.
 macro_rules! hooks {
-    ($($base:literal $since:literal [$name:ident $(, $own:ident)?] $args:tt
-        => |$default:ident| $with:expr;)*) => {
-        $(wrapper!($name $args $default LEGACY $with); $(wrapper!($own $args $default THREADS_OWN $with);)?)*
+    ($platform:ident; $($($base:literal $since:literal)? [$name:ident $(, $own:ident)?] $args:tt
+        => |$called:ident| $with:expr;)*) => {
+        $(
+            wrapper!($platform $name $args $called LEGACY $with);
+            $(wrapper!($platform $own $args $called THREADS_OWN $with);)?
+        )*
 
         mod table {
             #![allow(non_upper_case_globals, reason = "the driver's names")]
             use super::*;
-            $(hook!($base $since $name $args false); $(hook!($base $since $own $args true);)?)*
+            hooks!(@hooks $platform; $(($($base $since)?) [$name $(, $own)?] $args;)*);
         }
 
         /// All of them.
         pub static HOOKS: &[&$crate::hook::Hook] = &[$(&table::$name, $(&table::$own,)?)*];
+    };
+    (@hooks $platform:ident; $($names:tt [$name:ident $(, $own:ident)?] $args:tt;)*) => {
+        $(
+            hook!($platform $names $name $args false);
+            $(hook!($platform $names $own $args true);)?
+        )*
     };
 }
 
@@ -84,6 +116,8 @@ pub const fn name(text: &'static str) -> &'static CStr {
 
 /// A watched function.
 pub struct Hook {
+    /// Whose it is.
+    pub platform: Platform,
     /// Its exported name.
     pub name: &'static CStr,
     /// Its name without suffixes.
@@ -108,7 +142,7 @@ impl Hook {
         }
         match self.real.compare_exchange(0, found, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => ours,
-            // `cuGetProcAddress` may know another entry of a function than `dlsym`.
+            // The driver may know another entry of a function than `dlsym`.
             Err(known) if known == found || sys::are_of_one_library(known, found) => ours,
             Err(_) => {
                 record::count_other_driver();
@@ -123,7 +157,8 @@ impl Hook {
         if known != 0 {
             return Some(known);
         }
-        let found = sys::driver_function(self.name).filter(|found| *found != self.ours as usize)?;
+        let found =
+            sys::driver_function(self.platform, self.name).filter(|found| *found != self.ours as usize)?;
         self.real.store(found, Ordering::Release);
         Some(found)
     }
@@ -132,7 +167,7 @@ impl Hook {
 /// What the driver answered to a program that asks for `symbol`, or the wrapper of it.
 ///
 /// # Safety
-/// The arguments are those of `cuGetProcAddress`, and `answer` what the driver wrote.
+/// The arguments are those of `cuGetProcAddress` or `hipGetProcAddress`, and `answer` what the driver wrote.
 pub unsafe fn replace(
     hooks: impl Iterator<Item = &'static Hook> + Clone,
     result: c_int,
@@ -147,7 +182,8 @@ pub unsafe fn replace(
 
     // SAFETY: the driver has just read this text and written this word.
     let (symbol, found) = unsafe { (CStr::from_ptr(symbol), *answer) };
-    if found == 0 {
+    // A driver that asks dlsym itself has the wrapper already.
+    if found == 0 || hooks.clone().any(|hook| hook.ours as usize == found) {
         return;
     }
 
@@ -173,7 +209,7 @@ fn by_name(
         those.filter(move |hook| hook.since <= version).max_by_key(|hook| hook.since)
     };
     // Functions without streams are the same for both; copies are not.
-    let has_streams = |hook: &&Hook| hook.base.to_bytes().starts_with(b"cuMemcpy");
+    let has_streams = |hook: &&Hook| hook.base.to_bytes().windows(6).any(|part| part == b"Memcpy");
     match of_name(per_thread) {
         None if per_thread => of_name(false).filter(|hook| !has_streams(hook)),
         found => found,

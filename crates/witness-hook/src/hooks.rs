@@ -1,126 +1,127 @@
-//! The driver's functions that are watched, each with its wrapper under the driver's own name.
-//!
-//! A function with a stream has two names: the second one takes a thread's own stream for stream 0. `since`
-//! is the version of the driver's interface from which `cuGetProcAddress` gives this function for its name
-//! without suffix (cudaTypedefs.h). Left out: the 32-bit functions of before CUDA 3.2, and copies between
-//! arrays. Functions that open a device are in `openings`.
+//! What the wrappers of watched functions do; the functions stand in `cuda`, `hip` and `openings`.
 
-use core::ffi::{c_char, c_int, c_uint, c_void};
+use core::ffi::{c_char, c_int};
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use crate::hook::{self, Call, Hook};
 use crate::layout::head;
-use crate::span::{Copy, Way};
+use crate::platform::Platform;
+use crate::span::{Copy, Span, Way};
 use crate::watch::{self, On};
 use crate::{
-    captures, contexts, driver, gate, graphs, memory_kind, openings, record, session, timing, volume, worker,
+    captures, contexts, cuda, driver, gate, graphs, hip, memory_kind, openings, session, timing, volume,
 };
 
-type Plane = *const [usize; volume::PLANE_WORDS];
-type Solid = *const [usize; volume::WORDS];
-
-/// A copy that returns when it is done, on the default stream.
-fn blocking(default: usize, what: Copy) -> impl FnOnce(Call<'_>) -> c_int {
-    move |call| watch::copy(|| what, On { stream: default, blocks: true }, call)
+/// All watched functions.
+pub fn watched() -> impl Iterator<Item = &'static Hook> + Clone {
+    cuda::HOOKS.iter().chain(openings::HOOKS).chain(hip::HOOKS).copied()
 }
 
-/// A copy that is queued.
-fn queued(default: usize, stream: usize, what: Copy) -> impl FnOnce(Call<'_>) -> c_int {
-    move |call| watch::copy(|| what, On { stream: or(stream, default), blocks: false }, call)
-}
-
-fn or(stream: usize, default: usize) -> usize {
-    if stream == 0 { default } else { stream }
-}
-
-fn to_device(from: usize, bytes: usize) -> Copy {
+/// From host memory to a device.
+pub fn to_device(from: usize, bytes: usize) -> Copy {
     Copy::line(Way::ToDevice, from, bytes)
 }
 
-fn to_host(to: usize, bytes: usize) -> Copy {
+/// From a device to host memory.
+pub fn to_host(to: usize, bytes: usize) -> Copy {
     Copy::line(Way::ToHost, to, bytes)
 }
 
-fn devices(bytes: usize) -> Copy {
+/// Between devices.
+pub fn devices(bytes: usize) -> Copy {
     Copy::line(Way::Devices, 0, bytes)
 }
 
+/// A copy.
+pub fn copied(what: Copy, on: On) -> impl FnOnce(Call<'_>) -> c_int {
+    move |call| watch::copy(|| Some(what), on, call)
+}
+
 /// A copy between addresses of either side, which are asked for only if it is counted.
-fn unified(to: usize, from: usize, bytes: usize, on: On) -> impl FnOnce(Call<'_>) -> c_int {
-    move |call| watch::copy(|| watch::unified(to, from, bytes), on, call)
+pub fn unified(to: usize, from: usize, bytes: usize, on: On) -> impl FnOnce(Call<'_>) -> c_int {
+    let [to, from] = [to, from].map(|address| Span::line(address, bytes));
+    move |call| watch::copy(|| Some(watch::unified(on.platform, to, from)), on, call)
+}
+
+/// A copy by HIP of this `hipMemcpyKind`.
+pub fn of_kind(kind: c_int, to: Span, from: Span, on: On) -> impl FnOnce(Call<'_>) -> c_int {
+    move |call| watch::copy(|| Some(volume::of_kind(kind, to, from)), on, call)
 }
 
 /// A copy of two dimensions.
-fn plane(words: Plane, on: On) -> impl FnOnce(Call<'_>) -> c_int {
-    move |call| {
-        // SAFETY: the driver reads the same structure of the program's.
-        match unsafe { words.as_ref() } {
-            Some(words) => watch::copy(|| volume::plane(words), on, call),
-            None => call(),
-        }
-    }
+pub fn plane(words: *const [usize; volume::PLANE_WORDS], on: On) -> impl FnOnce(Call<'_>) -> c_int {
+    described(words, on, move |words| Some(volume::plane(on.platform, words)))
 }
 
 /// A copy of three dimensions.
-fn solid(words: Solid, on: On) -> impl FnOnce(Call<'_>) -> c_int {
-    move |call| {
-        // SAFETY: the driver reads the same structure of the program's.
-        match unsafe { words.as_ref() } {
-            Some(words) => watch::copy(|| volume::copy(words), on, call),
-            None => call(),
-        }
-    }
+pub fn solid(words: *const [usize; volume::WORDS], on: On) -> impl FnOnce(Call<'_>) -> c_int {
+    described(words, on, move |words| Some(volume::copy(on.platform, words)))
 }
 
-/// The copies of a batch.
-fn batch(
-    to: *const usize,
-    from: *const usize,
-    sizes: *const usize,
-    count: usize,
-    stream: usize,
+/// A copy of three dimensions by HIP.
+pub fn hip_solid(words: *const [usize; volume::HIP_WORDS], on: On) -> impl FnOnce(Call<'_>) -> c_int {
+    described(words, on, volume::of_hip)
+}
+
+/// A copy that a structure describes; `None`: it is not counted.
+fn described<const WORDS: usize>(
+    words: *const [usize; WORDS],
+    on: On,
+    what: impl FnOnce(&[usize; WORDS]) -> Option<Copy>,
 ) -> impl FnOnce(Call<'_>) -> c_int {
+    // SAFETY: the driver reads the same structure of the program's.
+    move |call| watch::copy(|| unsafe { words.as_ref() }.and_then(what), on, call)
+}
+
+/// The copies of a batch: where to, where from, and how many bytes of each.
+pub fn batch([to, from, sizes]: [*const usize; 3], count: usize, on: On) -> impl FnOnce(Call<'_>) -> c_int {
     move |call| {
         // SAFETY: the driver has read so many of each.
-        let copy = |at: usize| unsafe { watch::unified(*to.add(at), *from.add(at), *sizes.add(at)) };
-        watch::copies((0..count).map(copy), On { stream, blocks: false }, call)
+        let copy = |at: usize| unsafe {
+            let bytes = *sizes.add(at);
+            watch::unified(on.platform, Span::line(*to.add(at), bytes), Span::line(*from.add(at), bytes))
+        };
+        watch::copies((0..count).map(copy), on, call)
     }
 }
 
 /// A prefetch of managed memory: only counted, since its pages are elsewhere afterwards.
-fn prefetch(bytes: usize) -> impl FnOnce(Call<'_>) -> c_int {
+pub fn prefetch(bytes: usize) -> impl FnOnce(Call<'_>) -> c_int {
     move |call| {
-        let code = call();
-        if let (0, Some(record)) = (code, session::begun()) {
-            record.add(head::PREFETCHES, 1);
-            record.add(head::PREFETCH_BYTES, bytes as u64);
-        }
-        code
+        watch::outermost(call, |record, call| {
+            let code = call();
+            if code == 0 {
+                record.add(head::PREFETCHES, 1);
+                record.add(head::PREFETCH_BYTES, bytes as u64);
+            }
+            code
+        })
     }
 }
 
 /// Whether the program has had managed memory.
 static MANAGED: AtomicBool = AtomicBool::new(false);
 
-fn allocating_managed(call: Call<'_>) -> c_int {
+/// A call that allocates managed memory.
+pub fn allocating_managed(call: Call<'_>) -> c_int {
     MANAGED.store(true, Ordering::Release);
     pinning(call)
 }
 
 /// A call that frees memory of a device, or managed memory.
-fn freeing(call: Call<'_>) -> c_int {
+pub fn freeing(call: Call<'_>) -> c_int {
     if MANAGED.load(Ordering::Acquire) { pinning(call) } else { call() }
 }
 
 /// A call that changes what is pinned.
-fn pinning(call: Call<'_>) -> c_int {
+pub fn pinning(call: Call<'_>) -> c_int {
     let code = call();
     memory_kind::begin_generation();
     code
 }
 
 /// A call that ends a context, or all of a device: its events are not read any more.
-fn ending(context: Option<usize>) -> impl FnOnce(Call<'_>) -> c_int {
+pub fn ending(context: Option<usize>) -> impl FnOnce(Call<'_>) -> c_int {
     move |call| {
         gate::close();
         timing::forget(context);
@@ -132,7 +133,7 @@ fn ending(context: Option<usize>) -> impl FnOnce(Call<'_>) -> c_int {
 }
 
 /// A call that ends a device's own context, if nobody else holds it.
-fn releasing(device: c_int) -> impl FnOnce(Call<'_>) -> c_int {
+pub fn releasing(device: c_int) -> impl FnOnce(Call<'_>) -> c_int {
     move |call| {
         gate::close();
         let code = call();
@@ -145,8 +146,23 @@ fn releasing(device: c_int) -> impl FnOnce(Call<'_>) -> c_int {
     }
 }
 
-fn beginning_capture(call: Call<'_>) -> c_int {
+/// A call that ends a stream of HIP's, whose events know the stream that they were recorded on.
+pub fn ending_stream(stream: usize) -> impl FnOnce(Call<'_>) -> c_int {
+    move |call| {
+        gate::close();
+        timing::forget_stream(Platform::Hip, stream);
+        let code = call();
+        gate::open();
+        code
+    }
+}
+
+/// A call that begins a stream's capture. Nobody queries an event meanwhile: with HIP (ROCm 6.2) that would
+/// end the capture, if the event was last recorded on that stream.
+pub fn beginning_capture(call: Call<'_>) -> c_int {
+    gate::close();
     captures::begin();
+    gate::open();
     let code = call();
     if code != 0 {
         captures::end();
@@ -154,35 +170,41 @@ fn beginning_capture(call: Call<'_>) -> c_int {
     code
 }
 
-fn ending_capture(call: Call<'_>) -> c_int {
+/// A call that ends a capture.
+pub fn ending_capture(call: Call<'_>) -> c_int {
     let code = call();
     captures::end();
     code
 }
 
-fn instantiating(exec: *const usize, graph: usize) -> impl FnOnce(Call<'_>) -> c_int {
+/// A call that instantiates a graph.
+pub fn instantiating(platform: Platform, exec: *const usize, graph: usize) -> impl FnOnce(Call<'_>) -> c_int {
     move |call| {
         let code = call();
         // SAFETY: where the driver has written the handle.
         if let (0, Some(exec), Some(_)) = (code, unsafe { exec.as_ref() }, session::begun()) {
-            graphs::instantiated(*exec, graph);
+            graphs::instantiated(platform, *exec, graph);
         }
         code
     }
 }
 
-fn launching(exec: usize) -> impl FnOnce(Call<'_>) -> c_int {
+/// A call that launches a graph.
+pub fn launching(on: On, exec: usize) -> impl FnOnce(Call<'_>) -> c_int {
     move |call| {
-        let code = call();
-        if let (0, Some(record)) = (code, session::begun()) {
-            let seen = graphs::copies_of(exec, |copy| watch::count(record, &copy));
-            record.add(if seen { head::GRAPHS } else { head::GRAPHS_UNSEEN }, 1);
-        }
-        code
+        watch::outermost(call, |record, call| {
+            let code = call();
+            if code == 0 {
+                let seen = graphs::copies_of(exec, |copy| watch::count(record, &copy, on));
+                record.add(if seen { head::GRAPHS } else { head::GRAPHS_UNSEEN }, 1);
+            }
+            code
+        })
     }
 }
 
-fn changing(exec: usize) -> impl FnOnce(Call<'_>) -> c_int {
+/// A call that changes an instantiated graph.
+pub fn changing(exec: usize) -> impl FnOnce(Call<'_>) -> c_int {
     move |call| {
         let code = call();
         graphs::changed(exec);
@@ -190,14 +212,16 @@ fn changing(exec: usize) -> impl FnOnce(Call<'_>) -> c_int {
     }
 }
 
-/// The functions that are wrapped in this process.
-pub fn watched() -> impl Iterator<Item = &'static Hook> + Clone {
-    let is_asked_for = |hook: &&Hook| record::is_wanted() || hook.base == c"cuGetProcAddress";
-    let copies = HOOKS.iter().copied().filter(is_asked_for);
-    copies.chain(openings::HOOKS.iter().copied().filter(|_| worker::is_wanted()))
+/// A call that destroys an instantiated graph.
+pub fn forgetting(exec: usize) -> impl FnOnce(Call<'_>) -> c_int {
+    move |call| {
+        graphs::forget(exec);
+        call()
+    }
 }
 
-fn asking(
+/// A call that asks the driver for a function.
+pub fn asking(
     symbol: *const c_char,
     answer: *mut usize,
     version: c_int,
@@ -209,145 +233,4 @@ fn asking(
         unsafe { hook::replace(watched(), code, symbol, answer, version, flags) };
         code
     }
-}
-
-fn wait(stream: usize) -> On {
-    On { stream, blocks: true }
-}
-
-fn queue(default: usize, stream: usize) -> On {
-    On { stream: or(stream, default), blocks: false }
-}
-
-hooks! {
-    "cuMemcpy" 4000 [cuMemcpy, cuMemcpy_ptds] (to: usize, from: usize, bytes: usize)
-        => |default| unified(to, from, bytes, wait(default));
-    "cuMemcpyAsync" 4000 [cuMemcpyAsync, cuMemcpyAsync_ptsz]
-        (to: usize, from: usize, bytes: usize, stream: usize)
-        => |default| unified(to, from, bytes, queue(default, stream));
-    "cuMemcpyHtoD" 3020 [cuMemcpyHtoD_v2, cuMemcpyHtoD_v2_ptds] (to: usize, from: usize, bytes: usize)
-        => |default| blocking(default, to_device(from, bytes));
-    "cuMemcpyDtoH" 3020 [cuMemcpyDtoH_v2, cuMemcpyDtoH_v2_ptds] (to: usize, from: usize, bytes: usize)
-        => |default| blocking(default, to_host(to, bytes));
-    "cuMemcpyHtoDAsync" 3020 [cuMemcpyHtoDAsync_v2, cuMemcpyHtoDAsync_v2_ptsz]
-        (to: usize, from: usize, bytes: usize, stream: usize)
-        => |default| queued(default, stream, to_device(from, bytes));
-    "cuMemcpyDtoHAsync" 3020 [cuMemcpyDtoHAsync_v2, cuMemcpyDtoHAsync_v2_ptsz]
-        (to: usize, from: usize, bytes: usize, stream: usize)
-        => |default| queued(default, stream, to_host(to, bytes));
-    "cuMemcpyDtoD" 3020 [cuMemcpyDtoD_v2, cuMemcpyDtoD_v2_ptds] (to: usize, from: usize, bytes: usize)
-        => |default| blocking(default, devices(bytes));
-    "cuMemcpyDtoDAsync" 3020 [cuMemcpyDtoDAsync_v2, cuMemcpyDtoDAsync_v2_ptsz]
-        (to: usize, from: usize, bytes: usize, stream: usize)
-        => |default| queued(default, stream, devices(bytes));
-    "cuMemcpyPeer" 4000 [cuMemcpyPeer, cuMemcpyPeer_ptds]
-        (to: usize, to_context: usize, from: usize, from_context: usize, bytes: usize)
-        => |default| blocking(default, devices(bytes));
-    "cuMemcpyPeerAsync" 4000 [cuMemcpyPeerAsync, cuMemcpyPeerAsync_ptsz]
-        (to: usize, to_context: usize, from: usize, from_context: usize, bytes: usize, stream: usize)
-        => |default| queued(default, stream, devices(bytes));
-    "cuMemcpyHtoA" 3020 [cuMemcpyHtoA_v2] (to: usize, offset: usize, from: usize, bytes: usize)
-        => |default| blocking(default, to_device(from, bytes));
-    "cuMemcpyAtoH" 3020 [cuMemcpyAtoH_v2] (to: usize, from: usize, offset: usize, bytes: usize)
-        => |default| blocking(default, to_host(to, bytes));
-    "cuMemcpyHtoAAsync" 3020 [cuMemcpyHtoAAsync_v2]
-        (to: usize, offset: usize, from: usize, bytes: usize, stream: usize)
-        => |default| queued(default, stream, to_device(from, bytes));
-    "cuMemcpyAtoHAsync" 3020 [cuMemcpyAtoHAsync_v2]
-        (to: usize, from: usize, offset: usize, bytes: usize, stream: usize)
-        => |default| queued(default, stream, to_host(to, bytes));
-    "cuMemcpy2D" 3020 [cuMemcpy2D_v2, cuMemcpy2D_v2_ptds] (words: Plane)
-        => |default| plane(words, wait(default));
-    "cuMemcpy2DUnaligned" 3020 [cuMemcpy2DUnaligned_v2, cuMemcpy2DUnaligned_v2_ptds] (words: Plane)
-        => |default| plane(words, wait(default));
-    "cuMemcpy2DAsync" 3020 [cuMemcpy2DAsync_v2, cuMemcpy2DAsync_v2_ptsz] (words: Plane, stream: usize)
-        => |default| plane(words, queue(default, stream));
-    "cuMemcpy3D" 3020 [cuMemcpy3D_v2, cuMemcpy3D_v2_ptds] (words: Solid)
-        => |default| solid(words, wait(default));
-    "cuMemcpy3DAsync" 3020 [cuMemcpy3DAsync_v2, cuMemcpy3DAsync_v2_ptsz] (words: Solid, stream: usize)
-        => |default| solid(words, queue(default, stream));
-    "cuMemcpy3DPeer" 4000 [cuMemcpy3DPeer, cuMemcpy3DPeer_ptds] (words: Solid)
-        => |default| solid(words, wait(default));
-    "cuMemcpy3DPeerAsync" 4000 [cuMemcpy3DPeerAsync, cuMemcpy3DPeerAsync_ptsz] (words: Solid, stream: usize)
-        => |default| solid(words, queue(default, stream));
-    "cuMemcpyBatchAsync" 12080 [cuMemcpyBatchAsync, cuMemcpyBatchAsync_ptsz]
-        (to: *const usize, from: *const usize, sizes: *const usize, count: usize, attributes: *const c_void,
-        indices: *const usize, kinds: usize, failed: *mut usize, stream: usize)
-        => |default| batch(to, from, sizes, count, or(stream, default));
-    "cuMemcpyBatchAsync" 13000 [cuMemcpyBatchAsync_v2, cuMemcpyBatchAsync_v2_ptsz]
-        (to: *const usize, from: *const usize, sizes: *const usize, count: usize, attributes: *const c_void,
-        indices: *const usize, kinds: usize, stream: usize)
-        => |default| batch(to, from, sizes, count, or(stream, default));
-    "cuMemPrefetchAsync" 8000 [cuMemPrefetchAsync, cuMemPrefetchAsync_ptsz]
-        (at: usize, bytes: usize, device: c_int, stream: usize)
-        => |_default| prefetch(bytes);
-    "cuMemPrefetchAsync" 12020 [cuMemPrefetchAsync_v2, cuMemPrefetchAsync_v2_ptsz]
-        (at: usize, bytes: usize, location: u64, flags: usize, stream: usize)
-        => |_default| prefetch(bytes);
-    "cuMemHostAlloc" 2020 [cuMemHostAlloc] (to: *mut usize, bytes: usize, flags: c_uint)
-        => |_default| pinning;
-    "cuMemAllocHost" 3020 [cuMemAllocHost_v2] (to: *mut usize, bytes: usize) => |_default| pinning;
-    "cuMemFreeHost" 2000 [cuMemFreeHost] (at: usize) => |_default| pinning;
-    "cuMemHostRegister" 6050 [cuMemHostRegister_v2] (at: usize, bytes: usize, flags: c_uint)
-        => |_default| pinning;
-    "cuMemHostUnregister" 4000 [cuMemHostUnregister] (at: usize) => |_default| pinning;
-    "cuMemAllocManaged" 6000 [cuMemAllocManaged] (to: *mut usize, bytes: usize, flags: c_uint)
-        => |_default| allocating_managed;
-    "cuMemFree" 3020 [cuMemFree_v2] (at: usize) => |_default| freeing;
-    "cuCtxDestroy" 4000 [cuCtxDestroy_v2] (context: usize) => |_default| ending(Some(context));
-    "cuDevicePrimaryCtxReset" 11000 [cuDevicePrimaryCtxReset_v2] (device: c_int) => |_default| ending(None);
-    "cuDevicePrimaryCtxRelease" 11000 [cuDevicePrimaryCtxRelease_v2] (device: c_int)
-        => |_default| releasing(device);
-    "cuStreamBeginCapture" 10000 [cuStreamBeginCapture, cuStreamBeginCapture_ptsz] (stream: usize)
-        => |_default| beginning_capture;
-    "cuStreamBeginCapture" 10010 [cuStreamBeginCapture_v2, cuStreamBeginCapture_v2_ptsz]
-        (stream: usize, mode: c_int)
-        => |_default| beginning_capture;
-    "cuStreamBeginCaptureToGraph" 12030 [cuStreamBeginCaptureToGraph, cuStreamBeginCaptureToGraph_ptsz]
-        (stream: usize, graph: usize, nodes: *const usize, data: *const c_void, count: usize, mode: c_int)
-        => |_default| beginning_capture;
-    "cuStreamEndCapture" 10000 [cuStreamEndCapture, cuStreamEndCapture_ptsz]
-        (stream: usize, graph: *mut usize)
-        => |_default| ending_capture;
-    "cuGraphInstantiate" 10000 [cuGraphInstantiate]
-        (exec: *mut usize, graph: usize, node: *mut usize, log: *mut c_char, size: usize)
-        => |_default| instantiating(exec, graph);
-    "cuGraphInstantiate" 11000 [cuGraphInstantiate_v2]
-        (exec: *mut usize, graph: usize, node: *mut usize, log: *mut c_char, size: usize)
-        => |_default| instantiating(exec, graph);
-    "cuGraphInstantiate" 12000 [cuGraphInstantiateWithFlags]
-        (exec: *mut usize, graph: usize, flags: u64)
-        => |_default| instantiating(exec, graph);
-    "cuGraphInstantiateWithParams" 12000 [cuGraphInstantiateWithParams, cuGraphInstantiateWithParams_ptsz]
-        (exec: *mut usize, graph: usize, parameters: *mut c_void)
-        => |_default| instantiating(exec, graph);
-    "cuGraphLaunch" 10000 [cuGraphLaunch, cuGraphLaunch_ptsz] (exec: usize, stream: usize)
-        => |_default| launching(exec);
-    "cuGraphExecDestroy" 10000 [cuGraphExecDestroy] (exec: usize)
-        => |_default| |call: Call<'_>| {
-        graphs::forget(exec);
-        call()
-        };
-    "cuGraphExecMemcpyNodeSetParams" 10020 [cuGraphExecMemcpyNodeSetParams]
-        (exec: usize, node: usize, parameters: *const c_void, context: usize)
-        => |_default| changing(exec);
-    "cuGraphExecChildGraphNodeSetParams" 11010 [cuGraphExecChildGraphNodeSetParams]
-        (exec: usize, node: usize, child: usize)
-        => |_default| changing(exec);
-    "cuGraphExecNodeSetParams" 12020 [cuGraphExecNodeSetParams]
-        (exec: usize, node: usize, parameters: *const c_void)
-        => |_default| changing(exec);
-    "cuGraphNodeSetEnabled" 11060 [cuGraphNodeSetEnabled] (exec: usize, node: usize, enabled: c_uint)
-        => |_default| changing(exec);
-    "cuGraphExecUpdate" 10020 [cuGraphExecUpdate]
-        (exec: usize, graph: usize, node: *mut usize, result: *mut c_int)
-        => |_default| changing(exec);
-    "cuGraphExecUpdate" 12000 [cuGraphExecUpdate_v2] (exec: usize, graph: usize, result: *mut c_void)
-        => |_default| changing(exec);
-    "cuGetProcAddress" 11030 [cuGetProcAddress]
-        (symbol: *const c_char, answer: *mut usize, version: c_int, flags: u64)
-        => |_default| asking(symbol, answer, version, flags);
-    "cuGetProcAddress" 12000 [cuGetProcAddress_v2]
-        (symbol: *const c_char, answer: *mut usize, version: c_int, flags: u64, status: *mut c_int)
-        => |_default| asking(symbol, answer, version, flags);
 }

@@ -1,21 +1,23 @@
 //! The hook of `numabench witness` and `numabench exec --workers`: preloaded into a program, it counts the
-//! copies that the CUDA driver makes for it, and where the host memory of these copies lies; or it binds the
+//! copies that a GPU's driver makes for it, and where the host memory of these copies lies; or it binds the
 //! workers of an engine to the GPU that each opens first.
 //!
-//! A call comes here in one of three ways: the program is linked with the function (`hooks` exports the
-//! driver's names; `hook` is one of them), it asks `dlsym` for it (`lookup`), or it asks `cuGetProcAddress`
-//! (the CUDA runtime does). Each wrapper calls the driver, and `watch` adds what was copied (`span`) to the
-//! `record`: a mapped file, which outlives the program however it ends (`session` begins and ends it). What
-//! takes longer is done by a thread of this library (`helper`): it finds the NUMA nodes of pages (`pages`)
-//! and reads the time between events (`timing`), in the driver only while the `gate` is open. `driver` is
-//! what this library asks the driver; `contexts` says which GPU a context is of,
-//! `memory_kind` whether memory is pinned, `captures` whether a stream is being captured, `graphs` which
-//! copies a launched graph makes.
+//! The driver is NVIDIA's, or AMD's library (`platform`). A call comes here in one of three ways: the program
+//! is linked with the function (`cuda` and `hip` export their names; `hook` is one of them), it asks `dlsym`
+//! for it (`lookup`), or it asks `cuGetProcAddress` (the CUDA runtime does) or `hipGetProcAddress`. Each
+//! wrapper (`hooks`) calls the driver, and `watch` adds what was copied (`span`) to the `record`: a mapped
+//! file, which outlives the program however it ends (`session` begins and ends it). Of HIP on top of CUDA's
+//! driver the program's own calls count, and not those that they become. What takes longer is done by a
+//! thread of this library (`helper`): it finds the NUMA nodes of pages (`pages`) and reads the time between
+//! events (`timing`), in the driver only while the `gate` is open. `driver` is what this library asks the
+//! driver; `contexts` says which GPU a context is of, `memory_kind` whether memory is pinned, `captures`
+//! whether a stream is being captured, `graphs` which copies a launched graph makes.
 //!
 //! Workers (`worker`) are bound by the first of the driver's calls that opens a device (`openings`), as a
 //! variable says it (`table`), by system calls (`threads`).
 //!
-//! Rules: the program's results and return codes are the driver's own. Nothing allocates, nothing takes a
+//! Rules: the program's results and return codes are the driver's own, and so is what HIP keeps as a thread's
+//! last error. Nothing allocates, nothing takes a
 //! lock that the program can hold, and nothing can panic. If something is not as expected, the hook counts
 //! nothing and leaves a file that says why (`session`).
 //!
@@ -31,12 +33,14 @@
 
 mod captures;
 mod contexts;
+#[macro_use]
+mod hook;
+mod cuda;
 mod driver;
 mod gate;
 mod graphs;
 mod helper;
-#[macro_use]
-mod hook;
+mod hip;
 mod hooks;
 #[path = "../../witness/src/layout.rs"]
 #[allow(dead_code, reason = "the reader uses the rest")]
@@ -45,6 +49,7 @@ mod lookup;
 mod memory_kind;
 mod openings;
 mod pages;
+mod platform;
 mod record;
 mod session;
 mod span;

@@ -2,12 +2,13 @@
 //!
 //! The driver is asked once for an address, and again after every call that pins, unpins, allocates or frees
 //! such memory: each of these begins a new generation, in which nothing is known. Answers are kept in one
-//! word each (address, generation, kind), so that no reader sees half of one.
+//! word each (address, generation, platform, kind), so that no reader sees half of one.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use crate::driver::pointer_attribute as attribute;
+use crate::driver::{self, pointer_attribute as attribute};
 use crate::layout::memory;
+use crate::platform::Platform;
 
 /// Kept answers.
 const ANSWERS: usize = 4096;
@@ -32,41 +33,66 @@ pub fn begin_generation() {
 }
 
 /// The kind of host memory at this address.
-pub fn of(address: usize) -> u64 {
+pub fn of(platform: Platform, address: usize) -> u64 {
     let generation = GENERATION.load(Ordering::Acquire) & 0xfff;
-    let wanted = ((address as u64) << 16) | (generation << 4);
+    let wanted = ((address as u64) << 16) | (generation << 4) | ((platform as u64 & 1) << 3);
     let hash = (address as u64 >> 6).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 52;
-    let Some(answer) = KNOWN.get(hash as usize & (ANSWERS - 1)) else { return ask(address) };
+    let Some(answer) = KNOWN.get(hash as usize & (ANSWERS - 1)) else { return kind(platform, address) };
     let known = answer.load(Ordering::Acquire);
-    if known & !0xf == wanted && known != 0 {
-        return known & 0xf;
+    if known & !7 == wanted && known != 0 {
+        return known & 7;
     }
-    let kind = ask(address);
+    let kind = kind(platform, address);
     answer.store(wanted | kind, Ordering::Release);
     kind
 }
 
-/// Asks the driver. Memory that it does not know is an error there.
-fn ask(address: usize) -> u64 {
-    if attribute(IS_MANAGED, address).is_some_and(|managed| managed & 0xff == 1) {
-        return memory::MANAGED;
+fn kind(platform: Platform, address: usize) -> u64 {
+    match ask(platform, address) {
+        Some(Known::Managed) => memory::MANAGED,
+        Some(Known::Pinned) => memory::PINNED,
+        Some(Known::Device) | None => memory::PAGEABLE,
     }
-    match attribute(MEMORY_TYPE, address).map(|kind| kind & 0xffff_ffff) {
-        Some(HOST) => memory::PINNED,
-        _ => memory::PAGEABLE,
+}
+
+/// Memory that the driver knows.
+#[derive(PartialEq, Eq)]
+enum Known {
+    Managed,
+    Pinned,
+    Device,
+}
+
+fn ask(platform: Platform, address: usize) -> Option<Known> {
+    match platform {
+        Platform::Cuda => {
+            let kind = attribute(MEMORY_TYPE, address)? & 0xffff_ffff;
+            match (attribute(IS_MANAGED, address), kind) {
+                (Some(managed), _) if managed & 0xff == 1 => Some(Known::Managed),
+                (_, HOST) => Some(Known::Pinned),
+                (_, DEVICE) => Some(Known::Device),
+                _ => None,
+            }
+        }
+        Platform::Hip => match driver::hip_pointer(address)? {
+            (_, _, true) => Some(Known::Managed),
+            (0, 0, false) => None,
+            (_, 0, false) => Some(Known::Device),
+            (_, _, false) => Some(Known::Pinned),
+        },
     }
 }
 
 /// Whether an address is a device's: memory that is managed is not.
-pub fn is_on_device(address: usize) -> bool {
-    attribute(MEMORY_TYPE, address).is_some_and(|kind| kind & 0xffff_ffff == DEVICE)
-        && attribute(IS_MANAGED, address).is_none_or(|managed| managed & 0xff == 0)
+pub fn is_on_device(platform: Platform, address: usize) -> bool {
+    ask(platform, address) == Some(Known::Device)
 }
 
 /// The allocation that an address is in, as the driver knows it: start and bytes.
-pub fn range(address: usize) -> (u64, u64) {
-    match (attribute(RANGE_START, address), attribute(RANGE_BYTES, address)) {
-        (Some(start), Some(bytes)) => (start, bytes),
-        _ => (0, 0),
-    }
+pub fn range(platform: Platform, address: usize) -> (u64, u64) {
+    let range = match platform {
+        Platform::Cuda => attribute(RANGE_START, address).zip(attribute(RANGE_BYTES, address)),
+        Platform::Hip => driver::hip_range(address),
+    };
+    range.unwrap_or((0, 0))
 }

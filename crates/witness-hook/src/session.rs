@@ -9,6 +9,7 @@ use core::ffi::CStr;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use crate::layout::{ALL, FOLDER, LOADED, MAGIC, VERSION, WORDS, head};
+use crate::platform::Platform;
 use crate::record::{self, Record};
 use crate::text::Text;
 use crate::{contexts, graphs, helper, sys, timing, worker};
@@ -89,7 +90,8 @@ fn begin() -> bool {
 
     record::set_words(mapped);
     let Some(record) = record::current() else { return false };
-    let is_simulated = sys::driver_function(c"numabench_simulation").is_some();
+    let says_so = |platform: &Platform| sys::driver_function(*platform, c"numabench_simulation").is_some();
+    let is_simulated = Platform::ALL.iter().any(says_so);
     record.set(head::VERSION, VERSION);
     record.set(head::PID, u64::from(sys::pid()));
     record.set(head::BEGAN_NS, sys::now_ns());

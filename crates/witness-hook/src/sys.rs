@@ -5,6 +5,8 @@ use core::ffi::{CStr, c_char, c_int, c_long, c_void};
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
+use crate::platform::Platform;
+
 /// `RTLD_NEXT`.
 pub const NEXT: *mut c_void = usize::MAX as *mut c_void;
 const RTLD_LAZY: c_int = 1;
@@ -85,6 +87,10 @@ unsafe extern "C" {
     fn pthread_sigmask(how: c_int, set: *const [u64; 16], old: *mut [u64; 16]) -> c_int;
     fn dlvsym(handle: *mut c_void, name: *const c_char, version: *const c_char) -> *mut c_void;
     fn dlopen(name: *const c_char, flags: c_int) -> *mut c_void;
+    fn dl_iterate_phdr(
+        look: extern "C" fn(*const [*const c_char; 2], usize, *mut c_void) -> c_int,
+        with: *mut c_void,
+    ) -> c_int;
     fn dladdr(address: *const c_void, about: *mut [*const c_void; 4]) -> c_int;
     fn dlclose(handle: *mut c_void) -> c_int;
 }
@@ -307,24 +313,54 @@ pub fn real_dlsym() -> Dlsym {
     unsafe { core::mem::transmute::<usize, Dlsym>(address) }
 }
 
-/// The driver's function of this name, if a driver is loaded.
-pub fn driver_function(name: &CStr) -> Option<usize> {
+/// The driver's function of this name, if its library is loaded.
+pub fn driver_function(platform: Platform, name: &CStr) -> Option<usize> {
     let real = real_dlsym();
     // SAFETY: a name that ends; the next library after this one that exports it.
     let next = unsafe { real(NEXT, name.as_ptr()) }.addr();
     if next != 0 {
         return Some(next);
     }
-    let driver = driver();
+    let library = loaded_library(platform.library());
     // SAFETY: a handle of a library that stays loaded.
-    let found = if driver.is_null() { 0 } else { unsafe { real(driver, name.as_ptr()) }.addr() };
+    let found = if library.is_null() { 0 } else { unsafe { real(library, name.as_ptr()) }.addr() };
     (found != 0).then_some(found)
 }
 
-/// The driver's handle, if it is loaded; the program keeps it loaded.
-fn driver() -> *mut c_void {
-    // SAFETY: a name that ends; nothing is loaded by it.
-    let handle = unsafe { dlopen(c"libcuda.so.1".as_ptr(), RTLD_LAZY | RTLD_NOLOAD) };
+/// What is looked for among the loaded libraries, and the path where it is.
+struct Search {
+    file_name: &'static [u8],
+    path: *const c_char,
+}
+
+extern "C" fn compare(about: *const [*const c_char; 2], _: usize, search: *mut c_void) -> c_int {
+    // SAFETY: what the dynamic linker and `loaded_library` give; a library's path is the second word.
+    let (Some([_, path]), Some(search)) =
+        (unsafe { about.as_ref() }, unsafe { search.cast::<Search>().as_mut() })
+    else {
+        return 0;
+    };
+    // SAFETY: a path that ends.
+    let text = unsafe { CStr::from_ptr(*path) }.to_bytes();
+    let is_it =
+        text.rsplit(|byte| *byte == b'/').next().is_some_and(|name| name.starts_with(search.file_name));
+    if is_it {
+        search.path = *path;
+    }
+    c_int::from(is_it)
+}
+
+/// The handle of the library whose file's name begins so, if it is loaded; the program keeps it loaded.
+fn loaded_library(file_name: &'static [u8]) -> *mut c_void {
+    let mut search = Search { file_name, path: core::ptr::null() };
+    // SAFETY: a function that takes what the dynamic linker gives, and room that lives for the call.
+    unsafe { dl_iterate_phdr(compare, (&raw mut search).cast()) };
+    if search.path.is_null() {
+        return null_mut();
+    }
+
+    // SAFETY: a path that ends; nothing is loaded by it.
+    let handle = unsafe { dlopen(search.path, RTLD_LAZY | RTLD_NOLOAD) };
     if !handle.is_null() {
         // SAFETY: the count that this call added.
         unsafe { dlclose(handle) };

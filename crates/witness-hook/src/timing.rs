@@ -2,12 +2,17 @@
 //!
 //! The program's thread only records the events; the helper reads them later without blocking. Of large
 //! copies more are timed than of small ones, because an event costs about a microsecond. While a stream is
-//! being captured nothing is timed: an event there would become part of the program's graph.
+//! being captured nothing is timed: an event there would become part of the program's graph; and nothing is
+//! read. An event of HIP's knows the stream that it was recorded on, and looks at it when it is queried
+//! (ROCm 6.2): none is read after its stream's end, nor recorded on a thread's own stream, which ends with
+//! the thread.
 
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
+use crate::hook::THREADS_OWN;
 use crate::layout::{entry, head};
+use crate::platform::Platform;
 use crate::record::{self, Record};
 use crate::{captures, driver, gate};
 
@@ -17,6 +22,8 @@ const ROOM: usize = 512;
 pub struct Slot {
     state: AtomicUsize,
     context: AtomicUsize,
+    /// The stream that the events were recorded on last.
+    stream: AtomicUsize,
     events: [AtomicUsize; 2],
     entry: AtomicUsize,
     bytes: AtomicU64,
@@ -30,6 +37,7 @@ static SLOTS: [Slot; ROOM] = [const {
     Slot {
         state: AtomicUsize::new(FREE),
         context: AtomicUsize::new(0),
+        stream: AtomicUsize::new(0),
         events: [const { AtomicUsize::new(0) }; 2],
         entry: AtomicUsize::new(0),
         bytes: AtomicU64::new(0),
@@ -56,7 +64,8 @@ pub fn begin(
     bytes: u64,
     number: u64,
 ) -> Option<&'static Slot> {
-    if !is_sampled(bytes, number) || captures::is_any_captured() {
+    let ends_unseen = stream == THREADS_OWN && driver::platform_of(context) == Platform::Hip;
+    if !is_sampled(bytes, number) || captures::is_any_captured() || ends_unseen {
         return None;
     }
     let tried = if record::times_all() { ROOM } else { 8 };
@@ -98,25 +107,30 @@ impl Slot {
         // Events of another context stay there: destroying them would be a call for that context.
         self.context.store(0, Ordering::Release);
         for event in &self.events {
-            let Some(handle) = driver::create_event() else { return false };
+            let Some(handle) = driver::create_event(context) else { return false };
             event.store(handle, Ordering::Release);
         }
         self.context.store(context, Ordering::Release);
         true
     }
 
+    fn platform(&self) -> Platform {
+        driver::platform_of(self.context.load(Ordering::Acquire))
+    }
+
     fn record(&self, which: usize, stream: usize) -> bool {
+        self.stream.store(stream, Ordering::Release);
         self.events
             .get(which)
-            .is_some_and(|event| driver::record_event(event.load(Ordering::Acquire), stream))
+            .is_some_and(|event| driver::record_event(self.platform(), event.load(Ordering::Acquire), stream))
     }
 
     /// The time between the events; `None` while the copy runs.
     fn elapsed_ns(&self) -> Option<Result<u64, c_int>> {
         let [first, last] = self.events.each_ref().map(|event| event.load(Ordering::Acquire));
-        match driver::is_reached(last) {
+        match driver::is_reached(self.platform(), last) {
             Ok(false) => None,
-            Ok(true) => Some(driver::elapsed_ns(first, last)),
+            Ok(true) => Some(driver::elapsed_ns(self.platform(), first, last)),
             Err(code) => Some(Err(code)),
         }
     }
@@ -126,8 +140,9 @@ impl Slot {
 pub fn read(record: &Record) {
     for slot in SLOTS.iter().filter(|slot| slot.state.load(Ordering::Acquire) == PENDING) {
         let read = gate::enter(|| {
-            // A context's end may have freed it before the gate was passed.
+            // A context's end may have freed it before the gate was passed, or a capture begun.
             if slot.state.load(Ordering::Acquire) == PENDING
+                && !captures::is_any_captured()
                 && driver::enter_context(slot.context.load(Ordering::Acquire))
             {
                 slot.elapsed_ns()
@@ -155,6 +170,14 @@ pub fn forget(context: Option<usize>) {
             slot.context.store(0, Ordering::Release);
             slot.state.store(FREE, Ordering::Release);
         }
+    }
+}
+
+/// Forgets what was recorded on a stream that ends; with the gate closed.
+pub fn forget_stream(platform: Platform, stream: usize) {
+    let is_of = |slot: &&Slot| slot.platform() == platform && slot.stream.load(Ordering::Acquire) == stream;
+    for slot in SLOTS.iter().filter(is_of) {
+        let _ = slot.state.compare_exchange(PENDING, FREE, Ordering::AcqRel, Ordering::Acquire);
     }
 }
 

@@ -3,28 +3,40 @@
 use core::cell::Cell;
 use core::ffi::c_int;
 
+use crate::hook::Call;
 use crate::layout::{direction, entry, head};
+use crate::platform::Platform;
 use crate::record::{self, Record};
 use crate::span::{Copy, Span, Way};
 use crate::{captures, contexts, driver, helper, memory_kind, session, sys, timing};
 
-/// A copy whose way follows from the two addresses.
-pub fn unified(to: usize, from: usize, bytes: usize) -> Copy {
-    match (memory_kind::is_on_device(to), memory_kind::is_on_device(from)) {
-        (true, true) => Copy::line(Way::Devices, 0, bytes),
-        (true, false) => Copy::line(Way::ToDevice, from, bytes),
-        (false, true) => Copy::line(Way::ToHost, to, bytes),
-        (false, false) => Copy::line(Way::Host, to, bytes),
+/// A copy whose way follows from the two addresses; `to` and `from` are of the same size.
+pub fn unified(platform: Platform, to: Span, from: Span) -> Copy {
+    let is_on_device = |span: &Span| memory_kind::is_on_device(platform, span.address);
+    match (is_on_device(&to), is_on_device(&from)) {
+        (true, true) => Copy { way: Way::Devices, span: to },
+        (true, false) => Copy { way: Way::ToDevice, span: from },
+        (false, true) => Copy { way: Way::ToHost, span: to },
+        (false, false) => Copy { way: Way::Host, span: to },
     }
 }
 
 /// Where a copy is queued.
 #[derive(Clone, Copy, Debug)]
 pub struct On {
+    /// Whose stream it is.
+    pub platform: Platform,
     /// The stream.
     pub stream: usize,
     /// Whether the call returns after the copy.
     pub blocks: bool,
+}
+
+impl On {
+    /// Queued on a stream, for which 0 stands as in the function that was called.
+    pub fn queued(self, stream: usize) -> Self {
+        Self { stream: if stream == 0 { self.stream } else { stream }, blocks: false, ..self }
+    }
 }
 
 /// Copies of less are timed by the host's clock one in [`CLOCK_EVERY`]: two readings cost 2 % of 4 KiB.
@@ -36,40 +48,48 @@ thread_local! {
     static INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Makes the copy by `call`, and counts it if it succeeds.
-pub fn copy(what: impl FnOnce() -> Copy, on: On, call: impl FnOnce() -> c_int) -> c_int {
+/// Does `act` with the record; in a call that is counted already, only makes the call.
+pub fn outermost(call: Call<'_>, act: impl FnOnce(&Record, Call<'_>) -> c_int) -> c_int {
     let Some(record) = session::begun().filter(|_| !INSIDE.get()) else { return call() };
     INSIDE.set(true);
-    let code = if captures::is_captured(on.stream) {
+    let code = act(record, call);
+    INSIDE.set(false);
+    code
+}
+
+/// Makes the copy by `call`, and counts it if it succeeds; without what it copies it is not counted.
+pub fn copy(what: impl FnOnce() -> Option<Copy>, on: On, call: Call<'_>) -> c_int {
+    outermost(call, |record, call| {
+        if !captures::is_captured(on.platform, on.stream) {
+            return match what() {
+                Some(what) => made(record, what, on, call),
+                None => call(),
+            };
+        }
         let code = call();
         record.add(head::CAPTURED, u64::from(code == 0));
         code
-    } else {
-        made(record, what(), on, call)
-    };
-    INSIDE.set(false);
-    code
+    })
 }
 
 /// Makes many copies by one call; none is timed.
-pub fn copies(what: impl Iterator<Item = Copy>, on: On, call: impl FnOnce() -> c_int) -> c_int {
-    let Some(record) = session::begun().filter(|_| !INSIDE.get()) else { return call() };
-    INSIDE.set(true);
-    let captured = captures::is_captured(on.stream);
-    let code = call();
-    if code != 0 {
-        record.add(head::REFUSED, 1);
-    } else if captured {
-        record.add(head::CAPTURED, 1);
-    } else {
-        what.for_each(|copy| count(record, &copy));
-    }
-    INSIDE.set(false);
-    code
+pub fn copies(what: impl Iterator<Item = Copy>, on: On, call: Call<'_>) -> c_int {
+    outermost(call, |record, call| {
+        let captured = captures::is_captured(on.platform, on.stream);
+        let code = call();
+        if code != 0 {
+            record.add(head::REFUSED, 1);
+        } else if captured {
+            record.add(head::CAPTURED, 1);
+        } else {
+            what.for_each(|copy| count(record, &copy, on));
+        }
+        code
+    })
 }
 
-fn made(record: &Record, what: Copy, on: On, call: impl FnOnce() -> c_int) -> c_int {
-    let context = driver::current_context();
+fn made(record: &Record, what: Copy, on: On, call: Call<'_>) -> c_int {
+    let context = driver::context(on.platform, on.stream);
     let Some(at) = entry_of(record, &what, context) else {
         let code = call();
         if code == 0 {
@@ -99,14 +119,14 @@ fn made(record: &Record, what: Copy, on: On, call: impl FnOnce() -> c_int) -> c_
         record.add(at + entry::BLOCKING_BYTES, bytes);
     }
     timing::end(record, timed, on.stream, at, bytes);
-    count_at(record, at, &what.span);
+    count_at(record, at, on.platform, &what.span);
     code
 }
 
 /// Counts a copy that was made without being asked for here: one of a batch, or of a graph.
-pub fn count(record: &Record, what: &Copy) {
-    match entry_of(record, what, driver::current_context()) {
-        Some(at) => count_at(record, at, &what.span),
+pub fn count(record: &Record, what: &Copy, on: On) {
+    match entry_of(record, what, driver::context(on.platform, on.stream)) {
+        Some(at) => count_at(record, at, on.platform, &what.span),
         None => count_apart(record, what),
     }
 }
@@ -121,17 +141,17 @@ fn entry_of(record: &Record, what: &Copy, context: usize) -> Option<usize> {
     if context == 0 {
         return None;
     }
-    let kind = memory_kind::of(what.span.address);
+    let kind = memory_kind::of(driver::platform_of(context), what.span.address);
     let key = (contexts::place(record, context)? << 16) | (way << 8) | kind;
     record.entry(what.span.address as u64, key)
 }
 
-fn count_at(record: &Record, at: usize, span: &Span) {
+fn count_at(record: &Record, at: usize, platform: Platform, span: &Span) {
     let number = record.add(at + entry::COPIES, 1);
     record.add(at + entry::BYTES, span.bytes());
     record.at_least(at + entry::END, span.end() as u64);
     if number == 0 {
-        let (start, bytes) = memory_kind::range(span.address);
+        let (start, bytes) = memory_kind::range(platform, span.address);
         record.set(at + entry::RANGE, start);
         record.set(at + entry::RANGE_BYTES, bytes);
     }

@@ -15,6 +15,7 @@ use core::ffi::{CStr, c_int};
 use core::fmt::Arguments;
 use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 
+use crate::platform::Platform;
 use crate::table::{self, AffinityOwner, GpuCores, Table, address_of, set_of};
 use crate::text::Text;
 use crate::threads::{self, Policy, Pus};
@@ -24,9 +25,10 @@ static STATE: AtomicU32 = AtomicU32::new(UNWANTED);
 const UNWANTED: u32 = 0;
 const UNDECIDED: u32 = 1;
 const DECIDED: u32 = 2;
-/// The device that decided, and the last other one that was said.
-static DEVICE: AtomicI32 = AtomicI32::new(-1);
-static OTHER: AtomicI32 = AtomicI32::new(-1);
+/// The PCI addresses of the device that decided, and of the last other one that was said.
+static DEVICE: AtomicU64 = AtomicU64::new(NO_DEVICE);
+static OTHER: AtomicU64 = AtomicU64::new(NO_DEVICE);
+const NO_DEVICE: u64 = u64::MAX;
 /// The affinity that this process began with, or was given here.
 static GIVEN: [AtomicU64; 128] = [const { AtomicU64::new(0) }; 128];
 /// The socket whose name stands for this worker's part of its GPU's cores.
@@ -60,7 +62,7 @@ extern "C" fn in_child() {
     STATE.store(UNDECIDED, Ordering::Release);
     forget_name();
     for device in [&DEVICE, &OTHER] {
-        device.store(-1, Ordering::Release);
+        device.store(NO_DEVICE, Ordering::Release);
     }
 }
 
@@ -88,21 +90,21 @@ struct Bound {
 }
 
 /// Binds this process to the device that it opens, if it is the first one.
-pub fn open(device: impl FnOnce() -> Option<c_int>) -> Option<Opening> {
+pub fn open(platform: Platform, device: impl FnOnce() -> Option<c_int>) -> Option<Opening> {
     if !is_wanted() {
         return None;
     }
     sys::with_errno_kept(|| {
         let (device, table) = (device()?, table::kept()?);
-        let text = driver::pci_address(device);
+        let text = driver::pci_address(platform, device);
         let address = CStr::from_bytes_until_nul(&text).ok()?.to_str().ok()?;
         let number = address_of(address)?;
         if STATE.compare_exchange(UNDECIDED, DECIDED, Ordering::AcqRel, Ordering::Relaxed).is_err() {
-            say_other(table, device, address);
+            say_other(table, number, address);
             return None;
         }
 
-        DEVICE.store(device, Ordering::Release);
+        DEVICE.store(number, Ordering::Release);
         let placed = place(table, address, number);
         if let Err(why) = &placed {
             say(table, format_args!("GPU {address}: left as it was: {why}"));
@@ -229,7 +231,7 @@ fn place_memory(share: GpuCores<'_>, owner: AffinityOwner) -> (Option<Policy>, T
 }
 
 /// Says that a second device is opened, once.
-fn say_other(table: &Table, device: c_int, address: &str) {
+fn say_other(table: &Table, device: u64, address: &str) {
     if DEVICE.load(Ordering::Acquire) != device && OTHER.swap(device, Ordering::AcqRel) != device {
         say(table, format_args!("GPU {address} is opened too: nothing changes"));
     }

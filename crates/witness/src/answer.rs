@@ -198,7 +198,7 @@ pub fn not_seen(records: &Records, document: &WitnessDocument) -> Vec<String> {
 
     let counted = [
         (head::GRAPHS_UNSEEN, "launches of graphs whose copies are not known"),
-        (head::OTHER_DRIVER, "functions of a second CUDA driver in the process"),
+        (head::OTHER_DRIVER, "functions of a second copy of the driver in the process"),
         (head::LOST, "copies for which the record had no room"),
     ];
 

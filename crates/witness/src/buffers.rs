@@ -110,6 +110,7 @@ fn merged(pid: u32, entries: &[Entry], near: &[NearNodes]) -> Option<WitnessBuff
         memory: first.kind(),
         direction: first.way(),
         gpu: first.gpu.clone(),
+        platform: first.platform,
         gpu_index: gpu.map(|gpu| gpu.index),
         copies: sum(&|entry| entry.copies),
         bytes: sum(&|entry| entry.bytes),

@@ -8,7 +8,7 @@
 /// The first word of a record.
 pub const MAGIC: u64 = 0x6e75_6d61_7769_7431;
 /// The second word.
-pub const VERSION: u64 = 1;
+pub const VERSION: u64 = 2;
 /// The folder's file that each process with the hook adds a byte to.
 pub const LOADED: &str = "loaded";
 /// The variable that names the folder.
@@ -84,8 +84,14 @@ pub mod context {
     pub const AT: usize = super::head::WORDS;
     /// How many there can be.
     pub const COUNT: usize = 64;
-    /// Words of each: the PCI address as text, with a zero byte at its end.
-    pub const WORDS: usize = 4;
+    /// Words of each: the PCI address as text, with a zero byte at its end, and [`PLATFORM`].
+    pub const WORDS: usize = 5;
+    /// Whose driver the context is of.
+    pub const PLATFORM: usize = 4;
+    /// NVIDIA's.
+    pub const CUDA: u64 = 1;
+    /// AMD's HIP.
+    pub const HIP: u64 = 2;
 }
 
 /// Entries: one for a host address, a context, a direction and a kind of memory.

@@ -4,6 +4,8 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use report::document::PlatformKind;
+
 use crate::layout::{LOADED, MAGIC, VERSION, WORDS, context, direction, entry, head, memory};
 
 /// What a process copied.
@@ -23,6 +25,8 @@ pub struct Entry {
     pub range: Option<(u64, u64)>,
     /// The GPU's PCI address, as the driver says it.
     pub gpu: String,
+    /// Whose driver it is; `None` where no context was kept.
+    pub platform: Option<PlatformKind>,
     /// See [`crate::layout::direction`].
     pub direction: u64,
     /// See [`crate::layout::memory`].
@@ -125,7 +129,7 @@ impl ProcessRecord {
     fn entry(&self, at: usize) -> Entry {
         let word = |offset: usize| self.head(at + offset);
         let key = word(entry::KEY);
-        let place = usize::try_from(key >> 16).unwrap_or(0);
+        let in_context = context::AT + usize::try_from(key >> 16).unwrap_or(0) * context::WORDS;
         let range = (word(entry::RANGE), word(entry::RANGE_BYTES));
         let nodes =
             (0..entry::NODE_COUNT).zip(0_u32..).map(|(offset, node)| (node, word(entry::NODES + offset)));
@@ -134,7 +138,8 @@ impl ProcessRecord {
             address: word(entry::ADDRESS),
             end: word(entry::END),
             range: (range.1 > 0).then_some(range),
-            gpu: self.text(context::AT + place * context::WORDS, context::WORDS).to_ascii_lowercase(),
+            gpu: self.text(in_context, context::PLATFORM).to_ascii_lowercase(),
+            platform: platform(self.head(in_context + context::PLATFORM)),
             direction: (key >> 8) & 0xff,
             memory: key & 0xff,
             copies: word(entry::COPIES),
@@ -145,6 +150,14 @@ impl ProcessRecord {
             nowhere: word(entry::NOWHERE) + word(entry::HIGHER_NODES),
             nodes: nodes.filter(|(_, bytes)| *bytes > 0).collect(),
         }
+    }
+}
+
+fn platform(word: u64) -> Option<PlatformKind> {
+    match word {
+        context::CUDA => Some(PlatformKind::Cuda),
+        context::HIP => Some(PlatformKind::Hip),
+        _ => None,
     }
 }
 

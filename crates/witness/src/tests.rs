@@ -5,7 +5,7 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use report::WitnessDocument;
-use report::document::Tool;
+use report::document::{PlatformKind, Tool};
 use report::witness::{Distance, NodeBytes, WitnessBuffer, WitnessDirection, WitnessMemory};
 use stats::IdSet;
 
@@ -33,6 +33,7 @@ fn record(entries: &[Planted<'_>]) -> Option<ProcessRecord> {
         word[..bytes.len()].copy_from_slice(bytes);
         set(context::AT + at, u64::from_ne_bytes(word));
     }
+    set(context::AT + context::PLATFORM, context::HIP);
     for (number, (address, end, direction, memory, copies, bytes, nodes)) in entries.iter().enumerate() {
         let at = entry::AT + number * entry::WORDS;
         set(at + entry::STATE, 2);
@@ -97,6 +98,7 @@ fn addresses_next_to_each_other_are_one_buffer_and_its_bytes_follow_the_pages_th
     let total = found.total;
     assert_eq!(total.near_bytes + total.far_bytes + total.unknown_bytes, total.bytes);
     assert_eq!((total.far_bytes, total.unknown_bytes), (34_816, 4096));
+    assert!(found.buffers.iter().all(|of| of.platform == Some(PlatformKind::Hip)));
     assert_eq!(found.remedy.as_deref(), Some("numabench exec --gpus 0 -- app 'a b'"));
 }
 
@@ -124,6 +126,7 @@ fn buffer(far: u64, blocking: u64) -> WitnessBuffer {
         memory: WitnessMemory::Pinned,
         direction: WitnessDirection::ToDevice,
         gpu: GPU.to_owned(),
+        platform: Some(PlatformKind::Cuda),
         gpu_index: Some(0),
         copies: 10,
         bytes: far,

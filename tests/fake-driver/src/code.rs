@@ -10,6 +10,7 @@ pub const INVALID_CONTEXT: c_int = 201;
 pub const PEER_UNSUPPORTED: c_int = 217;
 pub const INVALID_IMAGE: c_int = 218;
 pub const INVALID_HANDLE: c_int = 400;
+pub const NOT_FOUND: c_int = 500;
 pub const NOT_READY: c_int = 600;
 pub const PEER_ALREADY_ENABLED: c_int = 704;
 pub const ALREADY_REGISTERED: c_int = 712;

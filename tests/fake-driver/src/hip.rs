@@ -4,9 +4,10 @@
 //! Where it differs from CUDA's driver, it is as ROCm has it: a device's handle is its number; a thread's
 //! device is the first until it says otherwise, and nobody retains or releases it; the wait for a value
 //! compares unsigned numbers in signal memory; a code that it does not know is `hipErrorUnknown`; a UUID is
-//! 16 characters. With `FAKE_LEFTOVERS=say` it says at the process's end what was not given back. Over 400
+//! 16 characters; every call's code becomes the thread's last error, until that is asked for. With `FAKE_LEFTOVERS=say` it says at the process's end what was not given back. Over 400
 //! lines because it is one interface, a function a few lines.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::env;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
@@ -16,14 +17,14 @@ use crate::code::{
     ALREADY_REGISTERED, Answer, INVALID_DEVICE, INVALID_VALUE, NO_DEVICE, NOT_SUPPORTED, OUT_OF_MEMORY, give,
     give_text,
 };
-use crate::context::{self, outside};
+use crate::context;
 use crate::copy::Copy;
 use crate::devices::{self, Device};
 use crate::event::Event;
 use crate::flow::Direction;
 use crate::stream::Stream;
 use crate::wait_word::Rule;
-use crate::{hold, memory, moving};
+use crate::{hip_unified, hold, memory, moving};
 
 /// 6.4.3 of ROCm, as 10000000 × major + 100000 × minor + patch.
 const VERSION: c_int = 60_400_003;
@@ -50,7 +51,7 @@ fn visible() -> Vec<usize> {
 }
 
 /// The place of a device in the description.
-fn place(number: c_int) -> Answer<usize> {
+pub fn place(number: c_int) -> Answer<usize> {
     usize::try_from(number).ok().and_then(|at| visible().get(at).copied()).ok_or(INVALID_DEVICE)
 }
 
@@ -58,16 +59,41 @@ fn device(number: c_int) -> Answer<&'static Device> {
     devices::all().devices.get(place(number)?).ok_or(INVALID_DEVICE)
 }
 
+/// The number of a device that is at this place.
+pub fn number(place: usize) -> Answer<c_int> {
+    visible().iter().position(|at| *at == place).map(|at| at as c_int).ok_or(INVALID_DEVICE)
+}
+
+thread_local! {
+    /// The code of the thread's last call.
+    static LAST_ERROR: Cell<c_int> = const { Cell::new(0) };
+}
+
+fn kept(code: c_int) -> c_int {
+    LAST_ERROR.set(code);
+    code
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipGetLastError() -> c_int {
+    LAST_ERROR.replace(0)
+}
+
+/// Does a call that needs no device.
+pub fn outside(call: &'static str, act: impl FnOnce() -> Answer) -> c_int {
+    kept(context::outside(call, act))
+}
+
 /// Does a call on the thread's device, which is the first until it says otherwise.
 pub fn on_device(call: &'static str, act: impl FnOnce(usize) -> Answer) -> c_int {
     choose_device();
-    context::on_device(call, act)
+    kept(context::on_device(call, act))
 }
 
 /// The same of a call that gives something back.
 pub fn giving_back(call: &'static str, act: impl FnOnce() -> Answer) -> c_int {
     choose_device();
-    context::giving_back(call, act)
+    kept(context::giving_back(call, act))
 }
 
 fn choose_device() {
@@ -210,11 +236,8 @@ extern "C" fn hipSetDevice(number: c_int) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn hipGetDevice(number: *mut c_int) -> c_int {
-    on_device("hipGetDevice", |device| {
-        let at = visible().iter().position(|place| *place == device).ok_or(INVALID_DEVICE);
-        give(number, at.map(|at| at as c_int))
-    })
+extern "C" fn hipGetDevice(to: *mut c_int) -> c_int {
+    on_device("hipGetDevice", |device| give(to, number(device)))
 }
 
 #[unsafe(no_mangle)]
@@ -423,12 +446,18 @@ unsafe extern "C" fn hipEventDestroy(handle: usize) -> c_int {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn hipEventRecord(handle: usize, on: usize) -> c_int {
-    on_device("hipEventRecord", |_| unsafe { Event::of(handle)?.record(Stream::of(on)?) })
+    on_device("hipEventRecord", |_| {
+        hip_unified::event(handle, Some(on))?;
+        unsafe { Event::of(handle)?.record(Stream::of(on)?) }
+    })
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn hipEventQuery(handle: usize) -> c_int {
-    on_device("hipEventQuery", |_| unsafe { Event::of(handle) }?.query())
+    on_device("hipEventQuery", |_| {
+        hip_unified::event(handle, None)?;
+        unsafe { Event::of(handle) }?.query()
+    })
 }
 
 #[unsafe(no_mangle)]

@@ -7,7 +7,7 @@
 //! `stream` and `event` (each stream a thread), `hold` (the latch's kernel; `wait_word` the word it waits
 //! for), `pattern` (those that fill and compare), `chase` (that which follows loads), `answer` (that which
 //! answers the CPU), `compute` (those that compute, which `math` runs for the vendors' libraries). `unified`
-//! is what only other programs ask. `nvml` is what the management library says of the same devices. `faults`
+//! and `hip_unified` are what only other programs ask. `nvml` is what the management library says of the same devices. `faults`
 //! says what goes wrong, by another file. `traffic` gives a copy the time that the described links allow
 //! (`flow` lets it pass, `share` divides them), in virtual time (`clock`) that all threads (`actor`) of all
 //! processes of a run share (`page`); `place` says where a rank is pretended to run. A stream knows nothing
@@ -51,6 +51,7 @@ mod event;
 mod faults;
 mod flow;
 mod hip;
+mod hip_unified;
 mod hiprtc;
 mod hold;
 mod math;

@@ -128,6 +128,14 @@ pub fn unregister(address: usize) -> Answer {
     ledger(|ledger| ledger.registered.remove(&address).map(drop)).ok_or(NOT_REGISTERED)
 }
 
+/// Whether an address is in memory of the caller's that was pinned.
+pub fn is_registered(address: usize) -> bool {
+    ledger(|ledger| {
+        let before = ledger.registered.range(..=address).next_back();
+        before.is_some_and(|(start, len)| address - start < *len)
+    })
+}
+
 /// Whether the whole range is pinned.
 pub fn is_pinned(address: usize, len: usize) -> bool {
     let inside = |start: usize, size: usize| address >= start && address + len <= start + size;

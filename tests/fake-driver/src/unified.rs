@@ -4,7 +4,7 @@
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
-use crate::code::{Answer, INVALID_HANDLE, INVALID_VALUE, give};
+use crate::code::{Answer, INVALID_HANDLE, INVALID_VALUE, NOT_FOUND, give};
 use crate::context::{self, on_device, outside};
 use crate::copy::Copy;
 use crate::flow::Direction;
@@ -16,8 +16,6 @@ const MEMORY_TYPE: c_int = 2;
 const IS_MANAGED: c_int = 8;
 const RANGE_START: c_int = 11;
 const RANGE_BYTES: c_int = 12;
-/// `CUDA_ERROR_NOT_FOUND`.
-const NOT_FOUND: c_int = 500;
 
 /// What an address is; an error where nobody knows it, as the driver answers of pageable memory.
 fn attribute(which: c_int, address: usize) -> Answer<u64> {

@@ -67,7 +67,7 @@ pub struct Exec {
 
     /// The program is an engine that starts its workers itself: it stays as it is, and each process below it
     /// is bound by the GPU that it opens first, to the cores near it, and prefers the memory there. With
-    /// =N, N workers of a GPU have cores of their own. NVIDIA's driver only
+    /// =N, N workers of a GPU have cores of their own. By CUDA's driver or HIP
     #[arg(long, value_name = "N", value_parser = whole::<usize>(1..=MOST_WORKERS), num_args = 0..=1,
           require_equals = true, default_missing_value = "1", help_heading = "Placement")]
     pub workers: Option<usize>,

@@ -10,13 +10,23 @@ use crate::run::skipped;
 
 /// The program of `tests/fake/NAME.c` in this folder; `None` where there is no compiler, which is said.
 pub fn compiled(name: &str, folder: &Path, linked: bool) -> Result<Option<PathBuf>, Box<dyn Error>> {
+    compiled_for(Driver::Cuda, name, folder, linked)
+}
+
+/// The same of a program for this driver.
+pub fn compiled_for(
+    driver: Driver,
+    name: &str,
+    folder: &Path,
+    linked: bool,
+) -> Result<Option<PathBuf>, Box<dyn Error>> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fake").join(name).with_extension("c");
     let program = folder.join(if linked { format!("{name}-linked") } else { name.to_owned() });
     let mut cc = Command::new("cc");
     cc.args(["-O1", "-pthread", "-o"]).arg(&program).arg(source);
     if linked {
-        let driver = driver::stand_in(Driver::Cuda)?;
-        cc.arg("-DLINKED").arg("-L").arg(driver).arg("-l:libcuda.so.1").arg("-Wl,--allow-shlib-undefined");
+        cc.arg("-DLINKED").arg("-L").arg(driver::stand_in(driver)?);
+        cc.arg(format!("-l:{}", driver.library())).arg("-Wl,--allow-shlib-undefined");
     }
     cc.arg("-ldl");
 
@@ -31,11 +41,11 @@ pub fn compiled(name: &str, folder: &Path, linked: bool) -> Result<Option<PathBu
 }
 
 /// Where the stand-in driver, the hook and this program lie in a guest, as its script puts them there.
-pub fn in_guest(program: &Path) -> Result<[String; 3], Box<dyn Error>> {
-    let driver = driver::stand_in(Driver::Cuda)?.join("libcuda.so.1");
+pub fn in_guest(driver: Driver, program: &Path) -> Result<[String; 3], Box<dyn Error>> {
+    let library = driver.library();
     let name = program.file_name().unwrap_or_default().display();
     Ok([
-        format!("{}:/opt/libcuda.so.1", driver.display()),
+        format!("{}:/opt/{library}", driver::stand_in(driver)?.join(library).display()),
         format!("{}:/bin/libnumabench_witness.so", driver::witness_hook()?.display()),
         format!("{}:/bin/{name}", program.display()),
     ])

@@ -25,6 +25,7 @@
 //! * `nvml` NVIDIA's management library is opened for the views that show what it says, and for no other;
 //! * `workers`    workers of an engine are bound by the simulated GPU that each opens;
 //! * `witness`    the copies of a planted program are counted to the byte, however it reaches the driver;
+//!   `witness_hip` those of one by HIP;
 //! * `exports`    every export of every kind of document is read by a parser of its form;
 //! * `results`    comparisons and exports of documents; `unfinished` those of runs that did not end well;
 //! * `matrix` rows against GPUs and against memory nodes, on this machine, on stand-in drivers and in a
@@ -110,4 +111,5 @@ mod terminal;
 mod unfinished;
 mod witness;
 mod witness_gain;
+mod witness_hip;
 mod workers;

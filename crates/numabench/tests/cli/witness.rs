@@ -6,29 +6,39 @@ use std::error::Error;
 use std::fs;
 use std::path::Path;
 
+use assert_cmd::Command;
 use serde_json::{Value, json};
 
 use crate::c_program::{compiled, in_guest};
-use crate::driver;
+use crate::driver::{self, Driver};
 use crate::guest::{guest_with, take};
 use crate::proof;
 use crate::run::{Done, Ended, end, no_driver, run, with_driver};
 
 /// Runs the program with the hook, and its document.
 fn witnessed(program: &Path, options: &[&str], words: &[&str]) -> Result<(Ended, Value), Box<dyn Error>> {
+    witnessed_by(&mut with_driver(&driver::fake()?), program, options, words)
+}
+
+/// The same by the binary in this environment.
+pub fn witnessed_by(
+    command: &mut Command,
+    program: &Path,
+    options: &[&str],
+    words: &[&str],
+) -> Result<(Ended, Value), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("w.json");
-    let mut command = with_driver(&driver::fake()?);
     command.env("NUMABENCH_WITNESS_HOOK", driver::witness_hook()?);
     command.args(["witness", "--pages", "all", "--json"]).arg(&file).args(options).arg("--").arg(program);
-    let ended = end(&mut command, words);
+    let ended = end(command, words);
     let document = serde_json::from_slice(&fs::read(&file).map_err(|_| ended.err.clone())?)?;
     proof::follows(&document, "witness-v1.json")?;
     Ok((ended, document))
 }
 
 /// Copies, bytes, direction and kind of memory of each buffer, in the order of these words.
-fn buffers(document: &Value) -> Vec<(u64, u64, String)> {
+pub fn buffers(document: &Value) -> Vec<(u64, u64, String)> {
     let of = |buffer: &Value| {
         let text = |name: &str| buffer[name].as_str().unwrap_or_default().to_owned();
         let number = |name: &str| buffer[name].as_u64().unwrap_or(0);
@@ -39,7 +49,8 @@ fn buffers(document: &Value) -> Vec<(u64, u64, String)> {
     all
 }
 
-fn expected(all: &[(u64, u64, &str)]) -> Vec<(u64, u64, String)> {
+/// What is expected of them.
+pub fn expected(all: &[(u64, u64, &str)]) -> Vec<(u64, u64, String)> {
     let mut all: Vec<_> =
         all.iter().map(|(copies, bytes, what)| (*copies, *bytes, (*what).to_owned())).collect();
     all.sort();
@@ -212,7 +223,7 @@ const SLOW_FROM_AFAR: &str = "node 0 0-1; node 1 2-3; node 2 4-5; node 3 6-7; li
 fn in_a_guest_memory_bound_to_another_node_is_far_to_the_byte_and_memory_on_the_gpus_node_is_near() -> Done {
     let folder = tempfile::tempdir()?;
     let Some(program) = compiled("copies", folder.path(), false)? else { return Ok(()) };
-    let programs = in_guest(&program)?;
+    let programs = in_guest(Driver::Cuda, &program)?;
     let script = format!(
         "export LD_LIBRARY_PATH=/opt FAKE_DEVICES='device 0000:c1:00.0; name NVIDIA H200'\n\
         witness='numabench witness --pages all'\n\

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use crate::c_program::{compiled, in_guest};
+use crate::driver::Driver;
 use crate::guest::{guest_with, take};
 use crate::run::{Done, Ended};
 
@@ -101,7 +102,7 @@ fn script(number: usize, machine: &Machine) -> String {
 fn in_a_guest_the_predicted_gain_holds_what_near_memory_gains_for_planted_rates_and_latencies() -> Done {
     let folder = tempfile::tempdir()?;
     let Some(program) = compiled("copies", folder.path(), false)? else { return Ok(()) };
-    let programs = in_guest(&program)?;
+    let programs = in_guest(Driver::Cuda, &program)?;
     let programs: Vec<&str> = programs.iter().map(String::as_str).collect();
     let mut all_lines = "echo +cpuset >/sys/fs/cgroup/cgroup.subtree_control; mkdir $job\n\
          echo 0-3 >$job/cpuset.cpus; echo 0-1 >$job/cpuset.mems\n\

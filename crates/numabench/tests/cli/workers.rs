@@ -11,7 +11,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use crate::c_program::{compiled, in_guest};
-use crate::driver;
+use crate::driver::{self, Driver};
 use crate::guest::{guest_with, take};
 use crate::run::{BINARY, Done, Ended, run, skipped, variables};
 
@@ -66,7 +66,8 @@ fn told(program: &Path, table: &str, set: &[(&str, &str)], words: &[&str]) -> Re
         words.iter().map(|word| named(word)).collect::<Vec<_>>().join(" ")
     );
     let mut command = Command::new("sh");
-    command.args(["-c", &script]).envs(variables(&driver::fake()?)).env("FAKE_DEVICES", DEVICES);
+    let driver = driver::stand_in(if words[0] == "hip" { Driver::Hip } else { Driver::Cuda })?;
+    command.args(["-c", &script]).envs(variables(&driver)).env("FAKE_DEVICES", DEVICES);
     command.envs(set.iter().copied()).stdin(Stdio::null()).stderr(Stdio::piped());
     let child = command.stdout(fs::File::create(&out)?).spawn()?;
     let workers = words[1..].iter().filter(|word| !word.starts_with('p')).count();
@@ -157,6 +158,22 @@ fn the_first_device_decides_the_engine_stays_free_and_a_bound_workers_child_has_
 }
 
 #[test]
+fn with_hip_the_device_that_is_used_first_decides_and_not_one_that_is_only_chosen() -> Done {
+    let folder = tempfile::tempdir()?;
+    let Some(TwoPus { all, a, b }) = two_pus()? else { return Ok(()) };
+    let Some(program) = compiled("engine", folder.path(), false)? else { return Ok(()) };
+    let ended = told(&program, ONE_EACH, &[], &["hip", "0", "1", "c1", "x0o1", "0o1"])?;
+    assert_eq!(ended.code, Some(42), "{}{}", ended.out, ended.err);
+    let seen = places(&ended.out);
+    let of = |name: &str| seen.get(name).and_then(|place| place.split(' ').next().map(str::to_owned));
+    let expected = [&all, &a, &b, &b, &b, &a].map(|pus| Some(pus.clone()));
+    let names = ["engine-late", "0-after", "1-after", "2-after", "3-after", "4-after"];
+    assert_eq!(names.map(of), expected, "{}{}", ended.out, ended.err);
+    assert!(ended.err.contains("GPU 0000:c1:00.0 is opened too: nothing changes"), "{}", ended.err);
+    Ok(())
+}
+
+#[test]
 fn threads_that_bound_themselves_stay_and_the_others_go_with_their_worker() -> Done {
     let folder = tempfile::tempdir()?;
     let Some(TwoPus { a, b, .. }) = two_pus()? else { return Ok(()) };
@@ -237,7 +254,7 @@ const FOUR: &str = "device 0000:c1:00.0; device 0000:c9:00.0; device 0000:d1:00.
 fn in_a_guest_each_worker_is_on_the_cores_and_prefers_the_memory_of_the_gpu_that_it_opens() -> Done {
     let folder = tempfile::tempdir()?;
     let Some(program) = compiled("engine", folder.path(), false)? else { return Ok(()) };
-    let programs = in_guest(&program)?;
+    let programs = in_guest(Driver::Cuda, &program)?;
     let check = "numabench check --json --pid $pids";
     let script = format!(
         "{FUNCTIONS}\n\

@@ -2,7 +2,9 @@
  *
  *   NAME pid=PID pus=LIST threads=N policy=WORDS
  *
- *   engine FILE HOW WORK...   HOW: fork, spawn, linked or asked (spawned workers that reach the driver otherwise);
+ *   engine FILE HOW WORK...   HOW: fork, spawn, linked or asked (spawned workers that reach the driver otherwise), or hip
+ *                             (spawned, by HIP: N chooses a device and makes a stream, cN allocates there, xN asks for
+ *                             more memory than it has);
  *                             WORK: a worker each, some letters and numbers: N opens device N (first), cN the same by
  *                             cuCtxCreate, xN opens N and is refused, tN starts a thread that narrows itself to PU N,
  *                             w one that does not, lN narrows this thread to PU N, mN prefers memory of node N, hN takes 24 MiB of memory of node N,
@@ -101,8 +103,23 @@ static pthread_t start(int pu)
     return made;
 }
 
+/* Another device is chosen first, and only asked. */
+static int use_device(int device, int allocates, size_t bytes)
+{
+    size_t made, all, free;
+    void *hip = dlopen("libamdhip64.so.7", RTLD_NOW);
+    int (*choose)(int) = hip ? (int (*)(int))dlsym(hip, "hipSetDevice") : NULL;
+    if (!choose || choose(!device) || ((int (*)(size_t *, size_t *))dlsym(hip, "hipMemGetInfo"))(&free, &all) || choose(device))
+        fprintf(stderr, "no HIP: %s\n", dlerror()), exit(7);
+    if (allocates)
+        return ((int (*)(size_t *, size_t))dlsym(hip, "hipMalloc"))(&made, bytes);
+    return ((int (*)(size_t *, unsigned))dlsym(hip, "hipStreamCreateWithFlags"))(&made, 1);
+}
+
 static int open_device(int device, int creates)
 {
+    if (!strcmp(how, "hip"))
+        return use_device(device, creates, 4096);
     static void *driver;
     size_t context = 0;
     if (!driver) {
@@ -145,7 +162,7 @@ static int work(const char *name, const char *letters)
             say(name, "before");
             if (open_device(number, letter == 'c'))
                 return 3;
-        } else if (letter == 'x' && !open_device(number, 0))
+        } else if (letter == 'x' && !(strcmp(how, "hip") ? open_device(number, 0) : use_device(number, 1, (size_t)1 << 40)))
             return 4;
         else if (letter == 't')
             threads[count++] = start(number);
