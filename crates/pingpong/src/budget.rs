@@ -130,14 +130,12 @@ fn who(ranks: &usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use device::Direction;
     use placement::{ChosenBy, Closeness, ClosenessVerdict, RankPlan, Target};
     use stats::PciAddress;
 
     use super::*;
-    use engine::{Amount, MemoryNodes, NodeUse, Order};
+    use engine::{EngineConfig, MemoryNodes, NodeUse, Order};
 
     use crate::config::TimingChoice;
 
@@ -152,12 +150,7 @@ mod tests {
             alone_blocks: None,
             timing: TimingChoice::Auto,
             by: device::CopyBy::default(),
-            huge_pages: false,
-            verify: true,
-            seed: 0,
-            amount: Amount::Fixed { reps: 1, warmup: 1 },
-            max_time: Duration::MAX,
-            timeout: None,
+            engine: EngineConfig { huge_pages: false, ..EngineConfig::default() },
         }
     }
 

@@ -52,14 +52,14 @@ pub fn read_weights(plan: &mut Plan) -> Result<(), SpreadError> {
 /// The smallest copy is shorter than one turn of the nodes.
 pub fn check_spread(config: &RunConfig, plan: &Plan) -> Result<(), SpreadError> {
     let Some(smallest) = config.sizes.iter().min() else { return Ok(()) };
-    let is_huge = config.huge_pages || config.memory.contains(&MemoryKind::PinnedDriver);
+    let is_huge = config.engine.huge_pages || config.memory.contains(&MemoryKind::PinnedDriver);
     let page = SpreadMemory::granule_bytes(is_huge) as u64;
     let size = stats::units::rounded_size;
 
     for nodes in plan.ranks.iter().filter_map(|rank| rank.spread.as_ref()) {
         let turn = nodes.cycle().saturating_mul(page);
         if (*smallest as u64) < turn {
-            let hint = if config.huge_pages { ", or for --huge-pages off" } else { "" };
+            let hint = if config.engine.huge_pages { ", or for --huge-pages off" } else { "" };
             return Err(SpreadError::Small {
                 size: size(*smallest as u64),
                 nodes: nodes.nodes(),
@@ -73,10 +73,8 @@ pub fn check_spread(config: &RunConfig, plan: &Plan) -> Result<(), SpreadError> 
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use device::{CopyBy, Direction};
-    use engine::{Amount, MemoryNodes, NodeUse, Order};
+    use engine::{EngineConfig, MemoryNodes, NodeUse, Order};
     use placement::{ChosenBy, Closeness, ClosenessVerdict, RankPlan, Target, TargetId};
 
     use super::*;
@@ -107,12 +105,7 @@ mod tests {
             alone_blocks: None,
             timing: TimingChoice::Auto,
             by: CopyBy::default(),
-            huge_pages: false,
-            verify: true,
-            seed: 0,
-            amount: Amount::Fixed { reps: 1, warmup: 1 },
-            max_time: Duration::MAX,
-            timeout: None,
+            engine: EngineConfig { huge_pages: false, ..EngineConfig::default() },
         };
         let mut ranks = weighted();
 
@@ -122,7 +115,7 @@ mod tests {
         config.sizes = vec![1 << 30, 4 * page - 1];
         assert!(check_spread(&config, &ranks).is_err());
         config.sizes = vec![(8 << 20) - 1];
-        config.huge_pages = true;
+        config.engine.huge_pages = true;
         let said = check_spread(&config, &ranks).map_err(|error| error.to_string());
         let is_there = |text: &String| text.contains("8 MiB or more, or for --huge-pages off");
         assert!(said.as_ref().is_err_and(is_there), "{said:?}");

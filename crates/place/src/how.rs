@@ -3,12 +3,11 @@
 
 use std::time::Duration;
 
-use device::{CopyBy, Direction, MemoryKind};
-use pingpong::{Amount, Order, RunConfig, TimingChoice};
+use device::{Direction, MemoryKind};
+use pingpong::{EngineConfig, Order, RunConfig};
 use placement::Membind;
 use report::settings;
 use stats::memory_nodes::NodeUse;
-use stats::stop::StopRule;
 
 /// How candidates are measured.
 #[derive(Clone, Debug)]
@@ -49,15 +48,8 @@ impl How {
             memory: vec![self.memory],
             directions: vec![Direction::H2d, Direction::D2h],
             orders: vec![if ranks == 1 { Order::Alone } else { Order::Simultaneous }],
-            alone_blocks: None,
-            timing: TimingChoice::Auto,
-            by: CopyBy::default(),
-            huge_pages: true,
-            verify: true,
-            seed: self.seed,
-            amount: Amount::Adaptive(StopRule::default()),
-            max_time: Duration::MAX,
-            timeout: Some(self.timeout),
+            engine: EngineConfig { seed: self.seed, timeout: Some(self.timeout), ..EngineConfig::default() },
+            ..RunConfig::default()
         }
     }
 }

@@ -39,7 +39,7 @@ pub fn measure(
     let members: Vec<Vec<usize>> =
         (0..plans.len()).map(|at| (at * ranks..(at + 1) * ranks).collect()).collect();
     let cells: Vec<Cells> = members.iter().cloned().map(Cells::Members).collect();
-    let rules = PlacingRules::on(topology, config.huge_pages);
+    let rules = PlacingRules::on(topology, config.engine.huge_pages);
     let suite = CopySuite::over(&config, &all, &cells, platform, rules);
     let suite = Arc::new(suite.with_fresh_memory_each_pass());
     let workers = Workers::threads(pingpong::workers(&all), pingpong::clock::measure());
@@ -56,15 +56,9 @@ pub fn measure(
     let world = Single::default();
     let mut comm = Communicator::new(&world);
     let engine = Arc::clone(&suite) as Arc<dyn engine::Suite>;
-    let state = engine::lead(
-        &config.engine(),
-        workers,
-        &engine,
-        &mut comm,
-        interrupted,
-        &mut turns,
-        &mut Passes(progress),
-    );
+    let mut passes = Passes(progress);
+    let state =
+        engine::lead(&config.engine, workers, &engine, &mut comm, interrupted, &mut turns, &mut passes);
 
     let Turns { mut turned, end, .. } = turns;
     let ended_early = match state.end {

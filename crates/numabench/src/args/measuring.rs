@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ArgAction;
+use engine::{Amount, EngineConfig, WARMUP};
 use experiments::for_one_platform::ForOnePlatform;
 use experiments::options::{self, Backend};
 use placement::Selection;
@@ -88,13 +89,18 @@ impl Measuring {
         options::Measuring {
             gpus: self.gpus.clone(),
             backend: self.backend,
-            huge_pages: self.huge_pages,
-            reps: self.reps,
-            precision: self.precision,
-            max_time: self.max_time,
-            timeout: self.timeout,
-            seed: self.seed,
-            verify: !self.no_verify,
+            engine: EngineConfig {
+                seed: self.seed,
+                amount: match (self.reps, self.precision) {
+                    (Some(reps), _) => Amount::Fixed { reps, warmup: WARMUP },
+                    (None, Some(part)) => Amount::within(part),
+                    (None, None) => Amount::default(),
+                },
+                verify: !self.no_verify,
+                huge_pages: self.huge_pages,
+                max_time: self.max_time,
+                timeout: self.timeout,
+            },
             for_one_platform: self.for_one_platform.clone(),
         }
     }
