@@ -1,7 +1,4 @@
-//! How candidates are measured: the size and memory of their copies, the seed, the time; and the run that it
-//! comes to.
-
-use std::time::Duration;
+//! How candidates are measured: the size and memory of their copies, and the run that it comes to.
 
 use device::{Direction, MemoryKind};
 use pingpong::{EngineConfig, Order, RunConfig};
@@ -16,14 +13,9 @@ pub struct How {
     pub bytes: usize,
     /// The kind of host memory.
     pub memory: MemoryKind,
-    /// Where host memory lies.
-    pub membind: Membind,
-    /// The seed of everything drawn.
-    pub seed: u64,
-    /// No round of turns begins after this time unless every candidate has too few.
-    pub max_time: Duration,
-    /// A rank that has not come back by then is given up, and the run with it.
-    pub timeout: Duration,
+    /// The seed of everything drawn, and the limits: no round of turns begins after the time for measuring
+    /// unless every candidate has too few.
+    pub engine: EngineConfig,
 }
 
 /// Where host memory was asked to lie, as documents have it.
@@ -48,7 +40,7 @@ impl How {
             memory: vec![self.memory],
             directions: vec![Direction::H2d, Direction::D2h],
             orders: vec![if ranks == 1 { Order::Alone } else { Order::Simultaneous }],
-            engine: EngineConfig { seed: self.seed, timeout: Some(self.timeout), ..EngineConfig::default() },
+            engine: self.engine,
             ..RunConfig::default()
         }
     }

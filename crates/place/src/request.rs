@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use placement::{GpuList, Strategy};
+use placement::{GpuList, Membind, Strategy};
 use stats::IdSet;
 
 use crate::own_map::OwnMap;
@@ -24,6 +24,8 @@ pub struct PlaceRequest {
     pub strategy: Strategy,
     /// The user's own maps, which are measured beside the strategies.
     pub maps: Vec<OwnMap>,
+    /// Where the ranks' host memory lies while candidates are measured.
+    pub membind: Membind,
     /// PUs whose cores no rank gets; `None`: none were named.
     pub reserve: Option<IdSet>,
     /// The files that describe the machine (`topo::survey_files`); none: this machine.

@@ -45,7 +45,7 @@ pub fn measure(
     let workers = Workers::threads(pingpong::workers(&all), pingpong::clock::measure());
     let copies = suite.copies().to_vec();
     let mut turns = Turns {
-        how,
+        limit: how.engine.max_time,
         members,
         copies,
         turned: plans.iter().map(|_| Turned::default()).collect(),
@@ -77,7 +77,7 @@ pub fn measure(
 
 /// What the turns have given, and whether they decide.
 struct Turns<'a> {
-    how: &'a How,
+    limit: Option<Duration>,
     /// The ranks of each candidate.
     members: Vec<Vec<usize>>,
     copies: Vec<CopyCase>,
@@ -99,7 +99,7 @@ impl Enough for Turns<'_> {
         }
 
         (self.keep)(&self.turned);
-        self.end = over(&self.turned, elapsed, self.how);
+        self.end = over(&self.turned, elapsed, self.limit);
 
         for (at, members) in self.members.iter().enumerate() {
             let stop = match (&self.end, self.turned[at].is_out()) {

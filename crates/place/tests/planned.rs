@@ -26,6 +26,7 @@ fn a_rank_a_gpu(name: &str) -> PlaceRequest {
         smt: false,
         strategy: Strategy::Close,
         maps: Vec::new(),
+        membind: placement::Membind::Local,
         reserve: None,
         input: vec![machine(name)],
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use ::place::{OwnMap, PlaceRequest};
 use clap::ArgAction;
 use device::MemoryKind;
+use engine::EngineConfig;
 use experiments::fastest_placement::FastestPlacement;
 use experiments::options::Backend;
 use launchers::{Dialect, DialectError, Starter};
@@ -137,6 +138,7 @@ impl Place {
             smt: self.smt,
             strategy: self.strategy,
             maps: self.map.clone(),
+            membind: self.membind.clone(),
             reserve: self.reserve.clone(),
             input: self.input.clone(),
         }
@@ -148,10 +150,12 @@ impl Place {
             backend: self.backend,
             size: self.size,
             memory: self.memory,
-            membind: self.membind.clone(),
-            max_time: self.max_time,
-            timeout: self.timeout,
-            seed: self.seed,
+            engine: EngineConfig {
+                seed: self.seed,
+                max_time: Some(self.max_time),
+                timeout: self.timeout,
+                ..EngineConfig::default()
+            },
         }
     }
 }
