@@ -19,6 +19,7 @@ use stats::IdList;
 
 use crate::fault::Fault;
 use crate::for_one_platform::ForOnePlatform;
+use crate::memory_range;
 
 /// Which devices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -134,7 +135,7 @@ impl Default for MatrixOptions {
     fn default() -> Self {
         Self {
             rows: RowsBy::Node,
-            size: 128 << 20,
+            size: memory_range::COPY_BYTES,
             memory: Vec::new(),
             directions: vec![Direction::H2d, Direction::D2h, Direction::Bidirectional],
             engines: vec![CopyBy::Engine],

@@ -191,3 +191,64 @@ pub enum ColorChoice {
     /// Never
     Never,
 }
+
+#[cfg(test)]
+mod tests {
+    use ::laplace::LaplaceOptions;
+    use ::mpi::MessageOptions;
+    use ::trial::options::TrialOptions;
+    use clap::CommandFactory;
+    use experiments::options::{
+        ComputingOptions, ContendOptions, LatencyOptions, MatrixOptions, PeerOptions,
+    };
+
+    use super::number::typed_size;
+    use super::*;
+
+    /// What the library of a command is told.
+    fn options(line: &str) -> Result<String, clap::Error> {
+        let args = Args::try_parse_from(format!("numabench {line}").split(' '))?;
+        Ok(match args.command {
+            Command::Matrix(command) => format!("{:?}", command.options()),
+            Command::Latency(command) => format!("{:?}", command.options()),
+            Command::Peer(command) => format!("{:?}", command.options()),
+            Command::Contend(command) => format!("{:?}", command.options()),
+            Command::Kernels(command) => format!("{:?}", command.options()),
+            Command::Mpi(command) => format!("{:?}", command.options()),
+            Command::Laplace(command) => format!("{:?}", command.options()),
+            Command::Trial(command) => format!("{:?}", command.options()),
+            other => panic!("{other:?} has no options with defaults"),
+        })
+    }
+
+    #[test]
+    fn a_command_line_that_says_nothing_is_the_librarys_default() -> Result<(), clap::Error> {
+        let of_true = TrialOptions { program: vec!["true".into()], ..TrialOptions::default() };
+        for (line, default) in [
+            ("matrix", format!("{:?}", MatrixOptions::default())),
+            ("latency", format!("{:?}", LatencyOptions::default())),
+            ("peer", format!("{:?}", PeerOptions::default())),
+            ("contend", format!("{:?}", ContendOptions::default())),
+            ("kernels", format!("{:?}", ComputingOptions::default())),
+            ("mpi", format!("{:?}", MessageOptions::default())),
+            ("laplace", format!("{:?}", LaplaceOptions::default())),
+            ("trial -- true", format!("{of_true:?}")),
+        ] {
+            assert_eq!(options(line)?, default, "{line}");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn the_size_that_help_names_is_the_one_that_is_copied() {
+        let all = Args::command();
+        for name in ["pingpong", "contend", "place"] {
+            let size = all
+                .find_subcommand(name)
+                .and_then(|command| command.get_arguments().find(|arg| arg.get_id() == "size"));
+            let help = size.and_then(|size| size.get_help()).map(ToString::to_string);
+            let names = format!("[default: {};", typed_size(MatrixOptions::default().size));
+            assert!(help.as_ref().is_some_and(|help| help.contains(&names)), "{name}: {help:?}");
+        }
+    }
+}

@@ -45,8 +45,8 @@ pub struct Measuring {
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "How it is measured")]
     pub timeout: Option<Duration>,
     /// Seed of the payload and of the order of blocks
-    #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=u64::MAX), default_value_t = 1,
-          help_heading = "How it is measured")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=u64::MAX),
+          default_value_t = EngineConfig::default().seed, help_heading = "How it is measured")]
     pub seed: u64,
     /// Do not verify the bytes that were copied and read
     #[arg(long, help_heading = "How it is measured")]

@@ -81,24 +81,10 @@ pub struct Pingpong {
     pub measuring: Measuring,
 }
 
-/// Options under one heading, in the order of the help: those of every measurement stand between others here.
-const ORDER: [&str; 15] = [
-    "cpus",
-    "gpus",
-    "membind",
-    "backend",
-    "rank",
-    "ranks",
-    "reps",
-    "warmup",
-    "precision",
-    "max_time",
-    "timeout",
-    "timing",
-    "order",
-    "seed",
-    "no_verify",
-];
+/// The options in the order of the help, where those of every measurement stand between others.
+const ORDER: &str = "cpus gpus membind backend rank ranks size floats memory direction engine huge_pages reps \
+    warmup precision max_time timeout timing order seed no_verify fail_on dry_run json reference full brief \
+    quiet color";
 
 /// An option of every measurement in the words of this command.
 fn as_in_pingpong(arg: Arg) -> Arg {
@@ -123,10 +109,8 @@ fn as_in_pingpong(arg: Arg) -> Arg {
         "quiet" => arg.help("Only the figures and the problems"),
         _ => arg,
     };
-    match ORDER.iter().position(|id| arg.get_id() == id) {
-        Some(place) => arg.display_order(place),
-        None => arg,
-    }
+    let place = ORDER.split(' ').position(|id| arg.get_id() == id);
+    arg.display_order(place)
 }
 
 /// Findings of a run that may end it with a code of their own.

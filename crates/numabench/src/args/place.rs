@@ -94,8 +94,8 @@ pub struct Place {
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "Measuring")]
     pub timeout: Option<Duration>,
     /// Seed of the order of turns, of the payload and of the intervals
-    #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=u64::MAX), default_value_t = 1,
-          help_heading = "Measuring")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=u64::MAX),
+          default_value_t = EngineConfig::default().seed, help_heading = "Measuring")]
     pub seed: u64,
 
     /// The launcher of the line to paste: srun, mpirun (Open MPI), mpiexec (MPICH) or torchrun [default: the
