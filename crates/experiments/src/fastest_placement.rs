@@ -65,7 +65,7 @@ impl FastestPlacement {
         drop(opening);
         let shown = backends::targets(&*devices.platform);
         let kind = devices.platform.facts().kind;
-        let size = config::copy_size(topology, kind, asked.ranks.unwrap_or(shown.len()));
+        let size = config::copy_size(topology, kind, asked.ask.ranks.unwrap_or(shown.len()));
         let how = self.how(kind, size)?;
         let measurement = PlaceMeasurement::planned(asked, topology, devices.platform.clone(), shown, how)?;
         let signals = Signals::catch()?;

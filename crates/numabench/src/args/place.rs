@@ -11,7 +11,7 @@ use engine::EngineConfig;
 use experiments::fastest_placement::FastestPlacement;
 use experiments::options::Backend;
 use launchers::{Dialect, DialectError, Starter};
-use placement::{GpuList, Membind, Strategy};
+use placement::{Ask, GpuList, Membind, Strategy};
 use stats::IdSet;
 
 use super::exec::NICS;
@@ -131,15 +131,18 @@ impl Place {
     /// What is asked for.
     pub fn asked(&self) -> PlaceRequest {
         PlaceRequest {
-            ranks: self.ranks,
+            ask: Ask {
+                ranks: self.ranks,
+                cores_per_rank: self.cores_per_rank,
+                smt: self.smt,
+                strategy: self.strategy,
+                reserve: self.reserve.clone().unwrap_or_default(),
+                ..Ask::default()
+            },
             gpus: self.gpus.clone(),
-            cores_per_rank: self.cores_per_rank,
             threads: self.threads,
-            smt: self.smt,
-            strategy: self.strategy,
             maps: self.map.clone(),
             membind: self.membind.clone(),
-            reserve: self.reserve.clone(),
             input: self.input.clone(),
         }
     }
