@@ -82,9 +82,9 @@ pub struct Pingpong {
 }
 
 /// The options in the order of the help, where those of every measurement stand between others.
-const ORDER: &str = "cpus gpus membind backend rank ranks size floats memory direction engine huge_pages reps \
-    warmup precision max_time timeout timing order seed no_verify fail_on dry_run json reference full brief \
-    quiet color";
+const ORDER: &str = "cpus gpus membind backend rank ranks size floats memory direction engine huge_pages \
+    reps warmup precision max_time timeout timing order seed no_verify fail_on dry_run json reference full \
+    brief quiet color";
 
 /// An option of every measurement in the words of this command.
 fn as_in_pingpong(arg: Arg) -> Arg {
@@ -109,6 +109,7 @@ fn as_in_pingpong(arg: Arg) -> Arg {
         "quiet" => arg.help("Only the figures and the problems"),
         _ => arg,
     };
+
     let place = ORDER.split(' ').position(|id| arg.get_id() == id);
     arg.display_order(place)
 }

@@ -53,6 +53,7 @@ pub fn run(args: &Topo) -> Result<Exit, Fault> {
 /// What is to be measured.
 pub(crate) fn groups(args: &Topo) -> GroupsOptions {
     let default = EngineConfig::default();
+
     GroupsOptions {
         gpus: args.measure.contains(&Measured::Gpus),
         cores: args.measure.contains(&Measured::Cores),
