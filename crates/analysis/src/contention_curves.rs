@@ -65,6 +65,7 @@ pub fn curves(document: &Document, matrix: &Matrix) -> Vec<Curve> {
                 interval: cell.interval,
             }));
         }
+
         let alone: Vec<f64> =
             points.iter().filter(|point| point.at_once == 1).map(|point| point.bytes_per_s).collect();
         Curve {
@@ -74,5 +75,6 @@ pub fn curves(document: &Document, matrix: &Matrix) -> Vec<Curve> {
             most_together_bytes_per_s: most,
         }
     };
+
     matrix.planes(document).iter().filter(|plane| !plane.is_time()).map(curve).collect()
 }

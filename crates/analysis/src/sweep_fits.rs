@@ -95,6 +95,7 @@ pub fn verdict(document: &Document) -> Vec<String> {
         let row = row_sweep::row_of(document, fit.rank).map_or(String::new(), |row| format!("{row}, "));
         let of = format!("{gpu}{row}");
         let (way, memory) = (words::direction_in(document, fit.direction), words::memory(fit.memory));
+
         // A latency that may be none (sizes of memory behind a cache) is no figure.
         let line = |latency_ns: f64, interval: &Interval, rate: &str| {
             // A wide one may be the line's that does not fit, and no noise.
@@ -106,6 +107,7 @@ pub fn verdict(document: &Document) -> Vec<String> {
             };
             format!("{latency}{rate}")
         };
+
         let peak = |sizes: Range<u64>, bytes_per_s: f64| Peak::of(document, fit, sizes, bytes_per_s);
         let lines = match &fit.lines[..] {
             [first, last] => {
@@ -121,6 +123,7 @@ pub fn verdict(document: &Document) -> Vec<String> {
             }
             _ => line(fit.latency_ns, &fit.latency_interval_ns, &peak(0..u64::MAX, fit.bytes_per_s).words()),
         };
+
         let from = fit.lines.last().map_or(0, |line| line.from_bytes);
         let latency_half_width = fit.latency_interval_ns.relative_half_width(fit.latency_ns);
         let half = match peak(from..u64::MAX, fit.bytes_per_s) {
@@ -135,6 +138,7 @@ pub fn verdict(document: &Document) -> Vec<String> {
             Some(ends) => ends,
             None => format!("{lines}{half}{misfit}"),
         };
+
         let dips: Vec<String> = fit
             .dips
             .iter()
@@ -149,6 +153,7 @@ pub fn verdict(document: &Document) -> Vec<String> {
         let dips = if dips.is_empty() { String::new() } else { format!("; slow at {}", dips.join(", ")) };
         format!("{of}{way}, {memory} memory: {figures}{dips}.")
     };
+
     document.fits.iter().map(sentence).collect()
 }
 

@@ -74,6 +74,7 @@ fn slowest(config: &RunConfig, ranks: usize) -> Duration {
         SLOWEST_ROUND + Duration::from_secs_f64(case.bytes as f64 * 2.0 / SLOWEST_RATE)
     };
     let turns = |case: &pingpong::CopyCase| if case.order == Order::Alone { ranks } else { 1 };
+
     // With ranks at once a block has three rounds and 20 ms at least, however few were asked for, and the
     // rounds before the first one take time too.
     let asked = match config.engine.amount {

@@ -155,6 +155,7 @@ impl GpuMatrix {
         let columns = self.targets.len();
         let names: Vec<String> = self.row_places().map(|(row, _)| row.name.clone()).collect();
         let engine = self.engine_group(by);
+
         for copy in pingpong::CopyCase::all(&self.config) {
             if copy.memory == MemoryKind::Pageable && copy.direction == Direction::Bidirectional {
                 continue;

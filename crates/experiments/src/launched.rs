@@ -2,7 +2,7 @@
 //! together they are one run with one document. Some 410 lines because what ranks do together is one order.
 //!
 //! ```text
-//! plug-in ─► MPI ─► handshake ─► plan, part ─► rendezvous ─► lead │ follow ─► document ─► one exit code for all
+//! plug-in ─► MPI ─► handshake ─► plan, part ─► rendezvous ─► lead │ follow ─► document ─► one exit code
 //! ```
 //!
 //! Up to the run every step is taken by all or by none (`startup`'s agreement). What cannot become one run is

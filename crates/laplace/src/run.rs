@@ -316,6 +316,7 @@ fn performed_with(
     let checked = |memory: &mut LaplaceMemory, variant, right: &dyn Fn(u64) -> LaplaceAnswer| {
         memory.check(variant, solution).map(|checked| checked.map_or_else(LaplaceAnswer::Wrong, right))
     };
+
     match order {
         LaplaceOrder::Prove(variant) => {
             memory.fill(variant, solution)?;
@@ -357,6 +358,7 @@ fn blocks(answers: &[LaplaceAnswer]) -> impl Iterator<Item = &BlockFound> {
 /// nobody knows where it computed.
 fn keep_placement(found: &mut LaplaceResults, first: bool, answers: Vec<LaplaceAnswer>) {
     let when = if first { "before" } else { "after" };
+
     for (at, answer) in answers.into_iter().enumerate() {
         let rank = &mut found.ranks[at];
         match answer {
