@@ -2,9 +2,6 @@
 //!
 //! A command line, a test or another program fills them in; nothing here knows how they were typed. Kinds of
 //! memory, directions and clocks are those of the crates that carry them out.
-//!
-//! Some 420 lines because each measurement’s options, with their defaults, stand beside the others: what
-//! a library user fills in is one page.
 
 use std::time::Duration;
 
