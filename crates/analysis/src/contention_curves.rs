@@ -75,5 +75,6 @@ pub fn curves(document: &Document, matrix: &Matrix) -> Vec<Curve> {
             most_together_bytes_per_s: most,
         }
     };
+
     matrix.planes(document).iter().filter(|plane| !plane.is_time()).map(curve).collect()
 }

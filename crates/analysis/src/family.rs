@@ -229,6 +229,7 @@ impl<'a> CaseFamily<'a> {
                 verdict,
             })
         };
+
         self.members.chunks_exact(2).zip(self.in_twos()).map(value).collect()
     }
 

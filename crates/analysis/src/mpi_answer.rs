@@ -199,6 +199,7 @@ fn figure(pair: &MpiPair, path: &str, head: &str) -> Option<String> {
 fn advice(memory: &MpiDeviceMemory, document: &MpiDocument) -> Option<String> {
     let library = document.mpi.library.as_deref().unwrap_or_default();
     let is_cray = library.to_lowercase().contains("cray");
+
     match (memory.awareness.as_str(), memory.transport.as_str()) {
         ("not-aware", _) if is_cray => Some(
             "To change it: set MPICH_GPU_SUPPORT_ENABLED=1 and load the module of the GPU's target \

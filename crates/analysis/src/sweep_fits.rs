@@ -96,6 +96,7 @@ pub fn verdict(document: &Document) -> Vec<String> {
         let of = format!("{gpu}{row}");
 
         let (way, memory) = (words::direction_in(document, fit.direction), words::memory(fit.memory));
+
         // A latency that may be none (sizes of memory behind a cache) is no figure.
         let line = |latency_ns: f64, interval: &Interval, rate: &str| {
             // A wide one may be the line's that does not fit, and no noise.
@@ -107,6 +108,7 @@ pub fn verdict(document: &Document) -> Vec<String> {
             };
             format!("{latency}{rate}")
         };
+
         let peak = |sizes: Range<u64>, bytes_per_s: f64| Peak::of(document, fit, sizes, bytes_per_s);
         let lines = match &fit.lines[..] {
             [first, last] => {
@@ -152,6 +154,7 @@ pub fn verdict(document: &Document) -> Vec<String> {
         let dips = if dips.is_empty() { String::new() } else { format!("; slow at {}", dips.join(", ")) };
         format!("{of}{way}, {memory} memory: {figures}{dips}.")
     };
+
     document.fits.iter().map(sentence).collect()
 }
 

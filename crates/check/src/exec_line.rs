@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use exec::{Asked, NodeUse, Pool, PoolOwner, RankSlot, Wish, plan_in};
 use launchers::line::{LineError, LineRank};
 use launchers::{ExecCall, Launcher};
+use placement::Ask;
 use stats::IdSet;
 use topo::process::PolicyMode;
 use topo::visibility::{Runtime, Visibility, Visible};
@@ -130,13 +131,14 @@ fn asked(call: &ExecCall) -> Result<Asked, LineError> {
         call.value(name).map(|value| value.parse().map_err(|_| wrong(value))).transpose()
     }
 
-    let wish = Wish {
+    let ask = Ask {
         cores_per_rank: read(call, "cores-per-rank")?,
         smt: call.value("smt").is_some(),
         strategy: read(call, "strategy")?.unwrap_or_default(),
         reserve: read(call, "reserve")?.unwrap_or_default(),
-        memory: read(call, "membind")?.unwrap_or_default(),
+        ..Ask::default()
     };
+    let wish = Wish { ask, memory: read(call, "membind")?.unwrap_or_default() };
 
     Ok(Asked {
         rank: read(call, "rank")?,

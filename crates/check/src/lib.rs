@@ -3,7 +3,8 @@
 //!
 //! ```text
 //! each rank:      Machine ─► ObservedRank ──► socket of the node ─┐
-//! first of node:                          all of them ◄───────────┘ ─► Judgement ─► table │ document ─► code ─► all of the node
+//! first of node:  Judgement ◄── all of them ◄─────────────────────┘
+//!                 Judgement ─► table │ document ─► code ─► all of the node
 //! ```
 //!
 //! * `request` whom to look at;

@@ -189,6 +189,7 @@ impl ObservedRank {
     fn observed_here(&self) -> Observed {
         let seen = &self.running;
         let not_read = || "its files in /proc cannot be read".to_owned();
+
         Observed {
             name: self.name(),
             pus: seen.pus.clone().ok_or_else(|| self.pus_unknown.clone().unwrap_or_else(not_read)),

@@ -134,6 +134,7 @@ impl MeetingPlace {
     /// At the first rank of the node: listens, as soon as nobody else does.
     pub fn first(self) -> Result<First, MeetingError> {
         let address = self.address()?;
+
         loop {
             let socket = self.socket()?;
             match net::bind(&socket, &address).and_then(|()| net::listen(&socket, BACKLOG)) {
@@ -155,6 +156,7 @@ impl MeetingPlace {
     pub fn join<T: Serialize>(&self, rank: usize, says: &T) -> Result<u8, MeetingError> {
         let card = ranks::wire::to_bytes(&(rank, says));
         let no_first = |what: &str| Err(MeetingError::NoFirst { what: what.to_owned() });
+
         loop {
             let last = self.is_over();
             if let Ok(mut stream) = self.connect() {

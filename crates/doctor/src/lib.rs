@@ -1,8 +1,8 @@
 //! Which settings of this node cost placement or bandwidth: the library behind `numabench doctor`.
 //!
 //! ```text
-//! files under a root, NVML's word, answers of calls ─► SystemFacts ─► checks ─► Diagnosis: verdict, exit code
-//! facts/                                               plain          judge/    diagnosis
+//! files under a root, NVML, answers of calls ─► SystemFacts ─► checks ─► Diagnosis: verdict, exit code
+//! facts/                                        plain          judge/    diagnosis
 //! ```
 //!
 //! Facts are read and not judged, judging reads nothing: so each check is tried on trees of files of machines

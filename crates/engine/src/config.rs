@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use stats::stop::StopRule;
+use stats::stop::{Patience, StopRule};
 
 /// How often a case is repeated.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,6 +19,25 @@ pub enum Amount {
     Adaptive(StopRule),
 }
 
+/// Rounds before a fixed number of rounds, where their number is not asked for: the case study's.
+pub const WARMUP: u64 = 10;
+/// The most blocks of a case where a precision is asked for: four times as many as usual halve an interval.
+const MOST_BLOCKS_FOR_A_PRECISION: usize = 1000;
+
+impl Amount {
+    /// Blocks until the interval is within this part of the figure to either side, however long that takes.
+    pub fn within(target_half_width: f64) -> Self {
+        let (max_blocks, patience) = (MOST_BLOCKS_FOR_A_PRECISION, Patience::Asked);
+        Self::Adaptive(StopRule { target_half_width, max_blocks, patience, ..StopRule::default() })
+    }
+}
+
+impl Default for Amount {
+    fn default() -> Self {
+        Self::Adaptive(StopRule::default())
+    }
+}
+
 /// The most rounds one block may queue.
 pub const MAX_ROUNDS: usize = 4096;
 /// A fixed number of rounds is spread over so many blocks, or more where a block cannot take its share.
@@ -32,17 +51,33 @@ pub fn fixed_blocks(reps: u64) -> u64 {
     reps.clamp(1, FIXED_BLOCKS).max(reps.div_ceil(FIXED_ROUNDS as u64))
 }
 
-/// What the engine is told of a run.
-#[derive(Clone, Debug, PartialEq)]
+/// What the engine is told of a run, whatever is measured. Who asks for a run fills it in, and it goes to the
+/// engine as it is; a plan adds the limit that its number of cases needs.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EngineConfig {
-    /// The seed of the order of blocks.
+    /// The seed of the payload and of the order of blocks.
     pub seed: u64,
     /// How often a case is repeated.
     pub amount: Amount,
-    /// Whether works verify what they did.
+    /// Whether works verify what they did: the bytes that arrived are compared with those sent.
     pub verify: bool,
-    /// No further pass begins after this time of measuring.
-    pub max_time: Duration,
-    /// The whole run is given up after this time.
+    /// Whether host memory may use huge pages.
+    pub huge_pages: bool,
+    /// No further pass begins after this time of measuring; `None`: no limit, or the plan's.
+    pub max_time: Option<Duration>,
+    /// The whole run is given up after this time, whatever a device does.
     pub timeout: Option<Duration>,
+}
+
+impl Default for EngineConfig {
+    fn default() -> Self {
+        Self {
+            seed: 1,
+            amount: Amount::default(),
+            verify: true,
+            huge_pages: true,
+            max_time: None,
+            timeout: None,
+        }
+    }
 }

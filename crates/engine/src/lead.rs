@@ -405,13 +405,11 @@ impl Lead<'_, '_> {
         let phase = self.state.phase().unwrap_or(u8::MAX);
         let until = self.state.cases.iter().filter(|case| case.phase <= phase).count();
         let share = until as f64 / self.state.cases.len().max(1) as f64;
-        let limit = self.config.max_time;
-        let limit = if share < 1.0 {
-            Duration::try_from_secs_f64(limit.as_secs_f64() * share).unwrap_or(limit)
-        } else {
-            limit
+        let is_over = |limit: Duration| {
+            let limit = if share < 1.0 { limit.mul_f64(share) } else { limit };
+            self.began.elapsed() >= limit
         };
-        self.began.elapsed() >= limit && !self.interrupted.load(Ordering::Relaxed)
+        self.config.max_time.is_some_and(is_over) && !self.interrupted.load(Ordering::Relaxed)
     }
 }
 

@@ -64,7 +64,7 @@ pub use block::{LEAST_OVERLAP, too_little_overlap};
 pub use bound::Bound;
 pub use case::{Case, Order};
 pub use combined_suite::{Joined, PartCase};
-pub use config::{Amount, EngineConfig, MAX_ROUNDS, fixed_blocks};
+pub use config::{Amount, EngineConfig, MAX_ROUNDS, WARMUP, fixed_blocks};
 pub use failure::Failure;
 pub use follow::{Followed, follow};
 pub use host_share::{CpuTime, HostShare, host_share};

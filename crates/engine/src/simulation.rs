@@ -72,15 +72,13 @@ impl Journal for Quiet {
 fn config() -> EngineConfig {
     EngineConfig {
         verify: false,
-        seed: 1,
         amount: Amount::Adaptive(StopRule {
             min_blocks: BLOCKS,
             max_blocks: BLOCKS,
             target_half_width: 0.0,
             patience: Patience::Long,
         }),
-        max_time: Duration::MAX,
-        timeout: None,
+        ..EngineConfig::default()
     }
 }
 

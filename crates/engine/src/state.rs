@@ -137,6 +137,7 @@ impl RunState {
     ) {
         self.ranks[rank].spent = spent;
         self.ranks[rank].devices = devices;
+
         for outcome in outcomes {
             let mine = &mut self.results[outcome.case][rank];
             // A rank that is out of a case has nothing to add in the passes that others need.
@@ -203,6 +204,7 @@ impl RunState {
                     rank.stop.get_or_insert(StopReason::Error);
                 }
             }
+
             if Some(case.phase) != phase {
                 continue;
             }

@@ -3,9 +3,9 @@
 //!
 //! ```text
 //! Suite::site                          once a rank: open what is opened once
-//!   Site::set_up, Site::look           for each allocation of a setup: allocate, place; then say where it lies
+//!   Site::set_up, Site::look           for each allocation of a setup: allocate, place; then where it lies
 //!     Site::work                       for each block: the work of one case
-//!       Work::hold, enqueue, finish    device timing: once a case, so that its queue is warm; others wait before their next copy
+//!       Work::hold, enqueue, finish    device timing: once a case, to warm its queue; others wait for it
 //!       Work::round ...                warm up (on fresh memory)
 //!       Work::lay_out, round, arm      what the block will need; one round that does not count
 //!       Work::hold, enqueue ...        device timing: queue behind the latch; then release, ended, finish

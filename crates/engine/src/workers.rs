@@ -156,7 +156,7 @@ impl ThreadTeam {
         suite: &Arc<dyn Suite>,
         interrupted: &Arc<AtomicBool>,
     ) -> Self {
-        let (cases, config) = (Arc::new(suite.cases()), Arc::new(config.clone()));
+        let (cases, config) = (Arc::new(suite.cases()), Arc::new(*config));
         let node = Arc::new(workers.node.iter().map(|worker| worker.rank).collect::<Vec<_>>());
         let (reports, inbox) = mpsc::channel();
         let mut team = Self { inbox, decisions: Vec::new(), threads: Vec::new(), watched: Vec::new() };

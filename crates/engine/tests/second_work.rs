@@ -205,9 +205,8 @@ fn run_and_suite(fault: Fault) -> Result<(RunState, Arc<HostCopies>), Box<dyn Er
         // Blocks of some ten milliseconds: on a machine that other tests keep busy, threads begin several
         // milliseconds apart.
         amount: Amount::Fixed { reps: 2000, warmup: 1 },
-        verify: true,
-        max_time: Duration::from_secs(3600),
         timeout: Some(Duration::from_secs(60)),
+        ..EngineConfig::default()
     };
     let workers = Workers::threads(workers, clock::measure());
     let copies = Arc::new(HostCopies { node, fault, set_up: AtomicU32::new(0), looks: AtomicU32::new(0) });

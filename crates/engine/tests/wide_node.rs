@@ -138,9 +138,9 @@ fn run(threads: usize, before: u32) -> Result<(RunState, Vec<u32>), Box<dyn Erro
     let config = EngineConfig {
         seed: 3,
         amount: Amount::Adaptive(rule),
-        verify: true,
-        max_time: Duration::from_secs(60),
+        max_time: Some(Duration::from_secs(60)),
         timeout: Some(Duration::from_secs(120)),
+        ..EngineConfig::default()
     };
     let (world, interrupted) = (Single::default(), Arc::new(AtomicBool::new(false)));
     let mut comm = Communicator::new(&world);

@@ -4,7 +4,7 @@
 //! | the ranks of a node | GPUs named | this rank drives |
 //! |---|---|---|
 //! | each see GPUs of their own | or not | all it sees (of those named) |
-//! | see the same GPUs | no | one: ranks lie over the GPUs in blocks, and fewer ranks take those near to the node's PUs, with gaps of one size |
+//! | see the same GPUs | no | one: blocks of ranks a GPU; fewer ranks take GPUs near their PUs, evenly |
 //! | see the same GPUs | yes | the list's GPUs in blocks: several each where there are more GPUs than ranks |
 //! | see the same GPUs, and their PUs are their own | no | the nearest one |
 //!

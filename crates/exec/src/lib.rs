@@ -159,7 +159,7 @@ pub fn plan_in(
     let place = place::place(start, &pool, &assignment, &asked.wish)?;
     let mut variables = shown(start, &assignment.drives, asked)?;
     if pool.owner != PoolOwner::Unchanged {
-        variables.extend(variables::openmp(&start.topology, &place.pus, asked.wish.smt, environment));
+        variables.extend(variables::openmp(&start.topology, &place.pus, asked.wish.ask.smt, environment));
     }
     let of_visible = if asked.gpus == Some(GpuList::None) { Vec::new() } else { visible.notes };
     let notes = assignment.notes.into_iter().chain(of_visible).collect();
@@ -191,7 +191,7 @@ fn from_places(
     }
     let place = place::found(&start.topology, one, &asked.wish)?;
     let mut variables = shown(start, &drives, asked)?;
-    variables.extend(variables::openmp(&start.topology, &place.pus, asked.wish.smt, environment));
+    variables.extend(variables::openmp(&start.topology, &place.pus, asked.wish.ask.smt, environment));
     Ok(RankSetup { notes: visible.notes, slot, pool, place, drives, variables })
 }
 

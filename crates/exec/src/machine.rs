@@ -71,6 +71,7 @@ pub fn machine() -> Topology {
 
 fn gpu(index: u8, vendor_id: u16) -> Gpu {
     let (node, pus) = if index < 2 { ("1", "4-7,12-15") } else { ("0", "0-3,8-11") };
+
     Gpu {
         index: u32::from(index),
         pci: address(index),

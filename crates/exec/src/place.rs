@@ -5,8 +5,8 @@
 //! alone.
 
 use placement::{
-    Ask, Closeness, GpuChoice, Membind, RecommendError, Strategy, can_hold_memory, nodes_to_spread_over,
-    recommend, verdict,
+    Ask, Closeness, GpuChoice, Membind, RecommendError, can_hold_memory, nodes_to_spread_over, recommend,
+    verdict,
 };
 use stats::IdSet;
 use sys::policy::NodeUse;
@@ -20,14 +20,8 @@ use super::pool::{Pool, PoolOwner};
 /// What was asked of a rank's place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wish {
-    /// Cores for each rank; `None`: shared out evenly.
-    pub cores_per_rank: Option<usize>,
-    /// All hardware threads of a core instead of one.
-    pub smt: bool,
-    /// Where ranks go.
-    pub strategy: Strategy,
-    /// PUs whose cores no rank gets.
-    pub reserve: IdSet,
+    /// Where the node's ranks go; which ranks, GPUs and PUs these are is found here.
+    pub ask: Ask,
     /// Where its memory is to lie.
     pub memory: MemoryWish,
 }
@@ -128,15 +122,7 @@ fn planned(
     } else {
         GpuChoice::These(assignment.targets.clone())
     };
-    let ask = Ask {
-        ranks: Some(assignment.ranks),
-        gpus,
-        pus: Some(pool.pus.clone()),
-        cores_per_rank: wish.cores_per_rank,
-        smt: wish.smt,
-        strategy: wish.strategy,
-        reserve: wish.reserve.clone(),
-    };
+    let ask = Ask { ranks: Some(assignment.ranks), gpus, pus: Some(pool.pus.clone()), ..wish.ask.clone() };
 
     let plan = recommend(topology, &ask)?;
     let one = |rank: &usize| plan.places.get(*rank).ok_or(RankPlaceError::NoPlace(*rank));
@@ -255,7 +241,7 @@ mod tests {
             &Wish::default(),
         )?;
         assert_eq!((both.pus, both.memory), (set("0-1,6-7"), set("0-1")));
-        let smt = Wish { smt: true, ..Wish::default() };
+        let smt = Wish { ask: Ask { smt: true, ..Ask::default() }, ..Wish::default() };
         let threads = place(&start, &pool("0-15", PoolOwner::AllRanks), &assignment(&start, &[1]), &smt)?;
         assert_eq!(threads.pus, set("6-7,14-15"));
         Ok(())

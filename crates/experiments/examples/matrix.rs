@@ -6,6 +6,7 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example prints what it found")]
 
+use engine::EngineConfig;
 use experiments::Fault;
 use experiments::began::Began;
 use experiments::document::Origin;
@@ -16,7 +17,9 @@ use experiments::signals::Signals;
 use report::document::Tool;
 
 fn main() -> Result<(), Fault> {
-    let measuring = Measuring { max_time: Some(std::time::Duration::from_secs(5)), ..Measuring::default() };
+    let max_time = Some(std::time::Duration::from_secs(5));
+    let engine = EngineConfig { max_time, ..EngineConfig::default() };
+    let measuring = Measuring { engine, ..Measuring::default() };
     let options = MatrixOptions { size: 64 << 20, measuring, ..MatrixOptions::default() };
     let tool = Tool { name: "example".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned(), git: None };
     let session = RunContext {

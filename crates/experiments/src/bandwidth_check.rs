@@ -119,6 +119,7 @@ impl BandwidthCheck {
     pub fn run(&self) -> Result<Checked, Fault> {
         let began = Instant::now();
         let mut passes: Vec<Vec<Value>> = Vec::new();
+
         loop {
             let documents = self.pass()?;
             let Some(document) = documents.first() else {
@@ -130,6 +131,7 @@ impl BandwidthCheck {
             if self.has(CheckedCopies::Hbm) {
                 twins.extend(documents.iter().flat_map(slower_memory));
             }
+
             let decision = match &self.baseline {
                 Some(baseline) => decide(baseline, &passes),
                 // Twins need no baseline, and each pass compares them; a slower one is looked at again like

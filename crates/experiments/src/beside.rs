@@ -90,8 +90,9 @@ impl Beside {
                  --beside-cpus"
             )
         })?;
-        config.max_time = config::time_for(&args.measuring, counts.len() * (1 + 2 * config.directions.len()));
-        let rules = PlacingRules::on(topology, config.huge_pages);
+        config.engine.max_time =
+            config::time_for(&args.measuring, counts.len() * (1 + 2 * config.directions.len()));
+        let rules = PlacingRules::on(topology, config.engine.huge_pages);
         Ok(Self { config, rank: RankPlan { rank: 0, ..rank }, traffic, threads, counts, range, rules })
     }
 
@@ -134,7 +135,8 @@ impl Beside {
             pace: None,
         };
         let accesses: Vec<hostmem::TrafficCase> = self.counts.iter().map(traffic).collect();
-        let reading = MemorySuite::new(accesses.clone(), &self.threads, self.config.seed, self.rules.clone());
+        let reading =
+            MemorySuite::new(accesses.clone(), &self.threads, self.config.engine.seed, self.rules.clone());
         let mut joined = Joined::new(vec![
             (Arc::new(copying) as Arc<dyn Suite>, 1),
             (Arc::new(reading) as Arc<dyn Suite>, self.threads.len()),
@@ -179,7 +181,7 @@ impl Beside {
             command: "contend",
             suite: Arc::new(joined),
             workers,
-            engine: self.config.engine(),
+            engine: self.config.engine,
             places: Plan { ranks: places, notes: Vec::new() },
             figures,
             matrices: vec![matrix],

@@ -2,24 +2,20 @@
 
 use std::time::Duration;
 
-use device::{CopyBy, MemoryKind, PlatformKind};
-use pingpong::{Amount, Order, RunConfig, TimingChoice};
+use device::{MemoryKind, PlatformKind};
+use engine::Amount;
+use pingpong::{Order, RunConfig};
 use report::settings::OrderAsked;
-use stats::stop::{Patience, StopRule};
 use topo::Topology;
 
 use crate::fault::Fault;
 use crate::memory_range;
 use crate::options::{ContendOptions, Measuring, PingPongOptions};
 
-/// Rounds before a fixed number of rounds, when their number is not asked for: the case study's.
-const WARMUP: u64 = 10;
 /// The time for measuring when none is asked for: by the number of cases.
 const TIME_PER_CASE: Duration = Duration::from_secs(3);
 const SUITE_TIME_PER_CASE: Duration = Duration::from_secs(1);
 const TIME_AT_LEAST: Duration = Duration::from_secs(30);
-/// The most blocks of a case where a precision is asked for: four times as many as usual halve an interval.
-const MOST_BLOCKS_FOR_A_PRECISION: usize = 1000;
 /// Blocks of each rank alone in a short pass beside all at once: the least with an exact interval of their
 /// median.
 const BRIEF_BLOCKS: usize = 6;
@@ -52,10 +48,9 @@ pub fn checked(
         alone_blocks,
         timing: args.timing,
         by: args.engine,
-        amount: amount(&args.measuring, args.warmup.unwrap_or(WARMUP)),
-        ..measuring(&args.measuring)
+        engine: args.measuring.engine,
     };
-    config.max_time = time_at(&args.measuring, pingpong::CopyCase::all(&config).len(), TIME_PER_CASE);
+    config.engine.max_time = time_at(&args.measuring, pingpong::CopyCase::all(&config).len(), TIME_PER_CASE);
 
     Ok(config)
 }
@@ -67,23 +62,26 @@ pub fn checked(
 pub fn launched(args: &PingPongOptions, platform: PlatformKind, ranks: usize) -> Result<RunConfig, Fault> {
     // The nodes of a launch measure one size, whatever their caches.
     let mut config = checked(args, platform, ranks, memory_range::COPY_BYTES)?;
-    let measuring = match (args.measuring.reps, args.measuring.max_time) {
-        (Some(reps), None) => slowest(&config, reps, ranks),
-        _ => config.max_time,
-    };
-    config.timeout = config.timeout.or(Some(measuring.saturating_mul(2).saturating_add(SILENCE)));
+    let measuring = config.engine.max_time.unwrap_or_else(|| slowest(&config, ranks));
+    let silent = measuring.saturating_mul(2).saturating_add(SILENCE);
+    config.engine.timeout = config.engine.timeout.or(Some(silent));
     Ok(config)
 }
 
-/// The time that so many rounds of every case take where everything is as slow as it can be meant.
-fn slowest(config: &RunConfig, reps: u64, ranks: usize) -> Duration {
+/// The time that the rounds of every case take where everything is as slow as it can be meant.
+fn slowest(config: &RunConfig, ranks: usize) -> Duration {
     let round = |case: &pingpong::CopyCase| {
         SLOWEST_ROUND + Duration::from_secs_f64(case.bytes as f64 * 2.0 / SLOWEST_RATE)
     };
     let turns = |case: &pingpong::CopyCase| if case.order == Order::Alone { ranks } else { 1 };
+
     // With ranks at once a block has three rounds and 20 ms at least, however few were asked for, and the
     // rounds before the first one take time too.
-    let rounds = reps.saturating_add(WARMUP).max(400);
+    let asked = match config.engine.amount {
+        Amount::Fixed { reps, warmup } => reps.saturating_add(warmup),
+        Amount::Adaptive(_) => 0,
+    };
+    let rounds = asked.max(400);
     let times = pingpong::CopyCase::all(config).into_iter().map(|case| {
         let rounds = u32::try_from(rounds.saturating_mul(turns(&case) as u64)).unwrap_or(u32::MAX);
         round(&case).saturating_mul(rounds)
@@ -100,25 +98,6 @@ pub fn copy_size(topology: &Topology, platform: PlatformKind, ranks: usize) -> u
     }
 }
 
-/// A run of the measurement suite, whose cases are for its command to fill in.
-pub fn measuring(args: &Measuring) -> RunConfig {
-    RunConfig {
-        sizes: Vec::new(),
-        memory: Vec::new(),
-        directions: Vec::new(),
-        orders: Vec::new(),
-        alone_blocks: None,
-        timing: TimingChoice::Auto,
-        by: CopyBy::default(),
-        huge_pages: args.huge_pages,
-        verify: args.verify,
-        seed: args.seed,
-        amount: amount(args, WARMUP),
-        max_time: Duration::MAX,
-        timeout: args.timeout,
-    }
-}
-
 /// The run of copies that lose something to others, each alone at first; `size`: that of a copy where none is
 /// asked for.
 ///
@@ -131,24 +110,9 @@ pub fn contending(args: &ContendOptions, platform: PlatformKind, size: u64) -> R
         directions: unique(&args.directions),
         orders: vec![Order::Alone],
         timing: args.timing,
-        ..measuring(&args.measuring)
+        engine: args.measuring.engine,
+        ..RunConfig::default()
     })
-}
-
-fn amount(args: &Measuring, warmup: u64) -> Amount {
-    match (args.reps, args.precision) {
-        (Some(reps), _) => Amount::Fixed { reps, warmup },
-        (None, None) => Amount::Adaptive(StopRule::default()),
-        (None, Some(target_half_width)) => {
-            let max_blocks = MOST_BLOCKS_FOR_A_PRECISION;
-            Amount::Adaptive(StopRule {
-                target_half_width,
-                max_blocks,
-                patience: Patience::Asked,
-                ..StopRule::default()
-            })
-        }
-    }
 }
 
 /// When a run with so much time for measuring is given up: at the limit that was asked for, or a minute later
@@ -163,15 +127,16 @@ pub fn memory_kinds(asked: &[MemoryKind], platform: PlatformKind) -> Vec<MemoryK
     if kinds.is_empty() { vec![default_memory(platform)] } else { kinds }
 }
 
-/// The time for measuring so many cases of the suite.
-pub fn time_for(args: &Measuring, cases: usize) -> Duration {
+/// The time for measuring so many cases of the suite; `None`: no limit.
+pub fn time_for(args: &Measuring, cases: usize) -> Option<Duration> {
     time_at(args, cases, SUITE_TIME_PER_CASE)
 }
 
-fn time_at(args: &Measuring, cases: usize, per_case: Duration) -> Duration {
-    let default = TIME_AT_LEAST.max(per_case.saturating_mul(u32::try_from(cases).unwrap_or(u32::MAX)));
+fn time_at(args: &Measuring, cases: usize, per_case: Duration) -> Option<Duration> {
+    let needed = TIME_AT_LEAST.max(per_case.saturating_mul(u32::try_from(cases).unwrap_or(u32::MAX)));
     // A fixed number of rounds is what was asked for, however long it takes.
-    args.max_time.unwrap_or(if args.reps.is_some() { Duration::MAX } else { default })
+    let is_adaptive = matches!(args.engine.amount, Amount::Adaptive(_));
+    args.engine.max_time.or(is_adaptive.then_some(needed))
 }
 
 /// The orders of a run; a single rank is alone, whatever was asked: there is nobody to share with.
@@ -189,8 +154,7 @@ fn orders(asked: Option<OrderAsked>, ranks: usize, has_brief_pass: bool) -> Vec<
 /// path only beside what they have alone. Not where the user said how ranks share the machine or how often a
 /// case is measured.
 fn has_brief_pass(args: &PingPongOptions, platform: PlatformKind, ranks: usize) -> bool {
-    let measuring = &args.measuring;
-    let is_default = args.order.is_none() && measuring.reps.is_none() && measuring.precision.is_none();
+    let is_default = args.order.is_none() && args.measuring.engine.amount == Amount::default();
     is_default && ranks > 1 && platform != PlatformKind::Host
 }
 

@@ -80,7 +80,7 @@ impl Contend {
             Some(each) if !one_device => rows_of_each_device(each, ranks / each, device_kind(&plan)),
             _ => rows(survey, &plan, one_device),
         };
-        config.max_time = config::time_for(&args.measuring, rows.len() * config.directions.len());
+        config.engine.max_time = config::time_for(&args.measuring, rows.len() * config.directions.len());
         Ok(Self { config, plan, rows, one_device })
     }
 
@@ -113,7 +113,7 @@ impl Contend {
     pub fn experiment(self, topology: &Topology, found: &FoundPlatform) -> Experiment {
         let matrix = self.matrix(topology, found);
         let Self { config, plan, rows, .. } = self;
-        let rules = PlacingRules::on(topology, config.huge_pages);
+        let rules = PlacingRules::on(topology, config.engine.huge_pages);
         let (mut list, mut figures) = (Vec::new(), CaseMap::default());
 
         for copy in pingpong::CopyCase::all(&config) {
@@ -132,7 +132,7 @@ impl Contend {
             command: "contend",
             suite: Arc::new(suite),
             workers: pingpong::workers(&plan.ranks),
-            engine: config.engine(),
+            engine: config.engine,
             figures,
             matrices: vec![matrix],
             asked: RequestedSettings::of_copies(&config),
@@ -241,12 +241,12 @@ impl Measurement for ContendOptions {
                 let beside = Beside::new(self, traffic, kind, &survey.topology, &planned)?;
                 budget_untouched(&beside.config, &first_of(&planned), &survey.topology)?;
                 let columns = vec![name_of(&planned.ranks[0].target), "all threads".to_owned()];
-                (columns, beside.figures_description(), beside.config.max_time)
+                (columns, beside.figures_description(), beside.config.engine.max_time)
             }
             None => {
                 let contend = Contend::new(self, kind, survey, planned.clone())?;
                 budget_untouched(&contend.config, &planned, &survey.topology)?;
-                (self.columns(&contend), contend.figures_description(), contend.config.max_time)
+                (self.columns(&contend), contend.figures_description(), contend.config.engine.max_time)
             }
         };
 

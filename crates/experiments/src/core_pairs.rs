@@ -82,8 +82,9 @@ impl CorePairs {
         }
 
         let pairs = cores.len() * (cores.len() - 1) / 2;
-        let mut engine = config::measuring(args).engine();
-        let short = args.reps.is_none() && pairs > MANY_PAIRS;
+        // A flag is smaller than any page.
+        let mut engine = EngineConfig { huge_pages: false, ..args.engine };
+        let short = matches!(engine.amount, Amount::Adaptive(_)) && pairs > MANY_PAIRS;
         if short {
             engine.amount = SHORT;
         }
@@ -92,14 +93,14 @@ impl CorePairs {
     }
 
     /// How long measuring goes on at most.
-    pub fn max_time(&self) -> Duration {
+    pub fn max_time(&self) -> Option<Duration> {
         self.engine.max_time
     }
 
     /// The same in one run with GPUs, all of whose cases have as many blocks as they need; those of many
     /// pairs are as short as without GPUs.
     pub fn beside_gpus(mut self, args: &Measuring) -> Self {
-        self.engine.amount = config::measuring(args).amount;
+        self.engine.amount = args.engine.amount;
         self
     }
 
@@ -144,7 +145,7 @@ impl CorePairs {
             &with_node,
             self.short.then_some(SHORT_ROUNDS),
             self.engine.seed,
-            &PlacingRules::on(topology, false),
+            &PlacingRules::on(topology, self.engine.huge_pages),
         );
 
         let (mut figures, mut places) = (CaseMap::default(), Vec::new());
@@ -168,9 +169,9 @@ impl CorePairs {
             command,
             suite: Arc::new(suite),
             workers,
-            engine: self.engine.clone(),
+            engine: self.engine,
             places: Plan { ranks: places, notes: Vec::new() },
-            asked: RequestedSettings::of_cases(&figures.cases, false),
+            asked: RequestedSettings::of_cases(&figures.cases),
             figures,
             matrices: vec![self.matrix(&pairs)],
         }

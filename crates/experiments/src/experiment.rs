@@ -57,7 +57,7 @@ impl Experiment {
             directions: asked.directions.clone(),
             memory: asked.memory.clone(),
             membind: Membind::Local,
-            huge_pages: asked.huge_pages,
+            huge_pages: engine.huge_pages,
             timing: asked.timing.unwrap_or(TimingAsked::Auto),
             engine: asked.engine,
             order: match (has(Order::Simultaneous), has(Order::Alone)) {
@@ -116,8 +116,6 @@ pub struct RequestedSettings {
     pub directions: Vec<Direction>,
     /// Kinds of host memory.
     pub memory: Vec<MemoryKind>,
-    /// Whether host memory may use huge pages.
-    pub huge_pages: bool,
     /// What moves the bytes of copies.
     pub engine: CopyEngine,
     /// The clock; `None` for auto.
@@ -131,20 +129,19 @@ impl RequestedSettings {
             sizes: config.sizes.iter().map(|size| *size as u64).collect(),
             directions: config.directions.iter().map(|way| settings::direction(*way)).collect(),
             memory: config.memory.iter().map(|kind| settings::memory(*kind)).collect(),
-            huge_pages: config.huge_pages,
             engine: settings::engine(config.by),
             timing: Some(settings::timing(config.timing)),
         }
     }
 
     /// What these cases have.
-    pub fn of_cases(cases: &[DocumentCase], huge_pages: bool) -> Self {
+    pub fn of_cases(cases: &[DocumentCase]) -> Self {
         let mut sizes: Vec<u64> = cases.iter().map(|case| case.bytes).collect();
         sizes.sort_unstable();
         sizes.dedup();
         let directions = unique(&cases.iter().map(|case| case.direction).collect::<Vec<_>>());
         let memory = unique(&cases.iter().map(|case| case.memory).collect::<Vec<_>>());
-        Self { sizes, directions, memory, huge_pages, ..Self::default() }
+        Self { sizes, directions, memory, ..Self::default() }
     }
 }
 

@@ -4,8 +4,9 @@
 use std::time::{Duration, Instant};
 
 use device::{MemoryKind, PlatformKind};
+use engine::EngineConfig;
 use place::{Candidates, How, PlaceDecision, PlaceMeasurement, PlaceRequest};
-use placement::{GpuList, Membind, Selection};
+use placement::{GpuList, Selection};
 use report::PlaceDocument;
 use report::json::json_value;
 use report::sink::Sink;
@@ -30,14 +31,9 @@ pub struct FastestPlacement {
     pub size: Option<u64>,
     /// The kind of host memory; the platform's own where none is named.
     pub memory: Option<MemoryKind>,
-    /// Where host memory lies.
-    pub membind: Membind,
-    /// No further round of turns begins after this time.
-    pub max_time: Duration,
-    /// The measurement is given up after this time, whatever a device does.
-    pub timeout: Option<Duration>,
-    /// Seed of the order of turns, of the payload and of the intervals.
-    pub seed: u64,
+    /// The seed of the order of turns, of the payload and of the intervals; the time after which no further
+    /// round of turns begins, and the limit of all.
+    pub engine: EngineConfig,
 }
 
 /// What a measurement of placements is given beside what it measures.
@@ -64,12 +60,12 @@ impl FastestPlacement {
         desk: TurnDesk<'_>,
     ) -> Result<(Candidates, Exit), Fault> {
         let named = matches!(&asked.gpus, GpuList::Some(Selection::These(_)));
-        let opening = Watchdog::opening(self.timeout, desk.say)?;
+        let opening = Watchdog::opening(self.engine.timeout, desk.say)?;
         let devices = backends::find(self.backend, named, topology)?;
         drop(opening);
         let shown = backends::targets(&*devices.platform);
         let kind = devices.platform.facts().kind;
-        let size = config::copy_size(topology, kind, asked.ranks.unwrap_or(shown.len()));
+        let size = config::copy_size(topology, kind, asked.ask.ranks.unwrap_or(shown.len()));
         let how = self.how(kind, size)?;
         let measurement = PlaceMeasurement::planned(asked, topology, devices.platform.clone(), shown, how)?;
         let signals = Signals::catch()?;
@@ -91,15 +87,9 @@ impl FastestPlacement {
     fn how(&self, kind: PlatformKind, size: u64) -> Result<How, Fault> {
         let bytes = usize::try_from(self.size.unwrap_or(size)).map_err(Fault::usage)?;
         let memory = self.memory.unwrap_or_else(|| config::default_memory(kind));
-        let timeout = config::given_up_at(self.timeout, self.max_time);
-        Ok(How {
-            bytes,
-            memory,
-            membind: self.membind.clone(),
-            seed: self.seed,
-            max_time: self.max_time,
-            timeout,
-        })
+        let later = || self.engine.max_time.map(|limit| config::given_up_at(None, limit));
+        let engine = EngineConfig { timeout: self.engine.timeout.or_else(later), ..self.engine };
+        Ok(How { bytes, memory, engine })
     }
 }
 

@@ -10,12 +10,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use device::{Device, DeviceError, DeviceFacts, DeviceId, Platform, PlatformFacts};
-use engine::{Bound, Case, Failure, Order, RunEnd, RunState, Site, Stage, Suite, Trouble, Worker};
+use engine::{
+    Bound, Case, EngineConfig, Failure, Order, RunEnd, RunState, Site, Stage, Suite, Trouble, Worker,
+};
 use placement::Plan;
 use topo::Topology;
 
 use crate::backends::{self, FoundPlatform};
-use crate::config;
 use crate::document::{self, verdict};
 use crate::exit::Exit;
 use crate::experiment::{Beforehand, CaseMap, Experiment, RequestedSettings};
@@ -53,7 +54,7 @@ pub fn found<'s>(
     find: Finder,
     session: RunContext<'s>,
 ) -> Result<Result<(FoundPlatform, RunContext<'s>), FinishedRun>, Fault> {
-    let limit = args.timeout.unwrap_or(OPENS);
+    let limit = args.engine.timeout.unwrap_or(OPENS);
     let step = Arc::new(Mutex::new(String::new()));
     let (answer, answered) = mpsc::channel();
     let (machine, at) = (topology.clone(), Arc::clone(&step));
@@ -166,7 +167,8 @@ fn not_known(command: &'static str, args: &Measuring) -> Experiment {
         command,
         suite: Arc::new(NotKnown),
         workers: Vec::new(),
-        engine: config::measuring(args).engine(),
+        // No host memory takes part either.
+        engine: EngineConfig { huge_pages: false, ..args.engine },
         places: Plan { ranks: Vec::new(), notes: Vec::new() },
         figures: CaseMap::default(),
         matrices: Vec::new(),

@@ -62,7 +62,7 @@ impl GpuGroups {
     ) -> Result<Self, Fault> {
         let request = Request { cpus: None, targets: Some(targets), available, membind: Membind::Local };
         let plan = placement::plan(topology, &request).map_err(Fault::usage)?;
-        let mut config = config::measuring(args);
+        let mut config = RunConfig { engine: args.engine, ..RunConfig::default() };
         config.sizes = vec![usize::try_from(size).map_err(Fault::usage)?];
         config.memory = config::memory_kinds(&[], kind);
         config.directions = vec![device::Direction::H2d];
@@ -226,7 +226,7 @@ impl GpuGroups {
         topology: &Topology,
         found: &FoundPlatform,
     ) -> Experiment {
-        let rules = PlacingRules::on(topology, self.config.huge_pages);
+        let rules = PlacingRules::on(topology, self.config.engine.huge_pages);
         let (mut list, mut figures) = (Vec::new(), CaseMap::default());
         for copy in pingpong::CopyCase::all(&self.config) {
             for set in &sets {
@@ -244,7 +244,7 @@ impl GpuGroups {
             command: "topo",
             suite: Arc::new(suite),
             workers: pingpong::workers(&self.plan.ranks),
-            engine: self.config.engine(),
+            engine: self.config.engine,
             places: Plan { ranks: places, notes: self.plan.notes.clone() },
             figures,
             matrices,

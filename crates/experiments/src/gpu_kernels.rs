@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use device::{MathLibrary, Platform};
-use engine::{Order, PlacingRules};
+use engine::{EngineConfig, Order, PlacingRules};
 use kernels::{By, COPY_BYTES, GpuCase, GpuRound, GpuSuite, Kernel, Problem, RankPlace};
 use placement::{Row, Target, TargetId};
 use report::kernels::{COPIES, RESIDENT};
@@ -64,7 +64,7 @@ impl<'a> GpuKernels<'a> {
     }
 
     /// How long measuring goes on at most.
-    pub(crate) fn max_time(&self) -> Duration {
+    pub(crate) fn max_time(&self) -> Option<Duration> {
         config::time_for(&self.options.measuring, self.figures())
     }
 
@@ -99,9 +99,8 @@ impl<'a> GpuKernels<'a> {
         let whats = self.whats();
         let case = |what: &GpuRound| document_case(*what, what.kernel().map(problem).as_deref());
         let figures = self.places.figures(whats.iter().map(case));
-        let mut config = config::measuring(&self.options.measuring);
-        config.max_time = self.max_time();
-        let rules = PlacingRules::on(topology, config.huge_pages);
+        let engine = EngineConfig { max_time: self.max_time(), ..self.options.measuring.engine };
+        let rules = PlacingRules::on(topology, engine.huge_pages);
         let cases = gpu_cases(&whats, &self.places);
         let suite =
             GpuSuite::new(cases, self.places.ranks(), (by, self.options.size), &found.platform, rules);
@@ -120,8 +119,8 @@ impl<'a> GpuKernels<'a> {
             command: "kernels",
             suite: Arc::new(suite),
             workers: self.places.workers(),
-            engine: config.engine(),
-            asked: RequestedSettings::of_cases(&figures.cases, config.huge_pages),
+            engine,
+            asked: RequestedSettings::of_cases(&figures.cases),
             places: self.places.plan(topology),
             figures,
             matrices: vec![self.places.matrix("host memory and GPUs", Some(COPIES), topology, found)],

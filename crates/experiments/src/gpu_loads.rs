@@ -65,7 +65,6 @@ fn flags_case() -> DocumentCase {
 /// What is loaded from where, or what answers whom.
 pub struct GpuLoads {
     engine: EngineConfig,
-    huge_pages: bool,
     places: GpuPlaces,
     range: usize,
     /// Flags, and not loads.
@@ -85,11 +84,10 @@ impl GpuLoads {
     ) -> Result<Self, Fault> {
         let range = range(args.range)?;
         let places = GpuPlaces::of_rows(rows, targets).unless_none()?;
-        let measuring = config::measuring(&args.measuring);
         let max_time = config::time_for(&args.measuring, places.count());
-        let engine = EngineConfig { max_time, ..measuring.engine() };
+        let engine = EngineConfig { max_time, ..args.measuring.engine };
         let flags = args.between == Some(Between::Gpus);
-        let loads = Self { engine, huge_pages: measuring.huge_pages, places, range, flags };
+        let loads = Self { engine, places, range, flags };
         loads.budget(topology)?;
         Ok(loads)
     }
@@ -102,7 +100,7 @@ impl GpuLoads {
     }
 
     /// How long measuring goes on at most.
-    pub fn max_time(&self) -> Duration {
+    pub fn max_time(&self) -> Option<Duration> {
         self.engine.max_time
     }
 
@@ -117,8 +115,8 @@ impl GpuLoads {
 
     /// The experiment, on this platform.
     pub fn experiment(self, topology: &Topology, found: &FoundPlatform) -> Experiment {
-        let Self { engine, huge_pages, places, range, flags } = self;
-        let (workers, rules) = (places.workers(), PlacingRules::on(topology, huge_pages));
+        let Self { engine, places, range, flags } = self;
+        let (workers, rules) = (places.workers(), PlacingRules::on(topology, engine.huge_pages));
         let (suite, case): (Arc<dyn Suite>, _) = if flags {
             let case = |(place, target): (RankPlace, &Target)| AnswerCase {
                 rank: place.rank,
@@ -149,7 +147,7 @@ impl GpuLoads {
             workers,
             engine,
             places: places.plan(topology),
-            asked: RequestedSettings::of_cases(&figures.cases, huge_pages),
+            asked: RequestedSettings::of_cases(&figures.cases),
             figures,
             matrices: vec![places.matrix(title, None, topology, found)],
         }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use device::{CopyBy, Direction, MemoryKind, PlatformKind};
 use engine::{Order, PlacingRules};
-use pingpong::{Cells, CopyEnds, CopySuite, LoadCase, LoadSuite, RunConfig, TimingChoice};
+use pingpong::{Cells, CopyEnds, CopySuite, LoadCase, LoadSuite, RunConfig};
 use placement::{Plan, RankPlan, Row, RowPlace, Target};
 use report::matrix::{Compares, Matrix, engine_group};
 use stats::IdSet;
@@ -62,7 +62,7 @@ impl GpuMatrix {
         targets: Vec<Target>,
     ) -> Result<Self, Fault> {
         let size = usize::try_from(args.size).map_err(Fault::usage)?;
-        let mut config = config::measuring(&args.measuring);
+        let mut config = RunConfig { engine: args.measuring.engine, ..RunConfig::default() };
         let mut engines: Vec<CopyBy> = args.engines.clone();
         engines.sort();
         engines.dedup();
@@ -72,7 +72,6 @@ impl GpuMatrix {
         config.directions = config::unique(&args.directions);
         let order = if args.concurrent && targets.len() > 1 { Order::Simultaneous } else { Order::Alone };
         config.orders = vec![order];
-        config.timing = TimingChoice::Auto;
 
         let mut matrix = Self {
             config,
@@ -92,7 +91,7 @@ impl GpuMatrix {
         }
         matrix.list();
         let figures = matrix.copies.len() + matrix.loads().len();
-        matrix.config.max_time = config::time_for(&args.measuring, figures);
+        matrix.config.engine.max_time = config::time_for(&args.measuring, figures);
         Ok(matrix)
     }
 
@@ -156,6 +155,7 @@ impl GpuMatrix {
         let columns = self.targets.len();
         let names: Vec<String> = self.row_places().map(|(row, _)| row.name.clone()).collect();
         let engine = self.engine_group(by);
+
         for copy in pingpong::CopyCase::all(&self.config) {
             if copy.memory == MemoryKind::Pageable && copy.direction == Direction::Bidirectional {
                 continue;
@@ -227,8 +227,8 @@ impl GpuMatrix {
     }
 
     /// How long measuring goes on at most.
-    pub fn max_time(&self) -> std::time::Duration {
-        self.config.max_time
+    pub fn max_time(&self) -> Option<std::time::Duration> {
+        self.config.engine.max_time
     }
 
     /// The figures to be taken, in words: kinds, directions and how many.
@@ -252,7 +252,7 @@ impl GpuMatrix {
 
     /// The experiment, on this platform.
     pub fn experiment(self, topology: &Topology, found: &FoundPlatform) -> Experiment {
-        let rules = PlacingRules::on(topology, self.config.huge_pages);
+        let rules = PlacingRules::on(topology, self.config.engine.huge_pages);
         let loads = self.loads();
         let matrices =
             self.engines.iter().enumerate().map(|(at, by)| self.matrix(*by, at, topology, found)).collect();
@@ -264,7 +264,7 @@ impl GpuMatrix {
             command: "matrix",
             suite: Arc::new(copying),
             workers: workers.clone(),
-            engine: config.engine(),
+            engine: config.engine,
             places: Plan { ranks: places, notes: Vec::new() },
             figures,
             matrices,
@@ -273,7 +273,7 @@ impl GpuMatrix {
 
         let Some(range) = load_range else { return experiment };
         let list = loads.iter().map(|(load, _)| *load).collect();
-        let loading = LoadSuite::new(list, workers, &found.platform, rules, config.seed);
+        let loading = LoadSuite::new(list, workers, &found.platform, rules, config.engine.seed);
         let at: Vec<(usize, usize)> = loads.iter().map(|(load, place)| (load.rank, *place)).collect();
         let mut experiment = experiment.with_loads(Arc::new(loading), &gpu_loads::document_case(range), &at);
         experiment.asked.sizes.dedup();

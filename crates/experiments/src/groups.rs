@@ -71,7 +71,7 @@ impl Measurement for GroupsOptions {
             rows: Vec::new(),
             columns,
             figures: parts.figures_description(),
-            max_time: parts.time,
+            max_time: Some(parts.time),
             how: Vec::new(),
         })
     }
@@ -218,7 +218,7 @@ impl Parts {
         let parts = [gpus, cores].into_iter().flatten().collect();
         let nothing = || Fault::new(Exit::NoResult, "there is nothing to measure");
         let mut all = merged("topo", parts).ok_or_else(nothing)?;
-        all.engine.max_time = self.time;
+        all.engine.max_time = Some(self.time);
         Ok(all)
     }
 
@@ -230,7 +230,7 @@ impl Parts {
             groups.filter(|one| one.finding == GroupingFinding::Groups).min_by_key(|one| one.rest.len())?;
         let sets: Vec<IdSet> = groups.groups.iter().chain([&groups.rest]).cloned().collect();
         let mut experiment = gpus.together(&sets, topology, found);
-        experiment.engine.max_time = self.time.mul_f64((1.0 - FIRST) / FIRST);
+        experiment.engine.max_time = Some(self.time.mul_f64((1.0 - FIRST) / FIRST));
         Some(experiment)
     }
 }

@@ -2,8 +2,6 @@
 //! from each row's core to the memory of each node; how long a load takes beside the traffic of other cores;
 //! or how long a flag takes from core to core and from a core to a GPU.
 
-use std::time::Duration;
-
 use device::PlatformKind;
 use hostmem::Access;
 use placement::{Target, rows};
@@ -72,7 +70,7 @@ impl Measurement for LatencyOptions {
     }
 
     fn outline(&self, survey: &Survey, untouched: Untouched) -> Result<Outline, Fault> {
-        let outline = |source: String, rows, columns, figures, max_time: Duration| {
+        let outline = |source: String, rows, columns, figures, max_time| {
             Ok(Outline { source, rows, columns, figures, max_time, how: Vec::new() })
         };
         let of_cores = || "this machine's cores: no GPU takes part".to_owned();

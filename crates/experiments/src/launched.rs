@@ -2,7 +2,7 @@
 //! together they are one run with one document. Some 410 lines because what ranks do together is one order.
 //!
 //! ```text
-//! plug-in ─► MPI ─► handshake ─► plan, part ─► rendezvous ─► lead │ follow ─► document ─► one exit code for all
+//! plug-in ─► MPI ─► handshake ─► plan, part ─► rendezvous ─► lead │ follow ─► document ─► one exit code
 //! ```
 //!
 //! Up to the run every step is taken by all or by none (`startup`'s agreement). What cannot become one run is
@@ -78,7 +78,7 @@ pub struct Desk<'a> {
 pub fn run(args: &PingPongOptions, launch: &Launch, desk: Desk) -> Result<Exit, Fault> {
     // Before there is another thread: it may change the environment.
     ranks::cray_gtl::bring_in();
-    let limit = args.measuring.timeout.unwrap_or(STARTING);
+    let limit = args.measuring.engine.timeout.unwrap_or(STARTING);
     let say = desk.say;
     let (mut witness, mut patience) = (None, None);
     let started = start(launch, limit, None, say, &mut |library| {
@@ -224,7 +224,7 @@ fn prepare(args: &PingPongOptions, place: WorldPlace, desk: &Desk) -> Result<Pre
     let topology = read()?;
     // The output is opened first: a run whose result cannot be kept must not begin. Rank 0 alone writes.
     let sink = if place.rank == 0 { (desk.open)()? } else { None };
-    let opening = Watchdog::opening(Some(args.measuring.timeout.unwrap_or(STARTING)), desk.say)?;
+    let opening = Watchdog::opening(Some(args.measuring.engine.timeout.unwrap_or(STARTING)), desk.say)?;
     let found = backends::find(args.measuring.backend, args.measuring.gpus.is_some(), &topology)?;
     drop(opening);
     Ok(Prepared { topology, found, sink })

@@ -98,7 +98,6 @@ impl Loaded {
             return Err(Fault::usage(text));
         }
 
-        let measuring = config::measuring(&args.measuring);
         let chased = args.range.unwrap_or_else(|| memory_range::chased(topology, curves.len()));
         let all = curves.iter().map(|curve| curve.traffic.len()).sum();
         let streamed = args.range.unwrap_or_else(|| {
@@ -107,11 +106,11 @@ impl Loaded {
         let mut loaded = Self {
             traffic,
             rows,
-            engine: measuring.engine(),
+            engine: args.measuring.engine,
             chased: memory_range::chase(chased.max(64 * LINE_BYTES as u64), LINE_BYTES, hostmem::MOST_LINES)?,
             streamed: memory_range::whole(streamed.max(BURST_BYTES as u64), LINE_BYTES)?,
             curves,
-            rules: PlacingRules::on(topology, measuring.huge_pages),
+            rules: PlacingRules::on(topology, args.measuring.engine.huge_pages),
         };
 
         loaded.engine.max_time = config::time_for(&args.measuring, loaded.figures());
@@ -136,7 +135,7 @@ impl Loaded {
     }
 
     /// How long measuring goes on at most.
-    pub fn max_time(&self) -> Duration {
+    pub fn max_time(&self) -> Option<Duration> {
         self.engine.max_time
     }
 
@@ -217,7 +216,7 @@ impl Loaded {
 
     /// The run ahead: all traffic of each curve, without loads.
     pub fn ahead(&self) -> (EngineConfig, Arc<dyn Suite>, Vec<Worker>) {
-        let engine = EngineConfig { amount: AHEAD, max_time: Duration::MAX, ..self.engine.clone() };
+        let engine = EngineConfig { amount: AHEAD, max_time: None, ..self.engine };
         (engine, Arc::new(self.traffic(&[])), self.threads())
     }
 
@@ -299,7 +298,7 @@ impl Loaded {
             places: Plan { ranks: self.places(topology), notes: Vec::new() },
             workers,
             engine: self.engine,
-            asked: RequestedSettings::of_cases(&figures.cases, self.rules.huge_pages),
+            asked: RequestedSettings::of_cases(&figures.cases),
             figures,
             matrices,
         }

@@ -29,7 +29,6 @@ pub struct MemoryMatrix {
     cases: Vec<TrafficCase>,
     figures: CaseMap,
     engine: EngineConfig,
-    huge_pages: bool,
 }
 
 impl MemoryMatrix {
@@ -47,8 +46,7 @@ impl MemoryMatrix {
             threads: RowThreads::new(rows, nodes, args.threads)?,
             cases: Vec::new(),
             figures: CaseMap::default(),
-            engine: config::measuring(&args.measuring).engine(),
-            huge_pages: args.measuring.huge_pages,
+            engine: args.measuring.engine,
         };
 
         for access in &args.access {
@@ -101,7 +99,7 @@ impl MemoryMatrix {
     }
 
     fn suite(&self, topology: &Topology) -> MemorySuite {
-        let rules = PlacingRules::on(topology, self.huge_pages);
+        let rules = PlacingRules::on(topology, self.engine.huge_pages);
         MemorySuite::new(self.cases.clone(), &self.threads.all(), self.engine.seed, rules)
     }
 
@@ -129,7 +127,7 @@ impl MemoryMatrix {
     }
 
     /// How long measuring goes on at most.
-    pub fn max_time(&self) -> Duration {
+    pub fn max_time(&self) -> Option<Duration> {
         self.engine.max_time
     }
 
@@ -160,7 +158,7 @@ impl MemoryMatrix {
             workers: self.threads.all(),
             engine: self.engine,
             places: self.threads.plan(topology),
-            asked: RequestedSettings::of_cases(&self.figures.cases, self.huge_pages),
+            asked: RequestedSettings::of_cases(&self.figures.cases),
             figures: self.figures,
             matrices: vec![self.threads.matrix(None)],
         }

@@ -46,11 +46,11 @@ fn empty(command: &'static str, first: &Experiment) -> Experiment {
         command,
         suite: Arc::clone(&first.suite),
         workers: Vec::new(),
-        engine: first.engine.clone(),
+        engine: first.engine,
         places: Plan { ranks: Vec::new(), notes: Vec::new() },
         figures: CaseMap::default(),
         matrices: Vec::new(),
-        asked: RequestedSettings { huge_pages: first.asked.huge_pages, ..Default::default() },
+        asked: RequestedSettings::default(),
     }
 }
 

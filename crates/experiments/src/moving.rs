@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use device::{Direction, PlatformKind};
+use engine::{Amount, EngineConfig};
 use kernels::{Moving, MovingCase, MovingSuite, RankPlace, Side};
 use pingpong::device_bytes;
 use placement::{Membind, Request, Target, rows};
@@ -59,14 +60,14 @@ impl MovingOptions {
             );
         }
 
-        if with.measuring.reps.is_some() {
+        if matches!(with.measuring.engine.amount, Amount::Fixed { .. }) {
             return refused(
                 "--memory managed and system: each block is one round; leave out --reps, or limit the time \
                  with --max-time",
             );
         }
 
-        if !with.measuring.verify {
+        if !with.measuring.engine.verify {
             return refused(
                 "--memory managed and system: what verifies it is what makes its pages move; leave out \
                  --no-verify",
@@ -140,7 +141,7 @@ impl MovingOptions {
         Ok(Planned { places: GpuPlaces::of_plan(&plan), touches })
     }
 
-    fn max_time(&self, planned: &Planned) -> Duration {
+    fn max_time(&self, planned: &Planned) -> Option<Duration> {
         config::time_for(&self.measuring, planned.figures())
     }
 }
@@ -190,9 +191,8 @@ impl Measurement for MovingOptions {
             places.each().map(move |(rank, target)| MovingCase { moving, rank: rank.rank, target: target.id })
         };
         let cases = touches.iter().flat_map(at_all).collect();
-        let mut config = config::measuring(&self.measuring);
-        config.max_time = self.max_time(&planned);
-        let suite = MovingSuite::new(cases, places.ranks(), &found.platform, config.huge_pages);
+        let engine = EngineConfig { max_time: self.max_time(&planned), ..self.measuring.engine };
+        let suite = MovingSuite::new(cases, places.ranks(), &found.platform, engine.huge_pages);
         let need = |bytes: &str| format!("touches need {bytes} there; ask for a smaller --size");
         fits_on(topology, places.each().map(|(rank, _)| (rank.node, suite.bytes())), need)?;
         for (_, target) in places.each() {
@@ -204,13 +204,13 @@ impl Measurement for MovingOptions {
             command: self.command,
             workers: places.workers(),
             suite: Arc::new(suite),
-            engine: config.engine(),
+            engine,
             places: places.plan(topology),
             asked: RequestedSettings {
                 sizes: self.sizes(),
                 engine: CopyEngine::Sm,
                 timing: Some(TimingAsked::Host),
-                ..RequestedSettings::of_cases(&figures.cases, config.huge_pages)
+                ..RequestedSettings::of_cases(&figures.cases)
             },
             figures,
             matrices: Vec::new(),

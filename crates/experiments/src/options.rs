@@ -2,13 +2,11 @@
 //!
 //! A command line, a test or another program fills them in; nothing here knows how they were typed. Kinds of
 //! memory, directions and clocks are those of the crates that carry them out.
-//!
-//! Some 420 lines because each measurement’s options, with their defaults, stand beside the others: what
-//! a library user fills in is one page.
 
 use std::time::Duration;
 
 use device::{CopyBy, Direction, MemoryKind, PeerEnd, PlatformKind};
+use engine::EngineConfig;
 use hostmem::Access;
 use kernels::{Kernel, ProblemSize, Scattered, TransferMethod};
 use pingpong::TimingChoice;
@@ -18,6 +16,7 @@ use stats::IdList;
 
 use crate::fault::Fault;
 use crate::for_one_platform::ForOnePlatform;
+use crate::memory_range;
 
 /// Which devices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,27 +53,14 @@ impl Backend {
 }
 
 /// What all experiments have in common: which devices, and how they are measured.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Measuring {
     /// The GPUs; all of them where none is named.
     pub gpus: Option<Selection>,
     /// Which devices.
     pub backend: Backend,
-    /// Whether host memory may use huge pages.
-    pub huge_pages: bool,
-    /// So many rounds a case; without it, blocks are measured until the interval is narrow.
-    pub reps: Option<u64>,
-    /// Until the 95 % interval is within this part of the figure to either side, however long that takes;
-    /// without it ± 1 %, where that is soon.
-    pub precision: Option<f64>,
-    /// No further pass begins after this time of measuring.
-    pub max_time: Option<Duration>,
-    /// The run is given up after this time, whatever a device does.
-    pub timeout: Option<Duration>,
-    /// Seed of the payload and of the order of blocks.
-    pub seed: u64,
-    /// Whether the bytes that arrived are compared with those sent.
-    pub verify: bool,
+    /// How it is measured; without a time for measuring, as long as the number of cases needs.
+    pub engine: EngineConfig,
     /// What was asked for and says something of one platform only.
     pub for_one_platform: ForOnePlatform,
 }
@@ -86,23 +72,6 @@ impl Measuring {
     /// Exit 2: which options, and what to do.
     pub fn refuse_on(&self, kind: PlatformKind) -> Result<(), Fault> {
         self.for_one_platform.refuse_on(kind, self.backend.without_gpu())
-    }
-}
-
-impl Default for Measuring {
-    fn default() -> Self {
-        Self {
-            gpus: None,
-            backend: Backend::Auto,
-            huge_pages: true,
-            reps: None,
-            precision: None,
-            max_time: None,
-            timeout: None,
-            seed: 1,
-            verify: true,
-            for_one_platform: ForOnePlatform::default(),
-        }
     }
 }
 
@@ -124,8 +93,6 @@ pub struct PingPongOptions {
     pub directions: Vec<Direction>,
     /// What moves the bytes.
     pub engine: CopyBy,
-    /// Rounds before those of `reps`, which do not count.
-    pub warmup: Option<u64>,
     /// The clock.
     pub timing: TimingChoice,
     /// All ranks at once, one after the other, or both.
@@ -165,7 +132,7 @@ impl Default for MatrixOptions {
     fn default() -> Self {
         Self {
             rows: RowsBy::Node,
-            size: 128 << 20,
+            size: memory_range::COPY_BYTES,
             memory: Vec::new(),
             directions: vec![Direction::H2d, Direction::D2h, Direction::Bidirectional],
             engines: vec![CopyBy::Engine],

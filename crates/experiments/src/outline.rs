@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use device::CopyBy;
+use engine::{Amount, EngineConfig};
 use pingpong::{RunConfig, TimingChoice};
 use placement::Row;
 use stats::units::counted;
@@ -21,8 +22,8 @@ pub struct Outline {
     pub columns: Vec<String>,
     /// The figures to be taken, in words.
     pub figures: String,
-    /// How long measuring goes on at most; the longest time there is for no limit.
-    pub max_time: Duration,
+    /// How long measuring goes on at most; `None`: no limit.
+    pub max_time: Option<Duration>,
     /// What was asked for otherwise than it is by default, in words.
     pub how: Vec<String>,
 }
@@ -53,15 +54,26 @@ pub(crate) fn engine_and_clock(config: &RunConfig) -> String {
 
 /// What was asked of every measurement otherwise than it is by default, in words.
 pub(crate) fn how(args: &Measuring) -> Vec<String> {
-    let default = Measuring::default();
-    let rounds = args.reps.map(|reps| format!("{} a case", counted(reps as usize, "round")));
-    let precision =
-        args.precision.map(|part| format!("until intervals are within ± {} %", (part * 1e6).round() / 1e4));
-    let seed = (args.seed != default.seed).then(|| format!("seed {}", args.seed));
-    let pages = (!args.huge_pages).then(|| "no huge pages".to_owned());
-    let verified = (!args.verify).then(|| "nothing verified".to_owned());
-    let limit = args.timeout.map(|limit| format!("given up after {} s", limit.as_secs_f64()));
-    [rounds, precision, seed, pages, verified, limit].into_iter().flatten().collect()
+    let (engine, default) = (args.engine, EngineConfig::default());
+    let amount = (engine.amount != default.amount).then(|| match engine.amount {
+        Amount::Fixed { reps, .. } => format!("{} a case", counted(reps as usize, "round")),
+        Amount::Adaptive(rule) => {
+            format!("until intervals are within ± {} %", (rule.target_half_width * 1e6).round() / 1e4)
+        }
+    });
+    let seed = (engine.seed != default.seed).then(|| format!("seed {}", engine.seed));
+    let pages = (!engine.huge_pages).then(|| "no huge pages".to_owned());
+    let verified = (!engine.verify).then(|| "nothing verified".to_owned());
+    let limit = engine.timeout.map(|limit| format!("given up after {} s", limit.as_secs_f64()));
+
+    [amount, seed, pages, verified, limit].into_iter().flatten().collect()
+}
+
+/// How long measuring goes on at most, as a line of the plan; none where there is no limit.
+pub(crate) fn time_line(limit: Option<Duration>) -> String {
+    limit.map_or_else(String::new, |limit| {
+        format!("time      no further pass after {:.0} s of measuring\n", limit.as_secs_f64())
+    })
 }
 
 /// These words as a line of the plan; none where there are none.
@@ -93,9 +105,7 @@ impl fmt::Display for Outline {
 
         writeln!(f, "columns   {}", self.columns.join(", "))?;
         writeln!(f, "figures   {}", self.figures)?;
-        if self.max_time != Duration::MAX {
-            writeln!(f, "time      no further pass after {:.0} s of measuring", self.max_time.as_secs_f64())?;
-        }
+        f.write_str(&time_line(self.max_time))?;
         f.write_str(&lines_of(&self.how))
     }
 }

@@ -75,7 +75,8 @@ impl Peers {
         let request =
             Request { cpus: None, targets: Some(targets.clone()), available, membind: Membind::Local };
         let plan = placement::plan(topology, &request).map_err(Fault::usage)?;
-        let mut engine = config::measuring(&args.measuring).engine();
+        // No host memory takes part.
+        let mut engine = EngineConfig { huge_pages: false, ..args.measuring.engine };
         let gpus = targets.len();
         let pairs = match args.pairs {
             GpuPairs::All => args.sample.unwrap_or(usize::MAX).min(pairs(gpus).len()),
@@ -108,7 +109,7 @@ impl Peers {
     }
 
     /// How long measuring goes on at most.
-    pub fn max_time(&self) -> Duration {
+    pub fn max_time(&self) -> Option<Duration> {
         self.engine.max_time
     }
 
@@ -206,15 +207,20 @@ impl Peers {
             table.matrix(&known, if table.is_of_pairs() { &notes } else { &[] })
         };
         let matrices = tables.iter().map(matrix).collect();
-        let copying =
-            PeerSuite::new(cases, workers.clone(), &found.platform, (self.end, self.by), args.measuring.seed);
+        let copying = PeerSuite::new(
+            cases,
+            workers.clone(),
+            &found.platform,
+            (self.end, self.by),
+            args.measuring.engine.seed,
+        );
         let sizes = if gpus > 1 && self.which == GpuPairs::All { &self.sizes[..] } else { &self.sizes[..1] };
         let experiment = Experiment {
             known: Beforehand { pair_sample, ..Beforehand::default() },
             command: "peer",
             suite: Arc::new(copying),
             workers: workers.clone(),
-            engine: self.engine.clone(),
+            engine: self.engine,
             places: Plan { ranks: places, notes: Vec::new() },
             figures,
             matrices,
@@ -233,7 +239,7 @@ impl Peers {
             PeerLoadCase { rank: pair.rank, by, owner }
         };
         let list = pairs.iter().map(load).collect();
-        let loading = PeerLoadSuite::new(list, workers, &found.platform, range, args.measuring.seed);
+        let loading = PeerLoadSuite::new(list, workers, &found.platform, range, args.measuring.engine.seed);
         let (memory, group) = (MemoryKind::Device, Some(LOADS.to_owned()));
         let case = DocumentCase { memory, group, ..gpu_loads::document_case(range) };
         let at: Vec<(usize, usize)> = pairs.iter().map(|pair| (pair.rank, pair.place)).collect();

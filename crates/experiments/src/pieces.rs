@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use device::{Direction, MemoryKind, PlatformKind};
-use engine::PlacingRules;
+use engine::{EngineConfig, PlacingRules};
 use kernels::{By, GpuRound, GpuSuite, Pieces, ProblemSize, RankPlace, Scattered, TransferMethod};
 use pingpong::device_bytes;
 use placement::{Plan, Row, Target};
@@ -110,7 +110,7 @@ impl<'a> PieceSweep<'a> {
     }
 
     /// How long measuring goes on at most.
-    pub(crate) fn max_time(&self) -> std::time::Duration {
+    pub(crate) fn max_time(&self) -> Option<std::time::Duration> {
         config::time_for(&self.options.measuring, self.figures())
     }
 
@@ -144,9 +144,8 @@ impl<'a> PieceSweep<'a> {
         let whats: Vec<GpuRound> = self.each().into_iter().map(GpuRound::Pieces).collect();
         let figures = self.places.figures(whats.iter().map(|what| document_case(*what, None)));
         let cases = gpu_cases(&whats, &self.places);
-        let mut config = config::measuring(&self.options.measuring);
-        config.max_time = self.max_time();
-        let rules = PlacingRules::on(topology, config.huge_pages);
+        let engine = EngineConfig { max_time: self.max_time(), ..self.options.measuring.engine };
+        let rules = PlacingRules::on(topology, engine.huge_pages);
         let suite = GpuSuite::new(
             cases,
             self.places.ranks(),
@@ -176,12 +175,12 @@ impl<'a> PieceSweep<'a> {
             command: "sweep",
             suite: Arc::new(suite),
             workers: self.places.workers(),
-            engine: config.engine(),
+            engine,
             places: self.places.plan(topology),
             asked: RequestedSettings {
                 sizes: self.asked.sizes.clone(),
                 timing: Some(TimingAsked::Host),
-                ..RequestedSettings::of_cases(&figures.cases, config.huge_pages)
+                ..RequestedSettings::of_cases(&figures.cases)
             },
             figures,
             matrices: Vec::new(),

@@ -2,7 +2,6 @@
 //! same with processes as ranks.
 
 use std::fmt::Write;
-use std::time::Duration;
 
 use ::pingpong::{CopyCase, Order, RunConfig, RunState, read_weights};
 use placement::{Plan, Request, Target, TargetId};
@@ -26,7 +25,7 @@ use crate::fault::Fault;
 use crate::finding::{drivers, found};
 use crate::journal::{DocumentJournal, FinishedRun};
 use crate::options::PingPongOptions;
-use crate::outline::{engine_and_clock, how, lines_of};
+use crate::outline::{engine_and_clock, how, lines_of, time_line};
 use crate::settings;
 
 impl PingPongOptions {
@@ -150,7 +149,7 @@ impl PingPongOptions {
             directions: config.directions.iter().map(|d| settings::direction(*d)).collect(),
             memory: config.memory.iter().map(|m| settings::memory(*m)).collect(),
             membind: settings::membind(&self.membind),
-            huge_pages: config.huge_pages,
+            huge_pages: config.engine.huge_pages,
             timing: settings::timing(config.timing),
             engine: settings::engine(config.by),
             order: match config.orders[..] {
@@ -158,9 +157,9 @@ impl PingPongOptions {
                 [Order::Simultaneous] => OrderAsked::Simultaneous,
                 _ => OrderAsked::Both,
             },
-            repetition: settings::repetition(config.amount, config.max_time),
-            seed: config.seed,
-            verify: config.verify,
+            repetition: settings::repetition(config.engine.amount, config.engine.max_time),
+            seed: config.engine.seed,
+            verify: config.engine.verify,
         }
     }
 
@@ -254,12 +253,5 @@ fn outline(source: &str, plan: &Plan, config: &RunConfig) -> String {
         let _ = writeln!(text, "copied    {words}");
     }
 
-    if config.max_time != Duration::MAX {
-        let _ = writeln!(
-            text,
-            "time      no further pass after {:.0} s of measuring",
-            config.max_time.as_secs_f64()
-        );
-    }
-    text
+    text + &time_line(config.engine.max_time)
 }

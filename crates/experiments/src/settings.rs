@@ -8,7 +8,7 @@ use report::pieces::{Scattered, Way};
 use report::settings::{CopyEngine, Direction, MemoryKind, Repetition, TimingAsked};
 
 /// How often a case is repeated.
-pub fn repetition(amount: Amount, max_time: Duration) -> Repetition {
+pub fn repetition(amount: Amount, max_time: Option<Duration>) -> Repetition {
     match amount {
         Amount::Fixed { reps, warmup } => Repetition::Fixed { reps, warmup },
         Amount::Adaptive(rule) => Repetition::Adaptive {
@@ -16,7 +16,7 @@ pub fn repetition(amount: Amount, max_time: Duration) -> Repetition {
             min_blocks: rule.min_blocks as u32,
             max_blocks: rule.max_blocks as u32,
             patience: rule.patience,
-            max_time_s: Some(max_time.as_secs_f64()),
+            max_time_s: max_time.map(|limit| limit.as_secs_f64()),
         },
     }
 }

@@ -75,7 +75,7 @@ impl Measurement for SuiteOptions {
             rows,
             columns,
             figures: parts.figures_description(),
-            max_time: self.measuring_time(),
+            max_time: Some(self.measuring_time()),
             how: Vec::new(),
         })
     }
@@ -93,7 +93,7 @@ impl Measurement for SuiteOptions {
         if found.platform.facts().simulated.is_none() {
             self.refuse_too_short(least(gpus, bytes, experiment.suite.cases().len()))?;
         }
-        experiment.engine.max_time = self.measuring_time();
+        experiment.engine.max_time = Some(self.measuring_time());
         Ok(experiment)
     }
 

@@ -106,7 +106,7 @@ impl Sweep {
         smallest: Option<u64>,
         largest: u64,
     ) -> Result<Self, Fault> {
-        let mut config = config::measuring(&args.measuring);
+        let mut config = RunConfig { engine: args.measuring.engine, ..RunConfig::default() };
         config.by = args.engine;
         let sizes = match &args.sizes {
             Some(sizes) => sizes.clone(),
@@ -128,7 +128,7 @@ impl Sweep {
         };
         let copies: Vec<pingpong::CopyCase> =
             pingpong::CopyCase::all(&config).into_iter().filter(|case| !staged(case)).collect();
-        config.max_time = config::time_for(&args.measuring, copies.len() * places.plan.ranks.len());
+        config.engine.max_time = config::time_for(&args.measuring, copies.len() * places.plan.ranks.len());
         Ok(Self { config, places, copies, room: None })
     }
 
@@ -216,14 +216,14 @@ impl Sweep {
     fn experiment(self, topology: &Topology, found: &FoundPlatform) -> Experiment {
         let (list, figures) = self.cases();
         let Self { config, places: SweepPlaces { rows, ranks, plan }, room, .. } = self;
-        let rules = PlacingRules::on(topology, config.huge_pages);
+        let rules = PlacingRules::on(topology, config.engine.huge_pages);
         let suite = CopySuite::of(&config, &ranks.ranks, &list, &found.platform, rules).with_room(room);
         Experiment {
             known: Beforehand::default(),
             command: "sweep",
             suite: Arc::new(suite),
             workers: pingpong::workers(&ranks.ranks),
-            engine: config.engine(),
+            engine: config.engine,
             figures,
             matrices: rows.iter().map(|rows| rows.matrix(BY_ROW, None, topology, found)).collect(),
             asked: RequestedSettings::of_copies(&config),
@@ -253,7 +253,7 @@ impl Measurement for SweepOptions {
             }
             None => {
                 let sweep = self.listed(survey, kind, (near, rows.clone()), |_| None)?;
-                (sweep.figures_description(), sweep.config.max_time)
+                (sweep.figures_description(), sweep.config.engine.max_time)
             }
         };
         Ok(Outline { source, rows: rows.unwrap_or_default(), columns, figures, max_time, how: Vec::new() })

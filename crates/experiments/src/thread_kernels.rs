@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Order, PlacingRules};
+use engine::{EngineConfig, Order, PlacingRules};
 use kernels::{By, Kernel, ThreadCase, ThreadSuite};
 use placement::Row;
 use report::kernels::COPIES;
@@ -45,7 +45,7 @@ impl<'a> ThreadKernels<'a> {
     }
 
     /// How long measuring goes on at most.
-    pub(crate) fn max_time(&self) -> Duration {
+    pub(crate) fn max_time(&self) -> Option<Duration> {
         config::time_for(&self.options.measuring, self.figures())
     }
 
@@ -87,9 +87,8 @@ impl<'a> ThreadKernels<'a> {
             }
         }
 
-        let mut config = config::measuring(&self.options.measuring);
-        config.max_time = self.max_time();
-        let rules = PlacingRules::on(topology, config.huge_pages);
+        let engine = EngineConfig { max_time: self.max_time(), ..self.options.measuring.engine };
+        let rules = PlacingRules::on(topology, engine.huge_pages);
         let suite = ThreadSuite::new(list, self.options.size, rules);
         fits_on(topology, threads.nodes.iter().map(|node| (*node, suite.bytes_on(*node))), |bytes| {
             let smaller = "ask for a smaller --class or --size, fewer --threads or fewer --kernels";
@@ -101,8 +100,8 @@ impl<'a> ThreadKernels<'a> {
             command: "kernels",
             suite: Arc::new(suite),
             workers: threads.all(),
-            engine: config.engine(),
-            asked: RequestedSettings::of_cases(&all_figures.cases, config.huge_pages),
+            engine,
+            asked: RequestedSettings::of_cases(&all_figures.cases),
             places: threads.plan(topology),
             figures: all_figures,
             matrices: vec![threads.matrix(Some(COPIES))],

@@ -20,7 +20,11 @@ macro_rules! program {
         KernelModule {
             name: $name,
             ptx: &[$(($least, text(concat!(include_str!(concat!("gpu/", $ptx)), "\0")))),+],
-            source: text(concat!(include_str!("gpu/common.h"), include_str!(concat!("gpu/", $name, ".cu")), "\0")),
+            source: text(concat!(
+                include_str!("gpu/common.h"),
+                include_str!(concat!("gpu/", $name, ".cu")),
+                "\0"
+            )),
             kernels: &[$($kernel),+],
             library: None,
         }

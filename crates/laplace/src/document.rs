@@ -67,7 +67,7 @@ pub(crate) fn document(
         timing: TimingAsked::Host,
         engine: CopyEngine::Ce,
         order: if ranks.len() == 1 { OrderAsked::Alone } else { OrderAsked::Simultaneous },
-        repetition: settings::repetition(Amount::Adaptive(RULE), options.max_time),
+        repetition: settings::repetition(Amount::Adaptive(RULE), Some(options.max_time)),
         seed: options.seed,
         verify: true,
     };

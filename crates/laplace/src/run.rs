@@ -16,7 +16,6 @@ use std::time::{Duration, Instant};
 
 use engine::{PageCheck, clock};
 use experiments::supervised::SessionJournal;
-use kernels::jacobi::Precision;
 use ranks::{Communicator, Deadline, Exchange, wire};
 use stats::block_interval::BlockValue;
 use stats::random::SplitMix64;
@@ -26,6 +25,7 @@ use crate::fault::LaplaceFault;
 use crate::grid::Solution;
 use crate::halos::Halos;
 use crate::memory::LaplaceMemory;
+use crate::options::LaplaceOptions;
 use crate::plane::{self, RankPlane};
 use crate::results::{BlockFound, LaplaceResults, LaplaceStep, RankFound, WayFound, WayProof, WayTrouble};
 use crate::way::{HaloWay, WayVariant};
@@ -51,16 +51,12 @@ const ANSWERS: Duration = Duration::from_secs(24 * 3600);
 /// What is measured, and how long.
 #[derive(Clone, Debug)]
 pub struct LaplaceRun {
-    /// The precision of a cell.
-    pub precision: Precision,
+    /// What was asked for.
+    pub options: LaplaceOptions,
     /// The ways, in the order in which they are shown.
     pub variants: Vec<WayVariant>,
     /// How many blocks each gets.
     pub rule: StopRule,
-    /// No further pass begins after this time in a phase.
-    pub max_time: Duration,
-    /// Of the order within passes.
-    pub seed: u64,
 }
 
 /// One rank: its memory, and what it reaches.
@@ -247,7 +243,7 @@ impl All<'_, '_, '_> {
             self.journal.found(found);
         }
 
-        let mut random = SplitMix64::new(self.run.seed);
+        let mut random = SplitMix64::new(self.run.options.seed);
         let began = Instant::now();
 
         loop {
@@ -256,7 +252,7 @@ impl All<'_, '_, '_> {
                 break;
             }
             let enough = open.iter().all(|at| found.ways[*at].blocks[0].len() >= self.run.rule.min_blocks);
-            if enough && began.elapsed() > self.run.max_time {
+            if enough && began.elapsed() > self.run.options.max_time {
                 open.iter().for_each(|at| found.ways[*at].stop = Some(StopReason::MaxTime));
                 break;
             }
@@ -320,6 +316,7 @@ fn performed_with(
     let checked = |memory: &mut LaplaceMemory, variant, right: &dyn Fn(u64) -> LaplaceAnswer| {
         memory.check(variant, solution).map(|checked| checked.map_or_else(LaplaceAnswer::Wrong, right))
     };
+
     match order {
         LaplaceOrder::Prove(variant) => {
             memory.fill(variant, solution)?;
@@ -361,6 +358,7 @@ fn blocks(answers: &[LaplaceAnswer]) -> impl Iterator<Item = &BlockFound> {
 /// nobody knows where it computed.
 fn keep_placement(found: &mut LaplaceResults, first: bool, answers: Vec<LaplaceAnswer>) {
     let when = if first { "before" } else { "after" };
+
     for (at, answer) in answers.into_iter().enumerate() {
         let rank = &mut found.ranks[at];
         match answer {

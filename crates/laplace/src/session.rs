@@ -104,14 +104,7 @@ impl LaplaceSession<'_> {
             environment: local.environment(),
         }));
 
-        let run = LaplaceRun {
-            precision: options.precision,
-            variants,
-            rule: RULE,
-            max_time: options.max_time,
-            seed: options.seed,
-        };
-
+        let run = LaplaceRun { options: options.clone(), variants, rule: RULE };
         let mut here = LaplaceRank { planes: kept, mpi: mpi.map(|(mpi, _)| mpi.exchange()) };
         let found =
             run.run(&mut here, agreement.comm(), interrupted, &mut session).map_err(Fault::no_result)?;

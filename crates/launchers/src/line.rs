@@ -2,7 +2,7 @@
 //! launch.
 //!
 //! ```text
-//! text ─► words ─► a launcher's options ─► layouts of one node ─► each rank's process, followed to its program ─► ranks
+//! text ─► words ─► a launcher's options ─► layouts of one node ─► each rank's process, followed ─► ranks
 //! pasted           launcher/               one for each way        process, sh, numactl, taskset
 //! ```
 //!
@@ -186,6 +186,7 @@ pub(crate) fn process<'t>(
     variables: &BTreeMap<String, String>,
 ) -> Process<'t> {
     let exported = |value: &String| Variable { value: value.clone(), exported: true };
+
     Process {
         topology,
         pus: Ok(topology.allowed.pus.clone()),

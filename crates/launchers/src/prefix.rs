@@ -58,8 +58,8 @@ pub(crate) fn behind<'l, 'w>(tool: &str, words: &'l [&'w str]) -> Option<&'l [&'
 }
 
 /// What is in the name of files that bind or choose a GPU, as people call them.
-const WRAPPERS: &str = "wrap select_gpu assign_gpu bind_gpu bind-gpu gpubind select-gpu gpu_bind gpu-bind cpu_bind \
-    set_affinity set_gpu gpu_tile binding acc_bind pick_gpu map_gpu local_rank interleave";
+const WRAPPERS: &str = "wrap select_gpu assign_gpu bind_gpu bind-gpu gpubind select-gpu gpu_bind gpu-bind \
+    cpu_bind set_affinity set_gpu gpu_tile binding acc_bind pick_gpu map_gpu local_rank interleave";
 
 /// Whether a file that cannot be read here is called as wrappers are.
 pub(crate) fn is_called_like_a_wrapper(name: &str, arguments: &[&str]) -> bool {
@@ -106,6 +106,7 @@ pub(crate) fn shell<'t>(
 ) -> Result<Vec<Process<'t>>, LineError> {
     let (given, rest) = SHELL.read(words)?;
     let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+
     match (rest.split_first(), given.iter().any(|one| one.name == "c")) {
         (Some((script, arguments)), true) => {
             // The first word behind it is $0.

@@ -127,6 +127,7 @@ impl<'m> MessageEnd<'m> {
             }
             _ => {}
         }
+
         self.calls.send_from(halves, bytes)
     }
 

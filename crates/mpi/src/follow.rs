@@ -223,6 +223,7 @@ pub fn follow(
 pub(crate) fn doing(rank: usize, order: &MessageOrder) -> MessageStep {
     let pair = |with: usize| [rank.min(with), rank.max(with)];
     let case = |path, bytes| MessageCase { path, pattern: crate::case::MessagePattern::PingPong, bytes };
+
     match order {
         MessageOrder::Rounds { with, case, .. } | MessageOrder::Carry { with, case, .. } => {
             MessageStep::Case { ranks: pair(*with), case: *case }

@@ -18,8 +18,8 @@ pub mod matrix;
 pub mod measuring;
 pub mod mpi;
 mod number;
-mod options;
 pub mod peer;
+pub mod pingpong;
 pub mod place;
 pub mod reference;
 pub mod report;
@@ -31,22 +31,16 @@ pub mod trial;
 pub mod witness;
 mod words;
 
-use std::num::NonZeroUsize;
-use std::path::PathBuf;
 use std::time::Duration;
 
-use ::pingpong::TimingChoice;
-use ::report::settings::OrderAsked;
-use clap::{ArgAction, Parser, Subcommand, ValueEnum};
-use device::{CopyBy, Direction, MemoryKind};
+use clap::{Parser, Subcommand, ValueEnum};
 use experiments::for_one_platform::ForOnePlatform;
-use experiments::options::Backend;
-use placement::{Membind, Selection};
+use placement::Membind;
 use stats::units::{parse_duration, parse_sizes};
 use stats::{IdList, IdSet};
 
 use number::{percent, whole};
-use words::{BACKENDS, CLOCKS, DIRECTIONS, ENGINES, MEMORY, ORDERS, SWITCH, Word, one_of};
+use words::{CLOCKS, DIRECTIONS, ENGINES, MEMORY, SWITCH, Word, one_of};
 
 use crate::version;
 
@@ -75,7 +69,7 @@ pub enum Command {
     /// none, 5 some, 6 not all can be known
     Doctor(doctor::Doctor),
     /// Bind each rank to its PU, copy host memory to its GPU and back, and prove what was measured
-    Pingpong(Box<Pingpong>),
+    Pingpong(Box<pingpong::Pingpong>),
     /// Measure bandwidth from every NUMA node (or L3, or core) to every GPU; without a GPU from every node's
     /// cores to every node's memory
     Matrix(Box<matrix::Matrix>),
@@ -159,135 +153,6 @@ impl Command {
     }
 }
 
-/// `numabench pingpong`.
-#[derive(Debug, clap::Args)]
-pub struct Pingpong {
-    /// One PU for each rank, OS ids as taskset writes them: 49,57 or 0-3 or 0-31:2 [default: the first
-    /// allowed core of each device's locality domain]
-    #[arg(long, value_name = "LIST", help_heading = "Placement")]
-    pub cpus: Option<IdList>,
-    /// One device for each rank: indices in PCI order, PCI addresses, UUIDs, or all; one may appear more than
-    /// once. With the host backend: NUMA nodes [default: all]
-    #[arg(long, value_name = "LIST", help_heading = "Placement")]
-    pub gpus: Option<Selection>,
-    /// Where host memory lies: local (the node of the rank's PU), a NUMA node's number, or page by page over
-    /// several nodes: interleave or interleave:0-1, weighted:0-1 by the kernel's weights (as exec takes it)
-    #[arg(long, value_name = "WHERE", default_value = "local", help_heading = "Placement")]
-    pub membind: Membind,
-    /// Which devices: auto takes CUDA, else HIP, where there is a GPU, and host memory otherwise
-    #[arg(long, value_parser = one_of(BACKENDS), default_value = "auto", help_heading = "Placement")]
-    pub backend: Backend,
-    /// This process's number among the ranks of its node, from 0, for a launcher that numabench does not
-    /// know; MPI then brings them together
-    #[arg(long, value_name = "N", value_parser = whole::<usize>(0..=MOST - 1), help_heading = "Placement")]
-    pub rank: Option<usize>,
-    /// How many ranks this node has, where the launcher does not say it
-    #[arg(long, value_name = "M", value_parser = whole::<NonZeroUsize>(1..=MOST), help_heading = "Placement")]
-    pub ranks: Option<NonZeroUsize>,
-
-    /// Sizes of one copy: 128MiB, a list, or a geometric range 4B..1GiB (×2) or 4B..8GiB:4 [default: 128MiB;
-    /// without a GPU twice the L3 if that is more]
-    #[arg(long, value_name = "SIZES", value_parser = sizes, conflicts_with = "floats",
-          help_heading = "What is copied")]
-    pub size: Option<Sizes>,
-    /// The size as a number of 4-byte floats
-    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=stats::units::MOST_BYTES / 4),
-          help_heading = "What is copied")]
-    pub floats: Option<u64>,
-    /// Kinds of host memory [default: pinned; pageable with the host backend]
-    #[arg(long, value_parser = one_of(MEMORY), value_delimiter = ',', value_name = "KINDS",
-          help_heading = "What is copied")]
-    pub memory: Vec<MemoryKind>,
-    /// Directions; roundtrip is H2D then D2H, bidir both at once
-    #[arg(long, value_parser = one_of(DIRECTIONS), value_delimiter = ',',
-          default_values = ["h2d", "d2h", "roundtrip"],
-          hide_default_value = true, value_name = "DIRECTIONS", help_heading = "What is copied")]
-    pub direction: Vec<Direction>,
-    /// What moves the bytes: the GPU's copy engines, or (pinned memory only) a kernel of loads and stores, or
-    /// its tensor memory accelerator (TMA): they differ on coherent links
-    #[arg(long, value_parser = one_of(ENGINES), default_value = "ce", value_name = "ENGINE",
-          help_heading = "What is copied")]
-    pub engine: CopyBy,
-    /// Whether host memory may use huge pages
-    #[arg(long, value_parser = one_of(SWITCH), action = ArgAction::Set, default_value = "on",
-          help_heading = "What is copied")]
-    pub huge_pages: bool,
-
-    /// Measure this number of rounds a case; without it, blocks are measured until the interval is narrow.
-    /// Several ranks at once go on until all have theirs, and only rounds of their common time count, so that
-    /// the number differs a little
-    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=10_000_000),
-          help_heading = "How it is measured")]
-    pub reps: Option<u64>,
-    /// Rounds before those of --reps, which do not count [default: 10]
-    #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=1_000_000),
-          help_heading = "How it is measured")]
-    pub warmup: Option<u64>,
-    /// Measure until the 95 % interval is within ± this part of the figure, however long that takes, up to
-    /// 1000 blocks a case and --max-time [default: 1 %, or what ten blocks and a second or a quarter of the
-    /// run more give]
-    #[arg(long, value_name = "PERCENT", value_parser = percent, conflicts_with = "reps",
-          help_heading = "How it is measured")]
-    pub precision: Option<f64>,
-    /// Begin no further pass after this time of measuring [default: 3 s a case, at least 30 s]
-    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "How it is measured")]
-    pub max_time: Option<Duration>,
-    /// Give up after this time, whatever a device does
-    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "How it is measured")]
-    pub timeout: Option<Duration>,
-    /// The clock: auto times pinned copies of 1 MiB and more on the device, everything else on the host
-    #[arg(long, value_parser = one_of(CLOCKS), default_value = "auto", help_heading = "How it is measured")]
-    pub timing: TimingChoice,
-    /// All ranks at once, one after the other, or both and the contention penalty [default: at once, and with
-    /// GPUs each of several ranks alone for six blocks]
-    #[arg(long, value_parser = one_of(ORDERS), help_heading = "How it is measured")]
-    pub order: Option<OrderAsked>,
-    /// Seed of the payload and of the order of blocks
-    #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=u64::MAX), default_value_t = 1,
-          help_heading = "How it is measured")]
-    pub seed: u64,
-    /// Do not compare the received bytes with the sent ones
-    #[arg(long, help_heading = "How it is measured")]
-    pub no_verify: bool,
-
-    /// Findings that end an otherwise complete run with exit code 5: slower-twin, a GPU that copies much
-    /// slower than those of its node that are like it
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "FINDINGS", help_heading = "Output")]
-    pub fail_on: Vec<FailingFinding>,
-    /// Print the plan and touch no GPU
-    #[arg(long, conflicts_with = "json", help_heading = "Output")]
-    pub dry_run: bool,
-    /// Print the result document instead of the table, or write it to FILE (rewritten after every pass)
-    /// beside it
-    #[arg(long, value_name = "FILE|-", num_args = 0..=1, default_missing_value = "-",
-          help_heading = "Output")]
-    pub json: Option<PathBuf>,
-    /// Also hold the figures against those of this file (`numabench reference --lines` shows its form): your
-    /// site's own
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub reference: Option<PathBuf>,
-    /// Print everything: each rank, the placement, the devices and the settings. By default so where no
-    /// terminal is (a log keeps all), and on a terminal what a screen holds
-    #[arg(long, help_heading = "Output")]
-    pub full: bool,
-    /// Print what a screen holds, also where no terminal is
-    #[arg(long, conflicts_with = "full", help_heading = "Output")]
-    pub brief: bool,
-    /// Only the figures and the problems
-    #[arg(short, long, help_heading = "Output")]
-    pub quiet: bool,
-    /// Whether the table is coloured
-    #[arg(long, value_enum, default_value_t = ColorChoice::Auto, help_heading = "Output")]
-    pub color: ColorChoice,
-}
-
-/// Findings of a run that may end it with a code of their own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum FailingFinding {
-    /// A GPU that copies much slower than equal GPUs of its node
-    SlowerTwin,
-}
-
 /// Sizes in bytes, ascending.
 #[derive(Clone, Debug)]
 pub struct Sizes(pub Vec<u64>);
@@ -325,4 +190,65 @@ pub enum ColorChoice {
     Always,
     /// Never
     Never,
+}
+
+#[cfg(test)]
+mod tests {
+    use ::laplace::LaplaceOptions;
+    use ::mpi::MessageOptions;
+    use ::trial::options::TrialOptions;
+    use clap::CommandFactory;
+    use experiments::options::{
+        ComputingOptions, ContendOptions, LatencyOptions, MatrixOptions, PeerOptions,
+    };
+
+    use super::number::typed_size;
+    use super::*;
+
+    /// What the library of a command is told.
+    fn options(line: &str) -> Result<String, clap::Error> {
+        let args = Args::try_parse_from(format!("numabench {line}").split(' '))?;
+        Ok(match args.command {
+            Command::Matrix(command) => format!("{:?}", command.options()),
+            Command::Latency(command) => format!("{:?}", command.options()),
+            Command::Peer(command) => format!("{:?}", command.options()),
+            Command::Contend(command) => format!("{:?}", command.options()),
+            Command::Kernels(command) => format!("{:?}", command.options()),
+            Command::Mpi(command) => format!("{:?}", command.options()),
+            Command::Laplace(command) => format!("{:?}", command.options()),
+            Command::Trial(command) => format!("{:?}", command.options()),
+            other => panic!("{other:?} has no options with defaults"),
+        })
+    }
+
+    #[test]
+    fn a_command_line_that_says_nothing_is_the_librarys_default() -> Result<(), clap::Error> {
+        let of_true = TrialOptions { program: vec!["true".into()], ..TrialOptions::default() };
+        for (line, default) in [
+            ("matrix", format!("{:?}", MatrixOptions::default())),
+            ("latency", format!("{:?}", LatencyOptions::default())),
+            ("peer", format!("{:?}", PeerOptions::default())),
+            ("contend", format!("{:?}", ContendOptions::default())),
+            ("kernels", format!("{:?}", ComputingOptions::default())),
+            ("mpi", format!("{:?}", MessageOptions::default())),
+            ("laplace", format!("{:?}", LaplaceOptions::default())),
+            ("trial -- true", format!("{of_true:?}")),
+        ] {
+            assert_eq!(options(line)?, default, "{line}");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn the_size_that_help_names_is_the_one_that_is_copied() {
+        let all = Args::command();
+        for name in ["pingpong", "contend", "place"] {
+            let size = all
+                .find_subcommand(name)
+                .and_then(|command| command.get_arguments().find(|arg| arg.get_id() == "size"));
+            let help = size.and_then(|size| size.get_help()).map(ToString::to_string);
+            let names = format!("[default: {};", typed_size(MatrixOptions::default().size));
+            assert!(help.as_ref().is_some_and(|help| help.contains(&names)), "{name}: {help:?}");
+        }
+    }
 }

@@ -130,7 +130,6 @@ fn who(ranks: &usize) -> String {
 
 #[cfg(test)]
 mod tests {
-
     use device::Direction;
     use placement::{ChosenBy, Closeness, ClosenessVerdict, RankPlan, Target};
     use stats::PciAddress;

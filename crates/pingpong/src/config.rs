@@ -1,14 +1,13 @@
 //! What a run does, checked: every value here is one the run can use as it stands.
 
-use std::time::Duration;
-
 use device::{CopyBy, Direction, MemoryKind};
-use engine::{Amount, EngineConfig, Order};
+use engine::{EngineConfig, Order};
 
 /// The clock asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TimingChoice {
     /// Device timing for pinned copies of 1 MiB and more where there is a latch, host timing otherwise.
+    #[default]
     Auto,
     /// The node's clock around blocking copies.
     Host,
@@ -16,8 +15,8 @@ pub enum TimingChoice {
     Device,
 }
 
-/// A run.
-#[derive(Clone, Debug, PartialEq)]
+/// A run; of no copies by default.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunConfig {
     /// Sizes of one copy in bytes, ascending, none 0.
     pub sizes: Vec<usize>,
@@ -34,18 +33,8 @@ pub struct RunConfig {
     pub timing: TimingChoice,
     /// What moves the bytes of every case.
     pub by: CopyBy,
-    /// Whether host memory may use huge pages.
-    pub huge_pages: bool,
-    /// Whether the bytes that arrived are compared with those sent.
-    pub verify: bool,
-    /// The seed of the payload and of the order of blocks.
-    pub seed: u64,
-    /// How often a case is repeated.
-    pub amount: Amount,
-    /// No further pass begins after this time of measuring.
-    pub max_time: Duration,
-    /// The whole run is given up after this time.
-    pub timeout: Option<Duration>,
+    /// How it is measured.
+    pub engine: EngineConfig,
 }
 
 #[cfg(test)]
@@ -60,23 +49,12 @@ impl RunConfig {
             alone_blocks: None,
             timing: TimingChoice::Auto,
             by: CopyBy::default(),
-            huge_pages: false,
-            verify: true,
-            seed: 0,
-            amount: Amount::Fixed { reps: 1, warmup: 1 },
-            max_time: Duration::MAX,
-            timeout: None,
+            engine: EngineConfig { huge_pages: false, ..EngineConfig::default() },
         }
     }
 }
 
 impl RunConfig {
-    /// What the engine is told.
-    pub fn engine(&self) -> EngineConfig {
-        let Self { seed, amount, verify, max_time, timeout, .. } = *self;
-        EngineConfig { seed, amount, verify, max_time, timeout }
-    }
-
     /// The largest copy.
     pub fn largest(&self) -> usize {
         self.sizes.iter().copied().max().unwrap_or(0)

@@ -20,15 +20,8 @@ pub fn lead(
     journal: &mut dyn Journal,
 ) -> RunState {
     let suite = Arc::clone(suite) as Arc<dyn Suite>;
-    engine::lead(
-        &config.engine(),
-        workers,
-        &suite,
-        comm,
-        interrupted,
-        &mut PerCase::new(config.amount),
-        journal,
-    )
+    let mut enough = PerCase::new(config.engine.amount);
+    engine::lead(&config.engine, workers, &suite, comm, interrupted, &mut enough, journal)
 }
 
 /// Does this process's part of a run that rank 0 leads; see [`engine::follow`].
@@ -40,5 +33,5 @@ pub fn follow(
     interrupted: &Arc<AtomicBool>,
 ) -> Followed {
     let suite = Arc::clone(suite) as Arc<dyn Suite>;
-    engine::follow(&config.engine(), workers, &suite, comm, interrupted)
+    engine::follow(&config.engine, workers, &suite, comm, interrupted)
 }

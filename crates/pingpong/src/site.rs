@@ -255,12 +255,12 @@ impl Site for CopySite {
         if fresh {
             // Zeros can move faster than data (a page of zeros may be one shared page): every page gets a
             // value.
-            let pattern = device::BytePattern::new(self.suite.config.seed);
+            let pattern = device::BytePattern::new(self.suite.config.engine.seed);
             pattern.fill_page_words(copier.source());
             pattern.fill_page_words(copier.destination());
         }
 
-        let source = source.unwrap_or_else(|| Source::of(self.suite.config.seed, rank, allocation));
+        let source = source.unwrap_or_else(|| Source::of(self.suite.config.engine.seed, rank, allocation));
         self.held = Some(Held { copier, setup, cell, ranges, source, shares_device, by: CopyBy::default() });
         Ok(fresh)
     }
@@ -323,7 +323,8 @@ impl Site for CopySite {
             held.copier.copy_by(case.by).map_err(skipped_or_failed)?;
             held.by = case.by;
         }
-        let delivery = Delivery::new(config.seed, rank, &case, pass, can.patterns.is_ok(), &held.source);
+        let delivery =
+            Delivery::new(config.engine.seed, rank, &case, pass, can.patterns.is_ok(), &held.source);
         let Held { copier, source, .. } = held;
 
         Ok(Box::new(CopyWork {

@@ -60,7 +60,7 @@ pub fn read_weights(plan: &mut Plan) -> Result<(), SpreadError> {
 /// The smallest copy is shorter than one turn of the nodes.
 pub fn check_spread(config: &RunConfig, plan: &Plan) -> Result<(), SpreadError> {
     let Some(smallest) = config.sizes.iter().min() else { return Ok(()) };
-    let page = SpreadMemory::granule_bytes(config.huge_pages) as u64;
+    let page = SpreadMemory::granule_bytes(config.engine.huge_pages) as u64;
     let size = stats::units::rounded_size;
 
     for nodes in plan.ranks.iter().filter_map(|rank| rank.spread.as_ref()) {
@@ -69,7 +69,7 @@ pub fn check_spread(config: &RunConfig, plan: &Plan) -> Result<(), SpreadError> 
         }
         let turn = nodes.cycle().saturating_mul(page);
         if (*smallest as u64) < turn {
-            let hint = if config.huge_pages { ", or for --huge-pages off" } else { "" };
+            let hint = if config.engine.huge_pages { ", or for --huge-pages off" } else { "" };
             return Err(SpreadError::Small {
                 size: size(*smallest as u64),
                 nodes: nodes.nodes(),
@@ -115,7 +115,7 @@ mod tests {
         config.sizes = vec![1 << 30, 4 * page - 1];
         assert!(check_spread(&config, &ranks).is_err());
         config.sizes = vec![(8 << 20) - 1];
-        config.huge_pages = true;
+        config.engine.huge_pages = true;
         let said = check_spread(&config, &ranks).map_err(|error| error.to_string());
         let is_there = |text: &String| text.contains("8 MiB or more, or for --huge-pages off");
         assert!(said.as_ref().is_err_and(is_there), "{said:?}");

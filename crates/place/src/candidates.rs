@@ -86,15 +86,7 @@ fn available(asked: &PlaceRequest, survey: &Survey) -> Vec<Target> {
 
 /// What is asked to be placed, with these GPUs.
 pub fn ask(asked: &PlaceRequest, topology: &Topology, gpus: GpuChoice) -> Ask {
-    Ask {
-        ranks: asked.ranks,
-        gpus,
-        pus: None,
-        cores_per_rank: cores_per_rank(asked, topology),
-        smt: asked.smt,
-        strategy: asked.strategy,
-        reserve: asked.reserve.clone().unwrap_or_default(),
-    }
+    Ask { gpus, cores_per_rank: cores_per_rank(asked, topology), ..asked.ask.clone() }
 }
 
 /// The cores asked for each rank, or those that its threads need: a core each, or with `--smt` a hardware
@@ -102,8 +94,8 @@ pub fn ask(asked: &PlaceRequest, topology: &Topology, gpus: GpuChoice) -> Ask {
 pub fn cores_per_rank(asked: &PlaceRequest, topology: &Topology) -> Option<usize> {
     let usable =
         topology.cores.iter().map(|core| core.pus.and(&topology.allowed.pus).len()).filter(|pus| *pus > 0);
-    let each = if asked.smt { usable.min().unwrap_or(1) } else { 1 };
-    asked.cores_per_rank.or_else(|| Some(asked.threads?.div_ceil(each)))
+    let each = if asked.ask.smt { usable.min().unwrap_or(1) } else { 1 };
+    asked.ask.cores_per_rank.or_else(|| Some(asked.threads?.div_ceil(each)))
 }
 
 /// The GPUs that are named, of these.

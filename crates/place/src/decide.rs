@@ -10,8 +10,6 @@ use report::place::{MeasuredFinding, Turn};
 use stats::best::{Ranking, RankingVerdict, TurnValue, best};
 use stats::compare::TwoSampleVerdict;
 
-use crate::how::How;
-
 /// As many values as a verdict needs.
 const TURNS_AT_LEAST: usize = stats::compare::LEAST_VALUES;
 /// After so many more turns cannot be expected to decide.
@@ -83,17 +81,15 @@ pub fn standing(turned: &[Turned]) -> Option<Ranking> {
 }
 
 /// Whether another round of turns is of no use; with the reason where the values have not decided.
-pub fn over(turned: &[Turned], elapsed: Duration, how: &How) -> Option<Option<String>> {
+pub fn over(turned: &[Turned], elapsed: Duration, limit: Option<Duration>) -> Option<Option<String>> {
     let round = round_of(turned);
     if turned.iter().all(Turned::is_out) {
         return Some(None);
     }
 
-    if elapsed >= how.max_time {
-        return Some(Some(format!(
-            "the time for measuring was up (--max-time {:.0}s)",
-            how.max_time.as_secs_f64()
-        )));
+    if let Some(limit) = limit.filter(|limit| elapsed >= *limit) {
+        let seconds = limit.as_secs_f64();
+        return Some(Some(format!("the time for measuring was up (--max-time {seconds:.0}s)")));
     }
 
     if round < TURNS_AT_LEAST {
@@ -157,18 +153,7 @@ pub fn ended(outcome: &TurnResults) -> PlaceDecision {
 
 #[cfg(test)]
 mod tests {
-    use device::MemoryKind;
-
     use super::*;
-
-    const HOW: How = How {
-        bytes: 1 << 20,
-        memory: MemoryKind::Pageable,
-        membind: placement::Membind::Local,
-        seed: 1,
-        max_time: Duration::from_secs(10),
-        timeout: Duration::from_secs(60),
-    };
 
     fn turned(rates: &[f64]) -> Turned {
         let turn = |rate: &f64| Turn { h2d_bytes_per_s: vec![*rate], d2h_bytes_per_s: vec![*rate] };
@@ -180,7 +165,7 @@ mod tests {
     }
 
     fn ends(turned: &[Turned], seconds: u64) -> Option<Option<String>> {
-        over(turned, Duration::from_secs(seconds), &HOW)
+        over(turned, Duration::from_secs(seconds), Some(Duration::from_secs(10)))
     }
 
     #[test]
@@ -223,7 +208,7 @@ mod tests {
     /// What becomes of recorded turns, by candidate; a turn without a figure failed. A turn takes a second of
     /// 60.
     fn replayed(recorded: &[&[Option<f64>]]) -> TurnResults {
-        let how = How { max_time: Duration::from_secs(60), ..HOW };
+        let limit = Some(Duration::from_secs(60));
         let mut turned: Vec<Turned> = recorded.iter().map(|_| Turned::default()).collect();
         let mut taken = 0;
         for pass in 0_usize.. {
@@ -238,7 +223,7 @@ mod tests {
                     rate.map(|rate| Turn { h2d_bytes_per_s: vec![rate], d2h_bytes_per_s: vec![rate] }),
                 );
             }
-            if let Some(ended_early) = over(&turned, Duration::from_secs(taken), &how) {
+            if let Some(ended_early) = over(&turned, Duration::from_secs(taken), limit) {
                 let standing = standing(&turned);
                 return TurnResults { turned, standing, ended_early };
             }

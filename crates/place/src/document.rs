@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use launchers::{Dialect, Situation, Starter, say};
 use placement::nic::{self, NearNic};
-use placement::{Closeness, GpuList, Selection, Strategy, TargetId};
+use placement::{Ask, Closeness, GpuList, Selection, Strategy, TargetId};
 use report::document::Tool;
 use report::place::{Candidate, Line, Machine, Place, PlacedGpu, PlacedNic};
 use report::rank::Locality;
@@ -92,6 +92,7 @@ fn place(survey: &Survey, at: &placement::Place) -> Place {
     let topology = &survey.topology;
     let target = at.target.as_ref();
     let cores = topology.cores.iter().filter(|core| !core.pus.and(&at.pus).is_empty()).count();
+
     Place {
         rank: at.rank as u32,
         pus: at.pus.clone(),
@@ -174,9 +175,10 @@ fn exec_options(
     }
 
     let cores = candidates::cores_per_rank(asked, topology).map(|each| format!(" --cores-per-rank {each}"));
-    let smt = asked.smt.then(|| " --smt".to_owned());
-    let strategy = (asked.strategy != Strategy::Close).then(|| format!(" --strategy {}", asked.strategy));
-    let reserve = asked.reserve.as_ref().map(|reserve| format!(" --reserve {reserve}"));
+    let Ask { smt, strategy, reserve, .. } = &asked.ask;
+    let smt = smt.then(|| " --smt".to_owned());
+    let strategy = (*strategy != Strategy::Close).then(|| format!(" --strategy {strategy}"));
+    let reserve = (!reserve.is_empty()).then(|| format!(" --reserve {reserve}"));
     let gpus = match &asked.gpus {
         GpuList::None => Some(" --gpus none".to_owned()),
         GpuList::Some(selection) if *selection != Selection::All => Some(format!(" --gpus {selection}")),

@@ -1,14 +1,10 @@
-//! How candidates are measured: the size and memory of their copies, the seed, the time; and the run that it
-//! comes to.
+//! How candidates are measured: the size and memory of their copies, and the run that it comes to.
 
-use std::time::Duration;
-
-use device::{CopyBy, Direction, MemoryKind};
-use pingpong::{Amount, Order, RunConfig, TimingChoice};
+use device::{Direction, MemoryKind};
+use pingpong::{EngineConfig, Order, RunConfig};
 use placement::Membind;
 use report::settings;
 use stats::memory_nodes::NodeUse;
-use stats::stop::StopRule;
 
 /// How candidates are measured.
 #[derive(Clone, Debug)]
@@ -17,14 +13,9 @@ pub struct How {
     pub bytes: usize,
     /// The kind of host memory.
     pub memory: MemoryKind,
-    /// Where host memory lies.
-    pub membind: Membind,
-    /// The seed of everything drawn.
-    pub seed: u64,
-    /// No round of turns begins after this time unless every candidate has too few.
-    pub max_time: Duration,
-    /// A rank that has not come back by then is given up, and the run with it.
-    pub timeout: Duration,
+    /// The seed of everything drawn, and the limits: no round of turns begins after the time for measuring
+    /// unless every candidate has too few.
+    pub engine: EngineConfig,
 }
 
 /// Where host memory was asked to lie, as documents have it.
@@ -49,15 +40,8 @@ impl How {
             memory: vec![self.memory],
             directions: vec![Direction::H2d, Direction::D2h],
             orders: vec![if ranks == 1 { Order::Alone } else { Order::Simultaneous }],
-            alone_blocks: None,
-            timing: TimingChoice::Auto,
-            by: CopyBy::default(),
-            huge_pages: true,
-            verify: true,
-            seed: self.seed,
-            amount: Amount::Adaptive(StopRule::default()),
-            max_time: Duration::MAX,
-            timeout: Some(self.timeout),
+            engine: self.engine,
+            ..RunConfig::default()
         }
     }
 }

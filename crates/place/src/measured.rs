@@ -22,6 +22,7 @@ use crate::turns;
 /// What is to be measured: the ways, each as a plan for the devices of a platform. No device has been
 /// touched.
 pub struct PlaceMeasurement<'m> {
+    asked: &'m PlaceRequest,
     topology: &'m Topology,
     platform: Arc<dyn Platform>,
     how: How,
@@ -37,7 +38,7 @@ impl<'m> PlaceMeasurement<'m> {
     /// [`PlaceError`]: GPUs that it does not show, ranks that do not fit on the machine or have no GPU, or
     /// too little memory.
     pub fn planned(
-        asked: &PlaceRequest,
+        asked: &'m PlaceRequest,
         topology: &'m Topology,
         platform: Arc<dyn Platform>,
         shown: Vec<Target>,
@@ -51,7 +52,7 @@ impl<'m> PlaceMeasurement<'m> {
         let (ways, mut notes) = candidates::worth_measuring(topology, &ask, &asked.maps)?;
         let mut plans = ways.iter().map(plan).collect::<Result<Vec<_>, _>>()?;
         for plan in &mut plans {
-            bind_memory(topology, plan, &how.membind)?;
+            bind_memory(topology, plan, &asked.membind)?;
             read_weights(plan)?;
             check_spread(&how.config(plan.ranks.len()), plan)?;
         }
@@ -65,14 +66,14 @@ impl<'m> PlaceMeasurement<'m> {
         if ways.iter().any(|way| way.places.places.iter().any(|place| place.pus.len() > 1)) {
             notes.push("each rank was measured on the first of its PUs".to_owned());
         }
-        if how.membind != Membind::Local {
+        if asked.membind != Membind::Local {
             notes.push(format!(
                 "measured with --membind {0}: the lines below bind PUs, so start the program by numabench \
                  exec --membind {0} too",
-                how.membind
+                asked.membind
             ));
         }
-        Ok(Self { topology, platform, how, ways, plans, notes })
+        Ok(Self { asked, topology, platform, how, ways, plans, notes })
     }
 
     /// The ways' names, in order.
@@ -90,13 +91,13 @@ impl<'m> PlaceMeasurement<'m> {
         progress: impl FnMut(u64),
         keep: &mut dyn FnMut(&Candidates),
     ) -> (Candidates, PlaceDecision) {
-        let Self { topology, platform: devices, how, mut ways, plans, notes } = self;
+        let Self { asked, topology, platform: devices, how, mut ways, plans, notes } = self;
         let measured = Measured {
             platform,
             size_bytes: how.bytes as u64,
             memory: how.memory.name().to_owned(),
-            membind: membind_asked(&how.membind),
-            seed: how.seed,
+            membind: membind_asked(&asked.membind),
+            seed: how.engine.seed,
             finding: MeasuredFinding::Undecided,
             leader: None,
             ended_early: Some("it was still measuring when this was written".to_owned()),

@@ -32,7 +32,11 @@ pub enum OwnMapError {
     #[error("two maps are called {0}: each wants a name of its own")]
     Twice(String),
     /// As many PUs as ranks are needed.
-    #[error("the map {name} names {} for {}: name one PU for each rank, or say --ranks {pus}", counted(*pus, "PU"), counted(*ranks, "rank"))]
+    #[error(
+        "the map {name} names {} for {}: name one PU for each rank, or say --ranks {pus}",
+        counted(*pus, "PU"),
+        counted(*ranks, "rank")
+    )]
     Count {
         /// The map.
         name: String,

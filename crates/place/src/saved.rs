@@ -128,6 +128,7 @@ fn stranger(places: &[Place], topology: &Topology, pus: &IdSet) -> Option<String
                 place.rank, place.first_pu, place.pus
             ));
         }
+
         let missing = place.pus.minus(pus);
         if !missing.is_empty() {
             return Some(format!("rank {}'s PUs {missing} are not allowed here ({pus} are)", place.rank));

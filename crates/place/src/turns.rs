@@ -39,13 +39,13 @@ pub fn measure(
     let members: Vec<Vec<usize>> =
         (0..plans.len()).map(|at| (at * ranks..(at + 1) * ranks).collect()).collect();
     let cells: Vec<Cells> = members.iter().cloned().map(Cells::Members).collect();
-    let rules = PlacingRules::on(topology, config.huge_pages);
+    let rules = PlacingRules::on(topology, config.engine.huge_pages);
     let suite = CopySuite::over(&config, &all, &cells, platform, rules);
     let suite = Arc::new(suite.with_fresh_memory_each_pass());
     let workers = Workers::threads(pingpong::workers(&all), pingpong::clock::measure());
     let copies = suite.copies().to_vec();
     let mut turns = Turns {
-        how,
+        limit: how.engine.max_time,
         members,
         copies,
         turned: plans.iter().map(|_| Turned::default()).collect(),
@@ -56,15 +56,9 @@ pub fn measure(
     let world = Single::default();
     let mut comm = Communicator::new(&world);
     let engine = Arc::clone(&suite) as Arc<dyn engine::Suite>;
-    let state = engine::lead(
-        &config.engine(),
-        workers,
-        &engine,
-        &mut comm,
-        interrupted,
-        &mut turns,
-        &mut Passes(progress),
-    );
+    let mut passes = Passes(progress);
+    let state =
+        engine::lead(&config.engine, workers, &engine, &mut comm, interrupted, &mut turns, &mut passes);
 
     let Turns { mut turned, end, .. } = turns;
     let ended_early = match state.end {
@@ -83,7 +77,7 @@ pub fn measure(
 
 /// What the turns have given, and whether they decide.
 struct Turns<'a> {
-    how: &'a How,
+    limit: Option<Duration>,
     /// The ranks of each candidate.
     members: Vec<Vec<usize>>,
     copies: Vec<CopyCase>,
@@ -105,7 +99,7 @@ impl Enough for Turns<'_> {
         }
 
         (self.keep)(&self.turned);
-        self.end = over(&self.turned, elapsed, self.how);
+        self.end = over(&self.turned, elapsed, self.limit);
 
         for (at, members) in self.members.iter().enumerate() {
             let stop = match (&self.end, self.turned[at].is_out()) {

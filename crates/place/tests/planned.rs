@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use place::document::{Invocation, build};
 use place::{Candidates, PlaceError, PlaceRequest, Saved, SavedError, planned, situation};
-use placement::{GpuList, Selection, SelectionError, Strategy};
+use placement::{Ask, GpuList, Selection, SelectionError};
 use report::document::Tool;
 use topo::Survey;
 
@@ -19,14 +19,11 @@ fn machine(name: &str) -> PathBuf {
 /// A rank for each GPU of this machine.
 fn a_rank_a_gpu(name: &str) -> PlaceRequest {
     PlaceRequest {
-        ranks: None,
+        ask: Ask::default(),
         gpus: GpuList::Some(Selection::All),
-        cores_per_rank: None,
         threads: None,
-        smt: false,
-        strategy: Strategy::Close,
         maps: Vec::new(),
-        reserve: None,
+        membind: placement::Membind::Local,
         input: vec![machine(name)],
     }
 }
@@ -65,7 +62,8 @@ fn gpus_and_pus_that_the_machine_does_not_have_are_refused_by_name() -> Done {
     let absent = PlaceRequest { gpus: "9".parse()?, ..a_rank_a_gpu("lumi-g") };
     let refused = planned(&absent, &survey).err();
     assert!(matches!(refused, Some(PlaceError::Gpus(SelectionError::Absent { .. }))), "{refused:?}");
-    let reserve = PlaceRequest { reserve: Some("4096".parse()?), ..a_rank_a_gpu("lumi-g") };
+    let ask = Ask { reserve: "4096".parse()?, ..Ask::default() };
+    let reserve = PlaceRequest { ask, ..a_rank_a_gpu("lumi-g") };
     let words = planned(&reserve, &survey).err().map(|error| error.to_string()).unwrap_or_default();
     assert!(words.starts_with("--reserve 4096: this machine has PUs 0-127"), "{words}");
     Ok(())

@@ -26,6 +26,7 @@ pub(crate) fn assign_gpus(
 ) -> Result<(Vec<Target>, Option<String>), NodePlanError> {
     let devices = together(members);
     all_see_something(members, &devices, asked)?;
+
     match &asked.gpus {
         Some(selection @ Selection::These(_)) => {
             let list = selection

@@ -4,10 +4,11 @@
 //! ```text
 //! package 0: cores 0-3 (PUs 0-3, siblings 8-11)    L3 0: cores 0 1   L3 1: cores 2 3    node 0
 //! package 1: cores 4-7 (PUs 4-7, siblings 12-15)   L3 2: cores 4 5   L3 3: cores 6 7    node 1
-//! package 2: cores 8-9 (PUs 16-17)                 no L3                                node 4, without memory
+//! package 2: cores 8-9 (PUs 16-17)                 no L3              node 4, without memory
 //! node 2: memory only, around every PU             node 3: a GPU's memory, around package 0
 //! node 5: neither memory nor CPUs
-//! GPU 0 at L3 0, GPU 1 at L3 3, GPU 2 at package 1, GPU 3 nobody knows where, GPU 4 on node 2 (no CPU is local)
+//! GPU 0 at L3 0, GPU 1 at L3 3, GPU 2 at package 1, GPU 3 at an unknown place,
+//! GPU 4 on node 2 (no CPU is local)
 //! ```
 //!
 //! Distances are 10 within a node and 32 between 0 and 1; from node 4 they are 40 to node 0, 20 to node 1, 30

@@ -2,7 +2,8 @@
 //! used.
 //!
 //! ```console
-//! $ NUMABENCH_MPI=target/mpi/mpicc.mpich/libnumabench_mpi.so mpirun.mpich -n 3 target/debug/examples/launched meet
+//! $ export NUMABENCH_MPI=target/mpi/mpicc.mpich/libnumabench_mpi.so
+//! $ mpirun.mpich -n 3 target/debug/examples/launched meet
 //! ```
 //!
 //! `messages` runs the suite that every world must pass; `meet` does what a run does, from the plug-in's

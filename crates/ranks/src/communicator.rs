@@ -196,6 +196,7 @@ impl<'w> Communicator<'w> {
         self.fetch()?;
         let mut naps = Naps::of(self.place());
         let mut came = true;
+
         loop {
             if came && let Some(found) = look(self) {
                 return Ok(Some(found));

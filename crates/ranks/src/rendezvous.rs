@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! every rank ── its place ──► rank 0 ── the ranks of its node, or who is missing ──► every rank
-//! a node's first rank ── the page's name ──► its others ── joined, or why not ──► the first ── all well, or why not ──► its others
+//! a node's first rank ── the page's name ──► its others ── joined, or why not ──► the first
+//!                     ── all well, or why not ──► its others
 //! ```
 //!
 //! Each step has one message for each rank, so the cost is linear in the ranks. Whoever must tell others how

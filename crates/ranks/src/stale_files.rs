@@ -37,6 +37,7 @@ fn sweep_older(folder: &Path, prefix: &str, young: Duration) {
         if !is_ours || age < young || !(meta.is_file() || meta.is_dir()) {
             continue;
         }
+
         let flags = (OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK).bits().cast_signed();
         let Ok(file) = OpenOptions::new().read(true).custom_flags(flags).open(&path) else { continue };
         if flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() {

@@ -20,6 +20,7 @@ pub fn lines(arguments: &[&str]) -> Vec<String> {
     let launch = Launch::here();
     let variable = std::env::var_os(VARIABLE);
     let executable = std::env::current_exe().unwrap_or_default();
+
     match &files(variable.as_deref(), &executable)[..] {
         [] => vec![format!(
             "{PLUGIN}none; a launch of several processes by srun or mpirun needs one (`cargo xtask \

@@ -1,7 +1,7 @@
 //! How one run is made of the processes that srun, mpirun or another launcher started.
 //!
 //! ```text
-//! plugins ─► start: MPI ─► agreement: step by step, all or none ─► handshake: what each is told of the others
+//! plugins ─► start: MPI ─► agreement: step by step, all or none ─► handshake: what each hears of the others
 //!             └─ slow_start_notice, start_watchdog: what is said where MPI_Init does not come back
 //! ```
 //!

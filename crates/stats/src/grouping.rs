@@ -172,6 +172,7 @@ impl Figures {
             };
             Some(([i, j], level))
         };
+
         let alone = match alone.is_empty() {
             true => None,
             false => Some(alone.iter().map(|case| level(case)).collect::<Option<_>>()?),

@@ -90,8 +90,8 @@ pub fn shown(c: char) -> char {
 /// Line separators, marks and isolates of writing direction, characters of no width, tags (Unicode's
 /// Bidi_Control and Default_Ignorable_Code_Point, as far as they are not letters or selectors of a glyph).
 fn turns_or_hides(c: char) -> bool {
-    matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-        | '\u{feff}' | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+    matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// The text in lines of this width, as many words in each as fit; a longer word has a line to itself, and a

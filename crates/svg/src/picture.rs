@@ -196,7 +196,8 @@ impl Picture {
     /// As a file of its own that is readable on black and on white: elements without a colour take the
     /// reader's.
     pub fn file(&self, title: &str) -> String {
-        let style = "<style>svg{color:#1a1a1a;background:#fff}@media(prefers-color-scheme:dark){svg{color:#e8e8e8;background:#16181b}}</style>";
+        let style = "<style>svg{color:#1a1a1a;background:#fff}\
+            @media(prefers-color-scheme:dark){svg{color:#e8e8e8;background:#16181b}}</style>";
         self.file_with(title, style)
     }
 

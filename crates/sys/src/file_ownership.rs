@@ -7,7 +7,7 @@
 //! | | file, and the folder it lies in | folders above |
 //! |---|---|---|
 //! | others may write | refused | refused |
-//! | a group may write | refused, unless it is the owner's own | root's are believed: a project's folder at many sites |
+//! | a group may write | refused, unless it is the owner's own | root's are believed: projects' folders |
 //! | others may write, sticky (`/tmp`) | nobody can put another file in this one's place | likewise |
 //!
 //! A group is its owner's own when it has the owner's number, as `useradd` makes them, or is root's. An

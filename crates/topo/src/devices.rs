@@ -167,6 +167,7 @@ pub(crate) fn listed(found: Vec<Found>, surroundings: &Surroundings, root: Optio
             partition: found.partition,
         }
     };
+
     (0..).zip(found).map(gpu).collect()
 }
 

@@ -79,6 +79,7 @@ pub fn probe_under(root: &FsRoot, variable: impl Fn(&str) -> Option<String>) -> 
         nvidia(root),
         amdgpu(root),
     ];
+
     Environment { probes, variables: job_variables::set(variable) }
 }
 

@@ -7,7 +7,7 @@
 //!
 //! | platform | link | a direction | by |
 //! |---|---|---|---|
-//! | MI250X, EPYC 7A53 (HPE CRAY EX235A: Frontier, LUMI-G) | Infinity Fabric | 36 GB/s | OLCF's Frontier user guide; LUMI's documentation, "GPU nodes" |
+//! | MI250X, EPYC 7A53 (Frontier, LUMI-G) | Infinity Fabric | 36 GB/s | OLCF's user guide; LUMI's docs |
 //! | V100 SXM2, POWER9 (AC922), four GPUs (Sierra) | NVLink 2, 3 links | 75 GB/s | LLNL's Sierra pages |
 //! | V100 SXM2, POWER9 (AC922), six GPUs (Summit) | NVLink 2, 2 links | 50 GB/s | OLCF's Summit user guide |
 //! | P100 SXM2, POWER8 (S822LC) | NVLink 1, 2 links | 40 GB/s | IBM's S822LC redpaper (REDP-5405) |
@@ -104,6 +104,7 @@ impl Topology {
     fn link_of(&self, module: Module) -> Option<HostLink> {
         let mut models = self.packages.iter().filter_map(|package| package.cpu_model.as_deref());
         let mut cpu = |part: &str| models.any(|model| model.contains(part));
+
         match module {
             Module::Mi250x if cpu("EPYC 7A53") => Some(HostLink {
                 name: "Infinity Fabric",

@@ -74,6 +74,7 @@ pub(crate) fn identities(
         };
         let runtime = Runtime::of_vendor(gpu.vendor_id);
         let minor = said.and_then(|said| said.minor).or_else(|| driver_files::nvidia_minor(root?, gpu.pci));
+
         Identity {
             index: gpu.index,
             pci: gpu.pci,
@@ -86,6 +87,7 @@ pub(crate) fn identities(
             os_devices,
         }
     };
+
     topology.gpus.iter().map(one).collect()
 }
 

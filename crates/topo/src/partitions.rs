@@ -28,6 +28,7 @@ pub(crate) fn divided(
         if of < 2 {
             return vec![whole];
         }
+
         let part = |number: u8| {
             let library = named.get(usize::from(number));
             let pci = PciAddress { function: number, ..whole.pci };

@@ -146,6 +146,7 @@ impl<'t> ProgramRunner<'t> {
             {
                 continue;
             }
+
             let run = self.run(0, variant)?;
             match run.outcome {
                 TrialOutcome::Counted | TrialOutcome::Misplaced => {}
@@ -161,6 +162,7 @@ impl<'t> ProgramRunner<'t> {
                     )));
                 }
             }
+
             runs.push(run);
             self.learn(runs);
             if self.has_no_time_to_warm_up() {

@@ -2,7 +2,7 @@
 
 use exec::{Asked, MemoryWish, Wish};
 use experiments::Fault;
-use placement::Strategy;
+use placement::{Ask, Strategy};
 
 use crate::template::Template;
 
@@ -23,7 +23,8 @@ pub(crate) fn shows_all(template: Option<&Template>) -> bool {
 
 /// The same as what `exec` is asked for.
 pub(crate) fn asked(strategy: Option<Strategy>, memory: MemoryWish, shows_all: bool) -> Asked {
-    let wish = Wish { strategy: strategy.unwrap_or_default(), memory, ..Wish::default() };
+    let ask = Ask { strategy: strategy.unwrap_or_default(), ..Ask::default() };
+    let wish = Wish { ask, memory };
     let is_placed = strategy.is_some();
     Asked { keep_cpus: !is_placed, shows_all: !is_placed || shows_all, wish, ..Asked::default() }
 }

@@ -99,7 +99,10 @@ pub enum ImportErrorKind {
         said: String,
     },
     /// A case twice in one text.
-    #[error("{case} is there twice{}: give each run in a file of its own", .first.map_or(String::new(), |line| format!(" (first in line {line})")))]
+    #[error(
+        "{case} is there twice{}: give each run in a file of its own",
+        .first.map_or(String::new(), |line| format!(" (first in line {line})"))
+    )]
     Twice {
         /// Which.
         case: String,

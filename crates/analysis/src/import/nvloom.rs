@@ -87,6 +87,7 @@ impl Reader {
         } else if !is_known(words) {
             self.stray.push(line, words);
         }
+
         Ok(())
     }
 

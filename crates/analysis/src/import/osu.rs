@@ -185,6 +185,7 @@ fn note(table: &mut Table, taken: &mut Taken, comment: &str, line: u64) -> Resul
         table.place = counted(whole(pairs, line, "a number of pairs")? as usize, "pair");
         taken.fact("window size", window, true);
     }
+
     Ok(())
 }
 

@@ -113,6 +113,7 @@ fn refused(subject: &Subject) -> Result<(), Halt> {
             expect_unsupported(&what("storing"), copier.store(Area::A, offset, &payload::bytes(bytes, 1)))?;
             expect_unsupported(&what("fetching"), copier.fetch(Area::A, offset, &mut vec![POISON; bytes]))?;
         }
+
         for bytes in [0, 4097] {
             expect_unsupported(
                 &format!("pulling {bytes} bytes where there are 4096"),
@@ -123,6 +124,7 @@ fn refused(subject: &Subject) -> Result<(), Halt> {
                 copier.push(Area::A, bytes),
             )?;
         }
+
         expect_unsupported("pulling B, which is not there", copier.pull(Area::B, 4096))?;
         expect_unsupported("pushing to B, which is not there", copier.push(Area::B, 4096))?;
         expect_unsupported("storing in B, which is not there", copier.store(Area::B, 0, &[1]))?;

@@ -31,11 +31,13 @@ fn ranges(subject: &Subject) -> Result<(), Halt> {
         expect(host == buffer.host_address(), || {
             "the host memory is elsewhere than its address says".to_owned()
         })?;
+
         payload::fill(buffer.host()?, 3);
         buffer.queue_to_device(0..4096 + 8)?;
         buffer.queue_to_device(4096 + 8..LEN)?;
         buffer.host()?.fill(POISON);
         buffer.queue_to_host(4096..LEN - 1)?;
+
         let host = buffer.host()?;
         payload::expect_poison("before the range", &host[..4096])?;
         payload::expect_poison("after the range", &host[LEN - 1..])?;

@@ -39,6 +39,7 @@ fn beyond(subject: &Subject) -> Result<(), Halt> {
             let what = |place: &str| format!("{bytes} bytes, {kind}: {place}");
             let all = bytes + 4096;
             let mut copier = subject.copier(kind, all, false)?;
+
             // The device holds payload 1 everywhere, then payload 2 in the first bytes.
             payload::fill(copier.source(), 1);
             copier.round(Direction::H2d, all)?;
@@ -46,6 +47,7 @@ fn beyond(subject: &Subject) -> Result<(), Halt> {
             copier.round(Direction::H2d, bytes)?;
             copier.destination().fill(POISON);
             copier.round(Direction::D2h, bytes)?;
+
             payload::expect_payload(&what("the source"), copier.source(), 2, 0)?;
             payload::expect_payload(&what("the destination"), &copier.destination()[..bytes], 2, 0)?;
             payload::expect_poison(&what("beyond the destination's bytes"), &copier.destination()[bytes..])?;

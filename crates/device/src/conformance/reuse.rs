@@ -24,6 +24,7 @@ fn one_range(subject: &Subject) -> Result<(), Halt> {
         payload::fill(to.source(), 1);
         to.round(Direction::H2d, LEN)?;
         payload::expect_payload("H2D alone", &super::areas::fetched(&mut *to, Area::A, 0, LEN)?, 1, 0)?;
+
         let only = |direction| HostPair { source: None, destination: direction };
         let mut from = subject.device.copier(only(Some(subject.host(kind, LEN)?)), false)?;
         expect(from.source().is_empty(), || format!("{kind}: there is a source that nobody gave"))?;
@@ -32,6 +33,7 @@ fn one_range(subject: &Subject) -> Result<(), Halt> {
         payload::expect_payload("D2H alone", from.destination(), 2, 0)?;
         expect_unsupported("pushing without a destination", to.push(Area::A, LEN))?;
         expect_unsupported("pulling without a source", from.pull(Area::A, LEN))?;
+
         for (copier, other) in [(&mut to, Direction::D2h), (&mut from, Direction::H2d)] {
             for direction in [other, Direction::RoundTrip, Direction::Bidirectional] {
                 let what = format!("{kind}: {direction} without its host range");
@@ -42,6 +44,7 @@ fn one_range(subject: &Subject) -> Result<(), Halt> {
                 }
             }
         }
+
         let both = subject.device.copier(only(Some(subject.host(kind, LEN)?)), true);
         expect_unsupported("both directions with one host range", both)?;
     }
@@ -89,6 +92,7 @@ fn given_back(subject: &Subject) -> Result<(), Halt> {
                 payload::expect_payload(&format!("{kind}: the range given back"), range.bytes(), turn, 0)?;
             }
         }
+
         // One of them alone is enough for the next.
         let mut copier = subject.device.copier(HostPair { source: host.source, destination: None }, false)?;
         payload::fill(copier.source(), 7);

@@ -119,6 +119,7 @@ impl<'a> SystemFacts<'a> {
     pub fn read(asked: FactSources<'a>) -> Self {
         let FactSources { survey, root, variable, nvidia, calls, patience } = asked;
         let devices = pci::devices(root, survey);
+
         Self {
             survey,
             environment: environment::probe_under(root, variable),

@@ -157,6 +157,7 @@ pub(super) fn peer_access(facts: &SystemFacts<'_>) -> Option<Check> {
     if facts.devices.iter().filter(|device| device.kind == PciDeviceKind::Gpu).count() < 2 {
         return None;
     }
+
     of_nvidia(facts, &PEER_ACCESS, true, |health| {
         let refused = health.peers.iter().filter_map(|pair| Some((pair, pair.refused.as_ref()?)));
         let pairs: Vec<String> = refused
@@ -164,6 +165,7 @@ pub(super) fn peer_access(facts: &SystemFacts<'_>) -> Option<Check> {
                 format!("{} and {} ({why})", facts.gpu_name(pair.one), facts.gpu_name(pair.other))
             })
             .collect();
+
         match (health.peers.len(), pairs.len()) {
             (0, _) => PEER_ACCESS.open("the driver says nothing of it", NVML),
             (all, 0) => PEER_ACCESS.ok(format!("all {all} pairs of GPUs reach each other")),

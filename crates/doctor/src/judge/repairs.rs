@@ -22,6 +22,7 @@ pub(super) fn repairs(facts: &SystemFacts<'_>) -> Option<Check> {
 fn judged(facts: &SystemFacts<'_>, health: &GpuHealth) -> Option<Check> {
     let failed = those(facts, health, |gpu| gpu.repair_failed == Some(true));
     let pending = those(facts, health, |gpu| gpu.repair_pending == Some(true));
+
     match (failed.is_empty(), pending.is_empty()) {
         (false, _) => REPAIRS.remark(
             format!("a row of {} could not be replaced", listed(&failed)),

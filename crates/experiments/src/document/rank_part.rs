@@ -53,7 +53,7 @@ impl Local<'_> {
 
     /// The copies of `config` by the ranks of this node.
     pub fn suite(&self, config: &RunConfig) -> Arc<CopySuite> {
-        let rules = PlacingRules::on(self.topology, config.huge_pages);
+        let rules = PlacingRules::on(self.topology, config.engine.huge_pages);
         Arc::new(CopySuite::new(config, &self.plan.ranks, &self.found.platform, rules))
     }
 

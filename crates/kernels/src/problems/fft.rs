@@ -162,6 +162,7 @@ where
             for (at, point) in points.iter_mut().enumerate() {
                 *point = from[at.reverse_bits() >> (usize::BITS - POINTS.ilog2())].map(Into::into);
             }
+
             let mut half = 1;
             while half < POINTS {
                 for pair in points.chunks_exact_mut(2 * half) {
@@ -175,6 +176,7 @@ where
                 }
                 half *= 2;
             }
+
             to.iter_mut().zip(points).for_each(|(to, point)| *to = point.map(T::near));
         }
     }

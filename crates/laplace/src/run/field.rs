@@ -24,7 +24,7 @@ impl All<'_, '_, '_> {
 
     /// The most iterations from one filling of a field to its check.
     pub(super) fn most_iterations(&self) -> u64 {
-        rows::most_iterations(self.run.precision)
+        rows::most_iterations(self.run.options.precision)
     }
 
     /// Has all ranks hold a field against what it should be after the iterations since it was filled. What is

@@ -105,7 +105,8 @@ const SMALL: LaplaceGrid = LaplaceGrid { rows: 12, columns: 24 };
 
 fn run_of(variants: Vec<WayVariant>) -> LaplaceRun {
     let rule = StopRule { min_blocks: 2, max_blocks: 3, target_half_width: 1e-9, patience: Patience::Long };
-    LaplaceRun { precision: Precision::Double, variants, rule, max_time: Duration::from_secs(60), seed: 1 }
+    let options = LaplaceOptions { max_time: Duration::from_secs(60), ..LaplaceOptions::default() };
+    LaplaceRun { options, variants, rule }
 }
 
 /// What rank 0 finds of a run by two ranks, each with its device's faults, and how many messages are left
@@ -220,7 +221,8 @@ fn in_single_precision_the_field_is_checked_before_rounding_hides_a_wrong_row() 
     let mut planes = [plane_of(share, Faults::default())];
     let mut here = LaplaceRank { planes: &mut planes, mpi: None };
     let variants = vec![WayVariant::by_all(HaloWay::Gpu, false)];
-    let run = LaplaceRun { precision: Precision::Single, ..run_of(variants) };
+    let options = LaplaceOptions { precision: Precision::Single, ..LaplaceOptions::default() };
+    let run = LaplaceRun { options, ..run_of(variants) };
     let world = LocalWorld::launch(&[1]).remove(0);
     let mut comm = Communicator::new(&world);
     let found = run.run(&mut here, &mut comm, &AtomicBool::new(false), &mut NoJournal).unwrap();

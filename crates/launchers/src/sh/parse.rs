@@ -315,6 +315,7 @@ impl Reader {
     fn conditional(&mut self) -> Result<Node, Unread> {
         let mut branches = Vec::new();
         let mut word = "if";
+
         loop {
             self.expect(word)?;
             let condition = self.list(&["then"])?;
@@ -422,6 +423,7 @@ impl Reader {
     fn test(&mut self) -> Result<Node, Unread> {
         self.take("[[");
         let mut words = Vec::new();
+
         loop {
             while self.peek().is_some_and(char::is_whitespace) {
                 self.at += 1;

@@ -575,6 +575,7 @@ impl<'t> Shell<'t> {
     fn source(&mut self, words: &[String]) -> Result<(), LineError> {
         let Some((path, rest)) = words.split_first() else { return Ok(()) };
         let text = if is_unknown(path) { None } else { text_of(path) };
+
         match text.and_then(|text| script(&text).ok()) {
             Some(node) if rest.is_empty() => {
                 self.node(&node)?;

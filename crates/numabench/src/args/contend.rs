@@ -2,12 +2,12 @@
 
 use ::pingpong::TimingChoice;
 use device::{Direction, MemoryKind};
-use experiments::options;
+use experiments::options::ContendOptions;
 use hostmem::Access;
 use stats::IdList;
 
 use super::measuring::Measuring;
-use super::words::COPIED;
+use super::words::{COPIED, words_of};
 use super::{CLOCKS, DIRECTIONS, MEMORY, Word, one_of, whole};
 
 /// `numabench contend`.
@@ -30,7 +30,8 @@ pub struct Contend {
           help_heading = "What is measured")]
     pub memory: Option<MemoryKind>,
     /// Directions; bidir is both at once
-    #[arg(long, value_parser = one_of(DIRECTIONS), value_delimiter = ',', default_values = ["h2d", "d2h"],
+    #[arg(long, value_parser = one_of(DIRECTIONS), value_delimiter = ',',
+          default_values = words_of(DIRECTIONS, &ContendOptions::default().directions),
           hide_default_value = true, value_name = "DIRECTIONS", help_heading = "What is measured")]
     pub direction: Vec<Direction>,
     /// The clock; ranks that share a GPU are timed by the host, alone too
@@ -67,8 +68,8 @@ pub(crate) const BESIDE: &[Word<Access>] = &[
 
 impl Contend {
     /// What is to be measured.
-    pub fn options(&self) -> options::ContendOptions {
-        options::ContendOptions {
+    pub fn options(&self) -> ContendOptions {
+        ContendOptions {
             cpus: self.cpus.clone(),
             ranks_per_gpu: self.ranks_per_gpu,
             size: self.size,

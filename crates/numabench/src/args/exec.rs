@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use ::exec::{Asked, AskedWorkers, MemoryWish, Wish};
 use clap::ArgAction;
-use placement::{GpuList, Strategy};
+use placement::{Ask, GpuList, Strategy};
 use stats::IdSet;
 
 use super::{MOST, Word, ids, one_of, whole};
@@ -108,13 +108,14 @@ impl Exec {
 
     /// What is asked for.
     pub fn asked(&self) -> Asked {
-        let wish = Wish {
+        let ask = Ask {
             cores_per_rank: self.cores_per_rank,
             smt: self.smt,
             strategy: self.strategy,
             reserve: self.reserve.clone().unwrap_or_default(),
-            memory: self.membind.clone(),
+            ..Ask::default()
         };
+        let wish = Wish { ask, memory: self.membind.clone() };
         let (gpus, shows_all, keep_cpus) = (self.gpus.clone(), self.gpu, self.keep_cpus);
         Asked { rank: self.rank, ranks: self.ranks, gpus, shows_all, keep_cpus, from: None, wish }
     }

@@ -11,6 +11,7 @@ use kernels::jacobi::Precision;
 use placement::Selection;
 use stats::IdList;
 
+use super::number::typed_seconds;
 use super::words::{BACKENDS, Word, one_of};
 use super::{ColorChoice, duration, one_node, whole};
 
@@ -18,7 +19,8 @@ use super::{ColorChoice, duration, one_node, whole};
 #[derive(Debug, clap::Args)]
 pub struct Laplace {
     /// Rows and columns inside the border; the rows are shared among the ranks of the launch
-    #[arg(long, value_name = "ROWSxCOLUMNS", default_value = "8192x8192", help_heading = "What is computed")]
+    #[arg(long, value_name = "ROWSxCOLUMNS", default_value_t = LaplaceOptions::default().grid,
+          help_heading = "What is computed")]
     pub grid: LaplaceGrid,
     /// The precision of a cell
     #[arg(long, value_parser = one_of(PRECISIONS), default_value = "double",
@@ -59,16 +61,18 @@ pub struct Laplace {
     pub backend: Backend,
 
     /// Begin no further pass over the ways of a phase after this time, once each has 10 blocks
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "10s",
+    #[arg(long, value_name = "TIME", value_parser = duration,
+          default_value = typed_seconds(LaplaceOptions::default().max_time),
           help_heading = "How it is measured")]
     pub max_time: Duration,
     /// Give up on ranks that do not start, and on a block that does not come back, after this time
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "120s",
+    #[arg(long, value_name = "TIME", value_parser = duration,
+          default_value = typed_seconds(LaplaceOptions::default().timeout),
           help_heading = "How it is measured")]
     pub timeout: Duration,
     /// The seed of the order of blocks
-    #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=u64::MAX), default_value_t = 1,
-          help_heading = "How it is measured")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=u64::MAX),
+          default_value_t = LaplaceOptions::default().seed, help_heading = "How it is measured")]
     pub seed: u64,
 
     /// Print the result document instead of the table, or write it to FILE (rewritten between passes) beside

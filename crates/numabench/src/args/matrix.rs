@@ -1,11 +1,13 @@
 //! `numabench matrix` as typed.
 
 use device::{CopyBy, Direction, MemoryKind};
-use experiments::options;
+use experiments::options::{MatrixOptions, MovingOptions};
 use hostmem::Access;
 use placement::RowsBy;
 
 use super::measuring::Measuring;
+use super::number::typed_size;
+use super::words::words_of;
 use super::{DIRECTIONS, ENGINES, MEMORY, MOST, Word, one_of, whole};
 use crate::fault::Fault;
 
@@ -16,8 +18,8 @@ pub struct Matrix {
     #[arg(long, value_name = "node|l3|core", default_value_t, help_heading = "What is measured")]
     pub rows: RowsBy,
     /// The size of one copy
-    #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, default_value = "128MiB",
-          help_heading = "What is measured")]
+    #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size,
+          default_value = typed_size(MatrixOptions::default().size), help_heading = "What is measured")]
     pub size: u64,
     /// Kinds of host memory, for GPUs [default: pinned]
     #[arg(long, value_parser = one_of(MEMORY), value_delimiter = ',', value_name = "KINDS",
@@ -25,12 +27,13 @@ pub struct Matrix {
     pub memory: Vec<MemoryKind>,
     /// Directions, for GPUs; bidir is both at once
     #[arg(long, value_parser = one_of(DIRECTIONS), value_delimiter = ',',
-          default_values = ["h2d", "d2h", "bidir"],
+          default_values = words_of(DIRECTIONS, &MatrixOptions::default().directions),
           hide_default_value = true, value_name = "DIRECTIONS", help_heading = "What is measured")]
     pub direction: Vec<Direction>,
     /// What moves the bytes: the GPU's copy engines, or (pinned memory only) a kernel of loads and stores, or
     /// its tensor memory accelerator (TMA); ce,sm measures both in one run
-    #[arg(long, value_parser = one_of(ENGINES), value_delimiter = ',', default_values = ["ce"],
+    #[arg(long, value_parser = one_of(ENGINES), value_delimiter = ',',
+          default_values = words_of(ENGINES, &MatrixOptions::default().engines),
           value_name = "ENGINES", help_heading = "What is measured")]
     pub engine: Vec<CopyBy>,
     /// Copy to (and from) all GPUs at once in each row, instead of to one after the other
@@ -41,7 +44,8 @@ pub struct Matrix {
     #[arg(long, conflicts_with = "concurrent", help_heading = "What is measured")]
     pub latency: bool,
     /// Accesses by the CPU, where no GPU takes part: bandwidth of reads, writes and copies, latency of loads
-    #[arg(long, value_parser = one_of(ACCESSES), value_delimiter = ',', default_values = ["read", "load"],
+    #[arg(long, value_parser = one_of(ACCESSES), value_delimiter = ',',
+          default_values = words_of(ACCESSES, &MatrixOptions::default().access),
           hide_default_value = true, value_name = "ACCESSES", help_heading = "What is measured")]
     pub access: Vec<Access>,
     /// Threads of a row that read, write or copy at once, where no GPU takes part [default: one on each of
@@ -71,9 +75,9 @@ impl Matrix {
     ///
     /// # Errors
     /// What such memory is not measured with.
-    pub fn moving(&self) -> Result<Option<options::MovingOptions>, Fault> {
-        let options::MatrixOptions { rows, size, memory, directions, measuring, .. } = self.options();
-        let with = options::MovingOptions {
+    pub fn moving(&self) -> Result<Option<MovingOptions>, Fault> {
+        let MatrixOptions { rows, size, memory, directions, measuring, .. } = self.options();
+        let with = MovingOptions {
             command: "matrix",
             cpus: None,
             rows: Some(rows),
@@ -86,8 +90,8 @@ impl Matrix {
     }
 
     /// What is to be measured.
-    pub fn options(&self) -> options::MatrixOptions {
-        options::MatrixOptions {
+    pub fn options(&self) -> MatrixOptions {
+        MatrixOptions {
             rows: self.rows,
             size: self.size,
             memory: self.memory.clone(),

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ArgAction;
+use engine::{Amount, EngineConfig, WARMUP};
 use experiments::for_one_platform::ForOnePlatform;
 use experiments::options::{self, Backend};
 use placement::Selection;
@@ -44,8 +45,8 @@ pub struct Measuring {
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "How it is measured")]
     pub timeout: Option<Duration>,
     /// Seed of the payload and of the order of blocks
-    #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=u64::MAX), default_value_t = 1,
-          help_heading = "How it is measured")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=u64::MAX),
+          default_value_t = EngineConfig::default().seed, help_heading = "How it is measured")]
     pub seed: u64,
     /// Do not verify the bytes that were copied and read
     #[arg(long, help_heading = "How it is measured")]
@@ -88,13 +89,18 @@ impl Measuring {
         options::Measuring {
             gpus: self.gpus.clone(),
             backend: self.backend,
-            huge_pages: self.huge_pages,
-            reps: self.reps,
-            precision: self.precision,
-            max_time: self.max_time,
-            timeout: self.timeout,
-            seed: self.seed,
-            verify: !self.no_verify,
+            engine: EngineConfig {
+                seed: self.seed,
+                amount: match (self.reps, self.precision) {
+                    (Some(reps), _) => Amount::Fixed { reps, warmup: WARMUP },
+                    (None, Some(part)) => Amount::within(part),
+                    (None, None) => Amount::default(),
+                },
+                verify: !self.no_verify,
+                huge_pages: self.huge_pages,
+                max_time: self.max_time,
+                timeout: self.timeout,
+            },
             for_one_platform: self.for_one_platform.clone(),
         }
     }

@@ -11,6 +11,7 @@ use placement::{RowsBy, Selection};
 use ranks::ThreadLevel;
 use stats::IdList;
 
+use super::number::typed_seconds;
 use super::words::{BACKENDS, Word, one_of};
 use super::{ColorChoice, MOST, Sizes, duration, one_node, whole};
 
@@ -81,20 +82,23 @@ pub struct Mpi {
           help_heading = "How it is measured")]
     pub thread_level: ThreadLevel,
     /// Begin no further pass over the cases of a phase after this time
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "20s",
+    #[arg(long, value_name = "TIME", value_parser = duration,
+          default_value = typed_seconds(MessageOptions::default().max_time),
           help_heading = "How it is measured")]
     pub max_time: Duration,
     /// End an MPI whose operation takes longer than this: it hangs
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "30s",
+    #[arg(long, value_name = "TIME", value_parser = duration,
+          default_value = typed_seconds(MessageOptions::default().operation_timeout),
           help_heading = "How it is measured")]
     pub operation_timeout: Duration,
     /// Give up on ranks that do not start within this time
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "120s",
+    #[arg(long, value_name = "TIME", value_parser = duration,
+          default_value = typed_seconds(MessageOptions::default().timeout),
           help_heading = "How it is measured")]
     pub timeout: Duration,
     /// The seed of the order of blocks
-    #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=u64::MAX), default_value_t = 1,
-          help_heading = "How it is measured")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=u64::MAX),
+          default_value_t = MessageOptions::default().seed, help_heading = "How it is measured")]
     pub seed: u64,
 
     /// End with exit code 5 where this does not hold, with 6 where that is not known: what MPI does with

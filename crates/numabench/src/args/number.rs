@@ -6,6 +6,7 @@
 
 use std::ops::RangeInclusive;
 use std::str::FromStr;
+use std::time::Duration;
 
 /// A parser of whole numbers in this range, which the type must hold.
 pub(crate) fn whole<T: FromStr>(
@@ -17,6 +18,21 @@ pub(crate) fn whole<T: FromStr>(
             || format!("\"{text}\" is not a whole number from {} to {}", range.start(), range.end());
         text.parse().ok().filter(|_| inside).ok_or_else(refused)
     }
+}
+
+/// A size as it is typed.
+pub(crate) fn typed_size(bytes: u64) -> String {
+    stats::units::size(bytes).replace(' ', "")
+}
+
+/// A time as it is typed, in whole seconds.
+pub(crate) fn typed_seconds(time: Duration) -> String {
+    format!("{}s", time.as_secs())
+}
+
+/// A part of the whole as it is typed.
+pub(crate) fn typed_percent(part: f64) -> String {
+    format!("{}%", part * 100.0)
 }
 
 /// A percentage, as a part of the whole.

@@ -7,10 +7,11 @@ use std::time::Duration;
 use ::place::{OwnMap, PlaceRequest};
 use clap::ArgAction;
 use device::MemoryKind;
+use engine::EngineConfig;
 use experiments::fastest_placement::FastestPlacement;
 use experiments::options::Backend;
 use launchers::{Dialect, DialectError, Starter};
-use placement::{GpuList, Membind, Strategy};
+use placement::{Ask, GpuList, Membind, Strategy};
 use stats::IdSet;
 
 use super::exec::NICS;
@@ -93,8 +94,8 @@ pub struct Place {
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "Measuring")]
     pub timeout: Option<Duration>,
     /// Seed of the order of turns, of the payload and of the intervals
-    #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=u64::MAX), default_value_t = 1,
-          help_heading = "Measuring")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=u64::MAX),
+          default_value_t = EngineConfig::default().seed, help_heading = "Measuring")]
     pub seed: u64,
 
     /// The launcher of the line to paste: srun, mpirun (Open MPI), mpiexec (MPICH) or torchrun [default: the
@@ -130,14 +131,18 @@ impl Place {
     /// What is asked for.
     pub fn asked(&self) -> PlaceRequest {
         PlaceRequest {
-            ranks: self.ranks,
+            ask: Ask {
+                ranks: self.ranks,
+                cores_per_rank: self.cores_per_rank,
+                smt: self.smt,
+                strategy: self.strategy,
+                reserve: self.reserve.clone().unwrap_or_default(),
+                ..Ask::default()
+            },
             gpus: self.gpus.clone(),
-            cores_per_rank: self.cores_per_rank,
             threads: self.threads,
-            smt: self.smt,
-            strategy: self.strategy,
             maps: self.map.clone(),
-            reserve: self.reserve.clone(),
+            membind: self.membind.clone(),
             input: self.input.clone(),
         }
     }
@@ -148,10 +153,12 @@ impl Place {
             backend: self.backend,
             size: self.size,
             memory: self.memory,
-            membind: self.membind.clone(),
-            max_time: self.max_time,
-            timeout: self.timeout,
-            seed: self.seed,
+            engine: EngineConfig {
+                seed: self.seed,
+                max_time: Some(self.max_time),
+                timeout: self.timeout,
+                ..EngineConfig::default()
+            },
         }
     }
 }

@@ -19,6 +19,12 @@ pub(crate) fn one_of<T: Copy + Send + Sync + 'static>(
     PossibleValuesParser::new(possible).try_map(move |text| stands_for(text).ok_or("no such word"))
 }
 
+/// The words of these values: of a default that a library has.
+pub(crate) fn words_of<T: PartialEq>(words: &[Word<T>], values: &[T]) -> Vec<&'static str> {
+    let word_of = |value: &T| words.iter().find(|(_, stands_for, _)| stands_for == value);
+    values.iter().filter_map(word_of).map(|(word, ..)| *word).collect()
+}
+
 /// Which devices.
 pub(crate) const BACKENDS: &[Word<Backend>] = &[
     ("auto", Backend::Auto, "CUDA where there is a GPU, else HIP, else host memory"),

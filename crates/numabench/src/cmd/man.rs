@@ -68,7 +68,10 @@ fn page(command: &clap::Command) -> io::Result<(String, Vec<u8>)> {
 /// The command with its options and what they take.
 fn synopsis(command: &clap::Command) -> Roff {
     let mut words = vec![bold(command.get_bin_name().unwrap_or_else(|| command.get_name()))];
-    for option in command.get_opts().chain(command.get_arguments().filter(|arg| is_switch(arg))) {
+    let mut options: Vec<&Arg> = command.get_arguments().filter(|arg| !arg.is_positional()).collect();
+    options.sort_by_key(|option| (is_switch(option), option.get_display_order()));
+
+    for option in options {
         let Some(name) = name_of(option).filter(|_| !option.is_hide_set()) else { continue };
         words.extend([roman(" ["), bold(name)]);
         words.extend(

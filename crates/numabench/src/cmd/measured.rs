@@ -1,6 +1,7 @@
 //! What every command that measures a node from one process does with its options: the plan printed, or the
 //! run kept and shown.
 
+use analysis::reference::Reference;
 use experiments::driver::{self, Measurement, RunContext};
 use experiments::journal::FinishedRun;
 
@@ -17,10 +18,10 @@ use crate::terminal;
 /// Runs a command of the suite.
 pub fn run(measurement: &dyn Measurement, args: &Measuring) -> Result<Exit, Fault> {
     let reference = &references(args.reference.as_deref())?;
-    let extent = Extent::of(args.full, args.brief, args.quiet);
+    let output = output(args, reference);
     if let Some(folder) = fleet::folder(args.json.as_deref()) {
         return fleet::run(folder, args.color, |file| {
-            let output = Output { json: Some(file), quiet: args.quiet, extent, color: args.color, reference };
+            let output = Output { json: Some(file), ..output };
             let ended = measure(measurement, args, &output)?;
             // In a launch the table of all nodes stands in place of each node's own.
             if fleet::is_launched() { ended.fault.map_or(Ok(ended.exit), Err) } else { output.show(ended) }
@@ -32,9 +33,13 @@ pub fn run(measurement: &dyn Measurement, args: &Measuring) -> Result<Exit, Faul
         terminal::print(driver::outline(measurement)?.to_string().as_bytes())?;
         return Ok(Exit::Ok);
     }
-    let output =
-        Output { json: args.json.as_deref(), quiet: args.quiet, extent, color: args.color, reference };
     output.show(measure(measurement, args, &output)?)
+}
+
+/// Where the result goes, and how it is shown.
+pub fn output<'a>(args: &'a Measuring, reference: &'a [Reference]) -> Output<'a> {
+    let extent = Extent::of(args.full, args.brief, args.quiet);
+    Output { json: args.json.as_deref(), quiet: args.quiet, extent, color: args.color, reference }
 }
 
 fn measure(measurement: &dyn Measurement, args: &Measuring, output: &Output) -> Result<FinishedRun, Fault> {

@@ -8,27 +8,27 @@ use experiments::launched::{self, Desk};
 use launchers::Launch;
 use report::Document;
 
-use crate::args::{FailingFinding, Pingpong};
+use crate::args::pingpong::{FailingFinding, Pingpong};
 use crate::cmd::measured;
 use crate::cmd::reference::with as references;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::progress::Progress;
-use crate::result_output::{Extent, Output, origin};
+use crate::result_output::origin;
 use crate::signals::Signals;
 use crate::terminal;
 
 /// Runs the command.
 pub fn run(args: &Pingpong) -> Result<Exit, Fault> {
     if let Some(moving) = args.moving()? {
-        return measured::run(&moving, &args.measuring());
+        return measured::run(&moving, &args.measuring);
     }
     let launch = Launch::here()
         .with_numbers_of_user(args.rank, args.ranks.map(NonZeroUsize::get))
         .map_err(Fault::usage)?;
     let options = args.options();
 
-    if args.dry_run {
+    if args.measuring.dry_run {
         if !launch.speaks() {
             return Ok(Exit::Ok);
         }
@@ -38,14 +38,12 @@ pub fn run(args: &Pingpong) -> Result<Exit, Fault> {
     }
 
     let origin = origin();
-    let reference = &references(args.reference.as_deref())?;
-    let extent = Extent::of(args.full, args.brief, args.quiet);
-    let output =
-        Output { json: args.json.as_deref(), quiet: args.quiet, extent, color: args.color, reference };
+    let reference = &references(args.measuring.reference.as_deref())?;
+    let output = measured::output(&args.measuring, reference);
     let fails = |document: &Document| {
         args.fail_on.contains(&FailingFinding::SlowerTwin) && !document.slower_twins.is_empty()
     };
-    let mut progress = Progress::new(args.quiet || !launch.speaks());
+    let mut progress = Progress::new(args.measuring.quiet || !launch.speaks());
     let (say, observer) = (terminal::say, &mut progress);
 
     if launch.is_alone() {

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use engine::{Amount, EngineConfig, WARMUP};
 use experiments::config;
 use experiments::driver::{self, RunContext};
 use experiments::options::{GroupsOptions, Measuring};
@@ -51,7 +52,8 @@ pub fn run(args: &Topo) -> Result<Exit, Fault> {
 
 /// What is to be measured.
 pub(crate) fn groups(args: &Topo) -> GroupsOptions {
-    let default = Measuring::default();
+    let default = EngineConfig::default();
+
     GroupsOptions {
         gpus: args.measure.contains(&Measured::Gpus),
         cores: args.measure.contains(&Measured::Cores),
@@ -59,12 +61,14 @@ pub(crate) fn groups(args: &Topo) -> GroupsOptions {
         within: args.within,
         measuring: Measuring {
             gpus: args.gpus.clone(),
-            backend: args.backend.unwrap_or(default.backend),
-            seed: args.seed.unwrap_or(default.seed),
-            reps: args.reps,
+            backend: args.backend.unwrap_or_default(),
+            engine: EngineConfig {
+                seed: args.seed.unwrap_or(default.seed),
+                amount: args.reps.map_or(default.amount, |reps| Amount::Fixed { reps, warmup: WARMUP }),
+                timeout: Some(config::given_up_at(args.timeout, args.within)),
+                ..default
+            },
             for_one_platform: args.for_one_platform.clone(),
-            timeout: Some(config::given_up_at(args.timeout, args.within)),
-            ..default
         },
     }
 }

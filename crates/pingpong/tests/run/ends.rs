@@ -4,10 +4,10 @@
 use std::time::{Duration, Instant};
 
 use device::Direction;
-use pingpong::{Amount, Order, RunConfig, RunEnd, RunState, Stage, TimingChoice, Trouble};
+use pingpong::{Amount, EngineConfig, Order, RunConfig, RunEnd, RunState, Stage, TimingChoice, Trouble};
 use stats::stop::{Patience, StopReason, StopRule};
 
-use crate::harness::{Outcome, config, run, run_with};
+use crate::harness::{Outcome, config, engine, run, run_with};
 use crate::mock::{Fault, Misdeed, Mock};
 
 /// Blocks without end: the interval never gets this narrow.
@@ -24,15 +24,16 @@ fn endless() -> Amount {
 fn a_signal_keeps_the_finished_cases_and_marks_the_others() -> Outcome {
     // By the device's pretend clock H2D takes the same time in every block and D2H does not, so that one is
     // known at once.
+    let amount = Amount::Adaptive(StopRule {
+        min_blocks: 7,
+        max_blocks: usize::MAX,
+        target_half_width: 0.01,
+        patience: Patience::Long,
+    });
     let config = RunConfig {
         directions: vec![Direction::H2d, Direction::D2h],
         orders: vec![Order::Alone],
-        amount: Amount::Adaptive(StopRule {
-            min_blocks: 7,
-            max_blocks: usize::MAX,
-            target_half_width: 0.01,
-            patience: Patience::Long,
-        }),
+        engine: EngineConfig { amount, ..engine() },
         ..config()
     };
     let unsteady = Mock::new(vec![vec![Fault::Unsteady(Direction::D2h)]; 2], Duration::from_micros(100));
@@ -56,7 +57,8 @@ fn a_signal_inside_a_block_makes_no_block_and_no_fault() -> Outcome {
     for order in [Order::Simultaneous, Order::Alone] {
         for timing in [TimingChoice::Host, TimingChoice::Device] {
             // The time for measuring is up as well: that is not why there is no block.
-            let config = RunConfig { orders: vec![order], timing, max_time: Duration::ZERO, ..config() };
+            let engine = EngineConfig { max_time: Some(Duration::ZERO), ..engine() };
+            let config = RunConfig { orders: vec![order], timing, engine, ..config() };
             // The first rank's first timed round or batch: then there is no whole round in both ranks' common
             // time.
             let faults = vec![
@@ -115,7 +117,8 @@ fn a_device_that_hangs_is_left_when_the_time_is_up() -> Outcome {
     ] {
         // The other rank copies on for a while before it waits.
         let limit = Duration::from_secs(3);
-        let config = RunConfig { timing, timeout: Some(limit), amount: endless(), ..config() };
+        let engine = EngineConfig { timeout: Some(limit), amount: endless(), ..engine() };
+        let config = RunConfig { timing, engine, ..config() };
         let began = Instant::now();
         let done = run(vec![vec![], vec![fault.clone()]], &config)?;
         assert_eq!(done.state.end, RunEnd::TimedOut, "{fault:?}");
@@ -135,9 +138,12 @@ fn a_device_that_hangs_is_left_when_the_time_is_up() -> Outcome {
 fn the_time_limit_holds_also_where_every_pass_is_short() -> Outcome {
     let config = RunConfig {
         orders: vec![Order::Alone],
-        timeout: Some(Duration::from_secs(1)),
-        amount: endless(),
-        max_time: Duration::from_secs(20),
+        engine: EngineConfig {
+            timeout: Some(Duration::from_secs(1)),
+            amount: endless(),
+            max_time: Some(Duration::from_secs(20)),
+            ..engine()
+        },
         ..config()
     };
     let done = run(vec![vec![]], &config)?;
@@ -150,7 +156,9 @@ fn the_time_limit_holds_also_where_every_pass_is_short() -> Outcome {
 
 #[test]
 fn the_time_for_measuring_ends_a_run_in_good_order() -> Outcome {
-    let config = RunConfig { max_time: Duration::from_millis(300), amount: endless(), ..config() };
+    let limit = Some(Duration::from_millis(300));
+    let engine = EngineConfig { max_time: limit, amount: endless(), ..engine() };
+    let config = RunConfig { engine, ..config() };
     let done = run(vec![vec![]; 2], &config)?;
     assert_eq!(done.state.end, RunEnd::Complete);
     for rank in done.state.results.iter().flatten() {
@@ -200,8 +208,8 @@ fn a_rank_that_panics_beside_one_that_hangs_does_not_outlast_the_time_limit() ->
         vec![Fault::Round(Direction::H2d, 1, Misdeed::Panics)],
         vec![Fault::Round(Direction::H2d, 1, hangs)],
     ];
-    let config =
-        RunConfig { orders: vec![Order::Simultaneous], timeout: Some(Duration::from_secs(2)), ..config() };
+    let engine = EngineConfig { timeout: Some(Duration::from_secs(2)), ..engine() };
+    let config = RunConfig { orders: vec![Order::Simultaneous], engine, ..config() };
     let done = run(faults, &config)?;
     assert_eq!(done.state.end, RunEnd::RankLost);
     assert!(done.took < Duration::from_secs(10), "{:?}", done.took);

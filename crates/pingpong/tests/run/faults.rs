@@ -4,11 +4,13 @@
 use std::time::Duration;
 
 use device::{Direction, MemoryKind};
-use pingpong::{Amount, Failure, Mismatch, Order, RankCase, RunConfig, RunEnd, Stage, TimingChoice, Trouble};
+use pingpong::{
+    Amount, EngineConfig, Failure, Mismatch, Order, RankCase, RunConfig, RunEnd, Stage, TimingChoice, Trouble,
+};
 use stats::stop::StopReason;
 
 use crate::harness::{
-    A_BLOCK_BY_ITSELF, Done, Outcome, allowed_pus, config, run, run_with, until_there_is_an_interval,
+    A_BLOCK_BY_ITSELF, Done, Outcome, allowed_pus, config, engine, run, run_with, until_there_is_an_interval,
 };
 use crate::mock::{Fault, Legs, Misdeed, Mock};
 
@@ -210,7 +212,7 @@ fn copies_that_stop_when_the_clock_starts_are_found() -> Outcome {
                         directions: vec![direction],
                         orders: vec![Order::Alone],
                         timing,
-                        amount: Amount::Fixed { reps: 10, warmup: 2 },
+                        engine: EngineConfig { amount: Amount::Fixed { reps: 10, warmup: 2 }, ..engine() },
                         ..config()
                     };
                     let mut faults = vec![fault.clone()];
@@ -240,7 +242,7 @@ fn copies_that_stop_where_no_round_goes_before_a_block_are_found() -> Outcome {
             directions: vec![direction],
             orders: vec![Order::Alone],
             timing: TimingChoice::Device,
-            amount: until_there_is_an_interval(),
+            engine: EngineConfig { amount: until_there_is_an_interval(), ..engine() },
             ..config()
         };
         let done = run_with(Mock::new(vec![vec![fault]], A_BLOCK_BY_ITSELF), &config, |_| false)?;

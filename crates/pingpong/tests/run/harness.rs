@@ -6,9 +6,9 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use device::{CopyBy, Direction, MemoryKind};
+use device::{Direction, MemoryKind};
 use pingpong::{
-    Amount, CopyCase, CopySuite, Journal, Order, PlacingRules, RankCase, RunConfig, RunState, TimingChoice,
+    Amount, CopyCase, CopySuite, EngineConfig, Journal, Order, PlacingRules, RankCase, RunConfig, RunState,
     Workers,
 };
 use placement::{Membind, Plan, Request, Target};
@@ -63,16 +63,15 @@ pub fn config() -> RunConfig {
         memory: vec![MemoryKind::Pinned],
         directions: vec![Direction::H2d],
         orders: vec![Order::Simultaneous, Order::Alone],
-        alone_blocks: None,
-        timing: TimingChoice::Auto,
-        by: CopyBy::default(),
-        huge_pages: false,
-        verify: true,
-        seed: 7,
-        amount: Amount::Fixed { reps: 20, warmup: 2 },
-        max_time: Duration::from_secs(3600),
-        timeout: None,
+        engine: engine(),
+        ..RunConfig::default()
     }
+}
+
+/// How [`config`] is measured.
+pub fn engine() -> EngineConfig {
+    let amount = Amount::Fixed { reps: 20, warmup: 2 };
+    EngineConfig { seed: 7, amount, huge_pages: false, ..EngineConfig::default() }
 }
 
 /// Until the median's interval is narrow: with this target, as soon as there is one (7 blocks).

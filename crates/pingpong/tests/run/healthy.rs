@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use device::{Direction, Latch, MemoryKind};
-use pingpong::{Amount, Order, RunConfig, RunEnd, Timing, TimingChoice, Trouble};
+use pingpong::{Amount, EngineConfig, Order, RunConfig, RunEnd, Timing, TimingChoice, Trouble};
 use stats::stop::StopReason;
 
-use crate::harness::{A_BLOCK_BY_ITSELF, Outcome, config, run, run_with, until_there_is_an_interval};
+use crate::harness::{A_BLOCK_BY_ITSELF, Outcome, config, engine, run, run_with, until_there_is_an_interval};
 use crate::mock::{Fault, Mock};
 
 const DIRECTIONS: [Direction; 4] =
@@ -19,7 +19,7 @@ fn every_case_gets_its_blocks_and_says_why_it_stopped() -> Outcome {
     let config = RunConfig {
         memory: KINDS.to_vec(),
         directions: DIRECTIONS.to_vec(),
-        amount: until_there_is_an_interval(),
+        engine: EngineConfig { amount: until_there_is_an_interval(), ..engine() },
         ..config()
     };
     let done = run(vec![vec![]; 2], &config)?;
@@ -72,7 +72,7 @@ fn small_copies_that_the_host_lays_out_and_large_ones_that_the_device_does_have_
         directions: DIRECTIONS.to_vec(),
         orders: vec![Order::Alone],
         timing: TimingChoice::Host,
-        amount: until_there_is_an_interval(),
+        engine: EngineConfig { amount: until_there_is_an_interval(), ..engine() },
         ..config()
     };
     let done = run(vec![vec![]], &config)?;
@@ -88,8 +88,8 @@ fn small_copies_that_the_host_lays_out_and_large_ones_that_the_device_does_have_
 fn a_copy_that_is_a_block_by_itself_is_warmed_up_by_the_queued_one_and_has_no_round_before_it_on_whatever_memory()
 -> Outcome {
     let rounds = |copy_time, faults: Vec<Fault>| {
-        let config =
-            RunConfig { orders: vec![Order::Alone], amount: until_there_is_an_interval(), ..config() };
+        let engine = EngineConfig { amount: until_there_is_an_interval(), ..engine() };
+        let config = RunConfig { orders: vec![Order::Alone], engine, ..config() };
         let done = run_with(Mock::new(vec![faults], copy_time), &config, |_| false)?;
         let rank = &done.only(|_| true)[0];
         assert_eq!((&rank.trouble, rank.samples.len()), (&None, 7));
@@ -130,7 +130,7 @@ fn a_fixed_number_of_rounds_is_that_number_whatever_it_is() -> Outcome {
                 sizes: vec![4096],
                 orders: vec![Order::Alone],
                 timing,
-                amount: Amount::Fixed { reps, warmup: 1 },
+                engine: EngineConfig { amount: Amount::Fixed { reps, warmup: 1 }, ..engine() },
                 ..config()
             };
             let done = run_with(Mock::new(vec![vec![]], Duration::ZERO), &config, |_| false)?;
@@ -154,7 +154,7 @@ fn ranks_measured_at_once_are_at_work_at_once() -> Outcome {
         orders: vec![Order::Simultaneous],
         directions: vec![Direction::H2d, Direction::RoundTrip],
         memory: vec![MemoryKind::Pinned, MemoryKind::Pageable],
-        amount: until_there_is_an_interval(),
+        engine: EngineConfig { amount: until_there_is_an_interval(), ..engine() },
         ..config()
     };
     for ranks in [2, 3] {
@@ -242,7 +242,8 @@ fn what_a_device_cannot_do_is_skipped_with_its_reason_and_the_rest_is_measured()
 
 #[test]
 fn without_verification_no_block_claims_any() -> Outcome {
-    let config = RunConfig { verify: false, directions: DIRECTIONS.to_vec(), ..config() };
+    let engine = EngineConfig { verify: false, ..engine() };
+    let config = RunConfig { engine, directions: DIRECTIONS.to_vec(), ..config() };
     let done = run(vec![vec![Fault::FlipsBitAt(0)]], &config)?;
     for (case, ranks) in done.results_where(|_| true) {
         assert_eq!(ranks[0].trouble, None, "{case:?}");

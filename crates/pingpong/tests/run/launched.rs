@@ -6,12 +6,14 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use pingpong::{CopySuite, Followed, Journal, Order, PlacingRules, RunConfig, RunEnd, RunState, Workers};
+use pingpong::{
+    CopySuite, EngineConfig, Followed, Journal, Order, PlacingRules, RunConfig, RunEnd, RunState, Workers,
+};
 use placement::Plan;
 use ranks::{Communicator, Deadline, LocalWorld, Processes, World};
 use stats::flag::TimerFacts;
 
-use crate::harness::{Outcome, config, plan};
+use crate::harness::{Outcome, config, engine, plan};
 use crate::mock::{Fault, Misdeed, Mock};
 use device::Direction;
 
@@ -161,7 +163,8 @@ fn a_rank_that_panics_in_its_process_is_named_by_the_lead_and_everybody_leaves()
 #[test]
 fn a_device_that_hangs_in_another_process_is_left_when_the_time_is_up() -> Outcome {
     let hangs = Fault::Round(Direction::H2d, 1, Misdeed::HangsFor(Duration::from_secs(30)));
-    let config = RunConfig { timeout: Some(Duration::from_secs(2)), ..config() };
+    let engine = EngineConfig { timeout: Some(Duration::from_secs(2)), ..engine() };
+    let config = RunConfig { engine, ..config() };
     let began = Instant::now();
     let ended = launch(&[vec![], vec![], vec![hangs], vec![]], &config, false)?;
     assert!(began.elapsed() < Duration::from_secs(20));

@@ -59,8 +59,8 @@ pub(super) fn adapters(hwloc: &Hwloc, around: &Surroundings, root: Option<&FsRoo
 /// The names of a device's OS devices of this type.
 fn os_devices(object: &TopologyObject, wanted: OSDeviceType) -> Vec<String> {
     let is_wanted = |child: &&TopologyObject| {
-        let of_type = |device: OSDeviceType| device == wanted;
-        matches!(child.attributes(), Some(ObjectAttributes::OSDevice(device)) if of_type(device.device_type()))
+        let attributes = child.attributes();
+        matches!(attributes, Some(ObjectAttributes::OSDevice(device)) if device.device_type() == wanted)
     };
     let devices =
         object.io_children().filter(|child| child.object_type() == ObjectType::OSDevice).filter(is_wanted);

@@ -166,6 +166,7 @@ fn of_summary(summary: &Lscpu) -> Cpus {
 fn of_rows(rows: &[Row], cpu_model: Option<&str>) -> Cpus {
     let online: Vec<&Row> = rows.iter().filter(|row| row.is_online).collect();
     let has_nodes = |row: &&&Row| row.node.is_some();
+
     Cpus {
         online: online.iter().map(|row| row.cpu).collect(),
         missing: rows.iter().filter(|row| !row.is_online).map(|row| row.cpu).collect(),

@@ -233,6 +233,7 @@ fn devices(text: &str) -> Vec<Object> {
                 (first.device..=last).map(|device| PciAddress { device, ..first }).collect()
             }
         };
+
         let device = |address| Object {
             kind: Kind::Pci(PciDevice { address: Some(address), ids: None, class }),
             os_index: None,
@@ -244,6 +245,7 @@ fn devices(text: &str) -> Vec<Object> {
         };
         Some(numbers.into_iter().map(device).collect())
     };
+
     read().unwrap_or_default()
 }
 

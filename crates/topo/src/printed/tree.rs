@@ -141,6 +141,7 @@ impl Tree {
                 ..RawNode::default()
             })
         };
+
         self.of_kind(Kind::NumaNode).filter_map(node).collect()
     }
 

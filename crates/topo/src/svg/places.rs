@@ -71,13 +71,17 @@ impl Place<'_> {
     fn of_node(&mut self, topology: &Topology, node: &NumaNode) -> &mut Self {
         let mut packages = topology.packages.iter().filter(|package| package.nodes.contains(node.os_index));
         if let (Some(package), None) = (packages.next(), packages.next()) {
-            let same = |place: &Place<'_>| matches!(place.kind, PlaceKind::Package(other) if std::ptr::eq(other, package));
+            let same = |place: &Place<'_>| match place.kind {
+                PlaceKind::Package(other) => std::ptr::eq(other, package),
+                _ => false,
+            };
             if let Some(at) = self.inside.iter().position(same) {
                 let tighter = !node.pus.is_empty() && node.pus != package.pus;
                 let package = &mut self.inside[at];
                 return if tighter { package.around(&node.pus) } else { package };
             }
         }
+
         if node.pus.is_empty() || (node.pus == self.pus && !topology.machine_has_one_node()) {
             return self;
         }

@@ -137,12 +137,14 @@ impl<'l> Said<'l> {
     /// [`LineError::NotSaid`].
     pub fn agree(&self, ranks: usize, nodes: usize, total: usize) -> Result<(), LineError> {
         let wanted = self.per_task.map(|each| each.saturating_mul(ranks));
-        let differs = wanted.zip(self.of_job.map(|all| all / nodes)).is_some_and(|(wanted, all)| wanted != all)
+        let of_node = self.of_job.map(|all| all / nodes);
+        let differs = wanted.zip(of_node).is_some_and(|(wanted, all)| wanted != all)
             || wanted.zip(self.per_node).is_some_and(|(wanted, all)| wanted > all)
             || self.per_task.is_some() && self.tasks_per_gpu.is_some()
             || wanted.is_some_and(|wanted| total > 0 && self.bind.is_none() && wanted > total)
             // The job's own number of GPUs then counts too.
             || self.tasks_per_gpu.is_some_and(|tasks| total > 0 && ranks != tasks.saturating_mul(total));
+
         match differs {
             true => Err(LineError::NotSaid(
                 "the numbers of GPUs and tasks do not agree: srun refuses them, or starts another number of \

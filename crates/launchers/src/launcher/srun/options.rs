@@ -379,6 +379,7 @@ impl<'l> Said<'l> {
         is_own: bool,
     ) -> Result<Vec<Layout>, LineError> {
         let ranks = step.ranks;
+
         Ok(match binding {
             Some(Binding::Lists(lists)) if is_own => {
                 match (self.is_within(step, lists), site.gives_whole_nodes) {

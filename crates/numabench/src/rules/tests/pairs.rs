@@ -79,12 +79,12 @@ fn carried_out(args: &Args, machine: &Survey) -> Result<String, Fault> {
     match &args.command {
         Command::Pingpong(command) => {
             if let Some(moving) = command.moving()? {
-                return with(&moving, &command.measuring());
+                return with(&moving, &command.measuring);
             }
             let (plan, fits) = command.options().outline_on(&machine.topology)?;
             fits?;
             let launch = (command.rank, command.ranks, &command.fail_on);
-            Ok(format!("{plan}{}{launch:?} {:?}", output(&command.measuring()), command.warmup))
+            Ok(format!("{plan}{}{launch:?} {:?}", output(&command.measuring), command.warmup))
         }
         Command::Matrix(command) => match command.moving()? {
             Some(moving) => with(&moving, &command.measuring),
