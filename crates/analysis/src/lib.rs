@@ -95,6 +95,9 @@ pub mod throttling;
 pub mod trial;
 mod turns;
 pub mod unfinished;
+pub mod witness;
+pub mod witness_answer;
+pub mod witness_launch;
 pub mod words;
 
 mod device_memory;

@@ -133,7 +133,7 @@ impl SavedDocument for DoctorDocument {
 }
 
 impl SavedDocument for WitnessDocument {
-    const VERSION: Version = Version { schema: "numabench.witness", major: 1, minor: 0 };
+    const VERSION: Version = Version { schema: "numabench.witness", major: 1, minor: 1 };
     const WRITER: &'static str = "numabench witness --json FILE";
 }
 
