@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use report::document::Tool;
 use stats::interval::median;
 use stats::moderated::LEAST_A_SIDE;
-use stats::units::counted;
+use stats::units::{counted, rate};
 
 use crate::comparison::{ComparedCase, Comparison, Counts, Lacking, RunName, VERSION};
 use crate::conditions::{Differing, differing};
@@ -351,7 +351,11 @@ fn notes(cases: &[ComparedCase], counts: &Counts, runs: [usize; 2], in_turns: bo
         ));
     }
 
-    if !in_turns && counts.regressed + counts.improved > 0 {
+    let is_found = |case: &ComparedCase| {
+        let changed = matches!(case.verdict, ChangeVerdict::Regressed | ChangeVerdict::Improved);
+        changed && !case.unit.is_share()
+    };
+    if !in_turns && cases.iter().any(is_found) {
         notes.push(
             "The runs of the two sides did not take turns: what changed with time counts as a change. Run \
              both states alternately to tell them apart"
@@ -391,10 +395,17 @@ fn share_notes(cases: &[ComparedCase], sides: [&BTreeMap<&Key, Side<'_>>; 2]) ->
         let only = of.iter().filter(|(key, side)| {
             !side.figures.is_empty() && is_incidental(side) && !other.contains_key(**key)
         });
-        let keys: Vec<String> = only.map(|(key, _)| key.to_string()).collect();
+        let keys: Vec<String> = only.map(|(key, side)| format!("{key}{}", rate_of(side))).collect();
         if !keys.is_empty() {
             notes.push(format!("Only the {name} made such copies: {}", keys.join("; ")));
         }
     }
     notes
+}
+
+/// ` (9.93 GB/s)` of a side's rate; nothing of what is none.
+fn rate_of(side: &Side<'_>) -> String {
+    let rates = side.figures.iter().filter(|figure| figure.unit == Unit::BytesPerS);
+    let rates: Vec<f64> = rates.map(|figure| figure.median).collect();
+    median(&rates).map_or(String::new(), |middle| format!(" ({})", rate(middle)))
 }

@@ -8,8 +8,9 @@ use stats::units::{counted, rate, spoken_seconds};
 /// The command that measures the rates for a prediction.
 const MATRIX: &str = "numabench matrix --memory pinned,pageable --direction h2d,d2h --json matrix.json";
 
-/// What the document's figures say; they are of one process or of the sum over this many ranks.
-pub fn verdict(document: &WitnessDocument, ranks: usize) -> Vec<String> {
+/// What the document's figures say; `times` are how long each of the ranks ran that they are the sum of, in
+/// seconds.
+pub fn verdict(document: &WitnessDocument, times: &[f64]) -> Vec<String> {
     let total = &document.total;
     let mut said: Vec<String> = not_counted(document).into_iter().collect();
     if total.bytes == 0 {
@@ -19,7 +20,7 @@ pub fn verdict(document: &WitnessDocument, ranks: usize) -> Vec<String> {
     said.push(far_and_near(document));
     said.push(kinds(total));
     said.extend(rates(document));
-    said.extend(waited(document, ranks));
+    said.extend(waited(document, times));
     said.extend(gain(document));
 
     match &document.remedy {
@@ -113,15 +114,16 @@ fn rates(document: &WitnessDocument) -> Option<String> {
 }
 
 /// The time in copies that block, as a share of the run's time: of several ranks, of all their times.
-fn waited(document: &WitnessDocument, ranks: usize) -> Option<String> {
-    let waited = document.waited_s?;
-    let share = waited / (document.elapsed_s * ranks as f64).max(1e-9) * 100.0;
-    let run = if ranks > 1 { format!("{ranks} ranks'") } else { "the run's".to_owned() };
+fn waited(document: &WitnessDocument, times: &[f64]) -> Option<String> {
+    let (waited, together) = (document.waited_s?, times.iter().sum::<f64>());
+    let share = waited / together.max(1e-9) * 100.0;
+    let run = if times.len() > 1 { format!("{} ranks'", times.len()) } else { "the run's".to_owned() };
 
     Some(format!(
-        "Threads waited {} in copies that block, kernels queued before them included ({share:.1} % of {run} {}).",
+        "Threads waited {} in copies that block, kernels queued before them included ({share:.1} % of \
+         {run} {}).",
         spoken(waited),
-        spoken(document.elapsed_s)
+        spoken(together)
     ))
 }
 
@@ -208,7 +210,9 @@ pub fn bytes(bytes: u64) -> String {
 
 /// A time in seconds, with a unit that suits it.
 pub fn spoken(seconds: f64) -> String {
-    if seconds < 1.0 {
+    if seconds == 0.0 {
+        "0 s".to_owned()
+    } else if seconds < 1.0 {
         stats::units::duration_carried(seconds * 1e9, Some(seconds * 1e7))
     } else {
         spoken_seconds(seconds)

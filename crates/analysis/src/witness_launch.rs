@@ -128,7 +128,8 @@ fn sum(ranks: &[WitnessDocument]) -> WitnessDocument {
     sum.buffers.sort_by_key(|buffer| std::cmp::Reverse((buffer.far_bytes, buffer.bytes)));
     sum.processes = ranks.iter().flat_map(|rank| rank.processes.clone()).collect();
     sum.not_seen = ranks.iter().flat_map(not_seen).collect();
-    sum.verdict = verdict(&sum, ranks.len());
+    let times: Vec<f64> = ranks.iter().map(|rank| rank.elapsed_s).collect();
+    sum.verdict = verdict(&sum, &times);
     sum
 }
 

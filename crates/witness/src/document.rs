@@ -76,7 +76,7 @@ pub fn document(
     };
 
     document.distance_unknown = answer::distance_unknown(&document, near);
-    document.verdict = witness_answer::verdict(&document, 1);
+    document.verdict = witness_answer::verdict(&document, &[document.elapsed_s]);
     document.not_seen = answer::not_seen(records, &document);
     document
 }

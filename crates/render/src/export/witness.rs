@@ -1,8 +1,7 @@
 //! Documents of programs' copies as points: one for each NUMA node and GPU, direction and kind of memory.
 //!
-//! What is counted are bytes; of these, less from far memory is better and more from near memory. The rate
-//! stands where events timed copies of buffers that lie on that node alone. Addresses are none of a point:
-//! they change from run to run.
+//! What each is judged by are its bytes, of which fewer are better. The rate stands where events timed copies of
+//! buffers that lie on that node alone. A buffer's address is not part of it: that changes from run to run.
 
 use std::borrow::Cow;
 
@@ -12,7 +11,6 @@ use analysis::witness_launch::{WitnessLink, links};
 use report::WitnessDocument;
 use report::json::word;
 use report::timestamp::unix_ns;
-use report::witness::Distance;
 
 use super::points::{
     Estimate, Gauge, Label, Measure, MetricFamily, Number, Point, Points, RATE, TestCase, TestOutcome, known,
@@ -31,7 +29,7 @@ const COLUMNS: [&str; 18] = [
     "device",
     "gpu",
     "distance",
-    "bytes",
+    "copied_bytes",
     "share_of_bytes",
     "timed",
     "bytes_per_s",
@@ -41,7 +39,7 @@ const COLUMNS: [&str; 18] = [
 ];
 
 /// What tells its points apart.
-const LABELS: [&str; 5] = ["direction", "memory", "memory_node", "device", "distance"];
+const LABELS: [&str; 6] = ["rank", "direction", "memory", "memory_node", "device", "distance"];
 
 /// What it is called among test results, and its only suite.
 const TITLE: &str = "numabench witness";
@@ -78,9 +76,9 @@ pub fn points(document: &WitnessDocument) -> Points {
         host: document.host.clone().unwrap_or_default(),
         columns: COLUMNS.to_vec(),
         line_end: "\r\n",
-        tags: [&Label::same_in_all_forms(&["host", "rank"])[..], &labels].concat(),
+        tags: [&Label::same_in_all_forms(&["host"])[..], &labels].concat(),
         labels,
-        fields: &["bytes", "share_of_bytes", "bytes_per_s"],
+        fields: &["copied_bytes", "share_of_bytes", "bytes_per_s"],
         metrics: vec![copied, rate],
         gauges: gauges(document, incomplete.is_none()),
         incomplete,
@@ -120,16 +118,17 @@ fn point(document: &WitnessDocument, link: &WitnessLink) -> Point {
     let node = link.node.map_or(String::new(), |node| node.to_string());
     let on = if node.is_empty() { "/unknown node".to_owned() } else { format!("/mem{node}") };
     let name = format!("{}/{}/{}{on}", word(&link.memory), word(&link.direction), link.gpu);
-    let host = document.host.clone().unwrap_or_default();
+    let host = document.host.clone();
+    let on_host = host.as_deref().unwrap_or("unknown host");
     let share = link.bytes as f64 / document.total.bytes.max(1) as f64;
     let count = |count| Some(Number::Count(count));
 
     Point {
         benchmark: name.clone(),
-        origin: format!("{} on {host}, {}", document.program.join(" "), document.started_at),
-        words: words(document, link, node, host),
+        origin: format!("{} on {on_host}, {}", document.program.join(" "), document.started_at),
+        words: words(document, link, node, host.clone().unwrap_or_default()),
         numbers: known([
-            ("bytes", count(link.bytes)),
+            ("copied_bytes", count(link.bytes)),
             ("share_of_bytes", Some(Number::Real(share))),
             ("timed", count(link.timed)),
             ("bytes_per_s", link.bytes_per_s.map(Number::Real)),
@@ -177,9 +176,9 @@ fn figures(link: &WitnessLink) -> Vec<Estimate> {
         name: Cow::Borrowed(BYTES),
         unit: Cow::Borrowed("MB"),
         scale: 1e6,
-        more_is_better: link.distance == Distance::Near,
+        more_is_better: false,
         is_relative: false,
     };
-    let rate = link.bytes_per_s.map(|rate| figure(RATE, true, rate));
+    let rate = link.bytes_per_s.map(|rate| figure(RATE, false, rate));
     std::iter::once(figure(copied, true, link.bytes as f64)).chain(rate).collect()
 }

@@ -132,7 +132,10 @@ fn differences(cases: &[ComparedCase], names: Names<'_>, page: &mut HtmlPage) {
     let changes = sorted.iter().map(|case| (case.change() * 100.0).abs());
     let largest = changes.fold(4.0 * threshold, f64::max).min(MOST_PERCENT);
     let rows = Rows {
-        title: "% against the first".to_owned(),
+        title: match sorted.iter().any(|case| case.unit.is_share()) {
+            true => "% against the first, of shares points".to_owned(),
+            false => "% against the first".to_owned(),
+        },
         most: Some(largest * ROOM),
         rows,
         levels: vec![(0.0, "no change".to_owned())],
