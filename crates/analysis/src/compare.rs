@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 use report::document::Tool;
 use stats::interval::median;
 use stats::moderated::LEAST_A_SIDE;
-use stats::units::{counted, rate};
+use stats::units::rate;
 
 use crate::comparison::{ComparedCase, Comparison, Counts, Lacking, RunName, VERSION};
+use crate::comparison_notes::{notes, share_notes};
 use crate::conditions::{Differing, differing};
 use crate::figure::{Figure, Key, Unit};
 use crate::judge::{Basis, CasePair, ChangeVerdict, JudgedCase, is_one_measurement, judge};
@@ -167,7 +168,8 @@ pub fn compare(
                     .to_owned(),
             ]
         } else {
-            let of_shares = share_notes(&cases, [&base_side, &new_side]);
+            let only = [only_here(&base_side, &new_side), only_here(&new_side, &base_side)];
+            let of_shares = share_notes(&cases, only);
             notes(&cases, &counts, [base.len(), new.len()], in_turns).into_iter().chain(of_shares).collect()
         },
         cases,
@@ -325,82 +327,12 @@ fn percent(change: f64) -> Option<String> {
     }
 }
 
-fn notes(cases: &[ComparedCase], counts: &Counts, runs: [usize; 2], in_turns: bool) -> Vec<String> {
-    let mut notes = Vec::new();
-    let [base, new] = runs;
-    let is_single = cases.iter().any(|case| case.basis == Basis::Blocks);
-    let change =
-        if cases.iter().any(|case| case.unit.is_share()) { "a rate's or time's change" } else { "a change" };
-    if is_single {
-        notes.push(format!(
-            "{} in the base and {new} in the new: nothing shows how runs differ, so {change} is suspected \
-             and never found, and each interval holds if runs differ by no more than stands beside it. Give \
-             three runs a side or more (folders work)",
-            counted(base, "run")
-        ));
-    } else if counts.suspect > 0 {
-        let cases = if counts.suspect == 1 { "1 case is" } else { &format!("{} cases are", counts.suspect) };
-        let why = if base.min(new) < LEAST_A_SIDE {
-            "one or two runs of a side do not show what befell that side alone"
-        } else {
-            "runs that each fall into one of two modes would be sorted by side as often as that by chance"
-        };
-        notes.push(format!(
-            "{cases} suspected and not found: {why}. Give more runs a side: three, or four or five where \
-             runs of other cases fall into two modes"
-        ));
-    }
-
-    let is_found = |case: &ComparedCase| {
-        let changed = matches!(case.verdict, ChangeVerdict::Regressed | ChangeVerdict::Improved);
-        changed && !case.unit.is_share()
-    };
-    if !in_turns && cases.iter().any(is_found) {
-        notes.push(
-            "The runs of the two sides did not take turns: what changed with time counts as a change. Run \
-             both states alternately to tell them apart"
-                .to_owned(),
-        );
-    }
-
-    let few = cases.iter().filter(|case| case.ratio.is_none() && !case.unit.is_share()).count();
-
-    if few > 0 {
-        notes.push(format!(
-            "{few} of {} {} too few values to be judged: a run needs 6 blocks, or a side several runs",
-            counted(cases.len(), "case"),
-            if few == 1 { "has" } else { "have" }
-        ));
-    }
-    notes
-}
-
-/// What the reader should know of shares, and of figures of work that only one side did.
-fn share_notes(cases: &[ComparedCase], sides: [&BTreeMap<&Key, Side<'_>>; 2]) -> Vec<String> {
-    let mut notes = Vec::new();
-    let count = |unit: Unit| cases.iter().filter(|case| case.unit == unit).count();
-    if count(Unit::Share) > 0 {
-        notes.push("Shares of bytes are counted: a difference between two runs is a fact".to_owned());
-    }
-    let estimated = count(Unit::EstimatedShare);
-    if estimated > 0 {
-        notes.push(format!(
-            "{} estimated from the pages that were looked at: `witness --pages all` counts them",
-            if estimated == 1 { "1 share is".to_owned() } else { format!("{estimated} shares are") }
-        ));
-    }
-
-    let [base, new] = sides;
-    for (name, of, other) in [("base", base, new), ("new side", new, base)] {
-        let only = of.iter().filter(|(key, side)| {
-            !side.figures.is_empty() && is_incidental(side) && !other.contains_key(**key)
-        });
-        let keys: Vec<String> = only.map(|(key, side)| format!("{key}{}", rate_of(side))).collect();
-        if !keys.is_empty() {
-            notes.push(format!("Only the {name} made such copies: {}", keys.join("; ")));
-        }
-    }
-    notes
+/// The figures of work that only this side did, in words.
+fn only_here(of: &BTreeMap<&Key, Side<'_>>, other: &BTreeMap<&Key, Side<'_>>) -> Vec<String> {
+    let only = of
+        .iter()
+        .filter(|(key, side)| !side.figures.is_empty() && is_incidental(side) && !other.contains_key(**key));
+    only.map(|(key, side)| format!("{key}{}", rate_of(side))).collect()
 }
 
 /// ` (9.93 GB/s)` of a side's rate; nothing of what is none.

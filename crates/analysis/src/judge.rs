@@ -1,4 +1,4 @@
-//! Whether one case got worse: the decision, on numbers alone. Some 590 lines because its tests hold all ways
+//! Whether one case got worse: the decision, on numbers alone. Some 640 lines because its tests hold all ways
 //! of deciding on the same runs.
 //!
 //! The run is the unit where a side has several: blocks of one run share a moment, a clock and an allocation,
