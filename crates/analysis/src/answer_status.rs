@@ -4,7 +4,7 @@
 use report::document::Status;
 use report::result::Outcome;
 use report::trial::{TrialOutcome, TrialVerdict};
-use report::{Document, MpiDocument, TrialDocument};
+use report::{Document, MpiDocument, TrialDocument, WitnessDocument};
 use stats::compare::TwoSampleVerdict;
 use stats::flag::Flag;
 
@@ -73,6 +73,16 @@ pub fn of_mpi(document: &MpiDocument) -> AnswerStatus {
     match document.status == Status::Complete && document.exit_code.is_none_or(|code| code == 0) {
         true => AnswerStatus::Well,
         false => AnswerStatus::Finding,
+    }
+}
+
+/// How the answer about a program's copies stands: far bytes are a finding.
+pub fn of_witness(document: &WitnessDocument) -> AnswerStatus {
+    let total = &document.total;
+    match (total.far_bytes > 0 || document.not_counted > 0, total.unknown_bytes > total.near_bytes) {
+        (true, _) => AnswerStatus::Finding,
+        (false, true) => AnswerStatus::Undecided,
+        (false, false) => AnswerStatus::Well,
     }
 }
 

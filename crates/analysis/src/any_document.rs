@@ -3,12 +3,15 @@
 use report::block::BlockTime;
 use report::read::{OfBlock, ReadError};
 use report::result::BlockSample;
-use report::{Document, ImportedDocument, MpiDocument, SavedDocument, TrialDocument, schema_of};
+use report::{
+    Document, ImportedDocument, MpiDocument, SavedDocument, TrialDocument, WitnessDocument, schema_of,
+};
 
 use crate::incomplete::Incomplete;
 use crate::run::{NoRun, Run};
 use crate::slower_twins::completed;
-use crate::{imported, mpi, trial};
+use crate::witness_launch::WitnessLaunch;
+use crate::{imported, mpi, trial, witness};
 
 /// A document with figures; `B` is what is kept of a result's blocks.
 #[derive(Clone, Debug)]
@@ -21,6 +24,8 @@ pub enum AnyDocument<B = BlockSample> {
     Mpi(Box<MpiDocument>),
     /// What another program measured.
     Imported(Box<ImportedDocument>),
+    /// Which copies a program made.
+    Witness(Box<WitnessDocument>),
 }
 
 /// A kind of document.
@@ -34,6 +39,8 @@ pub enum DocumentKind {
     Mpi,
     /// `numabench.imported`.
     Imported,
+    /// `numabench.witness`.
+    Witness,
 }
 
 impl DocumentKind {
@@ -44,6 +51,7 @@ impl DocumentKind {
             Self::Trial => "trial",
             Self::Mpi => "MPI",
             Self::Imported => "imported",
+            Self::Witness => "witness",
         }
     }
 }
@@ -62,6 +70,9 @@ impl<B: OfBlock> AnyDocument<B> {
             Some(ImportedDocument::SCHEMA) => {
                 ImportedDocument::from_json(bytes).map(|imported| Self::Imported(Box::new(imported)))
             }
+            Some(WitnessDocument::SCHEMA) => {
+                WitnessDocument::from_json(bytes).map(|witness| Self::Witness(Box::new(witness)))
+            }
             _ => B::document(bytes).map(|document| Self::Result(Box::new(completed(document)))),
         }
     }
@@ -75,6 +86,7 @@ impl<B> AnyDocument<B> {
             Self::Trial(_) => DocumentKind::Trial,
             Self::Mpi(_) => DocumentKind::Mpi,
             Self::Imported(_) => DocumentKind::Imported,
+            Self::Witness(_) => DocumentKind::Witness,
         }
     }
 
@@ -85,6 +97,7 @@ impl<B> AnyDocument<B> {
             Self::Trial(document) => Incomplete::of_trial(document),
             Self::Mpi(document) => Incomplete::of_mpi(document),
             Self::Imported(document) => Incomplete::of_imported(document),
+            Self::Witness(document) => Incomplete::of_witness(document),
         }
     }
 }
@@ -103,6 +116,9 @@ where
             Self::Trial(document) => trial::run(name, document),
             Self::Mpi(document) => mpi::run(name, document),
             Self::Imported(document) => imported::run(name, document),
+            Self::Witness(document) => {
+                witness::run(&WitnessLaunch::of_one(name, WitnessDocument::clone(document)))
+            }
         }
     }
 }

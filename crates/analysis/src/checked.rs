@@ -25,7 +25,7 @@ pub fn run(name: &str, checked: &Checked) -> Result<Run, NoRun> {
     let gpus: Vec<&str> = checked.figures.iter().map(|figure| &figure.class.gpu[..]).collect();
     let figure = |rates: Vec<f64>| {
         let middle = median(&rates).ok_or("it has no figure")?;
-        Ok(Figure { unit: Unit::BytesPerS, median: middle, blocks: rates })
+        Ok(Figure::measured(Unit::BytesPerS, middle, rates))
     };
 
     Ok(Run {

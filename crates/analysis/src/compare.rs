@@ -6,12 +6,13 @@ use std::collections::BTreeMap;
 use report::document::Tool;
 use stats::interval::median;
 use stats::moderated::LEAST_A_SIDE;
-use stats::units::counted;
+use stats::units::rate;
 
 use crate::comparison::{ComparedCase, Comparison, Counts, Lacking, RunName, VERSION};
+use crate::comparison_notes::{notes, share_notes};
 use crate::conditions::{Differing, differing};
 use crate::figure::{Figure, Key, Unit};
-use crate::judge::{Basis, CasePair, ChangeVerdict, JudgedCase, judge};
+use crate::judge::{Basis, CasePair, ChangeVerdict, JudgedCase, is_one_measurement, judge};
 use crate::run::Run;
 use crate::turns::took_turns;
 
@@ -102,7 +103,9 @@ pub fn compare(
     let values =
         |side: &Side<'_>| side.figures.iter().map(|figure| (figure.median, figure.blocks.clone())).collect();
     let pair = |key: &&Key| {
-        let unit = base_side[key].figures[0].unit;
+        // An estimate on one side makes the difference one.
+        let units = base_side[key].figures.iter().chain(&new_side[key].figures).map(|figure| figure.unit);
+        let unit = units.max().unwrap_or(base_side[key].figures[0].unit);
         CasePair {
             unit,
             base: values(&base_side[key]),
@@ -119,13 +122,13 @@ pub fn compare(
         .zip(&judged)
         .map(|((key, pair), judged)| compared(key, pair, judged))
         .collect();
-    let worse = |case: &ComparedCase| {
-        if case.unit.more_is_better() { case.new / case.base } else { case.base / case.new }
+    let better = |case: &ComparedCase| {
+        if case.unit.more_is_better() { case.change() } else { -case.change() }
     };
-    cases.sort_by(|a, b| a.verdict.cmp(&b.verdict).then(worse(a).total_cmp(&worse(b))));
+    cases.sort_by(|a, b| a.verdict.cmp(&b.verdict).then(better(a).total_cmp(&better(b))));
 
     let lacking = |of: &BTreeMap<&Key, Side<'_>>, other: &BTreeMap<&Key, Side<'_>>| -> Vec<Lacking> {
-        let only = of.keys().filter(|key| has(of, key) && !has(other, key));
+        let only = of.keys().filter(|key| has(of, key) && !has(other, key) && !is_incidental(&of[*key]));
         only.map(|key| Lacking {
             key: (*key).clone(),
             reason: other.get(key).and_then(|side| side.reason.cloned()),
@@ -159,13 +162,15 @@ pub fn compare(
         bandwidth_threshold: thresholds.bandwidth,
         latency_threshold: thresholds.latency,
         differing,
-        notes: if pairs.iter().all(CasePair::is_one_measurement) {
+        notes: if is_one_measurement(&pairs) {
             vec![
                 "The base and the new side are the very same measurement: it says nothing of a change"
                     .to_owned(),
             ]
         } else {
-            notes(&cases, &counts, [base.len(), new.len()], in_turns)
+            let only = [only_here(&base_side, &new_side), only_here(&new_side, &base_side)];
+            let of_shares = share_notes(&cases, only);
+            notes(&cases, &counts, [base.len(), new.len()], in_turns).into_iter().chain(of_shares).collect()
         },
         cases,
         missing,
@@ -190,6 +195,11 @@ fn refuse(differing: &[Differing], force: bool) -> Result<(), NotCompared> {
             differs: format!("{}; and {} more", words[..3].join("; "), more - 3),
         }),
     }
+}
+
+/// Whether a figure is of work that another run need not do.
+fn is_incidental(side: &Side<'_>) -> bool {
+    side.figures.iter().all(|figure| figure.is_incidental)
 }
 
 fn gathered(runs: &[Run]) -> BTreeMap<&Key, Side<'_>> {
@@ -235,7 +245,7 @@ fn summary(counts: &Counts, cases: &[ComparedCase], runs: [usize; 2]) -> String 
     let of =
         |count: u32| if all == 1 { "the only case".to_owned() } else { format!("{count} of {all} cases") };
     let first = |verdict: ChangeVerdict| cases.iter().find(|case| case.verdict == verdict);
-    let by = |case: &ComparedCase| format!("{}: {}", change(case.unit, case.new / case.base), case.key);
+    let by = |case: &ComparedCase| format!("{}: {}", change(case.unit, case.base, case.new), case.key);
     let mut parts = Vec::new();
 
     if counts.regressed > 0 {
@@ -270,11 +280,12 @@ fn summary(counts: &Counts, cases: &[ComparedCase], runs: [usize; 2]) -> String 
 /// From what change on it would be found: in the middling case of all, and in the worst of those not decided.
 fn power(cases: &[ComparedCase], runs: [usize; 2]) -> String {
     let from = |case: &ComparedCase| case.found_from.unwrap_or(f64::INFINITY);
-    let all: Vec<f64> = cases.iter().map(from).collect();
+    let measured = || cases.iter().filter(|case| !case.unit.is_share());
+    let all: Vec<f64> = measured().map(from).collect();
     let typical = median(&all).and_then(percent);
-    let undecided = cases.iter().filter(|case| case.verdict == ChangeVerdict::Inconclusive);
+    let undecided = measured().filter(|case| case.verdict == ChangeVerdict::Inconclusive);
     let worst = undecided.max_by(|a, b| from(a).total_cmp(&from(b)));
-    let is_single = cases.iter().all(|case| case.basis == Basis::Blocks);
+    let is_single = measured().all(|case| case.basis == Basis::Blocks);
     let found = if is_single { "suspected" } else { "found" };
     let Some(typical) = typical else {
         return match is_single || runs.into_iter().min() >= Some(LEAST_A_SIDE) {
@@ -296,8 +307,13 @@ fn power(cases: &[ComparedCase], runs: [usize; 2]) -> String {
     }
 }
 
-/// `10.2 % slower` from new over base.
-pub fn change(unit: Unit, ratio: f64) -> String {
+/// `10.2 % slower`; of a share `10.2 points more`.
+pub fn change(unit: Unit, base: f64, new: f64) -> String {
+    if unit.is_share() {
+        let direction = if new > base { "more" } else { "less" };
+        return format!("{:.1} points {direction}", (new - base).abs() * 100.0);
+    }
+    let ratio = new / base;
     let slower = (ratio < 1.0) == unit.more_is_better();
     format!("{:.1} % {}", (ratio - 1.0).abs() * 100.0, if slower { "slower" } else { "faster" })
 }
@@ -311,46 +327,17 @@ fn percent(change: f64) -> Option<String> {
     }
 }
 
-fn notes(cases: &[ComparedCase], counts: &Counts, runs: [usize; 2], in_turns: bool) -> Vec<String> {
-    let mut notes = Vec::new();
-    let [base, new] = runs;
-    let is_single = cases.iter().any(|case| case.basis == Basis::Blocks);
-    if is_single {
-        notes.push(format!(
-            "{} in the base and {new} in the new: nothing shows how runs differ, so a change is suspected \
-             and never found, and each interval holds if runs differ by no more than stands beside it. Give \
-             three runs a side or more (folders work)",
-            counted(base, "run")
-        ));
-    } else if counts.suspect > 0 {
-        let cases = if counts.suspect == 1 { "1 case is" } else { &format!("{} cases are", counts.suspect) };
-        let why = if base.min(new) < LEAST_A_SIDE {
-            "one or two runs of a side do not show what befell that side alone"
-        } else {
-            "runs that each fall into one of two modes would be sorted by side as often as that by chance"
-        };
-        notes.push(format!(
-            "{cases} suspected and not found: {why}. Give more runs a side: three, or four or five where \
-             runs of other cases fall into two modes"
-        ));
-    }
+/// The figures of work that only this side did, in words.
+fn only_here(of: &BTreeMap<&Key, Side<'_>>, other: &BTreeMap<&Key, Side<'_>>) -> Vec<String> {
+    let only = of
+        .iter()
+        .filter(|(key, side)| !side.figures.is_empty() && is_incidental(side) && !other.contains_key(**key));
+    only.map(|(key, side)| format!("{key}{}", rate_of(side))).collect()
+}
 
-    if !in_turns && counts.regressed + counts.improved > 0 {
-        notes.push(
-            "The runs of the two sides did not take turns: what changed with time counts as a change. Run \
-             both states alternately to tell them apart"
-                .to_owned(),
-        );
-    }
-
-    let few = cases.iter().filter(|case| case.ratio.is_none()).count();
-
-    if few > 0 {
-        notes.push(format!(
-            "{few} of {} {} too few values to be judged: a run needs 6 blocks, or a side several runs",
-            counted(cases.len(), "case"),
-            if few == 1 { "has" } else { "have" }
-        ));
-    }
-    notes
+/// ` (9.93 GB/s)` of a side's rate; nothing of what is none.
+fn rate_of(side: &Side<'_>) -> String {
+    let rates = side.figures.iter().filter(|figure| figure.unit == Unit::BytesPerS);
+    let rates: Vec<f64> = rates.map(|figure| figure.median).collect();
+    median(&rates).map_or(String::new(), |middle| format!(" ({})", rate(middle)))
 }

@@ -14,7 +14,7 @@ use crate::node_changes::NodeChanges;
 use crate::reference_answer::ReferenceAnswer;
 
 /// The schema of this document.
-pub const VERSION: Version = Version { schema: "numabench.comparison", major: 1, minor: 5 };
+pub const VERSION: Version = Version { schema: "numabench.comparison", major: 1, minor: 6 };
 
 /// Two sides of runs, compared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -134,6 +134,14 @@ pub struct ComparedCase {
 }
 
 impl ComparedCase {
+    /// How far the new figure is from the base's, as a part of it; of a share the difference itself.
+    pub fn change(&self) -> f64 {
+        match self.unit.is_share() {
+            true => self.new - self.base,
+            false => self.ratio.unwrap_or(self.new / self.base) - 1.0,
+        }
+    }
+
     /// Whether it is suspected to have got worse.
     pub fn may_be_worse(&self) -> bool {
         self.verdict == ChangeVerdict::Suspect && (self.new < self.base) == self.unit.more_is_better()

@@ -70,6 +70,10 @@ pub enum Unit {
     More,
     /// A program's own figure of which less is better.
     Less,
+    /// A counted part of a whole: less is better.
+    Share,
+    /// A part of a whole of which a sample was looked at: less is better.
+    EstimatedShare,
 }
 
 impl Unit {
@@ -94,8 +98,14 @@ impl Unit {
     pub fn more_is_better(self) -> bool {
         match self {
             Self::BytesPerS | Self::FlopPerS | Self::KeysPerS | Self::More => true,
-            Self::Ns | Self::S | Self::Less => false,
+            Self::Ns | Self::S | Self::Less | Self::Share | Self::EstimatedShare => false,
         }
+    }
+
+    /// Whether it is a part of a whole, 0 to 1: a change is a difference there, because nothing is no base of
+    /// a ratio.
+    pub fn is_share(self) -> bool {
+        matches!(self, Self::Share | Self::EstimatedShare)
     }
 
     /// A figure of it as one of which more is better: a time's inverse.
@@ -113,9 +123,16 @@ pub struct Figure {
     pub median: f64,
     /// Each block's value, in order; empty where the document keeps none.
     pub blocks: Vec<f64>,
+    /// Whether it is of work that another run may not do: there it is not missing.
+    pub is_incidental: bool,
 }
 
 impl Figure {
+    /// A figure that every run of the same work has.
+    pub fn measured(unit: Unit, median: f64, blocks: Vec<f64>) -> Self {
+        Self { unit, median, blocks, is_incidental: false }
+    }
+
     /// The figure of a result; `count` is what a round of its case counts.
     ///
     /// # Errors
@@ -143,7 +160,7 @@ impl Figure {
         if !is_figure(&median) || !blocks.iter().all(is_figure) {
             return Err("its figures are not all positive, finite numbers".to_owned());
         }
-        Ok(Self { unit, median, blocks })
+        Ok(Self::measured(unit, median, blocks))
     }
 }
 

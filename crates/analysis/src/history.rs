@@ -23,7 +23,7 @@ use crate::figure::{Figure, Key, Unit};
 use crate::run::Run;
 
 /// The schema of this document.
-pub const VERSION: Version = Version { schema: "numabench.history", major: 1, minor: 3 };
+pub const VERSION: Version = Version { schema: "numabench.history", major: 1, minor: 4 };
 
 /// The step changes of many runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -91,9 +91,21 @@ pub struct LevelChange {
     pub differing: Vec<Differing>,
 }
 
+/// What is added to a share before its logarithm is taken: a share may be nothing.
+const SHARE_BASE: f64 = 1.0;
+
+/// What a series of such figures is searched as: values that have logarithms.
+fn raised_by(unit: Unit) -> f64 {
+    if unit.is_share() { SHARE_BASE } else { 0.0 }
+}
+
+fn values(points: &[(usize, &Figure)]) -> Vec<f64> {
+    points.iter().map(|(_, figure)| figure.median + raised_by(figure.unit)).collect()
+}
+
 /// The changes of a series, and how widely it scatters around their levels.
 fn searched(points: &[(usize, &Figure)], level: f64) -> (Vec<Change>, Option<f64>) {
-    let values: Vec<f64> = points.iter().map(|(_, figure)| figure.median).collect();
+    let values = values(points);
     let found = changes(&values, level);
     let spread = spread(&values, &found);
     (found, spread)
@@ -140,7 +152,13 @@ pub fn history(tool: Tool, mut runs: Vec<Run>, thresholds: Thresholds) -> Histor
         for (index, change) in found.iter().enumerate() {
             let unit = points[change.at].1.unit;
             let threshold = thresholds.of(unit);
-            if (change.after / change.before - 1.0).abs() < threshold {
+            let raised = raised_by(unit);
+            let (before_level, after_level) = (change.before - raised, change.after - raised);
+            let by = match unit.is_share() {
+                true => after_level - before_level,
+                false => after_level / before_level - 1.0,
+            };
+            if by.abs() < threshold {
                 continue;
             }
             let sides = [change.at - ends[index], ends[index + 2] - change.at];
@@ -155,8 +173,8 @@ pub fn history(tool: Tool, mut runs: Vec<Run>, thresholds: Thresholds) -> Histor
                 last_before: before.started_at.clone(),
                 first_after: after.started_at.clone(),
                 file: after.name.clone(),
-                before: change.before,
-                after: change.after,
+                before: before_level,
+                after: after_level,
                 runs_before: sides[0] as u32,
                 runs_after: sides[1] as u32,
                 p_value: change.p_value,
@@ -187,8 +205,24 @@ fn moving_series(
     thresholds: Thresholds,
 ) -> Option<MovingSeries> {
     let unit = points.first()?.1.unit;
-    let values: Vec<f64> = points.iter().map(|(_, figure)| figure.median).collect();
+    let values = values(points);
     let key = Key { host: Some(host.to_owned()), ..key.clone() };
     let shape = series_shape(&values, thresholds.of(unit))?;
+    let shape = if unit.is_share() { in_points(shape, &values) } else { shape };
     Some(MovingSeries { key, unit, runs: values.len() as u32, shape })
+}
+
+/// The shape of a share's series, which was searched with [`SHARE_BASE`] added: levels and changes of the
+/// share itself.
+fn in_points(shape: SeriesShape, values: &[f64]) -> SeriesShape {
+    let (first, lowest) = (values[0], values.iter().copied().fold(f64::MAX, f64::min));
+    match shape {
+        SeriesShape::Alternating { low, high, at_low, switches } => {
+            SeriesShape::Alternating { low: low - SHARE_BASE, high: high - SHARE_BASE, at_low, switches }
+        }
+        SeriesShape::Drifting { change } => SeriesShape::Drifting { change: change * first },
+        SeriesShape::Wandering { correlation, range } => {
+            SeriesShape::Wandering { correlation, range: range * lowest }
+        }
+    }
 }

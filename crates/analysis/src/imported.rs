@@ -44,7 +44,7 @@ pub fn run(name: &str, document: &ImportedDocument) -> Result<Run, NoRun> {
 fn figure(case: &ImportedCase) -> Result<Figure, String> {
     let unit = if case.unit == ImportedUnit::Ns { Unit::Ns } else { Unit::BytesPerS };
     let median = case.figure().ok_or_else(|| why(case))?;
-    Ok(Figure { unit, median, blocks: Vec::new() })
+    Ok(Figure::measured(unit, median, Vec::new()))
 }
 
 /// Why a case has no figure.

@@ -9,7 +9,7 @@ use std::fmt;
 
 use report::document::Status;
 use report::row::RowStatus;
-use report::{Document, ImportedDocument, MpiDocument, TrialDocument};
+use report::{Document, ImportedDocument, MpiDocument, TrialDocument, WitnessDocument};
 use stats::units::counted;
 
 /// How the run of a document ended, where that is not `complete`.
@@ -53,6 +53,15 @@ impl Incomplete {
     pub fn of_imported(document: &ImportedDocument) -> Option<Self> {
         let figures = document.cases.iter().filter(|case| case.figure().is_some()).count();
         Self::of(document.status, document.status_reason.as_ref(), figures, document.cases.len())
+    }
+
+    /// The same of a program's copies, whose results are the processes that copied.
+    pub fn of_witness(document: &WitnessDocument) -> Option<Self> {
+        let missing = document.not_counted as usize;
+        let status = if missing == 0 { Status::Complete } else { Status::Partial };
+        let reason = format!("{} copied and nothing was counted", counted(missing, "process"));
+        let figures = document.processes.len();
+        Self::of(status, Some(&reason), figures, figures + missing)
     }
 
     fn of(status: Status, reason: Option<&String>, figures: usize, results: usize) -> Option<Self> {

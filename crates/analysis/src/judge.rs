@@ -1,4 +1,4 @@
-//! Whether one case got worse: the decision, on numbers alone. Some 590 lines because its tests hold all ways
+//! Whether one case got worse: the decision, on numbers alone. Some 640 lines because its tests hold all ways
 //! of deciding on the same runs.
 //!
 //! The run is the unit where a side has several: blocks of one run share a moment, a clock and an allocation,
@@ -13,6 +13,10 @@
 //! REGRESSED and IMPROVED need a p below 5 %, adjusted for all cases, an interval that leaves 1 out, a change
 //! of the threshold or more, and that modes of runs are no likely reason. SUSPECT is a change that has all
 //! but the last. SAME needs the whole interval within the threshold. Anything else is INCONCLUSIVE.
+//!
+//! Shares are counted and no statistic is asked: a share changed if every new value differs from every one of
+//! the base by the threshold in points. An estimated share, of a sample of pages, is found so from three runs
+//! a side on, and suspected before.
 //!
 //! Where blocks are the values, nothing shows how runs differ. The interval is that of two runs that differ
 //! by [`RUNS_OVER_BLOCKS`] of what their blocks scatter by, or those of a middling case of the same unit if
@@ -31,8 +35,8 @@ use stats::bootstrap::{MedianLaw, ratio_interval};
 use stats::compare::cliffs_delta;
 use stats::family::normal_p;
 use stats::holm::holm;
-use stats::interval::{Interval, deviations, median, quantile};
-use stats::moderated::{CaseRuns, ModeratedTest, RunBlocks, moderated};
+use stats::interval::{Interval, deviations, median, quantile, range};
+use stats::moderated::{CaseRuns, LEAST_A_SIDE, ModeratedTest, RunBlocks, moderated};
 
 use crate::figure::Unit;
 
@@ -140,8 +144,9 @@ pub struct Evidence {
 /// Judges all cases of a comparison, which are one family. `in_turns`: the runs of both sides alternated.
 pub fn judge(pairs: &[CasePair], in_turns: bool) -> Vec<JudgedCase> {
     let mut judged: Vec<JudgedCase> = pairs.iter().map(CasePair::not_decided).collect();
-    let (by_runs, by_blocks): (Vec<usize>, Vec<usize>) =
-        (0..pairs.len()).partition(|at| pairs[*at].basis() == Basis::Runs);
+    let (by_runs, by_blocks): (Vec<usize>, Vec<usize>) = (0..pairs.len())
+        .filter(|at| !pairs[*at].unit.is_share())
+        .partition(|at| pairs[*at].basis() == Basis::Runs);
 
     let cases: Vec<(usize, CaseRuns)> =
         by_runs.iter().filter_map(|at| Some((*at, pairs[*at].runs()?))).collect();
@@ -163,15 +168,30 @@ pub fn judge(pairs: &[CasePair], in_turns: bool) -> Vec<JudgedCase> {
         judged[at].found_from = Some((1.0 + pairs[at].threshold) * seen.exp() - 1.0);
     }
 
+    let is_one = is_one_measurement(pairs);
     for (case, pair) in judged.iter_mut().zip(pairs) {
-        if pair.is_one_measurement() {
+        if is_one || pair.is_one_measurement() {
             case.verdict = ChangeVerdict::Same;
+            continue;
+        }
+        if pair.unit.is_share() {
+            case.verdict = pair.share_verdict();
             continue;
         }
         case.verdict =
             case.evidence.as_ref().map_or(ChangeVerdict::Inconclusive, |evidence| verdict(pair, evidence));
     }
     judged
+}
+
+/// Whether both sides are the very same runs: all figures are equal, and among them are blocks, or the
+/// nanoseconds that a program ran, which no two runs have alike. Of rounded figures nobody knows.
+pub fn is_one_measurement(pairs: &[CasePair]) -> bool {
+    let tells = |pair: &CasePair| {
+        let is_clock = pair.unit == Unit::S && pair.base.iter().all(|(seconds, _)| seconds.fract() != 0.0);
+        is_clock || pair.is_one_measurement()
+    };
+    pairs.iter().all(|pair| pair.base == pair.new) && pairs.iter().any(tells)
 }
 
 /// From what change on a case of several runs is found, given the difference that its test needs: the
@@ -308,8 +328,32 @@ impl CasePair {
         self.base == self.new && self.base.iter().all(|(_, blocks)| blocks.len() > 1)
     }
 
-    /// Runs are the unit where they tell how they differ.
+    /// The verdict on a share, whose values are counted.
+    fn share_verdict(&self) -> ChangeVerdict {
+        let (base, new) = (medians(&self.base), medians(&self.new));
+        let ends = |side: &[f64]| range(side.iter().copied()).unwrap_or((f64::NAN, f64::NAN));
+        let ((base_low, base_high), (new_low, new_high)) = (ends(&base), ends(&new));
+        let least_runs = if self.unit == Unit::Share { 1 } else { LEAST_A_SIDE };
+        let is_found = base.len().min(new.len()) >= least_runs;
+
+        // 0.53 less 0.50 is a little less than 0.03 in binary.
+        let is_change = |points: f64| points >= self.threshold - 1e-12;
+        match (is_change(new_low - base_high), is_change(base_low - new_high)) {
+            (true, _) | (_, true) if !is_found => ChangeVerdict::Suspect,
+            (true, _) => ChangeVerdict::Regressed,
+            (_, true) => ChangeVerdict::Improved,
+            _ if is_change(new_high - base_low) || is_change(base_high - new_low) => {
+                ChangeVerdict::Inconclusive
+            }
+            _ => ChangeVerdict::Same,
+        }
+    }
+
+    /// Runs are the unit where they tell how they differ, and for what is counted.
     fn basis(&self) -> Basis {
+        if self.unit.is_share() {
+            return Basis::Runs;
+        }
         let (fewer, more) = (self.base.len().min(self.new.len()), self.base.len().max(self.new.len()));
         if fewer >= 2 || more >= 3 { Basis::Runs } else { Basis::Blocks }
     }

@@ -18,7 +18,7 @@
 //! * `figure` what a document says of one case in one place; `run` all of a document's figures, and
 //!   `conditions` what it ran under;
 //! * `compare` two sides of runs, by place or `by_gpu`, in `turns` or not: `judge` decides each case,
-//!   `comparison` is the document that comes of it;
+//!   `comparison` is the document that comes of it, `comparison_notes` what a reader should know of it;
 //! * `baseline` what is normal for a class of hardware, and `gate` whether a node is well by it; `history`
 //!   step changes over many documents;
 //! * `reference` figures that others published, `reference_fits` which of them fit, `imported_fits` which of
@@ -26,8 +26,9 @@
 //! * `node_run` what a document says of its nodes, `nodes` several nodes side by side, and which are unlike
 //!   the others, `systems` machines of unlike models, `node_settings` which are set up unlike most,
 //!   `node_changes` which changed so; `column` what a case is called there;
-//! * `trial`, `mpi`, `imported` and `checked` documents of these kinds as runs to compare; `incomplete` how
-//!   the run of a document ended that is not complete;
+//! * `trial`, `mpi`, `imported`, `witness` and `checked` documents of these kinds as runs to compare;
+//!   `incomplete` how the run of a document ended that is not complete; `witness_launch` the documents of a
+//!   launch's ranks as one run of a program, `witness_answer` what is said of its copies;
 //! * `any_document` a document of any kind that holds figures, `read_document` that or another which a
 //!   command reads; `import` the outputs of other programs as documents;
 //! * `headline` whether a figure is known well enough to be an answer; `words` how sentences say the values
@@ -46,6 +47,7 @@ pub mod column;
 pub mod compare;
 pub mod comparison;
 pub mod comparison_finding;
+mod comparison_notes;
 pub mod conclusion;
 pub mod conditions;
 pub mod contention_curves;
@@ -97,6 +99,9 @@ pub mod throttling;
 pub mod trial;
 mod turns;
 pub mod unfinished;
+pub mod witness;
+pub mod witness_answer;
+pub mod witness_launch;
 pub mod words;
 
 mod device_memory;

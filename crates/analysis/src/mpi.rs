@@ -35,8 +35,7 @@ pub fn run(name: &str, document: &MpiDocument) -> Result<Run, NoRun> {
         let place = ranks.place(pair, case);
         figures.insert(Key::in_words(&id(case), place.clone()), figure(case));
         if let Some(value) = case.gpu_bytes_per_s.filter(|value| *value > 0.0 && case.reason.is_none()) {
-            let beside =
-                Figure { unit: Unit::BytesPerS, median: value, blocks: case.gpu_block_bytes_per_s.clone() };
+            let beside = Figure::measured(Unit::BytesPerS, value, case.gpu_block_bytes_per_s.clone());
             figures.insert(Key::in_words(&format!("{}/gpu copies beside", id(case)), place), Ok(beside));
         }
     }
@@ -69,12 +68,11 @@ fn figure(case: &MpiCase) -> Result<Figure, String> {
         return Err("its figures are not all positive, finite numbers".to_owned());
     }
     Ok(match (Unit::of(case.bytes), rate) {
-        (Unit::Ns, _) | (_, None) => Figure { unit: Unit::Ns, median: ns, blocks: case.block_ns.clone() },
-        (unit, Some(rate)) => Figure {
-            unit,
-            median: rate,
-            blocks: case.block_ns.iter().map(|block| rate * ns / block).collect(),
-        },
+        (Unit::Ns, _) | (_, None) => Figure::measured(Unit::Ns, ns, case.block_ns.clone()),
+        (unit, Some(rate)) => {
+            let blocks = case.block_ns.iter().map(|block| rate * ns / block).collect();
+            Figure::measured(unit, rate, blocks)
+        }
     })
 }
 

@@ -73,7 +73,9 @@ impl<B> ReadDocument<B> {
                 ModelAnswer::of_mpi(document).into_iter().collect()
             }
             Self::Checked(checked) => imported_fits::answer_of_checked(checked, &known_figures()),
-            Self::WithFigures(AnyDocument::Trial(_)) | Self::Doctor(_) | Self::Place(_) => Vec::new(),
+            Self::WithFigures(AnyDocument::Trial(_) | AnyDocument::Witness(_))
+            | Self::Doctor(_)
+            | Self::Place(_) => Vec::new(),
         }
     }
 }

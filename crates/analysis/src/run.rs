@@ -40,6 +40,12 @@ pub enum NoRun {
     /// It has no case.
     #[error("the document has no cases: give one of a run that measured something")]
     Empty,
+    /// No copy of a program was counted.
+    #[error(
+        "the program made no copy between host memory and a GPU, or none was counted: give the document of a \
+         run that copied"
+    )]
+    NoCopies,
 }
 
 /// Whether a run has ended, well or not: figures of one that goes on are not its last word.

@@ -47,5 +47,5 @@ fn figure(document: &TrialDocument, row: &TrialRow) -> Result<Figure, String> {
         .filter(|run| run.block > 0 && run.variant == row.variant && run.outcome == TrialOutcome::Counted);
     let blocks = counts.filter_map(|run| run.metrics.get(&row.metric).copied()).collect();
     let median = row.median.ok_or_else(|| format!("no run of {} counts", row.variant))?;
-    Ok(Figure { unit, median, blocks })
+    Ok(Figure::measured(unit, median, blocks))
 }

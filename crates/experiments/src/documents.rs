@@ -5,6 +5,7 @@
 //! year. A file that was named must be a document that can be used. Each is taken apart before the next is
 //! read: a folder of large ones fits the memory of one.
 
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::fs;
 use std::io;
@@ -18,10 +19,12 @@ use analysis::model_answer::texts;
 use analysis::node_run::NodeRun;
 use analysis::read_document::ReadDocument;
 use analysis::run::Run;
+use analysis::witness;
+use analysis::witness_launch::{WitnessLaunch, launches};
 use report::block::BlockTime;
 use report::read::{OfBlock, ReadError};
 use report::timestamp::rfc3339_utc;
-use report::{DoctorDocument, Document, PlaceDocument, SavedDocument};
+use report::{DoctorDocument, Document, PlaceDocument, SavedDocument, WitnessDocument};
 
 use crate::fault::Fault;
 
@@ -84,6 +87,25 @@ pub struct ComparedRun {
     pub nodes: Vec<NodeRun>,
     /// How its figures stand against reference figures, in sentences.
     pub reference: Vec<String>,
+    /// The kind of its document: what `check --bandwidth` wrote counts as a result.
+    pub kind: DocumentKind,
+}
+
+/// A document as it was read for a comparison.
+enum Taken {
+    /// One that is a run by itself.
+    Run(Box<ComparedRun>),
+    /// A program's copies, with the file's name: the ranks of a launch are a run together.
+    Copies(String, Box<WitnessDocument>),
+}
+
+/// What `report` shows in a terminal.
+#[derive(Clone, Debug)]
+pub enum TerminalReport {
+    /// What documents say of their nodes.
+    Nodes(Vec<NodeRun>),
+    /// The runs of programs whose copies `witness` looked at.
+    Programs(Vec<WitnessLaunch>),
 }
 
 /// One side of a comparison.
@@ -95,12 +117,15 @@ pub struct ComparedSide {
     pub nodes: Vec<NodeRun>,
     /// How their figures stand against reference figures, in sentences.
     pub reference: Vec<String>,
+    /// The kinds of their documents.
+    kinds: BTreeSet<DocumentKind>,
 }
 
 impl ComparedSide {
     fn of(runs: Vec<ComparedRun>) -> Self {
         let mut side = Self::default();
-        for ComparedRun { run, nodes, reference } in runs {
+        for ComparedRun { run, nodes, reference, kind } in runs {
+            side.kinds.insert(kind);
             side.runs.push(run);
             side.nodes.extend(nodes);
             side.reference.extend(reference);
@@ -140,16 +165,58 @@ impl Documents<'_> {
         })
     }
 
-    /// Each document as a side of its own: documents with figures, and what `check --bandwidth --json` wrote.
+    /// Each run: documents with figures, what `check --bandwidth --json` wrote, and of a launch under
+    /// `witness` the documents of all its ranks together.
     ///
     /// # Errors
-    /// As [`Self::each_result`].
+    /// As [`Self::each_result`]; documents of `witness` beside others.
     pub fn each_run(self) -> Result<Vec<ComparedRun>, Fault> {
         let read = |bytes: &[u8]| ReadDocument::<BlockTime>::from_json(bytes, &[Checked::SCHEMA]);
-        self.each(read, |name, document| {
-            let reference = texts(document.reference_answers());
-            Ok(ComparedRun { run: document.run(name)?, reference, nodes: document.node_runs() })
-        })
+        let taken = self.each(read, |name, document| {
+            let kind = match document {
+                ReadDocument::WithFigures(AnyDocument::Witness(copies)) => {
+                    return Ok(Taken::Copies(name.to_owned(), copies));
+                }
+                ReadDocument::WithFigures(ref document) => document.kind(),
+                _ => DocumentKind::Result,
+            };
+            let (run, reference) = (document.run(name)?, texts(document.reference_answers()));
+            Ok(Taken::Run(Box::new(ComparedRun { run, reference, nodes: document.node_runs(), kind })))
+        })?;
+
+        let (mut runs, mut copies) = (Vec::new(), Vec::new());
+        for one in taken {
+            match one {
+                Taken::Run(run) => runs.push(*run),
+                Taken::Copies(name, document) => copies.push((name, *document)),
+            }
+        }
+        let of_copies = (!copies.is_empty()).then_some(DocumentKind::Witness);
+        refuse_mixed(runs.iter().map(|run| run.kind).chain(of_copies))?;
+        runs.extend(self.runs_of_launches(launches(copies))?);
+        Ok(runs)
+    }
+
+    /// The launches as runs; one without a counted copy is left out and said.
+    fn runs_of_launches(self, launches: Vec<WitnessLaunch>) -> Result<Vec<ComparedRun>, Fault> {
+        let (mut runs, mut unusable) = (Vec::new(), Vec::new());
+        for launch in launches {
+            match witness::run(&launch) {
+                Ok(run) => runs.push(ComparedRun {
+                    run,
+                    nodes: Vec::new(),
+                    reference: Vec::new(),
+                    kind: DocumentKind::Witness,
+                }),
+                Err(error) => unusable.push((launch.name, error)),
+            }
+        }
+
+        if let (true, Some((name, error))) = (runs.is_empty(), unusable.first()) {
+            return Err(refused(Path::new(name), error));
+        }
+        unusable.iter().for_each(|(name, error)| self.leave_out(Path::new(name), error));
+        Ok(runs)
     }
 
     /// Both sides of a comparison, at once where a thread can be had: reading is most of the work where
@@ -159,14 +226,18 @@ impl Documents<'_> {
     /// As [`Self::each_result`].
     pub fn sides(base: Self, new: Self) -> Result<[ComparedSide; 2], Fault> {
         let side = |documents: Self| documents.each_run().map(ComparedSide::of);
-        thread::scope(|scope| match thread::Builder::new().spawn_scoped(scope, || side(new)) {
-            Ok(reading) => {
-                let base = side(base);
-                let new = reading.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-                Ok([base?, new?])
-            }
-            Err(_) => Ok([side(base)?, side(new)?]),
-        })
+        let read: Result<[ComparedSide; 2], Fault> =
+            thread::scope(|scope| match thread::Builder::new().spawn_scoped(scope, || side(new)) {
+                Ok(reading) => {
+                    let base = side(base);
+                    let new = reading.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                    Ok([base?, new?])
+                }
+                Err(_) => Ok([side(base)?, side(new)?]),
+            });
+        let [base, new] = read?;
+        refuse_mixed(base.kinds.union(&new.kinds).copied())?;
+        Ok([base, new])
     }
 
     /// Each document that a report shows, with its name: documents with figures, and what `check
@@ -181,32 +252,43 @@ impl Documents<'_> {
         self.each(read, |name, document| Ok((name.to_owned(), document)))
     }
 
-    /// What each document says of its nodes: result documents, and what `check --bandwidth --json` and
-    /// `doctor --json` wrote.
+    /// What a terminal shows: what each document says of its nodes (result documents, and what `check
+    /// --bandwidth --json` and `doctor --json` wrote), or the runs of programs under `witness`.
     ///
     /// # Errors
-    /// A file that was named cannot be used, or no document says anything of a node.
-    pub fn node_runs(self) -> Result<Vec<NodeRun>, Fault> {
-        let mut runs = Vec::new();
+    /// A file that was named cannot be used, no document says anything of a node or a program's copies, or
+    /// there are documents of both.
+    pub fn terminal_report(self) -> Result<TerminalReport, Fault> {
+        let (mut runs, mut copies) = (Vec::new(), Vec::new());
+        let mut add = |file: &Path| -> Result<(), Unusable> {
+            match read_for_terminal(file)? {
+                ReadDocument::WithFigures(AnyDocument::Witness(document)) => {
+                    copies.push((file.display().to_string(), *document));
+                }
+                document => runs.extend(of_nodes(document)?),
+            }
+            Ok(())
+        };
         for path in self.paths {
             if !path.is_dir() {
-                runs.extend(node_runs_of(path).map_err(|error| refused(path, &*error))?);
+                add(path).map_err(|error| refused(path, &*error))?;
                 continue;
             }
             for file in in_folder(path)? {
-                match node_runs_of(&file) {
-                    Ok(found) => runs.extend(found),
-                    Err(error) => self.leave_out(&file, &*error),
-                }
+                add(&file).unwrap_or_else(|error| self.leave_out(&file, &*error));
             }
         }
 
-        if runs.is_empty() {
-            let text = "no document of a node: give a folder of files that a measurement's, `check \
-                --bandwidth`'s or `doctor`'s --json wrote";
-            return Err(Fault::usage(text));
+        match (runs.is_empty(), copies.is_empty()) {
+            (true, true) => Err(Fault::usage(
+                "no document of a node or of a program's copies: give a folder of files that a \
+                 measurement's, `check --bandwidth`'s, `doctor`'s or `witness`'s --json wrote",
+            )),
+            (false, false) => refuse_mixed([DocumentKind::Result, DocumentKind::Witness].into_iter())
+                .map(|()| TerminalReport::Nodes(runs)),
+            (false, true) => Ok(TerminalReport::Nodes(runs)),
+            (true, false) => Ok(TerminalReport::Programs(launches(copies))),
         }
-        Ok(runs)
     }
 
     /// Reads each document by `read`, and keeps of it what `take` makes of it.
@@ -257,8 +339,16 @@ impl Documents<'_> {
 /// # Errors
 /// It cannot be read, or says nothing of a node.
 pub fn node_runs_of(file: &Path) -> Result<Vec<NodeRun>, Unusable> {
+    of_nodes(read_for_terminal(file)?)
+}
+
+fn read_for_terminal(file: &Path) -> Result<ReadDocument<BlockTime>, Unusable> {
     let bytes = topo::read_input(file, MOST_BYTES)?;
-    match ReadDocument::<BlockTime>::from_json(&bytes, &[Checked::SCHEMA, DoctorDocument::SCHEMA])? {
+    Ok(ReadDocument::from_json(&bytes, &[Checked::SCHEMA, DoctorDocument::SCHEMA])?)
+}
+
+fn of_nodes(document: ReadDocument<BlockTime>) -> Result<Vec<NodeRun>, Unusable> {
+    match document {
         ReadDocument::WithFigures(kept) if kept.kind() != DocumentKind::Result => {
             Err(format!("a document of kind {} says nothing of a node", kept.kind().name()).into())
         }
@@ -272,6 +362,20 @@ fn in_a_folder<D>(file: &Path, read: impl Fn(&[u8]) -> Result<D, ReadError>) -> 
         Err(ReadError::NotADocument { .. }) => Err("it is not a result document".into()),
         read => Ok(read?),
     }
+}
+
+/// Refuses documents of `witness` beside those of another kind: copies that a program made and rates that were
+/// measured have no figure in common.
+fn refuse_mixed(kinds: impl Iterator<Item = DocumentKind>) -> Result<(), Fault> {
+    let kinds: BTreeSet<DocumentKind> = kinds.collect();
+    if kinds.len() < 2 || !kinds.contains(&DocumentKind::Witness) {
+        return Ok(());
+    }
+    let names: Vec<&str> = kinds.into_iter().map(DocumentKind::name).collect();
+    Err(Fault::usage(format!(
+        "these documents are of kinds {}, which have no figure in common: give documents of one kind",
+        names.join(" and ")
+    )))
 }
 
 fn refused(path: &Path, error: &dyn Error) -> Fault {

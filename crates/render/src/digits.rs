@@ -1,6 +1,7 @@
 //! As many digits as the interval carries: a figure known to 1 % has three, and none has digits that only the
 //! arithmetic made.
 
+use analysis::comparison::ComparedCase;
 use analysis::figure::Unit;
 use report::kernels::WorkUnit;
 use report::quantity::Quantity;
@@ -111,6 +112,7 @@ pub(crate) fn compared(unit: Unit, value: f64) -> String {
         Unit::KeysPerS => work(WorkUnit::Key, value, half_width),
         Unit::S => format!("{} s", shown(value, Some(half_width))),
         Unit::More | Unit::Less => shown(value, Some(half_width)),
+        Unit::Share | Unit::EstimatedShare => percent(value),
     }
 }
 
@@ -147,6 +149,22 @@ pub(crate) fn signed(part: f64) -> String {
 /// `-3.1 %` of a ratio, in ASCII.
 pub(crate) fn signed_change(ratio: f64) -> String {
     signed(ratio - 1.0)
+}
+
+/// `-3.1 %` of a compared case, in ASCII; of a share `-3.1 points`.
+pub(crate) fn signed_change_of(case: &ComparedCase) -> String {
+    match case.unit.is_share() {
+        true => format!("{:+.1} points", case.change() * 100.0),
+        false => signed(case.change()),
+    }
+}
+
+/// The same with a minus sign and fewer digits.
+pub(crate) fn change_of(case: &ComparedCase) -> String {
+    match case.unit.is_share() {
+        true => signed_change_of(case).replace('-', "−"),
+        false => change(1.0 + case.change()),
+    }
 }
 
 /// `−3.1 % to +2.0 %` of an interval of ratios.

@@ -7,7 +7,7 @@
 //! * `node` the node with its measured rates; `charts` curves, bars and dots, drawn with the crate `svg`;
 //! * `export` documents in the forms of dashboards and pipelines;
 //! * `names` what a person calls a case, a rank and a device; `digits` figures with the digits that their
-//!   intervals carry.
+//!   intervals carry; `witness_cells` tables that a terminal and a page share.
 
 pub mod compared;
 pub mod export;
@@ -18,3 +18,4 @@ pub mod terminal;
 mod charts;
 mod digits;
 mod names;
+mod witness_cells;

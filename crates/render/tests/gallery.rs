@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use analysis::any_document::AnyDocument;
 use analysis::gate::Checked;
+use analysis::witness_launch::WitnessLaunch;
 use analysis::{node_run, nodes};
 use render::html;
 use report::json::json_value;
@@ -16,7 +17,7 @@ use report::{Document, PlaceDocument, SavedDocument};
 
 /// The pictures, each of a document, or of a folder of documents, by the beginning of its title in the report
 /// of them.
-const PICTURES: [(&str, &str, &str); 23] = [
+const PICTURES: [(&str, &str, &str); 24] = [
     ("node", "contend.json", "The node"),
     ("contention", "contend.json", "H2D: GB/s of each"),
     ("ranks", "pingpong.json", "16 MiB of each rank"),
@@ -28,6 +29,7 @@ const PICTURES: [(&str, &str, &str); 23] = [
     ("differences", "trial.json", "Difference from the baseline"),
     ("runs", "trial.json", "Every run"),
     ("messages", "mpi.json", "Messages of 64 MiB"),
+    ("copies", "witness-far.json", "Bytes between each NUMA node and GPU"),
     ("suite", "suite.json", "The node"),
     ("transfers", "kernels.json", "GPU 0, host memory of node 0"),
     ("halos", "laplace.json", "8192 by 8192 cells"),
@@ -54,6 +56,7 @@ fn of_document(bytes: &[u8]) -> Result<Pictures, Box<dyn Error>> {
         AnyDocument::Trial(document) => html::pictures(&*document),
         AnyDocument::Mpi(document) => html::pictures(&*document),
         AnyDocument::Imported(_) => Vec::new(),
+        AnyDocument::Witness(document) => html::pictures(&WitnessLaunch::of_one("", *document)),
     })
 }
 

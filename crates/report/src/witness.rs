@@ -59,6 +59,10 @@ pub struct WitnessDocument {
     pub loaded: u64,
     /// How many processes copied and were not counted, because their record could not be written or read.
     pub not_counted: u32,
+    /// Why near and far are not known, where no byte's distance is; null otherwise.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.1"))]
+    pub distance_unknown: Option<String>,
 }
 
 /// Bytes by distance and by kind of memory. The distances add up to the bytes, and so do the kinds.
@@ -225,6 +229,10 @@ pub struct NodeBytes {
     pub node: u32,
     /// The bytes.
     pub bytes: u64,
+    /// How far the node is from the buffer's GPU.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.1"))]
+    pub distance: Option<Distance>,
 }
 
 /// A process that copied.

@@ -114,7 +114,7 @@ fn merged(pid: u32, entries: &[Entry], near: &[NearNodes]) -> Option<WitnessBuff
         gpu_index: gpu.map(|gpu| gpu.index),
         copies: sum(&|entry| entry.copies),
         bytes: sum(&|entry| entry.bytes),
-        nodes: nodes.iter().map(|(node, bytes)| NodeBytes { node: *node, bytes: *bytes }).collect(),
+        nodes: nodes.into_iter().map(|(node, bytes)| node_bytes(node, bytes, near_nodes)).collect(),
         looked_at_bytes: sum(&|entry| looked_at(entry).min(entry.bytes)),
         nowhere_bytes: sum(&|entry| entry.nowhere),
         distance,
@@ -125,6 +125,12 @@ fn merged(pid: u32, entries: &[Entry], near: &[NearNodes]) -> Option<WitnessBuff
         timed_bytes: sum(&|entry| entry.timed.1),
         timed_s: sum(&|entry| entry.timed.2) as f64 / 1e9,
     })
+}
+
+/// The bytes on a node, with how far it is from the GPU whose near nodes these are.
+fn node_bytes(node: u32, bytes: u64, near: Option<&IdSet>) -> NodeBytes {
+    let of = |near: &IdSet| if near.contains(node) { Distance::Near } else { Distance::Far };
+    NodeBytes { node, bytes, distance: Some(near.map_or(Distance::Unknown, of)) }
 }
 
 fn looked_at(entry: &Entry) -> u64 {

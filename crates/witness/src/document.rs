@@ -5,6 +5,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
 
+use analysis::witness_answer;
 use report::document::Tool;
 use report::witness::{WitnessBuffer, WitnessProcess};
 use report::{SavedDocument, WitnessDocument};
@@ -71,9 +72,11 @@ pub fn document(
         processes: records.processes.iter().map(process).collect(),
         loaded: records.loaded,
         not_counted: (records.passive.len() + records.broken) as u32,
+        distance_unknown: None,
     };
 
-    document.verdict = answer::verdict(&document, near);
+    document.distance_unknown = answer::distance_unknown(&document, near);
+    document.verdict = witness_answer::verdict(&document, &[document.elapsed_s]);
     document.not_seen = answer::not_seen(records, &document);
     document
 }

@@ -1,8 +1,8 @@
 //! Which copies of a program are far from their GPU, from one run: the library behind `numabench witness`.
 //!
 //! ```text
-//! program with the hook ─► record of each process ─► ProcessRecord ─► buffers ─► gain, answer ─► document
-//! run                      layout                    record           buffers    gain, answer    document
+//! program with the hook ─► record of each process ─► ProcessRecord ─► buffers ─► gain ─► document
+//! run                      layout                    record           buffers    gain    document, answer
 //! ```
 //!
 //! `hook` finds the library that counts (the crate `witness-hook`), `run` starts the program with it and

@@ -130,7 +130,7 @@ fn buffer(far: u64, blocking: u64) -> WitnessBuffer {
         gpu_index: Some(0),
         copies: 10,
         bytes: far,
-        nodes: vec![NodeBytes { node: 1, bytes: far }],
+        nodes: vec![NodeBytes { node: 1, bytes: far, distance: Some(Distance::Far) }],
         looked_at_bytes: far,
         nowhere_bytes: 0,
         distance: Distance::Far,

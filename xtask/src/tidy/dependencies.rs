@@ -41,7 +41,7 @@ const ARROWS: &[(&str, &str)] = &[
     ("startup", "launchers placement ranks stats topo"),
     ("place", "device engine launchers pingpong placement ranks report stats topo"),
     ("report", "stats"),
-    ("witness", "report stats topo"),
+    ("witness", "analysis report stats topo"),
     ("witness-hook", ""),
     ("analysis", "report stats"),
     ("render", "analysis report stats svg"),

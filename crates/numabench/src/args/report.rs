@@ -12,7 +12,7 @@ pub struct Report {
     #[arg(value_name = "RESULT", required = true)]
     pub results: Vec<PathBuf>,
     /// The HTML file to write: one page of one run, of several, or of many nodes; without it nodes are shown
-    /// side by side in a table
+    /// side by side in a table, and of documents of witness the answer
     #[arg(short, long, value_name = "FILE.html")]
     pub output: Option<PathBuf>,
     /// Print the nodes side by side as JSON instead of the table, or write them to FILE beside it

@@ -11,6 +11,7 @@ use ::witness::gain::{self, MatrixRate};
 use ::witness::hook::{self, VARIABLE};
 use ::witness::record::Records;
 use ::witness::run::{HookedProgram, RunError};
+use analysis::witness_launch::WitnessLaunch;
 use experiments::document::Origin;
 use experiments::documents;
 use launchers::Launch;
@@ -60,7 +61,7 @@ pub fn run(args: &Witness) -> Result<Exit, Fault> {
     let found = document(about, &records, &NearNodes::of(&topology), named);
     // Of a launch the first rank speaks; each has its document.
     if rank.is_none_or(|rank| rank == 0) {
-        say(&found, args.full, file.as_deref());
+        say(found.clone(), args.full, file.as_deref());
     }
     sink.map_or(Ok(()), |sink| write(&sink, &json(&found)?))?;
     Ok(exit_of(&found))
@@ -76,11 +77,12 @@ fn exit_of(found: &WitnessDocument) -> Exit {
     }
 }
 
-fn say(found: &WitnessDocument, full: bool, file: Option<&Path>) {
+fn say(found: WitnessDocument, full: bool, file: Option<&Path>) {
     let saved_to = file.map(|path| path.display().to_string());
     let screen = (!full).then_some(render::terminal::SCREEN);
     let style = Style { width: terminal::width(), color: false, quiet: false, saved_to, screen };
-    terminal::say_bytes(terminal::shown(&render::terminal::witness(found, &style)).as_bytes());
+    let launch = WitnessLaunch::of_one("", found);
+    terminal::say_bytes(terminal::shown(&render::terminal::witness(&launch, &style)).as_bytes());
 }
 
 /// A rank's own file: its number before the extension.

@@ -164,7 +164,8 @@ fn the_settings_are_as_the_page_says() -> Done {
 
 #[test]
 fn the_copies_of_a_program_are_as_the_page_says() -> Done {
-    followed("witness.md", &[])
+    let gallery = ["docs/gallery/witness-far.json", "docs/gallery/witness-near.json"];
+    followed("witness.md", &gallery)
 }
 
 #[test]

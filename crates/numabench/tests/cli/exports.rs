@@ -1,6 +1,7 @@
 //! Every export of every kind of document, read by a parser of its form that is not ours (`readers`, the
 //! campaign's). No figure may get lost on the way.
 
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -75,6 +76,9 @@ fn documents(folder: &Path) -> Result<Vec<(String, PathBuf)>, Box<dyn Error>> {
     for mpi in ["mpi-1.0-aware", "mpi-1.0-not-aware"] {
         all.push((mpi.to_owned(), given.join(format!("documents/{mpi}.json"))));
     }
+    for copies in ["witness-far", "witness-near"] {
+        all.push((copies.to_owned(), given.join(format!("../../../../docs/gallery/{copies}.json"))));
+    }
     let outputs = [
         ("nvbandwidth", "nvbandwidth-two-gpus.txt"),
         ("transferbench", "transferbench-p2p.txt"),
@@ -101,6 +105,13 @@ fn figures(document: &Value) -> usize {
         "numabench.mpi" => {
             let cases = list(document, "/pairs").iter().flat_map(|pair| list(pair, "/cases"));
             cases.filter(|case| !list(case, "/block_ns").is_empty() && case["reason"].is_null()).count()
+        }
+        "numabench.witness" => {
+            let places = list(document, "/buffers").iter().flat_map(|buffer| {
+                let way = format!("{} {} {}", buffer["direction"], buffer["memory"], buffer["gpu"]);
+                list(buffer, "/nodes").iter().map(move |of| format!("{way} {}", of["node"]))
+            });
+            places.collect::<BTreeSet<String>>().len()
         }
         _ => list(document, "/cases").iter().filter(|case| case["status"] == "measured").count(),
     }

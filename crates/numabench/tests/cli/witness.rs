@@ -1,6 +1,6 @@
 //! `numabench witness`: a planted program that copies known bytes through a stand-in driver, reached in each
 //! way; the counts are exact, and the program's output and exit are its own. In a guest of four NUMA nodes
-//! memory on another node is far, to the byte.
+//! memory on another node is far, to the byte. The documents are read again by the commands that read others.
 
 use std::error::Error;
 use std::fs;
@@ -229,6 +229,8 @@ fn in_a_guest_memory_bound_to_another_node_is_far_to_the_byte_and_memory_on_the_
         witness='numabench witness --pages all'\n\
         $witness --json /tmp/w.json -- copies dlsym far=2 far=3 far=2 >/tmp/out 2>/tmp/err\n\
         report far $? /tmp/w.json\n\
+        $witness --json /tmp/near.json -- copies dlsym far=3 far=3 far=3 >/tmp/out 2>/tmp/err\n\
+        run worse numabench compare /tmp/near.json /tmp/w.json\n\
         run answer $witness -- copies dlsym far=2 far=3\n\
         FAKE_PUS=seen FAKE_DEVICES='{SLOW_FROM_AFAR}' LD_PRELOAD=/opt/libcuda.so.1 \
             numabench matrix --direction h2d --size 300000 --json /tmp/m.json >/tmp/out 2>/tmp/err\n\
@@ -239,6 +241,10 @@ fn in_a_guest_memory_bound_to_another_node_is_far_to_the_byte_and_memory_on_the_
     );
     let programs: Vec<&str> = programs.iter().map(String::as_str).collect();
     let Some(mut all) = guest_with("lumig", &programs, &script)? else { return Ok(()) };
+    let worse = take(&mut all, "worse")?;
+    assert_eq!(worse.code, Some(5), "{}{}", worse.out, worse.err);
+    assert!(worse.out.starts_with("REGRESSED: 2 of "), "{}", worse.out);
+    assert!(worse.out.contains("bytes from far memory: 0 in the base, 4200000 in the new"), "{}", worse.out);
     let ended = take(&mut all, "far")?;
     let document = ended.json()?;
     proof::follows(&document, "witness-v1.json")?;
@@ -262,5 +268,79 @@ fn in_a_guest_memory_bound_to_another_node_is_far_to_the_byte_and_memory_on_the_
     let answer = take(&mut all, "answer")?;
     assert!(answer.err.contains("50.0 % of the 4.2 MB copied"), "{}", answer.err);
     assert!(answer.err.contains("measure them with `numabench matrix"), "{}", answer.err);
+    Ok(())
+}
+
+/// What a run of the program left: its words on standard error without the program's own, and the document.
+fn kept(program: &Path, file: &Path, words: &[&str], rank: Option<u32>) -> Result<String, Box<dyn Error>> {
+    let mut command = with_driver(&driver::fake()?);
+    command.env("NUMABENCH_WITNESS_HOOK", driver::witness_hook()?);
+    let rank = rank.map(|rank| rank.to_string());
+    for (name, value) in [("RANK", &rank), ("LOCAL_RANK", &rank), ("SIZE", &rank), ("LOCAL_SIZE", &rank)] {
+        let Some(value) = value else { continue };
+        let value = if name.ends_with("SIZE") { "2" } else { value };
+        command.env(format!("OMPI_COMM_WORLD_{name}"), value);
+    }
+    command.args(["witness", "--pages", "all", "--full", "--json"]).arg(file).arg("--").arg(program);
+    let ended = end(&mut command, words);
+    let said = ended.err.strip_prefix("and its own errors\n").ok_or_else(|| ended.err.clone())?;
+    Ok(said.split("\ndocument: ").next().unwrap_or_default().to_owned())
+}
+
+#[test]
+fn a_document_is_shown_again_as_witness_said_it_and_compared_by_its_bytes() -> Done {
+    let folder = tempfile::tempdir()?;
+    let Some(program) = copies(folder.path(), false)? else { return Ok(()) };
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let (one, other, pageable) = (at("one.json"), at("other.json"), at("pageable.json"));
+    let said = kept(&program, Path::new(&one), &["dlsym", "pinned"], None)?;
+    kept(&program, Path::new(&other), &["dlsym", "pinned"], None)?;
+    kept(&program, Path::new(&pageable), &["dlsym", "pageable"], None)?;
+
+    let shown = run(&["report", &one]).well();
+    assert_eq!(shown.out, said);
+    let page = folder.path().join("page.html");
+    run(&["report", &one, &pageable, "-o", &page.display().to_string()]).well();
+    assert!(fs::read_to_string(&page)?.contains("Bytes between each NUMA node and GPU"));
+
+    // Equal bytes; the times of one run against one decide nothing.
+    let same = run(&["compare", &one, &other]);
+    assert_eq!(same.code, Some(6), "{}{}", same.out, same.err);
+    assert!(!same.out.contains("REGRESSED") && !same.out.contains("differs   bytes"), "{}", same.out);
+    assert!(run(&["compare", &one, &one]).well().out.starts_with("SAME: "));
+    let worse = run(&["compare", &one, &pageable]);
+    assert_eq!(worse.code, Some(5), "{}{}", worse.out, worse.err);
+    let words = "bytes of pageable memory: 0 in the base, 5246977 in the new";
+    assert!(worse.out.contains(words) && worse.out.contains("+100.0 points"), "{}", worse.out);
+    assert!(run(&["history", &one, &other]).well().out.starts_with("No step change in 2 runs"));
+    Ok(())
+}
+
+#[test]
+fn the_documents_of_a_launchs_ranks_are_one_run_and_documents_of_other_kinds_are_refused_beside_them() -> Done
+{
+    let folder = tempfile::tempdir()?;
+    let Some(program) = copies(folder.path(), false)? else { return Ok(()) };
+    for rank in [0, 1] {
+        kept(&program, &folder.path().join("w.json"), &["dlsym", "pinned"], Some(rank)).ok();
+    }
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let (first, second) = (at("w.rank0.json"), at("w.rank1.json"));
+    let both = run(&["report", &second, &first]).well();
+    let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let rows: Vec<Vec<String>> =
+        both.out.lines().map(words).filter(|row| row.contains(&"1.360".to_owned())).collect();
+    assert_eq!((rows.len(), &rows[0][0][..]), (1, "all"), "{}", both.out);
+    assert_eq!(both.out.matches("0.680").count(), 2, "{}", both.out);
+
+    let other = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/gallery/pingpong.json");
+    let other = other.display().to_string();
+    for args in [&["compare", &first, &other][..], &["history", &first, &other], &["report", &first, &other]]
+    {
+        run(args).refused(2, &["of kinds result and witness", "give documents of one kind"]);
+    }
+    run(&["report", &first, "--json"]).refused(2, &["--json is of nodes side by side"]);
+    run(&["baseline", &first, "-o", &at("baseline.json")]).refused(2, &["document of kind witness"]);
+    run(&["compare", &first, &first, "--by", "gpu"]).refused(2, &["leave --by gpu out"]);
     Ok(())
 }

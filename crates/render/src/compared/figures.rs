@@ -3,7 +3,7 @@
 use analysis::comparison::ComparedCase;
 use analysis::judge::{Basis, ChangeVerdict};
 
-use crate::digits::{compared, signed_change};
+use crate::digits::{compared, signed_change, signed_change_of};
 
 /// The base, the new figure, its change whichever is better (`-3.1 %`), the interval of that (`-3.4 % .. -2.8
 /// %`, with what it assumes of runs) and the values behind it (`10+12 blocks`).
@@ -20,7 +20,7 @@ pub(super) fn cells(case: &ComparedCase) -> [String; 5] {
     [
         compared(case.unit, case.base),
         compared(case.unit, case.new),
-        signed_change(case.ratio.unwrap_or(case.new / case.base)),
+        signed_change_of(case),
         interval.map_or("–".to_owned(), |ends| {
             format!("{} .. {}{assumed}", signed_change(ends.low), signed_change(ends.high))
         }),

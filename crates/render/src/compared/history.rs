@@ -34,7 +34,7 @@ pub fn history(history: &History, width: usize, color: bool) -> String {
 
     for step in &history.steps {
         let tone = if worse(step) { Tone::Warning } else { Tone::Plain };
-        let by = change(step.unit, step.after / step.before);
+        let by = change(step.unit, step.before, step.after);
         page.paragraph(tone, &format!("{}  ", step.first_after), &format!("{by}: {}", step.key));
         let levels = format!(
             "{} over {} to {}, then {} over {} ({})",

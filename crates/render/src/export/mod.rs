@@ -1,7 +1,7 @@
 //! Documents in the forms of dashboards and pipelines: pure functions from a document to text.
 //!
-//! * `points` the list that every form is written from; `result`, `trial`, `mpi` and `imported` make it, each
-//!   of one kind of document (the latter two by `in_words`);
+//! * `points` the list that every form is written from; `result`, `trial`, `mpi`, `imported` and `witness`
+//!   make it, each of one kind of document (`mpi` and `imported` by `in_words`);
 //! * `quantity` what a row of a result counts, and its unit, by the kind of result;
 //! * `csv` a row a point, for spreadsheets and data frames;
 //! * `bmf` Bencher's metric format; `gha` the input of github-action-benchmark;
@@ -25,6 +25,7 @@ pub mod points;
 mod quantity;
 mod result;
 mod trial;
+mod witness;
 
 use analysis::any_document::AnyDocument;
 use report::json::JsonError;
@@ -33,6 +34,7 @@ pub use self::imported::points as imported;
 pub use self::mpi::points as mpi;
 pub use self::result::points as result;
 pub use self::trial::points as trial;
+pub use self::witness::points as witness;
 use points::{Number, Points};
 
 /// The forms.
@@ -92,6 +94,7 @@ pub fn any<B>(document: &AnyDocument<B>) -> Points {
         AnyDocument::Trial(document) => trial(document),
         AnyDocument::Mpi(document) => mpi(document),
         AnyDocument::Imported(document) => imported(document),
+        AnyDocument::Witness(document) => witness(document),
     };
     points.of_numbers()
 }

@@ -8,6 +8,8 @@ use analysis::node_run::of_document;
 use analysis::nodes::nodes as side_by_side;
 use analysis::read_document::ReadDocument;
 use analysis::systems::systems as unlike_systems;
+use analysis::witness_launch::{WitnessLaunch, launches};
+use report::WitnessDocument;
 use report::document::Tool;
 
 use super::systems::systems;
@@ -20,6 +22,7 @@ use super::{nodes, page};
 pub fn report(documents: Vec<(String, ReadDocument)>, tool: Tool) -> Result<String, String> {
     let (mut results, mut of_trials, mut of_mpi, mut of_others) =
         (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut of_copies = Vec::new();
     let (mut kinds, mut of_nodes, mut of_places) = (Vec::new(), Vec::new(), Vec::new());
     for (name, shown) in documents {
         kinds.push(match shown {
@@ -37,6 +40,7 @@ pub fn report(documents: Vec<(String, ReadDocument)>, tool: Tool) -> Result<Stri
                     AnyDocument::Trial(trial) => of_trials.push((name, *trial)),
                     AnyDocument::Mpi(document) => of_mpi.push((name, *document)),
                     AnyDocument::Imported(document) => of_others.push((name, *document)),
+                    AnyDocument::Witness(document) => of_copies.push((name, *document)),
                 }
                 kind
             }
@@ -65,6 +69,7 @@ pub fn report(documents: Vec<(String, ReadDocument)>, tool: Tool) -> Result<Stri
         (_, false, _) => page(&of_mpi),
         (.., false) => page(&of_others),
         _ if !of_places.is_empty() => page(&of_places),
+        _ if !of_copies.is_empty() => page(&of_launches(of_copies)),
         _ => {
             if let Some(unlike) = unlike_systems(&of_nodes) {
                 return Ok(systems(&unlike));
@@ -76,4 +81,9 @@ pub fn report(documents: Vec<(String, ReadDocument)>, tool: Tool) -> Result<Stri
             }
         }
     })
+}
+
+/// The runs that these documents are of, each with the name of its first rank's file.
+fn of_launches(documents: Vec<(String, WitnessDocument)>) -> Vec<(String, WitnessLaunch)> {
+    launches(documents).into_iter().map(|launch| (launch.name.clone(), launch)).collect()
 }

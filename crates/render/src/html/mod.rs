@@ -15,7 +15,7 @@
 //! * `tables` figures, placement, blocks and environment, folded;
 //! * `nodes` many nodes on one page, a row each; `systems` machines of unlike models, a column each;
 //! * `several` differences and history of more than one document; `trial` the same of trials, `place`
-//!   placements, `mpi` of MPI runs, `imported` of other programs' figures;
+//!   placements, `mpi` of MPI runs, `imported` of other programs' figures, `witness` of programs' copies;
 //! * `paged` what the pages of all kinds have in common; `any_kind` documents as they were read, of whichever
 //!   kind;
 //! * `write` elements, escaped.
@@ -41,6 +41,7 @@ mod systems;
 mod tables;
 mod trial;
 mod verdict;
+mod witness;
 mod write;
 
 use std::collections::BTreeSet;

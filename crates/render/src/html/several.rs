@@ -69,7 +69,7 @@ pub(super) fn draw(taken: &[Run], tool: &Tool, names: Names<'_>, page: &mut Html
                     names(&case.key),
                     figure(case.unit, case.base),
                     figure(case.unit, case.new),
-                    digits::change(case.ratio.unwrap_or(case.new / case.base)),
+                    digits::change_of(case),
                     case.ratio_interval.as_ref().map_or("–".to_owned(), digits::changes),
                     verdict(case.verdict).to_owned(),
                 ]
@@ -87,9 +87,10 @@ pub(super) fn draw(taken: &[Run], tool: &Tool, names: Names<'_>, page: &mut Html
 
 /// Each case's change with its interval; those for the worse first.
 fn differences(cases: &[ComparedCase], names: Names<'_>, page: &mut HtmlPage) {
-    let ratio = |case: &ComparedCase| case.ratio.unwrap_or(case.new / case.base);
-    let better =
-        |case: &ComparedCase| if case.unit.more_is_better() { ratio(case) } else { 1.0 / ratio(case) };
+    let better = |case: &ComparedCase| match case.unit.more_is_better() {
+        true => 1.0 + case.change(),
+        false => 1.0 / (1.0 + case.change()),
+    };
     let mut sorted: Vec<&ComparedCase> = cases.iter().collect();
     sorted.sort_by(|a, b| better(a).total_cmp(&better(b)));
     let left_out = sorted.len().saturating_sub(CASES);
@@ -108,17 +109,17 @@ fn differences(cases: &[ComparedCase], names: Names<'_>, page: &mut HtmlPage) {
             "{name}: {} then {}, {}{}",
             figure(case.unit, case.base),
             figure(case.unit, case.new),
-            digits::change(ratio(case)),
+            digits::change_of(case),
             digits::known_within(case.ratio_interval.as_ref())
         );
         let span = case
             .ratio_interval
             .map(|ends| (Mark::Span(percent(ends.low), percent(ends.high)), value.clone()));
-        let said = format!("{} {}", digits::change(ratio(case)), verdict(case.verdict));
+        let said = format!("{} {}", digits::change_of(case), verdict(case.verdict));
         Row {
             said,
             colour,
-            marks: span.into_iter().chain([(Mark::Dot(percent(ratio(case))), value)]).collect(),
+            marks: span.into_iter().chain([(Mark::Dot(case.change() * 100.0), value)]).collect(),
             name,
         }
     };
@@ -128,10 +129,13 @@ fn differences(cases: &[ComparedCase], names: Names<'_>, page: &mut HtmlPage) {
         return;
     }
     let threshold = sorted.iter().map(|case| case.threshold).fold(f64::MAX, f64::min) * 100.0;
-    let changes = sorted.iter().map(|case| percent(ratio(case)).abs());
+    let changes = sorted.iter().map(|case| (case.change() * 100.0).abs());
     let largest = changes.fold(4.0 * threshold, f64::max).min(MOST_PERCENT);
     let rows = Rows {
-        title: "% against the first".to_owned(),
+        title: match sorted.iter().any(|case| case.unit.is_share()) {
+            true => "% against the first, of shares points".to_owned(),
+            false => "% against the first".to_owned(),
+        },
         most: Some(largest * ROOM),
         rows,
         levels: vec![(0.0, "no change".to_owned())],
@@ -248,6 +252,7 @@ fn draw_series<'s>(
         Unit::KeysPerS => (1e9, WorkUnit::Key.giga()),
         Unit::S => (1.0, "s"),
         Unit::More | Unit::Less => (1.0, ""),
+        Unit::Share | Unit::EstimatedShare => (0.01, "%"),
     };
 
     let highest = points.iter().map(|point| point.1 / factor).fold(0.0, f64::max);

@@ -56,6 +56,7 @@ fn scale(unit: Unit) -> f64 {
         Unit::BytesPerS | Unit::FlopPerS | Unit::KeysPerS => 1e9,
         Unit::Ns => 1e3,
         Unit::S | Unit::More | Unit::Less => 1.0,
+        Unit::Share | Unit::EstimatedShare => 0.01,
     }
 }
 
@@ -67,6 +68,7 @@ fn axis(unit: Unit) -> &'static str {
         Unit::Ns => "µs",
         Unit::S => "s",
         Unit::More | Unit::Less => "",
+        Unit::Share | Unit::EstimatedShare => "%",
     }
 }
 

@@ -1,18 +1,20 @@
-//! What a terminal shows of a program's copies: the answer, the buffers, and what was not seen.
+//! What a terminal shows of a program's copies: the answer, the buffers (of a launch its ranks, all of them
+//! together first), and what was not seen.
 
+use analysis::witness_launch::WitnessLaunch;
 use report::WitnessDocument;
-use report::witness::{Distance, WitnessBuffer, WitnessDirection, WitnessMemory};
-use stats::units::rate;
 
 use super::grid::TextGrid;
 use super::page::{Page, Tone};
 use super::table::Style;
+use crate::witness_cells;
 
 /// Buffers that are shown unless all are asked for.
 const FEW: usize = 10;
 
-/// The document as text for a terminal.
-pub fn witness(document: &WitnessDocument, style: &Style) -> String {
+/// One run of a program as text for a terminal.
+pub fn witness(launch: &WitnessLaunch, style: &Style) -> String {
+    let document = &launch.sum;
     let mut page = Page::new(style.width);
     if document.simulated {
         page.paragraph(Tone::Warning, "", "SIMULATED devices: times and rates say nothing of real hardware.");
@@ -22,7 +24,9 @@ pub fn witness(document: &WitnessDocument, style: &Style) -> String {
         page.paragraph(tone, lead, sentence);
     }
 
-    if !document.buffers.is_empty() {
+    if launch.ranks.len() > 1 {
+        ranks(launch, &mut page);
+    } else if !document.buffers.is_empty() {
         buffers(document, style, &mut page);
     }
     if !document.not_seen.is_empty() {
@@ -36,29 +40,19 @@ pub fn witness(document: &WitnessDocument, style: &Style) -> String {
     page.finish(style.color)
 }
 
+fn ranks(launch: &WitnessLaunch, page: &mut Page) {
+    let mut grid = TextGrid::new(3, &witness_cells::RANKS.map(str::trim_end));
+    witness_cells::ranks(launch).into_iter().for_each(|cells| grid.row(cells.to_vec(), Vec::new()));
+    page.blank();
+    grid.draw(page);
+}
+
 fn buffers(document: &WitnessDocument, style: &Style, page: &mut Page) {
     let shown = if style.screen.is_some() { FEW } else { usize::MAX };
-    let header = ["buffer", "GPU", "way", "memory", "nodes", "", "MB", "copies", "GB/s"];
-    let mut grid = TextGrid::new(6, &header);
+    let mut grid = TextGrid::new(6, &witness_cells::BUFFERS.map(str::trim_end));
     let has_several = document.processes.len() > 1;
-
     for buffer in document.buffers.iter().take(shown) {
-        let address = buffer.address.clone().unwrap_or_else(|| "others".to_owned());
-        let name = if has_several { format!("{}:{address}", buffer.pid) } else { address };
-        let timed = (buffer.timed > 0 && buffer.timed_s > 0.0)
-            .then(|| rate(buffer.timed_bytes as f64 / buffer.timed_s).replace(" GB/s", ""));
-        let cells = [
-            name,
-            buffer.gpu_index.map_or_else(|| buffer.gpu.clone(), |index| index.to_string()),
-            way(buffer.direction).to_owned(),
-            memory(buffer.memory).to_owned(),
-            nodes(buffer),
-            distance(buffer.distance).to_owned(),
-            format!("{:.3}", buffer.bytes as f64 / 1e6),
-            buffer.copies.to_string(),
-            timed.unwrap_or_else(|| "-".to_owned()),
-        ];
-        grid.row(cells.to_vec(), Vec::new());
+        grid.row(witness_cells::buffer(buffer, has_several).to_vec(), Vec::new());
     }
 
     let left_out = document.buffers.len().saturating_sub(shown);
@@ -68,44 +62,4 @@ fn buffers(document: &WitnessDocument, style: &Style, page: &mut Page) {
     }
     page.blank();
     grid.draw(page);
-}
-
-/// The nodes of a buffer, with shares where there are several.
-fn nodes(buffer: &WitnessBuffer) -> String {
-    let share = |bytes: u64| bytes as f64 / buffer.bytes.max(1) as f64 * 100.0;
-    match &buffer.nodes[..] {
-        [] => "?".to_owned(),
-        [only] => only.node.to_string(),
-        several => {
-            let parts: Vec<String> =
-                several.iter().map(|node| format!("{} ({:.0} %)", node.node, share(node.bytes))).collect();
-            parts.join(", ")
-        }
-    }
-}
-
-fn way(direction: WitnessDirection) -> &'static str {
-    match direction {
-        WitnessDirection::ToDevice => "H2D",
-        WitnessDirection::ToHost => "D2H",
-        WitnessDirection::Newer => "?",
-    }
-}
-
-fn memory(memory: WitnessMemory) -> &'static str {
-    match memory {
-        WitnessMemory::Pinned => "pinned",
-        WitnessMemory::Pageable => "pageable",
-        WitnessMemory::Managed => "managed",
-        WitnessMemory::Newer => "?",
-    }
-}
-
-fn distance(distance: Distance) -> &'static str {
-    match distance {
-        Distance::Near => "near",
-        Distance::Far => "far",
-        Distance::Mixed => "mixed",
-        Distance::Unknown | Distance::Newer => "unknown",
-    }
 }

@@ -4,6 +4,7 @@ use std::error::Error;
 
 use analysis::node_run::of_document;
 use analysis::nodes::nodes;
+use analysis::witness_launch::WitnessLaunch;
 use render::html::{self, page};
 use report::case::{Case, Order};
 use report::contention::Penalty;
@@ -16,7 +17,7 @@ use report::place::{Candidate, Measured, MeasuredFinding, Place, PlaceDocument, 
 use report::result::Outcome;
 use report::rows::rows;
 use report::settings::{Direction, MemoryKind};
-use report::{Document, Known, MpiDocument, SavedDocument, TrialDocument};
+use report::{Document, Known, MpiDocument, SavedDocument, TrialDocument, WitnessDocument};
 use stats::interval::Interval;
 use stats::{IdSet, PciAddress};
 
@@ -63,9 +64,20 @@ pub fn all() -> Result<Vec<Page>, Box<dyn Error>> {
         ("fleet", fleet()?),
         ("trial", page(&[("trial.json".to_owned(), trial)])),
         ("mpi", page(&[("mpi.json".to_owned(), aware)])),
+        ("witness", page(&copies()?)),
         ("place", page(&[("place.json".to_owned(), placed()?)])),
     ];
     Ok(pages.into_iter().map(|(name, page)| (name.to_owned(), page)).collect())
+}
+
+/// Two runs of a program, with far and with near memory.
+fn copies() -> Result<Vec<(String, WitnessLaunch)>, Box<dyn Error>> {
+    let read = |name: &str| {
+        let file = format!("{}/../../docs/gallery/{name}", env!("CARGO_MANIFEST_DIR"));
+        let document = WitnessDocument::from_json(&std::fs::read(file)?)?;
+        Ok((name.to_owned(), WitnessLaunch::of_one(name, document)))
+    };
+    ["witness-far.json", "witness-near.json"].into_iter().map(read).collect()
 }
 
 /// A document of the gallery.

@@ -7,7 +7,7 @@
 //!   of other programs as documents; `exchanges` documents of `numabench mpi`;
 //! * `incomplete` what is exported of runs that did not end well;
 //! * `references` published figures that fit a document;
-//! * `screens` what a terminal shows of documents of other kinds;
+//! * `screens` what a terminal shows of documents of other kinds; `witness` documents of programs' copies;
 //! * `compared` verdicts, what is missing, what is refused, what differs.
 
 mod compared;
@@ -25,3 +25,4 @@ mod old;
 mod pieces;
 mod references;
 mod screens;
+mod witness;

@@ -21,7 +21,7 @@ fn runs(field: &Field, change: impl Fn(usize, usize) -> f64) -> Vec<Run> {
         let figures = field.iter().enumerate().map(|(case, logs)| {
             let median = 50e9 * logs[at].exp() * change(case, at);
             let key = Key::in_words(&format!("case {case}"), "here".to_owned());
-            (key, Ok(Figure { unit: Unit::BytesPerS, median, blocks: Vec::new() }))
+            (key, Ok(Figure::measured(Unit::BytesPerS, median, Vec::new())))
         });
         Run {
             name: format!("{at}.json"),

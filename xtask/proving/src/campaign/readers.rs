@@ -48,7 +48,9 @@ fn csv(text: &str) -> Result<usize, String> {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let columns = reader.headers().map_err(|error| error.to_string())?.clone();
     let figures: Vec<usize> = (0..columns.len())
-        .filter(|at| matches!(&columns[*at], "median_ns" | "median" | "bytes_per_s" | "time_ns"))
+        .filter(|at| {
+            matches!(&columns[*at], "median_ns" | "median" | "bytes_per_s" | "time_ns" | "copied_bytes")
+        })
         .collect();
     let mut found = 0;
     for record in reader.records() {
