@@ -1,5 +1,5 @@
-//! What a run says first whose pairs are a sample of all: how many they are, of which kinds of link, and that the
-//! others were not measured.
+//! What a run says first whose pairs are a sample of all: how many they are, of which kinds of link, and that
+//! the others were not measured.
 
 use report::pair_sample::{PairSample, SampledClass};
 
@@ -13,6 +13,7 @@ pub fn sentence(sample: &PairSample, member: &str) -> String {
         true => format!(" ({asked} would leave out a {member} or a kind of link)"),
         false => String::new(),
     };
+
     let class = |class: &SampledClass| format!("{} {} of {}", class.link, class.measured, class.of);
     let listed = classes.iter().map(class).collect::<Vec<_>>().join("; ");
     let kinds = match &classes[..] {

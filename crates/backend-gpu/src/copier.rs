@@ -198,7 +198,9 @@ impl<D: Driver> Copier for GpuCopier<D> {
     fn copy_by(&mut self, by: CopyBy) -> Result<(), DeviceError> {
         self.settle()?;
         self.kernel = None;
-        let Some(kernel) = CopyKernel::new(&self.tools, by)? else { return Ok(()) };
+        let Some(kernel) = CopyKernel::new(&self.tools.kernels, &self.tools.programs, by)? else {
+            return Ok(());
+        };
 
         if !is_pinned(&self.host) {
             return Err(unsupported(by.what(), "a device reaches pinned memory only, and this is pageable"));

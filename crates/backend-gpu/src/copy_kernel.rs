@@ -8,10 +8,9 @@ use std::rc::Rc;
 
 use device::{CallError, CopyBy, DeviceError};
 
-use crate::copier::Tools;
 use crate::driver::Driver;
 use crate::kernel::{DriverKernel, LaunchGrid};
-use crate::modules::{Kernels, Loaded, Parameter};
+use crate::modules::{Kernels, Loaded, Parameter, Programs};
 use crate::stream::Stream;
 use crate::unsupported::unsupported;
 
@@ -36,21 +35,25 @@ pub(crate) enum CopyKernel<D: Driver> {
 }
 
 impl<D: Driver> CopyKernel<D> {
-    /// The kernel that copies so; none for the copy engines.
+    /// The kernel that copies so, of the device's own or of its programs; none for the copy engines.
     ///
     /// # Errors
     /// [`DeviceError::Unsupported`] where the device has no such kernel, or the call that failed.
-    pub(crate) fn new(tools: &Tools<D>, by: CopyBy) -> Result<Option<Self>, DeviceError> {
+    pub(crate) fn new(
+        kernels: &Result<Rc<Kernels<D>>, String>,
+        programs: &Programs<D>,
+        by: CopyBy,
+    ) -> Result<Option<Self>, DeviceError> {
         if by == CopyBy::Engine {
             return Ok(None);
         }
-        let kernels = tools.kernels.as_ref().map_err(|reason| unsupported(by.what(), reason.clone()))?;
+        let kernels = kernels.as_ref().map_err(|reason| unsupported(by.what(), reason.clone()))?;
         if by == CopyBy::Kernel {
             return Ok(Some(Self::Threads(Rc::clone(kernels))));
         }
 
         let program = D::TMA.map_err(|reason| unsupported(by.what(), reason))?;
-        match tools.programs.get(program) {
+        match programs.get(program) {
             Ok(loaded) => Ok(Some(Self::Tma(loaded))),
             Err(DeviceError::Unsupported { reason, .. }) => {
                 Err(unsupported(by.what(), format!("{reason}; copy with --engine sm or ce")))
@@ -71,6 +74,7 @@ impl<D: Driver> CopyKernel<D> {
         stream: &Stream<D>,
     ) -> Result<(), CallError> {
         let parameters = [to, from, Parameter::Number(bytes)];
+
         match self {
             Self::Threads(kernels) => {
                 kernels.launch(DriverKernel::Copy, copy_threads(bytes, at_once), stream, parameters)

@@ -7,10 +7,10 @@
 //! (`context`); a device pins host memory (`host_memory`) and makes copiers (`copier`, between two devices
 //! `peer`, whose areas stay for the next pair: `kept_areas`), which own device memory (`device_memory`,
 //! `areas`), fill and compare it (`pattern_kernels`), queue copies (`queue`) on lanes (`lane`, `stream`) and
-//! hold them back with a latch (`latch`), or have a kernel copy (`copy_kernel`); a `chaser` queues loads, a `computer` the kernels of someone else's
-//! programs, and lets steps go on at once by `overlap`. `modules` are the kernels. What a call that is queued
-//! uses is neither lent nor freed before it was waited for (`in_flight`, `host_range`). [`trial`] is what the
-//! backends' `conformance` programs do.
+//! hold them back with a latch (`latch`), or have a kernel copy (`copy_kernel`); a `chaser` queues loads, a
+//! `computer` the kernels of someone else's programs, and lets steps go on at once by `overlap`. `modules`
+//! are the kernels. What a call that is queued uses is neither lent nor freed before it was waited for
+//! (`in_flight`, `host_range`). [`trial`] is what the backends' `conformance` programs do.
 //!
 //! Left out: every function and constant of a driver, and all that only one of them has.
 

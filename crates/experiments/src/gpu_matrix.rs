@@ -2,10 +2,10 @@
 //! a row at once; and how long a load of the row's memory takes each GPU.
 //!
 //! A rank of the engine is a row: one thread on one PU, whose memory is placed and pinned once and goes from
-//! GPU to GPU. With all GPUs at once a rank is a row and a GPU. Copies by a kernel or TMA beside those by copy
-//! engines use the same threads and memory, and have places, cases and a matrix of their own. Loads are those
-//! of another rank on the row's PU (`engine::Joined`), which has a range of its own. Left out: pageable
-//! memory both ways at once, which drivers stage one direction at a time; it is no case.
+//! GPU to GPU. With all GPUs at once a rank is a row and a GPU. Copies by a kernel or TMA beside
+//! those by copy engines use the same threads and memory, and have places, cases and a matrix of their own.
+//! Loads are those of another rank on the row's PU (`engine::Joined`), which has a range of its own. Left
+//! out: pageable memory both ways at once, which drivers stage one direction at a time; it is no case.
 
 use std::sync::Arc;
 

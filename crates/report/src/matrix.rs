@@ -33,7 +33,8 @@ impl Matrix {
     }
 }
 
-/// The `group`, or the end of it behind a `/`, of copies that a run makes so beside those of its first engine.
+/// The `group`, or the end of it behind a `/`, of copies that a run makes so beside those of its first
+/// engine.
 pub fn engine_group(engine: CopyEngine) -> Option<&'static str> {
     match engine {
         CopyEngine::Sm => Some("sm"),

@@ -1,5 +1,5 @@
-//! A sample of pairs in the place of all: how many were asked for, and of which classes of link how many are in
-//! it.
+//! A sample of pairs in the place of all: how many were asked for, and of which classes of link how many are
+//! in it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,8 +20,8 @@ pub struct PairSample {
 /// The pairs with one class of link between them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SampledClass {
-    /// What lies between: of GPUs in the signs of `topo --matrix` (`NV18`, `PIX`, `SYS`, `?`), with `, staged`
-    /// where the driver stages copies; of ranks `other node`, or the same behind `same node`.
+    /// What lies between: of GPUs in the signs of `topo --matrix` (`NV18`, `PIX`, `SYS`, `?`), with
+    /// `, staged` where the driver stages copies; of ranks `other node`, or the same behind `same node`.
     pub link: String,
     /// How many pairs of it are in the sample.
     pub measured: u32,

@@ -1,5 +1,5 @@
-//! Which of many pairs stand for all: a seeded sample in which everyone takes part each way and every class of
-//! link is there, twice where the sample is large enough.
+//! Which of many pairs stand for all: a seeded sample in which everyone takes part each way and every class
+//! of link is there, twice where the sample is large enough.
 //!
 //! Pairs grow with the square of the members: 16 GPUs have 240. A sample is a small cover, filled up at
 //! random. The cover is greedy: pairs in a random order, first those that are needed for the most, then what

@@ -30,8 +30,8 @@ pub struct Peer {
     /// once), or none but each GPU's own memory
     #[arg(long, value_parser = one_of(PAIRS), default_value = "all", help_heading = "What is measured")]
     pub pairs: GpuPairs,
-    /// Measure so many of all pairs instead of all: chosen by --seed, so that every GPU sends and receives and
-    /// every kind of link is there (more pairs where that takes more)
+    /// Measure so many of all pairs instead of all: chosen by --seed, so that every GPU sends and receives
+    /// and every kind of link is there (more pairs where that takes more)
     #[arg(long, value_name = "N", value_parser = whole::<usize>(1..=MOST), help_heading = "What is measured")]
     pub sample: Option<usize>,
     /// Which of the two GPUs copies: writes and reads differ on most links

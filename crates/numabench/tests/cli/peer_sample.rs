@@ -1,5 +1,5 @@
-//! `numabench peer --sample` on sixteen and eight stand-in GPUs: which pairs stand for all, and that the others
-//! have no figure.
+//! `numabench peer --sample` on sixteen and eight stand-in GPUs: which pairs stand for all, and that the
+//! others have no figure.
 
 use std::collections::BTreeSet;
 
