@@ -181,7 +181,7 @@ torchrun=(python3 -m torch.distributed.run --nproc-per-node "$count" --master-po
 try torchrun "$count" "$tools/numabench" exec "--workers=$each" --report -- "${torchrun[@]}" "$work/worker.py" torchrun "$out/torchrun" "$count" "$gpus"
 
 # Dask-CUDA has a worker for each GPU.
-if [ $SECONDS -lt 90 ] && [ "$gpus" -gt 1 ] && python3 -c 'import dask_cuda' 2>/dev/null; then
+if [ $SECONDS -lt 90 ] && python3 -c 'import dask_cuda' 2>/dev/null; then
     try dask-cuda "$gpus" "$tools/numabench" exec "--workers=$each" --report -- python3 "$work/worker.py" dask-cuda "$out/dask-cuda" "$gpus" "$gpus"
 fi
 

@@ -94,7 +94,7 @@ impl Peers {
             by: args.engine,
             all: args.all,
             which: args.pairs,
-            sample: args.sample.map(|pairs| SampleAsked { pairs, seed: args.measuring.seed }),
+            sample: args.sample.map(|pairs| SampleAsked { pairs, seed: args.measuring.engine.seed }),
             staged: BTreeSet::new(),
             targets,
             ranks: plan.ranks,

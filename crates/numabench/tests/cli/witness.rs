@@ -290,7 +290,7 @@ fn kept(program: &Path, file: &Path, words: &[&str], rank: Option<u32>) -> Resul
 #[test]
 fn a_document_is_shown_again_as_witness_said_it_and_compared_by_its_bytes() -> Done {
     let folder = tempfile::tempdir()?;
-    let Some(program) = copies(folder.path(), false)? else { return Ok(()) };
+    let Some(program) = compiled("copies", folder.path(), false)? else { return Ok(()) };
     let at = |name: &str| folder.path().join(name).display().to_string();
     let (one, other, pageable) = (at("one.json"), at("other.json"), at("pageable.json"));
     let said = kept(&program, Path::new(&one), &["dlsym", "pinned"], None)?;
@@ -320,7 +320,7 @@ fn a_document_is_shown_again_as_witness_said_it_and_compared_by_its_bytes() -> D
 fn the_documents_of_a_launchs_ranks_are_one_run_and_documents_of_other_kinds_are_refused_beside_them() -> Done
 {
     let folder = tempfile::tempdir()?;
-    let Some(program) = copies(folder.path(), false)? else { return Ok(()) };
+    let Some(program) = compiled("copies", folder.path(), false)? else { return Ok(()) };
     for rank in [0, 1] {
         kept(&program, &folder.path().join("w.json"), &["dlsym", "pinned"], Some(rank)).ok();
     }
