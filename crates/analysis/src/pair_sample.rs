@@ -60,11 +60,14 @@ mod tests {
             sentence(&sample(2, &[("same node, PIX", 1, 1), ("other node", 3, 15)]), "rank"),
             sentence(&sample(1, &[("PIX", 2, 2)]), "GPU"),
         ];
-        insta::assert_snapshot!(said.join("\n"), @"
-        A sample: 16 of 240 pairs, each kind of link at least 4 times (PIX 4 of 48; SYS 12 of 192); nothing is said of the others.
-        A sample: 16 of 56 pairs, all of one kind of link (NV18); nothing is said of the others.
-        A sample: 4 of 16 pairs (2 would leave out a rank or a kind of link), each kind of link at least once (same node, PIX 1 of 1; other node 3 of 15); nothing is said of the others.
-        All 2 pairs: 1 would leave out a GPU or a kind of link.
-        ");
+        let expected = [
+            "A sample: 16 of 240 pairs, each kind of link at least 4 times (PIX 4 of 48; SYS 12 of 192); nothing \
+             is said of the others.",
+            "A sample: 16 of 56 pairs, all of one kind of link (NV18); nothing is said of the others.",
+            "A sample: 4 of 16 pairs (2 would leave out a rank or a kind of link), each kind of link at least \
+             once (same node, PIX 1 of 1; other node 3 of 15); nothing is said of the others.",
+            "All 2 pairs: 1 would leave out a GPU or a kind of link.",
+        ];
+        assert_eq!(said, expected);
     }
 }
