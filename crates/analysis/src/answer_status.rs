@@ -38,7 +38,10 @@ pub fn of_result(document: &Document) -> AnswerStatus {
     }
 
     let results = || document.cases.iter().flat_map(|case| &case.ranks);
-    let is_few = |outcome: &Outcome| matches!(outcome, Outcome::Measured { flags, .. } if flags.contains(&Flag::FewBlocks));
+    let is_few = |outcome: &Outcome| match outcome {
+        Outcome::Measured { flags, .. } => flags.contains(&Flag::FewBlocks),
+        _ => false,
+    };
     let has_no_interval = results().next().is_some() && results().all(|result| is_few(&result.outcome));
     let mut verdicts =
         document.penalties.iter().filter_map(|penalty| Some(penalty.comparison.as_ref()?.verdict)).peekable();
