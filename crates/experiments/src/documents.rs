@@ -92,7 +92,7 @@ pub struct ComparedRun {
 }
 
 /// A document as it was read for a comparison.
-enum Taken {
+enum ReadRun {
     /// One that is a run by itself.
     Run(Box<ComparedRun>),
     /// A program's copies, with the file's name: the ranks of a launch are a run together.
@@ -175,20 +175,20 @@ impl Documents<'_> {
         let taken = self.each(read, |name, document| {
             let kind = match document {
                 ReadDocument::WithFigures(AnyDocument::Witness(copies)) => {
-                    return Ok(Taken::Copies(name.to_owned(), copies));
+                    return Ok(ReadRun::Copies(name.to_owned(), copies));
                 }
                 ReadDocument::WithFigures(ref document) => document.kind(),
                 _ => DocumentKind::Result,
             };
             let (run, reference) = (document.run(name)?, texts(document.reference_answers()));
-            Ok(Taken::Run(Box::new(ComparedRun { run, reference, nodes: document.node_runs(), kind })))
+            Ok(ReadRun::Run(Box::new(ComparedRun { run, reference, nodes: document.node_runs(), kind })))
         })?;
 
         let (mut runs, mut copies) = (Vec::new(), Vec::new());
         for one in taken {
             match one {
-                Taken::Run(run) => runs.push(*run),
-                Taken::Copies(name, document) => copies.push((name, *document)),
+                ReadRun::Run(run) => runs.push(*run),
+                ReadRun::Copies(name, document) => copies.push((name, *document)),
             }
         }
         let of_copies = (!copies.is_empty()).then_some(DocumentKind::Witness);
@@ -364,8 +364,8 @@ fn in_a_folder<D>(file: &Path, read: impl Fn(&[u8]) -> Result<D, ReadError>) -> 
     }
 }
 
-/// Refuses documents of `witness` beside those of another kind: copies that a program made and rates that were
-/// measured have no figure in common.
+/// Refuses documents of `witness` beside those of another kind: copies that a program made and rates that
+/// were measured have no figure in common.
 fn refuse_mixed(kinds: impl Iterator<Item = DocumentKind>) -> Result<(), Fault> {
     let kinds: BTreeSet<DocumentKind> = kinds.collect();
     if kinds.len() < 2 || !kinds.contains(&DocumentKind::Witness) {

@@ -72,8 +72,8 @@ pub fn not_seen(records: &Records, document: &WitnessDocument) -> Vec<String> {
     if killed > 0 {
         let processes = if killed == 1 { "process" } else { "processes" };
         said.push(format!(
-            "{killed} {processes} ended without running exit handlers: copies are counted, the last looks and \
-             times are missing."
+            "{killed} {processes} ended without running exit handlers: copies are counted, the last looks \
+             and times are missing."
         ));
     }
 

@@ -43,6 +43,7 @@ fn programs(args: &Report, launches: &[WitnessLaunch]) -> Result<Exit, Fault> {
              --json out, or use `numabench export`",
         ));
     }
+
     let style = Style {
         width: terminal::width(),
         color: terminal::color(args.color),

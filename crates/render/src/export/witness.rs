@@ -1,7 +1,7 @@
 //! Documents of programs' copies as points: one for each NUMA node and GPU, direction and kind of memory.
 //!
-//! What each is judged by are its bytes, of which fewer are better. The rate stands where events timed copies of
-//! buffers that lie on that node alone. A buffer's address is not part of it: that changes from run to run.
+//! What each is judged by are its bytes, of which fewer are better. The rate stands where events timed copies
+//! of buffers that lie on that node alone. A buffer's address is not part of it: it changes from run to run.
 
 use std::borrow::Cow;
 

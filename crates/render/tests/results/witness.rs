@@ -1,5 +1,6 @@
-//! Documents of `numabench witness` are shown, compared, put in a series and exported: of a planted program on
-//! a simulated GPU in a guest of four NUMA nodes, with far and with near memory, and of two ranks of a launch.
+//! Documents of `numabench witness` are shown, compared, put in a series and exported: of a planted program
+//! on a simulated GPU in a guest of four NUMA nodes, with far and with near memory, and of two ranks of a
+//! launch.
 
 use std::error::Error;
 
