@@ -42,8 +42,9 @@ fn direction(kind: c_int, to: usize, from: usize) -> Option<Direction> {
     }
 }
 
-/// Copies some bytes: on a stream, or before the call returns.
+/// Copies some bytes: on a stream, by its device, or before the call returns.
 fn copy(device: usize, kind: c_int, to: usize, from: usize, len: usize, stream: Option<&Stream>) -> Answer {
+    let device = stream.map_or(device, Stream::device);
     let copy = match direction(kind, to, from) {
         None => {
             unsafe { std::ptr::copy(from as *const u8, to as *mut u8, len) };
