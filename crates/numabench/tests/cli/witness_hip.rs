@@ -1,6 +1,6 @@
-//! `numabench witness` of a planted program by HIP: reached in each way, by kinds of copies and of memory, as ROCm
-//! 5 and 6 have them; what the program finds is as without the library. In a guest of four NUMA nodes near and far
-//! are exact.
+//! `numabench witness` of a planted program by HIP: reached in each way, by kinds of copies and of memory,
+//! as ROCm 5 and 6 have them; what the program finds is as without the library. In a guest of four NUMA
+//! nodes near and far are exact.
 
 use std::error::Error;
 use std::path::Path;
