@@ -3,7 +3,7 @@
 
 use core::ffi::{c_char, c_int};
 
-use crate::hook::{self, Call, Hook};
+use crate::hook::{Hook, asking};
 use crate::{cuda, hip, openings};
 
 /// All watched functions.
@@ -12,42 +12,27 @@ pub fn watched() -> impl Iterator<Item = &'static Hook> + Clone {
     tables.into_iter().flatten().copied()
 }
 
-/// A call that asks the driver for a function.
-fn asking(
-    symbol: *const c_char,
-    answer: *mut usize,
-    version: c_int,
-    flags: u64,
-) -> impl FnOnce(Call<'_>) -> c_int {
-    move |call| {
-        let code = call();
-        // SAFETY: the program's arguments, and the driver's answer.
-        unsafe { hook::replace(watched(), code, symbol, answer, version, flags) };
-        code
-    }
-}
-
 mod of_cuda {
-    use super::{asking, c_char, c_int};
+    use super::{asking, c_char, c_int, watched};
 
     hooks! {
         Cuda;
         "cuGetProcAddress" 11030 [cuGetProcAddress]
             (symbol: *const c_char, answer: *mut usize, version: c_int, flags: u64)
-            => |_on| asking(symbol, answer, version, flags);
+            => |_on| asking(watched(), symbol, answer, version, flags);
         "cuGetProcAddress" 12000 [cuGetProcAddress_v2]
             (symbol: *const c_char, answer: *mut usize, version: c_int, flags: u64, status: *mut c_int)
-            => |_on| asking(symbol, answer, version, flags);
+            => |_on| asking(watched(), symbol, answer, version, flags);
     }
 }
 
 mod of_hip {
-    use super::{asking, c_char, c_int};
+    use super::{asking, c_char, c_int, watched};
 
     hooks! {
         Hip;
         [hipGetProcAddress]
             (symbol: *const c_char, answer: *mut usize, version: c_int, flags: u64, status: *mut c_int)
-            => |_on| asking(symbol, answer, version, flags);
+            => |_on| asking(watched(), symbol, answer, version, flags);
     }
 }

@@ -163,11 +163,27 @@ impl Hook {
     }
 }
 
+/// A call that asks the driver for a function: the program gets the wrapper, if it is one of these.
+pub fn asking(
+    hooks: impl Iterator<Item = &'static Hook> + Clone,
+    symbol: *const c_char,
+    answer: *mut usize,
+    version: c_int,
+    flags: u64,
+) -> impl FnOnce(Call<'_>) -> c_int {
+    move |call| {
+        let code = call();
+        // SAFETY: the program's arguments, and the driver's answer.
+        unsafe { replace(hooks, code, symbol, answer, version, flags) };
+        code
+    }
+}
+
 /// What the driver answered to a program that asks for `symbol`, or the wrapper of it.
 ///
 /// # Safety
 /// The arguments are those of `cuGetProcAddress` or `hipGetProcAddress`, and `answer` what the driver wrote.
-pub unsafe fn replace(
+unsafe fn replace(
     hooks: impl Iterator<Item = &'static Hook> + Clone,
     result: c_int,
     symbol: *const c_char,
