@@ -107,9 +107,7 @@ pub fn plan_workers(launch: &Launch, start: &Start, asked: &AskedWorkers) -> Res
     let affinity = start.topology.allowed.pus.clone();
     let is_seen = |gpu: &Gpu| Runtime::of_vendor(gpu.vendor_id).is_some();
     let unseen = (!topology.gpus.iter().any(is_seen)).then(|| {
-        "no GPU here is NVIDIA's or AMD's: a worker is bound when it opens a GPU by CUDA or HIP, and by nothing \
-         else"
-            .to_owned()
+        "no GPU here is NVIDIA's or AMD's: a worker is bound when it opens a GPU by CUDA or HIP".to_owned()
     });
     let setup = WorkersSetup { shares: shares.collect(), affinity, unseen, notes: plan.notes };
     // A process's number and the time, at their longest.

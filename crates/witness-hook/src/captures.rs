@@ -3,7 +3,7 @@
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use crate::driver;
-use crate::platform::Platform;
+use crate::gpu_api::GpuApi;
 
 /// Streams that are being captured.
 static CAPTURES: AtomicU32 = AtomicU32::new(0);
@@ -14,8 +14,8 @@ pub fn is_any_captured() -> bool {
 }
 
 /// Whether this stream is being captured.
-pub fn is_captured(platform: Platform, stream: usize) -> bool {
-    is_any_captured() && driver::is_capturing(platform, stream)
+pub fn is_captured(api: GpuApi, stream: usize) -> bool {
+    is_any_captured() && driver::is_capturing(api, stream)
 }
 
 /// Counts a capture that begins.

@@ -24,12 +24,12 @@ pub fn place(record: &Record, handle: usize) -> Option<u64> {
 
 fn add(record: &Record, handle: usize) -> Option<u64> {
     let mut words = [0_u64; WORDS];
-    let platform = driver::platform_of(handle);
-    let address = driver::device_of(handle).map(|device| driver::pci_address(platform, device));
+    let api = driver::api_of(handle);
+    let address = driver::device_of(handle).map(|device| driver::pci_address(api, device));
     for (word, bytes) in words.iter_mut().zip(address.unwrap_or_default().chunks_exact(8)) {
         *word = u64::from_ne_bytes(bytes.try_into().unwrap_or_default());
     }
-    words[PLATFORM] = platform as u64;
+    words[PLATFORM] = api as u64;
 
     // The place of a context of this GPU that has ended, or a free one. Two threads may both add a context:
     // it is then there twice, with the same GPU.

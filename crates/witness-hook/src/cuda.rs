@@ -8,7 +8,7 @@
 use core::ffi::{c_char, c_int, c_uint, c_void};
 
 use crate::hooks::{
-    allocating_managed, asking, batch, beginning_capture, changing, copied, devices, ending, ending_capture,
+    allocating_managed, batch, beginning_capture, changing, copied, devices, ending, ending_capture,
     forgetting, freeing, instantiating, launching, pinning, plane, prefetch, releasing, solid, to_device,
     to_host, unified,
 };
@@ -91,14 +91,14 @@ hooks! {
         => |_on| ending_capture;
     "cuGraphInstantiate" 10000 [cuGraphInstantiate]
         (exec: *mut usize, graph, node: *mut usize, log: *mut c_char, size)
-        => |on| instantiating(on.platform, exec, graph);
+        => |on| instantiating(on.api, exec, graph);
     "cuGraphInstantiate" 11000 [cuGraphInstantiate_v2]
         (exec: *mut usize, graph, node: *mut usize, log: *mut c_char, size)
-        => |on| instantiating(on.platform, exec, graph);
+        => |on| instantiating(on.api, exec, graph);
     "cuGraphInstantiate" 12000 [cuGraphInstantiateWithFlags] (exec: *mut usize, graph, flags: u64)
-        => |on| instantiating(on.platform, exec, graph);
+        => |on| instantiating(on.api, exec, graph);
     "cuGraphInstantiateWithParams" 12000 [cuGraphInstantiateWithParams, cuGraphInstantiateWithParams_ptsz]
-        (exec: *mut usize, graph, parameters: *mut c_void) => |on| instantiating(on.platform, exec, graph);
+        (exec: *mut usize, graph, parameters: *mut c_void) => |on| instantiating(on.api, exec, graph);
     "cuGraphLaunch" 10000 [cuGraphLaunch, cuGraphLaunch_ptsz] (exec, stream)
         => |on| launching(on.queued(stream), exec);
     "cuGraphExecDestroy" 10000 [cuGraphExecDestroy] (exec) => |_on| forgetting(exec);
@@ -114,10 +114,4 @@ hooks! {
         => |_on| changing(exec);
     "cuGraphExecUpdate" 12000 [cuGraphExecUpdate_v2] (exec, graph, result: *mut c_void)
         => |_on| changing(exec);
-    "cuGetProcAddress" 11030 [cuGetProcAddress]
-        (symbol: *const c_char, answer: *mut usize, version: c_int, flags: u64)
-        => |_on| asking(symbol, answer, version, flags);
-    "cuGetProcAddress" 12000 [cuGetProcAddress_v2]
-        (symbol: *const c_char, answer: *mut usize, version: c_int, flags: u64, status: *mut c_int)
-        => |_on| asking(symbol, answer, version, flags);
 }

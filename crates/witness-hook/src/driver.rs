@@ -7,7 +7,7 @@
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::platform::Platform;
+use crate::gpu_api::GpuApi;
 use crate::sys;
 
 /// `CUDA_ERROR_NOT_READY`, `hipErrorNotReady`.
@@ -24,9 +24,9 @@ const FIRST_ADDRESS: usize = 4096;
 const LAST_CONSTANT: usize = 2;
 
 macro_rules! call {
-    ($platform:ident $prefix:literal $name:ident($($argument:expr => $type:ty),*)) => {{
+    ($api:ident $prefix:literal $name:ident($($argument:expr => $type:ty),*)) => {{
         static FOUND: AtomicUsize = AtomicUsize::new(0);
-        let address = look_up(Platform::$platform, &FOUND, concat!($prefix, stringify!($name), "\0"));
+        let address = look_up(GpuApi::$api, &FOUND, concat!($prefix, stringify!($name), "\0"));
         if address == ABSENT {
             NOT_FOUND
         } else {
@@ -50,11 +50,11 @@ macro_rules! hip {
 
 /// A function that both have, with the same arguments.
 macro_rules! driver {
-    ($platform:expr, $name:ident $arguments:tt) => { driver!($platform, $name | $name $arguments) };
-    ($platform:expr, $cuda:ident | $hip:ident $arguments:tt) => {
-        match $platform {
-            Platform::Cuda => cuda!($cuda $arguments),
-            Platform::Hip => hip!($hip $arguments),
+    ($api:expr, $name:ident $arguments:tt) => { driver!($api, $name | $name $arguments) };
+    ($api:expr, $cuda:ident | $hip:ident $arguments:tt) => {
+        match $api {
+            GpuApi::Cuda => cuda!($cuda $arguments),
+            GpuApi::Hip => hip!($hip $arguments),
         }
     };
 }
@@ -62,11 +62,11 @@ macro_rules! driver {
 /// Stands for a name that was not found.
 const ABSENT: usize = 1;
 
-fn look_up(platform: Platform, found: &AtomicUsize, name: &'static str) -> usize {
+fn look_up(api: GpuApi, found: &AtomicUsize, name: &'static str) -> usize {
     match found.load(Ordering::Acquire) {
         0 => {
             let name = CStr::from_bytes_with_nul(name.as_bytes()).unwrap_or_default();
-            let address = sys::driver_function(platform, name).unwrap_or(ABSENT);
+            let address = sys::driver_function(api, name).unwrap_or(ABSENT);
             found.store(address, Ordering::Release);
             address
         }
@@ -84,54 +84,54 @@ fn hidden(code: c_int) -> c_int {
 
 /// The context that a copy on this stream is made in: the calling thread's, or with HIP the stream's device;
 /// 0 where there is none.
-pub fn context(platform: Platform, stream: usize) -> usize {
-    match platform {
-        Platform::Cuda => {
+pub fn context(api: GpuApi, stream: usize) -> usize {
+    match api {
+        GpuApi::Cuda => {
             let mut handle = 0_usize;
             if cuda!(CtxGetCurrent(&raw mut handle => *mut usize)) == 0 { handle } else { 0 }
         }
-        Platform::Hip => {
+        GpuApi::Hip => {
             let mut device = 0;
             let is_known = stream > LAST_CONSTANT
                 && hip!(StreamGetDevice(stream => usize, &raw mut device => *mut c_int)) == 0;
-            let device = if is_known { Some(device) } else { current_device(platform) };
+            let device = if is_known { Some(device) } else { current_device(api) };
             device.and_then(|device| usize::try_from(device).ok()).map_or(0, |device| FIRST_DEVICE + device)
         }
     }
 }
 
 /// Whose context this is.
-pub fn platform_of(context: usize) -> Platform {
-    if context < FIRST_ADDRESS { Platform::Hip } else { Platform::Cuda }
+pub fn api_of(context: usize) -> GpuApi {
+    if context < FIRST_ADDRESS { GpuApi::Hip } else { GpuApi::Cuda }
 }
 
 /// The device of the context that a copy is made in now.
 pub fn device_of(context: usize) -> Option<c_int> {
-    match platform_of(context) {
-        Platform::Cuda => current_device(Platform::Cuda),
-        Platform::Hip => c_int::try_from(context.checked_sub(FIRST_DEVICE)?).ok(),
+    match api_of(context) {
+        GpuApi::Cuda => current_device(GpuApi::Cuda),
+        GpuApi::Hip => c_int::try_from(context.checked_sub(FIRST_DEVICE)?).ok(),
     }
 }
 
 /// Lets the calling thread query a context's events, also while another one captures a stream; whether that
 /// worked.
 pub fn enter_context(context: usize) -> bool {
-    let (platform, mut mode) = (platform_of(context), RELAXED);
-    driver!(platform, ThreadExchangeStreamCaptureMode(&raw mut mode => *mut c_int));
-    platform == Platform::Hip || cuda!(CtxSetCurrent(context => usize)) == 0
+    let (api, mut mode) = (api_of(context), RELAXED);
+    driver!(api, ThreadExchangeStreamCaptureMode(&raw mut mode => *mut c_int));
+    api == GpuApi::Hip || cuda!(CtxSetCurrent(context => usize)) == 0
 }
 
 /// The calling thread's device.
-pub fn current_device(platform: Platform) -> Option<c_int> {
+pub fn current_device(api: GpuApi) -> Option<c_int> {
     let mut device = 0;
-    (driver!(platform, CtxGetDevice | GetDevice(&raw mut device => *mut c_int)) == 0).then_some(device)
+    (driver!(api, CtxGetDevice | GetDevice(&raw mut device => *mut c_int)) == 0).then_some(device)
 }
 
 /// A device's PCI address, with a zero byte at its end.
-pub fn pci_address(platform: Platform, device: c_int) -> [u8; 32] {
+pub fn pci_address(api: GpuApi, device: c_int) -> [u8; 32] {
     let mut text = [0_u8; 32];
     let to: *mut c_char = text.as_mut_ptr().cast();
-    driver!(platform, DeviceGetPCIBusId(to => *mut c_char, 31 => c_int, device => c_int));
+    driver!(api, DeviceGetPCIBusId(to => *mut c_char, 31 => c_int, device => c_int));
     text
 }
 
@@ -176,24 +176,24 @@ pub fn hip_range(address: usize) -> Option<(u64, u64)> {
 /// A new event of the current context, if it is this one.
 pub fn create_event(context: usize) -> Option<usize> {
     let mut handle = 0_usize;
-    let platform = platform_of(context);
-    if self::context(platform, 0) != context {
+    let api = api_of(context);
+    if self::context(api, 0) != context {
         return None;
     }
-    (driver!(platform, EventCreate | EventCreateWithFlags
+    (driver!(api, EventCreate | EventCreateWithFlags
         (&raw mut handle => *mut usize, 0 => c_uint))
         == 0)
         .then_some(handle)
 }
 
 /// Records an event on a stream; whether that worked.
-pub fn record_event(platform: Platform, event: usize, stream: usize) -> bool {
-    driver!(platform, EventRecord(event => usize, stream => usize)) == 0
+pub fn record_event(api: GpuApi, event: usize, stream: usize) -> bool {
+    driver!(api, EventRecord(event => usize, stream => usize)) == 0
 }
 
 /// Whether an event was reached; an error is none that ever will be.
-pub fn is_reached(platform: Platform, event: usize) -> Result<bool, c_int> {
-    match driver!(platform, EventQuery(event => usize)) {
+pub fn is_reached(api: GpuApi, event: usize) -> Result<bool, c_int> {
+    match driver!(api, EventQuery(event => usize)) {
         0 => Ok(true),
         NOT_READY => Ok(false),
         code => Err(code),
@@ -201,27 +201,27 @@ pub fn is_reached(platform: Platform, event: usize) -> Result<bool, c_int> {
 }
 
 /// The time between two events that were reached.
-pub fn elapsed_ns(platform: Platform, first: usize, last: usize) -> Result<u64, c_int> {
+pub fn elapsed_ns(api: GpuApi, first: usize, last: usize) -> Result<u64, c_int> {
     let mut milliseconds = 0_f32;
     let to = &raw mut milliseconds;
-    match driver!(platform, EventElapsedTime(to => *mut f32, first => usize, last => usize)) {
+    match driver!(api, EventElapsedTime(to => *mut f32, first => usize, last => usize)) {
         0 => Ok((f64::from(milliseconds) * 1e6) as u64),
         code => Err(code),
     }
 }
 
 /// Whether a stream is being captured.
-pub fn is_capturing(platform: Platform, stream: usize) -> bool {
+pub fn is_capturing(api: GpuApi, stream: usize) -> bool {
     let mut status = 0;
-    driver!(platform, StreamIsCapturing(stream => usize, &raw mut status => *mut c_int)) == 0 && status == 1
+    driver!(api, StreamIsCapturing(stream => usize, &raw mut status => *mut c_int)) == 0 && status == 1
 }
 
 /// Writes the nodes of a graph; how many, or `None` where there are more than there is room for.
-pub fn graph_nodes(platform: Platform, graph: usize, nodes: &mut [usize]) -> Option<usize> {
+pub fn graph_nodes(api: GpuApi, graph: usize, nodes: &mut [usize]) -> Option<usize> {
     let mut count = 0_usize;
     let ask = |nodes: *mut usize, count: &mut usize| {
         let count = core::ptr::from_mut(count);
-        driver!(platform, GraphGetNodes(graph => usize, nodes => *mut usize, count => *mut usize))
+        driver!(api, GraphGetNodes(graph => usize, nodes => *mut usize, count => *mut usize))
     };
     if ask(core::ptr::null_mut(), &mut count) != 0 || count > nodes.len() {
         return None;
@@ -230,15 +230,15 @@ pub fn graph_nodes(platform: Platform, graph: usize, nodes: &mut [usize]) -> Opt
 }
 
 /// The type of a node.
-pub fn node_type(platform: Platform, node: usize) -> Option<c_int> {
+pub fn node_type(api: GpuApi, node: usize) -> Option<c_int> {
     let mut kind = -1;
-    (driver!(platform, GraphNodeGetType(node => usize, &raw mut kind => *mut c_int)) == 0).then_some(kind)
+    (driver!(api, GraphNodeGetType(node => usize, &raw mut kind => *mut c_int)) == 0).then_some(kind)
 }
 
 /// The graph of a child graph's node.
-pub fn child_graph(platform: Platform, node: usize) -> Option<usize> {
+pub fn child_graph(api: GpuApi, node: usize) -> Option<usize> {
     let mut graph = 0;
-    (driver!(platform, GraphChildGraphNodeGetGraph(node => usize, &raw mut graph => *mut usize)) == 0)
+    (driver!(api, GraphChildGraphNodeGetGraph(node => usize, &raw mut graph => *mut usize)) == 0)
         .then_some(graph)
 }
 

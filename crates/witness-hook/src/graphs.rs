@@ -10,7 +10,7 @@ use core::ffi::c_int;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::driver;
-use crate::platform::Platform;
+use crate::gpu_api::GpuApi;
 use crate::span::{Copy, Span, Way};
 use crate::volume;
 
@@ -47,13 +47,13 @@ static KNOWN: [Graph; GRAPHS] = [const {
 }; GRAPHS];
 
 /// Keeps what a graph copies; `handle` is the instantiated one's.
-pub fn instantiated(platform: Platform, handle: usize, graph: usize) {
+pub fn instantiated(api: GpuApi, handle: usize, graph: usize) {
     forget(handle);
     let claim =
         |known: &&Graph| known.handle.compare_exchange(0, 1, Ordering::AcqRel, Ordering::Acquire).is_ok();
     let Some(known) = KNOWN.iter().find(claim) else { return };
     known.count.store(0, Ordering::Release);
-    if !known.add_nodes(platform, graph, 0) {
+    if !known.add_nodes(api, graph, 0) {
         known.count.store(UNSEEN, Ordering::Release);
     }
     known.handle.store(handle, Ordering::Release);
@@ -61,28 +61,28 @@ pub fn instantiated(platform: Platform, handle: usize, graph: usize) {
 
 impl Graph {
     /// Adds the copies of a graph's nodes; whether all are known.
-    fn add_nodes(&self, platform: Platform, graph: usize, depth: usize) -> bool {
+    fn add_nodes(&self, api: GpuApi, graph: usize, depth: usize) -> bool {
         let mut nodes = [0_usize; NODES];
-        let Some(count) = driver::graph_nodes(platform, graph, &mut nodes) else { return false };
+        let Some(count) = driver::graph_nodes(api, graph, &mut nodes) else { return false };
         nodes.iter().take(count).all(|node| {
-            let Some(kind) = driver::node_type(platform, *node) else { return false };
-            match (platform, kind) {
-                (Platform::Hip, MEMCPY | FROM_SYMBOL) => false,
+            let Some(kind) = driver::node_type(api, *node) else { return false };
+            match (api, kind) {
+                (GpuApi::Hip, MEMCPY | FROM_SYMBOL) => false,
                 (_, MEMCPY) => self.add_copy(*node),
-                (_, CHILD) if depth < DEPTH => self.add_child(platform, *node, depth),
+                (_, CHILD) if depth < DEPTH => self.add_child(api, *node, depth),
                 (_, CHILD | CONDITIONAL) => false,
                 _ => true,
             }
         })
     }
 
-    fn add_child(&self, platform: Platform, node: usize, depth: usize) -> bool {
-        driver::child_graph(platform, node).is_some_and(|graph| self.add_nodes(platform, graph, depth + 1))
+    fn add_child(&self, api: GpuApi, node: usize, depth: usize) -> bool {
+        driver::child_graph(api, node).is_some_and(|graph| self.add_nodes(api, graph, depth + 1))
     }
 
     fn add_copy(&self, node: usize) -> bool {
         let Some(words) = driver::copy_of_node(node) else { return false };
-        let copy = volume::copy(Platform::Cuda, &words);
+        let copy = volume::copy(GpuApi::Cuda, &words);
         let Some(room) = self.copies.get(self.count.load(Ordering::Acquire)) else { return false };
         let way = WAYS.iter().position(|way| *way == copy.way).unwrap_or(0);
         let values = copy.span.words().into_iter().chain([way]);

@@ -9,14 +9,13 @@ use core::ffi::{c_char, c_int, c_uint, c_void};
 
 use crate::hook::Call;
 use crate::hooks::{
-    allocating_managed, asking, batch, beginning_capture, copied, devices, ending, ending_capture,
-    ending_stream, forgetting, freeing, hip_solid, instantiating, launching, of_kind, pinning, plane,
-    prefetch, to_device, to_host,
+    allocating_managed, batch, beginning_capture, copied, devices, ending, ending_capture, ending_stream,
+    forgetting, freeing, hip_solid, instantiating, launching, of_kind, pinning, plane, prefetch, to_device,
+    to_host,
 };
 use crate::openings::using;
-use crate::span::Span;
+use crate::span::{On, Span};
 use crate::volume::{self, DEFAULT, DEVICE_TO_HOST, HOST_TO_DEVICE};
-use crate::watch::On;
 
 type Plane = *const [usize; volume::PLANE_WORDS];
 type Solid = *const [usize; volume::HIP_WORDS];
@@ -118,14 +117,11 @@ hooks! {
         => |_on| beginning_capture;
     [hipStreamEndCapture, hipStreamEndCapture_spt] (stream, graph: *mut usize) => |_on| ending_capture;
     [hipGraphInstantiate] (exec: *mut usize, graph, node: *mut usize, log: *mut c_char, size)
-        => |on| instantiating(on.platform, exec, graph);
+        => |on| instantiating(on.api, exec, graph);
     [hipGraphInstantiateWithFlags] (exec: *mut usize, graph, flags: u64)
-        => |on| instantiating(on.platform, exec, graph);
+        => |on| instantiating(on.api, exec, graph);
     [hipGraphInstantiateWithParams] (exec: *mut usize, graph, parameters: *mut c_void)
-        => |on| instantiating(on.platform, exec, graph);
+        => |on| instantiating(on.api, exec, graph);
     [hipGraphLaunch, hipGraphLaunch_spt] (exec, stream) => |on| launching(on.queued(stream), exec);
     [hipGraphExecDestroy] (exec) => |_on| forgetting(exec);
-    [hipGetProcAddress]
-        (symbol: *const c_char, answer: *mut usize, version: c_int, flags: u64, status: *mut c_int)
-        => |_on| asking(symbol, answer, version, flags);
 }

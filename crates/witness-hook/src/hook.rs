@@ -4,7 +4,7 @@
 use core::ffi::{CStr, c_char, c_int};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::platform::Platform;
+use crate::gpu_api::GpuApi;
 use crate::{record, sys};
 
 /// The code for a call whose driver is not there: `CUDA_ERROR_NOT_FOUND`, `hipErrorNotFound`.
@@ -30,13 +30,13 @@ macro_rules! word {
 }
 
 macro_rules! wrapper {
-    ($platform:ident $name:ident ($($arg:ident $(: $type:ty)?),*) $called:ident $stream:ident $with:expr) => {
+    ($api:ident $name:ident ($($arg:ident $(: $type:ty)?),*) $called:ident $stream:ident $with:expr) => {
         #[unsafe(no_mangle)]
         #[allow(clippy::too_many_arguments, reason = "the driver's signature")]
         unsafe extern "C" fn $name($($arg: word!($($type)?)),*) -> core::ffi::c_int {
             let Some(real) = table::$name.driver() else { return $crate::hook::NOT_FOUND };
-            let $called = $crate::watch::On {
-                platform: $crate::platform::Platform::$platform,
+            let $called = $crate::span::On {
+                api: $crate::gpu_api::GpuApi::$api,
                 stream: $crate::hook::$stream,
                 blocks: true,
             };
@@ -54,10 +54,10 @@ macro_rules! wrapper {
 }
 
 macro_rules! hook {
-    ($platform:ident ($($base:literal $since:literal)?) $name:ident ($($arg:ident $(: $type:ty)?),*)
+    ($api:ident ($($base:literal $since:literal)?) $name:ident ($($arg:ident $(: $type:ty)?),*)
         $per_thread:literal) => {
         pub static $name: $crate::hook::Hook = $crate::hook::Hook {
-            platform: $crate::platform::Platform::$platform,
+            api: $crate::gpu_api::GpuApi::$api,
             name: $crate::hook::name(concat!(stringify!($name), "\0")),
             base: $crate::hook::name(concat!(hook!(@base $name $($base)?), "\0")),
             since: 0 $(+ $since)?,
@@ -82,26 +82,26 @@ macro_rules! hook {
 /// Each entry has, where they are not the function's own and 0, its name without suffix and the version since
 /// which that means it; the function, then the same with a thread's own stream where there is one.
 macro_rules! hooks {
-    ($platform:ident; $($($base:literal $since:literal)? [$name:ident $(, $own:ident)?] $args:tt
+    ($api:ident; $($($base:literal $since:literal)? [$name:ident $(, $own:ident)?] $args:tt
         => |$called:ident| $with:expr;)*) => {
         $(
-            wrapper!($platform $name $args $called LEGACY $with);
-            $(wrapper!($platform $own $args $called THREADS_OWN $with);)?
+            wrapper!($api $name $args $called LEGACY $with);
+            $(wrapper!($api $own $args $called THREADS_OWN $with);)?
         )*
 
         mod table {
             #![allow(non_upper_case_globals, reason = "the driver's names")]
             use super::*;
-            hooks!(@hooks $platform; $(($($base $since)?) [$name $(, $own)?] $args;)*);
+            hooks!(@hooks $api; $(($($base $since)?) [$name $(, $own)?] $args;)*);
         }
 
         /// All of them.
         pub static HOOKS: &[&$crate::hook::Hook] = &[$(&table::$name, $(&table::$own,)?)*];
     };
-    (@hooks $platform:ident; $($names:tt [$name:ident $(, $own:ident)?] $args:tt;)*) => {
+    (@hooks $api:ident; $($names:tt [$name:ident $(, $own:ident)?] $args:tt;)*) => {
         $(
-            hook!($platform $names $name $args false);
-            $(hook!($platform $names $own $args true);)?
+            hook!($api $names $name $args false);
+            $(hook!($api $names $own $args true);)?
         )*
     };
 }
@@ -117,7 +117,7 @@ pub const fn name(text: &'static str) -> &'static CStr {
 /// A watched function.
 pub struct Hook {
     /// Whose it is.
-    pub platform: Platform,
+    pub api: GpuApi,
     /// Its exported name.
     pub name: &'static CStr,
     /// Its name without suffixes.
@@ -157,10 +157,25 @@ impl Hook {
         if known != 0 {
             return Some(known);
         }
-        let found =
-            sys::driver_function(self.platform, self.name).filter(|found| *found != self.ours as usize)?;
+        let found = sys::driver_function(self.api, self.name).filter(|found| *found != self.ours as usize)?;
         self.real.store(found, Ordering::Release);
         Some(found)
+    }
+}
+
+/// A call that asks the driver for a function: the program gets the wrapper, if it is one of these.
+pub fn asking(
+    hooks: impl Iterator<Item = &'static Hook> + Clone,
+    symbol: *const c_char,
+    answer: *mut usize,
+    version: c_int,
+    flags: u64,
+) -> impl FnOnce(Call<'_>) -> c_int {
+    move |call| {
+        let code = call();
+        // SAFETY: the program's arguments, and the driver's answer.
+        unsafe { replace(hooks, code, symbol, answer, version, flags) };
+        code
     }
 }
 
@@ -168,7 +183,7 @@ impl Hook {
 ///
 /// # Safety
 /// The arguments are those of `cuGetProcAddress` or `hipGetProcAddress`, and `answer` what the driver wrote.
-pub unsafe fn replace(
+unsafe fn replace(
     hooks: impl Iterator<Item = &'static Hook> + Clone,
     result: c_int,
     symbol: *const c_char,

@@ -1,21 +1,14 @@
-//! What the wrappers of watched functions do; the functions stand in `cuda`, `hip` and `openings`.
+//! What the wrappers of watched functions do; the functions stand in `cuda`, `hip`, `openings` and
+//! `asked`.
 
-use core::ffi::{c_char, c_int};
+use core::ffi::c_int;
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use crate::hook::{self, Call, Hook};
+use crate::gpu_api::GpuApi;
+use crate::hook::Call;
 use crate::layout::head;
-use crate::platform::Platform;
-use crate::span::{Copy, Span, Way};
-use crate::watch::{self, On};
-use crate::{
-    captures, contexts, cuda, driver, gate, graphs, hip, memory_kind, openings, session, timing, volume,
-};
-
-/// All watched functions.
-pub fn watched() -> impl Iterator<Item = &'static Hook> + Clone {
-    cuda::HOOKS.iter().chain(openings::HOOKS).chain(hip::HOOKS).copied()
-}
+use crate::span::{Copy, On, Span, Way};
+use crate::{captures, contexts, driver, gate, graphs, memory_kind, session, timing, volume, watch};
 
 /// From host memory to a device.
 pub fn to_device(from: usize, bytes: usize) -> Copy {
@@ -40,7 +33,7 @@ pub fn copied(what: Copy, on: On) -> impl FnOnce(Call<'_>) -> c_int {
 /// A copy between addresses of either side, which are asked for only if it is counted.
 pub fn unified(to: usize, from: usize, bytes: usize, on: On) -> impl FnOnce(Call<'_>) -> c_int {
     let [to, from] = [to, from].map(|address| Span::line(address, bytes));
-    move |call| watch::copy(|| Some(watch::unified(on.platform, to, from)), on, call)
+    move |call| watch::copy(|| Some(volume::unified(on.api, to, from)), on, call)
 }
 
 /// A copy by HIP of this `hipMemcpyKind`.
@@ -50,12 +43,12 @@ pub fn of_kind(kind: c_int, to: Span, from: Span, on: On) -> impl FnOnce(Call<'_
 
 /// A copy of two dimensions.
 pub fn plane(words: *const [usize; volume::PLANE_WORDS], on: On) -> impl FnOnce(Call<'_>) -> c_int {
-    described(words, on, move |words| Some(volume::plane(on.platform, words)))
+    described(words, on, move |words| Some(volume::plane(on.api, words)))
 }
 
 /// A copy of three dimensions.
 pub fn solid(words: *const [usize; volume::WORDS], on: On) -> impl FnOnce(Call<'_>) -> c_int {
-    described(words, on, move |words| Some(volume::copy(on.platform, words)))
+    described(words, on, move |words| Some(volume::copy(on.api, words)))
 }
 
 /// A copy of three dimensions by HIP.
@@ -79,7 +72,7 @@ pub fn batch([to, from, sizes]: [*const usize; 3], count: usize, on: On) -> impl
         // SAFETY: the driver has read so many of each.
         let copy = |at: usize| unsafe {
             let bytes = *sizes.add(at);
-            watch::unified(on.platform, Span::line(*to.add(at), bytes), Span::line(*from.add(at), bytes))
+            volume::unified(on.api, Span::line(*to.add(at), bytes), Span::line(*from.add(at), bytes))
         };
         watch::copies((0..count).map(copy), on, call)
     }
@@ -150,7 +143,7 @@ pub fn releasing(device: c_int) -> impl FnOnce(Call<'_>) -> c_int {
 pub fn ending_stream(stream: usize) -> impl FnOnce(Call<'_>) -> c_int {
     move |call| {
         gate::close();
-        timing::forget_stream(Platform::Hip, stream);
+        timing::forget_stream(GpuApi::Hip, stream);
         let code = call();
         gate::open();
         code
@@ -178,12 +171,12 @@ pub fn ending_capture(call: Call<'_>) -> c_int {
 }
 
 /// A call that instantiates a graph.
-pub fn instantiating(platform: Platform, exec: *const usize, graph: usize) -> impl FnOnce(Call<'_>) -> c_int {
+pub fn instantiating(api: GpuApi, exec: *const usize, graph: usize) -> impl FnOnce(Call<'_>) -> c_int {
     move |call| {
         let code = call();
         // SAFETY: where the driver has written the handle.
         if let (0, Some(exec), Some(_)) = (code, unsafe { exec.as_ref() }, session::begun()) {
-            graphs::instantiated(platform, *exec, graph);
+            graphs::instantiated(api, *exec, graph);
         }
         code
     }
@@ -217,20 +210,5 @@ pub fn forgetting(exec: usize) -> impl FnOnce(Call<'_>) -> c_int {
     move |call| {
         graphs::forget(exec);
         call()
-    }
-}
-
-/// A call that asks the driver for a function.
-pub fn asking(
-    symbol: *const c_char,
-    answer: *mut usize,
-    version: c_int,
-    flags: u64,
-) -> impl FnOnce(Call<'_>) -> c_int {
-    move |call| {
-        let code = call();
-        // SAFETY: the program's arguments, and the driver's answer.
-        unsafe { hook::replace(watched(), code, symbol, answer, version, flags) };
-        code
     }
 }

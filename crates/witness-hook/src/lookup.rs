@@ -1,13 +1,13 @@
 //! How a program finds the driver's functions by `dlsym`.
 //!
-//! `dlsym` is exported here. It answers with a wrapper if the name is one of `hooks`; otherwise it jumps to
+//! `dlsym` is exported here. It answers with a wrapper if the name is one of `asked`; otherwise it jumps to
 //! glibc's with the caller's own arguments and return address, because `RTLD_NEXT` means the caller's
 //! library. Left out: `dlvsym`, which nobody uses for a driver.
 
 use core::ffi::{CStr, c_char, c_void};
 
-use crate::hooks;
-use crate::platform::Platform;
+use crate::asked;
+use crate::gpu_api::GpuApi;
 use crate::sys::{NEXT, REAL_DLSYM, real_dlsym};
 use crate::{record, worker};
 
@@ -65,8 +65,8 @@ unsafe extern "C" fn decide(handle: *mut c_void, name: *const c_char) -> usize {
     }
     // SAFETY: a name that dlsym may be given ends.
     let name = unsafe { CStr::from_ptr(name) };
-    let is_driver = Platform::ALL.iter().any(|platform| name.to_bytes().starts_with(platform.prefix()));
-    let find = || hooks::watched().find(|hook| hook.name == name);
+    let is_driver = GpuApi::ALL.iter().any(|api| name.to_bytes().starts_with(api.prefix()));
+    let find = || asked::watched().find(|hook| hook.name == name);
     let Some(hook) = is_driver.then(find).flatten() else { return 0 };
     // SAFETY: glibc's dlsym, with arguments that it may be given.
     let found = unsafe { real(handle, name.as_ptr()) }.addr();

@@ -2,13 +2,13 @@
 //!
 //! The driver is asked once for an address, and again after every call that pins, unpins, allocates or frees
 //! such memory: each of these begins a new generation, in which nothing is known. Answers are kept in one
-//! word each (address, generation, platform, kind), so that no reader sees half of one.
+//! word each (address, generation, api, kind), so that no reader sees half of one.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::driver::{self, pointer_attribute as attribute};
+use crate::gpu_api::GpuApi;
 use crate::layout::memory;
-use crate::platform::Platform;
 
 /// Kept answers.
 const ANSWERS: usize = 4096;
@@ -33,22 +33,22 @@ pub fn begin_generation() {
 }
 
 /// The kind of host memory at this address.
-pub fn of(platform: Platform, address: usize) -> u64 {
+pub fn of(api: GpuApi, address: usize) -> u64 {
     let generation = GENERATION.load(Ordering::Acquire) & 0xfff;
-    let wanted = ((address as u64) << 16) | (generation << 4) | ((platform as u64 & 1) << 3);
+    let wanted = ((address as u64) << 16) | (generation << 4) | ((api as u64 & 1) << 3);
     let hash = (address as u64 >> 6).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 52;
-    let Some(answer) = KNOWN.get(hash as usize & (ANSWERS - 1)) else { return kind(platform, address) };
+    let Some(answer) = KNOWN.get(hash as usize & (ANSWERS - 1)) else { return kind(api, address) };
     let known = answer.load(Ordering::Acquire);
     if known & !7 == wanted && known != 0 {
         return known & 7;
     }
-    let kind = kind(platform, address);
+    let kind = kind(api, address);
     answer.store(wanted | kind, Ordering::Release);
     kind
 }
 
-fn kind(platform: Platform, address: usize) -> u64 {
-    match ask(platform, address) {
+fn kind(api: GpuApi, address: usize) -> u64 {
+    match ask(api, address) {
         Some(Known::Managed) => memory::MANAGED,
         Some(Known::Pinned) => memory::PINNED,
         Some(Known::Device) | None => memory::PAGEABLE,
@@ -63,9 +63,9 @@ enum Known {
     Device,
 }
 
-fn ask(platform: Platform, address: usize) -> Option<Known> {
-    match platform {
-        Platform::Cuda => {
+fn ask(api: GpuApi, address: usize) -> Option<Known> {
+    match api {
+        GpuApi::Cuda => {
             let kind = attribute(MEMORY_TYPE, address)? & 0xffff_ffff;
             match (attribute(IS_MANAGED, address), kind) {
                 (Some(managed), _) if managed & 0xff == 1 => Some(Known::Managed),
@@ -74,7 +74,7 @@ fn ask(platform: Platform, address: usize) -> Option<Known> {
                 _ => None,
             }
         }
-        Platform::Hip => match driver::hip_pointer(address)? {
+        GpuApi::Hip => match driver::hip_pointer(address)? {
             (_, _, true) => Some(Known::Managed),
             (0, 0, false) => None,
             (_, 0, false) => Some(Known::Device),
@@ -84,15 +84,15 @@ fn ask(platform: Platform, address: usize) -> Option<Known> {
 }
 
 /// Whether an address is a device's: memory that is managed is not.
-pub fn is_on_device(platform: Platform, address: usize) -> bool {
-    ask(platform, address) == Some(Known::Device)
+pub fn is_on_device(api: GpuApi, address: usize) -> bool {
+    ask(api, address) == Some(Known::Device)
 }
 
 /// The allocation that an address is in, as the driver knows it: start and bytes.
-pub fn range(platform: Platform, address: usize) -> (u64, u64) {
-    let range = match platform {
-        Platform::Cuda => attribute(RANGE_START, address).zip(attribute(RANGE_BYTES, address)),
-        Platform::Hip => driver::hip_range(address),
+pub fn range(api: GpuApi, address: usize) -> (u64, u64) {
+    let range = match api {
+        GpuApi::Cuda => attribute(RANGE_START, address).zip(attribute(RANGE_BYTES, address)),
+        GpuApi::Hip => driver::hip_range(address),
     };
     range.unwrap_or((0, 0))
 }

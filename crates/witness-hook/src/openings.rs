@@ -7,27 +7,27 @@
 
 use core::ffi::{c_int, c_uint, c_void};
 
+use crate::gpu_api::GpuApi;
 use crate::hook::Call;
-use crate::platform::Platform;
 use crate::{driver, worker};
 
 /// A call that opens this device.
 fn opening(device: c_int) -> impl FnOnce(Call<'_>) -> c_int {
-    opening_first(Platform::Cuda, Some(device), |call| call())
+    opening_first(GpuApi::Cuda, Some(device), |call| call())
 }
 
 /// A call of HIP's that uses the thread's device, and does this.
 pub fn using(then: impl FnOnce(Call<'_>) -> c_int) -> impl FnOnce(Call<'_>) -> c_int {
-    opening_first(Platform::Hip, None, then)
+    opening_first(GpuApi::Hip, None, then)
 }
 
 fn opening_first(
-    platform: Platform,
+    api: GpuApi,
     device: Option<c_int>,
     then: impl FnOnce(Call<'_>) -> c_int,
 ) -> impl FnOnce(Call<'_>) -> c_int {
     move |call| {
-        let opened = worker::open(platform, || device.or_else(|| driver::current_device(platform)));
+        let opened = worker::open(api, || device.or_else(|| driver::current_device(api)));
         let code = then(call);
         if code != 0 {
             worker::give_up(opened);
@@ -40,7 +40,7 @@ fn opening_first(
 fn entering(call: Call<'_>) -> c_int {
     let code = call();
     if code == 0 && worker::is_undecided() {
-        worker::open(Platform::Cuda, || driver::current_device(Platform::Cuda));
+        worker::open(GpuApi::Cuda, || driver::current_device(GpuApi::Cuda));
     }
     code
 }

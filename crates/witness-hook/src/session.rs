@@ -8,8 +8,8 @@
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicU32, Ordering};
 
+use crate::gpu_api::GpuApi;
 use crate::layout::{ALL, FOLDER, LOADED, MAGIC, VERSION, WORDS, head};
-use crate::platform::Platform;
 use crate::record::{self, Record};
 use crate::text::Text;
 use crate::{contexts, graphs, helper, sys, timing, worker};
@@ -90,8 +90,8 @@ fn begin() -> bool {
 
     record::set_words(mapped);
     let Some(record) = record::current() else { return false };
-    let says_so = |platform: &Platform| sys::driver_function(*platform, c"numabench_simulation").is_some();
-    let is_simulated = Platform::ALL.iter().any(says_so);
+    let says_so = |api: &GpuApi| sys::driver_function(*api, c"numabench_simulation").is_some();
+    let is_simulated = GpuApi::ALL.iter().any(says_so);
     record.set(head::VERSION, VERSION);
     record.set(head::PID, u64::from(sys::pid()));
     record.set(head::BEGAN_NS, sys::now_ns());

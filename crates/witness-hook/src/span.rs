@@ -1,4 +1,6 @@
-//! What is copied: which way, and the host memory of it.
+//! What is copied: which way, and the host memory of it; and where the copy is queued.
+
+use crate::gpu_api::GpuApi;
 
 /// Host memory of a copy: rows of bytes at a distance, slices of rows at another.
 #[derive(Clone, Copy, Debug, Default)]
@@ -81,5 +83,23 @@ impl Copy {
     /// Bytes without a gap.
     pub fn line(way: Way, address: usize, bytes: usize) -> Self {
         Self { way, span: Span::line(address, bytes) }
+    }
+}
+
+/// Where a copy is queued.
+#[derive(Clone, Copy, Debug)]
+pub struct On {
+    /// Whose stream it is.
+    pub api: GpuApi,
+    /// The stream.
+    pub stream: usize,
+    /// Whether the call returns after the copy.
+    pub blocks: bool,
+}
+
+impl On {
+    /// Queued on a stream, for which 0 stands as in the function that was called.
+    pub fn queued(self, stream: usize) -> Self {
+        Self { stream: if stream == 0 { self.stream } else { stream }, blocks: false, ..self }
     }
 }

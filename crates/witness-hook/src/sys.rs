@@ -5,7 +5,7 @@ use core::ffi::{CStr, c_char, c_int, c_long, c_void};
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
-use crate::platform::Platform;
+use crate::gpu_api::GpuApi;
 
 /// `RTLD_NEXT`.
 pub const NEXT: *mut c_void = usize::MAX as *mut c_void;
@@ -314,14 +314,14 @@ pub fn real_dlsym() -> Dlsym {
 }
 
 /// The driver's function of this name, if its library is loaded.
-pub fn driver_function(platform: Platform, name: &CStr) -> Option<usize> {
+pub fn driver_function(api: GpuApi, name: &CStr) -> Option<usize> {
     let real = real_dlsym();
     // SAFETY: a name that ends; the next library after this one that exports it.
     let next = unsafe { real(NEXT, name.as_ptr()) }.addr();
     if next != 0 {
         return Some(next);
     }
-    let library = loaded_library(platform.library());
+    let library = loaded_library(api.library());
     // SAFETY: a handle of a library that stays loaded.
     let found = if library.is_null() { 0 } else { unsafe { real(library, name.as_ptr()) }.addr() };
     (found != 0).then_some(found)

@@ -10,9 +10,9 @@
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
+use crate::gpu_api::GpuApi;
 use crate::hook::THREADS_OWN;
 use crate::layout::{entry, head};
-use crate::platform::Platform;
 use crate::record::{self, Record};
 use crate::{captures, driver, gate};
 
@@ -64,7 +64,7 @@ pub fn begin(
     bytes: u64,
     number: u64,
 ) -> Option<&'static Slot> {
-    let ends_unseen = stream == THREADS_OWN && driver::platform_of(context) == Platform::Hip;
+    let ends_unseen = stream == THREADS_OWN && driver::api_of(context) == GpuApi::Hip;
     if !is_sampled(bytes, number) || captures::is_any_captured() || ends_unseen {
         return None;
     }
@@ -114,23 +114,23 @@ impl Slot {
         true
     }
 
-    fn platform(&self) -> Platform {
-        driver::platform_of(self.context.load(Ordering::Acquire))
+    fn api(&self) -> GpuApi {
+        driver::api_of(self.context.load(Ordering::Acquire))
     }
 
     fn record(&self, which: usize, stream: usize) -> bool {
         self.stream.store(stream, Ordering::Release);
         self.events
             .get(which)
-            .is_some_and(|event| driver::record_event(self.platform(), event.load(Ordering::Acquire), stream))
+            .is_some_and(|event| driver::record_event(self.api(), event.load(Ordering::Acquire), stream))
     }
 
     /// The time between the events; `None` while the copy runs.
     fn elapsed_ns(&self) -> Option<Result<u64, c_int>> {
         let [first, last] = self.events.each_ref().map(|event| event.load(Ordering::Acquire));
-        match driver::is_reached(self.platform(), last) {
+        match driver::is_reached(self.api(), last) {
             Ok(false) => None,
-            Ok(true) => Some(driver::elapsed_ns(self.platform(), first, last)),
+            Ok(true) => Some(driver::elapsed_ns(self.api(), first, last)),
             Err(code) => Some(Err(code)),
         }
     }
@@ -174,8 +174,8 @@ pub fn forget(context: Option<usize>) {
 }
 
 /// Forgets what was recorded on a stream that ends; with the gate closed.
-pub fn forget_stream(platform: Platform, stream: usize) {
-    let is_of = |slot: &&Slot| slot.platform() == platform && slot.stream.load(Ordering::Acquire) == stream;
+pub fn forget_stream(api: GpuApi, stream: usize) {
+    let is_of = |slot: &&Slot| slot.api() == api && slot.stream.load(Ordering::Acquire) == stream;
     for slot in SLOTS.iter().filter(is_of) {
         let _ = slot.state.compare_exchange(PENDING, FREE, Ordering::AcqRel, Ordering::Acquire);
     }

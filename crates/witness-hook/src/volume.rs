@@ -1,11 +1,11 @@
-//! Copies of two and three dimensions, as the driver's structures describe them: all their fields are words.
+//! Copies as the driver's arguments and structures describe them: which way they go, and of two and three
+//! dimensions. All fields of the structures are words.
 
 use core::ffi::c_int;
 
+use crate::gpu_api::GpuApi;
 use crate::memory_kind;
-use crate::platform::Platform;
 use crate::span::{Copy, Span, Way};
-use crate::watch;
 
 /// Words of `CUDA_MEMCPY3D` and `CUDA_MEMCPY3D_PEER`: those of the source, of the target, and three of the
 /// size.
@@ -30,6 +30,17 @@ pub const HOST_TO_DEVICE: c_int = 1;
 pub const DEVICE_TO_HOST: c_int = 2;
 pub const DEFAULT: c_int = 4;
 
+/// A copy whose way follows from the two addresses; `to` and `from` are of the same size.
+pub fn unified(api: GpuApi, to: Span, from: Span) -> Copy {
+    let is_on_device = |span: &Span| memory_kind::is_on_device(api, span.address);
+    match (is_on_device(&to), is_on_device(&from)) {
+        (true, true) => Copy { way: Way::Devices, span: to },
+        (true, false) => Copy { way: Way::ToDevice, span: from },
+        (false, true) => Copy { way: Way::ToHost, span: to },
+        (false, false) => Copy { way: Way::Host, span: to },
+    }
+}
+
 /// A copy by HIP of this `hipMemcpyKind`; `to` and `from` are of the same size.
 pub fn of_kind(kind: c_int, to: Span, from: Span) -> Copy {
     match kind {
@@ -38,7 +49,7 @@ pub fn of_kind(kind: c_int, to: Span, from: Span) -> Copy {
         DEVICE_TO_HOST => Copy { way: Way::ToHost, span: to },
         // Between devices, by their units or without.
         3 | 1024 => Copy { way: Way::Devices, span: to },
-        _ => watch::unified(Platform::Hip, to, from),
+        _ => unified(GpuApi::Hip, to, from),
     }
 }
 
@@ -64,7 +75,7 @@ pub fn of_hip(words: &[usize; HIP_WORDS]) -> Option<Copy> {
 }
 
 /// A copy of three dimensions.
-pub fn copy(platform: Platform, words: &[usize; WORDS]) -> Copy {
+pub fn copy(api: GpuApi, words: &[usize; WORDS]) -> Copy {
     let size = |at: usize| word(words, 2 * SIDE + at);
     let (row, rows, slices) = (size(0), size(1).max(1), size(2).max(1));
     let side = |from: usize| {
@@ -73,7 +84,7 @@ pub fn copy(platform: Platform, words: &[usize; WORDS]) -> Copy {
         let slice_pitch = pitch.wrapping_mul(if of(10) == 0 { rows } else { of(10) });
         let offset =
             of(0).wrapping_add(of(1).wrapping_mul(pitch)).wrapping_add(of(2).wrapping_mul(slice_pitch));
-        let address = host_address(platform, of(4), of(5), of(6))?.wrapping_add(offset);
+        let address = host_address(api, of(4), of(5), of(6))?.wrapping_add(offset);
         Some(Span { address, row, rows, pitch, slices, slice_pitch })
     };
 
@@ -88,14 +99,14 @@ pub fn copy(platform: Platform, words: &[usize; WORDS]) -> Copy {
 }
 
 /// A copy of two dimensions: one slice of three.
-pub fn plane(platform: Platform, words: &[usize; PLANE_WORDS]) -> Copy {
+pub fn plane(api: GpuApi, words: &[usize; PLANE_WORDS]) -> Copy {
     let of = |at: usize| word(words, at);
     let side = |from: usize| {
         let (kind, host, device, pitch) = (of(from + 2), of(from + 3), of(from + 4), of(from + 6));
         // HIP's numbers of memory types changed from ROCm 5 to 6: the address tells.
-        let (kind, unified) = match platform {
-            Platform::Cuda => (kind, device),
-            Platform::Hip => (UNIFIED, if host == 0 { device } else { host }),
+        let (kind, unified) = match api {
+            GpuApi::Cuda => (kind, device),
+            GpuApi::Hip => (UNIFIED, if host == 0 { device } else { host }),
         };
         [of(from), of(from + 1), 0, 0, kind, host, unified, 0, 0, pitch, 0]
     };
@@ -103,14 +114,14 @@ pub fn plane(platform: Platform, words: &[usize; PLANE_WORDS]) -> Copy {
     let values = side(0).into_iter().chain(side(PLANE_SIDE)).chain(size);
     let mut all = [0; WORDS];
     all.iter_mut().zip(values).for_each(|(word, value)| *word = value);
-    copy(platform, &all)
+    copy(api, &all)
 }
 
 /// The side's base address, if it is in host memory. A type is 32 bits of its word.
-fn host_address(platform: Platform, kind: usize, host: usize, unified: usize) -> Option<usize> {
+fn host_address(api: GpuApi, kind: usize, host: usize, unified: usize) -> Option<usize> {
     match kind & 0xffff_ffff {
         HOST => Some(host),
-        UNIFIED if unified != 0 && !memory_kind::is_on_device(platform, unified) => Some(unified),
+        UNIFIED if unified != 0 && !memory_kind::is_on_device(api, unified) => Some(unified),
         _ => None,
     }
 }

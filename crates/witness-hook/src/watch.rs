@@ -3,41 +3,12 @@
 use core::cell::Cell;
 use core::ffi::c_int;
 
+use crate::gpu_api::GpuApi;
 use crate::hook::Call;
 use crate::layout::{direction, entry, head};
-use crate::platform::Platform;
 use crate::record::{self, Record};
-use crate::span::{Copy, Span, Way};
+use crate::span::{Copy, On, Span, Way};
 use crate::{captures, contexts, driver, helper, memory_kind, session, sys, timing};
-
-/// A copy whose way follows from the two addresses; `to` and `from` are of the same size.
-pub fn unified(platform: Platform, to: Span, from: Span) -> Copy {
-    let is_on_device = |span: &Span| memory_kind::is_on_device(platform, span.address);
-    match (is_on_device(&to), is_on_device(&from)) {
-        (true, true) => Copy { way: Way::Devices, span: to },
-        (true, false) => Copy { way: Way::ToDevice, span: from },
-        (false, true) => Copy { way: Way::ToHost, span: to },
-        (false, false) => Copy { way: Way::Host, span: to },
-    }
-}
-
-/// Where a copy is queued.
-#[derive(Clone, Copy, Debug)]
-pub struct On {
-    /// Whose stream it is.
-    pub platform: Platform,
-    /// The stream.
-    pub stream: usize,
-    /// Whether the call returns after the copy.
-    pub blocks: bool,
-}
-
-impl On {
-    /// Queued on a stream, for which 0 stands as in the function that was called.
-    pub fn queued(self, stream: usize) -> Self {
-        Self { stream: if stream == 0 { self.stream } else { stream }, blocks: false, ..self }
-    }
-}
 
 /// Copies of less are timed by the host's clock one in [`CLOCK_EVERY`]: two readings cost 2 % of 4 KiB.
 const SMALL: u64 = 64 << 10;
@@ -60,7 +31,7 @@ pub fn outermost(call: Call<'_>, act: impl FnOnce(&Record, Call<'_>) -> c_int) -
 /// Makes the copy by `call`, and counts it if it succeeds; without what it copies it is not counted.
 pub fn copy(what: impl FnOnce() -> Option<Copy>, on: On, call: Call<'_>) -> c_int {
     outermost(call, |record, call| {
-        if !captures::is_captured(on.platform, on.stream) {
+        if !captures::is_captured(on.api, on.stream) {
             return match what() {
                 Some(what) => made(record, what, on, call),
                 None => call(),
@@ -75,7 +46,7 @@ pub fn copy(what: impl FnOnce() -> Option<Copy>, on: On, call: Call<'_>) -> c_in
 /// Makes many copies by one call; none is timed.
 pub fn copies(what: impl Iterator<Item = Copy>, on: On, call: Call<'_>) -> c_int {
     outermost(call, |record, call| {
-        let captured = captures::is_captured(on.platform, on.stream);
+        let captured = captures::is_captured(on.api, on.stream);
         let code = call();
         if code != 0 {
             record.add(head::REFUSED, 1);
@@ -89,7 +60,7 @@ pub fn copies(what: impl Iterator<Item = Copy>, on: On, call: Call<'_>) -> c_int
 }
 
 fn made(record: &Record, what: Copy, on: On, call: Call<'_>) -> c_int {
-    let context = driver::context(on.platform, on.stream);
+    let context = driver::context(on.api, on.stream);
     let Some(at) = entry_of(record, &what, context) else {
         let code = call();
         if code == 0 {
@@ -119,14 +90,14 @@ fn made(record: &Record, what: Copy, on: On, call: Call<'_>) -> c_int {
         record.add(at + entry::BLOCKING_BYTES, bytes);
     }
     timing::end(record, timed, on.stream, at, bytes);
-    count_at(record, at, on.platform, &what.span);
+    count_at(record, at, on.api, &what.span);
     code
 }
 
 /// Counts a copy that was made without being asked for here: one of a batch, or of a graph.
 pub fn count(record: &Record, what: &Copy, on: On) {
-    match entry_of(record, what, driver::context(on.platform, on.stream)) {
-        Some(at) => count_at(record, at, on.platform, &what.span),
+    match entry_of(record, what, driver::context(on.api, on.stream)) {
+        Some(at) => count_at(record, at, on.api, &what.span),
         None => count_apart(record, what),
     }
 }
@@ -141,17 +112,17 @@ fn entry_of(record: &Record, what: &Copy, context: usize) -> Option<usize> {
     if context == 0 {
         return None;
     }
-    let kind = memory_kind::of(driver::platform_of(context), what.span.address);
+    let kind = memory_kind::of(driver::api_of(context), what.span.address);
     let key = (contexts::place(record, context)? << 16) | (way << 8) | kind;
     record.entry(what.span.address as u64, key)
 }
 
-fn count_at(record: &Record, at: usize, platform: Platform, span: &Span) {
+fn count_at(record: &Record, at: usize, api: GpuApi, span: &Span) {
     let number = record.add(at + entry::COPIES, 1);
     record.add(at + entry::BYTES, span.bytes());
     record.at_least(at + entry::END, span.end() as u64);
     if number == 0 {
-        let (start, bytes) = memory_kind::range(platform, span.address);
+        let (start, bytes) = memory_kind::range(api, span.address);
         record.set(at + entry::RANGE, start);
         record.set(at + entry::RANGE_BYTES, bytes);
     }

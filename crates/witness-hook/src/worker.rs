@@ -15,7 +15,7 @@ use core::ffi::{CStr, c_int};
 use core::fmt::Arguments;
 use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 
-use crate::platform::Platform;
+use crate::gpu_api::GpuApi;
 use crate::table::{self, AffinityOwner, GpuCores, Table, address_of, set_of};
 use crate::text::Text;
 use crate::threads::{self, Policy, Pus};
@@ -90,13 +90,13 @@ struct Bound {
 }
 
 /// Binds this process to the device that it opens, if it is the first one.
-pub fn open(platform: Platform, device: impl FnOnce() -> Option<c_int>) -> Option<Opening> {
+pub fn open(api: GpuApi, device: impl FnOnce() -> Option<c_int>) -> Option<Opening> {
     if !is_wanted() {
         return None;
     }
     sys::with_errno_kept(|| {
         let (device, table) = (device()?, table::kept()?);
-        let text = driver::pci_address(platform, device);
+        let text = driver::pci_address(api, device);
         let address = CStr::from_bytes_until_nul(&text).ok()?.to_str().ok()?;
         let number = address_of(address)?;
         if STATE.compare_exchange(UNDECIDED, DECIDED, Ordering::AcqRel, Ordering::Relaxed).is_err() {

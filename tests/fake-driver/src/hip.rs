@@ -4,8 +4,9 @@
 //! Where it differs from CUDA's driver, it is as ROCm has it: a device's handle is its number; a thread's
 //! device is the first until it says otherwise, and nobody retains or releases it; the wait for a value
 //! compares unsigned numbers in signal memory; a code that it does not know is `hipErrorUnknown`; a UUID is
-//! 16 characters; every call's code becomes the thread's last error, until that is asked for. With `FAKE_LEFTOVERS=say` it says at the process's end what was not given back. Over 400
-//! lines because it is one interface, a function a few lines.
+//! 16 characters; every call's code becomes the thread's last error, until that is asked for. With
+//! `FAKE_LEFTOVERS=say` it says at the process's end what was not given back. Over 400 lines because it is
+//! one interface, a function a few lines.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -24,7 +25,7 @@ use crate::event::Event;
 use crate::flow::Direction;
 use crate::stream::Stream;
 use crate::wait_word::Rule;
-use crate::{hip_unified, hold, memory, moving};
+use crate::{capture, hold, memory, moving};
 
 /// 6.4.3 of ROCm, as 10000000 × major + 100000 × minor + patch.
 const VERSION: c_int = 60_400_003;
@@ -447,7 +448,7 @@ unsafe extern "C" fn hipEventDestroy(handle: usize) -> c_int {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn hipEventRecord(handle: usize, on: usize) -> c_int {
     on_device("hipEventRecord", |_| {
-        hip_unified::event(handle, Some(on))?;
+        capture::record(handle, on);
         unsafe { Event::of(handle)?.record(Stream::of(on)?) }
     })
 }
@@ -455,7 +456,7 @@ unsafe extern "C" fn hipEventRecord(handle: usize, on: usize) -> c_int {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn hipEventQuery(handle: usize) -> c_int {
     on_device("hipEventQuery", |_| {
-        hip_unified::event(handle, None)?;
+        capture::query(handle)?;
         unsafe { Event::of(handle) }?.query()
     })
 }

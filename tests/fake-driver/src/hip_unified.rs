@@ -1,14 +1,12 @@
-//! What programs ask of HIP beyond numabench's own backend: copies of every direction (`hipMemcpyKind`), of rows
-//! and of boxes, what an address is, functions by name, captured streams and graphs of copies.
+//! What programs ask of HIP beyond numabench's own backend: copies of every direction (`hipMemcpyKind`), of
+//! rows and of boxes, what an address is, functions by name, captured streams and graphs of copies.
 //!
-//! With `FAKE_ROCM=5` it is as ROCm 5 was: types of memory have other numbers, and memory that it does not know
-//! is an error. Either way, as with ROCm 6.2, a graph's node does not say what it copies, and an event that is
-//! queried ends the capture of the stream that it was last recorded on.
+//! With `FAKE_ROCM=5` it is as ROCm 5 was: types of memory have other numbers, and memory that it does not
+//! know is an error. Either way a graph's node does not say what it copies, as with ROCm 6.2.
 
-use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int, c_uint};
-use std::sync::{Mutex, PoisonError};
 
+use crate::capture::{Graph, captured};
 use crate::code::{Answer, INVALID_HANDLE, INVALID_VALUE, NOT_FOUND, give};
 use crate::copy::Copy;
 use crate::flow::Direction;
@@ -18,8 +16,6 @@ use crate::{memory, moving};
 
 /// `hipStreamLegacy` and `hipStreamPerThread`; streams here have other numbers.
 const LAST_CONSTANT: usize = 2;
-/// `hipErrorCapturedEvent`.
-const CAPTURED_EVENT: c_int = 907;
 /// `hipMemcpyKind`.
 const HOST_TO_HOST: c_int = 0;
 const HOST_TO_DEVICE: c_int = 1;
@@ -42,8 +38,9 @@ fn direction(kind: c_int, to: usize, from: usize) -> Option<Direction> {
     }
 }
 
-/// Copies some bytes: on a stream, or before the call returns.
+/// Copies some bytes: on a stream, by its device, or before the call returns.
 fn copy(device: usize, kind: c_int, to: usize, from: usize, len: usize, stream: Option<&Stream>) -> Answer {
+    let device = stream.map_or(device, Stream::device);
     let copy = match direction(kind, to, from) {
         None => {
             unsafe { std::ptr::copy(from as *const u8, to as *mut u8, len) };
@@ -255,34 +252,12 @@ unsafe extern "C" fn hipGetProcAddress(
     })
 }
 
-/// A graph of copies: to, from, and bytes of each.
-#[derive(Clone, Default)]
-struct Graph(Vec<[usize; 3]>);
-
 fn graph<'g>(handle: usize) -> Answer<&'g mut Graph> {
     unsafe { (handle as *mut Graph).as_mut() }.ok_or(INVALID_HANDLE)
 }
 
 fn handle(graph: Graph) -> usize {
     Box::into_raw(Box::new(graph)) as usize
-}
-
-/// The streams that are being captured, by their handles.
-fn captured<T>(look: impl FnOnce(&mut BTreeMap<usize, Graph>) -> T) -> T {
-    static CAPTURED: Mutex<BTreeMap<usize, Graph>> = Mutex::new(BTreeMap::new());
-    look(&mut CAPTURED.lock().unwrap_or_else(PoisonError::into_inner))
-}
-
-/// Keeps on which stream an event is recorded, or looks whether a query of it ends that stream's capture.
-pub fn event(handle: usize, recorded_on: Option<usize>) -> Answer {
-    static STREAMS: Mutex<BTreeMap<usize, usize>> = Mutex::new(BTreeMap::new());
-    let mut streams = STREAMS.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(stream) = recorded_on {
-        streams.insert(handle, stream);
-        return Ok(());
-    }
-    let is_captured = |stream| captured(|captured| captured.remove(stream)).is_some();
-    if streams.get(&handle).is_some_and(is_captured) { Err(CAPTURED_EVENT) } else { Ok(()) }
 }
 
 #[unsafe(no_mangle)]

@@ -7,11 +7,12 @@
 //! `stream` and `event` (each stream a thread), `hold` (the latch's kernel; `wait_word` the word it waits
 //! for), `pattern` (those that fill and compare), `chase` (that which follows loads), `answer` (that which
 //! answers the CPU), `compute` (those that compute, which `math` runs for the vendors' libraries). `unified`
-//! and `hip_unified` are what only other programs ask. `nvml` is what the management library says of the same devices. `faults`
-//! says what goes wrong, by another file. `traffic` gives a copy the time that the described links allow
-//! (`flow` lets it pass, `share` divides them), in virtual time (`clock`) that all threads (`actor`) of all
-//! processes of a run share (`page`); `place` says where a rank is pretended to run. A stream knows nothing
-//! of what is queued on it: each is a function to call.
+//! and `hip_unified` are what only other programs ask (`capture`: streams captured into graphs). `nvml` is
+//! what the management library says of the same devices. `faults` says what goes wrong, by another file.
+//! `traffic` gives a copy the time that the described links allow (`flow` lets it pass, `share` divides
+//! them), in virtual time (`clock`) that all threads (`actor`) of all processes of a run share (`page`);
+//! `place` says where a rank is pretended to run. A stream knows nothing of what is queued on it: each is a
+//! function to call.
 //!
 //! It is strict where a real driver is: calls without a context, memory registered twice, addresses it did
 //! not give, copies out of bounds, and a stream of another device are errors; an asynchronous copy of memory
@@ -39,6 +40,7 @@
 mod actor;
 mod answer;
 mod calls;
+mod capture;
 mod chase;
 mod clock;
 mod code;

@@ -1,5 +1,5 @@
-//! Programs in C that tests plant (`tests/fake/*.c`): compiled here, linked with the stand-in driver or opening
-//! it themselves, and what of them goes into a guest.
+//! Programs in C that tests plant (`tests/fake/*.c`): compiled here, linked with the stand-in driver or
+//! opening it themselves, and what of them goes into a guest.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};

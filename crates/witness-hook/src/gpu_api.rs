@@ -6,14 +6,14 @@ use crate::layout::context::{CUDA, HIP};
 /// A driver, or the library that stands for one; as records have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
-pub enum Platform {
+pub enum GpuApi {
     /// `libcuda`.
     Cuda = CUDA,
     /// `libamdhip64`.
     Hip = HIP,
 }
 
-impl Platform {
+impl GpuApi {
     /// All.
     pub const ALL: [Self; 2] = [Self::Cuda, Self::Hip];
 
