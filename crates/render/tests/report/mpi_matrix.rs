@@ -91,7 +91,6 @@ fn document(ns: [(u32, u32, f64); 4], near: [bool; 4]) -> (MpiDocument, MpiMatri
         pairs: ns.map(pair).to_vec(),
         pair_sample: None,
         matrix: Some(matrix.clone()),
-        pair_sample: None,
         rows: Vec::new(),
         notes: Vec::new(),
     };
