@@ -206,6 +206,7 @@ pub fn follow(
         if matches!(order, MessageOrder::Stay | MessageOrder::Rest) {
             continue;
         }
+
         let answer = match order {
             MessageOrder::Background { with, bytes, copies } => {
                 let copying = copies.and_then(|at| thread(here.gpu_threads, at).ok());

@@ -68,6 +68,7 @@ pub fn begin(
     if !is_sampled(bytes, number) || captures::is_any_captured() || ends_unseen {
         return None;
     }
+
     let tried = if record::times_all() { ROOM } else { 8 };
     let from = NEXT.fetch_add(1, Ordering::AcqRel);
     let slot = (0..tried)

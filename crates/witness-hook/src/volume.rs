@@ -70,6 +70,7 @@ pub fn of_hip(words: &[usize; HIP_WORDS]) -> Option<Copy> {
             slice_pitch,
         })
     };
+
     // The kind is 32 bits of its word.
     Some(of_kind(of(19) as c_int, side(8)?, side(0)?))
 }

@@ -24,6 +24,7 @@ pub(super) fn draw(document: &Document, page: &mut HtmlPage) {
             Compares::Load => contention::draw(document, matrix, page),
             _ => {}
         }
+
         let several = if document.matrices.len() > 1 { format!("{}: ", matrix.title) } else { String::new() };
         // Of a sweep each size would be a table; its curves and losses say the same.
         let is_sweep = row_sweep::matrix(document).is_some();
@@ -49,6 +50,7 @@ pub(super) fn draw(document: &Document, page: &mut HtmlPage) {
                 None => table.written(&title, page),
             }
         }
+
         let notes = matrix.rows.iter().filter_map(|row| {
             let why =
                 row.reason.as_ref().map(|reason| format!("not measured: {reason}")).or(row.note.clone())?;

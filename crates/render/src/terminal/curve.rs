@@ -111,6 +111,7 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
     if !highest.is_finite() || highest <= 0.0 {
         return;
     }
+
     let names: Vec<&str> = sweeps.iter().map(|sweep| &sweep.name[..]).collect();
     let from_top = if names.len() > 1 { "; at the right, from the top: " } else { ": " };
     page.paragraph(Tone::Title, "  ", &format!("GB/s over the size of a copy{from_top}{}", names.join(", ")));
