@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# workers.sh - holds `numabench exec --workers` against torch on real GPUs: workers of multiprocessing (spawn and fork), of torchrun
-# and, where it is installed, of Dask-CUDA, each with the cores of the GPU that it opens, the engine itself free.
+# workers.sh - holds `numabench exec --workers` against torch on real GPUs: workers of multiprocessing (spawn and fork) and of torchrun,
+# each with the cores of the GPU that it opens, the engine itself free; and says what Dask-CUDA's have, where it is installed.
 #
 #   workers.sh FOLDER [OUT]    FOLDER has numabench and libnumabench_witness.so (and libhwloc.so.15, where the machine has none);
 #                              OUT gets what each worker saw of itself and the outputs [default: a folder that is removed]
@@ -180,9 +180,12 @@ done
 torchrun=(python3 -m torch.distributed.run --nproc-per-node "$count" --master-port 29517)
 try torchrun "$count" "$tools/numabench" exec "--workers=$each" --report -- "${torchrun[@]}" "$work/worker.py" torchrun "$out/torchrun" "$count" "$gpus"
 
-# Dask-CUDA has a worker for each GPU.
+# Dask-CUDA has a worker for each GPU. For the record: once a worker is bound, it sets the affinity of its main thread anew, from which
+# the thread that computes is started.
+was=$bad
 if [ $SECONDS -lt 90 ] && python3 -c 'import dask_cuda' 2>/dev/null; then
     try dask-cuda "$gpus" "$tools/numabench" exec "--workers=$each" --report -- python3 "$work/worker.py" dask-cuda "$out/dask-cuda" "$gpus" "$gpus"
+    bad=$was
 fi
 
 # torchrun's own binding, where this torch has it: for the record, and that a worker that torchrun bound is left to it.

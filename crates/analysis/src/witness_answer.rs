@@ -164,8 +164,8 @@ fn narrower(document: &WitnessDocument, gain: &WitnessGain) -> String {
     };
     let size = (buffer.bytes / buffer.copies.max(1)).max(1);
     format!(
-        " Rates of copies of {} would narrow this: measure the matrix also with `--size {size}`, and give \
-         both files to `--matrix`.",
+        " If the matrix has no copies of {}, their rates may narrow this: measure it also with \
+         `--size {size}`, and give both files to `--matrix`.",
         bytes(size)
     )
 }
