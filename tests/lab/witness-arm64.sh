@@ -29,7 +29,8 @@ planted=crates/numabench/tests/fake/copies.c
 aarch64-linux-gnu-gcc -O1 -pthread -o "$work/copies" $planted -ldl
 aarch64-linux-gnu-gcc -O1 -pthread -DLINKED -o "$work/copies-linked" $planted -L"$work" -l:libcuda.so.1 -Wl,--allow-shlib-undefined -ldl
 
-export NUMABENCH_WITNESS_HOOK=$(realpath "$built")/libnumabench_witness.so
+NUMABENCH_WITNESS_HOOK=$(realpath "$built")/libnumabench_witness.so
+export NUMABENCH_WITNESS_HOOK
 right=0
 for way in dlsym asked linked; do
     program=copies && [ $way != linked ] || program=copies-linked
