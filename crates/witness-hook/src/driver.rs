@@ -4,6 +4,7 @@
 //! HIP has no contexts: a device stands for one, by its number, counted from [`FIRST_DEVICE`]. Such a number
 //! is below any address that is a handle of CUDA's.
 
+use core::convert::identity;
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
@@ -24,7 +25,7 @@ const FIRST_ADDRESS: usize = 4096;
 const LAST_CONSTANT: usize = 2;
 
 macro_rules! call {
-    ($api:ident $prefix:literal $name:ident($($argument:expr => $type:ty),*)) => {{
+    ($api:ident $prefix:literal $name:ident($($argument:expr => $type:ty),*) then $then:path) => {{
         static FOUND: AtomicUsize = AtomicUsize::new(0);
         let address = look_up(GpuApi::$api, &FOUND, concat!($prefix, stringify!($name), "\0"));
         if address == ABSENT {
@@ -35,17 +36,17 @@ macro_rules! call {
                 core::mem::transmute::<usize, unsafe extern "C" fn($($type),*) -> c_int>(address)
             };
             // SAFETY: room for what is written lives for the call, and handles are the driver's.
-            unsafe { call($($argument),*) }
+            $then(unsafe { call($($argument),*) })
         }
     }};
 }
 
 macro_rules! cuda {
-    ($name:ident $arguments:tt) => { call!(Cuda "cu" $name $arguments) };
+    ($name:ident $arguments:tt) => { call!(Cuda "cu" $name $arguments then identity) };
 }
 
 macro_rules! hip {
-    ($name:ident $arguments:tt) => { hidden(call!(Hip "hip" $name $arguments)) };
+    ($name:ident $arguments:tt) => { call!(Hip "hip" $name $arguments then hidden) };
 }
 
 /// A function that both have, with the same arguments.
@@ -77,9 +78,17 @@ fn look_up(api: GpuApi, found: &AtomicUsize, name: &'static str) -> usize {
 /// A code of HIP's, which the program does not find later as its thread's last error.
 fn hidden(code: c_int) -> c_int {
     if code != 0 {
-        call!(Hip "hip" GetLastError());
+        call!(Hip "hip" GetLastError() then identity);
     }
     code
+}
+
+/// Whether the calling thread's last error is one that the program has not asked for yet. To hide an error of
+/// this library's would hide it too, so calls that fail in the common way of things are not made then. (In
+/// ROCm 5 every call that succeeds ends it, the program's own copies too.)
+fn is_error_pending() -> bool {
+    const ABSENT_TOO: [c_int; 2] = [0, NOT_FOUND];
+    !ABSENT_TOO.contains(&call!(Hip "hip" PeekAtLastError() then identity))
 }
 
 /// The context that a copy on this stream is made in: the calling thread's, or with HIP the stream's device;
@@ -163,8 +172,12 @@ pub fn hip_pointer(address: usize) -> Option<(usize, usize, bool)> {
     (code == 0).then_some((on_device, on_host, managed as c_int != 0))
 }
 
-/// The allocation that an address is in, as HIP knows it: start and bytes.
+/// The allocation that an address is in, as HIP knows it: start and bytes. Of memory that it does not know
+/// the call fails.
 pub fn hip_range(address: usize) -> Option<(u64, u64)> {
+    if is_error_pending() {
+        return None;
+    }
     let (mut start, mut bytes) = (0_usize, 0_usize);
     let code = hip!(MemGetAddressRange(
         &raw mut start => *mut usize, &raw mut bytes => *mut usize, address => usize));

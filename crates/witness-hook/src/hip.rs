@@ -40,7 +40,7 @@ fn rows(
 /// The kind of a copy with a symbol, which is on the device whatever its address here; `other` unless the
 /// program says a kind.
 fn with_symbol(kind: c_int, other: c_int) -> c_int {
-    if (0..DEFAULT).contains(&kind) { kind } else { other }
+    if kind == DEFAULT { other } else { kind }
 }
 
 /// A stream on which the copy is queued, and waited for.
@@ -83,6 +83,7 @@ hooks! {
     [hipMemcpy2DAsync, hipMemcpy2DAsync_spt] (to, to_pitch, from, pitch, width, height, kind: c_int, stream)
         => |on| rows(kind, (to, to_pitch), (from, pitch), [width, height], on.queued(stream));
     [hipMemcpyParam2D] (words: Plane) => |on| plane(words, on);
+    [hipDrvMemcpy2DUnaligned] (words: Plane) => |on| plane(words, on);
     [hipMemcpyParam2DAsync] (words: Plane, stream) => |on| plane(words, on.queued(stream));
     [hipMemcpy3D, hipMemcpy3D_spt] (words: Solid) => |on| hip_solid(words, on);
     [hipMemcpy3DAsync, hipMemcpy3DAsync_spt] (words: Solid, stream)

@@ -95,7 +95,12 @@ pub fn open(api: GpuApi, device: impl FnOnce() -> Option<c_int>) -> Option<Openi
         return None;
     }
     sys::with_errno_kept(|| {
-        let (device, table) = (device()?, table::kept()?);
+        let table = table::kept()?;
+        // A program allocates often, and the driver is not asked once nothing can come of it.
+        if !is_undecided() && !table.reports() {
+            return None;
+        }
+        let device = device()?;
         let text = driver::pci_address(api, device);
         let address = CStr::from_bytes_until_nul(&text).ok()?.to_str().ok()?;
         let number = address_of(address)?;

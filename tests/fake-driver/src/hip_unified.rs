@@ -10,7 +10,7 @@ use crate::capture::{Graph, captured};
 use crate::code::{Answer, INVALID_HANDLE, INVALID_VALUE, NOT_FOUND, give};
 use crate::copy::Copy;
 use crate::flow::Direction;
-use crate::hip::{number, on_device, outside};
+use crate::hip::{is_of_rocm_5, number, on_device, outside};
 use crate::stream::Stream;
 use crate::{memory, moving};
 
@@ -21,10 +21,6 @@ const HOST_TO_HOST: c_int = 0;
 const HOST_TO_DEVICE: c_int = 1;
 const DEVICE_TO_HOST: c_int = 2;
 const DEVICE_TO_DEVICE: c_int = 3;
-
-fn is_of_rocm_5() -> bool {
-    std::env::var("FAKE_ROCM").is_ok_and(|version| version == "5")
-}
 
 /// The direction that a kind says, or that follows from the addresses; `None`: within host memory.
 fn direction(kind: c_int, to: usize, from: usize) -> Option<Direction> {

@@ -74,6 +74,17 @@ fn as_rocm_5_answers_kinds_of_memory_are_the_same_and_no_error_is_left_behind() 
 }
 
 #[test]
+fn an_error_that_the_program_has_not_asked_for_is_still_there_after_its_copies() -> Done {
+    let folder = tempfile::tempdir()?;
+    let compiled = compiled_for(Driver::Hip, NAME, folder.path(), false)?;
+    let Some(program) = compiled else { return Ok(()) };
+    let (ended, document) = witnessed(&program, &[], &["dlsym", "pending"])?;
+    assert_eq!(ended.code, Some(42), "{}", ended.err);
+    assert_eq!(buffers(&document), expected(&[(1, 1 << 16, "h2d pageable")]), "{document:#}");
+    Ok(())
+}
+
+#[test]
 fn rows_boxes_symbols_and_streams_of_either_device_are_counted_and_queued_copies_are_timed_by_events() -> Done
 {
     let folder = tempfile::tempdir()?;

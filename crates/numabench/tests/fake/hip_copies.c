@@ -3,7 +3,8 @@
  * succeeded must leave no last error.
  *
  *   hip_copies WAY WORK...   WAY: linked, dlsym, asked, own (a thread's own stream); WORK: pinned, pageable, managed,
- *                            default, far=NODE, device=N, streams, boxes, symbol, driver, graph, refused, crash
+ *                            default, far=NODE, device=N, streams, boxes, symbol, driver, graph, refused, pending,
+ *                            crash
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -206,6 +207,13 @@ static void work(const char *what)
         int last = last_error();
         if (!code || last != code)
             fprintf(stderr, "%d, and the last error %d\n", code, last), exit(5);
+    } else if (!strcmp(what, "pending")) {
+        /* An error that is asked for after a copy of memory that nobody has met before. */
+        int wrong = ((int (*)(int))function("hipSetDevice"))(99);
+        int code = copy(device, pages(1 << 16, -1), 1 << 16, TO_DEVICE);
+        int last = last_error();
+        if (!wrong || code || last != wrong)
+            fprintf(stderr, "%d, %d, and the last error %d\n", wrong, code, last), exit(5);
     } else if (!strcmp(what, "crash")) {
         check("hipMemcpy", copy(device, pinned(4096), 4096, TO_DEVICE));
         fflush(stdout);
