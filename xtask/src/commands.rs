@@ -79,3 +79,23 @@ pub const COMMANDS: &[Command] = &[
         dist::run,
     ),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_of_the_program_that_proves_is_one_here() -> Result<()> {
+        let program =
+            std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("proving/src/main.rs"))?;
+        let names: Vec<&str> = program
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix("(\"")?.split_once("\", ").map(|(name, _)| name))
+            .collect();
+        assert_eq!(names.len(), 5, "{names:?}");
+        for name in names {
+            assert!(COMMANDS.iter().any(|command| command.0 == name), "`cargo xtask {name}` is no command");
+        }
+        Ok(())
+    }
+}

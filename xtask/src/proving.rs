@@ -12,8 +12,9 @@ const PACKAGE: &str = "numabench-proving";
 /// Compiles the program, and runs its command of this name.
 pub fn run(root: &Path, name: &str, args: &[String]) -> Result<()> {
     let mut cargo = Command::new("cargo");
-    cargo.args(["run", "--quiet", "--package", PACKAGE, "--", name]).args(args);
-    step::run(cargo.current_dir(root))
+    cargo.arg("run").arg("--quiet").arg("--manifest-path").arg(root.join("Cargo.toml"));
+    // Where the user stands, which is what relative paths among the arguments are from.
+    step::run(cargo.args(["--package", PACKAGE, "--", name]).args(args))
 }
 
 /// Runs the command of this name of the program that the tests have built.
