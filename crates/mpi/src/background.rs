@@ -24,7 +24,8 @@ const NAP: Duration = Duration::from_micros(100);
 
 /// Bytes of the messages between two looks at whether it is enough.
 const BATCH_BYTES: usize = 1 << 20;
-/// What all of them have together at least, bytes a second: a network of one gigabit.
+/// What all of them have together at least, bytes a second: somewhat less than a network of one gigabit. The
+/// limit of an operation may end the run before.
 const SLOWEST_BYTES_PER_S: f64 = 1e8;
 /// The most rounds between them.
 const MOST_ROUNDS: usize = 64;

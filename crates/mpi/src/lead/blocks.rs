@@ -13,7 +13,7 @@ use stats::stop::{self, StopReason};
 use super::{BLOCK_NS, FEW_ROUNDS, LONG_BLOCK_NS, MOST_ROUNDS, Work};
 use crate::background;
 use crate::case::{MessageCase, MessagePath};
-use crate::command::{MessageAnswer, MessageOrder, SILENT};
+use crate::command::{MessageAnswer, MessageOrder};
 use crate::fault::ExchangeFault;
 use crate::results::CaseFound;
 
@@ -138,23 +138,23 @@ impl Work<'_, '_, '_> {
     ) -> Result<Result<Took, String>, ExchangeFault> {
         let MessagePath::Crowded(copies) = case.path else { return self.own_block(ranks, case, rounds) };
         let others = background::pairs(self.comm.place().size, self.here.rank, ranks);
-        let mut went_on = background::start(self.comm, &others, case.bytes, copies)?;
-        let mut took = Err(SILENT.to_owned());
-        if went_on.is_ok() {
-            took = self.own_block(ranks, case, rounds)?;
-            went_on = match self.failed_beside.take() {
-                Some(why) => Err(why),
-                None => background::stop(self.comm, &others, case.bytes)?,
-            };
-        }
+        let began = background::start(self.comm, &others, case.bytes, copies)?;
+        let took = match began {
+            Ok(()) => self.own_block(ranks, case, rounds)?,
+            Err(why) => return Ok(self.lost_beside(why)),
+        };
+        let went_on = match self.failed_beside.take() {
+            Some(why) => Err(why),
+            None => background::stop(self.comm, &others, case.bytes)?,
+        };
+        Ok(went_on.map_or_else(|why| self.lost_beside(why), |()| took))
+    }
 
-        // Of one that failed the other may wait for ever, and they are no longer where the leader takes them
-        // to be.
-        if let Err(why) = went_on {
-            self.broken = true;
-            return Ok(Err(why));
-        }
-        Ok(took)
+    /// What is left where one of those that send failed: the other may wait for ever, and they are no longer
+    /// where the leader takes them to be.
+    fn lost_beside(&mut self, why: String) -> Result<Took, String> {
+        self.broken = true;
+        Err(why)
     }
 
     /// The block without what goes on beside it.

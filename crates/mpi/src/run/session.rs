@@ -211,7 +211,7 @@ impl MessageSession<'_> {
                 enough_others(&pairs, ranks.len())?;
             }
             if options.gpu_cpus.is_some() && gpu_threads(&ranks, &pairs).is_empty() {
-                let text = "--gpu-cpus: not every rank of --pairs has a thread that copies: name a PU for \
+                let text = "--gpu-cpus: not every measured rank has a thread that copies: name a PU for \
                     each of them, the first ranks of a node first";
                 return Err(Fault::usage(text));
             }
