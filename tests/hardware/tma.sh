@@ -18,14 +18,17 @@ set -uo pipefail
 turns=3 size=512MiB simulated='' folder=
 while [ $# -gt 0 ]; do
     case $1 in
-        --turns) turns=${2:?--turns wants a number}; shift ;;
-        --size) size=${2:?--size wants a size}; shift ;;
+        --turns) turns=${2-}; shift ;;
+        --size) size=${2-}; shift ;;
         --simulated) simulated='SIMULATED: ' ;;
         -*) sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "$0" >&2; exit 2 ;;
         *) folder=$1 ;;
     esac
     shift
 done
+case ${size%MiB} in
+    "$size" | *[!0-9]*) echo "tma: --size wants a number of MiB, and was given $size" >&2; exit 2 ;;
+esac
 [ -n "$folder" ] || { echo "tma: name a folder for the documents" >&2; exit 2; }
 mkdir -p "$folder"
 numabench=${NUMABENCH:-target/release/numabench} nvbandwidth=${NVBANDWIDTH:-nvbandwidth}

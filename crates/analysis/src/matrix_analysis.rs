@@ -12,6 +12,7 @@ pub(crate) mod near_far;
 mod pairs;
 mod penalties;
 pub mod row_sweep;
+mod standings;
 mod verdict;
 mod words;
 

@@ -68,15 +68,16 @@ pub fn partial(document: &Document) -> Option<String> {
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let why = document.rows.iter().filter(lacking).find_map(|row| row.reason.clone());
     let remedy = match why.as_deref() {
-        Some(NO_BLOCK) => "Give a longer --max-time.",
-        _ => "Run the same command again.",
+        Some(NO_BLOCK) => " Give a longer --max-time.",
+        Some(why) if why.contains("is not possible on this device") => "",
+        _ => " Run the same command again.",
     };
     let why = document.status_reason.clone().or(why).map_or_else(String::new, |why| format!(": {why}"));
     let (all, has) = (document.cases.len(), if cases.len() == 1 { "has" } else { "have" });
 
     Some(format!(
-        "PARTIAL: {} of {all} cases {has} no figure ({}{more}){why}. The other figures are unaffected. \
-         {remedy}",
+        "PARTIAL: {} of {all} cases {has} no figure ({}{more}){why}. The other figures are \
+         unaffected.{remedy}",
         cases.len(),
         named.join("; ")
     ))

@@ -195,6 +195,7 @@ impl<D: Driver> PeerCopier for GpuPeerCopier<D> {
 
     fn copy_by(&mut self, by: CopyBy) -> Result<(), DeviceError> {
         self.queue.settle()?;
+        self.kernel = None;
         let kernel = CopyKernel::new(&self.tools.kernels, &self.tools.programs, by)?;
         if kernel.is_some() && self.path == PeerPath::Staged {
             let reason = "the device that copies cannot reach the other one's memory";

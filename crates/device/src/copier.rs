@@ -87,9 +87,9 @@ impl CopyBy {
     /// The copies, as errors name them.
     pub fn what(self) -> &'static str {
         match self {
-            Self::Engine => "copies by the copy engines",
-            Self::Kernel => "copies by a kernel",
-            Self::Tma => "copies by TMA",
+            Self::Engine => "copying by the copy engines",
+            Self::Kernel => "copying by a kernel",
+            Self::Tma => "copying by TMA",
         }
     }
 }

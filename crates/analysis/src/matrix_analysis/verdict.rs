@@ -7,70 +7,28 @@
 //! places are alike, or that the topology is right, is said only where it is certain too.
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 
 use report::matrix::{Compares, Matrix, MatrixColumn};
-use report::settings::Direction;
+use report::settings::{CopyEngine, Direction};
 use report::{Document, Figures};
 use stats::alike::distinct;
 use stats::alpha::ALPHA;
 
 use super::absent;
 use super::all_at_once;
-use super::finding::family;
 use super::load;
 use super::pairs;
 use super::row_sweep;
+use super::standings::{RankedPlace, Standing, figures, standings};
 use super::words::{Estimate, show, show_all, together, way};
 use super::{CellFigure, MatrixFigures, Plane};
-use crate::family::{CaseFinding, ComparedSet};
+use crate::family::CaseFinding;
 use crate::headline;
 use crate::words::capital;
 
 /// What is added where a matrix has one place only.
 const NOTHING_BESIDE: &str = " One NUMA node: no near/far comparison.";
-
-/// A place of a subject, and its figure there.
-struct Place<'a> {
-    name: &'a str,
-    cell: &'a CellFigure,
-    /// Its number among those it is compared with.
-    number: usize,
-    /// How many times worse than the best it is, and what that comes to.
-    ratio: f64,
-    finding: CaseFinding,
-}
-
-/// Of a subject (a GPU, a row) in one plane: its best place and how the others compare.
-struct Standing<'a> {
-    /// The number of its matrix.
-    matrix: usize,
-    subject: &'a str,
-    plane: Plane,
-    best: Place<'a>,
-    /// The others, as they compare with the best.
-    others: Vec<Place<'a>>,
-    /// How every two of them compare.
-    compared: ComparedSet,
-    /// How many comparisons of two of its places are not decided.
-    undecided: usize,
-}
-
-impl Standing<'_> {
-    /// The worst of those that are worse for certain.
-    fn worst(&self) -> Option<&Place<'_>> {
-        let worse = self.others.iter().filter(|place| place.finding == CaseFinding::Worse);
-        worse.max_by(|a, b| a.ratio.total_cmp(&b.ratio))
-    }
-
-    /// How well it is known how this place compares with the best: the wider one of both intervals.
-    fn half_width(&self, place: &Place) -> f64 {
-        self.best.cell.half_width().max(place.cell.half_width())
-    }
-
-    fn places(&self) -> impl Iterator<Item = &Place<'_>> {
-        std::iter::once(&self.best).chain(&self.others)
-    }
-}
 
 /// The sentences, the answer first; none where there is no matrix.
 pub fn verdict(document: &Document) -> Vec<String> {
@@ -82,7 +40,7 @@ pub fn verdict(document: &Document) -> Vec<String> {
         Compares::Rows | Compares::Columns => {
             let of_matrix: Vec<&Standing> = standings.iter().filter(|at| at.matrix == number).collect();
             let said = places(document, matrix, &of_matrix);
-            by_engine(document, matrix, [said, absent::sentences(document, matrix)].concat())
+            by_engine(document, matrix, said, absent::sentences(document, matrix))
         }
         Compares::Load => load::sentences(document, matrix),
         Compares::Pairs => [pairs::sentences(document, matrix), absent::sentences(document, matrix)].concat(),
@@ -97,22 +55,35 @@ pub fn verdict(document: &Document) -> Vec<String> {
     // Where kernels compute on CPUs there are no copies, and `kernels` says what there is to say.
     let may_have_none = matches!(document.figures(), Figures::Kernels(_));
     let has_figures = |matrix: &Matrix| !may_have_none || !matrix.planes(document).is_empty();
-    document.matrices.iter().enumerate().filter(|(_, matrix)| has_figures(matrix)).flat_map(of).collect()
+    let matrices = document.matrices.iter().enumerate().filter(|(_, matrix)| has_figures(matrix));
+
+    // What is so of the GPUs whatever copies is said once.
+    let mut said: BTreeSet<String> = BTreeSet::new();
+    matrices.flat_map(of).filter(|sentence| said.insert(sentence.clone())).collect()
 }
 
-/// The sentences, the first of which says what copies where those of another engine stand beside them.
-fn by_engine(document: &Document, matrix: &Matrix, mut said: Vec<String>) -> Vec<String> {
+/// The sentences, of which the first and those of what is absent say what copies, where those of another
+/// engine stand beside them.
+fn by_engine(
+    document: &Document,
+    matrix: &Matrix,
+    mut said: Vec<String>,
+    mut absent: Vec<String>,
+) -> Vec<String> {
     let engine = matrix.engine(&document.settings);
-    if let Some(first) = said.first_mut().filter(|_| engine != document.settings.engine) {
+    if engine != CopyEngine::Ce {
         let by = crate::words::by(engine).trim_start_matches(", ");
-        *first = format!("Copies {by}: {}", first.strip_suffix(NOTHING_BESIDE).unwrap_or(first));
+        for sentence in said.iter_mut().take(1).chain(&mut absent) {
+            let own = sentence.strip_suffix(NOTHING_BESIDE).unwrap_or(sentence);
+            *sentence = format!("Copies {by}: {own}");
+        }
     }
-    said
+    [said, absent].concat()
 }
 
 /// By how much worse a place is than the best, those after all others of which that is known.
-fn by_ratio(one: &(&&Standing, &Place), other: &(&&Standing, &Place)) -> Ordering {
-    let is_known = |(at, place): &(&&Standing, &Place)| headline::is_known(at.half_width(place));
+fn by_ratio(one: &(&&Standing, &RankedPlace), other: &(&&Standing, &RankedPlace)) -> Ordering {
+    let is_known = |(at, place): &(&&Standing, &RankedPlace)| headline::is_known(at.half_width(place));
     is_known(one).cmp(&is_known(other)).then(one.1.ratio.total_cmp(&other.1.ratio))
 }
 
@@ -217,8 +188,8 @@ fn lone(plane: &Plane, row: &str, columns: &[&str], figure: &str) -> String {
 }
 
 /// `GPU 2: node 1 is 4.6x node 0 (H2D, 411.6 against 88.6 GB/s).`
-fn sentence(at: &Standing, worst: &Place) -> String {
-    let Place { name, ratio, .. } = worst;
+fn sentence(at: &Standing, worst: &RankedPlace) -> String {
+    let RankedPlace { name, ratio, .. } = worst;
     let half_width = at.half_width(worst);
     let (best, worst) = (show(&at.plane, at.best.cell), show(&at.plane, worst.cell));
     let like: Vec<&str> =
@@ -259,7 +230,7 @@ fn agreement(matrix: &Matrix, all: &[&Standing]) -> Vec<String> {
             unknown.push(column);
             continue;
         };
-        let is_near = |place: &Place| {
+        let is_near = |place: &RankedPlace| {
             let row = matrix.rows.iter().find(|row| row.name == place.name);
             row.and_then(|row| row.memory_node).is_some_and(|node| nodes.contains(node))
         };
@@ -313,8 +284,8 @@ enum Near {
     None,
 }
 
-fn near(at: &Standing, is_near: &dyn Fn(&Place) -> bool) -> Near {
-    let near: Vec<&Place> = at.places().filter(|place| is_near(place)).collect();
+fn near(at: &Standing, is_near: &dyn Fn(&RankedPlace) -> bool) -> Near {
+    let near: Vec<&RankedPlace> = at.places().filter(|place| is_near(place)).collect();
     if near.is_empty() {
         return Near::None;
     }
@@ -325,69 +296,8 @@ fn near(at: &Standing, is_near: &dyn Fn(&Place) -> bool) -> Near {
     let chance = ALPHA / near.len() as f64;
     let far = || at.places().filter(|place| !is_near(place));
     let is_best =
-        |place: &&Place| far().all(|other| at.compared.is_no_worse(place.number, other.number, chance));
+        |place: &&RankedPlace| far().all(|other| at.compared.is_no_worse(place.number, other.number, chance));
     if near.iter().any(is_best) { Near::Best } else { Near::Undecided }
-}
-
-/// A figure of a matrix whose places are compared.
-struct Figure<'a> {
-    matrix: usize,
-    subject: &'a str,
-    plane: Plane,
-    place: &'a str,
-    cell: CellFigure,
-}
-
-/// The figures of all matrices whose places are compared, those of one subject and plane after each other.
-fn figures(document: &Document) -> Vec<Figure<'_>> {
-    let mut all = Vec::new();
-    for (number, matrix) in document.matrices.iter().enumerate() {
-        let by_rows = match matrix.compares {
-            Compares::Rows if row_sweep::matrix(document).is_none() => true,
-            Compares::Columns => false,
-            _ => continue,
-        };
-        let rows: Vec<&str> = matrix.rows.iter().map(|row| row.name.as_str()).collect();
-        let columns: Vec<&str> = matrix.columns.iter().map(|column| column.name.as_str()).collect();
-        let (subjects, places) = if by_rows { (&columns, &rows) } else { (&rows, &columns) };
-        for plane in matrix.planes(document) {
-            for (s, subject) in subjects.iter().enumerate() {
-                for (p, place) in places.iter().enumerate() {
-                    let (row, column) = if by_rows { (p, s) } else { (s, p) };
-                    if let Some(Ok(cell)) = matrix.cell(document, &plane, row, column) {
-                        all.push(Figure { matrix: number, subject, plane, place, cell });
-                    }
-                }
-            }
-        }
-    }
-
-    all
-}
-
-/// How the places of each subject compare, where it has several.
-fn standings<'a>(figures: &'a [Figure<'a>]) -> Vec<Standing<'a>> {
-    let family = family(figures.iter().map(|figure| (figure.plane, &figure.cell)));
-    let is_same = |a: &Figure, b: &Figure| (a.matrix, a.subject, a.plane) == (b.matrix, b.subject, b.plane);
-    let sets = || figures.chunk_by(is_same);
-    let standing = |(set, compared): (&'a [Figure<'a>], ComparedSet)| {
-        let sign = if set[0].plane.is_time() { 1.0 } else { -1.0 };
-        let best = (0..set.len())
-            .min_by(|a, b| (sign * set[*a].cell.median).total_cmp(&(sign * set[*b].cell.median)))?;
-        let place = |at: usize| {
-            let Figure { plane, place, cell, .. } = &set[at];
-            let (own, least) = (cell.median, set[best].cell.median);
-            let ratio = if plane.is_time() { own / least } else { least / own };
-            Place { name: place, cell, number: at, ratio, finding: compared.finding(at, best) }
-        };
-        let others: Vec<Place> = (0..set.len()).filter(|at| *at != best).map(place).collect();
-        let undecided = compared.findings().filter(|finding| *finding == CaseFinding::Undecided).count();
-        let Figure { matrix, subject, plane, .. } = set[0];
-        let best = place(best);
-        (!others.is_empty()).then_some(Standing { matrix, subject, plane, best, others, compared, undecided })
-    };
-
-    sets().zip(family.within_sets(sets().map(<[Figure]>::len))).filter_map(standing).collect()
 }
 
 fn times(ratio: f64) -> String {

@@ -78,7 +78,7 @@ fn tma_copies_where_the_gpu_has_it_and_elsewhere_the_reason_is_said() -> Done {
     for kind in kinds::tried().iter().filter(|kind| kind.name == "cuda") {
         let older = kind.described(&format!("{GPU}; capability 8.9"), &args)?;
         for result in results(&proof::document(&older)?) {
-            insta::allow_duplicates! { insta::assert_snapshot!(text(result, "/outcome/reason"), @"copies by TMA is not possible on this device: its compute capability is 8.9, and the kernels of TMA copies are for 9.0 and above; copy with --engine sm or ce") }
+            insta::allow_duplicates! { insta::assert_snapshot!(text(result, "/outcome/reason"), @"copying by TMA is not possible on this device: its compute capability is 8.9, and the kernels of TMA copies are for 9.0 and above; copy with --engine sm or ce") }
         }
         let short = kind.faulty("kernels copy-short", &args)?;
         let document: Value = serde_json::from_str(&short.out)?;
