@@ -10,7 +10,7 @@ use stats::units::rate;
 
 use crate::comparison::{ComparedCase, Comparison, Counts, Lacking, RunName, VERSION};
 use crate::comparison_notes::{notes, share_notes};
-use crate::conditions::{Differing, differing};
+use crate::conditions::{ALL_PAIRS, Condition, Differing, PAIRS, differing};
 use crate::figure::{Figure, Key, Unit};
 use crate::judge::{Basis, CasePair, ChangeVerdict, JudgedCase, is_one_measurement, judge};
 use crate::run::Run;
@@ -127,8 +127,13 @@ pub fn compare(
     };
     cases.sort_by(|a, b| a.verdict.cmp(&b.verdict).then(better(a).total_cmp(&better(b))));
 
+    // A pair that the other side's sample has not got is not missing there.
+    let is_a_sample = |condition: &Condition| condition.fact == PAIRS && condition.value != ALL_PAIRS;
+    let are_samples = base.iter().chain(new).flat_map(|run| &run.conditions).any(is_a_sample);
+    let may_lack = |key: &Key| are_samples && key.is_between_devices();
     let lacking = |of: &BTreeMap<&Key, Side<'_>>, other: &BTreeMap<&Key, Side<'_>>| -> Vec<Lacking> {
         let only = of.keys().filter(|key| has(of, key) && !has(other, key) && !is_incidental(&of[*key]));
+        let only = only.filter(|key| !may_lack(key));
         only.map(|key| Lacking {
             key: (*key).clone(),
             reason: other.get(key).and_then(|side| side.reason.cloned()),

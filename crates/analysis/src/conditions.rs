@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use report::Document;
 use report::device::{Device, DeviceKind, name_on_node};
 use report::document::PlatformKind;
+use report::pair_sample::PairSample;
 use report::settings::{CopyEngine, Membind, OrderAsked};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,6 +18,10 @@ use stats::units::rounded_size;
 
 use crate::difference::ALIKE;
 use crate::words::{self, lanes};
+
+/// Which pairs of GPUs were measured: all of them, or a sample.
+pub(crate) const PAIRS: &str = "pairs of GPUs";
+pub(crate) const ALL_PAIRS: &str = "all";
 
 /// One fact that a run was under.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,6 +118,12 @@ pub fn conditions<B>(document: &Document<B>) -> Vec<Condition> {
         CopyEngine::Newer => "something newer",
     };
     add(false, "copies by", engine.to_owned());
+    let sampled = |sample: &PairSample| format!("a sample of {} of {}", sample.chosen, sample.of);
+    match &document.pair_sample {
+        Some(sample) => add(false, PAIRS, sampled(sample)),
+        None if document.command == "peer" => add(false, PAIRS, ALL_PAIRS.to_owned()),
+        None => {}
+    }
     // The driver's version is above, and host names are no condition of an experiment.
     for name in ALIKE.iter().filter(|name| !name.starts_with("driver.")) {
         let probe = document.environment.probes.iter().find(|probe| probe.name == *name);

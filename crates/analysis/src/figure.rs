@@ -28,6 +28,9 @@ use crate::{moving, words};
 /// says nothing.
 pub const LATENCY_UP_TO_BYTES: u64 = 64 << 10;
 
+/// What stands between two devices in a key.
+const BETWEEN: &str = " with ";
+
 /// One case in one place.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Key {
@@ -205,12 +208,17 @@ impl Key {
         Self {
             case: case_by_meaning(case, rank),
             host: several.then(|| rank.host.clone()),
-            device: other.map_or(device.to_owned(), |other| format!("{device} with {other}")),
+            device: other.map_or(device.to_owned(), |other| format!("{device}{BETWEEN}{other}")),
             pu: rank.asked.pu,
             memory_node: rank.asked.memory_node,
             memory_spread: rank.asked.spread_in_words(),
             place: None,
         }
+    }
+
+    /// Whether it is of a copy or a load between two devices, or within one.
+    pub fn is_between_devices(&self) -> bool {
+        self.device.contains(BETWEEN)
     }
 
     /// The key of a case whose place is no PU with a device.

@@ -206,6 +206,10 @@ fn groups<'d, B>(
     };
     let is_between_gpus = case.memory == MemoryKind::Device;
     let mut groups: BTreeMap<Kind<'_>, Vec<Twin<'_>>> = BTreeMap::new();
+    // A GPU counts by its fastest partner, and of a sample it may have a slow one alone.
+    if is_between_gpus && document.pair_sample.is_some() {
+        return groups;
+    }
 
     for result in &case.ranks {
         let Some((at, device, rank)) = places.get(&result.rank).copied() else { continue };

@@ -17,15 +17,16 @@ pub struct SampleAsked {
     pub seed: u64,
 }
 
-/// Refuses a sample that all pairs are in.
+/// Refuses a sample that all pairs are in; every sample has `least` pairs at least.
 ///
 /// # Errors
-/// There are no more pairs than were asked for.
-pub fn refuse_whole(asked: usize, pairs: usize) -> Result<(), Fault> {
-    if asked < pairs {
+/// There are no more pairs than were asked for, or than every sample has.
+pub fn refuse_whole(asked: usize, least: usize, pairs: usize) -> Result<(), Fault> {
+    if asked.max(least) < pairs {
         return Ok(());
     }
     let why = match pairs {
+        _ if asked < pairs => format!("every sample of {pairs} pairs has all of them; leave it out"),
         0 => "there is no pair; leave it out".to_owned(),
         1 => "there is 1 pair; leave it out".to_owned(),
         _ => format!("there are {pairs} pairs; ask for fewer, or leave it out"),
@@ -54,12 +55,12 @@ pub fn sampled(
     let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
     let of_class = |(at, name): (usize, &&String)| SampledClass {
         link: (*name).clone(),
-        measured: number(chosen.iter().filter(|pair| classed[**pair].class == at).count()),
+        chosen: number(chosen.iter().filter(|pair| classed[**pair].class == at).count()),
         of: number(classed.iter().filter(|pair| pair.class == at).count()),
     };
     let told = PairSample {
         asked: number(asked.pairs),
-        measured: number(chosen.len()),
+        chosen: number(chosen.len()),
         of: number(pairs.len()),
         classes: names.iter().enumerate().map(of_class).collect(),
     };
@@ -79,18 +80,18 @@ mod tests {
         let asked = SampleAsked { pairs: 12, seed: 1 };
         let (chosen, told) = sampled(&pairs, MemberEnds::Each, asked, link);
 
-        assert_eq!((told.asked, told.measured, told.of), (12, 12, 56));
+        assert_eq!((told.asked, told.chosen, told.of), (12, 12, 56));
         let of = |name: &str| chosen.iter().filter(|(from, to)| link(*from, *to) == name).count() as u32;
         let classes: Vec<(&str, u32, u32)> =
-            told.classes.iter().map(|class| (&class.link[..], class.measured, class.of)).collect();
+            told.classes.iter().map(|class| (&class.link[..], class.chosen, class.of)).collect();
         assert_eq!(classes, [("PIX", of("PIX"), 8), ("SYS", of("SYS"), 48)]);
         assert!(classes.iter().all(|(_, measured, _)| *measured >= 2), "{classes:?}");
     }
 
     #[test]
     fn a_sample_of_all_pairs_is_refused_with_what_there_is() {
-        assert_eq!(refuse_whole(55, 56).map_err(|fault| fault.to_string()), Ok(()));
-        let why = |asked, pairs| refuse_whole(asked, pairs).map_err(|fault| fault.to_string()).err();
+        assert_eq!(refuse_whole(55, 8, 56).map_err(|fault| fault.to_string()), Ok(()));
+        let why = |asked, pairs| refuse_whole(asked, 0, pairs).map_err(|fault| fault.to_string()).err();
         let said = [why(56, 56), why(2, 1), why(3, 0)].map(Option::unwrap_or_default);
         let expected = [
             "--sample 56 has no effect: there are 56 pairs; ask for fewer, or leave it out",

@@ -79,11 +79,12 @@ impl Peers {
         let mut engine = EngineConfig { huge_pages: false, ..args.measuring.engine };
         let gpus = targets.len();
         let pairs = match args.pairs {
-            GpuPairs::All => args.sample.unwrap_or(usize::MAX).min(pairs(gpus).len()),
+            // Every GPU sends and receives in a sample, so it has as many pairs as there are GPUs.
+            GpuPairs::All => args.sample.map_or(usize::MAX, |asked| asked.max(gpus)).min(pairs(gpus).len()),
             GpuPairs::Ring => gpus,
             GpuPairs::None => 0,
         };
-        args.sample.map_or(Ok(()), |asked| refuse_whole(asked, peer_copies::pairs(gpus).len()))?;
+        args.sample.map_or(Ok(()), |asked| refuse_whole(asked, gpus, peer_copies::pairs(gpus).len()))?;
         let loads = if args.latency { pairs } else { 0 };
         let all_at_once = if args.all && why_not_all(gpus).is_none() { 2 * gpus } else { 0 };
         engine.max_time = config::time_for(&args.measuring, gpus + pairs * 5 / 2 + loads + all_at_once);
@@ -147,13 +148,13 @@ impl Peers {
         let gpus = self.targets.len();
         let (pairs, pair_sample) = self.measured_pairs(&survey.interconnect);
         let [size, smallest] = self.sizes;
-        let by_kernel = self.by != CopyBy::Engine;
+        let made_on_gpu = self.by != CopyBy::Engine;
         let none = BTreeSet::new();
         let mut tables = tables(
             gpus,
             MadeBy { end: self.end, by: self.by },
             self.all,
-            if by_kernel { &self.staged } else { &none },
+            if made_on_gpu { &self.staged } else { &none },
         );
         let is_asked = |copy: &OneCopy| match self.which {
             GpuPairs::All => copy.from == copy.to || pairs.contains(copy),
@@ -253,7 +254,7 @@ impl Peers {
     /// The pairs that are measured where all are asked for, and what the document says of a sample of them.
     fn measured_pairs(&self, interconnect: &Interconnect) -> (Vec<OneCopy>, Option<PairSample>) {
         let all = pairs(self.targets.len());
-        let Some(asked) = self.sample else { return (all, None) };
+        let Some(asked) = self.sample.filter(|_| self.which == GpuPairs::All) else { return (all, None) };
         let address = |gpu: usize| match self.targets[gpu].id {
             TargetId::Gpu(pci) => Some(pci),
             TargetId::Node(_) => None,
@@ -305,7 +306,8 @@ fn all_pairs_description(
     let pairs = match sample {
         None => format!("{all_pairs} pairs"),
         Some(SampleAsked { pairs, seed }) => {
-            format!("a sample of {pairs} of {all_pairs} pairs (seed {seed})")
+            let more = "or as many as every GPU and kind of link take";
+            format!("a sample of {} of {all_pairs} pairs, {more} (seed {seed})", pairs.max(gpus))
         }
     };
     let loads = load_range.map_or_else(String::new, |range| format!("; load latency over {}", shown(range)));
@@ -354,7 +356,10 @@ mod tests {
             format!("{three}; 4 MiB all to one and one to all")
         );
         let sample = Some(SampleAsked { pairs: 4, seed: 7 });
-        let sampled = two.replace("2 pairs", "a sample of 4 of 6 pairs (seed 7)");
+        let sampled = two.replace(
+            "2 pairs",
+            "a sample of 4 of 6 pairs, or as many as every GPU and kind of link take (seed 7)",
+        );
         assert_eq!(all_pairs_description(3, sample, 4 * MIB, None, false), sampled);
     }
 }

@@ -4,13 +4,15 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The pairs that stand for all. A pair that is not among them has no figure.
+/// The pairs that stand for all. A pair that is not among them has no figure, but for the way back of one
+/// that is, both ways at once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PairSample {
     /// How many were asked for.
     pub asked: u32,
-    /// How many are in it: more where every member and every class of link took more.
-    pub measured: u32,
+    /// How many are in it: more where every member and every class of link took more. A run that ended early
+    /// has measured fewer.
+    pub chosen: u32,
     /// How many pairs there are.
     pub of: u32,
     /// The classes of link between members, in order of their names.
@@ -21,10 +23,11 @@ pub struct PairSample {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SampledClass {
     /// What lies between: of GPUs in the signs of `topo --matrix` (`NV18`, `PIX`, `SYS`, `?`), with
-    /// `, staged` where the driver stages copies; of ranks `other node`, or the same behind `same node`.
+    /// `, staged` where the driver stages copies; of ranks `other node`, or behind `same node` the same
+    /// signs, `one GPU`, or without GPUs `one NUMA node` and `other NUMA node`.
     pub link: String,
     /// How many pairs of it are in the sample.
-    pub measured: u32,
+    pub chosen: u32,
     /// How many there are.
     pub of: u32,
 }

@@ -5,6 +5,7 @@ use experiments::Fault;
 use experiments::pair_sample::{SampleAsked, refuse_whole, sampled};
 use report::pair_sample::PairSample;
 use stats::pair_sample::MemberEnds;
+use topo::interconnect::UNKNOWN_LINK;
 
 use super::facts::RankFacts;
 use super::options::PairsAsked;
@@ -35,7 +36,7 @@ pub fn pairs(
         Some(PairsAsked::All) => Ok((all().map(array).collect(), None)),
         Some(PairsAsked::Sample(asked)) => {
             let pairs: Vec<(usize, usize)> = all().collect();
-            refuse_whole(*asked, pairs.len())?;
+            refuse_whole(*asked, 0, pairs.len())?;
             let link = |one: usize, other: usize| link(&ranks[one], &ranks[other]);
             let asked = SampleAsked { pairs: *asked, seed };
             let (chosen, sample) = sampled(&pairs, MemberEnds::Either, asked, link);
@@ -59,7 +60,7 @@ fn link(one: &RankFacts, other: &RankFacts) -> String {
         (Some(own), Some(gpu)) if own == gpu => "one GPU",
         (Some(_), Some(gpu)) => {
             let told = one.gpu_links.iter().find(|(pci, _)| *pci == gpu);
-            told.map_or("?", |(_, sign)| sign)
+            told.map_or(UNKNOWN_LINK, |(_, sign)| sign)
         }
         _ if one.location.memory_node == other.location.memory_node => "one NUMA node",
         _ => "other NUMA node",
@@ -125,13 +126,13 @@ mod tests {
         let ranks = ranks(&places);
         for seed in 0..20 {
             let (chosen, sample) = pairs(Some(&PairsAsked::Sample(10)), seed, &ranks).unwrap_or_default();
-            let sample = sample.map(|sample| (sample.measured, sample.of, sample.classes));
+            let sample = sample.map(|sample| (sample.chosen, sample.of, sample.classes));
             let Some((10, 120, classes)) = sample else { panic!("{sample:?}") };
             let links: Vec<(&str, u32)> = classes.iter().map(|class| (&class.link[..], class.of)).collect();
             let expected =
                 [("other node", 96), ("same node, one NUMA node", 8), ("same node, other NUMA node", 16)];
             assert_eq!(links, expected);
-            assert!(classes.iter().all(|class| class.measured >= 2), "{classes:?}");
+            assert!(classes.iter().all(|class| class.chosen >= 2), "{classes:?}");
             assert!((0..16).all(|rank| chosen.iter().flatten().any(|one| *one == rank)), "{chosen:?}");
         }
         let whole = pairs(Some(&PairsAsked::Sample(120)), 1, &ranks).map_err(|fault| fault.to_string());

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::kinds::{self, Kind};
 use crate::proof::{self, list, text};
-use crate::run::{Done, Ended, end, with_driver};
+use crate::run::{Done, Ended, end, run, with_driver};
 
 /// So many GPUs, of which those of each group reach each other.
 fn grouped(gpus: usize, group: usize) -> String {
@@ -27,8 +27,17 @@ fn grouped(gpus: usize, group: usize) -> String {
 }
 
 fn peer(kind: &Kind, devices: String, args: &[&str]) -> Result<Ended, Box<dyn std::error::Error>> {
+    peer_of("64KiB", kind, devices, args)
+}
+
+fn peer_of(
+    size: &str,
+    kind: &Kind,
+    devices: String,
+    args: &[&str],
+) -> Result<Ended, Box<dyn std::error::Error>> {
     let told = [("FAKE_DEVICES", devices), ("LD_PRELOAD", kind.library()?)];
-    let common = ["peer", "--backend", kind.name, "--size", "64KiB", "--reps", "4"];
+    let common = ["peer", "--backend", kind.name, "--size", size, "--reps", "4"];
     Ok(end(with_driver(&kind.folder()?).args(common).envs(told), args))
 }
 
@@ -54,7 +63,7 @@ fn sixteen_of_240_pairs_have_every_gpu_each_way_and_every_kind_of_link() -> Done
         let document = run("7")?;
         assert_eq!(document["status"], "complete", "a sample that was asked for is whole: {document:#}");
         let sample = &document["pair_sample"];
-        assert_eq!([&sample["asked"], &sample["measured"], &sample["of"]], [16, 16, 240]);
+        assert_eq!([&sample["asked"], &sample["chosen"], &sample["of"]], [16, 16, 240]);
         let classes: Vec<(&str, u64)> = list(sample, "/classes")
             .iter()
             .map(|class| (text(class, "/link"), class["of"].as_u64().unwrap_or(0)))
@@ -68,7 +77,7 @@ fn sixteen_of_240_pairs_have_every_gpu_each_way_and_every_kind_of_link() -> Done
         let of_class =
             |staged: bool| pairs.iter().filter(|(from, to)| (from / 8 == to / 8) != staged).count() as u64;
         for (class, staged) in list(sample, "/classes").iter().zip([false, true]) {
-            assert_eq!(class["measured"], of_class(staged));
+            assert_eq!(class["chosen"], of_class(staged));
             assert!(of_class(staged) >= 2, "{pairs:?}");
         }
         let [sends, receives] = [|pair: &(u64, u64)| pair.0, |pair: &(u64, u64)| pair.1]
@@ -128,6 +137,38 @@ fn a_sample_that_is_no_sample_is_refused() -> Done {
             assert_eq!(ended.code, Some(2), "{}", ended.out);
             assert!(ended.err.contains(why), "{}", ended.err);
         }
+    }
+    Ok(())
+}
+
+/// Eight GPUs of which the last one reaches no other.
+fn one_apart() -> String {
+    let mut devices: Vec<String> = grouped(7, 7).split("; device").map(str::to_owned).collect();
+    devices.push(" 0000:20:00.0; memory 1GiB; d2h 20GB/s 6us".to_owned());
+    devices.join("; device")
+}
+
+#[test]
+fn a_gpu_whose_only_partner_in_a_sample_is_slow_is_no_slower_twin_and_compare_misses_no_pair() -> Done {
+    let kind = kinds::tried().into_iter().next().ok_or("no kind of driver")?;
+    let folder = tempfile::tempdir()?;
+    let file = |name: &str| folder.path().join(name).display().to_string();
+    for (name, args) in
+        [("all", &[][..]), ("1", &["--sample", "8", "--seed", "1"]), ("2", &["--sample", "8", "--seed", "2"])]
+    {
+        let path = file(name);
+        let args = [args, &["--json", &path]].concat();
+        let ended = peer_of("4MiB", &kind, one_apart(), &args)?;
+        let document: Value = serde_json::from_slice(&std::fs::read(&path).map_err(|_| ended.err.clone())?)?;
+        let is_called_slow = !list(&document, "/slower_twins").is_empty();
+        assert_eq!(is_called_slow, name == "all", "{name}: {:#}", document["verdict"]);
+    }
+
+    for (base, new) in [("all", "1"), ("1", "2")] {
+        let found = run(&["compare", &file(base), &file(new), "--json", "-"]).json()?;
+        assert_eq!(found["counts"]["missing"], 0, "{base}, {new}: {:#}", found["missing"]);
+        let differing = list(&found, "/differing").iter().any(|one| one["fact"] == "pairs of GPUs");
+        assert_eq!(differing, base == "all", "{found:#}");
     }
     Ok(())
 }
