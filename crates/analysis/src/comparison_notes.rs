@@ -52,10 +52,16 @@ pub(crate) fn notes(
     }
 
     let few = cases.iter().filter(|case| case.ratio.is_none() && !case.unit.is_share()).count();
+    // What `witness` sees of a program has one value a run.
+    let needs = if cases.iter().any(|case| case.unit.is_share()) {
+        "a side needs several runs"
+    } else {
+        "a run needs 6 blocks, or a side several runs"
+    };
 
     if few > 0 {
         notes.push(format!(
-            "{few} of {} {} too few values to be judged: a run needs 6 blocks, or a side several runs",
+            "{few} of {} {} too few values to be judged: {needs}",
             counted(cases.len(), "case"),
             if few == 1 { "has" } else { "have" }
         ));
@@ -73,7 +79,8 @@ pub(crate) fn share_notes(cases: &[ComparedCase], only: [Vec<String>; 2]) -> Vec
     let estimated = count(Unit::EstimatedShare);
     if estimated > 0 {
         notes.push(format!(
-            "{} estimated from the pages that were looked at: `witness --pages all` counts them",
+            "{} estimated: not all pages were looked at (`witness --pages all` does), or not all copies were \
+             counted",
             if estimated == 1 { "1 share is".to_owned() } else { format!("{estimated} shares are") }
         ));
     }

@@ -69,10 +69,18 @@ fn far_and_near(document: &WitnessDocument) -> String {
     }
     let unknown = match total.unknown_bytes {
         0 => String::new(),
-        unknown => format!("; of {} the place is not known", bytes(unknown)),
+        unknown => {
+            let why = document.distance_unknown.as_ref().map_or(String::new(), |why| format!(" ({why})"));
+            format!("; of {} the place is not known{why}", bytes(unknown))
+        }
     };
     if total.far_bytes == 0 {
-        return format!("No far memory: the {of} are near{unknown}.");
+        return match total.unknown_bytes {
+            0 => format!("No far memory: the {of} are near."),
+            _ => {
+                format!("No far memory was seen: {} of the {of} are near{unknown}.", bytes(total.near_bytes))
+            }
+        };
     }
 
     format!(

@@ -57,7 +57,9 @@ pub fn launches(documents: Vec<(String, WitnessDocument)>) -> Vec<WitnessLaunch>
 
     let mut groups: Vec<Vec<(usize, (String, WitnessDocument))>> = Vec::new();
     for one in in_time {
-        let joined = groups.iter_mut().find(|group| joins(group.iter().map(|(_, (_, rank))| rank), &one.1.1));
+        // The last one that began: an earlier launch of fewer ranks has the others' numbers free.
+        let joined =
+            groups.iter_mut().rev().find(|group| joins(group.iter().map(|(_, (_, rank))| rank), &one.1.1));
         match joined {
             Some(group) => group.push(one),
             None => groups.push(vec![one]),

@@ -159,7 +159,10 @@ impl SpreadMemory {
         let all = asked.or(&seen.per_node.keys().copied().collect());
         let wrong: Vec<String> = all.iter().filter_map(wrong).collect();
         // Where no huge page was free at its turn, small ones have taken a place each.
-        let hint = if self.huge_pages { " (--huge-pages off takes a page at a time)" } else { "" };
+        let hint = match self.huge_pages {
+            true => " (where no huge page was free, small ones took its turn)",
+            false => "",
+        };
         (!wrong.is_empty())
             .then(|| format!("asked for memory spread over nodes {asked}: {}{hint}", wrong.join(", ")))
     }

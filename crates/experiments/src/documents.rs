@@ -5,21 +5,16 @@
 //! year. A file that was named must be a document that can be used. Each is taken apart before the next is
 //! read: a folder of large ones fits the memory of one.
 
-use std::collections::BTreeSet;
 use std::error::Error;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::SystemTime;
 
 use analysis::any_document::{AnyDocument, DocumentKind};
 use analysis::gate::Checked;
-use analysis::model_answer::texts;
 use analysis::node_run::NodeRun;
 use analysis::read_document::ReadDocument;
-use analysis::run::Run;
-use analysis::witness;
 use analysis::witness_launch::{WitnessLaunch, launches};
 use report::block::BlockTime;
 use report::read::{OfBlock, ReadError};
@@ -78,25 +73,12 @@ pub fn read_kept<B: OfBlock>(path: &Path) -> Result<AnyDocument<B>, Fault> {
     AnyDocument::from_json(&bytes(path)?).map_err(|error| refused(path, &error))
 }
 
-/// A document as comparisons take it.
-#[derive(Clone, Debug)]
-pub struct ComparedRun {
-    /// Its figures.
-    pub run: Run,
-    /// What it says of its nodes.
-    pub nodes: Vec<NodeRun>,
-    /// How its figures stand against reference figures, in sentences.
-    pub reference: Vec<String>,
-    /// The kind of its document: what `check --bandwidth` wrote counts as a result.
-    pub kind: DocumentKind,
-}
-
-/// A document as it was read for a comparison.
-enum ReadRun {
-    /// One that is a run by itself.
-    Run(Box<ComparedRun>),
-    /// A program's copies, with the file's name: the ranks of a launch are a run together.
-    Copies(String, Box<WitnessDocument>),
+/// Which of the documents count.
+pub(crate) enum OneKind {
+    /// Those with figures that were measured, and what was found of nodes.
+    Measured,
+    /// Those of what a program copied.
+    Copied,
 }
 
 /// What `report` shows in a terminal.
@@ -106,32 +88,6 @@ pub enum TerminalReport {
     Nodes(Vec<NodeRun>),
     /// The runs of programs whose copies `witness` looked at.
     Programs(Vec<WitnessLaunch>),
-}
-
-/// One side of a comparison.
-#[derive(Clone, Debug, Default)]
-pub struct ComparedSide {
-    /// Its runs.
-    pub runs: Vec<Run>,
-    /// What they say of their nodes.
-    pub nodes: Vec<NodeRun>,
-    /// How their figures stand against reference figures, in sentences.
-    pub reference: Vec<String>,
-    /// The kinds of their documents.
-    kinds: BTreeSet<DocumentKind>,
-}
-
-impl ComparedSide {
-    fn of(runs: Vec<ComparedRun>) -> Self {
-        let mut side = Self::default();
-        for ComparedRun { run, nodes, reference, kind } in runs {
-            side.kinds.insert(kind);
-            side.runs.push(run);
-            side.nodes.extend(nodes);
-            side.reference.extend(reference);
-        }
-        side
-    }
 }
 
 /// Documents of these files and folders; what is left out of a folder is said.
@@ -165,79 +121,30 @@ impl Documents<'_> {
         })
     }
 
-    /// Each run: documents with figures, what `check --bandwidth --json` wrote, and of a launch under
-    /// `witness` the documents of all its ranks together.
-    ///
-    /// # Errors
-    /// As [`Self::each_result`]; documents of `witness` beside others.
-    pub fn each_run(self) -> Result<Vec<ComparedRun>, Fault> {
-        let read = |bytes: &[u8]| ReadDocument::<BlockTime>::from_json(bytes, &[Checked::SCHEMA]);
-        let taken = self.each(read, |name, document| {
-            let kind = match document {
-                ReadDocument::WithFigures(AnyDocument::Witness(copies)) => {
-                    return Ok(ReadRun::Copies(name.to_owned(), copies));
-                }
-                ReadDocument::WithFigures(ref document) => document.kind(),
-                _ => DocumentKind::Result,
-            };
-            let (run, reference) = (document.run(name)?, texts(document.reference_answers()));
-            Ok(ReadRun::Run(Box::new(ComparedRun { run, reference, nodes: document.node_runs(), kind })))
-        })?;
-
-        let (mut runs, mut copies) = (Vec::new(), Vec::new());
-        for one in taken {
-            match one {
-                ReadRun::Run(run) => runs.push(*run),
-                ReadRun::Copies(name, document) => copies.push((name, *document)),
-            }
-        }
-        let of_copies = (!copies.is_empty()).then_some(DocumentKind::Witness);
-        refuse_mixed(runs.iter().map(|run| run.kind).chain(of_copies))?;
-        runs.extend(self.runs_of_launches(launches(copies))?);
-        Ok(runs)
-    }
-
-    /// The launches as runs; one without a counted copy is left out and said.
-    fn runs_of_launches(self, launches: Vec<WitnessLaunch>) -> Result<Vec<ComparedRun>, Fault> {
-        let (mut runs, mut unusable) = (Vec::new(), Vec::new());
-        for launch in launches {
-            match witness::run(&launch) {
-                Ok(run) => runs.push(ComparedRun {
-                    run,
-                    nodes: Vec::new(),
-                    reference: Vec::new(),
-                    kind: DocumentKind::Witness,
-                }),
-                Err(error) => unusable.push((launch.name, error)),
-            }
+    /// Which documents are taken where some are of what a program copied and others are not: those that were
+    /// named; of folders the others. What is left out is said.
+    pub(crate) fn of_one_kind(
+        self,
+        others: &[String],
+        copies: &[(String, WitnessDocument)],
+    ) -> Result<OneKind, Fault> {
+        let is_named = |name: &&String| self.paths.iter().any(|path| path.display().to_string() == **name);
+        let copies: Vec<&String> = copies.iter().map(|(name, _)| name).collect();
+        let named = [others.iter().find(is_named), copies.iter().copied().find(is_named)];
+        if let [Some(other), Some(copied)] = named {
+            return Err(Fault::usage(format!(
+                "{copied} says what a program copied, and {other} does not: they have no figure in common; \
+                 give documents of one kind"
+            )));
         }
 
-        if let (true, Some((name, error))) = (runs.is_empty(), unusable.first()) {
-            return Err(refused(Path::new(name), error));
+        let takes_copies = others.is_empty() || named[1].is_some();
+        let left_out: Vec<&String> = if takes_copies { others.iter().collect() } else { copies };
+        for file in left_out {
+            let why = "it has no figure in common with the other documents; give it by itself";
+            (self.say)(&format!("note: {file} is left out: {why}"));
         }
-        unusable.iter().for_each(|(name, error)| self.leave_out(Path::new(name), error));
-        Ok(runs)
-    }
-
-    /// Both sides of a comparison, at once where a thread can be had: reading is most of the work where
-    /// documents are large.
-    ///
-    /// # Errors
-    /// As [`Self::each_result`].
-    pub fn sides(base: Self, new: Self) -> Result<[ComparedSide; 2], Fault> {
-        let side = |documents: Self| documents.each_run().map(ComparedSide::of);
-        let read: Result<[ComparedSide; 2], Fault> =
-            thread::scope(|scope| match thread::Builder::new().spawn_scoped(scope, || side(new)) {
-                Ok(reading) => {
-                    let base = side(base);
-                    let new = reading.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-                    Ok([base?, new?])
-                }
-                Err(_) => Ok([side(base)?, side(new)?]),
-            });
-        let [base, new] = read?;
-        refuse_mixed(base.kinds.union(&new.kinds).copied())?;
-        Ok([base, new])
+        Ok(if takes_copies { OneKind::Copied } else { OneKind::Measured })
     }
 
     /// Each document that a report shows, with its name: documents with figures, and what `check
@@ -259,13 +166,16 @@ impl Documents<'_> {
     /// A file that was named cannot be used, no document says anything of a node or a program's copies, or
     /// there are documents of both.
     pub fn terminal_report(self) -> Result<TerminalReport, Fault> {
-        let (mut runs, mut copies) = (Vec::new(), Vec::new());
+        let (mut runs, mut others, mut copies) = (Vec::new(), Vec::new(), Vec::new());
         let mut add = |file: &Path| -> Result<(), Unusable> {
             match read_for_terminal(file)? {
                 ReadDocument::WithFigures(AnyDocument::Witness(document)) => {
                     copies.push((file.display().to_string(), *document));
                 }
-                document => runs.extend(of_nodes(document)?),
+                document => {
+                    runs.extend(of_nodes(document)?);
+                    others.push(file.display().to_string());
+                }
             }
             Ok(())
         };
@@ -279,20 +189,20 @@ impl Documents<'_> {
             }
         }
 
-        match (runs.is_empty(), copies.is_empty()) {
-            (true, true) => Err(Fault::usage(
+        if runs.is_empty() && copies.is_empty() {
+            return Err(Fault::usage(
                 "no document of a node or of a program's copies: give a folder of files that a \
                  measurement's, `check --bandwidth`'s, `doctor`'s or `witness`'s --json wrote",
-            )),
-            (false, false) => refuse_mixed([DocumentKind::Result, DocumentKind::Witness].into_iter())
-                .map(|()| TerminalReport::Nodes(runs)),
-            (false, true) => Ok(TerminalReport::Nodes(runs)),
-            (true, false) => Ok(TerminalReport::Programs(launches(copies))),
+            ));
         }
+        Ok(match self.of_one_kind(&others, &copies)? {
+            OneKind::Measured => TerminalReport::Nodes(runs),
+            OneKind::Copied => TerminalReport::Programs(launches(copies)),
+        })
     }
 
     /// Reads each document by `read`, and keeps of it what `take` makes of it.
-    fn each<D, T>(
+    pub(crate) fn each<D, T>(
         self,
         read: impl Fn(&[u8]) -> Result<D, ReadError>,
         mut take: impl FnMut(&str, D) -> Result<T, Unusable>,
@@ -329,7 +239,7 @@ impl Documents<'_> {
         Ok(taken)
     }
 
-    fn leave_out(self, file: &Path, why: &dyn Error) {
+    pub(crate) fn leave_out(self, file: &Path, why: &dyn Error) {
         (self.say)(&format!("note: {} is left out: {why}", file.display()));
     }
 }
@@ -364,21 +274,7 @@ fn in_a_folder<D>(file: &Path, read: impl Fn(&[u8]) -> Result<D, ReadError>) -> 
     }
 }
 
-/// Refuses documents of `witness` beside those of another kind: copies that a program made and rates that
-/// were measured have no figure in common.
-fn refuse_mixed(kinds: impl Iterator<Item = DocumentKind>) -> Result<(), Fault> {
-    let kinds: BTreeSet<DocumentKind> = kinds.collect();
-    if kinds.len() < 2 || !kinds.contains(&DocumentKind::Witness) {
-        return Ok(());
-    }
-    let names: Vec<&str> = kinds.into_iter().map(DocumentKind::name).collect();
-    Err(Fault::usage(format!(
-        "these documents are of kinds {}, which have no figure in common: give documents of one kind",
-        names.join(" and ")
-    )))
-}
-
-fn refused(path: &Path, error: &dyn Error) -> Fault {
+pub(crate) fn refused(path: &Path, error: &dyn Error) -> Fault {
     Fault::usage(format!("{}: {error}", path.display()))
 }
 

@@ -44,6 +44,7 @@ pub mod began;
 mod beside;
 mod budget;
 mod columns;
+pub mod compared_documents;
 mod computing;
 pub mod config;
 mod contend;

@@ -159,7 +159,6 @@ impl CopySite {
             nodes: nodes.clone(),
             range_bytes: ranges.len,
             ranges: u64::from(ranges.source) + u64::from(ranges.destination),
-            // A driver may take huge pages for its own memory whatever was asked.
             huge_pages: self.suite.rules.huge_pages,
         }
     }

@@ -13,8 +13,8 @@ pub struct How {
     pub bytes: usize,
     /// The kind of host memory.
     pub memory: MemoryKind,
-    /// The seed of everything drawn, and the limits: no round of turns begins after the time for measuring
-    /// unless every candidate has too few.
+    /// The seed of everything drawn, and the limits: no round of turns begins after the time for
+    /// measuring.
     pub engine: EngineConfig,
 }
 

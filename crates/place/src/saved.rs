@@ -107,12 +107,15 @@ fn how(document: &PlaceDocument) -> String {
     let on = &document.started_at;
     let Some(measured) = &document.measured else { return format!("planned, not measured on {on}") };
     let membind = match &measured.membind {
-        Membind::Local | Membind::Newer => return format!("measured on {on}"),
+        Membind::Local => return format!("measured on {on}"),
+        Membind::Newer => {
+            return format!("measured on {on} with memory placed in a way that this version does not know");
+        }
         Membind::Node { node } => node.to_string(),
         Membind::Interleave { nodes } => spread("interleave", nodes.as_ref()),
         Membind::Weighted { nodes } => spread("weighted", nodes.as_ref()),
     };
-    format!("measured on {on} with --membind {membind}: ask for that too")
+    format!("measured on {on} with --membind {membind}: start the program by numabench exec with that too")
 }
 
 fn spread(policy: &str, nodes: Option<&IdSet>) -> String {

@@ -166,3 +166,19 @@ impl Pingpong {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use clap::Args;
+
+    use super::*;
+
+    #[test]
+    fn every_option_has_its_place_in_the_help() {
+        let command = Pingpong::augment_args(clap::Command::new("pingpong"));
+        let options: BTreeSet<&str> = command.get_arguments().map(|arg| arg.get_id().as_str()).collect();
+        assert_eq!(options, ORDER.split(' ').collect());
+    }
+}

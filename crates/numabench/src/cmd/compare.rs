@@ -9,7 +9,8 @@ use analysis::comparison_finding::ComparisonFinding;
 use analysis::node_changes::node_changes;
 use analysis::reference_answer::gathered;
 use analysis::run::Run;
-use experiments::documents::{ComparedSide, Documents};
+use experiments::compared_documents::ComparedSide;
+use experiments::documents::Documents;
 
 use crate::args::compare::{Compare, ComparedBy};
 use crate::exit::Exit;

@@ -335,9 +335,20 @@ fn the_documents_of_a_launchs_ranks_are_one_run_and_documents_of_other_kinds_are
 
     let other = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/gallery/pingpong.json");
     let other = other.display().to_string();
-    for args in [&["compare", &first, &other][..], &["history", &first, &other], &["report", &first, &other]]
-    {
-        run(args).refused(2, &["of kinds result and witness", "give documents of one kind"]);
+    run(&["compare", &first, &other]).refused(2, &["of kinds result and witness"]);
+    for args in [["history", &first, &other], ["report", &first, &other]] {
+        run(&args).refused(2, &["says what a program copied, and", "give documents of one kind"]);
+    }
+
+    // In a folder a document of another kind is none that was asked for.
+    let both_kinds = tempfile::tempdir()?;
+    let within = |name: &str| both_kinds.path().join(name);
+    fs::copy(&first, within("copies.json"))?;
+    fs::copy(&other, within("pingpong.json"))?;
+    for command in ["history", "report"] {
+        let shown = run(&[command, &both_kinds.path().display().to_string()]);
+        assert_eq!(shown.code, Some(0), "{}", shown.err);
+        assert!(shown.err.contains("copies.json is left out: it has no figure in common"), "{}", shown.err);
     }
     run(&["report", &first, "--json"]).refused(2, &["--json is of nodes side by side"]);
     run(&["baseline", &first, "-o", &at("baseline.json")]).refused(2, &["document of kind witness"]);

@@ -24,7 +24,7 @@ use super::points::{Gauge, Label, Number, Point, Points, TestCase, TestFault, Te
 use super::quantity::{figures, in_words, metrics};
 
 /// The columns of its table.
-const COLUMNS: [&str; 40] = [
+const COLUMNS: [&str; 41] = [
     "started_at",
     "numabench",
     "platform",
@@ -65,6 +65,7 @@ const COLUMNS: [&str; 40] = [
     "uuid",
     "other_device",
     "flags",
+    "memory_spread",
 ];
 const FIELDS: [&str; 7] = [
     "median_ns",
@@ -86,7 +87,7 @@ const DEVICE: [Label; 3] = [
 pub fn points<B>(document: &Document<B>) -> Points {
     let several = document.nodes.len() > 1;
     let case = Label::same_in_all_forms(&["order", "memory", "direction", "bytes", "group"]);
-    let mut place = Label::same_in_all_forms(&["pu", "memory_node"]);
+    let mut place = Label::same_in_all_forms(&["pu", "memory_node", "memory_spread"]);
     place.push(Label { name: "rank", word: "double" });
     let platform = Label::same_in_all_forms(&["platform"]);
 
@@ -214,14 +215,10 @@ fn rows<B>(document: &Document<B>, several: bool) -> Vec<Point> {
 fn name(row: &Row, node: Option<u32>, other: Option<&String>) -> String {
     let other = other.map_or(String::new(), |other| format!("/with {other}"));
     let node = node.map_or(String::new(), |node| format!("/node{node}"));
-    let memory = memory(row).map_or(String::new(), |memory| format!("/mem{memory}"));
+    let of_one = row.memory_node.map(|node| node.to_string());
+    let memory = of_one.as_ref().or(row.memory_spread.as_ref());
+    let memory = memory.map_or(String::new(), |memory| format!("/mem{memory}"));
     format!("{}{node}/{}{other}/pu{}{memory}", row.case, name_on_node(&row.device), row.pu)
-}
-
-/// The node of a row's host memory, or the nodes that it is spread over; `None` when it was left to the
-/// kernel.
-fn memory(row: &Row) -> Option<String> {
-    row.memory_node.map(|node| node.to_string()).or_else(|| row.memory_spread.clone())
 }
 
 fn labels<B>(document: &Document<B>, row: &Row, link: String) -> Vec<(&'static str, String)> {
@@ -241,7 +238,7 @@ fn labels<B>(document: &Document<B>, row: &Row, link: String) -> Vec<(&'static s
         ("rank", row.rank.to_string()),
         ("host", row.host.clone()),
         ("pu", row.pu.to_string()),
-        ("memory_node", memory(row).unwrap_or_default()),
+        ("memory_node", row.memory_node.map_or(String::new(), |node| node.to_string())),
         ("device", row.device.clone()),
         ("device_on_node", name_on_node(&row.device).to_owned()),
         ("device_name", row.device_name.clone().unwrap_or_default()),
@@ -257,6 +254,7 @@ fn labels<B>(document: &Document<B>, row: &Row, link: String) -> Vec<(&'static s
         ("uuid", row.uuid.clone().unwrap_or_default()),
         ("other_device", row.other_device.clone().unwrap_or_default()),
         ("flags", row.flags.iter().map(word).collect::<Vec<_>>().join(" ")),
+        ("memory_spread", row.memory_spread.clone().unwrap_or_default()),
     ]
 }
 

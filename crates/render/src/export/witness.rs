@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use analysis::incomplete::Incomplete;
+use analysis::witness::far_share;
 use analysis::witness_answer::bytes;
 use analysis::witness_launch::{WitnessLink, links};
 use report::WitnessDocument;
@@ -17,7 +18,7 @@ use super::points::{
 };
 
 /// The columns of its table.
-const COLUMNS: [&str; 18] = [
+const COLUMNS: [&str; 17] = [
     "started_at",
     "host",
     "rank",
@@ -33,7 +34,6 @@ const COLUMNS: [&str; 18] = [
     "share_of_bytes",
     "timed",
     "bytes_per_s",
-    "looked_at_bytes",
     "total_bytes",
     "elapsed_s",
 ];
@@ -96,7 +96,7 @@ fn gauges(document: &WitnessDocument, is_complete: bool) -> Vec<Gauge> {
         value,
     };
     let began = unix_ns(&document.started_at).map(|ns| ns as f64 / 1e9);
-    let share = (total.bytes > 0).then(|| total.far_bytes as f64 / total.bytes as f64);
+    let share = far_share(total).map(|(_, share)| share);
     let pageable = (total.bytes > 0).then(|| total.pageable_bytes as f64 / total.bytes as f64);
 
     vec![
@@ -105,6 +105,12 @@ fn gauges(document: &WitnessDocument, is_complete: bool) -> Vec<Gauge> {
         gauge("waited_seconds", "seconds", "Time waited in copies that block", document.waited_s),
         gauge("far_ratio", "ratio", "Part of the bytes from far memory", share),
         gauge("pageable_ratio", "ratio", "Part of the bytes of pageable memory", pageable),
+        gauge(
+            "looked_at_ratio",
+            "ratio",
+            "Part of the bytes whose pages were looked at",
+            (total.bytes > 0).then(|| total.looked_at_bytes as f64 / total.bytes as f64),
+        ),
         gauge(
             "complete",
             "",
@@ -132,7 +138,6 @@ fn point(document: &WitnessDocument, link: &WitnessLink) -> Point {
             ("share_of_bytes", Some(Number::Real(share))),
             ("timed", count(link.timed)),
             ("bytes_per_s", link.bytes_per_s.map(Number::Real)),
-            ("looked_at_bytes", count(document.total.looked_at_bytes)),
             ("total_bytes", count(document.total.bytes)),
             ("elapsed_s", Some(Number::Real(document.elapsed_s))),
         ]),

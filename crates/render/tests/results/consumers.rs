@@ -96,7 +96,7 @@ fn pandas_reads_the_csv_with_numbers_as_numbers() -> Done {
     let program = "
 import pandas, sys
 d = pandas.read_csv(sys.stdin)
-assert d.shape == (6, 40), d.shape
+assert d.shape == (6, 41), d.shape
 assert set(d['unit']) == {'B/s'} and abs(d['value'][1] / 12.3e9 - 1) < 0.01, d['value']
 assert d['median_bytes_per_s'].dtype == float and d['bytes'].dtype == int and d['pu'].dtype == int, d.dtypes
 assert list(d['status']) == ['measured', 'measured', 'skipped', 'measured', 'measured', 'corrupt'], d['status']

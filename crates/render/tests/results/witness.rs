@@ -117,7 +117,7 @@ fn a_share_of_which_some_pages_were_looked_at_is_suspected_until_three_runs_a_si
     assert_eq!([of_all(&one), of_all(&two?)], [Some(ChangeVerdict::Suspect); 2]);
     assert_eq!(of_all(&three?), Some(ChangeVerdict::Regressed));
     assert!(
-        one.notes.iter().any(|note| note.contains("`witness --pages all` counts them")),
+        one.notes.iter().any(|note| note.contains("estimated: not all pages were looked at (`witness --pages all` does)")),
         "{:?}",
         one.notes
     );
@@ -125,6 +125,37 @@ fn a_share_of_which_some_pages_were_looked_at_is_suspected_until_three_runs_a_si
     // One side's estimate makes the difference one.
     let mixed = compared(&[self::near()?], &[far])?;
     assert_eq!(of_all(&mixed), Some(ChangeVerdict::Suspect));
+    Ok(())
+}
+
+#[test]
+fn where_no_distance_is_known_there_is_no_far_share_and_one_that_was_known_is_missing() -> Done {
+    let unknown = |mut document: WitnessDocument| {
+        let total = &mut document.total;
+        total.unknown_bytes += std::mem::take(&mut total.far_bytes) + std::mem::take(&mut total.near_bytes);
+        for buffer in &mut document.buffers {
+            (buffer.distance, buffer.far_bytes) = (Distance::Unknown, 0);
+        }
+        document.distance_unknown = Some("a virtual machine with one NUMA node".to_owned());
+        document
+    };
+    let (far, hidden) = (far()?, unknown(near()?));
+    let both = compared(&[unknown(far.clone())], std::slice::from_ref(&hidden))?;
+    assert_eq!(both.cases.iter().find(|case| case.key.case == FAR), None, "{}", both.summary);
+
+    let lost = compared(std::slice::from_ref(&far), &[hidden])?;
+    let reasons: Vec<_> = lost.missing.iter().filter_map(|case| case.reason.as_deref()).collect();
+    assert_eq!(reasons, ["a virtual machine with one NUMA node"], "{}", lost.summary);
+
+    // The share is of what is known, and then no count.
+    let mut part = near()?;
+    part.total.unknown_bytes = part.total.near_bytes / 2;
+    part.total.near_bytes -= part.total.unknown_bytes;
+    let found = compared(&[far], &[part])?;
+    assert_eq!(
+        case(&found, "all copies", FAR).map(|case| (case.1, case.2)),
+        Some((0.0, ChangeVerdict::Suspect))
+    );
     Ok(())
 }
 
