@@ -90,6 +90,16 @@ impl<B> AnyDocument<B> {
         }
     }
 
+    /// Whether the devices of its figures were simulated; a trial and another program's output do not say.
+    pub fn is_simulated(&self) -> bool {
+        match self {
+            Self::Result(document) => document.platform.simulated.is_some(),
+            Self::Mpi(document) => document.simulated.is_some(),
+            Self::Witness(document) => document.simulated,
+            Self::Trial(_) | Self::Imported(_) => false,
+        }
+    }
+
     /// How its run ended, where that is not complete.
     pub fn incomplete(&self) -> Option<Incomplete> {
         match self {

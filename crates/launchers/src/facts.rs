@@ -64,6 +64,8 @@ pub struct LauncherFacts {
     pub(crate) reads: Reads,
     /// The line that puts each rank in its place, or why it cannot; `None` where it has no words for that.
     pub(crate) writes: Option<Writer>,
+    /// The words of its line by which it binds no rank; none where it has no such words, or no line.
+    pub(crate) leaves_unbound: &'static [&'static str],
     /// What starts the program through `numabench exec`, which binds each rank itself: the launcher's own
     /// binding is switched off.
     pub through_exec: &'static str,
@@ -104,6 +106,7 @@ pub(crate) const OF_ANY: LauncherFacts = LauncherFacts {
     one_process: None,
     reads: Reads::Nothing,
     writes: None,
+    leaves_unbound: &[],
     through_exec: "start the program through numabench exec -- PROGRAM",
     starter: None,
 };

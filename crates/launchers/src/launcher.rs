@@ -82,6 +82,23 @@ impl Launcher {
         Self::ALL.iter().flat_map(|launcher| launcher.facts().starters).copied().collect()
     }
 
+    /// Whether a process that the kernel shows by this name starts ranks: a command of some launcher, or one of
+    /// its daemons.
+    pub fn is_any(process: &str) -> bool {
+        let of = |launcher: &Self| {
+            let facts = launcher.facts();
+            facts.reads.commands().contains(&process) || facts.starters.contains(&process)
+        };
+        process == Self::Torchrun.name() || Self::ALL.iter().any(of)
+    }
+
+    /// The words by which the launcher of this command binds no rank; none where it is not known. `mpiexec`
+    /// alone is several's: these are Open MPI's words, which Hydra takes too.
+    pub fn leaves_unbound(command: &str) -> &'static [&'static str] {
+        let launcher = if command == "mpiexec" { Some(Self::Mpirun) } else { Self::of_command(command) };
+        launcher.map_or(&[], |launcher| launcher.facts().leaves_unbound)
+    }
+
     /// The launcher that a command's name stands for, as far as a name tells: `mpirun` and `mpiexec` are
     /// several's.
     pub(crate) fn of_command(command: &str) -> Option<Self> {
@@ -186,6 +203,19 @@ mod tests {
                 "{launcher:?}"
             );
         }
+    }
+
+    #[test]
+    fn the_words_that_leave_ranks_unbound_are_those_of_the_lines_through_exec() {
+        for &launcher in Launcher::ALL.iter().filter(|launcher| **launcher != Launcher::Srun) {
+            let facts = launcher.facts();
+            assert!(facts.through_exec.contains(&facts.leaves_unbound.join(" ")), "{launcher:?}");
+            assert!(facts.frees_from_affinity.contains(&facts.leaves_unbound.join(" ")), "{launcher:?}");
+        }
+        assert_eq!(Launcher::leaves_unbound("srun"), ["--cpu-bind=none"]);
+        assert_eq!(Launcher::leaves_unbound("mpiexec"), ["--bind-to", "none"]);
+        assert_eq!(Launcher::leaves_unbound("./start.sh"), [""; 0]);
+        assert!(Launcher::is_any("prted") && Launcher::is_any("torchrun") && !Launcher::is_any("app"));
     }
 
     /// Variables that a launcher sets and that its facts do not say it gives its ranks, and why.

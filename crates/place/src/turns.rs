@@ -95,7 +95,13 @@ impl Enough for Turns<'_> {
             if self.turned[at].is_out() {
                 continue;
             }
-            self.turned[at].had(pass, turn(state, members, &self.copies, pass));
+            let given = turn(state, members, &self.copies, pass);
+            // A turn that the end of the time cut short is none, and no failure.
+            let is_over = self.limit.is_some_and(|limit| elapsed >= limit);
+            if given.is_err() && is_over && !has_trouble(state, members) {
+                continue;
+            }
+            self.turned[at].had(pass, given);
         }
 
         (self.keep)(&self.turned);
@@ -121,6 +127,12 @@ impl Enough for Turns<'_> {
             }
         }
     }
+}
+
+/// Whether one of these ranks failed at something.
+fn has_trouble(state: &RunState, members: &[usize]) -> bool {
+    let of = |ranks: &Vec<pingpong::RankCase>| members.iter().any(|rank| ranks[*rank].trouble.is_some());
+    state.results.iter().any(of)
 }
 
 /// What one pass gave on a candidate: the rate of each of its ranks, each way.

@@ -27,24 +27,6 @@ pub const MARK: &str = "NUMABENCH_TRIAL_RUN";
 /// The variable with the place that the process was given, as [`AskedPlace`] writes it.
 pub const ASKED: &str = "NUMABENCH_TRIAL_PLACE";
 
-/// Programs that start ranks and are none, as the kernel names them (15 letters).
-const LAUNCHERS: [&str; 14] = [
-    "srun",
-    "slurmstepd",
-    "mpirun",
-    "mpiexec",
-    "mpiexec.hydra",
-    "mpiexec.mpich",
-    "mpirun.openmpi",
-    "orterun",
-    "orted",
-    "prterun",
-    "prted",
-    "hydra_pmi_proxy",
-    "flux-shell",
-    "torchrun",
-];
-
 /// So many times more is read what is not as asked: together as long as hwloc takes on a busy machine.
 const READINGS: usize = 10;
 
@@ -228,7 +210,7 @@ fn programs(mark: &str) -> Vec<(Marked, Status)> {
 
 /// A launcher, or a program that is about to become the rank's.
 fn is_no_rank(process: &Marked, program: &str) -> bool {
-    if LAUNCHERS.contains(&program) {
+    if Launcher::is_any(program) {
         return true;
     }
     let arguments = fs::read(format!("/proc/{}/cmdline", process.pid)).unwrap_or_default();

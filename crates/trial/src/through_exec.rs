@@ -51,17 +51,6 @@ pub(crate) fn nothing_changed() -> Vec<String> {
     exec_options(None, &MemoryWish::Untouched, true)
 }
 
-/// The launcher's options that leave binding to `exec`.
-pub(crate) fn no_binding(launcher: &str) -> Vec<String> {
-    let words: &[&str] = match launcher {
-        "srun" => &["--cpu-bind=none"],
-        "mpiexec.hydra" | "mpiexec.mpich" | "mpirun.mpich" => &["-bind-to", "none"],
-        "mpirun" | "mpiexec" | "mpirun.openmpi" | "orterun" | "prterun" => &["--bind-to", "none"],
-        _ => &[],
-    };
-    words.iter().map(|word| (*word).to_owned()).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use placement::Membind;

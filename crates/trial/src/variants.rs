@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use exec::{MemoryWish, environment as here_set};
 use experiments::{Exit, Fault};
-use launchers::Launch;
+use launchers::{Launch, Launcher};
 use placement::Strategy;
 use report::trial::TrialVariant;
 use topo::Start;
@@ -22,7 +22,7 @@ use crate::placed::placed;
 use crate::rank_observer::{ASKED, AskedPlace};
 use crate::run::Bind;
 use crate::template::{Template, shell_line};
-use crate::through_exec::{asked, exec_options, memory, no_binding, nothing_changed, shows_all};
+use crate::through_exec::{asked, exec_options, memory, nothing_changed, shows_all};
 
 /// More variants than this are no trial of placements: a block would be that many runs.
 const MOST: usize = 24;
@@ -274,7 +274,7 @@ fn worked_out(
             environment.extend(template.environment().iter().cloned());
             let has_bind = template.has_bind();
             let bind = if through_exec && choice.strategy.is_some() {
-                no_binding(template.launcher())
+                Launcher::leaves_unbound(template.launcher()).iter().map(|word| (*word).to_owned()).collect()
             } else {
                 Vec::new()
             };

@@ -54,6 +54,7 @@ pub(crate) static FACTS: LauncherFacts = LauncherFacts {
     },
     reads: Reads::Own(&["flux"], read),
     writes: Some(|topology, places, _| Ok(Written::line(written(topology, places)))),
+    leaves_unbound: &["-o", "cpu-affinity=off"],
     through_exec: "flux run -o cpu-affinity=off … numabench exec -- PROGRAM",
     ..OF_ANY
 };

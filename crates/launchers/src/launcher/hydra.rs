@@ -44,6 +44,7 @@ pub(crate) static FACTS: LauncherFacts = LauncherFacts {
     writes: Some(|topology, places, situation| {
         say(topology, places, Dialect::Mpich, situation).usable().map(Written::line)
     }),
+    leaves_unbound: &["-bind-to", "none"],
     through_exec: "mpiexec -bind-to none … numabench exec -- PROGRAM",
     starter: Some(Starter::Mpiexec),
     ..OF_ANY

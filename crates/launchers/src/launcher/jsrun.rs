@@ -36,6 +36,7 @@ pub(crate) static FACTS: LauncherFacts = LauncherFacts {
     shared_pus: SharedPus::OfDaemons(&["jsmd", "prted", "jsrun"]),
     frees_from_affinity: "start it with jsrun --bind none",
     reads: Reads::Own(&["jsrun"], read),
+    leaves_unbound: &["--bind", "none"],
     through_exec: "jsrun --bind none … numabench exec -- PROGRAM",
     ..OF_ANY
 };

@@ -47,6 +47,7 @@ pub(crate) static FACTS: LauncherFacts = LauncherFacts {
     usual_mpi: Some(UsualMpi { flavour: Flavour::OpenMpi, is_only: true }),
     reads: Reads::Mpirun(&["mpirun", "orterun", "prterun", "mpirun.openmpi", "mpiexec.openmpi"]),
     writes: Some(written),
+    leaves_unbound: &["--bind-to", "none"],
     through_exec: "mpirun --bind-to none … numabench exec -- PROGRAM",
     starter: Some(Starter::Mpirun),
     ..OF_ANY

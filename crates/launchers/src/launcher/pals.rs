@@ -52,6 +52,7 @@ pub(crate) static FACTS: LauncherFacts = LauncherFacts {
     // What it is called is Hydra's too.
     reads: Reads::Mpirun(&[]),
     writes: Some(|_, places, _| Ok(Written::line(written(places)))),
+    leaves_unbound: &["--cpu-bind", "none"],
     through_exec: "mpiexec --cpu-bind none … numabench exec -- PROGRAM",
     starter: Some(Starter::Mpiexec),
     ..OF_ANY

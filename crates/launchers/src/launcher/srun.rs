@@ -50,6 +50,7 @@ pub(crate) static FACTS: LauncherFacts = LauncherFacts {
     one_process: Some("srun -N1 -n1 --cpu-bind=none …"),
     reads: Reads::Own(&["srun"], options::read),
     writes: Some(written),
+    leaves_unbound: &["--cpu-bind=none"],
     through_exec: "srun … numabench exec -- PROGRAM",
     ..OF_ANY
 };

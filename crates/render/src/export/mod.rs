@@ -35,7 +35,10 @@ pub use self::mpi::points as mpi;
 pub use self::result::points as result;
 pub use self::trial::points as trial;
 pub use self::witness::points as witness;
-use points::{Number, Points};
+use points::{Gauge, Label, Number, Points};
+
+/// The word for devices that are none.
+const SIMULATED: &str = "simulated";
 
 /// The forms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,10 +99,38 @@ pub fn any<B>(document: &AnyDocument<B>) -> Points {
         AnyDocument::Imported(document) => imported(document),
         AnyDocument::Witness(document) => witness(document),
     };
-    points.of_numbers()
+    let points = points.of_numbers();
+    if document.is_simulated() { points.of_simulated_devices() } else { points }
 }
 
 impl Points {
+    /// The same where the devices were simulated: each name begins with it, each row, sample and record has
+    /// it, and so has the run.
+    fn of_simulated_devices(mut self) -> Self {
+        let label = Label { name: SIMULATED, word: SIMULATED };
+        self.labels.push(label);
+        self.tags.push(label);
+        if !self.columns.contains(&SIMULATED) {
+            self.columns.push(SIMULATED);
+        }
+
+        for point in &mut self.points {
+            point.words.retain(|(name, _)| *name != SIMULATED);
+            point.words.push((SIMULATED, "true".to_owned()));
+            let test = point.test.as_mut().map(|test| &mut test.name);
+            for name in [&mut point.name, &mut point.benchmark].into_iter().chain(test) {
+                *name = format!("{SIMULATED}/{name}");
+            }
+        }
+        self.gauges.push(Gauge {
+            name: format!("{}_{SIMULATED}", self.record),
+            unit: "",
+            help: "1 where the devices were simulated",
+            value: Some(1.0),
+        });
+        self
+    }
+
     /// The same without what is no number: sums and quotients of a document's figures can be larger than any,
     /// and no form has a word for that.
     fn of_numbers(mut self) -> Self {

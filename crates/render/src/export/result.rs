@@ -14,17 +14,19 @@ use report::Document;
 use report::device::name_on_node;
 use report::document::Status;
 use report::json::word;
+use report::matrix::{engine_group, engine_of_group};
 use report::other_end::other_ends;
 use report::quantity::Quantity;
 use report::result::RankResult;
 use report::row::{Row, RowStatus};
+use report::settings::CopyEngine;
 use report::timestamp::unix_ns;
 
 use super::points::{Gauge, Label, Number, Point, Points, TestCase, TestFault, TestOutcome, known};
 use super::quantity::{figures, in_words, metrics};
 
 /// The columns of its table.
-const COLUMNS: [&str; 41] = [
+const COLUMNS: [&str; 42] = [
     "started_at",
     "numabench",
     "platform",
@@ -66,6 +68,7 @@ const COLUMNS: [&str; 41] = [
     "other_device",
     "flags",
     "memory_spread",
+    "engine",
 ];
 const FIELDS: [&str; 7] = [
     "median_ns",
@@ -86,7 +89,7 @@ const DEVICE: [Label; 3] = [
 /// A document as points.
 pub fn points<B>(document: &Document<B>) -> Points {
     let several = document.nodes.len() > 1;
-    let case = Label::same_in_all_forms(&["order", "memory", "direction", "bytes", "group"]);
+    let case = Label::same_in_all_forms(&["order", "memory", "direction", "bytes", "group", "engine"]);
     let mut place = Label::same_in_all_forms(&["pu", "memory_node", "memory_spread"]);
     place.push(Label { name: "rank", word: "double" });
     let platform = Label::same_in_all_forms(&["platform"]);
@@ -150,7 +153,8 @@ fn rows<B>(document: &Document<B>, several: bool) -> Vec<Point> {
         .collect();
 
     let others = other_ends(document);
-    let without_rank = |row: &Row| name(row, nodes.get(&row.rank).copied(), others.get(&row.rank));
+    let by = document.settings.engine;
+    let without_rank = |row: &Row| name(row, by, nodes.get(&row.rank).copied(), others.get(&row.rank));
     let (mut seen, mut doubles) = (BTreeSet::new(), BTreeSet::new());
 
     for name in document.rows.iter().map(without_rank) {
@@ -211,14 +215,22 @@ fn rows<B>(document: &Document<B>, several: bool) -> Vec<Point> {
 }
 
 /// `simultaneous/pinned/h2d/134217728/0000:c1:00.0/pu49/mem3`; on several nodes the node's number stands
-/// before the device, and behind it the other end of a copy between devices.
-fn name(row: &Row, node: Option<u32>, other: Option<&String>) -> String {
+/// before the device, and behind it the other end of a copy between devices. A run that does not copy by the
+/// copy engines says so behind the case, as a case beside theirs does.
+fn name(row: &Row, by: CopyEngine, node: Option<u32>, other: Option<&String>) -> String {
     let other = other.map_or(String::new(), |other| format!("/with {other}"));
     let node = node.map_or(String::new(), |node| format!("/node{node}"));
     let of_one = row.memory_node.map(|node| node.to_string());
     let memory = of_one.as_ref().or(row.memory_spread.as_ref());
     let memory = memory.map_or(String::new(), |memory| format!("/mem{memory}"));
-    format!("{}{node}/{}{other}/pu{}{memory}", row.case, name_on_node(&row.device), row.pu)
+    let by = engine_group(by).filter(|_| group_engine(row).is_none());
+    let by = by.map_or(String::new(), |by| format!("/{by}"));
+    format!("{}{by}{node}/{}{other}/pu{}{memory}", row.case, name_on_node(&row.device), row.pu)
+}
+
+/// What moved the bytes, where the case's group says so.
+fn group_engine(row: &Row) -> Option<CopyEngine> {
+    row.group.as_deref().and_then(engine_of_group)
 }
 
 fn labels<B>(document: &Document<B>, row: &Row, link: String) -> Vec<(&'static str, String)> {
@@ -255,6 +267,7 @@ fn labels<B>(document: &Document<B>, row: &Row, link: String) -> Vec<(&'static s
         ("other_device", row.other_device.clone().unwrap_or_default()),
         ("flags", row.flags.iter().map(word).collect::<Vec<_>>().join(" ")),
         ("memory_spread", row.memory_spread.clone().unwrap_or_default()),
+        ("engine", engine_group(group_engine(row).unwrap_or(document.settings.engine)).unwrap_or_default().to_owned()),
     ]
 }
 

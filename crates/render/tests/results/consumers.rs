@@ -96,7 +96,7 @@ fn pandas_reads_the_csv_with_numbers_as_numbers() -> Done {
     let program = "
 import pandas, sys
 d = pandas.read_csv(sys.stdin)
-assert d.shape == (6, 41), d.shape
+assert d.shape == (6, 42), d.shape
 assert set(d['unit']) == {'B/s'} and abs(d['value'][1] / 12.3e9 - 1) < 0.01, d['value']
 assert d['median_bytes_per_s'].dtype == float and d['bytes'].dtype == int and d['pu'].dtype == int, d.dtypes
 assert list(d['status']) == ['measured', 'measured', 'skipped', 'measured', 'measured', 'corrupt'], d['status']
@@ -104,6 +104,31 @@ assert abs(d['median_bytes_per_s'][1] / 12.3e9 - 1) < 0.01
 assert d['device_name'][0].startswith('a <b> & \"c\", d|e\\\\f g=1'), repr(d['device_name'][0])
 ";
     python("pandas", program, Form::Csv)
+}
+
+#[test]
+fn what_simulated_devices_and_other_engines_gave_says_so_in_every_form_and_has_names_of_its_own() -> Done {
+    let real = troubled()?;
+    let mut other = real.clone();
+    other.settings.engine = CopyEngine::Tma;
+    let text = |document: &Document, form| {
+        let points = export::any(&AnyDocument::Result(Box::new(document.clone())));
+        points.export(form).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    };
+    for (form, name, _) in Form::ALL {
+        assert!(!text(&real, form)?.contains("tma"), "{name}");
+        let is_empty = form == Form::GhaSmaller;
+        assert_eq!(text(&other, form)?.contains("tma"), !is_empty, "{name}");
+    }
+
+    other.platform.simulated = Some("a stand-in".to_owned());
+    for (form, name, _) in Form::ALL {
+        let (real, other) = (text(&real, form)?, text(&other, form)?);
+        let says = ["simulated/", "simulated=true", "simulated=\"true\"", ",true,"];
+        assert_eq!(says.iter().any(|word| other.contains(word)), form != Form::GhaSmaller, "{name}: {other}");
+        assert!(!says.iter().any(|word| real.contains(word)), "{name}: {real}");
+    }
+    Ok(())
 }
 
 #[test]
