@@ -8,6 +8,7 @@ mod circles;
 mod dependencies;
 mod figures;
 mod finding;
+mod glossary;
 mod names;
 mod orphans;
 mod programs;
@@ -53,6 +54,7 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     findings.extend(reading::check(&texts));
     findings.extend(names::check(&texts));
     findings.extend(orphans::check(&texts));
+    findings.extend(glossary::check_page(root, &texts)?);
     findings.extend(programs::check(root));
     for finding in &findings {
         eprintln!("{finding}");

@@ -6,12 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::conditions::Condition;
+use crate::conditions::{Condition, RANKS_AT_ONCE};
 use crate::figure::Key;
 use crate::run::Run;
-
-/// How many ranks at once may differ: each GPU's figures are compared.
-const AT_ONCE: &str = "ranks at once";
 
 /// The same run, its places GPUs.
 ///
@@ -34,11 +31,12 @@ pub fn by_gpu(run: Run) -> Result<Run, String> {
             places.push(place);
         }
     }
-    let known = |condition: Condition| {
-        let essential = condition.essential && condition.fact != AT_ONCE;
+    // How many ranks were at once may differ: each GPU is compared by itself.
+    let relaxed = |condition: Condition| {
+        let essential = condition.essential && condition.fact != RANKS_AT_ONCE;
         Condition { essential, ..condition }
     };
-    let conditions = run.conditions.into_iter().map(known).chain(places).collect();
+    let conditions = run.conditions.into_iter().map(relaxed).chain(places).collect();
     let figures = run.figures.into_iter();
     let figures = figures.map(|(key, figure)| (if is_alone(&key) { of_gpu(&key) } else { key }, figure));
     Ok(Run { conditions, figures: figures.collect(), ..run })
@@ -66,7 +64,10 @@ mod tests {
             name: "a run".to_owned(),
             host: "a node".to_owned(),
             started_at: String::new(),
-            conditions: vec![Condition::new(AT_ONCE, "4", true), Condition::new("platform", "CUDA", true)],
+            conditions: vec![
+                Condition::new(RANKS_AT_ONCE, "4", true),
+                Condition::new("platform", "CUDA", true),
+            ],
             figures: places.iter().map(|place| (key(place), Err("not measured".to_owned()))).collect(),
         }
     }

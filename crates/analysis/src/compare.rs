@@ -8,11 +8,11 @@ use stats::interval::median;
 use stats::moderated::LEAST_A_SIDE;
 use stats::units::rate;
 
-use crate::comparison::{ComparedCase, Comparison, Counts, Lacking, RunName, VERSION};
+use crate::comparison::{ComparedCase, Comparison, Counts, Lacking, RunName, VERSION, are_of_single_runs};
 use crate::comparison_notes::{notes, share_notes};
 use crate::conditions::{ALL_PAIRS, Condition, Differing, PAIRS, differing};
 use crate::figure::{Figure, Key, Unit};
-use crate::judge::{Basis, CasePair, ChangeVerdict, JudgedCase, is_one_measurement, judge};
+use crate::judge::{CasePair, ChangeVerdict, JudgedCase, is_one_measurement, judge};
 use crate::run::Run;
 use crate::turns::took_turns;
 
@@ -290,7 +290,7 @@ fn power(cases: &[ComparedCase], runs: [usize; 2]) -> String {
     let typical = median(&all).and_then(percent);
     let undecided = measured().filter(|case| case.verdict == ChangeVerdict::Inconclusive);
     let worst = undecided.max_by(|a, b| from(a).total_cmp(&from(b)));
-    let is_single = measured().all(|case| case.basis == Basis::Blocks);
+    let is_single = are_of_single_runs(cases);
     let found = if is_single { "suspected" } else { "found" };
     let Some(typical) = typical else {
         return match is_single || runs.into_iter().min() >= Some(LEAST_A_SIDE) {

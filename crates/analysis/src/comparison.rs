@@ -158,3 +158,10 @@ pub struct Lacking {
     /// all.
     pub reason: Option<String>,
 }
+
+/// Whether every case that is no share stands on the blocks of one or two runs a side, so that nothing shows
+/// how runs differ.
+pub(crate) fn are_of_single_runs(cases: &[ComparedCase]) -> bool {
+    let mut measured = cases.iter().filter(|case| !case.unit.is_share()).peekable();
+    measured.peek().is_some() && measured.all(|case| case.basis == Basis::Blocks)
+}

@@ -3,11 +3,11 @@
 use stats::moderated::LEAST_A_SIDE;
 use stats::units::counted;
 
-use crate::comparison::{ComparedCase, Counts};
+use crate::comparison::{ComparedCase, Counts, are_of_single_runs};
 use crate::figure::Unit;
-use crate::judge::{Basis, ChangeVerdict};
+use crate::judge::ChangeVerdict;
 
-/// The notes on what was measured.
+/// How much the comparison of what was measured can tell.
 pub(crate) fn notes(
     cases: &[ComparedCase],
     counts: &Counts,
@@ -16,22 +16,22 @@ pub(crate) fn notes(
 ) -> Vec<String> {
     let mut notes = Vec::new();
     let [base, new] = runs;
-    let is_single = cases.iter().any(|case| case.basis == Basis::Blocks);
+    let is_single = are_of_single_runs(cases);
     let change =
         if cases.iter().any(|case| case.unit.is_share()) { "a rate's or time's change" } else { "a change" };
     if is_single {
         notes.push(format!(
             "{} in the base and {new} in the new: nothing shows how runs differ, so {change} is suspected \
-             and never found, and each interval holds if runs differ by no more than stands beside it. Give \
-             three runs a side or more (folders work)",
+             and never found, and each interval assumes the deviation between runs that stands beside it. \
+             Give three runs a side or more (folders work)",
             counted(base, "run")
         ));
     } else if counts.suspect > 0 {
         let cases = if counts.suspect == 1 { "1 case is" } else { &format!("{} cases are", counts.suspect) };
         let why = if base.min(new) < LEAST_A_SIDE {
-            "one or two runs of a side do not show what befell that side alone"
+            "with one or two runs a side, one disturbed run looks like a change"
         } else {
-            "runs that each fall into one of two modes would be sorted by side as often as that by chance"
+            "runs of other cases fall into two modes, and chance alone can sort them by side like this"
         };
         notes.push(format!(
             "{cases} suspected and not found: {why}. Give more runs a side: three, or four or five where \
@@ -91,4 +91,50 @@ pub(crate) fn share_notes(cases: &[ComparedCase], only: [Vec<String>; 2]) -> Vec
         }
     }
     notes
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use report::document::Tool;
+
+    use crate::compare::{Thresholds, compare};
+    use crate::conditions::Condition;
+    use crate::figure::{Figure, Key, Unit};
+    use crate::run::Run;
+
+    /// A run with ten blocks of this time in each of these cases.
+    fn run(cases: &[&str], ns: f64) -> Run {
+        let blocks: Vec<f64> = (0..10).map(|block| ns * (1.0 + 0.001 * f64::from(block))).collect();
+        let figure = || Ok(Figure::measured(Unit::Ns, ns, blocks.clone()));
+        Run {
+            name: format!("{ns}"),
+            host: "a node".to_owned(),
+            started_at: String::new(),
+            conditions: vec![Condition::new("platform", "CUDA", true)],
+            figures: cases
+                .iter()
+                .map(|case| (Key::in_words(case, "GPU 0".to_owned()), figure()))
+                .collect::<BTreeMap<_, _>>(),
+        }
+    }
+
+    #[test]
+    fn of_three_runs_a_side_none_is_said_to_stand_alone_where_one_case_is_a_single_runs() -> Result<(), String>
+    {
+        let both: &[&str] = &["h2d", "d2h"];
+        let side = |ns: f64| [run(both, ns), run(&["h2d"], ns * 1.01), run(&["h2d"], ns * 0.99)];
+        let tool = Tool { name: "numabench".to_owned(), version: "0".to_owned(), git: None };
+        let told = |base: &[Run], new: &[Run]| {
+            let thresholds = Thresholds { bandwidth: 0.03, latency: 0.03 };
+            let compared = compare(tool.clone(), base, new, thresholds, false);
+            compared.map(|compared| compared.notes.join("\n")).map_err(|error| error.to_string())
+        };
+        let notes = told(&side(100.0), &side(130.0))?;
+        assert!(!notes.contains("nothing shows how runs differ"), "{notes}");
+        let single = told(&side(100.0)[..1], &side(130.0)[..1])?;
+        assert!(single.contains("nothing shows how runs differ"), "{single}");
+        Ok(())
+    }
 }

@@ -19,6 +19,8 @@ use stats::units::rounded_size;
 use crate::difference::ALIKE;
 use crate::words::{self, lanes};
 
+/// How many ranks copied at once.
+pub(crate) const RANKS_AT_ONCE: &str = "ranks at once";
 /// Which pairs of GPUs were measured: all of them, or a sample.
 pub(crate) const PAIRS: &str = "pairs of GPUs";
 pub(crate) const ALL_PAIRS: &str = "all";
@@ -85,12 +87,14 @@ pub fn conditions<B>(document: &Document<B>) -> Vec<Condition> {
     add(true, "platform", kind.to_owned());
     add(true, "simulated devices", if platform.simulated.is_some() { "yes" } else { "no" }.to_owned());
     if document.settings.order != OrderAsked::Alone {
-        add(true, "ranks at once", document.ranks.len().to_string());
+        add(true, RANKS_AT_ONCE, document.ranks.len().to_string());
     }
     if platform.kind != PlatformKind::Host {
         add(true, "GPU model", names(document));
     }
-    for case in &document.cases {
+    // Of a case without a figure the clock is not known.
+    let is_timed = |case: &&report::case::Case<B>| case.ranks.iter().any(|result| result.summary().is_some());
+    for case in document.cases.iter().filter(is_timed) {
         add(true, &format!("clock of {}", case.id), format!("{:?}", case.timing).to_lowercase());
     }
 

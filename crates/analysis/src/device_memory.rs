@@ -5,13 +5,13 @@
 //! may lie on another GPU's or on the host's. Only what the kernel located is said; of GPUs behind PCIe there
 //! is nothing to say.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use report::Document;
 use report::device::{Coherence, Device};
 use report::environment::NodeKind;
-use report::result::NodePages;
 use stats::IdSet;
+use stats::units::counted;
 
 use crate::words;
 
@@ -40,45 +40,45 @@ pub(crate) fn elsewhere(document: &Document) -> Vec<String> {
         document.devices.iter().filter_map(|device| of_device(document, device)).collect();
     let more = said.len().saturating_sub(MOST);
     said.truncate(MOST);
-    said.extend(
-        (more > 0)
-            .then(|| format!("The memory of {more} more GPUs lies elsewhere too; the document has them.")),
-    );
+    said.extend((more > 0).then(|| {
+        format!("The memory of {} lies elsewhere too: see the document.", counted(more, "more GPU"))
+    }));
     said
 }
 
 fn of_device(document: &Document, device: &Device) -> Option<String> {
     let own = device.memory_node.as_ref()?.value?;
-    let seen = seen(document, device);
-    let away: IdSet = seen.keys().copied().filter(|node| *node != own).collect();
+    let seen = located_nodes(document, device);
+    let away: IdSet = seen.iter().copied().filter(|node| *node != own).collect();
     if away.is_empty() {
         return None;
     }
-    let part = if seen.contains_key(&own) { "Part of the memory" } else { "The memory" };
     let name = if document.nodes.len() > 1 { device.id.clone() } else { format!("GPU {}", device.index) };
     let where_to: Vec<String> =
         away.iter().map(|node| format!("NUMA node {node}, {}", whose(document, device, node))).collect();
-    Some(format!(
-        "{part} of {name} lies on {}, not on its own node {own}. The driver placed it there: the figures are \
-         of that memory, not of {name}'s own.",
-        where_to.join(" and ")
-    ))
+    let where_to = where_to.join(" and ");
+
+    Some(match seen.contains(&own) {
+        true => format!(
+            "Part of the memory of {name} lies on {where_to}, not on its own node {own}. The driver placed \
+             it there: the figures are of both."
+        ),
+        false => format!(
+            "The memory of {name} lies on {where_to}, not on its own node {own}. The driver placed it there: \
+             the figures are of that memory, not of {name}'s own."
+        ),
+    })
 }
 
-/// The pages of a device's memory that were located, by node.
-fn seen(document: &Document, device: &Device) -> BTreeMap<u32, u64> {
+/// The nodes on which pages of a device's memory were located.
+fn located_nodes(document: &Document, device: &Device) -> BTreeSet<u32> {
     let ranks: BTreeSet<u32> =
         document.ranks.iter().filter(|rank| rank.asked.device == device.id).map(|rank| rank.rank).collect();
     let results =
         document.cases.iter().flat_map(|case| &case.ranks).filter(|result| ranks.contains(&result.rank));
     let seen = results.flat_map(|result| result.seen_before.iter().chain(&result.seen_after));
-    let mut nodes = BTreeMap::new();
-    for NodePages { node, pages } in seen.filter_map(|seen| seen.device_pages.value.as_ref()).flatten() {
-        if *pages > 0 {
-            *nodes.entry(*node).or_default() += pages;
-        }
-    }
-    nodes
+    let pages = seen.filter_map(|seen| seen.device_pages.value.as_ref()).flatten();
+    pages.filter(|located| located.pages > 0).map(|located| located.node).collect()
 }
 
 /// What a node is to this device.
@@ -100,6 +100,7 @@ fn whose(document: &Document, device: &Device, node: u32) -> String {
     match (found.map(|node| node.kind), device.coherence) {
         (Some(NodeKind::GpuMemory), _) => "the memory of another GPU".to_owned(),
         (_, Some(Coherence::SharedHbm)) => "the memory of another package".to_owned(),
-        _ => "host memory".to_owned(),
+        (Some(_), _) => "host memory".to_owned(),
+        (None, _) => "a memory that the document does not name".to_owned(),
     }
 }

@@ -9,11 +9,12 @@ use crate::reference::{Reference, usual_causes};
 pub(crate) struct HeldFigure<'r> {
     /// The kind in words: `H2D by copy engine`.
     pub what: String,
-    /// The least and the most over the GPUs.
+    /// The lowest and the highest over the GPUs.
     pub measured: (f64, f64),
     /// The reference figure.
     pub reference: &'r Reference,
-    /// By which part the worst GPU is beyond the near end of the range; `None` within the margin.
+    /// How far the worst GPU falls short of the nearest end of the reference range, as a fraction of it;
+    /// `None` within the margin.
     pub shortfall: Option<f64>,
 }
 

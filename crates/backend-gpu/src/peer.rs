@@ -7,7 +7,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use device::{BytePattern, CallError, CopyBy, DeviceError, Mismatch, PeerCopier, PeerEnd, PeerPath};
+use device::{BytePattern, CallError, CopyBy, DeviceError, PeerCopier, PeerEnd, PeerPath, WrongByte};
 
 use crate::context::Context;
 use crate::copier::Tools;
@@ -80,7 +80,7 @@ impl<D: Driver> Area<D> {
     }
 
     /// The first byte that differs.
-    fn compare(&self, pattern: BytePattern, bytes: usize) -> Result<Option<Mismatch>, DeviceError> {
+    fn compare(&self, pattern: BytePattern, bytes: usize) -> Result<Option<WrongByte>, DeviceError> {
         let Some(offset) = self.first_wrong_word(pattern, bytes)? else { return Ok(None) };
         let mut got = [0; 8];
         let got = &mut got[..(bytes - offset as usize).min(8)];
@@ -88,7 +88,7 @@ impl<D: Driver> Area<D> {
         let expected = pattern.word(offset / 8).to_le_bytes();
         match got.iter().zip(expected).position(|(got, expected)| *got != expected) {
             Some(at) => {
-                Ok(Some(Mismatch { offset: offset + at as u64, expected: expected[at], got: got[at] }))
+                Ok(Some(WrongByte { offset: offset + at as u64, expected: expected[at], got: got[at] }))
             }
             None => Err(unsupported(
                 "comparing on the device",
@@ -211,7 +211,7 @@ impl<D: Driver> PeerCopier for GpuPeerCopier<D> {
         self.area(end).fill(pattern, bytes)
     }
 
-    fn compare(&mut self, pattern: BytePattern, bytes: usize) -> Result<Option<Mismatch>, DeviceError> {
+    fn compare(&mut self, pattern: BytePattern, bytes: usize) -> Result<Option<WrongByte>, DeviceError> {
         self.check(bytes)?;
         self.queue.settle()?;
         self.destination.compare(pattern, bytes)

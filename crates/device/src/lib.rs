@@ -42,5 +42,5 @@ pub use platform::{
     Device, DeviceFacts, DeviceId, MemoryHome, MemoryInfo, Platform, PlatformFacts, PlatformKind,
 };
 pub use stats::latch::Latch;
-pub use stats::mismatch::Mismatch;
+pub use stats::wrong_byte::WrongByte;
 pub use sys::{HeapMemory, HostMemory, MemoryKind};

@@ -7,7 +7,7 @@
 //! alone, one cache line in 64, and tell afterwards whether its own copies ran. There is no period shorter
 //! than the buffer.
 
-use stats::mismatch::Mismatch;
+use stats::wrong_byte::WrongByte;
 
 /// The bytes of a page whose first word has a key of its own.
 pub const PAGE_BYTES: usize = 4096;
@@ -92,7 +92,7 @@ impl BytePattern {
     ///
     /// # Errors
     /// The first byte that differs.
-    pub fn compare(self, offset: u64, bytes: &[u8]) -> Result<(), Mismatch> {
+    pub fn compare(self, offset: u64, bytes: &[u8]) -> Result<(), WrongByte> {
         for (page, bytes) in (offset / PAGE_BYTES as u64..).zip(bytes.chunks(PAGE_BYTES)) {
             let first = page * PAGE_WORDS;
             let (words, rest) = bytes.as_chunks::<8>();
@@ -114,7 +114,7 @@ impl BytePattern {
     ///
     /// # Errors
     /// The first byte that differs.
-    pub fn compare_page_words(self, bytes: &[u8]) -> Result<(), Mismatch> {
+    pub fn compare_page_words(self, bytes: &[u8]) -> Result<(), WrongByte> {
         // Without a branch, so that many of the loads, which all miss the cache, are under way at once:
         // nearly always everything is right.
         let (pages, rest) = bytes.as_chunks::<PAGE_BYTES>();
@@ -130,11 +130,11 @@ impl BytePattern {
     }
 
     /// Compares the bytes of the word at `index`, or the first of them.
-    fn compare_word(self, index: u64, got: &[u8]) -> Result<(), Mismatch> {
+    fn compare_word(self, index: u64, got: &[u8]) -> Result<(), WrongByte> {
         let expected = self.word(index).to_le_bytes();
         (index * 8..).zip(expected.into_iter().zip(got.iter().copied())).try_for_each(
             |(offset, (expected, got))| {
-                if expected == got { Ok(()) } else { Err(Mismatch { offset, expected, got }) }
+                if expected == got { Ok(()) } else { Err(WrongByte { offset, expected, got }) }
             },
         )
     }
@@ -182,7 +182,7 @@ mod tests {
             let mut bytes = filled(pattern, 10_003);
             let expected = bytes[wrong];
             bytes[wrong] ^= 0x10;
-            let difference = Mismatch { offset: wrong as u64, expected, got: expected ^ 0x10 };
+            let difference = WrongByte { offset: wrong as u64, expected, got: expected ^ 0x10 };
             assert_eq!(pattern.compare(0, &bytes), Err(difference));
         }
     }

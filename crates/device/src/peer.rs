@@ -7,7 +7,7 @@
 //! measured. Where the devices cannot reach each other, the driver stages the copy through host memory;
 //! [`PeerCopier::path`] says which it is.
 
-use crate::{BytePattern, CopyBy, DeviceError, Mismatch};
+use crate::{BytePattern, CopyBy, DeviceError, WrongByte};
 
 /// One end of a copy between devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -65,7 +65,7 @@ pub trait PeerCopier {
     ///
     /// # Errors
     /// The call that failed.
-    fn compare(&mut self, pattern: BytePattern, bytes: usize) -> Result<Option<Mismatch>, DeviceError>;
+    fn compare(&mut self, pattern: BytePattern, bytes: usize) -> Result<Option<WrongByte>, DeviceError>;
 
     /// One copy, waited for.
     ///

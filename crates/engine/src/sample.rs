@@ -6,8 +6,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use stats::figures::BlockFigures;
 use stats::flag::Flag;
-use stats::mismatch::Mismatch;
 use stats::summary::Summary;
+use stats::wrong_byte::WrongByte;
 
 use crate::failure::Failure;
 use crate::observed_placement::ObservedPlacement;
@@ -77,7 +77,7 @@ pub enum Trouble {
     /// with.
     AnotherFailed,
     /// Bytes arrived that were not sent.
-    Corrupt(Mismatch),
+    Corrupt(WrongByte),
     /// What was computed is not what it should be.
     Wrong(String),
 }

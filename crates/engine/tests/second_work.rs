@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use engine::{
-    Amount, Bound, Case, EngineConfig, Failure, Journal, Latch, Mismatch, ObservedPlacement, Order,
-    PageCheck, PagesPerNode, PerCase, PlacedMemory, PlacingRules, RunEnd, RunState, Site, Suite, TimeSpent,
-    Timing, Trouble, Work, Worker, Workers, clock,
+    Amount, Bound, Case, EngineConfig, Failure, Journal, Latch, ObservedPlacement, Order, PageCheck,
+    PagesPerNode, PerCase, PlacedMemory, PlacingRules, RunEnd, RunState, Site, Suite, TimeSpent, Timing,
+    Trouble, Work, Worker, Workers, WrongByte, clock,
 };
 use ranks::{Communicator, Single};
 
@@ -172,7 +172,7 @@ impl Work for HostCopy<'_> {
         match wrong {
             None => Ok(self.to.len() as u64),
             Some(at) => {
-                Err(Trouble::Corrupt(Mismatch { offset: at as u64, expected: self.value, got: self.to[at] }))
+                Err(Trouble::Corrupt(WrongByte { offset: at as u64, expected: self.value, got: self.to[at] }))
             }
         }
     }

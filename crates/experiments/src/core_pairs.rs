@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use engine::{Amount, EngineConfig, Order, PlacingRules, Worker};
 use hostmem::LINE_BYTES;
-use placement::{Plan, RowsBy, rows};
+use placement::{Plan, Row, RowsBy, rows};
 use report::Known;
 use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow};
 use report::settings::{Direction, MemoryKind};
@@ -20,14 +20,15 @@ use crate::config;
 use crate::fault::Fault;
 use crate::options::Measuring;
 
-/// More pairs than these (12 cores have 66) have short blocks: those of ten milliseconds took a minute for 16
-/// cores and would take half an hour on a large node.
+/// Above so many pairs (11 cores have 55) blocks are short: blocks of 10 ms took a minute for 16 cores and
+/// would take half an hour on a large node.
 const MANY_PAIRS: usize = 50;
-/// The rounds of a short block, about a millisecond, and of ten of them.
+/// Rounds of a short block, about a millisecond.
 const SHORT_ROUNDS: usize = 5;
+/// Ten short blocks.
 const SHORT: Amount = Amount::Fixed { reps: 50, warmup: 2 };
 
-/// What a block takes with all that belongs to it, for the estimate: 276 pairs of ten took 14 s, 120 pairs of
+/// How long a block takes with its preparation, for the estimate: 276 pairs of ten took 14 s, 120 pairs of
 /// ten short ones 1.3 s.
 const BLOCK: Duration = Duration::from_millis(5);
 const SHORT_BLOCK: Duration = Duration::from_millis(1);
@@ -59,26 +60,18 @@ impl CorePairs {
         asked: Option<&IdList>,
         most: Option<usize>,
     ) -> Result<Self, Fault> {
-        let all = rows(topology, RowsBy::Core).into_iter().filter_map(|row| row.place.ok());
-        let all: Vec<Core> = all.map(|place| Core { pu: place.pu(), node: place.node }).collect();
+        let rows = rows(topology, RowsBy::Core);
         let cores = match asked {
-            Some(asked) => named(topology, &all, asked)?,
-            None => spread(&all, most.unwrap_or(usize::MAX)),
+            Some(asked) => named(topology, &rows, asked)?,
+            None => {
+                let usable = rows.iter().filter_map(|row| row.place.as_ref().ok());
+                let all: Vec<Core> = usable.map(|place| Core { pu: place.pu(), node: place.node }).collect();
+                spread(&all, most.unwrap_or(usize::MAX))
+            }
         };
 
         if cores.len() < 2 {
-            let there: IdSet = cores.iter().map(|core| core.pu).collect();
-            let pus = &topology.allowed.pus;
-            let way = if pus.len() > 1 {
-                ": name two PUs of one core with --cpus, or start it where"
-            } else {
-                ": start it where"
-            };
-            let text = format!(
-                "core-to-core latency needs two cores, and there is one (PU {there}; this process may use \
-                 PUs {pus}){way} it may use more"
-            );
-            return Err(Fault::usage(text));
+            return Err(too_few(topology, &cores, asked.is_some()));
         }
 
         let pairs = cores.len() * (cores.len() - 1) / 2;
@@ -104,7 +97,7 @@ impl CorePairs {
         self
     }
 
-    /// What a block takes with all that belongs to it.
+    /// How long a block takes with its preparation.
     pub fn block(&self) -> Duration {
         if self.short { SHORT_BLOCK } else { BLOCK }
     }
@@ -208,7 +201,7 @@ impl CorePairs {
 }
 
 /// The PUs that were named, each once.
-fn named(topology: &Topology, all: &[Core], asked: &IdList) -> Result<Vec<Core>, Fault> {
+fn named(topology: &Topology, rows: &[Row], asked: &IdList) -> Result<Vec<Core>, Fault> {
     let mut cores: Vec<Core> = Vec::new();
     for pu in &asked.0 {
         let refused = |why: &str| {
@@ -223,16 +216,42 @@ fn named(topology: &Topology, all: &[Core], asked: &IdList) -> Result<Vec<Core>,
         if cores.iter().any(|core| core.pu == *pu) {
             return Err(refused("twice: core-to-core latency needs two different PUs"));
         }
-        let siblings = topology.core_of(*pu).map(|core| core.pus.clone()).unwrap_or_default();
-        let own = all.iter().find(|core| core.pu == *pu || siblings.contains(core.pu));
-        let own = own.ok_or_else(|| refused("whose node has no memory for it"))?;
+        // A row a core, in the same order.
+        let mut cores_rows = topology.cores.iter().zip(rows);
+        let own = cores_rows.find(|(core, _)| core.pus.contains(*pu)).map(|(_, row)| row.place.as_ref());
+        let own = own.ok_or_else(|| refused("which belongs to no core that the machine names"))?;
+        let own = own.map_err(|why| refused(&format!("whose core cannot be measured ({why})")))?;
         cores.push(Core { pu: *pu, node: own.node });
     }
 
     Ok(cores)
 }
 
-/// So many of them at most, evenly spread.
+/// Why fewer than two cores cannot be measured, and what to do.
+fn too_few(topology: &Topology, cores: &[Core], are_named: bool) -> Fault {
+    let pus = &topology.allowed.pus;
+    let there: IdSet = cores.iter().map(|core| core.pu).collect();
+
+    Fault::usage(match (are_named, cores.is_empty(), pus.len() > 1) {
+        (true, ..) => format!(
+            "core-to-core latency needs two PUs, and --cpus names PU {there} alone: name another one of {pus}"
+        ),
+        (false, true, _) => format!(
+            "core-to-core latency needs two cores, and none has memory that this process may use (it may use \
+             PUs {pus}): start it where it may use more"
+        ),
+        (false, false, true) => format!(
+            "core-to-core latency needs two cores, and there is one (PU {there}; this process may use PUs \
+             {pus}): name two PUs of one core with --cpus, or start it where it may use more"
+        ),
+        (false, false, false) => format!(
+            "core-to-core latency needs two cores, and there is one (PU {there}; this process may use PUs \
+             {pus}): start it where it may use more"
+        ),
+    })
+}
+
+/// At most `most` cores, evenly spread.
 fn spread(all: &[Core], most: usize) -> Vec<Core> {
     let wanted = all.len().min(most);
     (0..wanted).map(|at| all[at * all.len() / wanted]).collect()

@@ -43,7 +43,7 @@ use crate::watchdog::{FIRST_SPEAKS, Watchdog};
 
 /// How long processes wait for each other before the run, when no `--timeout` is given.
 const STARTING: Duration = Duration::from_secs(120);
-/// What is said where MPI does not start.
+/// The error where MPI does not start.
 const NO_MPI: [&str; 2] = [
     "MPI did not start",
     "a process of the launch is missing, or this MPI and this launcher do not belong together",
@@ -52,7 +52,7 @@ const NO_MPI: [&str; 2] = [
 const OTHERS_LEAVE: Duration = Duration::from_millis(250);
 /// How long MPI_Abort may take before this process ends by itself.
 const ABORTS: Duration = Duration::from_secs(1);
-/// How long messages are moved along after the last word, before a launch of which a part is gone is ended.
+/// How long the last messages may take before a launch that has lost ranks is aborted.
 const LAST_WORD: Duration = Duration::from_millis(500);
 
 /// What a process of a launch is given beside what it measures.
@@ -65,7 +65,7 @@ pub struct Desk<'a> {
     pub open: &'a dyn Fn() -> Result<Option<Sink>, Fault>,
     /// Who is told how far the run is.
     pub observer: &'a mut dyn Observer,
-    /// What of a document is a finding though the run is complete.
+    /// Whether a document is a finding though its run is complete.
     pub fails: &'a dyn Fn(&Document) -> bool,
     /// Shows what rank 0 ended with; the other processes wait for it.
     pub show: &'a dyn Fn(FinishedRun) -> Result<Exit, Fault>,
@@ -123,11 +123,11 @@ pub fn run(args: &PingPongOptions, launch: &Launch, desk: Desk) -> Result<Exit, 
         // Those who can have heard their code have left by now; whoever hangs is ended. MPI_Abort may end
         // this process by `exit`, and so wait for a thread that hangs.
         let exit = Exit::from_code(code);
-        let limit = thread::Builder::new().name("abort".to_owned()).spawn(move || {
+        let forced_exit = thread::Builder::new().name("abort".to_owned()).spawn(move || {
             thread::sleep(ABORTS);
             ending::at_once(exit);
         });
-        if limit.is_ok() {
+        if forced_exit.is_ok() {
             world.abort(code);
         }
         ending::at_once(exit);
@@ -143,20 +143,21 @@ pub fn run(args: &PingPongOptions, launch: &Launch, desk: Desk) -> Result<Exit, 
 
 /// A fault that every process of the launch has before they can talk, told by one of them.
 ///
-/// The first one tells it. The others wait, because mpirun ends all processes as soon as one leaves with a
-/// code, and what the first one has to say would be lost. Who is still there afterwards has a first one that
-/// is late, and tells it too; under launchers that end nobody it would be told by all. Variables that were
-/// inherited, with no launcher to be seen, come with no first one: told at once.
+/// Rank 0 tells it. The others wait, because mpirun ends all processes as soon as one leaves with a code, and
+/// what rank 0 has to say would be lost. A process that mpirun has not ended after the wait tells it too,
+/// since rank 0 is late or gone; other launchers end nobody, and all would tell it. Where the launch's
+/// variables were only inherited, and no launcher is to be seen, there is no rank 0 to wait for: it is told
+/// at once.
 pub fn said_once(fault: Fault, launch: &Launch) -> Fault {
-    if first_has_spoken(launch) && launch.launcher != Launcher::Mpirun {
+    if waited_for_the_first(launch) && launch.launcher != Launcher::Mpirun {
         Fault::silent(fault.exit)
     } else {
         fault
     }
 }
 
-/// Gives the first process time to say why it leaves; whether there is a first one beside this.
-fn first_has_spoken(launch: &Launch) -> bool {
+/// Gives rank 0 time to say why it leaves. Returns whether it is another process than this.
+fn waited_for_the_first(launch: &Launch) -> bool {
     let is_other = !launch.speaks() && check::is_started(launch);
     if is_other {
         thread::sleep(FIRST_SPEAKS);
@@ -184,7 +185,7 @@ pub fn start(
     };
     startup::start(launch, wanted, say, watched).map_err(|error| match error {
         StartError::Mpi(_) => {
-            first_has_spoken(launch);
+            waited_for_the_first(launch);
             Fault::new(Exit::NoResult, error)
         }
         StartError::NoPlugin(_) | StartError::Refused(_) => said_once(Fault::usage(error), launch),
@@ -202,7 +203,8 @@ impl From<&Fault> for ProcessRefusal {
 
 impl From<Fault> for Stopped {
     fn from(fault: Fault) -> Self {
-        Self { exit: fault.exit.code(), message: fault.error.is_some().then(|| fault.to_string()) }
+        let message = fault.error.is_some().then(|| fault.to_string());
+        Self { exit: fault.exit.code(), message, heard_by_all: false }
     }
 }
 
@@ -241,10 +243,9 @@ fn session(
     let place = agreement.place();
     let ready = match assemble(args, launch, &mut agreement, &desk) {
         Ok(ready) => ready,
-        // A fault that all have heard of: all are there. One that did not answer is not.
-        Err(fault) => {
-            let all_there = fault.exit != Exit::TimedOut && fault.exit != Exit::NoResult;
-            return (Err(fault), all_there);
+        Err(stopped) => {
+            let all_there = stopped.heard_by_all;
+            return (Err(stopped.into()), all_there);
         }
     };
 
@@ -321,7 +322,7 @@ fn assemble(
     launch: &Launch,
     agreement: &mut Agreement,
     desk: &Desk,
-) -> Result<Ready, Fault> {
+) -> Result<Ready, Stopped> {
     let place = agreement.place();
     let prepared = prepare(args, place, desk);
     let handshake =
@@ -332,8 +333,9 @@ fn assemble(
     let machine = topo::environment::probe();
     let timer = pingpong::clock::measure();
     let planned = planned(args, launch, &prepared, &layout);
-    let signals = Signals::catch()?;
+    let signals = Signals::catch();
     let part = planned.as_ref().map_err(ProcessRefusal::from).and_then(|(plan, _)| {
+        signals.as_ref().map_err(ProcessRefusal::from)?;
         let Prepared { topology, found, .. } = &prepared;
         let local =
             Local { topology, found, machine: &machine, timer, plan, node: place.node, hosts: &layout.hosts };
@@ -346,7 +348,7 @@ fn assemble(
         parts = all;
         Ok::<_, Stopped>(vec![(); parts.len()])
     })?;
-    let (plan, config) = planned?;
+    let ((plan, config), signals) = (planned?, signals?);
 
     let deadline: Deadline = agreement.deadline();
     let met =

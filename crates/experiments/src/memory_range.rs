@@ -24,7 +24,7 @@ pub const COPY_BYTES: u64 = 128 * MIB;
 const COPY_STEP: u64 = 32 * MIB;
 /// So many times the L3: in random order or one word after the other, what is left of the last turn is then
 /// gone.
-pub const TIMES_L3: u64 = 4;
+pub use analysis::figure::TIMES_L3;
 /// The part of a node's memory that all ranges on it may take; copies have two or three each.
 const PART: u64 = 8;
 

@@ -17,7 +17,7 @@ pub struct SampleAsked {
     pub seed: u64,
 }
 
-/// Refuses a sample that all pairs are in; every sample has `least` pairs at least.
+/// Refuses a sample that would have every pair in it; a sample has at least `least` pairs.
 ///
 /// # Errors
 /// There are no more pairs than were asked for, or than every sample has.

@@ -14,7 +14,7 @@ use crate::experiment::Experiment;
 use crate::fault::Fault;
 use crate::options::{Measuring, PeerOptions};
 use crate::outline::Outline;
-use crate::peers::{self, Peers};
+use crate::peer_plan::{self, PeerPlan};
 use crate::reach::Reach;
 
 impl Measurement for PeerOptions {
@@ -30,7 +30,7 @@ impl Measurement for PeerOptions {
         let Untouched { kind, targets: available, source } = untouched;
         let targets = self.gpus(kind, available.clone())?;
         let columns = targets.iter().map(name_of).collect();
-        let peers = Peers::new(self, &survey.topology, targets, available)?;
+        let peers = PeerPlan::new(self, &survey.topology, targets, available)?;
         Ok(Outline {
             source,
             rows: Vec::new(),
@@ -56,12 +56,12 @@ impl Measurement for PeerOptions {
 }
 
 impl PeerOptions {
-    fn peers(&self, survey: &Survey, found: &FoundPlatform) -> Result<Peers, Fault> {
+    fn peers(&self, survey: &Survey, found: &FoundPlatform) -> Result<PeerPlan, Fault> {
         let available = backends::targets(&*found.platform);
         let targets = self.gpus(found.platform.facts().kind, available.clone())?;
         let least = targets.iter().filter_map(|target| device_bytes(&*found.platform, target.id)).min();
-        let size = self.size.or(least.map(|bytes| (bytes / 8).min(peers::SIZE)));
-        Peers::new(&Self { size, ..self.clone() }, &survey.topology, targets, available)
+        let size = self.size.or(least.map(|bytes| (bytes / 8).min(peer_plan::SIZE)));
+        PeerPlan::new(&Self { size, ..self.clone() }, &survey.topology, targets, available)
     }
 
     /// The GPUs asked for.

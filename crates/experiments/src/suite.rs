@@ -26,7 +26,7 @@ use crate::memory_matrix::MemoryMatrix;
 use crate::merged::merged;
 use crate::options::{ContendOptions, MatrixOptions, Measuring, PeerOptions, SuiteOptions};
 use crate::outline::Outline;
-use crate::peers::Peers;
+use crate::peer_plan::PeerPlan;
 use crate::reach::{Reach, Reached};
 use crate::row_threads::most_cores;
 
@@ -50,7 +50,7 @@ const FIRST_BLOCK: Duration = Duration::from_millis(80);
 /// What is to be measured, not yet bound to a platform.
 struct Parts {
     gpus: Option<GpuMatrix>,
-    peers: Option<(PeerOptions, Peers)>,
+    peers: Option<(PeerOptions, PeerPlan)>,
     contend: Option<contend::Contend>,
     memory: MemoryMatrix,
 }
@@ -170,7 +170,7 @@ impl SuiteOptions {
         let gpus = GpuMatrix::new(&matrix, topology, kind, rows(topology, RowsBy::Node), targets.to_vec())?;
         gpus.budget(topology, device)?;
         let peer = PeerOptions { size: Some(SIZE), measuring: own(), ..PeerOptions::default() };
-        let peers = Peers::new(&peer, topology, targets.to_vec(), targets.to_vec())?;
+        let peers = PeerPlan::new(&peer, topology, targets.to_vec(), targets.to_vec())?;
         let contend = if targets.len() > 1 {
             let request = Request {
                 cpus: None,

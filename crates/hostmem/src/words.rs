@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use engine::{Mismatch, Trouble};
+use engine::{Trouble, WrongByte};
 use sys::word_sums::sum_of_words;
 
 /// The bytes of a word.
@@ -45,7 +45,7 @@ pub(crate) fn same(slice: &[u8], from: usize, expected: impl Fn(u64) -> u64) -> 
             let (expected, got) = (expected.to_ne_bytes(), got.to_ne_bytes());
             let byte = expected.iter().zip(&got).position(|(one, other)| differs((one, other))).unwrap_or(0);
             let offset = at * WORD as u64 + byte as u64;
-            return Err(Trouble::Corrupt(Mismatch { offset, expected: expected[byte], got: got[byte] }));
+            return Err(Trouble::Corrupt(WrongByte { offset, expected: expected[byte], got: got[byte] }));
         }
     }
     Ok(())

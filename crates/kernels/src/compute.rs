@@ -12,7 +12,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use device::{BytePattern, Computer, DeviceError, Mismatch, RoundStep};
+use device::{BytePattern, Computer, DeviceError, RoundStep, WrongByte};
 use engine::{Failure, Helpers, Timing, Trouble, Work};
 use pingpong::{measuring, verifying};
 
@@ -99,7 +99,7 @@ impl Compute<'_> {
     }
 
     /// The first byte that is not the pattern's, of those that one of the helpers looked at.
-    fn compare_pattern(&mut self) -> Result<Result<(), Mismatch>, DeviceError> {
+    fn compare_pattern(&mut self) -> Result<Result<(), WrongByte>, DeviceError> {
         let (pattern, found) = (self.pattern, Mutex::new(Ok(())));
         let arrived = lent(self.computer.host(), COPY_BYTES)?;
         self.helpers.share(arrived, SHARED_GRAIN, |at, part| {

@@ -7,7 +7,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use device::{BytePattern, Computer, DeviceError, Mismatch, RoundStep};
+use device::{BytePattern, Computer, DeviceError, RoundStep, WrongByte};
 use engine::{BlockDetail, Failure, Helpers, Timing, Trouble, Work};
 use pingpong::{measuring, verifying};
 
@@ -109,7 +109,7 @@ impl<'a> Sending<'a> {
     }
 
     /// The first byte of a piece that is not the one that was sent.
-    fn compare(&mut self) -> Result<Option<Mismatch>, DeviceError> {
+    fn compare(&mut self) -> Result<Option<WrongByte>, DeviceError> {
         let Pieces { to_device, bytes, count, .. } = self.pieces;
         let (arrived, pattern) = (self.pieces.arrived(), self.laid.unwrap_or_else(|| BytePattern::new(0)));
         if to_device {
@@ -129,7 +129,7 @@ impl<'a> Sending<'a> {
                 if let Some(Err(difference)) = sent_at[slot].map(|sent| pattern.compare(sent as u64, piece)) {
                     let offset = (slot * bytes) as u64 + difference.offset % bytes as u64;
                     let mut first = found.lock().unwrap_or_else(PoisonError::into_inner);
-                    *first = Some(Mismatch { offset, ..difference });
+                    *first = Some(WrongByte { offset, ..difference });
                 }
             }
         });

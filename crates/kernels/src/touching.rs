@@ -13,7 +13,7 @@
 use std::hint::black_box;
 
 use device::{Computer, DeviceError, RoundStep};
-use engine::{BlockDetail, Failure, Mismatch, PageCheck, PagesPerNode, Timing, Trouble, Work};
+use engine::{BlockDetail, Failure, PageCheck, PagesPerNode, Timing, Trouble, Work, WrongByte};
 use pingpong::{measuring, verifying};
 use stats::touch::Touch;
 
@@ -182,7 +182,9 @@ impl Work for Touching<'_> {
 
         match moving::wrong(self.host_bytes().map_err(verifying)?, key) {
             None => Ok(moving.bytes as u64),
-            Some((at, expected, got)) => Err(Trouble::Corrupt(Mismatch { offset: at as u64, expected, got })),
+            Some((at, expected, got)) => {
+                Err(Trouble::Corrupt(WrongByte { offset: at as u64, expected, got }))
+            }
         }
     }
 }

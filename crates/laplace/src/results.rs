@@ -1,4 +1,4 @@
-//! What came of each way so far, and who is told.
+//! What came of each way so far, and the step that is under way.
 
 use std::fmt;
 

@@ -82,14 +82,14 @@ impl Launcher {
         Self::ALL.iter().flat_map(|launcher| launcher.facts().starters).copied().collect()
     }
 
-    /// Whether a process that the kernel shows by this name starts ranks: a command of some launcher, or one of
-    /// its daemons.
+    /// Whether a process that the kernel shows by this name starts ranks: a command of some launcher, or one
+    /// of its daemons.
     pub fn is_any(process: &str) -> bool {
         let of = |launcher: &Self| {
             let facts = launcher.facts();
             facts.reads.commands().contains(&process) || facts.starters.contains(&process)
         };
-        process == Self::Torchrun.name() || Self::ALL.iter().any(of)
+        process == "torchrun" || Self::ALL.iter().any(of)
     }
 
     /// The words by which the launcher of this command binds no rank; none where it is not known. `mpiexec`

@@ -1,7 +1,7 @@
 //! What MPI is given a device's addresses for, one operation at a time: known bytes in, all of what arrives
 //! compared. MPI may end the process in any of them, so who runs this is watched from outside.
 
-use device::{BytePattern as Bytes, Mismatch};
+use device::{BytePattern as Bytes, WrongByte};
 
 use crate::calls::Halves;
 use crate::case::MessagePath;
@@ -23,11 +23,11 @@ fn floats(bytes: &mut [u8], share: f32) {
     }
 }
 
-fn first_wrong_float(bytes: &[u8], share: f32) -> Option<Mismatch> {
+fn first_wrong_float(bytes: &[u8], share: f32) -> Option<WrongByte> {
     bytes.chunks_exact(4).enumerate().find_map(|(index, word)| {
         let expected = value(index, share);
         let at = (0..4).find(|at| word[*at] != expected[*at])?;
-        Some(Mismatch { offset: (index * 4 + at) as u64, expected: expected[at], got: word[at] })
+        Some(WrongByte { offset: (index * 4 + at) as u64, expected: expected[at], got: word[at] })
     })
 }
 
@@ -94,7 +94,7 @@ impl MessageEnd<'_> {
                     let right = &right[from..from + part];
                     let wrong = (0..part).find(|byte| arrived[at + byte] != right[*byte])?;
                     let (got, expected) = (arrived[at + wrong], right[wrong]);
-                    Some(Mismatch { offset: (at + wrong) as u64, expected, got })
+                    Some(WrongByte { offset: (at + wrong) as u64, expected, got })
                 })
             }
             _ => expected.compare(0, arrived).err(),

@@ -4,7 +4,7 @@
 //! Over and above MPI there is nothing in a round but the path's own copies: two ranks that do the same
 //! rounds need no other word.
 
-use device::{BytePattern as Bytes, Mismatch};
+use device::{BytePattern as Bytes, WrongByte};
 use engine::clock;
 use ranks::Exchange;
 
@@ -265,7 +265,7 @@ impl<'m> MessageEnd<'m> {
         &mut self,
         path: MessagePath,
         bytes: usize,
-        first_wrong: impl Fn(&[u8]) -> Option<Mismatch>,
+        first_wrong: impl Fn(&[u8]) -> Option<WrongByte>,
     ) -> Result<Option<WrongBytes>, ExchangeFault> {
         let half = self.memory.half();
         self.memory.shared_thread();

@@ -1,6 +1,6 @@
 //! What MPI is given device memory for, and how that ended.
 
-use device::Mismatch;
+use device::WrongByte;
 use serde::{Deserialize, Serialize};
 
 /// An operation on device memory.
@@ -71,7 +71,7 @@ pub(crate) const POISON: u8 = 0xa5;
 
 impl WrongBytes {
     /// What is wrong with these bytes, of which this one is the first.
-    pub(crate) fn of(arrived: &[u8], first: Mismatch) -> Self {
+    pub(crate) fn of(arrived: &[u8], first: WrongByte) -> Self {
         if arrived.iter().all(|byte| *byte == 0) {
             return Self::Zeros;
         }

@@ -18,7 +18,7 @@
 //! A copy that is done twice leaves the right bytes; it shows in the time.
 
 use device::{Area, BytePattern, Copier, DeviceError, Direction};
-use engine::{Failure, Mismatch, Trouble};
+use engine::{Failure, Trouble, WrongByte};
 
 use crate::case::CopyCase;
 use crate::fault::verifying;
@@ -279,7 +279,7 @@ impl Delivery {
         let wrong = word.iter().zip(expected).position(|(got, expected)| *got != expected);
 
         Err(match wrong {
-            Some(at) => Trouble::Corrupt(Mismatch {
+            Some(at) => Trouble::Corrupt(WrongByte {
                 offset: offset + at as u64,
                 expected: expected[at],
                 got: word[at],

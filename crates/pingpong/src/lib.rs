@@ -46,9 +46,9 @@ pub use chain::{LOAD_LINE_BYTES, LOADS_A_KERNEL, MOST_LOAD_LINES};
 pub use config::{RunConfig, TimingChoice};
 pub use devices::Devices;
 pub use engine::{
-    Amount, DevicePages, EngineConfig, Enough, Failure, Followed, Group, Journal, Latch, Mismatch,
-    Neighbours, ObservedPlacement, Order, PagesPerNode, PerCase, PlacingRules, RankCase, RankState, RunEnd,
-    RunState, Sample, SoFar, Stage, TimeSpent, Timing, Trouble, Worker, Workers, clock, dismiss,
+    Amount, DevicePages, EngineConfig, Enough, Failure, Followed, Group, Journal, Latch, Neighbours,
+    ObservedPlacement, Order, PagesPerNode, PerCase, PlacingRules, RankCase, RankState, RunEnd, RunState,
+    Sample, SoFar, Stage, TimeSpent, Timing, Trouble, Worker, Workers, WrongByte, clock, dismiss,
 };
 pub use fault::{allocating, failure, measuring, verifying};
 pub use host_range::{Want, allocate};

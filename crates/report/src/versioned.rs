@@ -1,5 +1,5 @@
-//! The schema that a document follows, by name and version; and documents whose content is another crate's
-//! type: the two stand before what is said.
+//! The name and version of a document's schema, and a wrapper that puts both before content of another
+//! crate's type.
 //!
 //! Documents that are read back have these two fields in their own types.
 
@@ -25,7 +25,7 @@ pub struct Versioned<T> {
     pub schema: &'static str,
     /// `major.minor` of the schema this document follows.
     pub schema_version: String,
-    /// What it says, beside these two.
+    /// The content, on the same level as these two fields.
     #[serde(flatten)]
     pub content: T,
 }

@@ -38,6 +38,8 @@ pub struct Stopped {
     pub exit: u8,
     /// Why; `None`: rank 0 says it.
     pub message: Option<String>,
+    /// Whether every process hears of it, and so is there to leave together with the others.
+    pub heard_by_all: bool,
 }
 
 /// The exit codes of troubles that the agreement itself has.
@@ -53,7 +55,7 @@ pub struct Codes {
 #[derive(Debug, Serialize, Deserialize)]
 enum Verdict<T> {
     Go(T),
-    Stop(u8),
+    Stop { exit: u8, heard_by_all: bool },
 }
 
 /// The processes of a launch before they are a run.
@@ -102,22 +104,24 @@ impl<'m, 'w> Agreement<'m, 'w> {
         let codes = self.codes;
         let broken = |error: &dyn std::fmt::Display| {
             let message = format!("the processes of this launch cannot reach each other: {error}");
-            Stopped { exit: codes.no_result, message: Some(message) }
+            Stopped { exit: codes.no_result, message: Some(message), heard_by_all: false }
         };
 
         // Who must still tell others how it ended waits a shorter time than they do.
         let deadline = self.deadline();
         let all =
             self.comm.gather(&ranks::wire::to_bytes(&mine), deadline.most_of_it()).map_err(|e| broken(&e))?;
-        let decided = all.map(|all| heard(&all, codes).and_then(|all| decide(all).map_err(Into::into)));
+        let decide = |all| decide(all).map_err(|error| Stopped { heard_by_all: true, ..error.into() });
+        let decided = all.map(|all| heard(&all, codes).and_then(decide));
         let answer = self.comm.scatter(
             |rank| {
+                let unheard = Verdict::Stop { exit: codes.no_result, heard_by_all: false };
                 let verdict = match &decided {
-                    Some(Ok(answers)) => {
-                        answers.get(rank).map_or(Verdict::Stop(codes.no_result), Verdict::Go)
+                    Some(Ok(answers)) => answers.get(rank).map_or(unheard, Verdict::Go),
+                    Some(Err(Stopped { exit, heard_by_all, .. })) => {
+                        Verdict::Stop { exit: *exit, heard_by_all: *heard_by_all }
                     }
-                    Some(Err(stopped)) => Verdict::Stop(stopped.exit),
-                    None => Verdict::Stop(codes.no_result),
+                    None => unheard,
                 };
                 ranks::wire::to_bytes(&verdict)
             },
@@ -131,7 +135,7 @@ impl<'m, 'w> Agreement<'m, 'w> {
 
         match ranks::wire::from_bytes(&answer).map_err(|e| broken(&e))? {
             Verdict::Go(answer) => Ok(answer),
-            Verdict::Stop(exit) => Err(Stopped { exit, message: None }),
+            Verdict::Stop { exit, heard_by_all } => Err(Stopped { exit, message: None, heard_by_all }),
         }
     }
 }
@@ -160,13 +164,14 @@ fn heard<U: DeserializeOwned>(all: &[Option<Vec<u8>>], codes: Codes) -> Result<V
     if !silent.is_empty() {
         let message =
             format!("ranks {silent} of {} did not answer in time: they hang, or never started", all.len());
-        return Err(Stopped { exit: codes.timed_out, message: Some(message) });
+        return Err(Stopped { exit: codes.timed_out, message: Some(message), heard_by_all: false });
     }
 
     match refused.first() {
         None => Ok(well),
         Some((_, first)) => {
-            Err(Stopped { exit: first.exit, message: Some(refusal_sentence(&refused, all.len())) })
+            let message = Some(refusal_sentence(&refused, all.len()));
+            Err(Stopped { exit: first.exit, message, heard_by_all: true })
         }
     }
 }
@@ -212,7 +217,7 @@ mod tests {
     fn agreement(
         say: impl Fn(usize) -> Result<usize, ProcessRefusal> + Sync,
         limit: Duration,
-    ) -> Vec<Result<usize, (u8, String)>> {
+    ) -> Vec<Result<usize, (u8, String, bool)>> {
         thread::scope(|scope| {
             let say = &say;
             let members: Vec<_> = LocalWorld::launch(&[2, 1])
@@ -228,7 +233,7 @@ mod tests {
                         };
                         agreement
                             .agree(say(rank), doubled)
-                            .map_err(|stopped| (stopped.exit, stopped.to_string()))
+                            .map_err(|stopped| (stopped.exit, stopped.to_string(), stopped.heard_by_all))
                     })
                 })
                 .collect();
@@ -255,14 +260,25 @@ mod tests {
             |rank| if rank == 2 { Err(refused("no such PU", 2)) } else { Ok(0) },
             Duration::from_secs(10),
         );
-        assert_eq!(answers[0], Err((2, "rank 2 on nid1: no such PU".to_owned())));
-        assert!(answers[1..].iter().all(|answer| *answer == Err((2, String::new()))), "{answers:?}");
+        assert_eq!(answers[0], Err((2, "rank 2 on nid1: no such PU".to_owned(), true)));
+        assert!(answers[1..].iter().all(|answer| *answer == Err((2, String::new(), true))), "{answers:?}");
         let all = agreement(|_| Err(refused("no GPU", 77)), Duration::from_secs(10));
-        assert_eq!(all[0], Err((77, "no GPU".to_owned())));
+        assert_eq!(all[0], Err((77, "no GPU".to_owned(), true)));
         let two = agreement(
             |rank| if rank > 0 { Err(refused("no GPU", 77)) } else { Ok(0) },
             Duration::from_secs(10),
         );
-        assert_eq!(two[0], Err((77, "ranks 1-2: no GPU".to_owned())));
+        assert_eq!(two[0], Err((77, "ranks 1-2: no GPU".to_owned(), true)));
+    }
+    #[test]
+    fn one_that_does_not_answer_is_not_there_to_hear_of_it_and_the_others_know() {
+        let late = |rank| {
+            if rank == 2 {
+                thread::sleep(Duration::from_millis(600));
+            }
+            Ok(0)
+        };
+        let answers = agreement(late, Duration::from_millis(300));
+        assert!(answers[..2].iter().all(|answer| matches!(answer, Err((124, _, false)))), "{answers:?}");
     }
 }

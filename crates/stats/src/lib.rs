@@ -54,7 +54,6 @@ pub mod level;
 pub mod line_fit;
 mod log_mean;
 pub mod memory_nodes;
-pub mod mismatch;
 pub mod moderated;
 pub mod moderated_levels;
 mod neighbours;
@@ -83,6 +82,7 @@ pub mod trend;
 mod trigamma;
 pub mod units;
 pub mod wandering;
+pub mod wrong_byte;
 
 pub use id_list::{IdList, IdSet};
 pub use pci_address::PciAddress;

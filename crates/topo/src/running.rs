@@ -39,7 +39,8 @@ pub struct Running {
     pub pid: u32,
     /// Its program's name (`comm`); null where it cannot be read.
     pub program: Option<String>,
-    /// PUs that its threads may run on, all threads together; null where the kernel's files cannot be read.
+    /// PUs that its threads may run on, all threads together; those of the first thread where no thread's own
+    /// file can be read, null where none can.
     pub pus: Option<IdSet>,
     /// PUs that its first thread may run on.
     pub first_thread_pus: Option<IdSet>,
@@ -98,14 +99,14 @@ pub fn running(topology: &Topology, who: Who) -> Result<Running, NoProcess> {
 /// The environment that a process was started with.
 ///
 /// # Errors
-/// Why it cannot be read: it is another user's.
+/// The kernel's reason: it is another user's, or has ended.
 pub fn environment(who: Who) -> Result<BTreeMap<String, String>, String> {
     variables(&FsRoot::default(), &who.folder())
 }
 
 fn under(root: &FsRoot, topology: &Topology, who: Who) -> Result<Running, NoProcess> {
     let folder = who.folder();
-    let status = root.lines(&format!("{folder}/status"), &["Name", "Pid"]);
+    let status = root.lines(&format!("{folder}/status"), &["Name"]);
     let pid = match (who, &status) {
         (Who::Pid(pid), Err(reason)) => return Err(NoProcess { pid, reason: reason.clone() }),
         (Who::Pid(pid), Ok(_)) => pid,

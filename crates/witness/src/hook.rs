@@ -1,17 +1,17 @@
-//! The library that is preloaded into programs: where it is.
+//! Where the hook is, the library that is preloaded into programs.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// The variable that names it.
+/// The environment variable with the path of the hook.
 pub const VARIABLE: &str = "NUMABENCH_WITNESS_HOOK";
-/// Its file.
+/// The name of its file.
 pub const FILE_NAME: &str = "libnumabench_witness.so";
 
-/// The library cannot be preloaded.
+/// The hook cannot be preloaded.
 #[derive(Debug, thiserror::Error)]
 pub enum HookError {
-    /// It is not there.
+    /// There is no such file.
     #[error(
         "the library that is preloaded into the program is not found ({tried}): put {FILE_NAME} beside \
          numabench or into ../lib, or name it in {VARIABLE}"
@@ -25,19 +25,20 @@ pub enum HookError {
         "the path {0} has a space or a colon, which LD_PRELOAD cannot hold: name a copy of the library in \
          {VARIABLE}"
     )]
-    Unspeakable(String),
+    PathNotPreloadable(String),
 }
 
-/// Finds it: what the variable names, or the file beside this program or in `../lib`, `../lib/numabench`.
+/// Finds the hook: what the variable names, or the file beside this program or in `../lib`,
+/// `../lib/numabench`.
 ///
 /// # Errors
 /// [`HookError`].
 pub fn find(variable: Option<&OsStr>, executable: &Path) -> Result<PathBuf, HookError> {
     let folder = executable.parent().unwrap_or(Path::new("."));
-    let library = folder.parent().unwrap_or(folder).join("lib");
+    let lib_folder = folder.parent().unwrap_or(folder).join("lib");
     let files = match variable.filter(|value| !value.is_empty()) {
         Some(named) => vec![PathBuf::from(named)],
-        None => [folder.to_path_buf(), library.clone(), library.join("numabench")]
+        None => [folder.to_path_buf(), lib_folder.clone(), lib_folder.join("numabench")]
             .map(|folder| folder.join(FILE_NAME))
             .to_vec(),
     };
@@ -47,5 +48,5 @@ pub fn find(variable: Option<&OsStr>, executable: &Path) -> Result<PathBuf, Hook
     };
     let found = std::path::absolute(found).unwrap_or_else(|_| found.clone());
     let text = found.display().to_string();
-    if text.contains([' ', ':']) { Err(HookError::Unspeakable(text)) } else { Ok(found) }
+    if text.contains([' ', ':']) { Err(HookError::PathNotPreloadable(text)) } else { Ok(found) }
 }

@@ -162,7 +162,8 @@ pub(crate) fn not_simultaneous(results: &[RankCase], nodes: &[usize]) -> Option<
     Some(format!("{of_node}{}", too_little_overlap(*overlap)))
 }
 
-/// The clock used; for a case that has no block yet, the one it would use.
+/// The clock of the first block. Without a block it is a guess for copies between host and device, which
+/// knows neither latch nor shared devices.
 fn timing(facts: &DocumentFacts, asked: &DocumentCase, first: Option<&Sample>) -> case::Timing {
     let is_copy = asked.range_bytes.is_none()
         && matches!(
@@ -193,15 +194,16 @@ pub struct Moved {
     pub order: case::Order,
     /// The size of a copy, bytes.
     pub bytes: u64,
-    /// The range of the CPU's own accesses, bytes; `None` for copies to and from devices.
+    /// The bytes that are gone through again and again: the range of the CPU's own accesses, or a kernel's
+    /// data; `None` for copies to and from devices.
     pub range_bytes: Option<u64>,
     /// How many ranks it has.
     pub ranks: usize,
 }
 
 impl Moved {
-    /// Whether it is less than four times the cache of so many bytes: some of what the CPU moves over and
-    /// over is then in the cache. Ranks at once may share one.
+    /// Whether the data of all ranks at once is below [`TIMES_L3`] times the cache, so that part of it stays
+    /// there.
     fn is_cached(self, cache_bytes: u64) -> bool {
         let ranges = match (self.direction, self.range_bytes) {
             (Direction::H2d | Direction::D2h, None) | (Direction::Copy, Some(_)) => 2,
@@ -328,9 +330,12 @@ fn placement_seen(seen: &ObservedPlacement) -> PlacementSeen {
 }
 
 fn pages(pages: &PagesPerNode, source: &str) -> Known<Vec<NodePages>> {
+    if pages.unknown == 0 && pages.per_node.is_empty() {
+        return Known::unknown(source, pages.unknown_reason.as_deref().unwrap_or("there are no pages"));
+    }
     // A buffer that is seen in part is not proven: the counts that are known go into the reason.
-    if pages.unknown > 0 || pages.per_node.is_empty() {
-        let why = pages.unknown_reason.as_deref().unwrap_or("there are no pages");
+    if pages.unknown > 0 {
+        let why = pages.unknown_reason.as_deref().unwrap_or("the kernel does not say why");
         let known: String =
             pages.per_node.iter().map(|(node, count)| format!("; {count} on node {node}")).collect();
         return Known::unknown(
@@ -344,10 +349,7 @@ fn pages(pages: &PagesPerNode, source: &str) -> Known<Vec<NodePages>> {
         more => format!("{source}, one page in {more}: pinned pages cannot move"),
     };
 
-    Known::value(
-        pages.per_node.iter().map(|(node, pages)| NodePages { node: *node, pages: *pages }).collect(),
-        source,
-    )
+    Known::value(by_node_pages(pages), source)
 }
 
 /// Some pages of a GPU's memory; what the kernel does not locate is an absence, not a failure.
@@ -360,10 +362,11 @@ fn device_pages(found: &PagesPerNode, source: &str) -> Known<Vec<NodePages>> {
         );
     }
     let source = format!("{source}, one page in {}", found.one_in);
-    Known::value(
-        found.per_node.iter().map(|(node, pages)| NodePages { node: *node, pages: *pages }).collect(),
-        source,
-    )
+    Known::value(by_node_pages(found), source)
+}
+
+fn by_node_pages(found: &PagesPerNode) -> Vec<NodePages> {
+    found.per_node.iter().map(|(node, pages)| NodePages { node: *node, pages: *pages }).collect()
 }
 
 fn block_sample(index: u32, sample: &Sample) -> BlockSample {

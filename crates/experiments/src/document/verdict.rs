@@ -107,7 +107,7 @@ fn primary<'t>(
 
 #[cfg(test)]
 mod tests {
-    use pingpong::{Failure, Mismatch, Stage};
+    use pingpong::{Failure, Stage, WrongByte};
 
     use super::*;
 
@@ -115,7 +115,7 @@ mod tests {
     fn whose_trouble_it_was_comes_before_what_came_of_it() {
         let impossible = Trouble::Invalid("the clock gave times that cannot be".to_owned());
         let failed = Trouble::Failed(Failure::new(Stage::Measure, "a copy failed"));
-        let corrupt = Trouble::Corrupt(Mismatch { offset: 1, expected: 2, got: 3 });
+        let corrupt = Trouble::Corrupt(WrongByte { offset: 1, expected: 2, got: 3 });
         let skipped = Trouble::Skipped("the driver has no such call".to_owned());
         let first = |troubles: &[&Trouble], lost: Option<usize>| {
             let found = primary(troubles.iter().copied().enumerate(), |rank| Some(rank) == lost);

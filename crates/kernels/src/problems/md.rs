@@ -1,5 +1,5 @@
-//! Forces between atoms by Lennard and Jones, with SHOC's constants and count: eight operations for each
-//! neighbour, thirteen more for each within the distance 4.
+//! Lennard-Jones forces between atoms, with SHOC's constants and count: eight operations for each neighbour,
+//! thirteen more for each within the distance 4.
 //!
 //! The atoms stand near the points of a cubic lattice, in the lattice's order, at SHOC's density; each one's
 //! neighbours are its 128 nearest points, which go on at the other side where the lattice ends: those are far
@@ -17,14 +17,14 @@ use crate::problem::{Layout, Problem, ProblemUnit, WrongNumber};
 use crate::program::MD;
 
 const NEIGHBOURS: usize = 128;
-/// Between points of the lattice: 73,728 atoms on an edge of 20, as SHOC's largest has.
+/// Between points of the lattice: about 42 points on the edge of 20 of SHOC's largest problem, 73,728 atoms.
 const SPACING: f64 = 0.476;
 /// An atom stands within this part of the spacing of its point.
 const OFF: f64 = 0.1;
 const CUT_SQUARE: f64 = 16.0;
-/// From this side on no neighbour that goes on at the other side is within the distance: it is 9 spacings
-/// away or more, less what two atoms are off their points.
-const LARGE_SIDE: usize = 13;
+/// From this side on neighbours that go on at the other side are beyond the distance: offsets reach 3, so
+/// that they are 9 spacings away or more, 4.19 after what two atoms are off their points.
+const LARGE_SIDE: usize = 12;
 /// A force may differ by so many ε of the sum of the sizes that it is made of: 28 are the most that rounding
 /// of distance, inverse and powers makes of a number, for
 /// the result and for what it is compared with.

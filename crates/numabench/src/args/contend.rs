@@ -8,7 +8,7 @@ use stats::IdList;
 
 use super::measuring::Measuring;
 use super::words::{COPIED, words_of};
-use super::{CLOCKS, DIRECTIONS, MEMORY, Word, one_of, whole};
+use super::{CLOCKS, DIRECTIONS, Word, one_of, whole};
 
 /// `numabench contend`.
 #[derive(Debug, clap::Args)]
@@ -26,7 +26,7 @@ pub struct Contend {
           help_heading = "What is measured")]
     pub size: Option<u64>,
     /// The kind of host memory [default: pinned; pageable with the host backend]
-    #[arg(long, value_parser = one_of(&MEMORY[..COPIED]), value_name = "KIND",
+    #[arg(long, value_parser = one_of(COPIED), value_name = "KIND",
           help_heading = "What is measured")]
     pub memory: Option<MemoryKind>,
     /// Directions; bidir is both at once

@@ -16,7 +16,7 @@ use stats::IdSet;
 
 use super::exec::NICS;
 use super::words::{BACKENDS, COPIED};
-use super::{ColorChoice, MEMORY, MOST, duration, ids, one_of, whole};
+use super::{ColorChoice, MOST, duration, ids, one_of, whole};
 
 /// `numabench place`.
 #[derive(Debug, clap::Args)]
@@ -80,7 +80,7 @@ pub struct Place {
     #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, help_heading = "Measuring")]
     pub size: Option<u64>,
     /// The kind of host memory [default: pinned; pageable with the host backend]
-    #[arg(long, value_parser = one_of(&MEMORY[..COPIED]), value_name = "KIND", help_heading = "Measuring")]
+    #[arg(long, value_parser = one_of(COPIED), value_name = "KIND", help_heading = "Measuring")]
     pub memory: Option<MemoryKind>,
     /// Where the ranks' host memory lies while it is measured, as pingpong takes it: local to each PU, on a
     /// NUMA node, or interleave[:NODES], weighted[:NODES]

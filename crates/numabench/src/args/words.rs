@@ -51,8 +51,10 @@ pub(crate) const MEMORY: &[Word<MemoryKind>] = &[
     ),
 ];
 
-/// How many of [`MEMORY`] are copied.
-pub(crate) const COPIED: usize = 3;
+/// The kinds that are copied, and not touched where they are: those of [`MEMORY`] before the first that
+/// moves.
+pub(crate) const COPIED: &[Word<MemoryKind>] = MEMORY.split_at(COPIED_KINDS).0;
+const COPIED_KINDS: usize = 3;
 
 /// Directions.
 pub(crate) const DIRECTIONS: &[Word<Direction>] = &[
@@ -85,3 +87,15 @@ pub(crate) const ORDERS: &[Word<OrderAsked>] = &[
 
 /// On or off.
 pub(crate) const SWITCH: &[Word<bool>] = &[("on", true, "On"), ("off", false, "Off")];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kinds_that_are_copied_are_those_that_do_not_move() {
+        let copied: Vec<MemoryKind> = COPIED.iter().map(|(_, kind, _)| *kind).collect();
+        let still = MEMORY.iter().map(|(_, kind, _)| *kind).filter(|kind| !kind.moves());
+        assert_eq!(copied, still.collect::<Vec<_>>());
+    }
+}

@@ -18,11 +18,13 @@ use crate::{fleet, output_file, terminal};
 pub fn run(args: &Check) -> Result<Exit, Fault> {
     let references = references(None)?;
     let table = |checked: &Checked| {
-        // As in measurements, a figure of others decides nothing.
+        // As in measurements, reference figures are shown and change no verdict.
         let normal =
             sentences(answer_of_checked(checked, &references)).into_iter().map(|line| format!("  {line}\n"));
         render::compared::gate(checked, terminal::width()) + &normal.collect::<String>()
     };
+    let shown =
+        |checked: &Checked| if args.quiet { render::compared::reason(checked) } else { table(checked) };
 
     if let Some(folder) = fleet::folder(args.json.as_deref()) {
         return fleet::run(folder, ColorChoice::Auto, |file| {
@@ -30,7 +32,7 @@ pub fn run(args: &Check) -> Result<Exit, Fault> {
             let checked = check(args, fleet::is_launched())?;
             write(&sink, &json(&checked)?)?;
             if !fleet::is_launched() {
-                terminal::print(table(&checked).as_bytes())?;
+                terminal::print(shown(&checked).as_bytes())?;
             }
             Ok(checked.gate.into())
         });
@@ -38,10 +40,7 @@ pub fn run(args: &Check) -> Result<Exit, Fault> {
 
     let output = JsonOutput::open(args.json.as_deref())?;
     let checked = check(args, false)?;
-    output.show(
-        &checked,
-        |checked| if args.quiet { render::compared::reason(checked) } else { table(checked) },
-    )?;
+    output.show(&checked, shown)?;
     Ok(checked.gate.into())
 }
 

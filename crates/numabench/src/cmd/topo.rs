@@ -141,9 +141,10 @@ fn measured_groups(path: &Path) -> Result<Vec<Vec<PciAddress>>, Fault> {
 
 /// Draws the node of a document, with what was measured on its links.
 fn measured(result: &Path, picture: &Path) -> Result<Exit, Fault> {
+    let output = Output::open(picture)?;
     let svg = render::node::svg_of_any(&documents::bytes(result)?)
         .map_err(|why| Fault::usage(format!("{} cannot be drawn: {why}", result.display())))?;
-    Output::open(picture)?.write(svg.as_bytes())?;
+    output.write(svg.as_bytes())?;
     Ok(Exit::Ok)
 }
 

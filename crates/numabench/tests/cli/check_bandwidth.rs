@@ -110,6 +110,10 @@ fn memory_that_is_as_slow_in_all_gpus_is_found_against_a_baseline_of_healthy_nod
     assert_eq!(well.code, Some(0), "{}{}", well.out, well.err);
     let slow = check("8GB/s")?;
     assert_eq!(slow.code, Some(5), "{}{}", slow.out, slow.err);
+    let (folder_of_all, devices) = (path("all/"), h100s(3, "8GB/s"));
+    let args = ["check", "--bandwidth", "--what", "hbm", "--against", &baseline, "--json", &folder_of_all];
+    let quiet = ended(&devices, &[&args[..], &["--quiet"]].concat())?;
+    assert_eq!((quiet.code, quiet.out.lines().count()), (Some(5), 1), "{}{}", quiet.out, quiet.err);
     for words in ["FINDING; 3 GPUs, 3 passes", "/within: 7.9", "3 of 3 passes"] {
         assert!(slow.out.contains(words), "{words}: {}", slow.out);
     }

@@ -241,7 +241,8 @@ fn every_page_is_in_the_table_and_run_here() -> Done {
         }
     }
     let this = include_str!("docs.rs");
-    for page in &pages {
+    // The glossary has no commands; `cargo xtask tidy` holds it against the code.
+    for page in pages.iter().filter(|page| *page != "glossary.md") {
         assert!(this.contains(&format!("followed(\"{page}\"")), "no test runs {page}");
     }
     assert!(pages.len() >= 8, "{pages:?}");

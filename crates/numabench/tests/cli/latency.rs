@@ -222,7 +222,7 @@ fn cores_that_cannot_hand_over_are_refused_with_what_is_allowed() {
     run(&["latency", "--between", "cores", "--cpus", "0,0"]).refused(2, &["PU 0, twice", "each once"]);
     run(&["latency", "--between", "cores", "--cpus", "0,4711"]).refused(2, &["PU 4711", "may use PUs"]);
     run(&["latency", "--between", "cores", "--cpus", "0"])
-        .refused(2, &["needs two cores", "there is one (PU 0"]);
+        .refused(2, &["needs two PUs", "--cpus names PU 0 alone", "name another one of"]);
     run(&["latency", "--cpus", "0,1"]).refused(2, &["--between"]);
     run(&["latency", "--between", "nodes"]).refused(2, &["cores", "gpus"]);
     run(&["latency", "--between", "cores", "--range", "1MiB"]).refused(2, &["cannot be used with"]);

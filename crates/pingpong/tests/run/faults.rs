@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use device::{Direction, MemoryKind};
 use pingpong::{
-    Amount, EngineConfig, Failure, Mismatch, Order, RankCase, RunConfig, RunEnd, Stage, TimingChoice, Trouble,
+    Amount, EngineConfig, Failure, Order, RankCase, RunConfig, RunEnd, Stage, TimingChoice, Trouble,
+    WrongByte,
 };
 use stats::stop::StopReason;
 
@@ -159,7 +160,7 @@ fn a_wrong_byte_is_found_where_it_is_in_every_direction_and_by_either_clock() ->
                 let ranks = done.only(|_| true);
                 let flipped =
                     done.mock.flipped.lock().ok().and_then(|last| *last).ok_or("no byte was flipped")?;
-                let mismatch = Mismatch { offset: flipped.0, expected: flipped.1, got: flipped.2 };
+                let mismatch = WrongByte { offset: flipped.0, expected: flipped.1, got: flipped.2 };
                 assert_eq!(flipped.0, offset as u64);
                 assert_eq!(
                     ranks[1].trouble,
@@ -219,7 +220,7 @@ fn copies_that_stop_when_the_clock_starts_are_found() -> Outcome {
                     faults.extend((!patterns).then_some(Fault::LacksPatterns));
                     let done = run(vec![faults], &config)?;
                     let rank = &done.only(|_| true)[0];
-                    let found = matches!(rank.trouble, Some(Trouble::Corrupt(Mismatch { offset: 0, .. })));
+                    let found = matches!(rank.trouble, Some(Trouble::Corrupt(WrongByte { offset: 0, .. })));
                     assert!(
                         found && rank.samples.is_empty(),
                         "{fault:?} {patterns} {bytes}: {:?}",
@@ -247,7 +248,7 @@ fn copies_that_stop_where_no_round_goes_before_a_block_are_found() -> Outcome {
         };
         let done = run_with(Mock::new(vec![vec![fault]], A_BLOCK_BY_ITSELF), &config, |_| false)?;
         let rank = &done.only(|_| true)[0];
-        let found = matches!(rank.trouble, Some(Trouble::Corrupt(Mismatch { offset: 0, .. })));
+        let found = matches!(rank.trouble, Some(Trouble::Corrupt(WrongByte { offset: 0, .. })));
         assert!(found, "{direction:?} {legs:?}: {:?}", rank.trouble);
         assert!(
             done.mock.rounds(0, direction) <= 2,

@@ -267,7 +267,12 @@ fn labels<B>(document: &Document<B>, row: &Row, link: String) -> Vec<(&'static s
         ("other_device", row.other_device.clone().unwrap_or_default()),
         ("flags", row.flags.iter().map(word).collect::<Vec<_>>().join(" ")),
         ("memory_spread", row.memory_spread.clone().unwrap_or_default()),
-        ("engine", engine_group(group_engine(row).unwrap_or(document.settings.engine)).unwrap_or_default().to_owned()),
+        (
+            "engine",
+            engine_group(group_engine(row).unwrap_or(document.settings.engine))
+                .unwrap_or_default()
+                .to_owned(),
+        ),
     ]
 }
 

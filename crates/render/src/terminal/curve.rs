@@ -1,7 +1,7 @@
 //! A sweep on a screen: a small curve of its rates in letters, and a few of its sizes as numbers.
 //!
-//! rasciigraph draws the curve: it has no dependency of its own. Braille would be finer, but its libraries
-//! bring a licence (textplots) or twenty crates (ratatui) along.
+//! rasciigraph draws the curve: it has no dependency of its own. Braille would be finer, but textplots brings
+//! code under MPL, and ratatui twenty crates.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,9 +18,11 @@ use super::page::{Page, Tone};
 use super::{groups, words};
 use crate::{digits, names};
 
-/// The lines and the columns of a curve, and how many sizes have a row.
+/// Lines of a curve.
 const TALL: u32 = 8;
+/// Columns of one.
 const WIDEST: usize = 72;
+/// Sizes that have a row of numbers.
 const SIZES: usize = 8;
 /// More curves cannot be told apart: of more ranks the slowest and the fastest have one.
 const CURVES: usize = 4;
@@ -38,7 +40,7 @@ impl Sweep {
         self.rates.last_key_value().map_or(0.0, |(_, (rate, _))| *rate)
     }
 
-    /// Between the sizes that were measured on a straight line over the logarithm of the size.
+    /// The rate at a size: linear in the logarithm of the size, constant beyond the sizes that were measured.
     fn at(&self, bytes: f64) -> f64 {
         let known = |(bytes, (rate, _)): (&u64, &(f64, Option<Interval>))| ((*bytes as f64).ln(), *rate);
         let below = self.rates.iter().map(known).take_while(|(at, _)| *at <= bytes.ln() + 1e-9).last();
@@ -61,7 +63,8 @@ fn rows_of(document: &Document) -> Vec<Row> {
     if document.rows.is_empty() { report::rows::rows(document) } else { document.rows.clone() }
 }
 
-/// The sweeps that are shown: those of the order and memory that come first; how many are left out.
+/// The sweeps of the first order and kind of memory, of more than [`CURVES`] the fastest and the slowest; and
+/// how many of these are left out.
 fn sweeps(document: &Document, all_rows: &[Row]) -> (Vec<Sweep>, usize) {
     let mut all: BTreeMap<(Order, MemoryKind), ByRank<'_>> = BTreeMap::new();
     for row in all_rows.iter().filter(|row| row.median_bytes_per_s.is_some()) {

@@ -77,7 +77,7 @@ fn why_no_gpu(platform: &Platform) -> String {
     platform.reason.as_ref().map_or(String::new(), |reason| format!(" ({})", in_short(reason)))
 }
 
-/// Whether the figures are those of real GPUs.
+/// Warns where the figures are not those of real GPUs.
 pub(super) fn devices(platform: &Platform, page: &mut Page) {
     if platform.kind == PlatformKind::Host {
         let text = format!("host memory was measured instead{}.", why_no_gpu(platform));

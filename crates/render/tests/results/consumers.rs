@@ -8,9 +8,10 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
+use analysis::any_document::AnyDocument;
 use render::export::{self, Form};
 use report::result::Outcome;
-use report::settings::Direction;
+use report::settings::{CopyEngine, Direction};
 use report::{Document, SavedDocument, TrialDocument};
 
 use crate::made::{Done, document, sgemm};
@@ -117,15 +118,14 @@ fn what_simulated_devices_and_other_engines_gave_says_so_in_every_form_and_has_n
     };
     for (form, name, _) in Form::ALL {
         assert!(!text(&real, form)?.contains("tma"), "{name}");
-        let is_empty = form == Form::GhaSmaller;
-        assert_eq!(text(&other, form)?.contains("tma"), !is_empty, "{name}");
+        assert!(text(&other, form)?.contains("tma"), "{name}");
     }
 
     other.platform.simulated = Some("a stand-in".to_owned());
     for (form, name, _) in Form::ALL {
         let (real, other) = (text(&real, form)?, text(&other, form)?);
         let says = ["simulated/", "simulated=true", "simulated=\"true\"", ",true,"];
-        assert_eq!(says.iter().any(|word| other.contains(word)), form != Form::GhaSmaller, "{name}: {other}");
+        assert!(says.iter().any(|word| other.contains(word)), "{name}: {other}");
         assert!(!says.iter().any(|word| real.contains(word)), "{name}: {real}");
     }
     Ok(())

@@ -13,7 +13,7 @@ use stats::PciAddress;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct RocmSmi {
     pub(super) gpus: BTreeMap<u32, RocmGpu>,
-    /// Every two GPUs that are connected by xGMI.
+    /// The cells of the link table that say xGMI, row and column: each two GPUs once in each direction.
     pub(super) xgmi: Vec<(u32, u32)>,
 }
 

@@ -22,7 +22,7 @@ use topo::{Survey, Topology};
 
 use super::experiment::{Beforehand, CaseMap, DocumentCase, Experiment, RequestedSettings, place};
 use super::gpu_loads;
-use super::peer_copies::{self, OneCopy, every, pairs};
+use super::peer_copies::{OneCopy, every, pairs};
 use super::peer_tables::{self, Gpus, LOADS, MadeBy, ONE_WAY, group, tables, why_not_all};
 use crate::backends::FoundPlatform;
 use crate::columns::name_of;
@@ -34,14 +34,14 @@ use crate::reach::{Reach, Reached};
 use crate::watchdog::OPENS;
 use crate::{outline, settings};
 
-/// The size of a copy where none is asked for: with what it writes twice as much, four times the L2 of the
-/// GPUs of today (B200: 126 MB) and of their last cache (MI300X: 256 MB).
+/// The size of a copy where none is asked for. Source and destination together are four times the last cache
+/// of a GPU of today (MI300X: 256 MB; B200: 126 MB).
 pub const SIZE: u64 = 512 << 20;
 /// The smallest copy, whose time is the latency.
 const SMALLEST: usize = 4;
 
 /// What is copied from where to where.
-pub struct Peers {
+pub struct PeerPlan {
     engine: EngineConfig,
     end: PeerEnd,
     by: CopyBy,
@@ -54,13 +54,13 @@ pub struct Peers {
     all: bool,
     /// Which pairs.
     which: GpuPairs,
-    /// Which of all pairs stand for all.
+    /// The sample, where not all pairs are measured.
     sample: Option<SampleAsked>,
     /// The pairs that the driver stages, by number.
     staged: BTreeSet<(usize, usize)>,
 }
 
-impl Peers {
+impl PeerPlan {
     /// The copies that `args` ask for between these GPUs, of those that are there.
     ///
     /// # Errors
@@ -78,16 +78,22 @@ impl Peers {
         // No host memory takes part.
         let mut engine = EngineConfig { huge_pages: false, ..args.measuring.engine };
         let gpus = targets.len();
-        let pairs = match args.pairs {
+        let measured_pairs = match args.pairs {
             // Every GPU sends and receives in a sample, so it has as many pairs as there are GPUs.
             GpuPairs::All => args.sample.map_or(usize::MAX, |asked| asked.max(gpus)).min(pairs(gpus).len()),
             GpuPairs::Ring => gpus,
             GpuPairs::None => 0,
         };
-        args.sample.map_or(Ok(()), |asked| refuse_whole(asked, gpus, peer_copies::pairs(gpus).len()))?;
-        let loads = if args.latency { pairs } else { 0 };
+        args.sample.map_or(Ok(()), |asked| refuse_whole(asked, gpus, pairs(gpus).len()))?;
+        let loads = if args.latency { measured_pairs } else { 0 };
         let all_at_once = if args.all && why_not_all(gpus).is_none() { 2 * gpus } else { 0 };
-        engine.max_time = config::time_for(&args.measuring, gpus + pairs * 5 / 2 + loads + all_at_once);
+        // A pair has a copy one way and the smallest copy, and half of one both ways at once; of a ring one
+        // way.
+        let copies = match args.pairs {
+            GpuPairs::All => measured_pairs * 5 / 2,
+            GpuPairs::Ring | GpuPairs::None => measured_pairs,
+        };
+        engine.max_time = config::time_for(&args.measuring, gpus + copies + loads + all_at_once);
 
         Ok(Self {
             engine,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// The first byte that is not as it should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Mismatch {
+pub struct WrongByte {
     /// Offset in bytes from the start of the range that was compared.
     pub offset: u64,
     /// The byte that should be there.
