@@ -237,7 +237,10 @@ launch=${LAUNCH:-mpirun --oversubscribe -np}
 if type -P "${launch%% *}" >/dev/null && part "laplace on 1, 2, 4, … GPUs" 60; then
     for ((ranks = 1; ranks <= gpus; ranks *= 2)); do
         # shellcheck disable=SC2086 # the launcher and its options
-        timed "laplace-$ranks" $launch $ranks "$numabench" laplace --grid "${grid:-16384x16384}" --overlap on --ways "$([ $ranks = 1 ] && echo gpu || echo staged)" \
+        # A rank alone has no halos, and so nothing to overlap.
+        ways=(--ways gpu)
+        [ $ranks = 1 ] || ways=(--ways staged --overlap on)
+        timed "laplace-$ranks" $launch $ranks "$numabench" laplace --grid "${grid:-16384x16384}" "${ways[@]}" \
             --max-time 10s --json "$folder/laplace-$ranks.json"
         say "laplace on $ranks: $(grep -m 1 . "$folder/laplace-$ranks.out")"
     done
@@ -349,7 +352,7 @@ if parts:
     late = gpus >= 8 and statistics.median(parts) > 0.2
     missed += late
     print(f"\nmatrix of H2D and D2H, {gpus} GPUs, the whole process: {shown(parts)} of nvbandwidth's time {'MORE THAN A FIFTH' if late else ''}")
-whole = [seconds[f"matrix-h2d-d2h-{turn}"] / seconds[f"nvbandwidth-{turn}"] for turn in their if f"nvbandwidth-{turn}" in seconds]
+whole = [seconds[f"matrix-h2d-d2h-{turn}"] / seconds[f"nvbandwidth-{turn}"] for turn in their if seconds.get(f"nvbandwidth-{turn}")]
 if whole:
     print(f"  and {shown(whole)} of the time of all of its tests above")
 documents = [f"{folder}/matrix-h2d-d2h-{turn}.json" for turn in their]
