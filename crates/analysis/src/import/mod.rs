@@ -12,8 +12,9 @@
 //! * `numbers` a figure as such programs write it; `error` why a text cannot be read, with the line.
 //!
 //! A text is read whole or refused: a line that looks like a figure and cannot be read is an error with its
-//! number, never left out. What the program itself says it did not measure is a case without a figure.
-//! Figures are taken as printed, with the digits that the program gives.
+//! number, never left out. A test that the program waived is a case without a figure. `N/A` is left out where
+//! the pair does not exist (nvbandwidth, nvloom, TransferBench), and waived elsewhere. Figures are taken as
+//! printed, with the digits that the program gives.
 //!
 //! Samples that some programs print are not taken for blocks: nothing says that memory was allocated afresh
 //! or that their order was random. A case keeps the program's own names of places, because the output does
@@ -120,7 +121,8 @@ struct Case {
 /// The figure of a case, or that there is none, and why.
 type CaseFigure = Result<f64, (ImportedStatus, String)>;
 
-/// The figure of a printed value, so many of whose own units make one of it.
+/// The figure of a printed value, of which `scale` is what one printed unit is in the unit of the figure. A
+/// value of 0 is a failure.
 fn figure(value: f64, scale: f64) -> CaseFigure {
     let failed = || (ImportedStatus::Failed, "the program printed 0".to_owned());
     if value > 0.0 { Ok(value * scale) } else { Err(failed()) }
@@ -271,8 +273,10 @@ fn join(all: &mut Taken, taken: &Taken, first: &str, is_first: bool) -> Result<(
 
     all.version.clone_from(&taken.version);
     all.host = all.host.take().or_else(|| taken.host.clone());
+    // What this file says twice is no other run.
+    let others = all.facts.clone();
     for fact in &taken.facts {
-        match all.facts.iter().find(|known| known.name == fact.name) {
+        match others.iter().find(|known| known.name == fact.name) {
             Some(known) if known.value != fact.value => {
                 return Err(differs(&fact.name, &Some(fact.value.clone()), &Some(known.value.clone())));
             }
@@ -293,7 +297,8 @@ fn imported_case(case: Case, file: u32) -> ImportedCase {
     ImportedCase { id, place, bytes, unit, status, value, reason, file, line }
 }
 
-/// What it comes to: a program's own failure makes it partial, what it waived does not.
+/// Sets status and verdict: cases that failed make the document partial, or failed where nothing was
+/// measured; waived ones do not count.
 fn conclude(document: &mut ImportedDocument) {
     let (measured, waived, failed) = (
         document.count(ImportedStatus::Measured),
@@ -310,10 +315,10 @@ fn conclude(document: &mut ImportedDocument) {
     );
 
     if waived > 0 {
-        first += &format!(" {} waived by the program.", counted(waived, "test"));
+        first += &format!(" {} waived by the program.", counted(waived, "case"));
     }
     if failed > 0 {
-        first += &format!(" {} FAILED in the program's own words.", counted(failed, "test"));
+        first += &format!(" {} FAILED.", counted(failed, "case"));
         document.status = if measured > 0 { Status::Partial } else { Status::Failed };
         let reason = document.cases.iter().find(|case| case.status == ImportedStatus::Failed);
         document.status_reason =

@@ -1,13 +1,12 @@
-//! What nvbandwidth prints, versions 0.4 to 0.10: a preamble, and for each test a heading, a matrix and its
-//! sum.
+//! What nvbandwidth prints, versions 0.4 to 0.10 and the line `Waiving NAME.` of earlier ones: a preamble,
+//! and for each test a heading, a matrix and its sum.
 //!
 //! The sum is what tells a whole matrix from one that was cut off, and a damaged one from a sound one.
 //! Samples of `-v` are passed over: they are repetitions of one figure and no blocks. A line of a launcher or
 //! of MPI before a matrix is passed over and noted; within one it is refused. A test of copies both ways
 //! between GPUs has three matrices, each with its sum: one way, the other, both together. `N/A` is a pair
 //! that the test does not have. `Waived` without a test before it is what nvbandwidth 0.8 prints of a test
-//! that it leaves out: the name is not in the text (it is in the JSON). Versions before 0.4 say `Waiving
-//! NAME.`.
+//! that it leaves out: the name is not in the text (it is in the JSON).
 //!
 //! People post parts of a run: without its first line, quoted, without a test's heading (the line of the sum
 //! names the test) or without sums. Where the first line is missing, a matrix counts without its sum, and the
@@ -21,6 +20,8 @@ use super::error::{ImportError, ImportErrorKind, as_many, short};
 use super::numbers::{begins_with_digit, number};
 use super::{Case, Program, SIZE_NOT_READ, Taken, figure};
 
+/// The place of a test without figures.
+const ALL: &str = "all";
 /// How a run begins.
 const FIRST_LINE: &str = "nvbandwidth Version:";
 /// What stands at the end of a run, and in it.
@@ -123,7 +124,7 @@ pub(super) fn device(taken: &mut Taken, words: &str) {
     let Some((index, rest)) = words.split_once(':') else { return };
     let name = rest.rsplit_once(" (").map_or(rest, |(name, _)| name).trim();
     taken.fact(&format!("GPU {}", index.trim()), rest.trim(), false);
-    // Devices of one model are one fact; others make another.
+    // All models are one fact, each named once.
     let model = taken.facts.iter().position(|fact| fact.name == "GPU model");
     match model.and_then(|at| taken.facts.get_mut(at)) {
         Some(fact) if !fact.value.split(", ").any(|known| known == name) => {
@@ -138,42 +139,42 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
     let mut taken = Taken::default();
     let (mut test, mut last_said): (Option<Test>, Option<String>) = (None, None);
     let lines = (1_u64..).zip(text.lines());
-    let (mut begun, mut host_line) = (false, None);
+    let (mut in_output, mut host_line) = (false, None);
 
-    // Of the last command line, and whether a run has begun since.
-    let (mut size, mut has_begun) = (CopySize::Unsaid, false);
+    // Of the last command line, and whether a run has used it.
+    let (mut size, mut is_size_used) = (CopySize::Unsaid, false);
     let is_part = !text.lines().any(|words| unquoted(words).trim_start().starts_with(FIRST_LINE));
 
     for (line, words) in lines {
         let words = unquoted(words);
-        begun |= is_part
+        in_output |= is_part
             && (Title::of(words).is_some() || words.starts_with("Running ") || words.starts_with("Device "));
         if let Some(said) = CopySize::of(words) {
-            (size, has_begun) = (said, false);
+            (size, is_size_used) = (said, false);
             if let CopySize::Unread(option) = &size {
                 taken.fact(SIZE_NOT_READ, option, true);
             }
         }
         if let Some(version) = words.trim_start().strip_prefix(FIRST_LINE) {
-            begun = true;
-            // A second run below one command line is of another, which is not here.
-            if std::mem::replace(&mut has_begun, true) {
+            in_output = true;
+            // A command line gives the size of one run: that of a second one below it is not in the text.
+            if std::mem::replace(&mut is_size_used, true) {
                 size = CopySize::Unsaid;
             }
             taken.version = Some(version.trim().to_owned());
             continue;
         }
-        if !begun || words.trim().is_empty() {
+        if !in_output || words.trim().is_empty() {
             continue;
         }
         if let Some(name) = words.strip_prefix("Running ") {
-            ended(&mut taken, test.take(), is_part)?;
+            close_test(&mut taken, test.take(), is_part)?;
             test = Some(Test::new(name, line, &size));
         } else if test.is_none() && Title::of(words).is_some() {
             within(test.insert(Test::new("", line, &size)), &mut taken, words, line)?;
         } else if let Some(name) = words.strip_prefix("Waiving ") {
             let waived = Test::new(name, line, &size);
-            ended(&mut taken, test.take().filter(|open| open.name != waived.name), is_part)?;
+            close_test(&mut taken, test.take().filter(|open| open.name != waived.name), is_part)?;
             taken.cases.push(without_figure(&waived.name, ImportedStatus::Waived, "waived".to_owned(), line));
         } else if let Some(waived) = words.strip_prefix("Waived:") {
             match test.take() {
@@ -183,7 +184,7 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
                     taken.cases.push(without_figure(&test.name, ImportedStatus::Waived, reason, test.line));
                 }
                 other => {
-                    ended(&mut taken, other, is_part)?;
+                    close_test(&mut taken, other, is_part)?;
                     taken.notes.push(format!(
                         "line {line}: nvbandwidth waived a test and does not say which; its JSON (-j) does"
                     ));
@@ -204,8 +205,8 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
             if let Some(sum) = words.strip_prefix("SUM ").and_then(|rest| rest.strip_prefix(&open.name[..])) {
                 let (part, sum) =
                     sum.strip_prefix('_').and_then(|rest| rest.split_once(' ')).unwrap_or(("", sum));
-                sound(open, sum.trim(), line)?;
-                whole(&mut taken, open, part);
+                check_sum(open, sum.trim(), line)?;
+                push_cases(&mut taken, open, part);
                 if part.is_empty() || part == TOTAL {
                     test = None;
                 }
@@ -227,10 +228,10 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
         }
     }
 
-    ended(&mut taken, test, is_part)?;
-    let has_matrix = || taken.cases.iter().any(|case| case.figure.is_ok());
-
-    if !begun || is_part && !has_matrix() {
+    close_test(&mut taken, test, is_part)?;
+    // A test that failed or was waived has no cells: a line of somebody else's may look like one.
+    let has_cells = taken.cases.iter().any(|case| case.place != ALL);
+    if !in_output || is_part && !has_cells {
         let missing = "it has no line \"nvbandwidth Version: …\"";
         return Err(ImportError::whole(ImportErrorKind::NotThis {
             program: Program::Nvbandwidth.name(),
@@ -241,8 +242,9 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
     if is_part {
         taken.notes.push("the first line of a run is missing: the version is not known".to_owned());
     }
-    if taken.cases.is_empty() {
-        let said = last_said.unwrap_or("nothing of a test".to_owned());
+    let has_figure = taken.cases.iter().any(|case| case.figure.is_ok());
+    if taken.cases.is_empty() || is_part && !has_figure {
+        let said = last_said.unwrap_or("nothing of a test, or 0".to_owned());
         return Err(ImportError::whole(ImportErrorKind::NoFigures { said }));
     }
     Ok(taken)
@@ -343,7 +345,7 @@ fn within(test: &mut Test, taken: &mut Taken, words: &str, line: u64) -> Result<
 }
 
 /// The sum must be that of the cells, each of which is rounded to a hundredth.
-fn sound(test: &Test, sum: &str, line: u64) -> Result<(), ImportError> {
+fn check_sum(test: &Test, sum: &str, line: u64) -> Result<(), ImportError> {
     let said = number(sum, line, "the sum")?;
     let cells = test.matrix.as_ref().map_or(&[][..], |matrix| &matrix.cells);
     let added: f64 = cells.iter().map(|cell| cell.2).sum();
@@ -357,8 +359,8 @@ fn sound(test: &Test, sum: &str, line: u64) -> Result<(), ImportError> {
     Ok(())
 }
 
-/// A matrix whose sum was met.
-fn whole(taken: &mut Taken, test: &mut Test, part: &str) {
+/// Turns the matrix that is finished into cases.
+fn push_cases(taken: &mut Taken, test: &mut Test, part: &str) {
     let Some(Matrix { title, cells, .. }) = test.matrix.take() else { return };
     let id = id_of_part(&test.name, part);
     for (row, column, value, line) in cells {
@@ -380,8 +382,8 @@ pub(super) fn cuda_version(words: &str) -> &str {
     number.unwrap_or(words).trim()
 }
 
-/// A test that was still open when another began, or the text ended.
-fn ended(taken: &mut Taken, test: Option<Test>, is_part: bool) -> Result<(), ImportError> {
+/// Closes a test that was still open when another began, or the text ended.
+fn close_test(taken: &mut Taken, test: Option<Test>, is_part: bool) -> Result<(), ImportError> {
     match test {
         Some(mut test @ Test { matrix: Some(_), part: None, .. }) if is_part && !test.name.is_empty() => {
             let name = &test.name;
@@ -389,7 +391,7 @@ fn ended(taken: &mut Taken, test: Option<Test>, is_part: bool) -> Result<(), Imp
                 "line {}: {name} has no SUM: whether its matrix is whole is not known",
                 test.line
             ));
-            whole(taken, &mut test, "");
+            push_cases(taken, &mut test, "");
             Ok(())
         }
         Some(Test { name, line, matrix: Some(_), .. }) if name.is_empty() => Err(ImportError::truncated(
@@ -416,7 +418,7 @@ fn ended(taken: &mut Taken, test: Option<Test>, is_part: bool) -> Result<(), Imp
 pub(super) fn without_figure(test: &str, status: ImportedStatus, reason: String, line: u64) -> Case {
     let line = Some(line).filter(|line| *line > 0);
     let figure = Err((status, reason));
-    Case { id: id(test), place: "all".to_owned(), bytes: None, unit: ImportedUnit::BytesPerS, figure, line }
+    Case { id: id(test), place: ALL.to_owned(), bytes: None, unit: ImportedUnit::BytesPerS, figure, line }
 }
 
 #[cfg(test)]
@@ -534,9 +536,12 @@ mod tests {
         let without_heading = take(&format!("{BEGIN}...\n\n{MATRIX}"))?;
         assert_eq!(without_heading.cases[0].id, "nvbandwidth/a_test");
 
+        let zeros = MATRIX.replace("793.01", "0.00").replace("396.50", "0.00").replace("396.51", "0.00");
+        let zeros = format!("Running a_test.\n{zeros}");
         for (text, words) in [
             (format!("{BEGIN}Running a_test.\n{quoted}"), "no SUM after it"),
             (quoted, "neither a test's name"),
+            (zeros, "the program measured nothing"),
             ("Running on...\n\n Device 0: NVIDIA H200\n".to_owned(), "no line \"nvbandwidth Version"),
         ] {
             let refused = take(&text).expect_err(&text).to_string();

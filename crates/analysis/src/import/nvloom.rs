@@ -20,7 +20,7 @@ struct Test {
     line: u64,
     columns: Vec<String>,
     cells: Vec<Cell>,
-    /// Its unit was met, or it was waived.
+    /// Its line `Min …` was read, or it was waived.
     is_whole: bool,
 }
 
@@ -36,6 +36,8 @@ struct Reader {
     taken: Taken,
     bytes: Option<u64>,
     hosts: Vec<String>,
+    /// The models of its GPUs, each once.
+    gpus: Vec<String>,
     test: Option<Test>,
     stray: StrayLines,
 }
@@ -47,13 +49,16 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
     }
     reader.ended()?;
 
-    let Reader { mut taken, hosts, stray, .. } = reader;
+    let Reader { mut taken, hosts, gpus, stray, .. } = reader;
     if taken.cases.is_empty() {
         let missing = "it has no line \"Running …\" with a matrix below";
         return Err(ImportError::whole(ImportErrorKind::NotThis {
             program: Program::Nvloom.name(),
             missing,
         }));
+    }
+    if !gpus.is_empty() {
+        taken.fact("gpu", gpus.join(", "), true);
     }
     if let [host] = &hosts[..] {
         taken.host = Some(host.clone());
@@ -70,7 +75,7 @@ impl Reader {
             words.strip_prefix("Buffer size: ").and_then(|rest| rest.strip_suffix(" MiB"))
         {
             self.bytes = Some(whole(mib, line, "a size in MiB")? << 20);
-        } else if let Some((name, value)) = fact(words) {
+        } else if let Some((name, value)) = parsed_fact(words) {
             self.taken.fact(name, value, true);
         } else if words.starts_with("Process ") && words.contains("): device ") {
             self.process(words);
@@ -83,7 +88,7 @@ impl Reader {
         } else if let Some(test) = self.test.as_mut().filter(|test| test.is_row(words)) {
             test.row(words, line)?;
         } else if is_summary(words, "Min") {
-            self.unit(words);
+            self.finish_matrix(words);
         } else if !is_known(words) {
             self.stray.push(line, words);
         }
@@ -100,8 +105,8 @@ impl Reader {
         }
 
         let name = rest.split_once(": ").and_then(|(_, name)| name.split_once(" (")).map(|(name, _)| name);
-        if let Some(name) = name {
-            self.taken.fact("gpu", name, true);
+        if let Some(name) = name.filter(|name| self.gpus.iter().all(|known| known != name)) {
+            self.gpus.push(name.to_owned());
         }
     }
 
@@ -119,9 +124,9 @@ impl Reader {
         }
     }
 
-    /// `Min device_to_device_unidir_write_ce 727.84 GB/s`: the matrix is whole, and counts this; version 1.0
-    /// has no unit, and no test but of rates.
-    fn unit(&mut self, words: &str) {
+    /// `Min device_to_device_unidir_write_ce 727.84 GB/s` ends the matrix: its cells become cases. Version
+    /// 1.0 prints no unit and has rates only.
+    fn finish_matrix(&mut self, words: &str) {
         let Some(test) = self.test.as_mut() else { return };
         let is_time = words.ends_with(" ns");
         let (unit, scale) = if is_time { (ImportedUnit::Ns, 1.0) } else { (ImportedUnit::BytesPerS, 1e9) };
@@ -152,15 +157,21 @@ impl Reader {
 }
 
 impl Test {
-    /// Whether this is the line of columns, which begins with a gap, or a row of figures. Tabs may have
-    /// become spaces.
+    /// Whether this is the line of columns, which begins with a gap, or a row of figures: also one with a
+    /// cell that is none, as long as its cells are as many as the columns. Tabs may have become spaces.
     fn is_row(&self, words: &str) -> bool {
         let is_cell = |cell: &str| cell == "N/A" || begins_with_digit(cell);
         let mut cells = cells(words);
         match self.is_whole {
             true => false,
             false if self.columns.is_empty() => words.starts_with([' ', '\t']) && cells.next().is_some(),
-            false => cells.next().is_some() && cells.clone().next().is_some() && cells.all(is_cell),
+            false if cells.next().is_none() || is_known(words) || is_summary(words, "Min") => false,
+            false => match cells.clone().count() {
+                0 => false,
+                1 if self.columns.len() == 1 => words.starts_with(|first: char| first.is_ascii_digit()),
+                count if count == self.columns.len() => cells.any(is_cell),
+                _ => cells.all(is_cell),
+            },
         }
     }
 
@@ -212,7 +223,7 @@ fn cells(words: &str) -> impl Iterator<Item = &str> + Clone {
 }
 
 /// What a line before the tests says of the run.
-fn fact(words: &str) -> Option<(&str, &str)> {
+fn parsed_fact(words: &str) -> Option<(&str, &str)> {
     let (name, value) = words.split_once(": ")?;
     let known = ["NVCC version", "CUDA version", "Driver version", "Allocation strategy", "Iteration count"];
     known.contains(&name).then_some((name, value.trim()))
@@ -246,7 +257,23 @@ mod tests {
         );
         let error = take(&format!("{begins}1\t700.20\t\n")).unwrap_err();
         assert_eq!(error.to_string(), "line 4: the row has 1 columns and its header 2");
+        let damaged = format!("{begins}1\t70x.20\tN/A\n");
+        let error = take(&damaged).unwrap_err();
+        assert_eq!(error.line, Some(4), "{error}");
         let error = take("NCCL version 2.28\n").unwrap_err();
         assert!(error.to_string().starts_with("this is not the output of nvloom"), "{error}");
+    }
+    #[test]
+    fn the_models_of_a_run_with_two_kinds_of_gpu_are_one_fact() -> Result<(), ImportError> {
+        let process = |rank: u32, name: &str| {
+            format!("Process  {rank} (host): device {rank}: {name} (00000008:0{rank}:00); rackGuid: 8a\n")
+        };
+        let gpus = process(0, "NVIDIA H100") + &process(1, "NVIDIA H200") + &process(2, "NVIDIA H200");
+        let matrix = "Running device_local_copy\n\t0\n0\t700.10\nMin device_local_copy 700.10 GB/s\n";
+        let taken = take(&(gpus + matrix))?;
+        let models: Vec<&str> =
+            taken.facts.iter().filter(|fact| fact.name == "gpu").map(|fact| fact.value.as_str()).collect();
+        assert_eq!(models, ["NVIDIA H100, NVIDIA H200"]);
+        Ok(())
     }
 }

@@ -40,13 +40,16 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
     let mut devices: Vec<(u64, String)> = Vec::new();
     let mut matrix: Option<Matrix> = None;
     let mut columns: Vec<u64> = Vec::new();
+    let mut rows = 0;
 
     for (line, words) in (1_u64..).zip(text.lines()) {
         let words = words.trim();
         let is_numbered = words.starts_with(|first: char| first.is_ascii_digit());
         if let Some((_, found)) = MATRICES.iter().find(|(title, _)| *title == words) {
-            matrix = Some(*found);
+            is_whole(matrix, rows, columns.len(), line)?;
+            (matrix, rows) = (Some(*found), 0);
         } else if OTHERS.iter().any(|title| words.ends_with(title)) {
+            is_whole(matrix, rows, columns.len(), line)?;
             matrix = None;
         } else if let Some(numbers) = words.strip_prefix("D/D") {
             let numbers = numbers.split_whitespace().map(|cell| whole(cell, line, "a device's number"));
@@ -58,10 +61,11 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
             devices.push((whole(number.trim(), line, "a device's number")?, name));
         } else if let Some(version) = words.strip_prefix("RocmBandwidthTest Version:") {
             taken.version = Some(version.trim().to_owned());
+        } else if let Some(matrix) = matrix.filter(|_| is_numbered) {
+            taken.cases.extend(row(matrix, &devices, &columns, words, line)?);
+            rows += 1;
         } else if is_numbered && is_row(words) {
-            if let Some(matrix) = matrix {
-                taken.cases.extend(row(matrix, &devices, &columns, words, line)?);
-            }
+            // A row of a matrix without figures.
         } else if !(words.is_empty()
             || words.chars().all(|c| c == '.')
             || words.starts_with("Launch Command"))
@@ -70,6 +74,7 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
         }
     }
 
+    is_whole(matrix, rows, columns.len(), text.lines().count() as u64)?;
     if taken.cases.is_empty() {
         let missing = "it has no matrix below \"Unidirectional copy peak bandwidth GB/s\"";
         return Err(ImportError::whole(ImportErrorKind::NotThis {
@@ -81,6 +86,17 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
     taken.fact("devices", names.join(", "), true);
     strays.note(&mut taken, Program::RocmBandwidthTest.name());
     Ok(taken)
+}
+
+/// Refuses a matrix that has fewer rows than columns: it was cut off, or has lost a row.
+fn is_whole(matrix: Option<Matrix>, rows: usize, columns: usize, line: u64) -> Result<(), ImportError> {
+    match matrix {
+        Some(matrix) if rows < columns => {
+            let what = format!("the matrix {} has {rows} rows and {columns} columns", matrix.id);
+            Err(ImportError::truncated(line, what))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Numbers and `N/A`.
@@ -119,4 +135,27 @@ fn row(
         Ok(Case { id, place, bytes: None, unit: ImportedUnit::BytesPerS, figure, line: Some(line) })
     };
     columns.iter().zip(&cells[1..]).map(case).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn taken(rows: &str) -> Result<usize, String> {
+        let begins =
+            "Device: 0,  AMD EPYC\nDevice: 1,  gfx90a\n\nUnidirectional copy peak bandwidth GB/s\n\n";
+        let text = format!("{begins}D/D       0           1\n{rows}");
+        take(&text).map(|taken| taken.cases.len()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_row_with_a_cell_that_is_no_figure_and_a_matrix_without_a_row_are_refused() {
+        assert_eq!(taken("0         N/A         55.3\n1         55.1        1000.1\n"), Ok(4));
+        for damaged in ["55.3x", "nan", "5 5.3"] {
+            let refused = taken(&format!("0         N/A         {damaged}\n1         55.1        1000.1\n"));
+            assert!(refused.as_ref().is_err_and(|why| why.starts_with("line 7")), "{damaged}: {refused:?}");
+        }
+        let cut_off = taken("0         N/A         55.3\n");
+        assert!(cut_off.is_err_and(|why| why.contains("1 rows and 2 columns")));
+    }
 }
