@@ -14,7 +14,7 @@ use report::doctor::Check;
 use report::document::Status;
 use report::row::{Row, RowStatus};
 use report::rows::rows_of;
-use report::settings::Direction;
+use report::settings::{CopyEngine, Direction};
 use report::{DoctorDocument, Document};
 
 use crate::baseline::{Class, class_of};
@@ -78,7 +78,7 @@ pub fn of_document<B>(document: &Document<B>) -> Vec<NodeRun> {
     if by_host.is_empty() {
         by_host.insert(&document.environment.hostname, Vec::new());
     }
-    let by = words::by(document.settings.engine);
+    let by = document.settings.engine;
 
     let measured = with_threads_together(document, &rows);
     for figure in &measured {
@@ -166,7 +166,7 @@ fn point(
     figure: &RowFigure,
     other: Option<&str>,
     by_place: bool,
-    by: &str,
+    by: CopyEngine,
     class: Class,
 ) -> Option<PlaceFigure> {
     let (row, unit) = (figure.row, figure.unit);
@@ -174,8 +174,7 @@ fn point(
     let within = other.is_some_and(|other| other == own);
     let value = figure.value.filter(|value| value.is_finite() && *value > 0.0)?;
 
-    let column::Column { mut name, group } = column::of_case(&row.case, within);
-    name.push_str(by);
+    let column::Column { name, group } = column::of_case(&row.case, within, by);
     let mut place = own.to_owned();
     if let Some(other) = other.filter(|_| !within) {
         place = format!("{place} with {other}");
@@ -219,7 +218,7 @@ pub fn of_check(checked: &Checked) -> Vec<NodeRun> {
 
     for figure in &checked.figures {
         passes.entry(figure.pass).or_default().push(PlaceFigure {
-            column: column::of_case(&figure.case, false).name,
+            column: column::of_case(&figure.case, false, CopyEngine::Ce).name,
             unit: Unit::BytesPerS,
             place: figure.device.clone(),
             by_index: figure.device.clone(),
