@@ -1,6 +1,7 @@
 //! Outputs of the field's programs, taken apart: pure functions of text, one file a format.
 //!
-//! * `nvbandwidth_text`, `nvbandwidth_json` what nvbandwidth prints, and what it prints with `-j`;
+//! * `nvbandwidth_text`, `nvbandwidth_json` what nvbandwidth prints, and what it prints with `-j`, on
+//!   `nvbandwidth_test`, a test with its matrices, and `nvbandwidth_size`, what a command line says;
 //! * `transferbench` what TransferBench prints of a configuration file and of its preset p2p, as a table or
 //!   as CSV, `transferbench_presets` of its presets a2a and scaling;
 //! * `nvloom` what nvloom_cli prints;
@@ -26,6 +27,8 @@ mod mlc;
 mod nccl_tests;
 mod numbers;
 mod nvbandwidth_json;
+mod nvbandwidth_size;
+mod nvbandwidth_test;
 mod nvbandwidth_text;
 mod nvloom;
 mod osu;
@@ -276,12 +279,11 @@ fn join(all: &mut Taken, taken: &Taken, first: &str, is_first: bool) -> Result<(
     // What this file says twice is no other run.
     let others = all.facts.clone();
     for fact in &taken.facts {
-        match others.iter().find(|known| known.name == fact.name) {
-            Some(known) if known.value != fact.value => {
-                return Err(differs(&fact.name, &Some(fact.value.clone()), &Some(known.value.clone())));
-            }
-            Some(_) => {}
+        let mut known = others.iter().filter(|known| known.name == fact.name).peekable();
+        match known.peek().map(|known| known.value.clone()) {
             None => all.facts.push(fact.clone()),
+            Some(_) if known.any(|known| known.value == fact.value) => {}
+            there => return Err(differs(&fact.name, &Some(fact.value.clone()), &there)),
         }
     }
     all.notes.extend(taken.notes.iter().cloned());

@@ -12,7 +12,8 @@ use serde::Deserialize;
 
 use super::error::{ImportError, ImportErrorKind, short};
 use super::numbers::number;
-use super::nvbandwidth_text::{Title, cuda_version, device, id_of_part, without_figure};
+use super::nvbandwidth_test::{Title, id_of_part, without_figure};
+use super::nvbandwidth_text::{cuda_version, device};
 use super::{Case, Program, Taken, figure};
 
 #[derive(Deserialize)]
