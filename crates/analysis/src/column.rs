@@ -36,7 +36,8 @@ pub fn within_id(case: &str) -> String {
     case.rsplit_once('/').map_or_else(|| case.to_owned(), |(axes, _)| format!("{axes}/within"))
 }
 
-/// The column of a case of a run that copies by this engine; `within` where the copy stays in one GPU's memory.
+/// The column of a case of a run that copies by this engine; `within` where the copy stays in one GPU's
+/// memory.
 pub fn of_case(case: &str, within: bool, by: CopyEngine) -> Column {
     let Some((order, memory, direction, bytes, group)) = axes(case) else {
         return Column { name: case.to_owned(), group: None };

@@ -6,7 +6,7 @@
 
 mod absent;
 mod all_at_once;
-mod finding;
+mod cell_family;
 mod load;
 pub(crate) mod near_far;
 mod pairs;

@@ -39,7 +39,7 @@ pub struct ImportedDocument {
     pub started_at_source: String,
     /// The host; null where neither the output nor the command line says.
     pub host: Option<String>,
-    /// `complete`, or `partial` where a case failed in the program's own words.
+    /// `complete`; `partial` where a case failed, and `failed` where none was measured beside it.
     pub status: Status,
     /// Why, where it is not complete.
     pub status_reason: Option<String>,

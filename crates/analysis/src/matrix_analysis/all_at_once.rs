@@ -14,7 +14,7 @@ use report::settings::Direction;
 use stats::alpha::ALPHA;
 use stats::interval::range;
 
-use super::finding::{Rival, compared};
+use super::cell_family::{Rival, compare_rivals};
 use super::load::SHARED;
 use super::words::{Estimate, show_all, way};
 use super::{CellFigure, MatrixFigures, Plane};
@@ -97,9 +97,9 @@ fn plane_sentences(document: &Document, matrix: &Matrix, plane: &Plane) -> Vec<S
     let pairs: Vec<&mut Pair> =
         rows.iter_mut().flat_map(|row| &mut row.0).filter(|pair| pair.alone.is_some()).collect();
     let rival = |pair: &&mut Pair| {
-        Some(Rival { plane: *plane, with: pair.alone.clone()?, cell: pair.at_once.clone() })
+        Some(Rival { plane: *plane, reference: pair.alone.clone()?, cell: pair.at_once.clone() })
     };
-    let found = compared(&pairs.iter().filter_map(rival).collect::<Vec<_>>());
+    let found = compare_rivals(&pairs.iter().filter_map(rival).collect::<Vec<_>>());
     for (pair, found) in pairs.into_iter().zip(found) {
         (pair.loses, pair.keeps) = (found.finding == CaseFinding::Worse, found.keeps(SHARED, ALPHA));
     }

@@ -7,7 +7,7 @@ use report::Document;
 use report::matrix::{Matrix, MatrixColumn, MatrixRow};
 use stats::alpha::ALPHA;
 
-use super::finding::{Rival, compared};
+use super::cell_family::{Rival, compare_rivals};
 use super::words::{show, way};
 use super::{CellFigure, MatrixFigures, Plane};
 use crate::family::{CaseComparison, CaseFinding};
@@ -33,13 +33,13 @@ pub(super) fn sentences(document: &Document, matrix: &Matrix) -> Vec<String> {
                     held(document, matrix, plane, row, column)
                 {
                     at.push((*plane, row, column));
-                    rivals.push(Rival { plane: *plane, with, cell });
+                    rivals.push(Rival { plane: *plane, reference: with, cell });
                 }
             }
         }
     }
 
-    let found = Found(at.into_iter().zip(compared(&rivals)).collect());
+    let found = Found(at.into_iter().zip(compare_rivals(&rivals)).collect());
     planes.iter().flat_map(|plane| load_of(document, matrix, plane, &found)).collect()
 }
 

@@ -7,7 +7,7 @@
 use report::Document;
 use report::matrix::Matrix;
 
-use super::finding::family;
+use super::cell_family::family;
 use super::words::{Estimate, show_all, way};
 use super::{CellFigure, MatrixFigures, Plane};
 use crate::family::{CaseFinding, ComparedSet};

@@ -12,7 +12,7 @@ use stats::alike::distinct;
 use stats::compare::{TwoSampleComparison, TwoSampleVerdict};
 use stats::units::size;
 
-use super::finding::family;
+use super::cell_family::family;
 use super::near_far::{NearFar, near_far_places};
 use super::words::show;
 use super::{CellFigure, MatrixFigures, Plane};

@@ -3,7 +3,7 @@
 use report::Document;
 use report::matrix::Compares;
 
-use super::finding::family;
+use super::cell_family::family;
 use super::row_sweep;
 use super::{CellFigure, MatrixFigures, Plane};
 use crate::family::{CaseFinding, ComparedSet};

@@ -85,7 +85,7 @@ fn a_comparison_ends_with_what_it_found() -> Done {
     let suspect = compare(&one, &other, &[]);
     assert_eq!(suspect.code, Some(6), "{}{}", suspect.out, suspect.err);
     assert!(
-        suspect.out.starts_with("SUSPECT:") && suspect.out.contains("if runs differ by"),
+        suspect.out.starts_with("SUSPECT:") && suspect.out.contains("assumes the deviation between runs"),
         "{}",
         suspect.out
     );

@@ -1,5 +1,4 @@
-//! The figures of a matrix as members of a family (`family`), and what many come to, each against its own
-//! other one.
+//! Cells of a matrix as one family of comparisons (`family`).
 
 use super::{CellFigure, Plane};
 use crate::family::{CaseComparison, CaseFamily, FamilyCase};
@@ -21,15 +20,15 @@ pub(super) fn family<'a>(cells: impl IntoIterator<Item = (Plane, &'a CellFigure)
 pub(super) struct Rival {
     /// The plane.
     pub plane: Plane,
-    /// What it is compared with.
-    pub with: CellFigure,
+    /// The figure that it is compared with.
+    pub reference: CellFigure,
     /// The figure.
     pub cell: CellFigure,
 }
 
-/// What each of these is against its own other one.
-pub(super) fn compared(rivals: &[Rival]) -> Vec<CaseComparison> {
+/// Compares each of these with its reference.
+pub(super) fn compare_rivals(rivals: &[Rival]) -> Vec<CaseComparison> {
     let family =
-        family(rivals.iter().flat_map(|rival| [(rival.plane, &rival.with), (rival.plane, &rival.cell)]));
+        family(rivals.iter().flat_map(|rival| [(rival.plane, &rival.reference), (rival.plane, &rival.cell)]));
     family.in_twos()
 }
