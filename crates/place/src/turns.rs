@@ -98,7 +98,7 @@ impl Enough for Turns<'_> {
             let given = turn(state, members, &self.copies, pass);
             // A turn that the end of the time cut short is none, and no failure.
             let is_over = self.limit.is_some_and(|limit| elapsed >= limit);
-            if given.is_err() && is_over && !has_trouble(state, members) {
+            if given.is_err() && is_over && is_cut_short(state, members, pass) {
                 continue;
             }
             self.turned[at].had(pass, given);
@@ -129,10 +129,17 @@ impl Enough for Turns<'_> {
     }
 }
 
-/// Whether one of these ranks failed at something.
-fn has_trouble(state: &RunState, members: &[usize]) -> bool {
-    let of = |ranks: &Vec<pingpong::RankCase>| members.iter().any(|rank| ranks[*rank].trouble.is_some());
-    state.results.iter().any(of)
+/// Whether one of these ranks has no block of this pass, though none failed at anything.
+fn is_cut_short(state: &RunState, members: &[usize], pass: u64) -> bool {
+    let own = || {
+        let of_case = state.results.iter().flat_map(|ranks| members.iter().map(|rank| &ranks[*rank]));
+        of_case.filter(|result| result.member)
+    };
+    own().all(|result| result.trouble.is_none()) && own().any(|result| !has_block(result, pass))
+}
+
+fn has_block(result: &pingpong::RankCase, pass: u64) -> bool {
+    result.samples.last().is_some_and(|sample| u64::from(sample.block.allocation) == pass)
 }
 
 /// What one pass gave on a candidate: the rate of each of its ranks, each way.
