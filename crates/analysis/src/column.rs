@@ -40,7 +40,7 @@ pub fn within_id(case: &str) -> String {
 /// memory.
 pub fn of_case(case: &str, within: bool, by: CopyEngine) -> Column {
     let Some((order, memory, direction, bytes, group)) = axes(case) else {
-        return Column { name: case.to_owned(), group: None };
+        return Column { name: format!("{case}{}", words::by(by)), group: None };
     };
 
     // A kernel is its group, and its bytes are nobody's measure of it.

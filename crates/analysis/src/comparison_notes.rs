@@ -5,7 +5,7 @@ use stats::units::counted;
 
 use crate::comparison::{ComparedCase, Counts, are_of_single_runs};
 use crate::figure::Unit;
-use crate::judge::ChangeVerdict;
+use crate::judge::{Basis, ChangeVerdict};
 
 /// How much the comparison of what was measured can tell.
 pub(crate) fn notes(
@@ -17,6 +17,8 @@ pub(crate) fn notes(
     let mut notes = Vec::new();
     let [base, new] = runs;
     let is_single = are_of_single_runs(cases);
+    let is_of_few_runs =
+        cases.iter().any(|case| case.verdict == ChangeVerdict::Suspect && case.basis == Basis::Blocks);
     let change =
         if cases.iter().any(|case| case.unit.is_share()) { "a rate's or time's change" } else { "a change" };
     if is_single {
@@ -28,7 +30,7 @@ pub(crate) fn notes(
         ));
     } else if counts.suspect > 0 {
         let cases = if counts.suspect == 1 { "1 case is" } else { &format!("{} cases are", counts.suspect) };
-        let why = if base.min(new) < LEAST_A_SIDE {
+        let why = if base.min(new) < LEAST_A_SIDE || is_of_few_runs {
             "with one or two runs a side, one disturbed run looks like a change"
         } else {
             "runs of other cases fall into two modes, and chance alone can sort them by side like this"
@@ -133,6 +135,7 @@ mod tests {
         };
         let notes = told(&side(100.0), &side(130.0))?;
         assert!(!notes.contains("nothing shows how runs differ"), "{notes}");
+        assert!(notes.contains("one disturbed run looks like a change"), "{notes}");
         let single = told(&side(100.0)[..1], &side(130.0)[..1])?;
         assert!(single.contains("nothing shows how runs differ"), "{single}");
         Ok(())

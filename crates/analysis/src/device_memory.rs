@@ -61,7 +61,7 @@ fn of_device(document: &Document, device: &Device) -> Option<String> {
     Some(match seen.contains(&own) {
         true => format!(
             "Part of the memory of {name} lies on {where_to}, not on its own node {own}. The driver placed \
-             it there: the figures are of both."
+             it there: the figures are of all of them."
         ),
         false => format!(
             "The memory of {name} lies on {where_to}, not on its own node {own}. The driver placed it there: \

@@ -233,10 +233,10 @@ fn too_few(topology: &Topology, cores: &[Core], are_named: bool) -> Fault {
     let there: IdSet = cores.iter().map(|core| core.pu).collect();
 
     Fault::usage(match (are_named, cores.is_empty(), pus.len() > 1) {
-        (true, ..) => format!(
+        (true, _, true) => format!(
             "core-to-core latency needs two PUs, and --cpus names PU {there} alone: name another one of {pus}"
         ),
-        (false, true, _) => format!(
+        (_, true, _) => format!(
             "core-to-core latency needs two cores, and none has memory that this process may use (it may use \
              PUs {pus}): start it where it may use more"
         ),
@@ -244,7 +244,7 @@ fn too_few(topology: &Topology, cores: &[Core], are_named: bool) -> Fault {
             "core-to-core latency needs two cores, and there is one (PU {there}; this process may use PUs \
              {pus}): name two PUs of one core with --cpus, or start it where it may use more"
         ),
-        (false, false, false) => format!(
+        (_, false, false) => format!(
             "core-to-core latency needs two cores, and there is one (PU {there}; this process may use PUs \
              {pus}): start it where it may use more"
         ),

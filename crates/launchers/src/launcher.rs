@@ -93,7 +93,7 @@ impl Launcher {
     }
 
     /// The words by which the launcher of this command binds no rank; none where it is not known. `mpiexec`
-    /// alone is several's: these are Open MPI's words, which Hydra takes too.
+    /// alone is several's: these are Open MPI's words, which Hydra takes too, and not those of PALS.
     pub fn leaves_unbound(command: &str) -> &'static [&'static str] {
         let launcher = if command == "mpiexec" { Some(Self::Mpirun) } else { Self::of_command(command) };
         launcher.map_or(&[], |launcher| launcher.facts().leaves_unbound)

@@ -44,7 +44,6 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
 
     for (line, words) in (1_u64..).zip(text.lines()) {
         let words = words.trim();
-        let is_numbered = words.starts_with(|first: char| first.is_ascii_digit());
         if let Some((_, found)) = MATRICES.iter().find(|(title, _)| *title == words) {
             is_whole(matrix, rows, columns.len(), line)?;
             (matrix, rows) = (Some(*found), 0);
@@ -61,11 +60,11 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
             devices.push((whole(number.trim(), line, "a device's number")?, name));
         } else if let Some(version) = words.strip_prefix("RocmBandwidthTest Version:") {
             taken.version = Some(version.trim().to_owned());
-        } else if let Some(matrix) = matrix.filter(|_| is_numbered) {
-            taken.cases.extend(row(matrix, &devices, &columns, words, line)?);
-            rows += 1;
-        } else if is_numbered && is_row(words) {
-            // A row of a matrix without figures.
+        } else if is_row(words) || is_device(words) && matrix.is_some() && rows < columns.len() {
+            if let Some(matrix) = matrix {
+                taken.cases.extend(row(matrix, &devices, &columns, words, line)?);
+                rows += 1;
+            }
         } else if !(words.is_empty()
             || words.chars().all(|c| c == '.')
             || words.starts_with("Launch Command"))
@@ -99,8 +98,17 @@ fn is_whole(matrix: Option<Matrix>, rows: usize, columns: usize, line: u64) -> R
     }
 }
 
+/// Whether the first word is the number of a device, as that of a row is.
+fn is_device(words: &str) -> bool {
+    let first = words.split_whitespace().next().unwrap_or_default();
+    !first.is_empty() && first.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 /// Numbers and `N/A`.
 fn is_row(words: &str) -> bool {
+    if !words.starts_with(|first: char| first.is_ascii_digit()) {
+        return false;
+    }
     let is_cell =
         |cell: &str| cell == "N/A" || cell.bytes().all(|byte| byte.is_ascii_digit() || b".,".contains(&byte));
     words.split_whitespace().all(is_cell)
@@ -155,6 +163,12 @@ mod tests {
             let refused = taken(&format!("0         N/A         {damaged}\n1         55.1        1000.1\n"));
             assert!(refused.as_ref().is_err_and(|why| why.starts_with("line 7")), "{damaged}: {refused:?}");
         }
+        let strays =
+            "0.31user 0.02system 0:01elapsed\n2026-11-29 12:00 WARN of a library\n7 of us are done\n";
+        assert_eq!(
+            taken(&format!("0         N/A         55.3\n1         55.1        1000.1\n{strays}")),
+            Ok(4)
+        );
         let cut_off = taken("0         N/A         55.3\n");
         assert!(cut_off.is_err_and(|why| why.contains("1 rows and 2 columns")));
     }

@@ -19,7 +19,7 @@ use report::other_end::other_ends;
 use report::quantity::Quantity;
 use report::result::RankResult;
 use report::row::{Row, RowStatus};
-use report::settings::CopyEngine;
+use report::settings::{CopyEngine, Direction};
 use report::timestamp::unix_ns;
 
 use super::points::{Gauge, Label, Number, Point, Points, TestCase, TestFault, TestOutcome, known};
@@ -223,7 +223,7 @@ fn name(row: &Row, by: CopyEngine, node: Option<u32>, other: Option<&String>) ->
     let of_one = row.memory_node.map(|node| node.to_string());
     let memory = of_one.as_ref().or(row.memory_spread.as_ref());
     let memory = memory.map_or(String::new(), |memory| format!("/mem{memory}"));
-    let by = engine_group(by).filter(|_| group_engine(row).is_none());
+    let by = engine(row, by).filter(|_| group_engine(row).is_none());
     let by = by.map_or(String::new(), |by| format!("/{by}"));
     format!("{}{by}{node}/{}{other}/pu{}{memory}", row.case, name_on_node(&row.device), row.pu)
 }
@@ -231,6 +231,15 @@ fn name(row: &Row, by: CopyEngine, node: Option<u32>, other: Option<&String>) ->
 /// What moved the bytes, where the case's group says so.
 fn group_engine(row: &Row) -> Option<CopyEngine> {
     row.group.as_deref().and_then(engine_of_group)
+}
+
+/// What copied where it was not the copy engines; none of what is no copy by a GPU.
+fn engine(row: &Row, by: CopyEngine) -> Option<&'static str> {
+    let is_copy = matches!(
+        row.direction,
+        Direction::H2d | Direction::D2h | Direction::RoundTrip | Direction::Bidirectional | Direction::Peer
+    );
+    engine_group(group_engine(row).unwrap_or(by)).filter(|_| is_copy)
 }
 
 fn labels<B>(document: &Document<B>, row: &Row, link: String) -> Vec<(&'static str, String)> {
@@ -267,12 +276,7 @@ fn labels<B>(document: &Document<B>, row: &Row, link: String) -> Vec<(&'static s
         ("other_device", row.other_device.clone().unwrap_or_default()),
         ("flags", row.flags.iter().map(word).collect::<Vec<_>>().join(" ")),
         ("memory_spread", row.memory_spread.clone().unwrap_or_default()),
-        (
-            "engine",
-            engine_group(group_engine(row).unwrap_or(document.settings.engine))
-                .unwrap_or_default()
-                .to_owned(),
-        ),
+        ("engine", engine(row, document.settings.engine).unwrap_or_default().to_owned()),
     ]
 }
 
