@@ -224,6 +224,7 @@ fn gathered(runs: &[Run]) -> BTreeMap<&Key, Side<'_>> {
 
 fn compared(key: &Key, pair: &CasePair, judged: &JudgedCase) -> ComparedCase {
     let evidence = judged.evidence;
+
     ComparedCase {
         key: key.clone(),
         unit: pair.unit,

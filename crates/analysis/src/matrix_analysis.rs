@@ -168,12 +168,14 @@ impl MatrixFigures for Matrix {
         let in_row = |case: &&Case| row.group.is_none() || row.group == case.group;
         let here = |result: &&RankResult| ranks.contains(result.rank);
         let of_plane = document.cases.iter().filter(|case| Plane::of(case) == *plane).filter(in_row);
+
         let with_results = |case| {
             let case: &Case = case;
             let results: Vec<&RankResult> = case.ranks.iter().filter(here).collect();
             (!results.is_empty()).then_some((case, results))
         };
         let (case, results) = of_plane.into_iter().find_map(with_results)?;
+
         let is_first = |rank: &&Rank| results.first().is_some_and(|result| result.rank == rank.rank);
         let node = document.ranks.iter().find(is_first).map_or(0, |rank| rank.node);
         Some(figure(plane, case, &results, node))

@@ -78,7 +78,7 @@ pub fn by(engine: CopyEngine) -> &'static str {
         CopyEngine::Ce => "",
         CopyEngine::Sm => ", by a kernel",
         CopyEngine::Tma => ", by TMA",
-        CopyEngine::Newer => NEWER,
+        CopyEngine::Newer => ", by an engine known to a newer numabench",
     }
 }
 

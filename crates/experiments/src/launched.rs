@@ -183,6 +183,7 @@ pub fn start(
         // Without a thread for one, the launcher's own time limit is what ends a launch that hangs.
         Watchdog::of_rank(limit, launch.speaks(), NO_MPI, say).ok()
     };
+
     startup::start(launch, wanted, say, watched).map_err(|error| match error {
         StartError::Mpi(_) => {
             waited_for_the_first(launch);

@@ -87,9 +87,10 @@ impl PeerPlan {
         args.sample.map_or(Ok(()), |asked| refuse_whole(asked, gpus, pairs(gpus).len()))?;
         let loads = if args.latency { measured_pairs } else { 0 };
         let all_at_once = if args.all && why_not_all(gpus).is_none() { 2 * gpus } else { 0 };
-        // A pair has a copy one way and the smallest copy, and half of one both ways at once; of a ring one
-        // way.
+        // A pair has a copy one way and the smallest copy, and a part in one both ways at once, which two
+        // pairs share unless a sample has one of them alone; of a ring one way.
         let copies = match args.pairs {
+            GpuPairs::All if args.sample.is_some() => measured_pairs * 3,
             GpuPairs::All => measured_pairs * 5 / 2,
             GpuPairs::Ring | GpuPairs::None => measured_pairs,
         };

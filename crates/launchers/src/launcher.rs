@@ -212,6 +212,18 @@ mod tests {
             assert!(facts.through_exec.contains(&facts.leaves_unbound.join(" ")), "{launcher:?}");
             assert!(facts.frees_from_affinity.contains(&facts.leaves_unbound.join(" ")), "{launcher:?}");
         }
+        // The others bind nobody, or numabench knows no words of theirs.
+        let has_words = Launcher::ALL.iter().filter(|launcher| !launcher.facts().leaves_unbound.is_empty());
+        let with_words = [
+            Launcher::Jsrun,
+            Launcher::Mpirun,
+            Launcher::Hydra,
+            Launcher::Flux,
+            Launcher::Srun,
+            Launcher::Pals,
+        ];
+        assert_eq!(has_words.copied().collect::<Vec<_>>(), with_words);
+        assert_eq!(Launcher::leaves_unbound("flux"), ["-o", "cpu-affinity=off"]);
         assert_eq!(Launcher::leaves_unbound("srun"), ["--cpu-bind=none"]);
         assert_eq!(Launcher::leaves_unbound("mpiexec"), ["--bind-to", "none"]);
         assert_eq!(Launcher::leaves_unbound("./start.sh"), [""; 0]);

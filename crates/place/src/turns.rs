@@ -188,3 +188,44 @@ impl<F: FnMut(u64)> Journal for Passes<F> {
 
     fn signalled(&mut self, _: &RunState) {}
 }
+
+#[cfg(test)]
+mod tests {
+    use engine::{Case, Failure, Sample, Stage, Timing, Trouble};
+    use stats::figures::BlockFigures;
+    use stats::sample::Block;
+
+    use super::*;
+
+    /// A block that a rank had in this pass.
+    fn sample(pass: u32) -> Option<Sample> {
+        let rounds =
+            Block { end_ns: 10, elapsed_ns: 10.0, bytes: 1, round_ns: vec![10.0], ..Block::default() };
+        let block = BlockFigures::of(&Block { allocation: pass, ..rounds })?;
+        Some(Sample {
+            block,
+            timing: Timing::Host,
+            overlap: Some(0.1),
+            start_skew_ns: None,
+            verified_bytes: None,
+            told: None,
+        })
+    }
+
+    #[test]
+    fn a_turn_is_cut_short_where_a_rank_has_no_block_of_it_and_none_failed() {
+        let cases = [Case::by(0, vec![0, 1]), Case::by(1, vec![0, 1])];
+        let mut state = RunState::unbegun(&cases, &[0, 0], RunEnd::Running, |_| None);
+        assert!(is_cut_short(&state, &[0, 1], 3), "nothing was measured");
+        for ranks in &mut state.results {
+            ranks.iter_mut().for_each(|rank| rank.samples.extend(sample(3)));
+        }
+        assert!(!is_cut_short(&state, &[0, 1], 3), "too little overlap is a failure of the turn");
+        state.results[1][0].samples.clear();
+        assert!(is_cut_short(&state, &[0, 1], 3), "one way has no block");
+        assert!(is_cut_short(&state, &[1], 4), "the blocks are of the pass before");
+
+        state.results[0][1].trouble = Some(Trouble::Failed(Failure::new(Stage::Measure, "a copy failed")));
+        assert!(!is_cut_short(&state, &[0, 1], 3));
+    }
+}

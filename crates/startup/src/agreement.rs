@@ -270,6 +270,7 @@ mod tests {
         );
         assert_eq!(two[0], Err((77, "ranks 1-2: no GPU".to_owned(), true)));
     }
+
     #[test]
     fn one_that_does_not_answer_is_not_there_to_hear_of_it_and_the_others_know() {
         let late = |rank| {

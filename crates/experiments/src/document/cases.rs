@@ -233,6 +233,7 @@ pub fn rank_result(
     let is_cached = is_the_cpus && place.l3_bytes.is_some_and(|cache| moved.is_cached(cache));
     let outcome = outcome(moved.direction, result, device, is_cached);
     let seen = |seen: Option<&ObservedPlacement>| seen.map(placement_seen);
+
     RankResult {
         rank,
         outcome,

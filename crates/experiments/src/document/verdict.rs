@@ -102,6 +102,7 @@ fn primary<'t>(
         };
         (kind > 0, !is_lost(*rank), kind)
     };
+
     troubles.min_by_key(order)
 }
 

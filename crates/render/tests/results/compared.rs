@@ -329,3 +329,18 @@ fn threads_that_compute_together_have_the_sum_of_their_rates_on_the_screen_and_a
     );
     Ok(())
 }
+
+#[test]
+fn the_clock_of_a_case_without_a_figure_is_not_known_and_makes_no_other_experiment() -> Done {
+    let clocks = |document: &Document| -> Result<usize, Box<dyn std::error::Error>> {
+        let run = Run::of("run", document)?;
+        Ok(run.conditions.iter().filter(|condition| condition.fact.starts_with("clock of")).count())
+    };
+    let mut measured = document(&[24.3e9, 12.3e9], &[Direction::H2d, Direction::D2h], 1)?;
+    assert_eq!(clocks(&measured)?, 2);
+    for result in &mut measured.cases[1].ranks {
+        result.outcome = Outcome::Skipped { reason: "the time was up".to_owned() };
+    }
+    assert_eq!(clocks(&measured)?, 1);
+    Ok(())
+}

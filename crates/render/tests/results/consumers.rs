@@ -121,6 +121,11 @@ fn what_simulated_devices_and_other_engines_gave_says_so_in_every_form_and_has_n
         assert!(text(&other, form)?.contains("tma"), "{name}");
     }
 
+    // A load is no copy, whatever makes the copies of its run.
+    let mut loads = other.clone();
+    loads.rows.iter_mut().for_each(|row| row.direction = Direction::Load);
+    assert!(!text(&loads, Form::Csv)?.contains("tma") && !text(&loads, Form::Bmf)?.contains("tma"));
+
     other.platform.simulated = Some("a stand-in".to_owned());
     for (form, name, _) in Form::ALL {
         let (real, other) = (text(&real, form)?, text(&other, form)?);

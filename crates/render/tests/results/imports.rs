@@ -314,3 +314,24 @@ fn every_form_has_the_imported_figures_under_a_name_that_says_so() -> Done {
     assert!(html.contains(NOT_VERIFIED) && html.ends_with("</html>\n") && !html.contains("<script"));
     Ok(())
 }
+
+#[test]
+fn a_second_output_with_the_same_unread_sizes_is_of_the_same_run_and_one_with_another_is_not() -> Done {
+    let text = String::from_utf8(output("nvbandwidth.txt")?.bytes)?;
+    let with = |name: &str, test: &str, sizes: &[&str]| ProgramOutput {
+        name: name.to_owned(),
+        bytes: (sizes.iter().map(|size| format!("$ ./nvbandwidth -b {size}\n")).collect::<String>()
+            + &text.replace("host_to_device", test))
+            .into_bytes(),
+    };
+    let both = ["one", "two"];
+    let all = |second: &[&str]| {
+        let outputs = [with("a", "host_to_device", &both), with("b", "of_b_to_device", second)];
+        import(Program::Nvbandwidth, &outputs, about()).map_err(|(file, error)| format!("{file}: {error}"))
+    };
+    let refused = all(&["three"]).err().unwrap_or_default();
+    assert!(refused.contains("size not read is -b three"), "{refused}");
+    let same = all(&both).err().unwrap_or_default();
+    assert!(!same.contains("size not read"), "{same}");
+    Ok(())
+}
