@@ -89,9 +89,9 @@ fn a_rank_that_alone_has_no_driver_ends_all_ranks_at_once() -> Done {
                  {BINARY} {command} --backend cuda",
                 no_driver().display()
             );
-            let began = Instant::now();
             let mut launch = mpi.launch(2);
             launch.envs(variables(&driver::fake()?)).args(["sh", "-c", &rank]);
+            let began = Instant::now();
             let ended = Ended::of(&launch.output()?);
             assert_eq!(ended.code, Some(77), "{} {command}: {}{}", mpi.name, ended.out, ended.err);
             assert_eq!(ended.err.matches("rank 1 on ").count(), 1, "{} {command}: {}", mpi.name, ended.err);
