@@ -8,7 +8,7 @@
 # nvbandwidth and numabench alternate. The ratio is ours / theirs within one turn, over the mean of the cells: at least 0.99 for bandwidth. The last
 # rows, without a ratio, are figures that nvbandwidth defines otherwise (METHOD.md, "Copies by a kernel, and between GPUs"). Parts that there is no time left for
 # are named as not run. --stacks: MPIs for `numabench mpi`, a line each as NAME | VERDICT | COMMAND, where COMMAND stands before `numabench`, e.g.
-#   Open MPI 4.1 | not aware | env NUMABENCH_MPI=/opt/nb/libnumabench_mpi.so mpirun -np 2
+#   Open MPI 4.1 | not GPU-aware | env NUMABENCH_MPI=/opt/nb/libnumabench_mpi.so mpirun -np 2
 # --simulated: the devices are a stand-in's (tests/fake-driver, preloaded): every line says so, nothing is held against nvbandwidth, and rates decide nothing.
 #
 # Environment: NUMABENCH (default target/release/numabench), NVBANDWIDTH (default nvbandwidth), LAUNCH (what starts ranks of laplace, default
@@ -144,7 +144,7 @@ part "check, suite, doctor" 60 && {
     doctor=0
     "$numabench" doctor --json "$folder/doctor.json" >"$folder/doctor.out" 2>&1 || doctor=$?
     case $doctor in 0 | 5 | 6) say "doctor: exit $doctor: $(head -n 1 "$folder/doctor.out")" ;; *) holds 1 "doctor (exit $doctor)" ;; esac
-    say "published figures that fit: $(cat "$folder"/*.out | grep -c '; published for\|; own for\|; reported for')"
+    say "published figures that fit: $(cat "$folder"/*.out | tr -s '\n ' ' ' | grep -oE "; (published for|measured by numabench's developers for|a user reports for|your site's figure for) " | wc -l)"
     documents=()
     for name in matrix-1 peer-source-1 contend suite; do [ ! -s "$folder/$name.json" ] || documents+=("$folder/$name.json"); done
     "$numabench" report "${documents[@]}" -o "$folder/report.html" >"$folder/report.out" 2>&1
@@ -156,7 +156,7 @@ part "check, suite, doctor" 60 && {
 # Programs in their places.
 part "place --measure and exec" 40 && {
     timed place "$numabench" place --measure --json "$folder/place.json"
-    say "place --measure: $(grep -m 1 "^Verdict" "$folder/place.out")"
+    say "place --measure: $(grep -m 1 . "$folder/place.out")"
     cat >"$folder/ranks.py" <<'PY'
 """One rank of a program: which GPU and which cores it has. With torch a rank of torch.distributed that sums over all ranks, on its own GPU where there are real ones."""
 import json, os, sys

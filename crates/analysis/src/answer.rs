@@ -166,8 +166,9 @@ fn name(document: &Document, id: &str) -> String {
     device.map_or_else(|| id.to_owned(), |device| format!("GPU {}", device.index))
 }
 
-/// One direction: `H2D 23.3 GB/s each (23.1–23.3), sum 186.2, slowest GPU 5`. Where a rank has no figure, it
-/// says how many have one, and no sum: that of some is not what all copy.
+/// One direction: `H2D 23.3 GB/s each (23.1–23.3), sum 186.2, slowest GPU 5`, and `each ± 8 %` where one is
+/// noisy. Where a rank has no figure, it says how many have one, and no sum: that of some is not
+/// what all copy.
 fn direction_rates(document: &Document, case: &Case, ranks: usize) -> String {
     let direction = words::direction_in(document, case.direction);
     let by_time = case.bytes < LEAST_FOR_RATES;
@@ -201,12 +202,12 @@ fn direction_rates(document: &Document, case: &Case, ranks: usize) -> String {
         _ if highest.1 - lowest.1 > APART * middle => ("median ", ""),
         _ => ("", " each"),
     };
-    let mut text = format!("{direction} {of}{}{unit}{each}", show(middle));
+    let widest = known.iter().map(|(_, summary)| headline::of_summary(summary)).fold(0.0, f64::max);
+    let width = headline::width(widest);
+    let mut text = format!("{direction} {of}{}{unit}{each}{width}", show(middle));
     if show(lowest.1) != show(highest.1) {
-        let (low, high) = (lowest.1, highest.1);
-        let range =
-            if by_time { units::duration_range(low, high) } else { units::range(low / 1e9, high / 1e9) };
-        text.push_str(&format!(" ({range})"));
+        let span = span(lowest.1, highest.1, highest.1 * widest, by_time);
+        text.extend(span.map(|span| format!(" ({span})")));
     }
 
     if let Some(too_noisy) = too_noisy {
@@ -221,6 +222,15 @@ fn direction_rates(document: &Document, case: &Case, ranks: usize) -> String {
         text.push_str(&format!(", slowest {}", who(document, slowest)));
     }
     text
+}
+
+/// `23.1–23.3`, of ranks' times or rates; nothing where they differ by less than they are known to.
+fn span(low: f64, high: f64, half_width: f64, is_time: bool) -> Option<String> {
+    let span = match is_time {
+        true => units::duration_range_known_to(low, high, half_width),
+        false => units::range_known_to(low / 1e9, high / 1e9, half_width / 1e9),
+    };
+    span.contains('–').then_some(span)
 }
 
 /// The GPU of a rank that has one of its own, or the rank.

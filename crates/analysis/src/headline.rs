@@ -4,6 +4,7 @@
 //! Every headline figure passes here, whatever command measured it. A figure of fewer blocks than an interval
 //! needs stands as it is: how the run ended says so (`few_blocks`).
 
+use stats::flag::NOISY;
 use stats::interval::Interval;
 use stats::summary::Summary;
 
@@ -31,6 +32,12 @@ pub(crate) fn is_known(half_width: f64) -> bool {
 /// The figure in words where it is known, else that it is not: `too noisy (± 228 %)`.
 pub(crate) fn figure(words: String, half_width: f64) -> String {
     if is_known(half_width) { words } else { too_noisy(half_width) }
+}
+
+/// ` ± 8 %`: behind figures the least known of which has such an interval, where that is noisy; else their
+/// digits say how well they are known.
+pub(crate) fn width(widest: f64) -> String {
+    if widest > NOISY { format!(" ± {:.0} %", widest * 100.0) } else { String::new() }
 }
 
 /// What stands in the place of a figure that is not known.
@@ -69,6 +76,11 @@ mod tests {
         assert_eq!([0.0, 0.25].map(|half| figure(words(), half)), ["53 GB/s", "53 GB/s"]);
         assert_eq!(figure(words(), 2.28), "too noisy (± 228 %)");
         assert_eq!(figure(words(), f64::NAN), "too noisy (± NaN %)", "what is no number is no answer");
+    }
+
+    #[test]
+    fn the_interval_of_a_noisy_figure_is_said_beside_it() {
+        assert_eq!([0.0, NOISY, 0.077].map(width), ["", "", " ± 8 %"]);
     }
 
     #[test]

@@ -20,9 +20,8 @@ use stats::alike::{distinct, grouped};
 use stats::alpha::CONFIDENCE;
 use stats::block_interval::{BlockValue, block_interval, values};
 use stats::compare::{TwoSampleComparison, TwoSampleVerdict};
-use stats::flag::NOISY;
 use stats::interval::{Interval, median, range};
-use stats::units::{self, carried};
+use stats::units;
 
 use crate::family::{CaseFamily, FamilyCase};
 use crate::headline;
@@ -377,14 +376,8 @@ fn rates(document: &Document) -> String {
         };
         let widest = kernel.places.iter().filter_map(half).fold(0.0, f64::max);
         let (least, most) = range(kernel.places.iter().map(|place| place.per_s / 1e9)).unwrap_or_default();
-        let range = match widest > NOISY {
-            true => {
-                let [least, most] = [least, most].map(|rate| carried(rate, Some(rate * widest), 3));
-                if least == most { most } else { format!("{least}–{most}") }
-            }
-            false => units::range(least, most),
-        };
-        let width = if widest > NOISY { format!(" ± {:.0} %", widest * 100.0) } else { String::new() };
+        let range = units::range_known_to(least, most, most * widest);
+        let width = headline::width(widest);
         let figure = headline::figure(format!("{range} {}{width}", kernel.unit.giga()), widest);
         format!("{} {figure}", kernel.name)
     };

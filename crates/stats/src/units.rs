@@ -15,7 +15,7 @@ mod sizes;
 pub use carried::{about_size, carried, duration_carried};
 pub use counted::counted;
 pub use duration::{DurationError, duration_ns, parse_duration, spoken_seconds};
-pub use range::{duration_range, range, rate_range};
+pub use range::{duration_range, duration_range_known_to, range, range_known_to, rate_range};
 pub use rate::rate;
 pub use size::{MOST_BYTES, SizeError, parse_size, rounded_size, size};
 pub use sizes::{MAX_SIZES, SizesError, parse_sizes};

