@@ -30,6 +30,7 @@ pub fn range_known_to(low: f64, high: f64, half_width: f64) -> String {
     if !largest.is_finite() || largest == 0.0 {
         return if low == high { format!("{low}") } else { format!("{low}–{high}") };
     }
+
     let known_to = match half_width > 0.0 && half_width.is_finite() {
         true => exponent(half_width).min(exponent(largest) - LEAST + 1),
         false => i32::MIN,
@@ -41,6 +42,7 @@ pub fn range_known_to(low: f64, high: f64, half_width: f64) -> String {
     } else {
         exponent(between).clamp((coarsest - (MOST - FEWEST)).max(known_to), coarsest)
     };
+
     let show = |value: f64| at_step(value, step);
     match (show(low), show(high)) {
         (low, high) if low == high => at_step(high.parse().unwrap_or(largest), coarsest),
