@@ -334,8 +334,9 @@ pub fn both_places<'d>(document: &Document, (kernel, loss): LossOf<'d>) -> Optio
 pub fn verdict(document: &Document) -> Vec<String> {
     let pairs = losses_by_pair(document);
     if pairs.is_empty() && document.kernels.iter().any(|kernel| !kernel.places.is_empty()) {
-        let rates = format!("{}. One NUMA node: no near/far comparison.", rates(document));
-        return [rates].into_iter().chain(weak_double(document)).chain(vendors(document)).collect();
+        let rates = format!("{} One NUMA node: no near/far comparison.", rates(document));
+        let found = [rates].into_iter().chain(rates_alone(document));
+        return found.chain(weak_double(document)).chain(vendors(document)).collect();
     }
     let losses = pairs.into_iter().map(|(pair, losses)| losses_sentence(pair, &losses));
     losses.chain(weak_double(document)).chain(vendors(document)).collect()
@@ -367,23 +368,60 @@ fn vendors(document: &Document) -> Option<String> {
     (!by.is_empty()).then(|| format!("Computed by the GPU vendor's libraries: {}.", by.join(", ")))
 }
 
-/// `Rates: triad 18.2 GB/s, sgemm 71.2 to 73.5 GFLOP/s`: of all places of each kernel, with transfers where
-/// there are some; with their interval where it is wide.
+/// `Rates with transfers: triad 18.2 GB/s, sgemm 71.2–73.5 GFLOP/s.`: of all places of each kernel; with their
+/// interval where it is wide.
 fn rates(document: &Document) -> String {
-    let rate = |kernel: &KernelFigures| {
-        let half = |place: &KernelPlace| {
-            place.interval_ns.map(|interval| interval.relative_half_width(place.median_ns))
-        };
-        let widest = kernel.places.iter().filter_map(half).fold(0.0, f64::max);
-        let (least, most) = range(kernel.places.iter().map(|place| place.per_s / 1e9)).unwrap_or_default();
-        let range = units::range_known_to(least, most, most * widest);
-        let width = headline::width(widest);
-        let figure = headline::figure(format!("{range} {}{width}", kernel.unit.giga()), widest);
-        format!("{} {figure}", kernel.name)
+    let of = |place: &KernelPlace| {
+        let half_width = place.interval_ns.map(|interval| interval.relative_half_width(place.median_ns));
+        Some((place.per_s, half_width))
     };
-    let measured = document.kernels.iter().filter(|kernel| !kernel.places.is_empty());
+    let measured = document.kernels.iter().filter_map(|kernel| rate_in_words(kernel, of));
+    let is_on_gpu = runs_alone(document).next().is_some();
+    let with = if is_on_gpu { "Rates with transfers" } else { "Rates" };
 
-    format!("Rates: {}", measured.map(rate).collect::<Vec<_>>().join(", "))
+    format!("{with}: {}.", measured.collect::<Vec<_>>().join(", "))
+}
+
+/// `Alone, on data that stays on the GPU: triad 4610 GB/s, …`; what is too short to tell is named as that.
+fn rates_alone(document: &Document) -> Option<String> {
+    let of = |place: &KernelPlace| {
+        let interval = place.resident_interval_ns;
+        let half_width = interval.zip(place.resident_ns).map(|(of, ns)| of.relative_half_width(ns));
+        Some((place.resident_per_s?, half_width))
+    };
+    let (short, long): (Vec<_>, Vec<_>) = runs_alone(document).partition(|kernel| is_too_short(kernel));
+    let mut told: Vec<String> = long.into_iter().filter_map(|kernel| rate_in_words(kernel, of)).collect();
+    let names: Vec<&str> = short.iter().map(|kernel| &kernel.name[..]).collect();
+    if !names.is_empty() {
+        told.push(format!("{} too short to tell", names.join(", ")));
+    }
+
+    (!told.is_empty()).then(|| format!("Alone, on data that stays on the GPU: {}.", told.join(", ")))
+}
+
+/// The kernels that have runs on data that stays on the GPU.
+fn runs_alone(document: &Document) -> impl Iterator<Item = &KernelFigures> {
+    document.kernels.iter().filter(|kernel| kernel.places.iter().any(|place| place.resident_per_s.is_some()))
+}
+
+/// Whether a run takes no longer than its launch in some place.
+fn is_too_short(kernel: &KernelFigures) -> bool {
+    kernel.places.iter().any(KernelPlace::is_too_short)
+}
+
+/// `sgemm 71.2–73.5 GFLOP/s ± 8 %`, of all places: a rate of each with half of its interval as a part of it.
+fn rate_in_words(
+    kernel: &KernelFigures,
+    of: impl Fn(&KernelPlace) -> Option<(f64, Option<f64>)>,
+) -> Option<String> {
+    let places: Vec<(f64, Option<f64>)> = kernel.places.iter().filter_map(of).collect();
+    let widest = places.iter().filter_map(|(_, half_width)| *half_width).fold(0.0, f64::max);
+    let (least, most) = range(places.iter().map(|(per_s, _)| per_s / 1e9))?;
+
+    let range = units::range_known_to(least, most, most * widest);
+    let width = headline::width(widest);
+    let figure = headline::figure(format!("{range} {}{width}", kernel.unit.giga()), widest);
+    Some(format!("{} {figure}", kernel.name))
 }
 
 fn losses_sentence([of, far, near]: LossPair<'_>, losses: &[LossOf<'_>]) -> String {

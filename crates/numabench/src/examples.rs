@@ -31,18 +31,37 @@ pub fn command_examples(path: &str) -> Vec<Example> {
 /// Commands that end as any program does: exit codes are not explained there.
 const CODELESS: [&str; 3] = ["numabench schema", "numabench completions", "numabench man"];
 
-/// The command line's description, with exit codes and each command's examples behind its help.
+/// The command line's description, with exit codes and each command's examples behind its help. That of a
+/// command is completed when it is asked for: of all of them it takes longer than everything else of a start.
 pub fn command() -> Command {
-    with_examples(Args::command().help_template(command_list::template()), "numabench")
+    let mut command = Args::command().help_template(command_list::template());
+    for name in names_below(&command) {
+        command = command.mut_subcommand(name, |below| below.defer(of_its_own_name));
+    }
+
+    with_own_examples(command, "numabench")
 }
 
+/// A command directly below `numabench`.
+fn of_its_own_name(command: Command) -> Command {
+    let path = format!("numabench {}", command.get_name());
+    with_examples(command, &path)
+}
+
+/// With those of the commands below.
 fn with_examples(mut command: Command, path: &str) -> Command {
-    let below: Vec<String> = command.get_subcommands().map(|below| below.get_name().to_owned()).collect();
-    for name in below {
+    for name in names_below(&command) {
         let path = format!("{path} {name}");
         command = command.mut_subcommand(name, |below| with_examples(below, &path));
     }
+    with_own_examples(command, path)
+}
 
+fn names_below(command: &Command) -> Vec<String> {
+    command.get_subcommands().map(|below| below.get_name().to_owned()).collect()
+}
+
+fn with_own_examples(command: Command, path: &str) -> Command {
     let examples = command_examples(path);
     if examples.is_empty() {
         return command;

@@ -101,6 +101,16 @@ pub struct KernelPlace {
     pub transfer_share: Option<f64>,
 }
 
+/// A run on the GPU that takes less is not told from its launch.
+const LEAST_RUN_NS: f64 = 10_000.0;
+
+impl KernelPlace {
+    /// Whether a run on data that stays on the GPU is so short that its rate is that of a launch.
+    pub fn is_too_short(&self) -> bool {
+        self.resident_ns.is_some_and(|ns| ns < LEAST_RUN_NS)
+    }
+}
+
 /// What a place farther away costs a kernel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct KernelLoss {

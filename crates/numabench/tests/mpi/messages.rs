@@ -30,18 +30,6 @@ fn every_pattern_and_size_has_a_figure_that_was_verified_and_placed() -> Done {
             let most = if case["pattern"] == "ping-pong" { 1 } else { 64 };
             assert_eq!(case["window"], most, "{case:#}");
         }
-        // Of each the best block: a busy machine slows some of them down. A window that was not divided by
-        // its messages would be dozens of times as long.
-        let best = |pattern: &str| {
-            let case = cases.iter().find(|case| case["pattern"] == pattern && case["bytes"] == 8);
-            let blocks = case.and_then(|case| case["block_ns"].as_array()).into_iter().flatten();
-            blocks.filter_map(Value::as_f64).fold(f64::INFINITY, f64::min)
-        };
-        let (many, one) = (best("one-way"), best("ping-pong"));
-        assert!(
-            many < 8.0 * one,
-            "each of many messages at once, and one there and back: {many} ns, {one} ns"
-        );
         for (rank, both) in [0, 1].into_iter().zip(document["ranks"].as_array().ok_or("ranks")?) {
             for when in 0..2 {
                 let seen = &pair["placed"][when][rank];
@@ -51,6 +39,32 @@ fn every_pattern_and_size_has_a_figure_that_was_verified_and_placed() -> Done {
         assert!(verdict(&document).starts_with("Host"), "{}", verdict(&document));
         assert!(document["mpi"]["library"].as_str().is_some_and(|library| library.contains(mpi.name)));
         assert!(pair["device_memory"].is_null());
+    }
+    Ok(())
+}
+
+#[test]
+fn a_message_of_many_at_once_takes_its_part_of_the_windows_time() -> Done {
+    let quickest = |document: &Value, pattern: &str| {
+        let cases = document["pairs"][0]["cases"].as_array();
+        let case = cases.into_iter().flatten().find(|case| case["pattern"] == pattern);
+        let blocks = case.and_then(|case| case["block_ns"].as_array()).into_iter().flatten();
+        blocks.filter_map(Value::as_f64).fold(f64::INFINITY, f64::min)
+    };
+    for mpi in all() {
+        // The best block of a few launches: a busy machine slows down all of a launch. A window that was not
+        // divided by its messages would be dozens of times as long on every machine.
+        let mut seen = Vec::new();
+        while seen.len() < 4 && !seen.iter().any(|(many, one)| *many < 8.0 * one) {
+            let args = ["--size", "8B", "--pattern", "ping-pong,one-way", "--max-time", "1s"];
+            let document = mpi.document(&no_driver(), &[], &args)?.1;
+            seen.push((quickest(&document, "one-way"), quickest(&document, "ping-pong")));
+        }
+        assert!(
+            seen.iter().any(|(many, one)| *many < 8.0 * one),
+            "{}: ns of one of many messages at once, and of one alone: {seen:?}",
+            mpi.name
+        );
     }
     Ok(())
 }

@@ -12,9 +12,6 @@ use super::grid::TextGrid;
 use super::page::{Page, Tone};
 use crate::digits::{half_width, percent, signed, signed_change};
 
-/// A run on data that stays on the device takes at least so long, or its rate is that of its launch.
-const LEAST_RUN_NS: f64 = 10_000.0;
-
 /// Draws them, where the document has some.
 pub(super) fn draw(document: &Document, page: &mut Page) {
     losses(document, page);
@@ -57,7 +54,7 @@ fn rates(document: &Document, (row, column): (&str, &str), page: &mut Page) {
         if on_gpu {
             cells.push(place.transfer_share.map_or("–".to_owned(), percent));
         }
-        if place.resident_ns.is_some_and(|ns| ns < LEAST_RUN_NS) {
+        if place.is_too_short() {
             small.push(&kernel.name[..]);
         }
         grid.row(cells, Vec::new());
