@@ -368,8 +368,8 @@ fn vendors(document: &Document) -> Option<String> {
     (!by.is_empty()).then(|| format!("Computed by the GPU vendor's libraries: {}.", by.join(", ")))
 }
 
-/// `Rates with transfers: triad 18.2 GB/s, sgemm 71.2–73.5 GFLOP/s.`: of all places of each kernel; with their
-/// interval where it is wide.
+/// `Rates with transfers: triad 18.2 GB/s, sgemm 71.2–73.5 GFLOP/s.`: of all places of each kernel; with
+/// their interval where it is wide.
 fn rates(document: &Document) -> String {
     let of = |place: &KernelPlace| {
         let half_width = place.interval_ns.map(|interval| interval.relative_half_width(place.median_ns));

@@ -3,6 +3,7 @@
 //!
 //! * `launch`        starting two ranks of an MPI that is here, and reading their document;
 //! * `messages`      host memory: every figure, its proof, its placement;
+//! * `no_bytes`      messages that carry nothing;
 //! * `rails`         two hosts with two network adapters each: which of them carried the bytes;
 //! * `device_memory` what is said of an MPI that takes device memory, and of one that crashes, hangs, or
 //!   brings zeros;
@@ -27,5 +28,6 @@ mod device_memory;
 mod laplace;
 mod launch;
 mod messages;
+mod no_bytes;
 mod rails;
 mod refused;
