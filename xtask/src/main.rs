@@ -20,6 +20,7 @@ mod recipes;
 mod sanitize;
 mod schema;
 mod scripts;
+mod second_tries;
 mod setup;
 mod site;
 mod skips;

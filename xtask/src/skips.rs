@@ -11,7 +11,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 
 /// The runner's file, below the target folder.
-const FILE: &str = "nextest/ci/junit.xml";
+pub(crate) const FILE: &str = "nextest/ci/junit.xml";
 /// How a line of a test begins that leaves something out.
 const MARK: &str = "SKIPPED ";
 /// Words of reasons that hold on a CI runner: files that are not the project's to publish, hardware,

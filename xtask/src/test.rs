@@ -14,7 +14,9 @@ use std::thread;
 
 use anyhow::{Result, bail};
 
-use crate::{forges, lints, mpi_plugin, proving, python_tools, scripts, setup, site, skips, step, tidy};
+use crate::{
+    forges, lints, mpi_plugin, proving, python_tools, scripts, second_tries, setup, site, skips, step, tidy,
+};
 
 /// Everything but the MPI plug-in, which needs an MPI and is built and linted by `mpi_plugin`.
 const WITHOUT_MPI: [&str; 3] = ["--workspace", "--exclude", "numabench-mpi-plugin"];
@@ -74,6 +76,7 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
         failed.unless("tests", nextest(root, &[&WITHOUT_MPI[..], &["--profile", "ci"]].concat()));
         let in_ci = std::env::var("CI").is_ok_and(|value| value == "true" || value == "1");
         failed.unless("tests left out", skips::count(&target, in_ci));
+        failed.unless("second tries", second_tries::name(&target));
     } else {
         eprintln!(
             "test: note: cargo-nextest is not installed (https://nexte.st); `cargo test` runs the tests \

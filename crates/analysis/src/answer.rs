@@ -167,8 +167,8 @@ fn name(document: &Document, id: &str) -> String {
 }
 
 /// One direction: `H2D 23.3 GB/s each (23.1–23.3), sum 186.2, slowest GPU 5`, and `each ± 8 %` where one is
-/// noisy. Where a rank has no figure, it says how many have one, and no sum: that of some is not
-/// what all copy.
+/// noisy. Where a rank has no figure, it says how many have one, and no sum: that of some is not what all
+/// copy.
 fn direction_rates(document: &Document, case: &Case, ranks: usize) -> String {
     let direction = words::direction_in(document, case.direction);
     let by_time = case.bytes < LEAST_FOR_RATES;

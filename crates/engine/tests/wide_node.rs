@@ -181,14 +181,15 @@ fn ranks_that_a_host_starts_milliseconds_apart_have_figures_of_the_time_that_the
                 "rank {rank} of {threads}: {result:?}"
             );
             overlaps.extend(result.samples.iter().filter_map(|sample| sample.overlap));
-            for sample in &result.samples {
-                // The late first round is no part of the figure.
-                let round_ms = sample.block.elapsed_ns / sample.block.rounds as f64 / 1e6;
-                assert!(
-                    round_ms < 3.0 * ROUND.as_secs_f64() * 1e3,
-                    "rank {rank} of {threads}: {round_ms} ms"
-                );
-            }
+            // The late first round is no part of the figure. The middle one: a host that stops all threads for a
+            // while is in one of them.
+            let rounds_ms: Vec<f64> = result
+                .samples
+                .iter()
+                .map(|sample| sample.block.elapsed_ns / sample.block.rounds as f64 / 1e6)
+                .collect();
+            let round_ms = median(&rounds_ms).ok_or("no samples")?;
+            assert!(round_ms < 3.0 * ROUND.as_secs_f64() * 1e3, "rank {rank} of {threads}: {rounds_ms:?} ms");
         }
         let overlap = median(&overlaps).ok_or("ranks of several")?;
         assert!(overlap >= LEAST_OVERLAP, "{threads} threads: {overlap}");

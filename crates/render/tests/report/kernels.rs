@@ -110,6 +110,16 @@ fn losses_are_ordered_as_published_and_each_is_what_the_transfers_share_predicts
 }
 
 #[test]
+fn a_kernel_whose_run_is_as_short_as_its_launch_has_no_rate_alone_in_the_answer() {
+    let mut document = two_nodes(1);
+    document.kernels[0].places[0].resident_ns = Some(5_000.0);
+    let (name, said) = (document.kernels[0].name.clone(), verdict(&document));
+    let alone = said.iter().find(|sentence| sentence.starts_with("Alone, ")).cloned().unwrap_or_default();
+    assert!(alone.ends_with(&format!(", {name} too short to tell.")), "{said:#?}");
+    assert!(said[0].starts_with("Rates with transfers: "), "{said:#?}");
+}
+
+#[test]
 fn the_answer_names_the_loss_of_each_kernel_and_one_node_has_rates_and_nothing_to_compare() {
     let (two, one) = (two_nodes(2), two_nodes(1));
     let mut noisy = two_nodes(1);
