@@ -32,7 +32,8 @@ pub fn command_examples(path: &str) -> Vec<Example> {
 const CODELESS: [&str; 3] = ["numabench schema", "numabench completions", "numabench man"];
 
 /// The command line's description, with exit codes and each command's examples behind its help. That of a
-/// command is completed when it is asked for: of all of them it takes longer than everything else of a start.
+/// command is completed when it is asked for: of all of them it takes longer than everything else of an
+/// unoptimised start, of which the tests have thousands.
 pub fn command() -> Command {
     let mut command = Args::command().help_template(command_list::template());
     for name in names_below(&command) {
