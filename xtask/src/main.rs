@@ -10,6 +10,7 @@ mod commands;
 mod demo;
 mod dist;
 mod forges;
+mod junit;
 mod kernels;
 mod lints;
 mod mpi_plugin;

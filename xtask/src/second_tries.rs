@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 
-use crate::skips::FILE;
+use crate::junit;
 
 /// So many tests of one run may pass on their second try only.
 const MOST: usize = 5;
@@ -15,9 +15,8 @@ const MOST: usize = 5;
 /// # Errors
 /// The runner left no file, or there are too many.
 pub fn name(target: &Path) -> Result<()> {
-    let file = target.join(FILE);
-    let junit = std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
-    let found = found(&junit);
+    let text = junit::read(target)?;
+    let found = found(&text);
     if !found.is_empty() {
         eprintln!("test: failed first and passed then, look at them: {}", found.join(", "));
     }
@@ -28,16 +27,10 @@ pub fn name(target: &Path) -> Result<()> {
 }
 
 /// The tests, as the runner's file tells them.
-fn found(junit: &str) -> Vec<String> {
-    let (mut test, mut found) = (String::new(), Vec::new());
-    for line in junit.lines() {
-        if let Some((_, rest)) = line.split_once("<testcase name=\"") {
-            test = rest.split('"').next().unwrap_or_default().to_owned();
-        }
-        if line.contains("<flakyFailure") && !found.contains(&test) {
-            found.push(test.clone());
-        }
-    }
+fn found(text: &str) -> Vec<&str> {
+    let mut found: Vec<&str> =
+        junit::lines(text).filter(|(_, line)| line.contains("<flakyFailure")).map(|(test, _)| test).collect();
+    found.dedup();
     found
 }
 
@@ -45,7 +38,7 @@ fn found(junit: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn junit(second_tries: usize) -> String {
+    fn of_a_run(second_tries: usize) -> String {
         let first = "<testcase name=\"well\" time=\"1\">\n</testcase>\n".to_owned();
         let again = |at| format!("<testcase name=\"t{at}\" time=\"1\">\n<flakyFailure time=\"1\">\n");
         first + &(0..second_tries).map(again).collect::<String>()
@@ -53,13 +46,13 @@ mod tests {
 
     #[test]
     fn a_few_tests_that_pass_on_their_second_try_are_named_and_many_are_an_error() -> Result<()> {
-        assert_eq!(found(&junit(2)), ["t0", "t1"]);
+        assert_eq!(found(&of_a_run(2)), ["t0", "t1"]);
         let target = tempfile::tempdir()?;
-        let file = target.path().join(FILE);
+        let file = junit::file(target.path());
         assert!(name(target.path()).is_err(), "without the runner's file nothing is known");
         std::fs::create_dir_all(file.parent().unwrap_or(target.path()))?;
         for (count, is_well) in [(0, true), (MOST, true), (MOST + 1, false)] {
-            std::fs::write(&file, junit(count))?;
+            std::fs::write(&file, of_a_run(count))?;
             assert_eq!(name(target.path()).is_ok(), is_well, "{count}");
         }
         Ok(())

@@ -8,10 +8,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 
-/// The runner's file, below the target folder.
-pub(crate) const FILE: &str = "nextest/ci/junit.xml";
+use crate::junit;
+
 /// How a line of a test begins that leaves something out.
 const MARK: &str = "SKIPPED ";
 /// Words of reasons that hold on a CI runner: files that are not the project's to publish, hardware,
@@ -35,7 +35,7 @@ const MAY_BE_LEFT_OUT: [&str; 13] = [
 
 /// Forgets an earlier run's file.
 pub fn forget(target: &Path) {
-    drop(std::fs::remove_file(target.join(FILE)));
+    drop(std::fs::remove_file(junit::file(target)));
 }
 
 /// Says what was left out, and why.
@@ -43,13 +43,12 @@ pub fn forget(target: &Path) {
 /// # Errors
 /// The runner left no file, or, with `in_ci`, something was left out that should run there.
 pub fn count(target: &Path, in_ci: bool) -> Result<()> {
-    let file = target.join(FILE);
-    let junit = std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
-    let found = found(&junit);
+    let found = found(&junit::read(target)?);
     eprintln!("test: left out on this machine: {}", found.values().map(Vec::len).sum::<usize>());
     for (why, tests) in &found {
         eprintln!("test:   {} × {why} (the first: {})", tests.len(), tests[0]);
     }
+
     let missed: Vec<&str> = found
         .keys()
         .map(String::as_str)
@@ -63,15 +62,12 @@ pub fn count(target: &Path, in_ci: bool) -> Result<()> {
 
 /// The tests that left something out, by the reason.
 fn found(junit: &str) -> BTreeMap<String, Vec<String>> {
-    let (mut test, mut found) = (String::new(), BTreeMap::<String, Vec<String>>::new());
-    for line in junit.lines() {
-        if let Some((_, rest)) = line.split_once("<testcase name=\"") {
-            test = rest.split('"').next().unwrap_or_default().to_owned();
-        }
+    let mut found = BTreeMap::<String, Vec<String>>::new();
+    for (test, line) in junit::lines(junit) {
         let text = line.rsplit_once("<system-err>").map_or(line, |(_, text)| text);
         if let Some(why) = text.strip_prefix(MARK) {
             let why = why.split("</system-err>").next().unwrap_or_default();
-            found.entry(plain(why)).or_default().push(test.clone());
+            found.entry(plain(why)).or_default().push(test.to_owned());
         }
     }
     found
@@ -111,7 +107,7 @@ another</system-err>
     #[test]
     fn ci_fails_where_something_is_left_out_that_should_run_there() -> Result<()> {
         let target = tempfile::tempdir()?;
-        let file = target.path().join(FILE);
+        let file = junit::file(target.path());
         assert!(count(target.path(), false).is_err(), "without the runner's file nothing is known");
         std::fs::create_dir_all(file.parent().unwrap_or(target.path()))?;
         std::fs::write(&file, JUNIT)?;

@@ -246,6 +246,7 @@ fn predicted(
             (of(Direction::H2d, kernel.input_bytes)?, of(Direction::D2h, kernel.output_bytes)?);
         Some(RoundModel { input_ns, run_ns, result_ns, iterations: kernel.iterations })
     };
+
     let measured_ns = times_where(document, matrix, near, |case| is_of(case, kernel, false))?.median;
     Some(round(far)?.longer_than(&round(near)?, measured_ns) / measured_ns)
 }

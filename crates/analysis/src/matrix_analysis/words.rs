@@ -108,3 +108,29 @@ pub(super) fn way(direction: Direction) -> &'static str {
         other => words::direction(other),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use report::settings::MemoryKind;
+
+    use super::*;
+
+    #[test]
+    fn figures_as_one_have_the_digits_and_the_interval_of_the_least_known_of_them() {
+        let plane =
+            |direction| Plane { direction, bytes: 1 << 29, range_bytes: None, memory: MemoryKind::Pinned };
+        let said = |direction, all: &[(f64, f64)]| {
+            let of =
+                |(value, half_width): &(f64, f64)| Estimate { value: *value, half_width: Some(*half_width) };
+            show_all(&plane(direction), all.iter().map(of))
+        };
+        let h2d = |all: &[(f64, f64)]| said(Direction::H2d, all);
+        assert_eq!(h2d(&[(55.03e9, 0.0004), (55.07e9, 0.0005)]), "55.03–55.07 GB/s");
+        // Two H200s on a busy host.
+        assert_eq!(h2d(&[(52.06e9, 0.033), (52.40e9, 0.002)]), "52 GB/s");
+        assert_eq!(h2d(&[(50.1e9, 0.08), (52.9e9, 0.01)]), "50–53 GB/s ± 8 %");
+        assert_eq!(h2d(&[(52.1e9, 0.08)]), "52 GB/s ± 8 %");
+        assert_eq!(h2d(&[(52.1e9, 0.001), (9e9, 0.4)]), "52.1 GB/s (1 more too noisy (± 40 %))");
+        assert_eq!(said(Direction::Load, &[(1_221.0, 0.06), (1_262.0, 0.01)]), "1.22–1.26 µs ± 6 %");
+    }
+}
