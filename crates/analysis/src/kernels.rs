@@ -377,7 +377,9 @@ fn rates(document: &Document) -> String {
         Some((place.per_s, half_width))
     };
     let measured = document.kernels.iter().filter_map(|kernel| rate_in_words(kernel, of));
-    let is_on_gpu = runs_alone(document).next().is_some();
+    // Also where the runs alone have no figure: their cases are there.
+    let is_alone = |case: &Case| document.kernels.iter().any(|kernel| is_of(case, kernel, true));
+    let is_on_gpu = document.cases.iter().any(is_alone);
     let with = if is_on_gpu { "Rates with transfers" } else { "Rates" };
 
     format!("{with}: {}.", measured.collect::<Vec<_>>().join(", "))

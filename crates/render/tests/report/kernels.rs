@@ -117,6 +117,14 @@ fn a_kernel_whose_run_is_as_short_as_its_launch_has_no_rate_alone_in_the_answer(
     let alone = said.iter().find(|sentence| sentence.starts_with("Alone, ")).cloned().unwrap_or_default();
     assert!(alone.ends_with(&format!(", {name} too short to tell.")), "{said:#?}");
     assert!(said[0].starts_with("Rates with transfers: "), "{said:#?}");
+
+    // Runs alone that failed leave rates with transfers, which are called so.
+    for place in document.kernels.iter_mut().flat_map(|kernel| &mut kernel.places) {
+        (place.resident_ns, place.resident_per_s) = (None, None);
+    }
+    let said = verdict(&document);
+    assert!(said[0].starts_with("Rates with transfers: "), "{said:#?}");
+    assert!(!said.concat().contains("Alone, "), "{said:#?}");
 }
 
 #[test]
