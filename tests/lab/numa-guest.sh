@@ -217,7 +217,7 @@ timeout -k 5 "$limit" qemu-system-x86_64 -machine q35 -accel tcg,thread=single -
     -nodefaults -no-user-config -display none -no-reboot -monitor none \
     -serial "file:$work/console" -serial "file:$work/stdout" -serial "file:$work/stderr" -serial "file:$work/status" \
     -kernel "$kernel" -initrd "$work/initrd" \
-    -append "console=ttyS0 panic=-1 mitigations=off numa_balancing=disable pcie_ports=compat no_timer_check lpj=4000000 tsc=reliable nowatchdog \
+    -append "console=ttyS0 panic=-1 mitigations=off numa_balancing=disable pcie_ports=compat no_timer_check lpj=4000000 tsc=reliable nowatchdog rodata=off \
         cryptomgr.notests quiet ${NUMA_GUEST_APPEND-}" \
     "${args[@]}" </dev/null 2>"$work/qemu" &
 qemu=$!

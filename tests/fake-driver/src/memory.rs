@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::code::{ALREADY_REGISTERED, Answer, INVALID_VALUE, NOT_REGISTERED, OUT_OF_MEMORY};
-use crate::{calls, devices};
+use crate::{calls, devices, sys};
 
 /// What is in memory that nobody has written.
 const UNWRITTEN: u8 = 0xEE;
@@ -59,7 +59,7 @@ pub fn allocate(device: usize, len: usize) -> Answer<usize> {
     if len > free.min(block) {
         return Err(OUT_OF_MEMORY);
     }
-    let mut bytes = vec![UNWRITTEN; len];
+    let mut bytes = sys::filled(UNWRITTEN, len);
     let address = bytes.as_mut_ptr() as usize;
     ledger(|ledger| {
         ledger.on_device.insert(address, Area { device, bytes });

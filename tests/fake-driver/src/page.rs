@@ -27,6 +27,8 @@ pub struct Page {
     /// The id of the thread that holds the lock, or 0.
     lock: AtomicU32,
     now: Cell<f64>,
+    /// How many places, the first ones, have ever been taken: what is looked through at each event.
+    ever_taken: Cell<usize>,
     actors: [Actor; ACTORS],
 }
 
@@ -107,13 +109,15 @@ impl Locked {
 
     /// The places that are taken.
     pub fn actors(&self) -> impl Iterator<Item = &'static Actor> {
-        self.0.actors.iter().filter(|actor| actor.process.get() != 0)
+        self.0.actors[..self.0.ever_taken.get()].iter().filter(|actor| actor.process.get() != 0)
     }
 
     /// A place that nobody has.
     pub fn free_place(&self) -> &'static Actor {
-        let free = self.0.actors.iter().find(|actor| actor.process.get() == 0);
-        free.unwrap_or_else(|| told::wrong(SHARED, "", "too many threads use devices at once"))
+        let free = self.0.actors.iter().position(|actor| actor.process.get() == 0);
+        let free = free.unwrap_or_else(|| told::wrong(SHARED, "", "too many threads use devices at once"));
+        self.0.ever_taken.set(self.0.ever_taken.get().max(free + 1));
+        &self.0.actors[free]
     }
 }
 

@@ -8,7 +8,7 @@ use std::ffi::{CStr, c_char, c_void};
 use crate::code::{Answer, INVALID_VALUE};
 use crate::{faults, memory};
 
-const PAGE_WORDS: u64 = 512;
+const PAGE_WORDS: usize = 512;
 
 /// Which kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,25 +41,52 @@ impl Kernel {
             if there { Ok(address as *mut u64) } else { Err(INVALID_VALUE) }
         };
         let memory = unsafe { std::slice::from_raw_parts_mut(area(address, bytes)?, words as usize) };
-        let word = |index: u64| {
-            let key = if index.is_multiple_of(PAGE_WORDS) { page_key } else { key };
-            mix(key.wrapping_add(index.wrapping_mul(0x9e37_79b9_7f4a_7c15))) ^ invert
-        };
+        let pattern = Pattern { key, page_key, invert };
         match self {
             Self::Fill if !faults::kernels().fills_wrong => {
-                (0..).zip(memory).for_each(|(index, at)| *at = word(index));
+                for (page, words) in memory.chunks_mut(PAGE_WORDS).enumerate() {
+                    pattern.words_of(page).zip(words).for_each(|(word, at)| *at = word);
+                }
             }
             Self::Fill => {}
             Self::Compare => {
                 let lowest = area(parameter(5) as usize, 8)?;
-                let found =
-                    (0..).zip(memory).find(|(index, at)| **at != word(*index)).map(|(index, _)| index);
-                if let Some(found) = found.filter(|_| !faults::kernels().compares_blind) {
-                    unsafe { *lowest = (*lowest).min(found) };
+                let found = pattern.first_other(memory).filter(|_| !faults::kernels().compares_blind);
+                if let Some(found) = found {
+                    unsafe { *lowest = (*lowest).min(found as u64) };
                 }
             }
         }
         Ok(())
+    }
+}
+
+/// What memory is filled with, by page: whole pages are computed and compared without a question for each
+/// word, several words at a time.
+struct Pattern {
+    key: u64,
+    /// The key of each page's first word.
+    page_key: u64,
+    invert: u64,
+}
+
+impl Pattern {
+    fn words_of(&self, page: usize) -> impl Iterator<Item = u64> {
+        let first = (page * PAGE_WORDS) as u64;
+        let word = |index: u64, key: u64| {
+            mix(key.wrapping_add(index.wrapping_mul(0x9e37_79b9_7f4a_7c15))) ^ self.invert
+        };
+        std::iter::once(word(first, self.page_key))
+            .chain((first + 1..first + PAGE_WORDS as u64).map(move |index| word(index, self.key)))
+    }
+
+    /// The index of the first word that is another.
+    fn first_other(&self, memory: &[u64]) -> Option<usize> {
+        memory.chunks(PAGE_WORDS).enumerate().find_map(|(page, words)| {
+            let differing = self.words_of(page).zip(words).fold(0, |all, (word, at)| all | (word ^ at));
+            let first = || self.words_of(page).zip(words).position(|(word, at)| word != *at);
+            if differing == 0 { None } else { first().map(|at| page * PAGE_WORDS + at) }
+        })
     }
 }
 

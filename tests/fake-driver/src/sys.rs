@@ -51,6 +51,7 @@ unsafe extern "C" {
         file: c_int,
         offset: i64,
     ) -> *mut c_void;
+    fn madvise(at: *mut c_void, len: usize, advice: c_int) -> c_int;
     fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
 }
 
@@ -75,6 +76,21 @@ pub fn map(file: Option<&str>, len: usize) -> io::Result<*mut c_void> {
     };
     let start = unsafe { mmap(ptr::null_mut(), len, READ_WRITE, flags, descriptor, 0) };
     if start.addr() == usize::MAX { Err(io::Error::last_os_error()) } else { Ok(start) }
+}
+
+/// So many bytes of this value, on huge pages where the system has them: filling them takes half as long.
+pub fn filled(value: u8, len: usize) -> Vec<u8> {
+    const HUGE_PAGE: c_int = 14;
+    const PAGE: usize = 4096;
+    let mut bytes = Vec::with_capacity(len);
+    let start: *mut u8 = bytes.as_mut_ptr();
+    let skipped = start.align_offset(PAGE);
+    if skipped < len {
+        // Only advice: where it is not taken, the pages are small ones.
+        unsafe { madvise(start.add(skipped).cast(), (len - skipped) / PAGE * PAGE, HUGE_PAGE) };
+    }
+    bytes.resize(len, value);
+    bytes
 }
 
 /// The calling thread's id.
