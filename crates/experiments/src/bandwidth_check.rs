@@ -127,7 +127,8 @@ impl BandwidthCheck {
             };
             let is_asked = |value: &Value| self.copies.iter().any(|copies| copies.are_of(value));
             passes.push(documents.iter().flat_map(values).filter(is_asked).collect());
-            let mut twins: Vec<SlowerTwin> = document.slower_twins.clone();
+            let twins_of = |document: &Document| document.slower_twins.clone();
+            let mut twins: Vec<SlowerTwin> = documents.iter().flat_map(twins_of).collect();
             if self.has(CheckedCopies::Hbm) {
                 twins.extend(documents.iter().flat_map(slower_memory));
             }

@@ -67,8 +67,8 @@ pub struct Check {
     /// node are Slurm's sockets and CPUs
     #[arg(long, value_name = "FILE")]
     pub slurm_conf: Option<PathBuf>,
-    /// Measure instead whether this node's GPUs copy as fast as equal GPUs: against each other, and against a
-    /// baseline. Takes seconds; as a prologue run it once a node, while nothing else runs
+    /// Measure instead whether this node's GPUs copy as fast as equal GPUs: against each other, or, with
+    /// --against, a baseline. Takes seconds; as a prologue run it once a node, while nothing else runs
     #[arg(long, conflicts_with_all = ["pid", "all", "program", "input", "launch", "printed", "rank", "ranks"],
           help_heading = "Bandwidth")]
     pub bandwidth: bool,
@@ -81,7 +81,8 @@ pub struct Check {
     /// What is normal for this class of hardware, as `numabench baseline` learned it
     #[arg(long, value_name = "BASELINE.json", help_heading = "Bandwidth")]
     pub against: Option<PathBuf>,
-    /// How long the ranks of a node wait for each other; with --bandwidth, how long a pass may take
+    /// How long the ranks of a node wait for each other; with --bandwidth, how long each run of a
+    /// pass may take
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
     pub timeout: Duration,
     /// With --bandwidth: one line, the worst finding, as a node's reason or for a log

@@ -13,8 +13,9 @@ use super::{CLOCKS, DIRECTIONS, Word, one_of, whole};
 /// `numabench contend`.
 #[derive(Debug, clap::Args)]
 pub struct Contend {
-    /// The ranks' PUs, one for each of --gpus, OS ids as taskset writes them: a placement, alone and all at
-    /// once [default: the first allowed core of each GPU's locality domain]
+    /// The ranks' PUs, one for each of --gpus, OS ids as taskset writes them: a placement, alone, then
+    /// the first two, three, … and all at once [default: the first allowed core of each GPU's locality
+    /// domain]
     #[arg(long, value_name = "LIST", help_heading = "What is measured")]
     pub cpus: Option<IdList>,
     /// One to so many ranks share each GPU, all GPUs at once, instead of one to all GPUs with a rank each

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 /// `numabench history`.
 #[derive(Debug, clap::Args)]
 pub struct History {
-    /// Result documents, or folders of them, of one host or several; 10 runs at least
+    /// Result documents, or folders of them, of one host or several; steps are looked
+    /// for from 10 runs on
     #[arg(value_name = "RESULT", required = true)]
     pub results: Vec<PathBuf>,
     /// The change that matters: of rates, or RATES,TIMES with that of times of copies up to 64 KiB [default:

@@ -38,7 +38,8 @@ pub struct Measuring {
     #[arg(long, value_name = "PERCENT", value_parser = percent, conflicts_with = "reps",
           help_heading = "How it is measured")]
     pub precision: Option<f64>,
-    /// Begin no further pass after this time of measuring [default: 1 s a case, at least 30 s]
+    /// Begin no further pass after this time of measuring [default: 1 s a case, at least 30 s; with
+    /// --reps none]
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "How it is measured")]
     pub max_time: Option<Duration>,
     /// Give up after this time, whatever a device does

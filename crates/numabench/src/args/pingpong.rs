@@ -99,8 +99,10 @@ fn as_in_pingpong(arg: Arg) -> Arg {
              narrow. Several ranks at once go on until all have theirs, and only rounds of their common time \
              count, so that the number differs a little",
         ),
-        "max_time" => arg
-            .help("Begin no further pass after this time of measuring [default: 3 s a case, at least 30 s]"),
+        "max_time" => arg.help(
+            "Begin no further pass after this time of measuring [default: 3 s a case (1 s \
+                   of managed and system memory), at least 30 s; with --reps none]",
+        ),
         "no_verify" => arg.help("Do not compare the received bytes with the sent ones"),
         "json" => arg.value_name("FILE|-").help(
             "Print the result document instead of the table, or write it to FILE (rewritten after every \

@@ -64,8 +64,8 @@ pub struct Place {
           help_heading = "What is placed")]
     pub from: Option<PathBuf>,
 
-    /// Measure which placement is fastest here, with every rank copying at once: close, spread, and those
-    /// that the topology cannot rank
+    /// Measure which placement is fastest here, with every rank copying at once: close, spread,
+    /// compact, and those that the topology cannot rank
     #[arg(long, conflicts_with = "strategy", help_heading = "Measuring")]
     pub measure: bool,
     /// Measure this map too, a PU for each rank in rank order, e.g. right=49,57,17,25; may be given several

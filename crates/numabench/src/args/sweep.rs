@@ -12,6 +12,7 @@ use crate::fault::Fault;
 
 /// `numabench sweep`.
 #[derive(Debug, clap::Args)]
+#[command(mut_args(as_in_sweep))]
 pub struct Sweep {
     /// Sizes of one copy, as a geometric range or a list; those that do not fit are left out with the reason,
     /// and the exit code is 3 [default: 4 B to 1 GiB, or to what fits, doubled each time]
@@ -62,9 +63,20 @@ pub struct Sweep {
         help_heading = "Small pieces"
     )]
     pub ways: Vec<TransferMethod>,
-    /// What every measurement has. Without --gpus the first GPU alone is measured.
+    /// What every measurement has.
     #[command(flatten)]
     pub measuring: Measuring,
+}
+
+/// What of all measurements is otherwise here.
+fn as_in_sweep(arg: clap::Arg) -> clap::Arg {
+    match arg.get_id().as_str() {
+        "gpus" => arg.help(
+            "The GPUs: indices in PCI order, PCI addresses, UUIDs, or all; with the host backend NUMA nodes \
+             [default: the first]",
+        ),
+        _ => arg,
+    }
 }
 
 impl Sweep {

@@ -16,6 +16,10 @@ const NO_COLOR: &str = "colour says nothing of it";
 const MOVING: &[&str] = &["memory=managed", "memory=system"];
 const IT_MOVES: &str = "managed and system memory lie where they are touched, by one GPU and one core after \
     the other, and by the host's clock";
+/// Directions of copies that such memory has not.
+const BOTH_WAYS: &[&str] = &["direction=roundtrip", "direction=bidir"];
+const ONE_TOUCHES: &str = "managed and system memory are touched by the GPU (h2d) or by the core (d2h), and \
+    h2d,d2h has both in turns";
 
 /// Commands whose result is a document or a table.
 const DOCUMENT: &[Rule] = &[apart(&["color=always"], &["json=-"], NO_TABLE)];
@@ -54,6 +58,7 @@ const PINGPONG: &[Rule] = &[
         MOVING,
         IT_MOVES,
     ),
+    apart(BOTH_WAYS, MOVING, ONE_TOUCHES),
 ];
 
 const MATRIX: &[Rule] = &[
@@ -62,6 +67,7 @@ const MATRIX: &[Rule] = &[
         MOVING,
         IT_MOVES,
     ),
+    apart(BOTH_WAYS, MOVING, ONE_TOUCHES),
     of_gpus(&["size", "memory", "direction", "engine", "concurrent"]),
     apart(&["threads"], &["access=load"], "a load is one thread's").unless(&[
         "access=read",
@@ -93,6 +99,7 @@ const SWEEP: &[Rule] = &[
     needs(&["total", "scattered", "ways"], &["pieces"]),
     apart(&["rows=near,far"], MOVING, "every row can be asked for (--rows node)"),
     apart(&["engine=sm", "engine=tma", "timing=device", "timing=auto"], MOVING, IT_MOVES),
+    apart(BOTH_WAYS, MOVING, ONE_TOUCHES),
 ];
 
 const CONTEND: &[Rule] = &[needs(&["beside-cpus", "range"], &["beside"])];

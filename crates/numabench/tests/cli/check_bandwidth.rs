@@ -134,3 +134,20 @@ fn memory_that_is_as_slow_in_all_gpus_is_found_against_a_baseline_of_healthy_nod
     assert_eq!(ended(&h100s(3, "8GB/s"), &measure)?.code, Some(0));
     Ok(())
 }
+
+#[test]
+fn without_a_baseline_a_gpu_whose_copies_to_the_others_are_slow_is_found_beside_copies_of_host_memory() -> Done
+{
+    // Room for the copies of host memory too.
+    let healthy = h100s(4, WITHIN).replace("memory 32MiB", "memory 128MiB");
+    let (before, third) = healthy.split_at(healthy.find("device 0000:38").ok_or("no third GPU")?);
+    // The ring alone has it: its copies of host memory are as fast as its twins'.
+    let slow = format!("{before}{}", third.replacen("peer 3.05GB/s", "peer 2GB/s", 1));
+
+    let args = ["check", "--bandwidth", "--what", "h2d,peer", "--quiet", "--timeout", "1min"];
+    let found = ended(&slow, &args)?;
+    assert_eq!(found.code, Some(5), "{}{}", found.out, found.err);
+    assert!(found.out.contains("0000:38:00.0"), "{}", found.out);
+    ended(&healthy, &args)?.well();
+    Ok(())
+}

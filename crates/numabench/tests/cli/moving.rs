@@ -139,6 +139,8 @@ fn what_such_memory_is_not_measured_with_is_refused_with_the_way_out() -> Done {
         &["pingpong", "--memory", "managed", "--membind", "0"],
         &["pingpong", "--memory", "managed", "--order", "both", "--engine", "sm"],
         &["sweep", "--memory", "system", "--timing", "device"],
+        &["pingpong", "--memory", "managed", "--direction", "h2d,roundtrip"],
+        &["matrix", "--memory", "system", "--direction", "d2h,bidir"],
         &["sweep", "--memory", "managed", "--size", "1000003"],
         &["sweep", "--memory", "managed", "--backend", "host"],
         &["contend", "--memory", "managed"],
@@ -156,6 +158,8 @@ fn what_such_memory_is_not_measured_with_is_refused_with_the_way_out() -> Done {
     error: --membind cannot be used with --memory managed: managed and system memory lie where they are touched, by one GPU and one core after the other, and by the host's clock; leave one of them out
     error: --engine sm cannot be used with --memory managed: managed and system memory lie where they are touched, by one GPU and one core after the other, and by the host's clock; leave one of them out
     error: --timing device cannot be used with --memory system: managed and system memory lie where they are touched, by one GPU and one core after the other, and by the host's clock; leave one of them out
+    error: --direction roundtrip cannot be used with --memory managed: managed and system memory are touched by the GPU (h2d) or by the core (d2h), and h2d,d2h has both in turns; leave one of them out
+    error: --direction bidir cannot be used with --memory system: managed and system memory are touched by the GPU (h2d) or by the core (d2h), and h2d,d2h has both in turns; leave one of them out
     numabench: error: 1000003 B is no multiple of 16 B; ask for --size 1MiB..256MiB
     numabench: error: --memory managed and system need a GPU, and none takes part here (--backend host)
     error: invalid value 'managed' for '--memory <KIND>'
