@@ -150,6 +150,10 @@ pub struct Checked {
     pub slower_twins: Vec<SlowerTwin>,
     /// What is known of each suspect's link and place that could be the cause, in words.
     pub causes: Vec<String>,
+    /// What was measured and compared with nothing, in words; null where everything was judged.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.2"))]
+    pub not_judged: Option<String>,
     /// Every figure of every pass.
     #[serde(default)]
     #[schemars(extend("since" = "1.1"))]
@@ -172,7 +176,7 @@ pub struct PassFigure {
 }
 
 impl SavedDocument for Checked {
-    const VERSION: Version = Version { schema: "numabench.gate", major: 1, minor: 1 };
+    const VERSION: Version = Version { schema: "numabench.gate", major: 1, minor: 2 };
     const WRITER: &'static str = "numabench check --bandwidth --json FILE";
 }
 
@@ -232,6 +236,7 @@ impl Checked {
             suspects,
             slower_twins,
             causes,
+            not_judged: None,
             figures,
         }
     }

@@ -9,9 +9,10 @@
 //! Where they copied at once they also contend, and GPUs share switches, sockets and memory: there it takes
 //! 25 %, each GPU has one rank, and fewer than half of the twins may be slow, for half of a node being slower
 //! than the other half is its shape and no fault. Left out on purpose: GPUs that are faster; sets that copy
-//! at once and are measured alone as well (`contend`); copies within a GPU's own memory ([`slower_memory`]).
+//! at once and are measured alone as well (`contend`); copies within a GPU's own memory ([`slower_memory`]);
+//! copies between GPUs where not every pair was asked for, as in a ring.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use report::Document;
 use report::case::{Case, CaseStatus, Order};
@@ -205,11 +206,12 @@ fn groups<'d, B>(
         case.ranks.iter().filter_map(move |one| places.get(&one.rank).filter(|place| place.0 == at))
     };
     let is_between_gpus = case.memory == MemoryKind::Device;
+    let is_within = |rank: &Rank, device: &Device| {
+        others.get(&rank.rank).is_some_and(|other| other == name_on_node(&device.id))
+    };
+    let partners = |at: usize| ranks_of(at).filter(|(_, device, rank)| !is_within(rank, device)).count();
+    let gpus: BTreeSet<usize> = case.ranks.iter().filter_map(|one| Some(places.get(&one.rank)?.0)).collect();
     let mut groups: BTreeMap<Kind<'_>, Vec<Twin<'_>>> = BTreeMap::new();
-    // A GPU counts by its fastest partner, and of a sample it may have a slow one alone.
-    if is_between_gpus && document.pair_sample.is_some() {
-        return groups;
-    }
 
     for result in &case.ranks {
         let Some((at, device, rank)) = places.get(&result.rank).copied() else { continue };
@@ -217,8 +219,10 @@ fn groups<'d, B>(
         let has_nearer = !is_between_gpus
             && is_near(device, rank) == Some(false)
             && ranks_of(at).any(|(_, device, rank)| is_near(device, rank) == Some(true));
-        let is_own = others.get(&rank.rank).is_some_and(|other| other == name_on_node(&device.id));
-        if shares || has_nearer || is_own {
+        // A GPU counts by its fastest partner: in a ring, or a sample of the pairs, it may have those alone
+        // to which its way is long.
+        let lacks_partners = is_between_gpus && partners(at) + 1 < gpus.len();
+        if shares || has_nearer || is_within(rank, device) || lacks_partners {
             continue;
         }
         let Some(twin) = twin(at, device, result) else { continue };

@@ -146,18 +146,21 @@ impl BandwidthCheck {
                 Decision::Decided(gate, suspects) if !self.all_passes || passes.len() >= PASSES => {
                     // With a baseline a slower twin that is within what is normal is none.
                     let twins = if gate == Gate::Finding { twins } else { Vec::new() };
-                    return Ok(Checked::new(
-                        document,
-                        gate,
-                        suspects,
-                        twins,
-                        &passes,
-                        began.elapsed().as_secs_f64(),
-                    ));
+                    let elapsed_s = began.elapsed().as_secs_f64();
+                    let checked = Checked::new(document, gate, suspects, twins, &passes, elapsed_s);
+                    return Ok(Checked { not_judged: self.not_judged(document), ..checked });
                 }
                 Decision::Decided(..) | Decision::Again => {}
             }
         }
+    }
+
+    /// What has nothing to be compared with: in a ring each of several GPUs copies to one other alone, and
+    /// the ways between GPUs are not alike everywhere.
+    fn not_judged(&self, document: &Document) -> Option<String> {
+        let is_ring = self.has(CheckedCopies::Peer) && document.devices.len() > 2;
+        let text = "copies between GPUs, which nothing is known to be normal for without --against";
+        (self.baseline.is_none() && is_ring).then(|| text.to_owned())
     }
 
     fn has(&self, copies: CheckedCopies) -> bool {

@@ -18,7 +18,12 @@ pub fn gate(checked: &Checked, width: usize) -> String {
     page.paragraph(
         tone,
         "",
-        &format!("{}: {word}; {gpus}, {passes}, {:.1} s", checked.host, checked.elapsed_s),
+        &format!(
+            "{}: {word}{}; {gpus}, {passes}, {:.1} s",
+            checked.host,
+            but_for(checked),
+            checked.elapsed_s
+        ),
     );
     if let Some(simulated) = &checked.simulated {
         page.paragraph(Tone::Warning, "  THE DEVICES ARE SIMULATED: ", simulated);
@@ -29,6 +34,11 @@ pub fn gate(checked: &Checked, width: usize) -> String {
     }
 
     page.finish(false)
+}
+
+/// What the answer leaves out.
+fn but_for(checked: &Checked) -> String {
+    checked.not_judged.as_ref().map_or_else(String::new, |what| format!(", but for {what}"))
 }
 
 /// What was found, a sentence a suspect and a slower twin.
@@ -81,6 +91,7 @@ pub fn reason(checked: &Checked) -> String {
 
     let found = findings(checked);
     let more = if found.len() > 1 { format!(" (and {} more)", found.len() - 1) } else { String::new() };
-    let text = found.get(worst).map_or_else(|| word.to_owned(), |finding| format!("{word}: {finding}{more}"));
+    let alone = || format!("{word}{}", but_for(checked));
+    let text = found.get(worst).map_or_else(alone, |finding| format!("{word}: {finding}{more}"));
     format!("{simulated}{text}\n")
 }
