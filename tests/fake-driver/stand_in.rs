@@ -77,6 +77,7 @@ pub fn lacking(driver: Driver, functions: &[&str]) -> Made {
             let places: Vec<usize> = (0..library.len().saturating_sub(name.len()))
                 .filter(|at| library[*at..].starts_with(&name))
                 .collect();
+
             if places.is_empty() {
                 return Err(format!("the stand-in driver has no {function}").into());
             }
@@ -109,6 +110,7 @@ pub fn compiled_with(source: &Path, others: &[&Path]) -> Made {
     for other in others {
         fs::read(other)?.hash(&mut hash);
     }
+
     let folder = source.parent().ok_or("a source lies in a folder")?;
     let mut beside: Vec<PathBuf> =
         fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<_, Box<dyn Error>>>()?;
@@ -121,6 +123,7 @@ pub fn compiled_with(source: &Path, others: &[&Path]) -> Made {
     // A sanitizer's, if the tests are built with one (`cargo xtask sanitize`).
     let flags = std::env::var("STAND_IN_FLAGS").unwrap_or_default();
     flags.hash(&mut hash);
+
     let all = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let library = all.join(format!("stand-in-{:016x}.so", hash.finish()));
     // One of the tests that need it builds it; the others wait.
@@ -129,6 +132,7 @@ pub fn compiled_with(source: &Path, others: &[&Path]) -> Made {
     if library.exists() {
         return Ok(library);
     }
+
     let making = tempfile::tempdir_in(all)?;
     let made = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
         .args(["--edition", "2024", "--crate-type", "cdylib", "--crate-name", "stand_in"])
@@ -156,6 +160,7 @@ pub fn under_its_name(
     (library, name, variant).hash(&mut hash);
     let all = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let folder = all.join(format!("{name}-{:016x}", hash.finish()));
+
     if folder.join(name).exists() {
         return Ok(folder);
     }

@@ -210,6 +210,7 @@ done
 
 # thread=single: with one thread a CPU, QEMU 7.2 crashed in about one boot of 25. numa_balancing moves pages while one looks.
 # pcie_ports=compat: hot-plug and error reporting of eight ports take longer than everything else of a boot, and nothing here needs them.
+# rodata=off: marking the kernel's read-only pages takes an emulator a tenth of a boot.
 # no_timer_check, lpj, tsc: on a busy host the emulated timer comes too late for what the kernel would measure by it; it gave up the boot, or
 # spent a second of it.
 status=0

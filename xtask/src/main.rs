@@ -56,6 +56,7 @@ fn run(name: &str, rest: &[String]) -> Result<()> {
         }
         return Ok(());
     }
+
     match COMMANDS.iter().find(|command| command.0 == name) {
         Some((_, _, command)) => {
             let root = checkout::root();

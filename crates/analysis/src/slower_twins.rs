@@ -12,7 +12,7 @@
 //! at once and are measured alone as well (`contend`); copies within a GPU's own memory ([`slower_memory`]);
 //! copies between GPUs where not every pair was asked for, as in a ring.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use report::Document;
 use report::case::{Case, CaseStatus, Order};
@@ -206,12 +206,12 @@ fn groups<'d, B>(
         case.ranks.iter().filter_map(move |one| places.get(&one.rank).filter(|place| place.0 == at))
     };
     let is_between_gpus = case.memory == MemoryKind::Device;
-    let is_within = |rank: &Rank, device: &Device| {
-        others.get(&rank.rank).is_some_and(|other| other == name_on_node(&device.id))
-    };
-    let partners = |at: usize| ranks_of(at).filter(|(_, device, rank)| !is_within(rank, device)).count();
-    let gpus: BTreeSet<usize> = case.ranks.iter().filter_map(|one| Some(places.get(&one.rank)?.0)).collect();
     let mut groups: BTreeMap<Kind<'_>, Vec<Twin<'_>>> = BTreeMap::new();
+    // A GPU counts by its fastest partner: in a ring, or a sample of the pairs, it may have those alone to
+    // which its way is long.
+    if is_between_gpus && lacks_pairs(places, others, case) {
+        return groups;
+    }
 
     for result in &case.ranks {
         let Some((at, device, rank)) = places.get(&result.rank).copied() else { continue };
@@ -219,10 +219,7 @@ fn groups<'d, B>(
         let has_nearer = !is_between_gpus
             && is_near(device, rank) == Some(false)
             && ranks_of(at).any(|(_, device, rank)| is_near(device, rank) == Some(true));
-        // A GPU counts by its fastest partner: in a ring, or a sample of the pairs, it may have those alone
-        // to which its way is long.
-        let lacks_partners = is_between_gpus && partners(at) + 1 < gpus.len();
-        if shares || has_nearer || is_within(rank, device) || lacks_partners {
+        if shares || has_nearer || is_within(others, device, rank) {
             continue;
         }
         let Some(twin) = twin(at, device, result) else { continue };
@@ -236,6 +233,26 @@ fn groups<'d, B>(
         }
     }
     groups
+}
+
+/// Whether a case between GPUs leaves out a pair of a node's GPUs that were measured.
+fn lacks_pairs<B>(
+    places: &BTreeMap<u32, RankPlace<'_>>,
+    others: &BTreeMap<u32, String>,
+    case: &Case<B>,
+) -> bool {
+    // By node, how many others each of its GPUs copies to.
+    let mut partners: BTreeMap<u32, BTreeMap<usize, usize>> = BTreeMap::new();
+    for (at, device, rank) in case.ranks.iter().filter_map(|one| places.get(&one.rank)) {
+        let of_gpu = partners.entry(device.node).or_default().entry(*at).or_default();
+        *of_gpu += usize::from(!is_within(others, device, rank));
+    }
+    partners.values().any(|gpus| gpus.values().any(|partners| partners + 1 < gpus.len()))
+}
+
+/// Whether both ends of a rank's copies between GPUs are its own.
+fn is_within(others: &BTreeMap<u32, String>, device: &Device, rank: &Rank) -> bool {
+    others.get(&rank.rank).is_some_and(|other| other == name_on_node(&device.id))
 }
 
 fn twin<'d, B>(at: usize, device: &'d Device, result: &RankResult<B>) -> Option<Twin<'d>> {

@@ -298,17 +298,19 @@ fn resolved(selection: &Selection, available: &[Target]) -> Result<Vec<Target>, 
     })
 }
 
-/// Refuses a launch of several processes: each would measure the node while the others do.
+/// Refuses a launch of several processes: each would measure the node while the others do. `or_else` is what
+/// a command has for such a launch.
 ///
 /// # Errors
 /// Exit 2, said by the first process.
-pub fn one_process() -> Result<(), Fault> {
+pub fn one_process(or_else: &str) -> Result<(), Fault> {
     let launch = Launch::here();
     if launch.is_alone() {
         return Ok(());
     }
-    let text = "this command measures a node from one process, and was launched as several: use srun -n1 \
-        --cpu-bind=none (or mpirun -n 1 --bind-to none); to measure each node of a launch by itself, one \
-        task a node and --json DIR/";
+    let text = format!(
+        "this command measures a node from one process, and was launched as several: use srun -n1 \
+         --cpu-bind=none (or mpirun -n 1 --bind-to none){or_else}"
+    );
     Err(if launch.speaks() { Fault::usage(text) } else { Fault::silent(Exit::Usage) })
 }

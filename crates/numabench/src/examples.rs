@@ -114,6 +114,7 @@ mod tests {
                     line.split(['|', '>']).next().unwrap_or(line).replace("source <(", "").replace(')', "");
                 let typed = if line.contains('\'') { line.to_owned() } else { typed };
                 let words = shell_words::split(&typed).unwrap_or_else(|error| panic!("{line}: {error}"));
+
                 let ours = words.iter().skip_while(|word| *word != "numabench");
                 let parsed = crate::command_line::parse(ours);
                 assert!(

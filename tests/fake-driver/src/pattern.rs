@@ -40,8 +40,10 @@ impl Kernel {
                 address.is_multiple_of(8) && bytes > 0 && memory::device_of(address, bytes) == Some(device);
             if there { Ok(address as *mut u64) } else { Err(INVALID_VALUE) }
         };
+
         let memory = unsafe { std::slice::from_raw_parts_mut(area(address, bytes)?, words as usize) };
         let pattern = Pattern { key, page_key, invert };
+
         match self {
             Self::Fill if !faults::kernels().fills_wrong => {
                 for (page, words) in memory.chunks_mut(PAGE_WORDS).enumerate() {
@@ -85,7 +87,7 @@ impl Pattern {
         memory.chunks(PAGE_WORDS).enumerate().find_map(|(page, words)| {
             let differing = self.words_of(page).zip(words).fold(0, |all, (word, at)| all | (word ^ at));
             let first = || self.words_of(page).zip(words).position(|(word, at)| word != *at);
-            if differing == 0 { None } else { first().map(|at| page * PAGE_WORDS + at) }
+            (differing != 0).then(first).flatten().map(|at| page * PAGE_WORDS + at)
         })
     }
 }

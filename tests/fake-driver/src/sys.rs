@@ -78,7 +78,7 @@ pub fn map(file: Option<&str>, len: usize) -> io::Result<*mut c_void> {
     if start.addr() == usize::MAX { Err(io::Error::last_os_error()) } else { Ok(start) }
 }
 
-/// So many bytes of this value, on huge pages where the system has them: filling them takes half as long.
+/// So many bytes of this value, on huge pages where the system has them, so that few of them are asked for.
 pub fn filled(value: u8, len: usize) -> Vec<u8> {
     const HUGE_PAGE: c_int = 14;
     const PAGE: usize = 4096;

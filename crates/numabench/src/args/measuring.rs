@@ -87,16 +87,18 @@ pub struct Measuring {
 impl Measuring {
     /// How it is measured.
     pub fn options(&self) -> options::Measuring {
+        let amount = match (self.reps, self.precision) {
+            (Some(reps), _) => Amount::Fixed { reps, warmup: WARMUP },
+            (None, Some(part)) => Amount::within(part),
+            (None, None) => Amount::default(),
+        };
+
         options::Measuring {
             gpus: self.gpus.clone(),
             backend: self.backend,
             engine: EngineConfig {
                 seed: self.seed,
-                amount: match (self.reps, self.precision) {
-                    (Some(reps), _) => Amount::Fixed { reps, warmup: WARMUP },
-                    (None, Some(part)) => Amount::within(part),
-                    (None, None) => Amount::default(),
-                },
+                amount,
                 verify: !self.no_verify,
                 huge_pages: self.huge_pages,
                 max_time: self.max_time,

@@ -15,6 +15,9 @@ use crate::result_output::{Extent, Output, origin};
 use crate::signals::Signals;
 use crate::terminal;
 
+/// What these commands have for a launch.
+const EACH_NODE: &str = "; to measure each node of a launch by itself, one task a node and --json DIR/";
+
 /// Runs a command of the suite.
 pub fn run(measurement: &dyn Measurement, args: &Measuring) -> Result<Exit, Fault> {
     let reference = &references(args.reference.as_deref())?;
@@ -28,7 +31,7 @@ pub fn run(measurement: &dyn Measurement, args: &Measuring) -> Result<Exit, Faul
         });
     }
 
-    driver::one_process()?;
+    driver::one_process(EACH_NODE)?;
     if args.dry_run {
         terminal::print(driver::outline(measurement)?.to_string().as_bytes())?;
         return Ok(Exit::Ok);

@@ -20,7 +20,7 @@ use crate::{output_file, result_output, terminal};
 /// Runs the command.
 pub fn run(args: &Topo) -> Result<Exit, Fault> {
     let origin = origin();
-    driver::one_process()?;
+    driver::one_process("")?;
     let groups = groups(args);
     if args.dry_run {
         terminal::print(driver::outline(&groups)?.to_string().as_bytes())?;

@@ -240,5 +240,6 @@ pub(super) fn rules(command: &str) -> impl Iterator<Item = &'static Rule> + use<
         "reference" => &[REFERENCE],
         _ => &[],
     };
+
     own.iter().copied().chain([DOCUMENT]).flatten()
 }

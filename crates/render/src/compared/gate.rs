@@ -28,6 +28,9 @@ pub fn gate(checked: &Checked, width: usize) -> String {
     if let Some(simulated) = &checked.simulated {
         page.paragraph(Tone::Warning, "  THE DEVICES ARE SIMULATED: ", simulated);
     }
+    if let Some(what) = checked.not_judged.as_ref().filter(|_| checked.gate != Gate::Well) {
+        page.paragraph(Tone::Plain, "  not judged: ", what);
+    }
     findings(checked).iter().for_each(|words| page.paragraph(tone, "  ", words));
     for cause in &checked.causes {
         page.paragraph(Tone::Plain, "  cause: ", cause);
@@ -36,9 +39,10 @@ pub fn gate(checked: &Checked, width: usize) -> String {
     page.finish(false)
 }
 
-/// What the answer leaves out.
+/// What a good answer leaves out.
 fn but_for(checked: &Checked) -> String {
-    checked.not_judged.as_ref().map_or_else(String::new, |what| format!(", but for {what}"))
+    let left_out = checked.not_judged.as_ref().filter(|_| checked.gate == Gate::Well);
+    left_out.map_or_else(String::new, |what| format!(", but for {what}"))
 }
 
 /// What was found, a sentence a suspect and a slower twin.

@@ -139,3 +139,23 @@ fn a_gpu_whose_copies_to_all_others_are_slow_is_below_its_twins_and_one_slow_pai
         "copies within it"
     );
 }
+
+#[test]
+fn where_not_every_pair_was_asked_for_no_gpu_is_below_its_twins() {
+    let slow_to_next = |from: u32, to: u32| if (from, to) == (1, 2) { 200.0 } else { pair(from, to) };
+    let slow = |from: u32, to: u32| if from == 1 { 200.0 } else { pair(from, to) };
+    let named = |rate: fn(u32, u32) -> f64, is_asked: fn(u32, u32) -> bool| {
+        let mut document = measured(rate, pair);
+        document.devices = (0..GPUS).map(|at| samples::device(at, at as u8, 0)).collect();
+        for case in &mut document.cases {
+            case.ranks.retain(|result| is_asked(result.rank / GPUS, result.rank % GPUS));
+        }
+        analysis::slower_twins::slower_twins(&document).len()
+    };
+    let is_in_ring = |from: u32, to: u32| from == to || to == (from + 1) % GPUS;
+
+    assert_eq!(named(slow_to_next, is_in_ring), 0, "the way to its only partner may be long");
+    // Of a sample the slow one has all its pairs, and another one has not.
+    assert_eq!(named(slow, |from, to| (from, to) != (2, 0)), 0);
+    assert_eq!(named(slow, |_, _| true), 1, "of all pairs it is found");
+}
