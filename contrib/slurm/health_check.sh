@@ -4,7 +4,6 @@
 #   an epilogue (Epilog=) of exclusive nodes: run it in the background there, so that the node is not held,
 #   cron (numabench.cron).
 # It measures only while no job runs here: a job's copies would be taken for a slow GPU.
-# On nodes where the ways between GPUs differ (PCIe behind two sockets) say WHAT=h2d,d2h,hbm: a baseline takes all pairs for one class.
 node=${SLURMD_NODENAME:-$(hostname -s)}
 if [ -n "$(squeue --noheader --nodelist="$node" --states=R,S 2>/dev/null)" ]; then
     exit 0

@@ -3,25 +3,19 @@
 //!
 //! Fixed thresholds by product fail healthy nodes, because boards, firmware and sites differ; so a class is
 //! what the documents themselves say: GPU model, best link, CPU model, and how near the rank is to the GPU.
-//! Per class and case the values of all GPUs are taken on a log scale; a GPU unlike the others
-//! (`stats::peer_outlier`) is left out and named, since a fleet is never all well. The limit is the lowest of
-//! three:
+//! `learning` says how.
 //!
-//! * the one-sided tolerance limit above which 999,999 of a million measurements of well GPUs lie with 95 %
-//!   confidence *if GPUs and nodes differ normally*;
-//! * half as far below the lowest GPU as that lies below the median, and 3 % more: where a part of the nodes
-//!   is slower, or the law is skewed, more nodes show it;
-//! * 10 % below the median with fewer than thirty nodes, which may not show it.
-//!
-//! Together they are to keep 999 of 1,000 measurements in 95 of 100 learnings, whatever of these a fleet is
-//! (`cargo xtask calibrate baseline`), which is why `gate` measures a suspect again before it is called one.
-//! The unit is the node: its GPUs share a board, a cooling and a setting, so that the limit is that of a
-//! one-way random model (`stats::tolerance`). Few nodes say little of how nodes differ, and their limit lies
-//! far below the median: of three nodes 21 deviations between nodes, of ten 8, of twenty 6.5. Several runs of
-//! one GPU tell its own spread from that between GPUs.
+//! Copies between GPUs go ways of different length in every node. Pairs of one NUMA node and of two are two
+//! classes where their medians lie apart, else one (so three nodes whose GPUs are behind switches are enough
+//! to learn from). NVLinks that are up are no part of a class: a GPU that has lost some would have a class of
+//! its own, and nothing to be compared with. A place that is unlike the others on half of the nodes is so by
+//! how the nodes are built: it stays in and is named, for otherwise it would be found slow on every node.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod learning;
 
+use std::collections::BTreeMap;
+
+pub use learning::{NotLearned, learn};
 use report::Document;
 use report::device::{Device, DeviceKind, Link, name_on_node};
 use report::document::Tool;
@@ -31,11 +25,6 @@ use report::row::{Row, RowStatus};
 use report::versioned::Version;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stats::alpha::CONFIDENCE;
-use stats::interval::median;
-use stats::peer_outlier::{a_fifth, peer_outliers};
-use stats::tolerance::GroupedValues;
-use stats::units::counted;
 
 use crate::column::within_id;
 use report::other_end::other_ends;
@@ -44,23 +33,6 @@ use report::other_end::other_ends;
 pub const LEAST_GPUS: usize = 8;
 /// The fewest nodes that they must be of.
 pub const LEAST_NODES: usize = 3;
-
-/// The share of measurements of well GPUs that lie above the limit, with the usual confidence. A thousand
-/// nodes of eight GPUs are 240,000 of them a month each way.
-const SHARE: f64 = 0.999_999;
-
-/// The limit is at least so far below the lowest GPU, however alike the GPUs that it was learned from are.
-const LEAST_MARGIN: f64 = 0.03;
-
-/// Fewer nodes may not show how low a skewed fleet reaches: learned from twenty of them the other two limits
-/// keep their share in 89 % of learnings.
-const SHOWS_ALL: usize = 30;
-
-/// Of fewer nodes the limit is at least so far below the median.
-const MARGIN_OF_FEW: f64 = 0.1;
-
-/// The limit is so many times as far below the median as the lowest GPU.
-const BEYOND_LOWEST: f64 = 1.5;
 
 /// What is normal, by class of hardware.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -79,6 +51,10 @@ pub struct Baseline {
     pub too_few: Vec<String>,
     /// GPUs that are unlike the others of their class and were left out, in words.
     pub left_out: Vec<String>,
+    /// Places that are unlike the others of their class on half of the nodes or more and stay in, in words.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.1"))]
+    pub built_unlike: Vec<String>,
 }
 
 /// A class of hardware.
@@ -90,9 +66,22 @@ pub struct Class {
     pub best_link: Option<String>,
     /// The CPU's model; null where it is not told.
     pub cpu: Option<String>,
-    /// How near the rank's PU is to the GPU, as documents name it; `own memory` and `peer` for copies within
-    /// a GPU's memory and between GPUs.
+    /// How near the rank's PU is to the GPU, as documents name it; `own memory` for copies within a GPU's
+    /// memory; for copies between GPUs `peer`, or `peer, staged`, and with `, one NUMA node` or `, two NUMA
+    /// nodes` those of pairs that are told apart so.
     pub locality: String,
+}
+
+/// What ends the locality of pairs of GPUs of one NUMA node, and of two.
+const NUMA_NODES: [&str; 2] = [", one NUMA node", ", two NUMA nodes"];
+
+impl Class {
+    /// The class that pairs of GPUs are of where it does not matter whether they are of one NUMA node; `None`
+    /// where that is not told apart.
+    pub fn of_all_pairs(&self) -> Option<Self> {
+        let locality = NUMA_NODES.iter().find_map(|end| self.locality.strip_suffix(end))?.to_owned();
+        Some(Self { locality, ..self.clone() })
+    }
 }
 
 /// What one case normally gives on a class.
@@ -118,6 +107,22 @@ pub struct Normal {
     pub limit_bytes_per_s: f64,
 }
 
+/// What is normal, to be looked up.
+pub struct Normals<'b>(BTreeMap<(&'b Class, &'b str), &'b Normal>);
+
+impl<'b> Normals<'b> {
+    /// Those of a baseline.
+    pub fn of(baseline: &'b Baseline) -> Self {
+        Self(baseline.normals.iter().map(|normal| ((&normal.class, &normal.case[..]), normal)).collect())
+    }
+
+    /// What is normal for a class and case; of pairs of GPUs that it does not tell apart, for all of them.
+    pub fn find(&self, class: &Class, case: &str) -> Option<&'b Normal> {
+        let of = |class: &Class| self.0.get(&(class, case)).copied();
+        of(class).or_else(|| of(&class.of_all_pairs()?))
+    }
+}
+
 /// One figure of one GPU, with what it belongs to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Value {
@@ -131,23 +136,6 @@ pub struct Value {
     pub device: String,
     /// Its rate, bytes/s.
     pub rate: f64,
-}
-
-/// Nothing can be learned.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotLearned {
-    /// No GPU has a figure.
-    #[error(
-        "no document has a figure of a GPU: give documents of `numabench check --bandwidth --json FILE` or \
-         `numabench pingpong --order alone`"
-    )]
-    NoGpu,
-    /// All classes have too few.
-    #[error(
-        "there is too little to learn from: {0}; a class needs {LEAST_GPUS} GPUs of {LEAST_NODES} nodes, so \
-         run on more of them"
-    )]
-    TooFew(String),
 }
 
 /// The figures of a document's GPUs by which a node is judged: rates of copies of 1 MiB and more. Copies
@@ -171,14 +159,24 @@ pub fn values(document: &Document) -> Vec<Value> {
                 Value { class, case: within_id(&row.case), host, device: id, rate }
             }
             Some(other) => {
-                let locality = if is_staged(document, row.rank) { "peer, staged" } else { "peer" };
-                let class = Class { locality: locality.to_owned(), ..class };
+                let staged = if is_staged(document, row.rank) { ", staged" } else { "" };
+                let apart = is_of_two_nodes(document, device, other);
+                let numa_nodes = apart.map_or("", |apart| NUMA_NODES[usize::from(apart)]);
+                let class = Class { locality: format!("peer{staged}{numa_nodes}"), ..class };
                 Value { class, case: row.case.clone(), host, device: format!("{id} with {other}"), rate }
             }
         };
         Some(value)
     };
     document.rows.iter().filter_map(value).collect()
+}
+
+/// Whether a GPU and another one of its node, by its name there, are local to different NUMA nodes; `None`
+/// where that is not known of both.
+fn is_of_two_nodes(document: &Document, device: &Device, other: &str) -> Option<bool> {
+    let is_other = |one: &&Device| one.node == device.node && name_on_node(&one.id) == other;
+    let other = document.devices.iter().find(is_other)?;
+    Some(device.numa_node.value? != other.numa_node.value?)
 }
 
 /// Whether the driver stages the copies of this place through host memory, as far as its row of the matrix
@@ -210,125 +208,6 @@ pub(crate) fn class_of<B>(document: &Document<B>, device: &Device, locality: Loc
 }
 
 impl SavedDocument for Baseline {
-    const VERSION: Version = Version { schema: "numabench.baseline", major: 1, minor: 0 };
+    const VERSION: Version = Version { schema: "numabench.baseline", major: 1, minor: 1 };
     const WRITER: &'static str = "numabench baseline -o FILE";
-}
-
-/// Learns what is normal from the figures of several documents.
-///
-/// # Errors
-/// [`NotLearned`]: no class has enough GPUs.
-pub fn learn(tool: Tool, documents: u32, values: &[Value]) -> Result<Baseline, NotLearned> {
-    let mut groups: BTreeMap<(&Class, &str), Vec<&Value>> = BTreeMap::new();
-    for value in values {
-        groups.entry((&value.class, &value.case)).or_default().push(value);
-    }
-    if groups.is_empty() {
-        return Err(NotLearned::NoGpu);
-    }
-
-    let (mut normals, mut too_few, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
-    let sets = groups.len();
-    for ((class, case), values) in groups {
-        match normal(class, case, &values, sets, &mut left_out) {
-            Ok(normal) => normals.push(normal),
-            Err(few) => too_few.push(few),
-        }
-    }
-    if normals.is_empty() {
-        return Err(NotLearned::TooFew(too_few.join("; ")));
-    }
-
-    Ok(Baseline {
-        schema: Baseline::SCHEMA.to_owned(),
-        schema_version: Baseline::VERSION.number(),
-        tool,
-        documents,
-        normals,
-        too_few,
-        left_out,
-    })
-}
-
-fn normal(
-    class: &Class,
-    case: &str,
-    values: &[&Value],
-    sets: usize,
-    left_out: &mut Vec<String>,
-) -> Result<Normal, String> {
-    let mut gpus: BTreeMap<(&str, &str), Vec<f64>> = BTreeMap::new();
-    for value in values {
-        gpus.entry((&value.host, &value.device)).or_default().push(value.rate);
-    }
-    let mut medians: Vec<((&str, &str), f64)> =
-        gpus.iter().filter_map(|(gpu, rates)| Some((*gpu, median(rates)?))).collect();
-
-    let rates: Vec<f64> = medians.iter().map(|(_, rate)| *rate).collect();
-    let hosts = medians.iter().map(|((host, _), _)| host).collect::<BTreeSet<_>>().len();
-    // A whole node of a few, with all of its GPUs.
-    let most = a_fifth(rates.len()).max(rates.len().div_ceil(hosts.max(1)));
-    let odd: BTreeSet<usize> = peer_outliers(&rates, sets, most)
-        .map(|judged| judged.outliers.iter().map(|one| one.index).collect())
-        .unwrap_or_default();
-    for at in &odd {
-        let ((host, device), rate) = medians[*at];
-        left_out.push(format!(
-            "{host}, {device}: {:.1} GB/s in {case}, unlike the {} others",
-            rate / 1e9,
-            rates.len() - 1
-        ));
-        gpus.remove(&(host, device));
-    }
-
-    medians.retain(|(gpu, _)| gpus.contains_key(gpu));
-    let nodes = medians.iter().map(|((host, _), _)| host).collect::<BTreeSet<_>>().len();
-    if medians.len() < LEAST_GPUS || nodes < LEAST_NODES {
-        let (gpus, nodes) = (counted(medians.len(), "GPU"), counted(nodes, "node"));
-        let have = if medians.len() == 1 { "has" } else { "have" };
-        return Err(format!("{gpus} of {nodes} {have} {case} on {}", class.gpu));
-    }
-    let logs: Vec<f64> = medians.iter().map(|(_, rate)| rate.ln()).collect();
-    let center = median(&logs).unwrap_or_default();
-    let between = deviation(&logs);
-    let within = within(gpus.values());
-    let mut by_node: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
-    medians.iter().for_each(|((host, _), rate)| by_node.entry(host).or_default().push(rate.ln()));
-    let by_node: Vec<Vec<f64>> = by_node.into_values().collect();
-    // A new measurement has all three spreads; that of medians of single runs holds the runs' already.
-    let limit = GroupedValues::of(&by_node).and_then(|nodes| nodes.lower_limit(within, SHARE, CONFIDENCE));
-    let lowest = logs.iter().copied().fold(f64::MAX, f64::min);
-    let below_lowest = center - BEYOND_LOWEST * (center - lowest) + (1.0 - LEAST_MARGIN).ln();
-    let of_few = if nodes < SHOWS_ALL { center + (1.0 - MARGIN_OF_FEW).ln() } else { f64::MAX };
-    let limit = limit.unwrap_or(f64::NEG_INFINITY).min(below_lowest).min(of_few);
-    Ok(Normal {
-        class: class.clone(),
-        case: case.to_owned(),
-        nodes: nodes as u32,
-        gpus: logs.len() as u32,
-        values: gpus.values().map(Vec::len).sum::<usize>() as u32,
-        median_bytes_per_s: center.exp(),
-        between,
-        within: (within.1 > 0.0).then(|| (within.0 / within.1).sqrt()),
-        limit_bytes_per_s: limit.exp(),
-    })
-}
-
-/// The sample deviation.
-fn deviation(values: &[f64]) -> f64 {
-    let mean = values.iter().sum::<f64>() / values.len() as f64;
-    (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (values.len() as f64 - 1.0)).sqrt()
-}
-
-/// The squared distances of the logarithms of each GPU's own values from their mean, and their degrees of
-/// freedom: 0 where none has two.
-fn within<'v>(gpus: impl Iterator<Item = &'v Vec<f64>>) -> (f64, f64) {
-    let (mut squares, mut freedom) = (0.0, 0.0);
-    for rates in gpus {
-        let logs: Vec<f64> = rates.iter().map(|rate| rate.ln()).collect();
-        let mean = logs.iter().sum::<f64>() / logs.len() as f64;
-        squares += logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>();
-        freedom += logs.len() as f64 - 1.0;
-    }
-    (squares, freedom)
 }

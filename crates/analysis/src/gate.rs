@@ -17,7 +17,7 @@ use report::versioned::Version;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::baseline::{Baseline, Class, Normal, Value};
+use crate::baseline::{Baseline, Class, Normals, Value};
 
 /// So many passes at most.
 pub const PASSES: usize = 3;
@@ -69,11 +69,12 @@ pub fn decide(baseline: &Baseline, passes: &[Vec<Value>]) -> Decision {
     let Some(last) = passes.last().filter(|last| !last.is_empty()) else {
         return Decision::Decided(Gate::Undecided, Vec::new());
     };
-    let suspects: Vec<Suspect> = last.iter().filter_map(|value| suspect(baseline, passes, value)).collect();
+    let normals = Normals::of(baseline);
+    let suspects: Vec<Suspect> = last.iter().filter_map(|value| suspect(&normals, passes, value)).collect();
 
     // A suspect of an earlier pass that is not measured any more would be forgotten.
     let earlier = passes.iter().flatten().filter(|value| !last.iter().any(|other| same(value, other)));
-    let earlier: Vec<Suspect> = earlier.filter_map(|value| suspect(baseline, passes, value)).collect();
+    let earlier: Vec<Suspect> = earlier.filter_map(|value| suspect(&normals, passes, value)).collect();
     let unknown = suspects.iter().any(|suspect| suspect.limit_bytes_per_s.is_none());
     let known = || suspects.iter().chain(&earlier).filter(|suspect| suspect.limit_bytes_per_s.is_some());
     let (all, most) = (
@@ -95,8 +96,8 @@ pub fn decide(baseline: &Baseline, passes: &[Vec<Value>]) -> Decision {
 }
 
 /// What a figure is suspected of: `None` where it was normal in every pass.
-fn suspect(baseline: &Baseline, passes: &[Vec<Value>], value: &Value) -> Option<Suspect> {
-    let normal = normal(baseline, value);
+fn suspect(normals: &Normals<'_>, passes: &[Vec<Value>], value: &Value) -> Option<Suspect> {
+    let normal = normals.find(&value.class, &value.case);
     let rates: Vec<f64> =
         passes.iter().flatten().filter(|other| same(value, other)).map(|other| other.rate).collect();
     let below =
@@ -111,10 +112,6 @@ fn suspect(baseline: &Baseline, passes: &[Vec<Value>], value: &Value) -> Option<
         below: below as u32,
         passes: rates.len() as u32,
     })
-}
-
-fn normal<'b>(baseline: &'b Baseline, value: &Value) -> Option<&'b Normal> {
-    baseline.normals.iter().find(|normal| normal.class == value.class && normal.case == value.case)
 }
 
 fn same(value: &Value, other: &Value) -> bool {

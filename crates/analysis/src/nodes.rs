@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stats::interval::median;
 
-use crate::baseline::{Baseline, Class, Value, learn};
+use crate::baseline::{Baseline, Class, Normals, Value, learn};
 use crate::figure::Unit;
 use crate::gate::PASSES;
 use crate::node_run::{NodeRun, PlaceFigure};
@@ -246,14 +246,7 @@ fn learned(tool: &Tool, runs: &[NodeRun]) -> (Option<Baseline>, Vec<String>) {
 /// The places below the limit, by host.
 fn below<'r>(runs: &'r [NodeRun], baseline: Option<&Baseline>) -> BTreeMap<&'r str, Vec<BelowLimit>> {
     let Some(baseline) = baseline else { return BTreeMap::new() };
-    let normals: BTreeMap<(&Class, &str), (f64, f64)> = baseline
-        .normals
-        .iter()
-        .map(|normal| {
-            ((&normal.class, &normal.case[..]), (normal.median_bytes_per_s, normal.limit_bytes_per_s))
-        })
-        .collect();
-
+    let normals = Normals::of(baseline);
     let mut places: BTreeMap<Place<'r>, (Unit, Vec<f64>)> = BTreeMap::new();
 
     for run in runs {
@@ -266,7 +259,8 @@ fn below<'r>(runs: &'r [NodeRun], baseline: Option<&Baseline>) -> BTreeMap<&'r s
     let mut found: BTreeMap<&str, Vec<BelowLimit>> = BTreeMap::new();
 
     for ((host, class, column, place), (unit, values)) in places {
-        let Some(&(normal, limit)) = normals.get(&(class, column)) else { continue };
+        let Some(normal) = normals.find(class, column) else { continue };
+        let (normal, limit) = (normal.median_bytes_per_s, normal.limit_bytes_per_s);
         // The latest runs count: a node that was mended is well.
         let last = &values[values.len().saturating_sub(PASSES)..];
         let worse = last.iter().filter(|value| unit.as_rate(**value) < limit).count();

@@ -92,6 +92,10 @@ pub fn baseline(baseline: &Baseline, width: usize, color: bool) -> String {
         );
     }
 
+    for text in &baseline.built_unlike {
+        let text = format!("{text}: by how the nodes are built; it stays in, and the limit is lower for it");
+        page.paragraph(Tone::Warning, "unlike: ", &text);
+    }
     for text in &baseline.left_out {
         page.paragraph(Tone::Warning, "left out: ", text);
     }

@@ -22,6 +22,7 @@ mod incomplete;
 mod made;
 mod moving;
 mod old;
+mod pairs_fleet;
 mod pieces;
 mod references;
 mod screens;

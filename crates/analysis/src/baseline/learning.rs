@@ -1,0 +1,228 @@
+//! Learning what is normal from many GPUs' figures. Pure.
+//!
+//! Per class and case the values of all GPUs are taken on a log scale; a GPU unlike the others
+//! (`stats::peer_outlier`) is left out and named, since a fleet is never all well. The limit is the lowest of
+//! three:
+//!
+//! * the one-sided tolerance limit above which 999,999 of a million measurements of well GPUs lie with 95 %
+//!   confidence *if GPUs and nodes differ normally*;
+//! * half as far below the lowest GPU as that lies below the median, and 3 % more: where a part of the nodes
+//!   is slower, or the law is skewed, more nodes show it;
+//! * 10 % below the median with fewer than thirty nodes, which may not show it.
+//!
+//! Together they are to keep 999 of 1,000 measurements in 95 of 100 learnings, whatever of these a fleet is
+//! (`cargo xtask calibrate baseline`), which is why `gate` measures a suspect again before it is called one.
+//! The unit is the node: its GPUs share a board, a cooling and a setting, so that the limit is that of a
+//! one-way random model (`stats::tolerance`). Few nodes say little of how nodes differ, and their limit lies
+//! far below the median: of three nodes 21 deviations between nodes, of ten 8, of twenty 6.5. Several runs of
+//! one GPU tell its own spread from that between GPUs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use report::document::Tool;
+use report::read::SavedDocument;
+use stats::alpha::CONFIDENCE;
+use stats::interval::median;
+use stats::peer_outlier::{a_fifth, peer_outliers};
+use stats::tolerance::GroupedValues;
+use stats::units::counted;
+
+use super::{Baseline, Class, LEAST_GPUS, LEAST_NODES, NUMA_NODES, Normal, Value};
+
+/// The share of measurements of well GPUs that lie above the limit, with the usual confidence. A thousand
+/// nodes of eight GPUs are 240,000 of them a month each way.
+const SHARE: f64 = 0.999_999;
+
+/// The limit is at least so far below the lowest GPU, however alike the GPUs that it was learned from are.
+const LEAST_MARGIN: f64 = 0.03;
+
+/// Fewer nodes may not show how low a skewed fleet reaches: learned from twenty of them the other two limits
+/// keep their share in 89 % of learnings.
+const SHOWS_ALL: usize = 30;
+
+/// Of fewer nodes the limit is at least so far below the median.
+const MARGIN_OF_FEW: f64 = 0.1;
+
+/// The limit is so many times as far below the median as the lowest GPU.
+const BEYOND_LOWEST: f64 = 1.5;
+
+/// Nothing can be learned.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotLearned {
+    /// No GPU has a figure.
+    #[error(
+        "no document has a figure of a GPU: give documents of `numabench check --bandwidth --json FILE` or \
+         `numabench pingpong --order alone`"
+    )]
+    NoGpu,
+    /// All classes have too few.
+    #[error(
+        "there is too little to learn from: {0}; a class needs {LEAST_GPUS} GPUs of {LEAST_NODES} nodes, so \
+         run on more of them"
+    )]
+    TooFew(String),
+}
+
+/// Learns what is normal from the figures of several documents.
+///
+/// # Errors
+/// [`NotLearned`]: no class has enough GPUs.
+pub fn learn(tool: Tool, documents: u32, values: &[Value]) -> Result<Baseline, NotLearned> {
+    let groups = groups(values);
+    if groups.is_empty() {
+        return Err(NotLearned::NoGpu);
+    }
+
+    let (mut normals, mut too_few, mut unlike) = (Vec::new(), Vec::new(), Unlike::default());
+    let sets = groups.len();
+    for ((class, case), values) in groups {
+        match normal(&class, case, &values, sets, &mut unlike) {
+            Ok(normal) => normals.push(normal),
+            Err(few) => too_few.push(few),
+        }
+    }
+    if normals.is_empty() {
+        return Err(NotLearned::TooFew(too_few.join("; ")));
+    }
+
+    Ok(Baseline {
+        schema: Baseline::SCHEMA.to_owned(),
+        schema_version: Baseline::VERSION.number(),
+        tool,
+        documents,
+        normals,
+        too_few,
+        left_out: unlike.left_out,
+        built_unlike: unlike.by_build,
+    })
+}
+
+/// The values by class and case. Pairs of GPUs of one NUMA node and of two are one class unless their medians
+/// lie apart.
+fn groups(values: &[Value]) -> BTreeMap<(Class, &str), Vec<&Value>> {
+    let mut groups: BTreeMap<(Class, &str), Vec<&Value>> = BTreeMap::new();
+    for value in values {
+        groups.entry((value.class.clone(), &value.case)).or_default().push(value);
+    }
+
+    let middle = |values: &[&Value]| median(&values.iter().map(|value| value.rate.ln()).collect::<Vec<_>>());
+    let all_pairs: BTreeSet<(Class, &str)> =
+        groups.keys().filter_map(|(class, case)| Some((class.of_all_pairs()?, *case))).collect();
+    for (class, case) in all_pairs {
+        let apart = NUMA_NODES.map(|end| {
+            let locality = format!("{}{end}", class.locality);
+            (Class { locality, ..class.clone() }, case)
+        });
+        let middles = apart.each_ref().map(|key| groups.get(key).and_then(|values| middle(values)));
+        let is_apart = matches!(middles, [Some(one), Some(two)] if (one - two).abs() > LEAST_MARGIN);
+        if !is_apart {
+            let together = apart.iter().filter_map(|key| groups.remove(key)).flatten().collect::<Vec<_>>();
+            groups.entry((class, case)).or_default().extend(together);
+        }
+    }
+    groups
+}
+
+/// What was found unlike the others of its class, in words.
+#[derive(Default)]
+struct Unlike {
+    left_out: Vec<String>,
+    by_build: Vec<String>,
+}
+
+fn normal(
+    class: &Class,
+    case: &str,
+    values: &[&Value],
+    sets: usize,
+    unlike: &mut Unlike,
+) -> Result<Normal, String> {
+    let mut gpus: BTreeMap<(&str, &str), Vec<f64>> = BTreeMap::new();
+    for value in values {
+        gpus.entry((&value.host, &value.device)).or_default().push(value.rate);
+    }
+    let mut medians: Vec<((&str, &str), f64)> =
+        gpus.iter().filter_map(|(gpu, rates)| Some((*gpu, median(rates)?))).collect();
+
+    let rates: Vec<f64> = medians.iter().map(|(_, rate)| *rate).collect();
+    let hosts = medians.iter().map(|((host, _), _)| host).collect::<BTreeSet<_>>().len();
+    // A whole node of a few, with all of its GPUs.
+    let most = a_fifth(rates.len()).max(rates.len().div_ceil(hosts.max(1)));
+    let odd: BTreeSet<usize> = peer_outliers(&rates, sets, most)
+        .map(|judged| judged.outliers.iter().map(|one| one.index).collect())
+        .unwrap_or_default();
+    let by_build = built_unlike(&medians, &odd);
+    for (device, nodes) in &by_build {
+        unlike.by_build.push(format!("{device}: on {} unlike the others in {case}", counted(*nodes, "node")));
+    }
+    for at in odd.iter().filter(|at| !by_build.contains_key(medians[**at].0.1)) {
+        let ((host, device), rate) = medians[*at];
+        unlike.left_out.push(format!(
+            "{host}, {device}: {:.1} GB/s in {case}, unlike the {} others",
+            rate / 1e9,
+            rates.len() - 1
+        ));
+        gpus.remove(&(host, device));
+    }
+
+    medians.retain(|(gpu, _)| gpus.contains_key(gpu));
+    let nodes = medians.iter().map(|((host, _), _)| host).collect::<BTreeSet<_>>().len();
+    if medians.len() < LEAST_GPUS || nodes < LEAST_NODES {
+        let (gpus, nodes) = (counted(medians.len(), "GPU"), counted(nodes, "node"));
+        let have = if medians.len() == 1 { "has" } else { "have" };
+        return Err(format!("{gpus} of {nodes} {have} {case} on {}", class.gpu));
+    }
+    let logs: Vec<f64> = medians.iter().map(|(_, rate)| rate.ln()).collect();
+    let center = median(&logs).unwrap_or_default();
+    let between = deviation(&logs);
+    let within = within(gpus.values());
+    let mut by_node: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    medians.iter().for_each(|((host, _), rate)| by_node.entry(host).or_default().push(rate.ln()));
+    let by_node: Vec<Vec<f64>> = by_node.into_values().collect();
+    // A new measurement has all three spreads; that of medians of single runs holds the runs' already.
+    let limit = GroupedValues::of(&by_node).and_then(|nodes| nodes.lower_limit(within, SHARE, CONFIDENCE));
+    let lowest = logs.iter().copied().fold(f64::MAX, f64::min);
+    let below_lowest = center - BEYOND_LOWEST * (center - lowest) + (1.0 - LEAST_MARGIN).ln();
+    let of_few = if nodes < SHOWS_ALL { center + (1.0 - MARGIN_OF_FEW).ln() } else { f64::MAX };
+    let limit = limit.unwrap_or(f64::NEG_INFINITY).min(below_lowest).min(of_few);
+    Ok(Normal {
+        class: class.clone(),
+        case: case.to_owned(),
+        nodes: nodes as u32,
+        gpus: logs.len() as u32,
+        values: gpus.values().map(Vec::len).sum::<usize>() as u32,
+        median_bytes_per_s: center.exp(),
+        between,
+        within: (within.1 > 0.0).then(|| (within.0 / within.1).sqrt()),
+        limit_bytes_per_s: limit.exp(),
+    })
+}
+
+/// Of the GPUs that are `odd`, the places that are so on half of the nodes that have them, and on three at
+/// least, with the number of nodes.
+fn built_unlike<'v>(medians: &[((&str, &'v str), f64)], odd: &BTreeSet<usize>) -> BTreeMap<&'v str, usize> {
+    let nodes_with = |device: &str| medians.iter().filter(|((_, other), _)| *other == device).count();
+    let mut nodes: BTreeMap<&str, usize> = BTreeMap::new();
+    odd.iter().for_each(|at| *nodes.entry(medians[*at].0.1).or_default() += 1);
+    nodes.retain(|device, odd| *odd >= LEAST_NODES && *odd * 2 >= nodes_with(device));
+    nodes
+}
+
+/// The sample deviation.
+fn deviation(values: &[f64]) -> f64 {
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (values.len() as f64 - 1.0)).sqrt()
+}
+
+/// The squared distances of the logarithms of each GPU's own values from their mean, and their degrees of
+/// freedom: 0 where none has two.
+fn within<'v>(gpus: impl Iterator<Item = &'v Vec<f64>>) -> (f64, f64) {
+    let (mut squares, mut freedom) = (0.0, 0.0);
+    for rates in gpus {
+        let logs: Vec<f64> = rates.iter().map(|rate| rate.ln()).collect();
+        let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+        squares += logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>();
+        freedom += logs.len() as f64 - 1.0;
+    }
+    (squares, freedom)
+}
