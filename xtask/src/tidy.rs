@@ -11,6 +11,7 @@ mod finding;
 mod glossary;
 mod names;
 mod orphans;
+mod paths;
 mod programs;
 mod reading;
 mod rust_code;
@@ -55,6 +56,7 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     findings.extend(names::check(&texts));
     findings.extend(orphans::check(&texts));
     findings.extend(glossary::check_page(root, &texts)?);
+    findings.extend(paths::check_page(root, &texts)?);
     findings.extend(programs::check(root));
     for finding in &findings {
         eprintln!("{finding}");

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use ranks::{Communicator, Exchange};
 
 use crate::case::{GpuThreadAt, MessageCase, MessagePath, MessagePattern};
-use crate::command::{MessageAnswer, MessageOrder, SILENT, read, write};
+use crate::command::{MessageAnswer, MessageOrder, read, write};
 use crate::endpoint::MessageEnd;
 use crate::fault::ExchangeFault;
 use crate::gpu_thread::GpuThread;
@@ -18,20 +18,20 @@ use crate::memory::MessageMemory;
 
 /// How long another rank's answer is waited for that may never come: its call of MPI may wait for what was
 /// not sent.
-pub(crate) const OTHERS: Duration = Duration::from_secs(2);
+pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 /// How often an answer is looked for.
 const NAP: Duration = Duration::from_micros(100);
 
 /// Bytes of the messages between two looks at whether it is enough.
 const BATCH_BYTES: usize = 1 << 20;
-/// What all of them have together at least, bytes a second: somewhat less than a network of one gigabit. The
-/// limit of an operation may end the run before.
+/// The slowest rate of all of them together that is waited for, bytes a second: somewhat less than a network
+/// of one gigabit. The limit of an operation may end the run before.
 const SLOWEST_BYTES_PER_S: f64 = 1e8;
-/// The most rounds between them.
+/// The most rounds of a batch.
 const MOST_ROUNDS: usize = 64;
 
-/// A rank that sends, as it is lent.
-pub(crate) struct Sender<'s> {
+/// A rank that sends in the background, as it is lent.
+pub(crate) struct BackgroundRank<'s> {
     /// Its number.
     pub rank: usize,
     /// Its calls of MPI.
@@ -42,17 +42,38 @@ pub(crate) struct Sender<'s> {
     pub copying: Option<&'s GpuThread>,
 }
 
+/// What a rank has sent in the background.
+pub(crate) struct Sent {
+    /// What it answers the leader.
+    pub answer: MessageAnswer,
+    /// Whether it was told meanwhile that the run is over.
+    pub is_over: bool,
+}
+
+/// What the leader has said to the lower one of two meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Told {
+    /// Nothing: both go on.
+    GoOn,
+    /// It is enough.
+    Rest,
+    /// The run is over: others may have failed.
+    Leave,
+}
+
 /// Sends messages of so many bytes with another rank until the leader has enough of them.
 pub(crate) fn send(
-    sender: Sender,
+    sender: BackgroundRank,
     comm: &mut Communicator,
     [leader, with]: [usize; 2],
     bytes: usize,
-) -> MessageAnswer {
-    let Sender { rank, mpi, memory, copying } = sender;
+) -> Sent {
+    let BackgroundRank { rank, mpi, memory, copying } = sender;
     let mut end = MessageEnd::new(mpi, memory, rank, with);
     let case = MessageCase { path: MessagePath::Host, pattern: MessagePattern::PingPong, bytes };
     let rounds = (BATCH_BYTES / bytes.max(1)).clamp(1, MOST_ROUNDS) as u32;
+
+    let mut is_over = false;
 
     let mut all = || -> Result<u64, ExchangeFault> {
         let (mut ns, mut is_first) = (0, true);
@@ -62,8 +83,9 @@ pub(crate) fn send(
                 comm.send(leader, &write(&MessageAnswer::Took(0)))?;
             }
             is_first = false;
-            let enough = if end.is_lower { Some(is_enough(comm)?) } else { None };
-            if end.calls.flag(enough)? {
+            let told = if end.is_lower { Some(told(comm)?) } else { None };
+            is_over = told == Some(Told::Leave);
+            if end.calls.flag(told.map(|told| told != Told::GoOn))? {
                 return Ok(ns);
             }
         }
@@ -72,15 +94,17 @@ pub(crate) fn send(
         None => all().map(MessageAnswer::Took),
         Some(thread) => thread.beside(all).map(|(ns, copied)| MessageAnswer::TookBeside(ns, copied)),
     };
-    done.unwrap_or_else(|fault| MessageAnswer::Failed(fault.to_string()))
+    let answer = done.unwrap_or_else(|fault| MessageAnswer::Failed(fault.to_string()));
+    Sent { answer, is_over }
 }
 
-/// Whether the leader has said so.
-fn is_enough(comm: &mut Communicator) -> Result<bool, ExchangeFault> {
-    match comm.try_receive()? {
-        Some(message) => Ok(read::<MessageOrder>(&message.bytes)? == MessageOrder::Rest),
-        None => Ok(false),
-    }
+fn told(comm: &mut Communicator) -> Result<Told, ExchangeFault> {
+    let Some(message) = comm.try_receive()? else { return Ok(Told::GoOn) };
+    Ok(match read(&message.bytes)? {
+        MessageOrder::Rest => Told::Rest,
+        MessageOrder::Leave => Told::Leave,
+        _ => Told::GoOn,
+    })
 }
 
 /// Those that send in the background of a pair: the launch's other ranks, two after each other.
@@ -104,14 +128,14 @@ pub(crate) fn start(
             comm.send(rank, &write(&MessageOrder::Background { with, bytes, copies }))?;
         }
     }
-    hear(comm, pairs.iter().map(|pair| pair[0]).collect(), patience(bytes, pairs.len()))
+    await_answers(comm, pairs.iter().map(|pair| pair[0]).collect(), patience(bytes, pairs.len()))
 }
 
 /// How long a word of those that send is waited for: they finish a batch first, all of them over one network
 /// perhaps.
 fn patience(bytes: usize, pairs: usize) -> Duration {
     let batch = 2 * bytes.max(BATCH_BYTES) * pairs;
-    OTHERS + Duration::from_secs_f64(batch as f64 / SLOWEST_BYTES_PER_S)
+    ANSWER_TIMEOUT + Duration::from_secs_f64(batch as f64 / SLOWEST_BYTES_PER_S)
 }
 
 /// Has them rest.
@@ -126,16 +150,22 @@ pub(crate) fn stop(
     for [lower, _] in pairs {
         comm.send(*lower, &write(&MessageOrder::Rest))?;
     }
-    hear(comm, pairs.iter().flatten().copied().collect(), patience(bytes, pairs.len()))
+    await_answers(comm, pairs.iter().flatten().copied().collect(), patience(bytes, pairs.len()))
 }
 
-/// Why a rank that sends beside can't.
+/// Why a rank that sends in the background failed.
 pub(crate) fn failed(rank: usize, why: &str) -> String {
     format!("rank {rank}, which sends beside: {why}")
 }
 
-/// Waits for a word of each of these ranks.
-fn hear(
+/// Why it is not waited for the answers of these ranks any longer.
+fn silent(ranks: &[usize], patience: Duration) -> String {
+    let ranks: stats::IdSet = ranks.iter().map(|rank| *rank as u32).collect();
+    format!("ranks that send beside did not answer within {:.0} s: {ranks}", patience.as_secs_f64())
+}
+
+/// Waits for an answer of each of these ranks.
+fn await_answers(
     comm: &mut Communicator,
     mut from: Vec<usize>,
     patience: Duration,
@@ -144,7 +174,7 @@ fn hear(
     while !from.is_empty() {
         let Some(message) = comm.try_receive()? else {
             if Instant::now() > until {
-                return Ok(Err(SILENT.to_owned()));
+                return Ok(Err(silent(&from, patience)));
             }
             thread::sleep(NAP);
             continue;

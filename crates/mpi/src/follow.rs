@@ -8,7 +8,7 @@ use engine::{PageCheck, clock};
 use experiments::supervised::SessionJournal;
 use ranks::{Communicator, Exchange};
 
-use crate::background::{self, Sender};
+use crate::background::{self, BackgroundRank, Sent};
 use crate::carried::carry;
 use crate::case::{GpuThreadAt, MessageCase, MessagePath};
 use crate::command::{MessageAnswer, MessageOrder, read, write};
@@ -207,15 +207,18 @@ pub fn follow(
             continue;
         }
 
-        let answer = match order {
+        let Sent { answer, is_over } = match order {
             MessageOrder::Background { with, bytes, copies } => {
                 let copying = copies.and_then(|at| thread(here.gpu_threads, at).ok());
-                let sender = Sender { rank: here.rank, mpi: here.mpi, memory: here.memory, copying };
+                let sender = BackgroundRank { rank: here.rank, mpi: here.mpi, memory: here.memory, copying };
                 background::send(sender, comm, [message.from, with], bytes)
             }
-            order => here.perform(&order),
+            order => Sent { answer: here.perform(&order), is_over: false },
         };
         journal.doing(&MessageStep::Else);
+        if is_over {
+            return Ok(());
+        }
         comm.send(message.from, &write(&answer))?;
     }
 }

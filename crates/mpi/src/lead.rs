@@ -18,7 +18,7 @@ use stats::interval::median;
 use stats::random::SplitMix64;
 use stats::stop::StopRule;
 
-use crate::background::{self, OTHERS};
+use crate::background::{self, ANSWER_TIMEOUT};
 use crate::carried::Carried;
 use crate::case::{GpuThreadAt, MessageCase, MessagePath, MessagePattern, beside, cases, crowded};
 use crate::command::{MessageAnswer, MessageOrder, SILENT, outcome, read, write};
@@ -200,7 +200,7 @@ impl Work<'_, '_, '_> {
             answers[at] = Some(self.here.perform(order));
         }
         let failed = answers.iter().flatten().any(|answer| matches!(answer, MessageAnswer::Failed(_)));
-        let until = failed.then(|| Instant::now() + OTHERS);
+        let until = failed.then(|| Instant::now() + ANSWER_TIMEOUT);
 
         while answers.iter().any(Option::is_none) {
             if until.is_some_and(|until| Instant::now() > until) {

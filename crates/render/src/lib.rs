@@ -6,8 +6,9 @@
 //! * `html` a report for people who were not there;
 //! * `node` the node with its measured rates; `charts` curves, bars and dots, drawn with the crate `svg`;
 //! * `export` documents in the forms of dashboards and pipelines;
-//! * `names` what a person calls a case, a rank and a device; `digits` figures with the digits that their
-//!   intervals carry; `witness_cells` tables that a terminal and a page share.
+//! * `slower_twins` their sentences; `names` what a person calls a case, a rank and a device; `digits`
+//!   figures with the digits that their intervals carry; `witness_cells` tables that a terminal and a page
+//!   share.
 
 pub mod compared;
 pub mod export;
@@ -18,4 +19,5 @@ pub mod terminal;
 mod charts;
 mod digits;
 mod names;
+mod slower_twins;
 mod witness_cells;

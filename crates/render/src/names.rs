@@ -8,7 +8,6 @@ use report::case::{Case, Order};
 use report::device::{Device, DeviceKind, name_on_node};
 use report::document::PlatformKind;
 use report::settings::{Direction, MemoryKind};
-use report::slower_twin::SlowerTwin;
 use stats::units::size;
 
 /// A case: what is copied, how much, where host memory is from, and who else copies.
@@ -67,25 +66,6 @@ pub(crate) fn rank(document: &Document, number: u32) -> String {
         }
         _ => format!("{host}rank {number} ({})", name_on_node(&rank.asked.device)),
     }
-}
-
-/// The GPU of a slower twin; with its host where there are several.
-pub(crate) fn slower(document: &Document, slower: &SlowerTwin) -> String {
-    let host =
-        document.ranks.iter().find(|rank| rank.rank == slower.rank).filter(|_| document.nodes.len() > 1);
-    let host = host.map_or(String::new(), |rank| format!("{} ", rank.host));
-    let device = document.devices.iter().find(|device| device.id == slower.device);
-    format!(
-        "{host}{} ({})",
-        device.map_or_else(|| "a GPU".to_owned(), self::device),
-        name_on_node(&slower.device)
-    )
-}
-
-/// The case in which a twin is slowest.
-pub(crate) fn slower_case(document: &Document, slower: &SlowerTwin) -> String {
-    let found = document.cases.iter().find(|case| case.id == slower.case);
-    found.map_or_else(|| slower.case.clone(), |found| case(document, found))
 }
 
 /// A device as a reader calls it.

@@ -78,7 +78,8 @@ impl Patience {
 }
 
 impl Default for StopRule {
-    /// 10 to 50 blocks, ± 1 %, a second more.
+    /// 10 to 50 blocks, ± 1 %, a second more: for what the engine measures; `mpi` and `laplace` have their
+    /// own.
     fn default() -> Self {
         Self { min_blocks: 10, max_blocks: 50, target_half_width: 0.01, patience: Patience::Short }
     }

@@ -26,7 +26,7 @@ pub fn verdict(document: &Document) -> Vec<String> {
     said
 }
 
-/// How many of the figures are not known well enough, which no range here has.
+/// How many figures are too noisy; no range here has them.
 fn too_noisy(document: &Document) -> Option<String> {
     let compared = [Compares::Beside, Compares::LeaveOneOut, Compares::Cores];
     let cells: Vec<CellFigure> = compared
@@ -66,35 +66,46 @@ fn of_gpus(document: &Document) -> Vec<String> {
     let leaves = range(document, Compares::LeaveOneOut)
         .map(|rates| format!("with one GPU fewer copying each has {rates} of its rate with all"));
     let figures = [pairs, leaves].into_iter().flatten().collect::<Vec<_>>().join("; ");
-    if figures.is_empty() {
-        return vec!["GPUs: undecided: a figure is missing; the tables say why.".to_owned()];
-    }
-    let gpus = tables(document, Compares::Beside).map(|table| table.matrix.rows.len()).max().unwrap_or(0);
-    if gpus < LEAST_ITEMS {
-        return vec![format!("Two GPUs cannot form groups: {figures}.")];
-    }
-    if asked.is_empty() {
-        let text = format!("a pair has fewer than {LEAST_BLOCKS} blocks ({figures})");
-        return vec![format!("GPUs: undecided: {text}. Try a longer --within.")];
+    let is_of_gpus = |matrix: &&Matrix| matches!(matrix.compares, Compares::Beside | Compares::LeaveOneOut);
+    let gpus = document.matrices.iter().filter(is_of_gpus).map(|matrix| matrix.rows.len()).max();
+    if gpus.is_some_and(|gpus| gpus < LEAST_ITEMS) {
+        let figures = if figures.is_empty() { figures } else { format!(": {figures}") };
+        return vec![format!("Two GPUs cannot form groups{figures}.")];
     }
 
-    if asked.iter().any(|one| one.finding == GroupingFinding::Undecided) {
-        return vec![format!(
-            "GPUs: undecided: the blocks scatter too much to tell groups ({figures}). Try a longer --within."
-        )];
+    let figures = if figures.is_empty() { figures } else { format!(" ({figures})") };
+    vec![match of_all_questions(document, &asked) {
+        None => format!(
+            "GPUs: undecided: a pair has fewer than {LEAST_BLOCKS} blocks, or none{figures}. Try a longer \
+             --within."
+        ),
+        Some(GroupingFinding::Undecided) => format!(
+            "GPUs: undecided: the blocks scatter too much to tell groups{figures}. Try a longer --within."
+        ),
+        Some(GroupingFinding::NoGroups | GroupingFinding::Groups) => format!(
+            "GPUs differ but form no groups: no set shares more among itself than with all others{figures}."
+        ),
+        Some(GroupingFinding::Newer) => {
+            format!("GPUs: the finding on groups is of a newer numabench{figures}.")
+        }
+        Some(GroupingFinding::Alike) => {
+            let margin = (super::GPU_MARGIN - 1.0) * 100.0;
+            format!("No groups among the GPUs: every two are alike within {margin:.0} %{figures}.")
+        }
+    }]
+}
+
+/// What the questions about GPUs come to together, none of which found groups: the least certain finding;
+/// `None` where one could not be asked.
+fn of_all_questions(document: &Document, asked: &[&MeasuredGroups]) -> Option<GroupingFinding> {
+    let questions = [Compares::Beside, Compares::LeaveOneOut];
+    if questions.into_iter().flat_map(|compares| tables(document, compares)).count() > asked.len() {
+        return None;
     }
 
-    if asked.iter().any(|one| one.finding == GroupingFinding::NoGroups) {
-        return vec![format!(
-            "GPUs differ but form no groups: no set shares more among itself than with all others \
-             ({figures})."
-        )];
-    }
-
-    if asked.iter().any(|one| one.finding == GroupingFinding::Newer) {
-        return vec![format!("GPUs: {figures}; the finding on groups is of a newer numabench.")];
-    }
-    vec![format!("No groups among the GPUs: every two are alike within 5 % ({figures}).")]
+    let findings = || asked.iter().map(|one| one.finding);
+    let by_doubt = [GroupingFinding::Undecided, GroupingFinding::NoGroups, GroupingFinding::Newer];
+    by_doubt.into_iter().find(|doubt| findings().any(|finding| finding == *doubt)).or(findings().next())
 }
 
 /// `GPUs 0-3 share something that GPUs 4-7 do not: 18.5 GB/s each together, 37.0 in pairs; …`
@@ -222,7 +233,7 @@ fn alone(document: &Document, set: &IdSet) -> Option<String> {
     between(cells(document, Compares::Beside, set, |i, j, _| i == j), gigabytes)
 }
 
-/// What each of a set gets with the set at it: in the row of that set.
+/// The rate of each GPU of a set while the whole set copies: in the row of that set.
 fn together(document: &Document, set: &IdSet) -> Option<String> {
     let table = tables(document, Compares::Together).next()?;
     let row = table.matrix.rows.iter().position(|row| row.name == name(set))?;
@@ -230,18 +241,17 @@ fn together(document: &Document, set: &IdSet) -> Option<String> {
 }
 
 /// What part of its rate alone each keeps beside another, or how the rate without one compares with that of
-/// all at once.
+/// all at once: the range over the figures that are known well enough.
 fn range(document: &Document, compares: Compares) -> Option<String> {
     let table = tables(document, compares).next()?;
     let items = table.matrix.rows.len();
     let of = |i: usize, j: usize| Some(table.known(i, j)? / table.known(i, i)?);
-    let all: Option<Vec<f64>> = (0..items)
+    let rates = (0..items)
         .flat_map(|i| (0..items).filter(move |j| *j != i).map(move |j| (i, j)))
-        .map(|(i, j)| of(i, j))
-        .collect();
+        .filter_map(|(i, j)| of(i, j));
     let percent =
         |low: f64, high: f64| format!("{} %", units::range((low * 100.0).round(), (high * 100.0).round()));
-    between(all?.into_iter(), percent)
+    between(rates, percent)
 }
 
 fn of_cores(document: &Document) -> Vec<String> {

@@ -203,3 +203,18 @@ pub fn verdict(document: &Value) -> String {
     let lines = document["verdict"].as_array().into_iter().flatten();
     lines.filter_map(Value::as_str).collect::<Vec<_>>().join("\n")
 }
+
+/// A rank of three hosts of two that this machine is named: each has PUs 0 and 1.
+pub const OF_THREE_HOSTS: &str = "rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}; local=$((rank % 2)); \
+    export OMPI_COMM_WORLD_LOCAL_RANK=$local OMPI_COMM_WORLD_LOCAL_SIZE=2; \
+    export MPI_LOCALRANKID=$local MPI_LOCALNRANKS=2; \
+    exec unshare --uts sh -c 'hostname h$1; shift; exec \"$@\"' sh $((rank / 2)) \"$@\"";
+
+/// Whether this machine can be named three hosts; what is skipped is said.
+pub fn has_three_hosts() -> std::io::Result<bool> {
+    let has = process::Command::new("unshare").args(["--uts", "true"]).status()?.success();
+    if !has {
+        skipped("six ranks on two PUs: hosts of other names, which need unshare --uts");
+    }
+    Ok(has)
+}

@@ -29,5 +29,6 @@ mod laplace;
 mod launch;
 mod messages;
 mod no_bytes;
+mod others_send;
 mod rails;
 mod refused;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::driver;
-use crate::launch::{Mpi, all, verdict};
+use crate::launch::{Mpi, OF_THREE_HOSTS, all, has_three_hosts, verdict};
 use crate::run::{BINARY, Done, Ended, no_driver, run};
 
 #[test]
@@ -69,57 +69,9 @@ fn a_message_of_many_at_once_takes_its_part_of_the_windows_time() -> Done {
     Ok(())
 }
 
-/// A rank of three hosts of two that this machine is named: each has PUs 0 and 1.
-const OF_THREE_HOSTS: &str = "rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}; local=$((rank % 2)); \
-    export OMPI_COMM_WORLD_LOCAL_RANK=$local OMPI_COMM_WORLD_LOCAL_SIZE=2; \
-    export MPI_LOCALRANKID=$local MPI_LOCALNRANKS=2; \
-    exec unshare --uts sh -c 'hostname h$1; shift; exec \"$@\"' sh $((rank / 2)) \"$@\"";
-
-/// Six ranks on two PUs take turns, so that only what is measured, and not its figures, mean something here.
-#[test]
-fn messages_are_measured_while_all_other_ranks_send_too() -> Done {
-    if !std::process::Command::new("unshare").args(["--uts", "true"]).status()?.success() {
-        crate::run::skipped("six ranks on two PUs: hosts of other names, which need unshare --uts");
-        return Ok(());
-    }
-    for mpi in all() {
-        let folder = tempfile::tempdir()?;
-        let json = folder.path().join("mpi.json");
-        let mut launch = mpi.launch(6);
-        launch.envs(crate::run::variables(&no_driver())).args([
-            "sh",
-            "-c",
-            OF_THREE_HOSTS,
-            "sh",
-            BINARY,
-            "mpi",
-        ]);
-        launch.args(["--cpus", "0,1", "--others-send", "--size", "0B,8B,64KiB", "--pattern", "ping-pong"]);
-        launch.args(["--max-time", "1s", "--json"]).arg(&json);
-        let ended = Ended::of(&launch.output()?);
-        let document: Value = serde_json::from_slice(&std::fs::read(&json).map_err(|_| ended.err.clone())?)?;
-
-        assert_eq!(document["status"], "complete", "{}: {}{document:#}", mpi.name, ended.err);
-        assert_eq!(document["settings"]["others_send"], true);
-        let cases = document["pairs"][0]["cases"].as_array().ok_or("cases")?;
-        let of = |path: &str| -> Vec<u64> {
-            let figure = |case: &&Value| case["path"] == path && case["message_ns"].as_f64().is_some();
-            cases.iter().filter(figure).filter_map(|case| case["bytes"].as_u64()).collect()
-        };
-        assert_eq!(of("host"), [0, 8, 65_536], "{cases:#?}");
-        assert_eq!(of("host-others-send"), [0, 8, 65_536], "{cases:#?}");
-        assert_eq!(document["pairs"].as_array().map(Vec::len), Some(1), "those beside are not measured");
-        let said = verdict(&document);
-        assert!(said.contains("while all other ranks send too"), "{said}");
-        assert!(ended.out.is_empty() || !ended.out.contains("its GB/s"), "no thread copies: {}", ended.out);
-    }
-    Ok(())
-}
-
 #[test]
 fn a_sample_of_all_pairs_has_every_rank_and_says_of_which_nodes_they_are() -> Done {
-    if !std::process::Command::new("unshare").args(["--uts", "true"]).status()?.success() {
-        crate::run::skipped("six ranks on two PUs: hosts of other names, which need unshare --uts");
+    if !has_three_hosts()? {
         return Ok(());
     }
     for mpi in all() {

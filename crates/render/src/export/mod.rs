@@ -8,9 +8,9 @@
 //! * `openmetrics` for Prometheus (node_exporter's textfile collector) and GitLab;
 //! * `junit` for CI servers; `influx` line protocol.
 //!
-//! Another form is a file here, a value of [`Form`] and a line in each of its two functions. Formats that key
-//! on names get names that stay the same from run to run: no host, no date, no rank number. What a case of
-//! small copies is told by is its time, above 64 KiB its rate, as comparisons judge them.
+//! Another form is a file here, a value of [`Form`], its row in `Form::ALL` and its line in [`export`].
+//! Formats that key on names get names that stay the same from run to run: no host, no date, no rank number.
+//! What a case of small copies is told by is its time, above 64 KiB its rate, as comparisons judge them.
 
 mod bmf;
 mod csv;

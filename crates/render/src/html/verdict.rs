@@ -11,7 +11,7 @@ use report::document::{Level, PlatformKind, Status};
 use stats::units::counted;
 
 use super::write::{HtmlPage, simulated};
-use crate::names;
+use crate::slower_twins;
 
 /// Draws the answer's first sentence, and what a reader must know to read the picture behind it; the other
 /// sentences are held until behind that picture.
@@ -43,7 +43,7 @@ fn warnings(document: &Document, said: &[String], state: String) -> Vec<String> 
 /// The answer's sentences, what the reader takes away first: a slow GPU, or that the run did not end well.
 fn sentences(document: &Document, tone: AnswerStatus, state: &str) -> Vec<String> {
     let mut said = conclusion::said(document);
-    let slow = slower(document);
+    let slow = slower_twins::sentences(document);
     let partial = unfinished::partial(document);
     let says_how_it_ended = partial.as_ref().is_some_and(|partial| said.contains(partial));
 
@@ -73,21 +73,6 @@ fn before_the_picture(document: &Document, said: Option<&String>) -> Vec<String>
     notes.extend(unfinished::partial(document).filter(|partial| said != Some(partial)));
     notes.extend(document.missing.iter().map(|lost| format!("Rank {} is missing: {}.", lost.rank, lost.why)));
     notes
-}
-
-/// GPUs that are slower than those like them, each in a sentence.
-fn slower(document: &Document) -> Vec<String> {
-    let one = |slower: &report::slower_twin::SlowerTwin| {
-        format!(
-            "{} is slow: {:.1} GB/s against {:.1} GB/s of its twins ({}); {}.",
-            names::slower(document, slower),
-            slower.bytes_per_s / 1e9,
-            slower.twins_bytes_per_s / 1e9,
-            names::slower_case(document, slower),
-            slower.cause
-        )
-    };
-    document.slower_twins.iter().map(one).collect()
 }
 
 /// How the run ended, in one sentence.

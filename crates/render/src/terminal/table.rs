@@ -10,6 +10,7 @@ use super::{
     closing, contention, devices, groups, kernels, laplace, line_fit_table, matrix, moving, nodes, pieces,
     places, rank, rank_selection, ranks, reference, remarks, row_sweep, settings, title, together,
 };
+use crate::slower_twins;
 
 /// How a table is drawn.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,7 +107,10 @@ fn rank_tables(document: &Document, style: &Style, page: &mut Page) {
 /// What was found, before anything else, in so many lines at most; how many sentences had no room.
 pub(super) fn verdict(document: &Document, references: &[Reference], lines: usize, page: &mut Page) -> usize {
     let said = conclusion::said(document);
-    title::slower_twins(document, page);
+    // Before any other answer: nobody should have to find it by comparing rows.
+    for sentence in slower_twins::sentences(document) {
+        page.paragraph(Tone::Bad, "SLOWER TWIN: ", &sentence);
+    }
     let is_led = page.height() > 0;
     let mut shown = 0;
 

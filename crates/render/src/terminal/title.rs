@@ -1,14 +1,12 @@
-//! The lines above the figures: which program ran where and when, whether GPUs took part at all, whether
-//! ranks are missing, and which GPUs are slow.
+//! The lines above the figures: which program ran where and when, whether GPUs took part at all, and whether
+//! ranks are missing.
 
 use report::document::{Platform, PlatformKind};
 use report::{Document, Figures};
-use stats::units::counted;
 
 use super::hosts;
 use super::missing;
 use super::page::{Page, Tone};
-use crate::names;
 
 pub(super) fn draw(document: &Document, page: &mut Page) {
     let tool = &document.tool;
@@ -36,34 +34,6 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
 
     missing::count(document, page);
     page.blank();
-}
-
-/// GPUs that are slower than those like them, which is the answer before any other: nobody should have to
-/// find that by comparing rows.
-pub(super) fn slower_twins(document: &Document, page: &mut Page) {
-    for slower in &document.slower_twins {
-        let less = (1.0 - slower.bytes_per_s / slower.twins_bytes_per_s) * 100.0;
-        let twins =
-            if slower.twins == 1 { "its twin".to_owned() } else { format!("its {} twins", slower.twins) };
-        // The ranks of a matrix are its cells.
-        let rank = if document.figures().are_of_places() {
-            String::new()
-        } else {
-            format!(", rank {},", slower.rank)
-        };
-        let text = format!(
-            "{}{rank} is {less:.0} % slower than {twins}: {:.1} against {:.1} GB/s ({}), and so in {} of {}; \
-             {}.",
-            names::slower(document, slower),
-            slower.bytes_per_s / 1e9,
-            slower.twins_bytes_per_s / 1e9,
-            names::slower_case(document, slower),
-            slower.slower_cases,
-            counted(slower.judged_cases as usize, "case"),
-            slower.cause
-        );
-        page.paragraph(Tone::Bad, "SLOWER TWIN: ", &text);
-    }
 }
 
 /// The reason for no GPU up to its first colon: what the linker said and what to do about it follow at the

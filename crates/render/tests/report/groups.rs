@@ -1,11 +1,11 @@
 //! What measured groups say and show: cores of several caches, cores that are alike, and many that are
 //! folded.
 
-use analysis::groups::{groups, verdict};
+use analysis::groups::{groups, is_undecided, verdict};
 use render::terminal::{Style, table};
 use report::case::{Case, Order};
 use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow};
-use report::measured_groups::GroupedBy;
+use report::measured_groups::{GroupedBy, MeasuredGroups};
 use report::settings::{Direction, MemoryKind};
 use report::{Document, SavedDocument};
 use report::{Known, document::PlatformKind};
@@ -17,10 +17,15 @@ use crate::samples;
 
 /// Cores whose handovers take so many nanoseconds, each two once.
 fn cores(count: u32, ns: impl Fn(u32, u32) -> f64) -> Document {
+    let pairs = (0..count).flat_map(|i| (0..i).map(move |j| (i, j))).collect();
+    square(Compares::Cores, count, pairs, ns)
+}
+
+/// So many items against each other, of which these pairs have a figure, ns.
+fn square(compares: Compares, count: u32, pairs: Vec<(u32, u32)>, ns: impl Fn(u32, u32) -> f64) -> Document {
     let mut document = samples::empty();
     document.command = "latency".into();
     document.platform.kind = PlatformKind::Host;
-    let pairs: Vec<(u32, u32)> = (0..count).flat_map(|i| (0..i).map(move |j| (i, j))).collect();
     for (number, (i, _)) in (0..).zip(&pairs) {
         document.ranks.push(samples::rank(number, *i, 0, "node 0"));
     }
@@ -55,7 +60,7 @@ fn cores(count: u32, ns: impl Fn(u32, u32) -> f64) -> Document {
     };
     let matrix = Matrix {
         title: "core to core".into(),
-        compares: Compares::Cores,
+        compares,
         rows: (0..count).map(row).collect(),
         columns: (0..count).map(column).collect(),
     };
@@ -119,4 +124,42 @@ fn many_cores_are_folded_into_bands_and_no_figure_is_lost_from_the_document() {
         "{text}"
     );
     insta::assert_snapshot!("bands_of_cores", text);
+}
+
+/// GPUs each of which keeps half of its rate beside any other; the measured groups are given.
+fn gpus(findings: &[GroupingFinding]) -> Document {
+    let pairs = (0..3).flat_map(|i| (0..3).map(move |j| (i, j))).collect();
+    let mut document = square(Compares::Beside, 3, pairs, |i, j| if i == j { 2_000.0 } else { 1_000.0 });
+    let matrix = Matrix { compares: Compares::LeaveOneOut, ..document.matrices[0].clone() };
+    document.matrices.push(matrix);
+    let found = of_two_caches().groups[0].clone();
+    let of = |finding: &GroupingFinding| MeasuredGroups {
+        by: GroupedBy::GpuPairs,
+        finding: *finding,
+        groups: Vec::new(),
+        ..found.clone()
+    };
+    document.groups = findings.iter().map(of).collect();
+    document
+}
+
+#[test]
+fn what_is_said_of_gpus_is_what_was_decided_also_where_one_figure_is_too_noisy() {
+    let said = |document: &Document| verdict(document).join("\n");
+    let mut noisy = gpus(&[GroupingFinding::Alike; 2]);
+    for (at, block) in noisy.cases[1].ranks[0].blocks.iter_mut().enumerate() {
+        block.elapsed_ns *= [0.4, 1.6][at % 2];
+    }
+    let one_question = gpus(&[GroupingFinding::Alike]);
+    assert!(is_undecided(&one_question), "the other one has no answer");
+    insta::assert_snapshot!(
+        "said_of_gpus",
+        golden::cases(&[
+            ("alike", said(&gpus(&[GroupingFinding::Alike; 2]))),
+            ("alike, and one pair is too noisy", said(&noisy)),
+            ("one question is undecided", said(&gpus(&[GroupingFinding::Undecided, GroupingFinding::Alike]))),
+            ("one question could not be asked", said(&one_question)),
+            ("no groups", said(&gpus(&[GroupingFinding::NoGroups, GroupingFinding::Alike]))),
+        ])
+    );
 }

@@ -37,7 +37,8 @@ fn the_answer_names_the_slow_gpu_the_picture_shows_it_and_tables_are_folded() ->
     slow.slower_twins = analysis::slower_twins::slower_twins(&slow);
     let text = page(&runs(vec![slow]));
     let verdict = text.find(
-        "<p class=\"verdict finding\">GPU 1 (0000:c6:00.0) is slow: 12.3 GB/s against 24.3 GB/s of its twins",
+        "<p class=\"verdict finding\">GPU 1 (0000:c6:00.0), rank 1, is 49 % slower than its twin: 12.3 against \
+         24.3 GB/s",
     );
     let picture = text.find("<svg").ok_or("a picture")?;
     assert!(verdict.ok_or("a verdict")? < picture && picture < text.find("<details").ok_or("folded tables")?);
@@ -317,7 +318,10 @@ fn a_lost_case_stands_before_the_picture_also_where_a_gpu_is_slow() -> Done {
     lost.slower_twins = analysis::slower_twins::slower_twins(&twin);
     let text = page(&runs(vec![lost]));
     let before = before_the_picture(&text);
-    assert!(before.contains("GPU 1 (0000:c6:00.0) is slow") && before.contains(sentence), "{before}");
+    assert!(
+        before.contains("GPU 1 (0000:c6:00.0), rank 1, is 49 % slower") && before.contains(sentence),
+        "{before}"
+    );
     assert_eq!(text.matches(sentence).count(), 1);
     Ok(())
 }
