@@ -16,8 +16,8 @@ pub enum Probe {
     Program(&'static str),
     /// A library that pkg-config finds, in pkg-config's own syntax (`hwloc >= 2.4.0`).
     Library(&'static str),
-    /// A file at this path.
-    File(&'static str),
+    /// A module of python3.
+    PythonModule(&'static str),
     /// The library of clang that bindgen opens. No program and no pkg-config file tells of it.
     Libclang,
 }
@@ -71,13 +71,9 @@ pub const READERS: &[Need] = &[
     need(Probe::Program("man"), "man-db", "man-db", "man"),
     need(Probe::Program("mandoc"), "mandoc", "mandoc", "mandoc"),
     need(Probe::Program("xmllint"), "libxml2-utils", "libxml2", "libxml2-tools"),
-    need(Probe::Program("python3"), "python3-venv", "python3", "python3"),
-    need(
-        Probe::File("/usr/lib/x86_64-linux-gnu/modulecmd.tcl"),
-        "environment-modules",
-        "environment-modules",
-        "Modules",
-    ),
+    // Debian keeps it apart from python3; `python3 -m venv` needs it.
+    need(Probe::PythonModule("ensurepip"), "python3-venv", "python3", "python3"),
+    need(Probe::Program("modulecmd"), "environment-modules", "environment-modules", "Modules"),
 ];
 
 /// What the MPI plug-in and its tests need: both of Debian's MPIs, which lie beside each other, and clang's
@@ -104,7 +100,9 @@ pub fn present(probe: Probe) -> bool {
     match probe {
         Probe::Program(name) => on_path(name),
         Probe::Library(spec) => step::succeeds(Command::new("pkg-config").args(["--exists", spec])),
-        Probe::File(path) => is_file(Path::new(path)),
+        Probe::PythonModule(name) => {
+            step::succeeds(Command::new("python3").args(["-c", &format!("import {name}")]))
+        }
         Probe::Libclang => has_libclang(),
     }
 }

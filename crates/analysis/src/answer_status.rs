@@ -2,6 +2,8 @@
 //! sentence.
 
 use report::document::Status;
+use report::place::{MeasuredFinding, PlaceDocument};
+use report::rank::Locality;
 use report::result::Outcome;
 use report::trial::{TrialOutcome, TrialVerdict};
 use report::{Document, MpiDocument, TrialDocument, WitnessDocument};
@@ -86,6 +88,29 @@ pub fn of_witness(document: &WitnessDocument) -> AnswerStatus {
     }
 }
 
+/// How the answer about a placement stands: of a plan, ranks far from their GPUs are a finding, and ranks
+/// whose GPUs' locality is not known leave it open.
+pub fn of_place(document: &PlaceDocument) -> AnswerStatus {
+    if let Some(measured) = &document.measured {
+        return match measured.finding {
+            _ if measured.leader.is_none() => AnswerStatus::Finding,
+            MeasuredFinding::Best | MeasuredFinding::NoMeasurableDifference => AnswerStatus::Well,
+            MeasuredFinding::Undecided | MeasuredFinding::Newer => AnswerStatus::Undecided,
+        };
+    }
+
+    let Some(candidate) = document.candidates.first() else { return AnswerStatus::Finding };
+    let localities =
+        || candidate.places.iter().filter(|place| place.gpu.is_some()).map(|place| place.locality);
+    let is_near = |locality| matches!(locality, Some(Locality::L3Local | Locality::NumaLocal));
+    let is_far = |locality| matches!(locality, Some(Locality::SamePackage | Locality::Remote));
+    match (localities().any(is_far), localities().all(is_near)) {
+        (true, _) => AnswerStatus::Finding,
+        (false, false) => AnswerStatus::Undecided,
+        (false, true) => AnswerStatus::Well,
+    }
+}
+
 /// How a comparison's answer stands.
 pub fn of_counts(counts: &Counts) -> AnswerStatus {
     match counts {
@@ -97,6 +122,8 @@ pub fn of_counts(counts: &Counts) -> AnswerStatus {
 
 #[cfg(test)]
 mod tests {
+    use report::read::SavedDocument;
+
     use super::*;
 
     #[test]
@@ -105,5 +132,23 @@ mod tests {
         assert_eq!(of_counts(&counts(0, 3)), AnswerStatus::Undecided);
         assert_eq!(of_counts(&counts(1, 3)), AnswerStatus::Finding);
         assert_eq!(of_counts(&counts(0, 0)), AnswerStatus::Well);
+    }
+
+    #[test]
+    fn a_planned_place_whose_locality_nobody_knows_is_neither_near_nor_a_finding()
+    -> Result<(), Box<dyn std::error::Error>> {
+        let mut planned: PlaceDocument =
+            SavedDocument::from_json(include_bytes!("../../../docs/gallery/place.json"))?;
+        planned.measured = None;
+        let mut status = |locality| {
+            for place in &mut planned.candidates[0].places {
+                place.locality = locality;
+            }
+            of_place(&planned)
+        };
+        assert_eq!(status(Some(Locality::NumaLocal)), AnswerStatus::Well);
+        assert_eq!(status(Some(Locality::Remote)), AnswerStatus::Finding);
+        assert_eq!(status(Some(Locality::Unknown)), AnswerStatus::Undecided);
+        Ok(())
     }
 }

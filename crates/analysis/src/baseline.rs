@@ -27,6 +27,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::column::within_id;
+use crate::figure::BETWEEN;
 use report::other_end::other_ends;
 
 /// The fewest GPUs that a class is learned from.
@@ -93,7 +94,7 @@ pub struct Normal {
     pub case: String,
     /// How many nodes it was learned from.
     pub nodes: u32,
-    /// How many GPUs.
+    /// How many GPUs; of copies between GPUs how many pairs, each way counted.
     pub gpus: u32,
     /// How many values.
     pub values: u32,
@@ -132,7 +133,7 @@ pub struct Value {
     pub case: String,
     /// Its host.
     pub host: String,
-    /// The device's `id`.
+    /// The device's `id`; of a copy between GPUs `ID with OTHER`.
     pub device: String,
     /// Its rate, bytes/s.
     pub rate: f64,
@@ -163,7 +164,7 @@ pub fn values(document: &Document) -> Vec<Value> {
                 let apart = is_of_two_nodes(document, device, other);
                 let numa_nodes = apart.map_or("", |apart| NUMA_NODES[usize::from(apart)]);
                 let class = Class { locality: format!("peer{staged}{numa_nodes}"), ..class };
-                Value { class, case: row.case.clone(), host, device: format!("{id} with {other}"), rate }
+                Value { class, case: row.case.clone(), host, device: format!("{id}{BETWEEN}{other}"), rate }
             }
         };
         Some(value)

@@ -1,7 +1,7 @@
-//! What `check --bandwidth` wrote as a run to compare: a figure a case and device, its passes in the place of
-//! blocks.
+//! The document of `check --bandwidth` as a run to compare: a figure for each case and device, with its
+//! passes in the place of blocks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use stats::interval::median;
 
@@ -13,16 +13,18 @@ use crate::run::{NoRun, Run};
 /// A check as comparisons see it.
 ///
 /// # Errors
-/// [`NoRun`]: it has no figure, as those of before 1.1.
+/// [`NoRun`]: it has no figure; documents of version 1.0 kept none.
 pub fn run(name: &str, checked: &Checked) -> Result<Run, NoRun> {
     let mut rates: BTreeMap<Key, Vec<f64>> = BTreeMap::new();
     for figure in &checked.figures {
         rates.entry(Key::in_words(&figure.case, figure.device.clone())).or_default().push(figure.bytes_per_s);
     }
     if rates.is_empty() {
-        return Err(NoRun::Empty);
+        let kept_none = checked.schema_version == "1.0";
+        return Err(if kept_none { NoRun::NoCheckedFigures } else { NoRun::Empty });
     }
-    let gpus: Vec<&str> = checked.figures.iter().map(|figure| &figure.class.gpu[..]).collect();
+    let gpus: BTreeSet<&str> = checked.figures.iter().map(|figure| &figure.class.gpu[..]).collect();
+    let gpus: Vec<&str> = gpus.into_iter().collect();
     let figure = |rates: Vec<f64>| {
         let middle = median(&rates).ok_or("it has no figure")?;
         Ok(Figure::measured(Unit::BytesPerS, middle, rates))
@@ -34,7 +36,7 @@ pub fn run(name: &str, checked: &Checked) -> Result<Run, NoRun> {
         started_at: checked.started_at.clone(),
         conditions: vec![
             Condition::new("kind of document", "check --bandwidth", true),
-            Condition::new("GPU model", gpus.first().copied().unwrap_or_default(), true),
+            Condition::new("GPU model", gpus.join(", "), true),
             Condition::new("simulated devices", if checked.simulated.is_some() { "yes" } else { "no" }, true),
             Condition::new("host", &checked.host, false),
         ],

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use report::Document;
 use report::device::{Device, DeviceKind, name_on_node};
 use report::document::PlatformKind;
+use report::json::word;
 use report::pair_sample::PairSample;
 use report::settings::{CopyEngine, Membind, OrderAsked};
 use schemars::JsonSchema;
@@ -95,7 +96,7 @@ pub fn conditions<B>(document: &Document<B>) -> Vec<Condition> {
     // Of a case without a figure the clock is not known.
     let is_timed = |case: &&report::case::Case<B>| case.ranks.iter().any(|result| result.summary().is_some());
     for case in document.cases.iter().filter(is_timed) {
-        add(true, &format!("clock of {}", case.id), format!("{:?}", case.timing).to_lowercase());
+        add(true, &format!("clock of {}", case.id), word(&case.timing));
     }
 
     for case in &document.cases {
@@ -128,7 +129,7 @@ pub fn conditions<B>(document: &Document<B>) -> Vec<Condition> {
         None if document.command == "peer" => add(false, PAIRS, ALL_PAIRS.to_owned()),
         None => {}
     }
-    // The driver's version is above, and host names are no condition of an experiment.
+    // The driver's version is added above.
     for name in ALIKE.iter().filter(|name| !name.starts_with("driver.")) {
         let probe = document.environment.probes.iter().find(|probe| probe.name == *name);
         let value = probe.and_then(|probe| probe.value.as_ref()).map(|value| value.to_string());
@@ -193,7 +194,7 @@ fn hosts<B>(document: &Document<B>) -> String {
     }
 }
 
-/// `PCIe 5 x16`: what the link had when it was read; its generation only where it was read under load,
+/// `PCIe 5 x16`: the lanes as read; the generation as read under load, else the highest that it can have,
 /// because idle links train down.
 fn link(device: &Device) -> String {
     if let Some(other) = device.other_link() {

@@ -29,7 +29,7 @@ use crate::{moving, words};
 pub const LATENCY_UP_TO_BYTES: u64 = 64 << 10;
 
 /// What stands between two devices in a key.
-const BETWEEN: &str = " with ";
+pub(crate) const BETWEEN: &str = " with ";
 
 /// One case in one place.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]

@@ -18,6 +18,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::baseline::{Baseline, Class, Normals, Value};
+use crate::figure::BETWEEN;
 
 /// So many passes at most.
 pub const PASSES: usize = 3;
@@ -188,7 +189,7 @@ impl Checked {
         elapsed_s: f64,
     ) -> Self {
         // A pair of GPUs is named by both.
-        let own = |device: &'_ str| device.split(" with ").next().unwrap_or_default().to_owned();
+        let own = |device: &'_ str| device.split(BETWEEN).next().unwrap_or_default().to_owned();
         let named: BTreeSet<String> = suspects
             .iter()
             .map(|one| own(&one.device))

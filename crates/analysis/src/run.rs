@@ -40,6 +40,11 @@ pub enum NoRun {
     /// It has no case.
     #[error("the document has no cases: give one of a run that measured something")]
     Empty,
+    /// It is of a check that did not keep its figures.
+    #[error(
+        "a check of an earlier numabench kept no figures: run `numabench check --bandwidth --json FILE` again"
+    )]
+    NoCheckedFigures,
     /// No copy of a program was counted.
     #[error(
         "the program made no copy between host memory and a GPU, or none was counted: give the document of a \

@@ -2,8 +2,9 @@
 //! launcher's variables leave.
 //!
 //! Taken from the prediction of `topo`; no runtime is asked. Where a prediction fails (CUDA's own order of
-//! GPUs that differ, a MIG instance that names no GPU), the variable is obeyed by leaving it alone, and the
-//! rank is placed as one without a GPU.
+//! GPUs that differ, a MIG instance that names no GPU) and a variable lists devices, the variable is obeyed
+//! by leaving it alone, and the rank is placed as one without a GPU; where none does, all GPUs are listed, in
+//! PCI order.
 
 use placement::Target;
 use topo::Start;
@@ -19,7 +20,7 @@ pub struct VisibleGpu {
     pub part: Option<String>,
     /// Whose variable it is chosen by; `None` where no variable is known to choose it.
     pub runtime: Option<Runtime>,
-    /// Its place in the runtime's list.
+    /// Its position in the runtime's list; in PCI order where that list is not known.
     pub at: usize,
 }
 
@@ -29,7 +30,7 @@ pub struct VisibleGpus {
     /// In the order in which a variable names them; in PCI order where none does, as the plan of a node has
     /// them.
     pub gpus: Vec<VisibleGpu>,
-    /// What is not seen though it is there, and why.
+    /// Warnings about the variables.
     pub notes: Vec<String>,
 }
 
@@ -78,10 +79,17 @@ impl VisibleGpus {
         let begin = self.gpus.len();
 
         match gpus {
-            None => self.notes.push(format!(
-                "{name} would see a part of a GPU that no file places (MIG): its variables are left as they \
-                 are"
-            )),
+            None => {
+                let missing = devices.iter().find_map(|device| match device.pci {
+                    None => Some("a part of a GPU that no file places (MIG)".to_owned()),
+                    Some(pci) if start.topology.gpu_at(pci).is_none() => {
+                        Some(format!("GPU {pci}, which the topology does not show"))
+                    }
+                    Some(_) => None,
+                });
+                let missing = missing.unwrap_or_default();
+                self.notes.push(format!("{name} would see {missing}: its variables are left as they are"));
+            }
             Some(gpus) => self.gpus.extend(gpus.into_iter().enumerate().map(|(at, (gpu, part))| {
                 let seen = whole(gpu, Some(runtime), at);
                 let uuid = part.clone().or(seen.target.uuid);

@@ -185,7 +185,7 @@ fn rows_of_each_device(each: usize, devices: usize, kind: &str) -> Vec<Together>
     rows
 }
 
-/// Alone; the first two, three, …; those that share something; all.
+/// Alone; the first two, three, … and all; then groups that share something.
 fn rows(survey: &Survey, plan: &Plan, one_device: bool) -> Vec<Together> {
     let ranks = plan.ranks.len();
     let alone = if one_device { vec![0] } else { (0..ranks).collect() };

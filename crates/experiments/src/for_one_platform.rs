@@ -9,9 +9,9 @@ use crate::fault::Fault;
 /// of the other kind is refused.
 #[derive(Clone, Debug, Default)]
 pub struct ForOnePlatform {
-    /// Of GPUs.
+    /// Those for GPUs only, as typed.
     pub gpus: Vec<String>,
-    /// Of memory and cores.
+    /// Those for memory and cores only, as typed.
     pub host: Vec<String>,
 }
 
@@ -29,11 +29,11 @@ impl ForOnePlatform {
                     .to_owned(),
             ),
         };
-        let says = if options.len() == 1 { "says" } else { "say" };
+        let (says, them) = if options.len() == 1 { ("says", "it") } else { ("say", "them") };
         match &options[..] {
             [] => Ok(()),
             options => {
-                Err(Fault::usage(format!("{} {says} something {why}: leave it out", options.join(", "))))
+                Err(Fault::usage(format!("{} {says} something {why}: leave {them} out", options.join(", "))))
             }
         }
     }

@@ -87,7 +87,7 @@ impl GpuMatrix {
         };
         matrix.find_places(topology);
         if matrix.places.is_empty() {
-            return Err(no_row());
+            return Err(no_row(&matrix.rows));
         }
         matrix.list();
         let figures = matrix.copies.len() + matrix.loads().len();

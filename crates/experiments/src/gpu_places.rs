@@ -48,7 +48,7 @@ impl GpuPlaces {
     /// # Errors
     /// No row has memory, or there is no device.
     pub fn unless_none(self) -> Result<Self, Fault> {
-        if self.count() == 0 { Err(no_row()) } else { Ok(self) }
+        if self.count() == 0 { Err(no_row(&self.rows)) } else { Ok(self) }
     }
 
     /// The places, in order.

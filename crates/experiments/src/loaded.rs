@@ -1,19 +1,20 @@
 //! Loaded latency: how long a load takes one core of each row while other cores read, write or copy memory of
-//! the same node, at a rate that is stepped from none to all they can; what Intel's Memory Latency Checker
+//! the same node, from no traffic to all that they can make, in steps; what Intel's Memory Latency Checker
 //! prints with `--loaded_latency`.
 //!
-//! Two suites of the engine as one: loads by one core, and traffic by the others, at once. What all traffic
-//! comes to is measured ahead, by a short run that is no part of the result: the steps between are tenths of
-//! it, each made by pauses between bursts. A step says what was asked; the traffic of its point is what was
+//! Two suites of the engine as one: loads by one core, and traffic by the others, at once. A short run, which
+//! is no part of the result, first measures the full rate of the traffic: the steps between are tenths of it,
+//! each made by pauses between bursts. A step says what was asked; the traffic of its point is what was
 //! measured beside the loads.
 //!
 //! The run ahead has six blocks; with none and all there are eleven points, interleaved.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use engine::{Amount, EngineConfig, Joined, Order, PlacingRules, RunState, Suite, Worker};
-use hostmem::{BURST_BYTES, LINE_BYTES, MemorySuite, Pace};
+use hostmem::{Access, BURST_BYTES, LINE_BYTES, MemorySuite, Pace};
 use placement::{Plan, RankPlan, Row, RowPlace};
 use report::matrix::{Compares, Matrix, MatrixRow};
 use report::settings::{Direction, MemoryKind};
@@ -25,7 +26,6 @@ use super::beside::{allowed, other_cores};
 use super::experiment::{Beforehand, CaseMap, DocumentCase, Experiment, RequestedSettings, memory_of, place};
 use super::memory_range;
 use super::traffic_step::TrafficStep;
-use hostmem::Access;
 
 use crate::budget::fits_on;
 use crate::config;
@@ -49,7 +49,16 @@ struct Curve {
     note: Option<String>,
 }
 
-/// Which curves.
+/// How many of what each curve has there are on the node that has most of them.
+fn most_on_a_node(curves: &[Curve], of: impl Fn(&Curve) -> usize) -> usize {
+    let mut on_node: BTreeMap<u32, usize> = BTreeMap::new();
+    for curve in curves {
+        *on_node.entry(curve.node).or_default() += of(curve);
+    }
+    on_node.into_values().max().unwrap_or(0)
+}
+
+/// Curves of load latency beside traffic.
 pub struct Loaded {
     traffic: Access,
     /// The rows, those that cannot be measured with the reason.
@@ -91,17 +100,18 @@ impl Loaded {
         if curves.is_empty() {
             let why = rows.iter().find_map(|row| row.place.as_ref().err()).map_or("", String::as_str);
             let text = format!(
-                "loads beside traffic need two PUs of this node: {why}; this process may use PUs {}: start \
-                 it where it may use more, or name PUs with --beside-cpus",
+                "loads beside traffic need two cores of one NUMA node: {why}; this process may use PUs {}: \
+                 start it where it may use more, or name PUs with --beside-cpus",
                 topology.allowed.pus
             );
             return Err(Fault::usage(text));
         }
 
-        let chased = args.range.unwrap_or_else(|| memory_range::chased(topology, curves.len()));
-        let all = curves.iter().map(|curve| curve.traffic.len()).sum();
+        let chased =
+            args.range.unwrap_or_else(|| memory_range::chased(topology, most_on_a_node(&curves, |_| 1)));
         let streamed = args.range.unwrap_or_else(|| {
-            memory_range::streamed(topology, curves.iter().map(|curve| &curve.traffic[..]), all)
+            let threads = most_on_a_node(&curves, |curve| curve.traffic.len());
+            memory_range::streamed(topology, curves.iter().map(|curve| &curve.traffic[..]), threads)
         });
         let mut loaded = Self {
             traffic,

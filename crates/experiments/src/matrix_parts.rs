@@ -46,10 +46,9 @@ pub(crate) fn node_column(name: String, node: u32, ranks: IdSet) -> MatrixColumn
     MatrixColumn { name, device: format!("node {node}"), ranks, declared_nodes }
 }
 
-/// The fault of a measurement of GPUs that has no place.
-pub(crate) fn no_row() -> Fault {
-    Fault::new(
-        Exit::NoResult,
-        "no row can be measured: this process may use no memory, or there is no device",
-    )
+/// The fault of a measurement of GPUs none of whose rows can be measured.
+pub(crate) fn no_row(rows: &[Row]) -> Fault {
+    let why = rows.iter().find_map(|row| row.place.as_ref().err());
+    let why = why.map_or("this process may use no memory, or there is no device", String::as_str);
+    Fault::new(Exit::NoResult, format!("no row can be measured: {why}"))
 }

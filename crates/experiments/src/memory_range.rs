@@ -2,10 +2,9 @@
 //! and not the memory's.
 //!
 //! A range that is chosen here depends on what the machine is (its caches, its memory) and on the limits of
-//! the job, never on what is free at the moment:
-//! two runs of one machine measure the same. Where there is too little memory, a range is the largest power
-//! of two that there is room for, so that a
-//! small difference of memory changes nothing; its figures are then marked as the cache's.
+//! the job, never on what is free at the moment: two runs of one machine measure the same. Where there is too
+//! little memory, a range is the largest power of two that there is room for, so that a small difference of
+//! memory changes nothing; its figures are then marked as the cache's.
 
 use stats::units::{rounded_size, size};
 use topo::Topology;
@@ -14,26 +13,26 @@ use topo::model::NodeKind;
 use crate::fault::Fault;
 
 const MIB: u64 = 1 << 20;
-/// A thread's range at least.
+/// The smallest range of a thread that is wanted; it is less where memory is short.
 const THREAD_BYTES: u64 = 64 * MIB;
-/// A chase's range at least: an L3 of 32 MiB four times over.
+/// The smallest range of a chase that is wanted, four times an L3 of 32 MiB; less where memory is short.
 const CHASE_BYTES: u64 = 128 * MIB;
-/// A copy at least: the case study's.
+/// The smallest copy that is wanted, the case study's; less where memory is short.
 pub const COPY_BYTES: u64 = 128 * MIB;
 /// A copy is a multiple of this.
 const COPY_STEP: u64 = 32 * MIB;
 /// So many times the L3: in random order or one word after the other, what is left of the last turn is then
 /// gone.
 pub use analysis::figure::TIMES_L3;
-/// The part of a node's memory that all ranges on it may take; copies have two or three each.
-const PART: u64 = 8;
+/// All ranges on a node may take this part of its memory, one eighth; copies have two or three each.
+const PARTS: u64 = 8;
 
 /// The largest L3 of the machine, bytes; 0 where it has none, or where nobody says.
 fn largest_l3(topology: &Topology) -> u64 {
     topology.l3s.iter().filter_map(|l3| l3.size_bytes).max().unwrap_or(0)
 }
 
-/// What each of so many ranges can have on the node with the least memory, where all nodes share what the
+/// The room for each of `ranges` ranges of a node, on the one with the least memory; all nodes share what the
 /// limit of this process allows.
 fn room(topology: &Topology, ranges: usize) -> u64 {
     let host =
@@ -41,7 +40,7 @@ fn room(topology: &Topology, ranges: usize) -> u64 {
     let least = host().map(|node| node.total_bytes).filter(|bytes| *bytes > 0).min().unwrap_or(u64::MAX);
     let allowed = host().filter(|node| node.allowed).count().max(1) as u64;
     let limit = topology.allowed.memory_limit().map_or(u64::MAX, |limit| limit.bytes / allowed);
-    (least.min(limit) / PART / ranges.max(1) as u64).max(MIB)
+    (least.min(limit) / PARTS / ranges.max(1) as u64).max(MIB)
 }
 
 /// What is wanted, or the largest power of two that there is room for.
@@ -59,16 +58,17 @@ fn beyond_l3s(topology: &Topology, row: &[u32]) -> u64 {
     shared.max().unwrap_or_else(unknown)
 }
 
-/// The range of each thread where the PUs of each row stream at once; `all`: the threads that keep one.
+/// The range of each thread where the PUs of each row stream at once; `all`: the threads that keep one on the
+/// node that has most of them.
 pub fn streamed<'r>(topology: &Topology, rows: impl IntoIterator<Item = &'r [u32]>, all: usize) -> u64 {
     let each = rows.into_iter().map(|row| beyond_l3s(topology, row)).max().unwrap_or(0);
     within(each.max(THREAD_BYTES).next_multiple_of(MIB), room(topology, all))
 }
 
-/// The range of a chase, of which each node has so many.
-pub fn chased(topology: &Topology, rows: usize) -> u64 {
+/// The range of a chase, of which a node has so many at most.
+pub fn chased(topology: &Topology, ranges: usize) -> u64 {
     let wanted = (largest_l3(topology) * TIMES_L3).max(CHASE_BYTES).next_multiple_of(MIB);
-    within(wanted, room(topology, rows))
+    within(wanted, room(topology, ranges))
 }
 
 /// The size of a copy by so many ranks where a NUMA node stands in for the device: what is copied and the

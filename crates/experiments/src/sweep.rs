@@ -48,7 +48,7 @@ struct SweepPlaces {
 impl SweepPlaces {
     fn of_rows(rows: Vec<Row>, targets: &[Target], topology: &Topology) -> Result<Self, Fault> {
         let places = GpuPlaces::of_rows(rows, targets).unless_none()?;
-        let first = targets.first().ok_or_else(no_row)?;
+        let first = targets.first().ok_or_else(|| no_row(&[]))?;
         let rank = |row: RankPlace| place(topology, row.rank, row.pu, row.node, first.clone());
         let ranks = Plan { ranks: places.ranks().into_iter().map(rank).collect(), notes: Vec::new() };
         Ok(Self { plan: places.plan(topology), ranks, rows: Some(places) })

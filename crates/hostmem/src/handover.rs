@@ -3,8 +3,8 @@
 //! core-to-core-latency does it.
 //!
 //! The rank asks; a thread of its own on the other PU answers, which is bound as a rank is and says where it
-//! was seen. It answers within a block only, and sleeps otherwise. The word counts: it must end at twice the
-//! handovers asked for, and the other thread must have answered as many as were asked.
+//! was seen. It answers within a block only, and sleeps otherwise. The word counts: it must end at the number
+//! of handovers, and the other thread must have answered half of them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -123,7 +123,8 @@ pub(crate) struct Handovers<'a> {
     other: &'a Answerer,
     /// What the word is when the last question is answered.
     at: u64,
-    rounds: u64,
+    /// How often `round` was called.
+    calls: u64,
     /// Whether the other thread answers.
     answering: bool,
     /// The most rounds of a block.
@@ -137,17 +138,15 @@ impl<'a> Handovers<'a> {
         word.store(0, Ordering::Relaxed);
         other.ask(Asked::Answer(line))?;
         match other.hear()? {
-            Said::Answering => Ok(Self { word, other, at: 0, rounds: 0, answering: true, most: None }),
+            Said::Answering => Ok(Self { word, other, at: 0, calls: 0, answering: true, most: None }),
             _ => Err(gone()),
         }
     }
 
     /// The same with so many rounds in a block at most.
-    pub(crate) fn of_at_most(self, most: Option<usize>) -> Self {
-        // Fields cannot be moved out of what is dropped.
-        let mut limited = self;
-        limited.most = most;
-        limited
+    pub(crate) fn of_at_most(mut self, most: Option<usize>) -> Self {
+        self.most = most;
+        self
     }
 
     /// Ends it; how often the other thread has answered.
@@ -195,12 +194,12 @@ impl Work for Handovers<'_> {
             at += 2;
         }
         self.at = at;
-        self.rounds += 1;
+        self.calls += 1;
         Ok(())
     }
 
     fn verify(&mut self) -> Result<u64, Trouble> {
-        let (answered, asked) = (self.stop()?, self.rounds * u64::from(TRIPS_A_CALL));
+        let (answered, asked) = (self.stop()?, self.calls * u64::from(TRIPS_A_CALL));
         if answered != asked || self.at != 2 * asked {
             let why = format!(
                 "the other core answered {answered} of {asked} questions, and the flag was at {}",
@@ -262,7 +261,7 @@ mod tests {
         on_two_pus(|lines, other, _| {
             let mut block = Handovers::new(lines, 0, other).expect("a block");
             block.round().expect("a round");
-            block.rounds += 1;
+            block.calls += 1;
             assert!(matches!(block.verify(), Err(Trouble::Invalid(why)) if why.contains(" 512 \
                 ") && why.contains(" 1024")));
         })

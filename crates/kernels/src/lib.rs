@@ -7,8 +7,7 @@
 //!
 //! * `kernel` names them, `size` says how large a problem is to be and `shape` what that makes of each;
 //!   `problem` is what a problem is, `problems` each one, `numbers` what their inputs are made of;
-//! * `made` keeps what is made for a problem once in a run, its input; `proven` knows a result again that was
-//!   found to be right;
+//! * `made` keeps a problem's input for the run; `proven` knows a result again that was found to be right;
 //! * `program` has the GPU's sources and PTX (`gpu/`);
 //! * `jacobi` is a step of an iteration over a field that several ranks have a part of, for `laplace`: no
 //!   problem of a suite;
@@ -20,8 +19,8 @@
 //! * `case` is what is measured; `gpu_suite`, with `compute` for one block, and `thread_suite` do it for the
 //!   engine.
 //!
-//! Left out: timing, proving, deciding when it is enough (engine), the document (report), what it says
-//! (analysis).
+//! Left out: the clock but for small pieces and memory that moves, where threads and pages are, when it is
+//! enough (engine), the document (report), what it says (analysis).
 
 mod case;
 mod compute;

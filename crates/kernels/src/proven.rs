@@ -40,8 +40,8 @@ impl Proven {
     }
 }
 
-/// A number for all bytes in their order, never 0. Where one word of 64 bits differs so does the number; of
-/// other results one in 2^64 has the same.
+/// A hash of all bytes in their order, never 0 (which is taken for 1). Where one word of 64 bits differs so
+/// does the hash; of other results one in 2^64 has the same.
 fn hash(bytes: &mut [u8], helpers: &Helpers) -> u64 {
     let all = AtomicU64::new(mix(bytes.len() as u64));
     helpers.share(bytes, CHUNK, |at, part| {

@@ -129,7 +129,7 @@ impl GpuFields {
         self.computer.host()
     }
 
-    /// The field as it was before the first iteration.
+    /// Both fields as they are before the first iteration, and the words of the window cleared.
     ///
     /// # Errors
     /// What the device says.
@@ -156,7 +156,7 @@ impl GpuFields {
         }
 
         self.computer.round(&[RoundStep::ToDevice(0..WORDS * WORD)])?;
-        (self.second, self.iterations, self.word, self.halo_began_ns) = (false, 0, 0, None);
+        (self.second, self.iterations, self.word, self.starts, self.halo_began_ns) = (false, 0, 0, 0, None);
         Ok(())
     }
 

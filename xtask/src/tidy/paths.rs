@@ -7,8 +7,8 @@ use super::finding::Finding;
 
 const PAGE: &str = "ARCHITECTURE.md";
 
-/// The names in backticks with a slash and an ending `.rs` that end no file's path, also not with `src/` behind
-/// the crate (`engine/rank.rs`).
+/// The names in backticks with a slash and an ending `.rs` that end no file's path, also not with `src/`
+/// behind the crate (`engine/rank.rs`).
 fn check(page: &str, files: &[PathBuf]) -> Vec<Finding> {
     let is_there = |name: &str| {
         let in_crate = name.split_once('/').map(|(of, rest)| format!("{of}/src/{rest}"));

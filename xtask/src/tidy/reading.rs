@@ -2,8 +2,8 @@
 //! paragraph.
 //!
 //! A function of more than [`LONG`] lines has an empty line somewhere: readers see where one step ends. Found
-//! by words and brackets, as the other checks find things, so a closure or an inner function counts with the
-//! function around it. Left out: whether a paragraph is in the right place.
+//! by words and brackets, as the other checks find things, so a closure counts with the function around it,
+//! and an inner function also by itself. Left out: whether a paragraph is in the right place, and `xtask`.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -15,13 +15,13 @@ use super::rust_code::is_of_tests;
 /// Columns of a line, as rustfmt.toml has them.
 const WIDTH: usize = 110;
 
-/// Lines of a body from which on it has a paragraph.
+/// The most lines of a body without a paragraph.
 const LONG: usize = 15;
 
-/// As many as there are, of production code, and no more: each number only falls.
+/// As many as there were when somebody last looked, of production code, and no more: each number only falls.
 const MOST: [usize; 2] = [MOST_WIDE, MOST_UNBROKEN];
 const MOST_WIDE: usize = 23;
-const MOST_UNBROKEN: usize = 64;
+const MOST_UNBROKEN: usize = 63;
 
 /// Wide lines, and long functions without a paragraph, of production code.
 pub fn counts(files: &[(PathBuf, String)]) -> [usize; 2] {
@@ -42,7 +42,9 @@ pub fn counts(files: &[(PathBuf, String)]) -> [usize; 2] {
 pub fn check(files: &[(PathBuf, String)]) -> Option<Finding> {
     let now = counts(files);
     let what = format!(
-        "{now:?} lines over {WIDTH} columns and long functions without a paragraph, where {MOST:?} is the most"
+        "{} lines over {WIDTH} columns and {} long functions without a paragraph, where {MOST_WIDE} and \
+         {MOST_UNBROKEN} are the most",
+        now[0], now[1]
     );
     let remedy = "break the line, or give the function an empty line between its steps (MOST in \
         xtask/src/tidy/reading.rs falls with each)";

@@ -27,21 +27,26 @@ use stats::peer_outlier::{a_fifth, peer_outliers};
 use stats::tolerance::GroupedValues;
 use stats::units::counted;
 
+use crate::figure::BETWEEN;
+
 use super::{Baseline, Class, LEAST_GPUS, LEAST_NODES, NUMA_NODES, Normal, Value};
 
 /// The share of measurements of well GPUs that lie above the limit, with the usual confidence. A thousand
-/// nodes of eight GPUs are 240,000 of them a month each way.
+/// nodes of eight GPUs, each measured once a day, are 240,000 of them a month each way.
 const SHARE: f64 = 0.999_999;
 
 /// The limit is at least so far below the lowest GPU, however alike the GPUs that it was learned from are.
 const LEAST_MARGIN: f64 = 0.03;
 
+/// Medians of pairs of one NUMA node and of two that are further apart, as logarithms, are two classes.
+const PAIRS_APART: f64 = 0.03;
+
 /// Fewer nodes may not show how low a skewed fleet reaches: learned from twenty of them the other two limits
 /// keep their share in 89 % of learnings.
-const SHOWS_ALL: usize = 30;
+const ENOUGH_NODES: usize = 30;
 
 /// Of fewer nodes the limit is at least so far below the median.
-const MARGIN_OF_FEW: f64 = 0.1;
+const FEW_NODES_MARGIN: f64 = 0.1;
 
 /// The limit is so many times as far below the median as the lowest GPU.
 const BEYOND_LOWEST: f64 = 1.5;
@@ -114,7 +119,7 @@ fn groups(values: &[Value]) -> BTreeMap<(Class, &str), Vec<&Value>> {
             (Class { locality, ..class.clone() }, case)
         });
         let middles = apart.each_ref().map(|key| groups.get(key).and_then(|values| middle(values)));
-        let is_apart = matches!(middles, [Some(one), Some(two)] if (one - two).abs() > LEAST_MARGIN);
+        let is_apart = matches!(middles, [Some(one), Some(two)] if (one - two).abs() > PAIRS_APART);
         if !is_apart {
             let together = apart.iter().filter_map(|key| groups.remove(key)).flatten().collect::<Vec<_>>();
             groups.entry((class, case)).or_default().extend(together);
@@ -130,6 +135,9 @@ struct Unlike {
     by_build: Vec<String>,
 }
 
+/// A GPU, or a pair of them, by its host and its name there.
+type Place<'v> = (&'v str, &'v str);
+
 fn normal(
     class: &Class,
     case: &str,
@@ -137,70 +145,90 @@ fn normal(
     sets: usize,
     unlike: &mut Unlike,
 ) -> Result<Normal, String> {
-    let mut gpus: BTreeMap<(&str, &str), Vec<f64>> = BTreeMap::new();
+    let mut gpus: BTreeMap<Place<'_>, Vec<f64>> = BTreeMap::new();
     for value in values {
         gpus.entry((&value.host, &value.device)).or_default().push(value.rate);
     }
-    let mut medians: Vec<((&str, &str), f64)> =
+    let mut medians: Vec<(Place<'_>, f64)> =
         gpus.iter().filter_map(|(gpu, rates)| Some((*gpu, median(rates)?))).collect();
+    let (left_out, found) = outliers(&medians, sets, case);
+    medians.retain(|(gpu, _)| !left_out.contains(gpu));
+    gpus.retain(|gpu, _| !left_out.contains(gpu));
 
-    let rates: Vec<f64> = medians.iter().map(|(_, rate)| *rate).collect();
-    let hosts = medians.iter().map(|((host, _), _)| host).collect::<BTreeSet<_>>().len();
-    // A whole node of a few, with all of its GPUs.
-    let most = a_fifth(rates.len()).max(rates.len().div_ceil(hosts.max(1)));
-    let odd: BTreeSet<usize> = peer_outliers(&rates, sets, most)
-        .map(|judged| judged.outliers.iter().map(|one| one.index).collect())
-        .unwrap_or_default();
-    let by_build = built_unlike(&medians, &odd);
-    for (device, nodes) in &by_build {
-        unlike.by_build.push(format!("{device}: on {} unlike the others in {case}", counted(*nodes, "node")));
-    }
-    for at in odd.iter().filter(|at| !by_build.contains_key(medians[**at].0.1)) {
-        let ((host, device), rate) = medians[*at];
-        unlike.left_out.push(format!(
-            "{host}, {device}: {:.1} GB/s in {case}, unlike the {} others",
-            rate / 1e9,
-            rates.len() - 1
-        ));
-        gpus.remove(&(host, device));
-    }
-
-    medians.retain(|(gpu, _)| gpus.contains_key(gpu));
     let nodes = medians.iter().map(|((host, _), _)| host).collect::<BTreeSet<_>>().len();
     if medians.len() < LEAST_GPUS || nodes < LEAST_NODES {
-        let (gpus, nodes) = (counted(medians.len(), "GPU"), counted(nodes, "node"));
+        let is_of_pairs = medians.iter().any(|((_, device), _)| device.contains(BETWEEN));
+        let gpus = match is_of_pairs {
+            true => format!("{} of GPUs", counted(medians.len(), "pair")),
+            false => counted(medians.len(), "GPU"),
+        };
+        let nodes = counted(nodes, "node");
         let have = if medians.len() == 1 { "has" } else { "have" };
         return Err(format!("{gpus} of {nodes} {have} {case} on {}", class.gpu));
     }
+    unlike.left_out.extend(found.left_out);
+    unlike.by_build.extend(found.by_build);
+
     let logs: Vec<f64> = medians.iter().map(|(_, rate)| rate.ln()).collect();
-    let center = median(&logs).unwrap_or_default();
-    let between = deviation(&logs);
     let within = within(gpus.values());
-    let mut by_node: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
-    medians.iter().for_each(|((host, _), rate)| by_node.entry(host).or_default().push(rate.ln()));
-    let by_node: Vec<Vec<f64>> = by_node.into_values().collect();
-    // A new measurement has all three spreads; that of medians of single runs holds the runs' already.
-    let limit = GroupedValues::of(&by_node).and_then(|nodes| nodes.lower_limit(within, SHARE, CONFIDENCE));
-    let lowest = logs.iter().copied().fold(f64::MAX, f64::min);
-    let below_lowest = center - BEYOND_LOWEST * (center - lowest) + (1.0 - LEAST_MARGIN).ln();
-    let of_few = if nodes < SHOWS_ALL { center + (1.0 - MARGIN_OF_FEW).ln() } else { f64::MAX };
-    let limit = limit.unwrap_or(f64::NEG_INFINITY).min(below_lowest).min(of_few);
     Ok(Normal {
         class: class.clone(),
         case: case.to_owned(),
         nodes: nodes as u32,
         gpus: logs.len() as u32,
         values: gpus.values().map(Vec::len).sum::<usize>() as u32,
-        median_bytes_per_s: center.exp(),
-        between,
+        median_bytes_per_s: median(&logs).unwrap_or_default().exp(),
+        between: deviation(&logs),
         within: (within.1 > 0.0).then(|| (within.0 / within.1).sqrt()),
-        limit_bytes_per_s: limit.exp(),
+        limit_bytes_per_s: limit(&medians, within, nodes).exp(),
     })
+}
+
+/// Those that are left out, and what is unlike the others in words.
+fn outliers<'v>(medians: &[(Place<'v>, f64)], sets: usize, case: &str) -> (BTreeSet<Place<'v>>, Unlike) {
+    let rates: Vec<f64> = medians.iter().map(|(_, rate)| *rate).collect();
+    let hosts = medians.iter().map(|((host, _), _)| host).collect::<BTreeSet<_>>().len();
+    // With few nodes all GPUs of one of them may be outliers.
+    let most = a_fifth(rates.len()).max(rates.len().div_ceil(hosts.max(1)));
+    let odd: BTreeSet<usize> = peer_outliers(&rates, sets, most)
+        .map(|judged| judged.outliers.iter().map(|one| one.index).collect())
+        .unwrap_or_default();
+
+    let (mut left_out, mut unlike) = (BTreeSet::new(), Unlike::default());
+    let by_build = built_unlike(medians, &odd);
+    for (device, nodes) in &by_build {
+        unlike.by_build.push(format!("{device}: on {} unlike the others in {case}", counted(*nodes, "node")));
+    }
+    for at in odd.iter().filter(|at| !by_build.contains_key(medians[**at].0.1)) {
+        let ((host, device), rate) = medians[*at];
+        let (rate, others) = (rate / 1e9, rates.len() - 1);
+        unlike
+            .left_out
+            .push(format!("{host}, {device}: {rate:.1} GB/s in {case}, unlike the {others} others"));
+        left_out.insert((host, device));
+    }
+    (left_out, unlike)
+}
+
+/// The limit's logarithm, from the medians of so many nodes' GPUs and the spread of each one's own values.
+fn limit(medians: &[(Place<'_>, f64)], within: (f64, f64), nodes: usize) -> f64 {
+    let mut by_node: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    medians.iter().for_each(|((host, _), rate)| by_node.entry(host).or_default().push(rate.ln()));
+    let by_node: Vec<Vec<f64>> = by_node.into_values().collect();
+    let logs = by_node.concat();
+    let center = median(&logs).unwrap_or_default();
+
+    // A new measurement has all three spreads; that of medians of single runs holds the runs' already.
+    let limit = GroupedValues::of(&by_node).and_then(|nodes| nodes.lower_limit(within, SHARE, CONFIDENCE));
+    let lowest = logs.iter().copied().fold(f64::MAX, f64::min);
+    let below_lowest = center - BEYOND_LOWEST * (center - lowest) + (1.0 - LEAST_MARGIN).ln();
+    let of_few = if nodes < ENOUGH_NODES { center + (1.0 - FEW_NODES_MARGIN).ln() } else { f64::MAX };
+    limit.unwrap_or(f64::NEG_INFINITY).min(below_lowest).min(of_few)
 }
 
 /// Of the GPUs that are `odd`, the places that are so on half of the nodes that have them, and on three at
 /// least, with the number of nodes.
-fn built_unlike<'v>(medians: &[((&str, &'v str), f64)], odd: &BTreeSet<usize>) -> BTreeMap<&'v str, usize> {
+fn built_unlike<'v>(medians: &[(Place<'v>, f64)], odd: &BTreeSet<usize>) -> BTreeMap<&'v str, usize> {
     let nodes_with = |device: &str| medians.iter().filter(|((_, other), _)| *other == device).count();
     let mut nodes: BTreeMap<&str, usize> = BTreeMap::new();
     odd.iter().for_each(|at| *nodes.entry(medians[*at].0.1).or_default() += 1);

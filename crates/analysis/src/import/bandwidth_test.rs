@@ -8,7 +8,7 @@
 use report::imported::ImportedUnit;
 
 use super::error::{ImportError, ImportErrorKind};
-use super::numbers::{number, whole};
+use super::numbers::{looks_like_number, number, whole};
 use super::stray::StrayLines;
 use super::{Case, Program, Taken, figure};
 
@@ -76,8 +76,8 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
         }));
     }
     if taken.cases.is_empty() {
-        return Err(ImportError::whole(ImportErrorKind::NoFigures {
-            said: "a heading without rows".to_owned(),
+        return Err(ImportError::whole(ImportErrorKind::Truncated {
+            missing: "it has no rows below its heading".to_owned(),
         }));
     }
     if !names.is_empty() {
@@ -103,24 +103,23 @@ fn heading(words: &str, line: u64) -> Result<Option<Table>, ImportError> {
 impl Table {
     /// Takes what a line says of the table's figures; whether it says anything.
     fn describe(&mut self, words: &str) -> bool {
-        match () {
-            () if words.starts_with("PINNED ") => self.memory = "pinned",
-            () if words.starts_with("PAGEABLE ") => self.memory = "pageable",
-            () if words.starts_with("Write-Combined ") => self.is_combined = true,
-            () if words.starts_with("Transfer Size") => {}
-            () => return false,
+        if words.starts_with("PINNED ") {
+            self.memory = "pinned";
+        } else if words.starts_with("PAGEABLE ") {
+            self.memory = "pageable";
+        } else if words.starts_with("Write-Combined ") {
+            self.is_combined = true;
+        } else if !words.starts_with("Transfer Size") {
+            return false;
         }
-        // The option's line has no end of its own: the columns may follow on it.
+        // bandwidthTest prints no newline after the option's line: the columns may follow on it.
         self.scale = scale(words).or(self.scale);
         true
     }
 
     fn case(&self, bytes: u64, value: f64, line: u64) -> Result<Case, ImportError> {
         let Some(scale) = self.scale else {
-            return Err(ImportError::at(
-                line,
-                ImportErrorKind::NoNumber { text: String::new(), wanted: "a unit of Bandwidth" },
-            ));
+            return Err(ImportError::at(line, ImportErrorKind::NoUnit { units: "GB/s or MB/s" }));
         };
 
         // A copy inside a device uses no host memory, whatever the heading says.
@@ -147,18 +146,13 @@ impl Table {
 
 /// The bytes a second of a printed unit.
 fn scale(words: &str) -> Option<f64> {
-    match () {
-        () if words.contains("GB/s") => Some(1e9),
-        () if words.contains("MB/s") => Some(f64::from(1 << 20)),
-        () => None,
-    }
+    let units = [("GB/s", 1e9), ("MB/s", f64::from(1 << 20))];
+    units.into_iter().find(|(unit, _)| words.contains(unit)).map(|(_, scale)| scale)
 }
 
-/// Bytes and a rate.
+/// Whether a line is of bytes and a rate.
 fn is_row(words: &str) -> bool {
-    let cells: Vec<&str> = words.split_whitespace().collect();
-    cells.len() == 2
-        && cells.iter().all(|cell| cell.bytes().all(|byte| byte.is_ascii_digit() || b".,".contains(&byte)))
+    words.split_whitespace().count() == 2 && words.split_whitespace().all(looks_like_number)
 }
 
 fn row(table: &Table, words: &str, line: u64) -> Result<Case, ImportError> {
@@ -189,4 +183,24 @@ fn csv(rest: &str, line: u64) -> Result<Case, ImportError> {
     };
     let bytes = whole(&number_of(field("Size")), line, "a size in bytes")?;
     table.case(bytes, number(&number_of(bandwidth), line, "a bandwidth")?, line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_that_is_no_table_is_refused_with_what_it_lacks() {
+        let heading = "Host to Device Bandwidth, 1 Device(s)\n PINNED Memory Transfers\n";
+        let columns = "   Transfer Size (Bytes)\tBandwidth(GB/s)\n";
+        let refused = |rows: &str| take(rows).err().map(|error| error.to_string()).unwrap_or_default();
+        for (text, said) in [
+            (format!("{heading}{columns}   33554432\tnan\n"), "line 4: \"nan\" stands where a bandwidth"),
+            (format!("{heading}{columns}   33554432\t-inf\n"), "line 4: \"-inf\" stands where a bandwidth"),
+            (format!("{heading}{columns}"), "it has no rows below its heading"),
+            (format!("{heading}   33554432\t12.3\n"), "line 3: the heading above has no unit (GB/s or MB/s)"),
+        ] {
+            assert!(refused(&text).contains(said), "{said}: {}", refused(&text));
+        }
+    }
 }

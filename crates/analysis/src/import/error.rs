@@ -54,6 +54,12 @@ pub enum ImportErrorKind {
         /// What is to be there.
         wanted: &'static str,
     },
+    /// A table of rates whose unit is not said.
+    #[error("the heading above has no unit ({units}): import the whole output")]
+    NoUnit {
+        /// What it can be.
+        units: &'static str,
+    },
     /// A line that is none of the program's.
     #[error("{text:?} is no line of {of}: if the launcher wrote it, take it out")]
     Line {

@@ -80,8 +80,8 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
         }));
     }
     if taken.cases.is_empty() {
-        return Err(ImportError::whole(ImportErrorKind::NoFigures {
-            said: "a heading without rows".to_owned(),
+        return Err(ImportError::whole(ImportErrorKind::Truncated {
+            missing: "it has no rows below its heading".to_owned(),
         }));
     }
     if preamble.test.is_none() {

@@ -1,10 +1,9 @@
-//! A number as these programs print it: digits and a point. `nan`, `inf` and signs are none, nor is what no
-//! machine does; a comma is told by its name.
+//! A number as these programs print it: digits and a point. Signs, `nan`, `inf` and numbers beyond `MOST` are
+//! refused; a decimal comma has a message of its own.
 
 use super::error::{ImportError, ImportErrorKind, short};
 
-/// No rate in MB/s and no time in ns is as large: it would be ten days, or the memory of the world in a
-/// second.
+/// Above any real figure: 10^15 ns are eleven days.
 const MOST: f64 = 1e15;
 
 /// The number at this line; `wanted` says what is to be there.
@@ -13,6 +12,13 @@ pub(super) fn number(text: &str, line: u64, wanted: &'static str) -> Result<f64,
     let plain = Some(text).filter(|text| begins_with_digit(text) && is_plain(text));
     let number: Option<f64> = plain.and_then(|text| text.parse().ok()).filter(|value: &f64| *value < MOST);
     number.ok_or_else(|| ImportError::at(line, refused(text, wanted)))
+}
+
+/// Whether a cell stands for a figure, also one that cannot be read: `nan`, `-inf`, `55,33`.
+pub(super) fn looks_like_number(cell: &str) -> bool {
+    let unsigned = cell.strip_prefix('-').unwrap_or(cell);
+    let has_digits_only = unsigned.bytes().all(|byte| byte.is_ascii_digit() || b".,".contains(&byte));
+    matches!(unsigned, "nan" | "inf") || (begins_with_digit(unsigned) && has_digits_only)
 }
 
 /// Whether a text begins as a number does.

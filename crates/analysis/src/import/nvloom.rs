@@ -3,9 +3,10 @@
 //!
 //! The forms are those of its source (`cli/nvloom_cli.cpp`, `cli/util.h`, `cli/testcases.cpp`): version 1.0,
 //! which prints neither its version nor a unit, and 1.1 and later. A figure of a test of both directions is
-//! their sum. Where a matrix has pairs, a column is the source and a row the destination. Left out: least,
-//! mean, most and total, which say again what the matrix holds. Memory is a GPU's own, or EGM where the
-//! test's name says so; a process has one GPU, so that places are processes.
+//! their sum. In matrices of GPUs with GPUs and of racks with racks a column is the source and a row the
+//! destination; of GPUs with racks, and of latencies, a row is what copies or loads. Left out: least, mean,
+//! most and total, which say again what the matrix holds. Memory is a GPU's own, or EGM where the test's name
+//! says so; a process has one GPU, so that places are processes.
 
 use report::imported::{ImportedStatus, ImportedUnit};
 
@@ -199,7 +200,7 @@ impl Test {
         Ok(())
     }
 
-    /// Between what a cell is, by what its test has for rows and columns.
+    /// The places that a cell's copy is between, by what its test has for rows and columns.
     fn place(&self, row: &str, column: &str, pair: &str) -> String {
         let name = &self.name[..];
         let arrow = if name.contains("_bidir_") { "<->" } else { "->" };

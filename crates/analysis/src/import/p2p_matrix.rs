@@ -9,7 +9,7 @@
 use report::imported::ImportedUnit;
 
 use super::error::{ImportError, ImportErrorKind, as_many};
-use super::numbers::{number, whole};
+use super::numbers::{looks_like_number, number, whole};
 use super::stray::StrayLines;
 use super::{Case, Program, Taken, figure};
 
@@ -124,9 +124,7 @@ impl Matrix {
 
 /// Whether a line is numbers alone, or has what a program prints in their place.
 fn is_row(words: &str) -> bool {
-    words
-        .split_whitespace()
-        .all(|cell| cell.bytes().all(|byte| byte.is_ascii_digit() || b".,-naif".contains(&byte)))
+    words.split_whitespace().all(looks_like_number)
 }
 
 fn row(matrix: &Matrix, words: &str, line: u64) -> Result<Vec<Case>, ImportError> {

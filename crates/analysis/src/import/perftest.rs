@@ -84,8 +84,8 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
         }));
     }
     if taken.cases.is_empty() {
-        return Err(ImportError::whole(ImportErrorKind::NoFigures {
-            said: "a heading without rows".to_owned(),
+        return Err(ImportError::whole(ImportErrorKind::Truncated {
+            missing: "it has no rows below its heading".to_owned(),
         }));
     }
     strays.note(&mut taken, Program::Perftest.name());

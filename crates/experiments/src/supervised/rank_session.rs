@@ -78,8 +78,8 @@ impl<K: Supervised> RankSession<'_, K> {
         place::place(self.kind.place_asked(), self.launch, topology, found, chosen)
     }
 
-    /// Runs the rank's own thread, which was never elsewhere: it is bound first, then it opens the GPU, then
-    /// MPI, which it alone calls.
+    /// Runs `rank` on a new thread, which alone binds itself, opens the GPU and calls MPI, and waits for it.
+    /// Signals are caught meanwhile.
     ///
     /// # Errors
     /// What the thread says, or that there can be none.
@@ -115,7 +115,8 @@ impl<K: Supervised> RankSession<'_, K> {
     /// alone works without.
     ///
     /// # Errors
-    /// MPI does not start. Where the work fails, that is said and the process ends.
+    /// MPI does not start. Where the work fails, that is said and the process ends; a rank alone returns a
+    /// fault that has been said.
     pub fn with_ranks(
         &self,
         level: Option<ThreadLevel>,

@@ -203,10 +203,8 @@ fn release() -> Result<tempfile::TempDir, Box<dyn std::error::Error>> {
 fn module_systems_find_the_release_by_the_module_files_own_place() -> Done {
     let release = release()?;
     let root = fs::canonicalize(release.path())?.display().to_string();
-    let systems = [
-        ("Environment Modules", "/usr/lib/x86_64-linux-gnu/modulecmd.tcl"),
-        ("Lmod", "/usr/share/lmod/lmod/libexec/lmod"),
-    ];
+    let systems =
+        [("Environment Modules", "/usr/bin/modulecmd"), ("Lmod", "/usr/share/lmod/lmod/libexec/lmod")];
     for (system, command) in systems {
         if !Path::new(command).is_file() {
             skipped(&format!("the module file of {system}: there is no {command}"));

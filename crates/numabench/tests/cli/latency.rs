@@ -92,7 +92,7 @@ fn without_a_gpu_each_core_loads_from_each_nodes_memory() -> Done {
 fn loads_are_measured_beside_traffic_of_each_step_and_every_thread_is_proven() -> Done {
     let plan = run(&["latency", "--loaded", "--dry-run"]);
     if plan.code != Some(0) {
-        plan.refused(2, &["loads beside traffic need two PUs", "may use PUs", "--beside-cpus"]);
+        plan.refused(2, &["loads beside traffic need two cores", "may use PUs", "--beside-cpus"]);
         skipped("loads beside traffic: this process may use one core only");
         return Ok(());
     }
@@ -173,7 +173,7 @@ fn loads_without_a_core_of_their_own_beside_traffic_are_refused_with_what_to_do(
     let mut alone = Command::new("taskset");
     alone.args(["-c", &mine.to_string(), BINARY, "latency", "--loaded"]);
     let one = format!("one core (PU {mine})");
-    Ended::of(&alone.output()?).refused(2, &["need two PUs", &one, "start it where it may"]);
+    Ended::of(&alone.output()?).refused(2, &["need two cores", &one, "start it where it may"]);
     run(&["latency", "--beside-cpus", "0"]).refused(2, &["--loaded"]);
     run(&["latency", "--loaded", "--between", "cores"]).refused(2, &["cannot be used with"]);
     run(&["latency", "--loaded=load"]).refused(2, &["read, write, copy"]);

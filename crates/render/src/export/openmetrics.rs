@@ -1,5 +1,5 @@
-//! OpenMetrics text, which Prometheus' own text format contains: node_exporter's textfile collector reads it,
-//! and so does GitLab.
+//! OpenMetrics text, of that part which Prometheus' own text format takes too (`# UNIT` and `# EOF` are
+//! comments there): node_exporter's textfile collector reads it, and so does GitLab.
 //!
 //! All metrics are gauges of one run. Labels say what was measured and where. No sample carries a time:
 //! node_exporter refuses files that do. When the run was is a metric of its own.

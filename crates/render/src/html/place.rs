@@ -1,19 +1,19 @@
 //! A report of placements: the answer, the node in the recommended way with what its ranks get, every turn of
 //! each way as a dot, then places and lines to paste, folded.
 
-use analysis::answer_status::AnswerStatus;
+use analysis::answer_status;
 use report::document::Tool;
-use report::place::{Candidate, MeasuredFinding, PlaceDocument, Turn};
+use report::place::{Candidate, PlaceDocument, Turn};
 use stats::interval::median;
 
 use super::paged::Paged;
 use super::write::{HtmlPage, simulated};
 use crate::charts::colours::series;
 use crate::charts::rows::{Mark, Row, Rows};
-use crate::terminal::{page, place_answer};
+use crate::terminal::place_answer;
 use crate::{digits, node};
 
-/// The host that it is of.
+/// The host of a placement.
 fn host(document: &PlaceDocument) -> &str {
     document.machine.hostname.as_deref().unwrap_or("a machine")
 }
@@ -34,19 +34,14 @@ impl Paged for PlaceDocument {
     }
 
     fn draw(&self, page: &mut HtmlPage) {
-        let (tone, answer) = place_answer(self);
-        let is_open =
-            self.measured.as_ref().is_some_and(|measured| measured.finding == MeasuredFinding::Undecided);
-        let tone = match tone {
-            _ if is_open => AnswerStatus::Undecided,
-            page::Tone::Bad | page::Tone::Warning => AnswerStatus::Finding,
-            _ => AnswerStatus::Well,
-        };
+        let (_, answer) = place_answer(self);
         let mut said = vec![answer];
         said.extend(self.command.as_ref().map(|line| line.text.clone()));
-        page.answer(tone, &said);
-        let why = self.measured.as_ref().and_then(|measured| measured.platform.simulated.as_deref());
-        page.list(&why.map(simulated).into_iter().chain(self.notes.iter().cloned()).collect::<Vec<_>>());
+        page.answer(answer_status::of_place(self), &said);
+        let simulation = self.measured.as_ref().and_then(|measured| measured.platform.simulated.as_deref());
+        page.list(
+            &simulation.map(simulated).into_iter().chain(self.notes.iter().cloned()).collect::<Vec<_>>(),
+        );
         if let Some(node) = node::of_place(self) {
             let title = "The node, and what its ranks get in the recommended way";
             page.picture(title, &node.described(), |wide| node.drawn(wide));
