@@ -1,8 +1,8 @@
 //! What this repository needs from the system, and how to see whether it is there.
 //!
-//! A need is looked for by what it gives (a program on the PATH, a library pkg-config knows), not by a
-//! package's name: a site that has hwloc from a module needs no package. The names of three families of
-//! packages stand beside it; dnf and zypper both take `pkgconfig(…)`, which spares us their renames.
+//! A need is probed by the program or library that it brings, not by a package's name: a site that has hwloc
+//! from a module needs no package. The names of three families of packages stand beside it; dnf and zypper
+//! both take `pkgconfig(…)`, which spares us their renames.
 
 use std::path::Path;
 use std::process::Command;

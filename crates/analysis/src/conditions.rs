@@ -33,11 +33,11 @@ pub struct Condition {
     pub fact: String,
     /// Its value, in words.
     pub value: String,
-    /// Whether runs that have it otherwise measure another thing.
+    /// Whether a different value makes the runs different experiments.
     pub essential: bool,
 }
 
-/// A fact that the two sides have otherwise.
+/// A fact whose values differ between the two sides.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Differing {
     /// Its name.

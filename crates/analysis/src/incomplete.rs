@@ -21,7 +21,7 @@ pub struct Incomplete {
     pub reason: Option<String>,
     /// How many results have a figure.
     pub figures: usize,
-    /// Of how many.
+    /// How many results there are.
     pub results: usize,
     /// How many ranks were lost or never came.
     pub missing_ranks: usize,

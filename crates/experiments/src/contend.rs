@@ -1,4 +1,4 @@
-//! Who copies at once: each rank alone, then two, three, … and all of them, and those that share something on
+//! Ranks that copy at once: each alone, then two, three, … and all of them, and those that share something on
 //! the way to the host.
 //!
 //! The ranks are those of a plan, each in its own place; a row is who takes part. Where all ranks share one
@@ -27,7 +27,7 @@ use crate::matrix_parts::column;
 use crate::options::{ContendOptions, Measuring};
 use crate::outline::{Outline, engine_and_clock};
 
-/// Who takes part in a row.
+/// The ranks that copy in a row, alone or at once.
 struct Together {
     name: String,
     ranks: Vec<usize>,
@@ -36,7 +36,7 @@ struct Together {
     shares: Option<String>,
 }
 
-/// What is copied by whom.
+/// The copies of a run, row by row.
 pub struct Contend {
     /// The run.
     pub config: RunConfig,

@@ -11,7 +11,7 @@ use crate::columns::declared_nodes;
 use crate::exit::Exit;
 use crate::fault::Fault;
 
-/// A row of the machine, whose figures stand at these places.
+/// The document's row of a row of the machine, with its PUs and ranks.
 pub(crate) fn row(row: &Row, pus: IdSet, ranks: IdSet, group: Option<String>) -> MatrixRow {
     let row_place = row.place.as_ref();
     MatrixRow {

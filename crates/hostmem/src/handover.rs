@@ -29,7 +29,7 @@ enum Asked {
     Answer(usize),
 }
 
-/// What it says.
+/// Replies of the other thread.
 enum Said {
     Bound(Result<(), Failure>),
     Seen(Result<ObservedPlacement, Failure>),
@@ -46,7 +46,7 @@ pub(crate) struct Answerer {
 }
 
 impl Answerer {
-    /// Starts it, bound to `pu`.
+    /// Starts the thread, bound to `pu`.
     pub(crate) fn start(pu: u32, lines: Arc<Lines>) -> Result<Self, Failure> {
         let (asked, questions) = channel();
         let (says, said) = channel();
@@ -61,7 +61,7 @@ impl Answerer {
         }
     }
 
-    /// Where it is.
+    /// Where the other thread is.
     pub(crate) fn look(&self) -> Result<ObservedPlacement, Failure> {
         self.ask(Asked::Look)?;
         match self.hear()? {

@@ -1,10 +1,10 @@
 //! A rank's two fields on its GPU, and iterations there: halos through a window of pinned host memory, or by
 //! MPI from device memory. Some 410 lines because both ways of halos share the area and its order of queues.
 //!
-//! The area begins with what the window is beside: words in which kernels keep the largest change (a word an
+//! The memory begins with the window: words in which kernels keep the largest change (a word for each
 //! iteration, in turn, so that no launch has to clear one), halos, and room for the rows that are filled or
-//! checked. What must come before MPI is queued first, the inner rows behind it; what came is queued behind
-//! those.
+//! checked. What must be computed before MPI sends is queued first, the inner rows behind it; what
+//! MPI brought is queued behind those.
 
 use std::ops::Range;
 
@@ -27,7 +27,7 @@ const WORD: usize = 8;
 const ROOM: usize = 16 << 20;
 /// Parts begin at multiples of this.
 const ALIGNED: usize = 256;
-/// So many starts, and then everything is waited for.
+/// After so many starts the queue is drained.
 const STARTS: usize = 192;
 /// Iterations without halos that are queued at once.
 const AT_ONCE: u32 = 32;
@@ -80,7 +80,7 @@ pub(crate) fn bytes_of(field: Field) -> [usize; 2] {
     [layout.bytes(), layout.window]
 }
 
-/// Two fields.
+/// A rank's two fields on its GPU.
 pub(crate) struct GpuFields {
     computer: Box<dyn Computer>,
     layout: Layout,
@@ -250,7 +250,7 @@ impl GpuFields {
         1..self.layout.field.rows + 1
     }
 
-    /// The kernels of one iteration over these rows, the first of which begin with a word that is 0.
+    /// The kernels of one iteration over these rows, whose largest change goes to a word that is 0 so far.
     fn step(&mut self, rows: &[Range<usize>]) -> Vec<RoundStep> {
         self.word = (self.word + 1) % WORDS;
         // The window's words are 0 and stay it.

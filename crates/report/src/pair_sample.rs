@@ -4,14 +4,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The pairs that stand for all. A pair that is not among them has no figure, but for the way back of one
-/// that is, both ways at once.
+/// The pairs that stand for all. A pair that is not among them has no figure, except the reverse direction of
+/// one that is, in copies both ways at once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PairSample {
     /// How many were asked for.
     pub asked: u32,
-    /// How many are in it: more where every member and every class of link took more. A run that ended early
-    /// has measured fewer.
+    /// How many are in it: more than asked where it takes more to have every member and every class of link.
+    /// A run that ended early has measured fewer.
     pub chosen: u32,
     /// How many pairs there are.
     pub of: u32,

@@ -1,4 +1,4 @@
-//! Network adapters, with what is local to them: data that leaves a node leaves faster from the right one.
+//! Network adapters, with what is local to them: an adapter near to the data sends it faster.
 //!
 //! PCI base class 02 (network controller), and 0c06, which InfiniBand adapters had before 0207 was theirs.
 //! Virtual functions of this machine's own adapters are left out as GPUs' are (`devices`). Left out too: what
@@ -29,7 +29,7 @@ pub struct Nic {
     pub device_id: u16,
     /// PCI class, e.g. 0x0207 (InfiniBand).
     pub class_id: u16,
-    /// What its class says it is.
+    /// Its kind, by its PCI class.
     pub kind: NicKind,
     /// Its name in the PCI id list, where that is known.
     pub name: Option<String>,

@@ -10,12 +10,12 @@
 //!   is slower, or the law is skewed, more nodes show it;
 //! * 10 % below the median with fewer than thirty nodes, which may not show it.
 //!
-//! Together they are to keep 999 of 1,000 measurements in 95 of 100 learnings, whatever of these a fleet is
-//! (`cargo xtask calibrate baseline`), which is why `gate` measures a suspect again before it is called one.
-//! The unit is the node: its GPUs share a board, a cooling and a setting, so that the limit is that of a
-//! one-way random model (`stats::tolerance`). Few nodes say little of how nodes differ, and their limit lies
-//! far below the median: of three nodes 21 deviations between nodes, of ten 8, of twenty 6.5. Several runs of
-//! one GPU tell its own spread from that between GPUs.
+//! Together they are to keep 999 of 1,000 measurements in 95 of 100 learnings, for fleets of each of these
+//! shapes (`cargo xtask calibrate baseline`), which is why `gate` measures a suspect again before it is
+//! called one. The unit is the node: its GPUs share a board, a cooling and a setting, so that the limit is
+//! that of a one-way random model (`stats::tolerance`). Few nodes say little of how nodes differ, and their
+//! limit lies far below the median: of three nodes 21 deviations between nodes, of ten 8, of twenty 6.5.
+//! Several runs of one GPU tell its own spread from that between GPUs.
 
 use std::collections::{BTreeMap, BTreeSet};
 

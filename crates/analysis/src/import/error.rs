@@ -65,7 +65,7 @@ pub enum ImportErrorKind {
     Line {
         /// The line.
         text: String,
-        /// Where it stands.
+        /// The program, or the part of its output.
         of: &'static str,
     },
     /// A row with other columns than its header.
@@ -157,7 +157,7 @@ impl ImportError {
     }
 }
 
-/// Whether a row has as many columns as its header.
+/// Refuses a row with another number of columns than its header.
 pub(super) fn as_many(found: usize, wanted: usize, line: u64) -> Result<(), ImportError> {
     match found == wanted {
         true => Ok(()),
@@ -176,7 +176,7 @@ impl fmt::Display for ImportError {
 
 impl std::error::Error for ImportError {}
 
-/// A text of a program in few words, for a message.
+/// A text of a program, cut at 120 characters for a message.
 pub(super) fn short(text: &str) -> String {
     let text = text.trim();
     match text.char_indices().nth(120) {

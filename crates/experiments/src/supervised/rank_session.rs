@@ -34,9 +34,9 @@ fn begin(agreement: &mut Agreement, mine: Result<(), Fault>) -> Result<(), Fault
 /// # Errors
 /// The kernel refuses.
 pub(super) fn prepare_process() -> Result<(), Fault> {
-    // Before there is another thread, of ours or of a driver: it may change the environment.
+    // It changes the environment, so no other thread, of ours or of a driver, may run yet.
     ranks::cray_gtl::bring_in();
-    // One that hangs in MPI when a launcher kills its supervisor would stay for ever.
+    // Without this, a session that hangs in MPI outlives the supervisor that a launcher has killed.
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(Fault::no_result)
 }
 
@@ -50,7 +50,7 @@ impl<K: Supervised> RankSession<'_, K> {
     /// watches this one. Rank 0's says `what` did not happen, and why.
     ///
     /// # Errors
-    /// There can be no thread more.
+    /// No further thread can be started.
     pub fn watchdog(&self, what: [&'static str; 2]) -> Result<Watchdog, Fault> {
         Watchdog::of_rank(self.kind.timeout(), self.launch.speaks(), what, self.say)
     }
@@ -160,8 +160,7 @@ impl<K: Supervised> RankSession<'_, K> {
         match ended {
             Ok(()) if departure == Departure::Finalized => Ok(()),
             Ok(()) if departure == Departure::Unfinalized => ending::at_once(Exit::Ok),
-            // The supervisor learns that it did not leave, and says or awaits in its place what lets the
-            // others end.
+            // The supervisor sees by the code that it did not leave, and ends the launch for it.
             Ok(()) => ending::at_once(Exit::NoResult),
             // What MPI or the driver may still use is neither given back nor unmapped, and nobody's exit
             // handler waits for it.

@@ -6,7 +6,8 @@
 
 use super::points::{Estimate, Label, MetricFamily, Point, Points};
 
-/// What of a figure is a metric: what the metric's name and its help end with, and the value.
+/// A part of a figure that is a metric of its own: the end of the metric's name, that of its help, and the
+/// value.
 type Part = (&'static str, &'static str, fn(&Estimate) -> Option<f64>);
 
 const MIDDLE: Part = ("", "", |figure| Some(figure.value));
