@@ -11,6 +11,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 
@@ -41,54 +42,53 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
             args.join(" ")
         );
     }
-    setup::build()?;
-
-    let mut failed = Failed::default();
-    failed
-        .unless("fmt", installed(root, "fmt", "rustup component add rustfmt clippy", &["--all", "--check"]));
-    failed.unless("tidy", tidy::run(root, &[]));
+    let mut checks = Checks::default();
+    checks.must("setup", setup::build)?;
+    checks
+        .run("fmt", || installed(root, "fmt", "rustup component add rustfmt clippy", &["--all", "--check"]));
+    checks.run("tidy", || tidy::run(root, &[]));
     // What only tests and the other checks need is fetched while everything is compiled, and the plug-ins,
     // each of which is one crate after the other, are compiled beside it.
     let xtask = mpi_plugin::this_program()?;
-    let (compiled, plugin) = thread::scope(|scope| {
+    thread::scope(|scope| {
         let beside = scope.spawn(|| {
             setup::labs(root);
             plugin(root, &xtask)
         });
-        let compiled = lints::compile(root, &WITHOUT_MPI);
-        (compiled, beside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        checks.run("compiling, with lints", || lints::compile(root, &WITHOUT_MPI));
+        checks.run("mpi-plugin", || beside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
     });
-    failed.unless("compiling, with lints", compiled);
-    failed.unless("mpi-plugin", plugin);
-    failed.unless("scripts", scripts::check(root));
-    failed.unless("files of forges", forges::check(root));
-    failed.unless("site", site::check(root));
+    checks.run("scripts", || scripts::check(root));
+    checks.run("files of forges", || forges::check(root));
+    checks.run("site", || site::check(root));
     // Both read Cargo.toml and Cargo.lock only; neither is in a toolchain, and compiling them takes longer
     // than most of the steps.
-    failed.unless("machete", installed(root, "machete", "cargo install --locked cargo-machete", &[]));
-    failed.unless("deny", installed(root, "deny", "cargo install --locked cargo-deny", &DENY));
-    if let Err(so_far) = failed.result() {
+    checks.run("machete", || installed(root, "machete", "cargo install --locked cargo-machete", &[]));
+    checks.run("deny", || installed(root, "deny", "cargo install --locked cargo-deny", &DENY));
+    if let Err(so_far) = checks.result() {
         eprintln!("test: {so_far} so far; running the tests all the same");
     }
+
     if cargo_has("nextest") {
         let target = root.join("target");
         skips::forget(&target);
-        failed.unless("tests", nextest(root, &[&WITHOUT_MPI[..], &["--profile", "ci"]].concat()));
+        checks.run("tests", || nextest(root, &[&WITHOUT_MPI[..], &["--profile", "ci"]].concat()));
         let in_ci = std::env::var("CI").is_ok_and(|value| value == "true" || value == "1");
-        failed.unless("tests left out", skips::count(&target, in_ci));
-        failed.unless("second tries", second_tries::name(&target));
+        checks.run("tests left out", || skips::count(&target, in_ci));
+        checks.run("second tries", || second_tries::name(&target));
     } else {
         eprintln!(
             "test: note: cargo-nextest is not installed (https://nexte.st); `cargo test` runs the tests \
              instead, one after the other, and what they leave out is not counted"
         );
         for (name, args) in PLAIN {
-            failed.unless(name, cargo(root, &[&args[..1], &WITHOUT_MPI, &args[1..]].concat()));
+            checks.run(name, || cargo(root, &[&args[..1], &WITHOUT_MPI, &args[1..]].concat()));
         }
     }
     // With the binaries that the tests have built.
-    failed.unless("campaign", proving::built(root, "campaign"));
-    failed.result()
+    checks.run("campaign", || proving::built(root, "campaign"));
+    println!("test: {}", checks.times());
+    checks.result()
 }
 
 /// Builds and lints the MPI plug-in, or says why not.
@@ -101,22 +101,41 @@ fn plugin(root: &Path, xtask: &Path) -> Result<()> {
     if cargo_has("clippy") { mpi_plugin::lint(root) } else { Ok(()) }
 }
 
-/// The names of the checks that failed.
+/// The checks that were run: how long each took, and the names of those that failed.
 #[derive(Debug, Default)]
-struct Failed(Vec<&'static str>);
+struct Checks {
+    took: Vec<(&'static str, Duration)>,
+    failed: Vec<&'static str>,
+}
 
-impl Failed {
-    /// Says and notes it when the check of this name failed.
-    fn unless(&mut self, name: &'static str, result: Result<()>) {
-        if let Err(error) = result {
+impl Checks {
+    /// Runs a check, and says and notes it when it failed.
+    fn run(&mut self, name: &'static str, check: impl FnOnce() -> Result<()>) {
+        if let Err(error) = self.must(name, check) {
             eprintln!("test: {name}: {error:#}");
-            self.0.push(name);
+            self.failed.push(name);
         }
+    }
+
+    /// Runs what nothing else can go on without.
+    fn must(&mut self, name: &'static str, check: impl FnOnce() -> Result<()>) -> Result<()> {
+        let began = Instant::now();
+        let ended = check();
+        self.took.push((name, began.elapsed()));
+        ended
+    }
+
+    /// How long those took that took a second and more, in a line.
+    fn times(&self) -> String {
+        let long = self.took.iter().filter(|(_, took)| *took >= Duration::from_secs(1));
+        let all: Vec<String> =
+            long.map(|(name, took)| format!("{name} {:.0} s", took.as_secs_f64())).collect();
+        all.join(", ")
     }
 
     /// An error that names what failed.
     fn result(&self) -> Result<()> {
-        if self.0.is_empty() { Ok(()) } else { bail!("failed: {}", self.0.join(", ")) }
+        if self.failed.is_empty() { Ok(()) } else { bail!("failed: {}", self.failed.join(", ")) }
     }
 }
 
@@ -204,11 +223,11 @@ mod tests {
 
     #[test]
     fn a_check_that_fails_fails_the_whole_however_many_follow() {
-        let mut failed = Failed::default();
-        failed.unless("fmt", Ok(()));
-        assert!(failed.result().is_ok());
-        failed.unless("tidy", Err(anyhow::anyhow!("1 finding")));
-        failed.unless("tests", Ok(()));
-        assert_eq!(failed.result().map_err(|error| error.to_string()), Err("failed: tidy".to_owned()));
+        let mut checks = Checks::default();
+        checks.run("fmt", || Ok(()));
+        assert!(checks.result().is_ok());
+        checks.run("tidy", || Err(anyhow::anyhow!("1 finding")));
+        checks.run("tests", || Ok(()));
+        assert_eq!(checks.result().map_err(|error| error.to_string()), Err("failed: tidy".to_owned()));
     }
 }
