@@ -8,8 +8,9 @@
 //! Copies between GPUs go ways of different length in every node. Pairs of one NUMA node and of two are two
 //! classes where their medians lie apart, else one (so three nodes whose GPUs are behind switches are enough
 //! to learn from). NVLinks that are up are no part of a class: a GPU that has lost some would have a class of
-//! its own, and nothing to be compared with. A place that is unlike the others on half of the nodes is so by
-//! how the nodes are built: it stays in and is named, for otherwise it would be found slow on every node.
+//! its own, and nothing to be compared with. A place that is unlike the others on half of the nodes, three at
+//! least, is so by how the nodes are built: it stays in and is named, for otherwise it would be found slow on
+//! every node.
 
 mod learning;
 
@@ -19,9 +20,11 @@ pub use learning::{NotLearned, learn};
 use report::Document;
 use report::device::{Device, DeviceKind, Link, name_on_node};
 use report::document::Tool;
+use report::quantity::Quantity;
 use report::rank::Locality;
 use report::read::SavedDocument;
 use report::row::{Row, RowStatus};
+use report::settings::Direction;
 use report::versioned::Version;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -52,7 +55,8 @@ pub struct Baseline {
     pub too_few: Vec<String>,
     /// GPUs that are unlike the others of their class and were left out, in words.
     pub left_out: Vec<String>,
-    /// Places that are unlike the others of their class on half of the nodes or more and stay in, in words.
+    /// Places that are unlike the others of their class on half of the nodes or more, three at least, and stay
+    /// in, in words.
     #[serde(default)]
     #[schemars(extend("since" = "1.1"))]
     pub built_unlike: Vec<String>,
@@ -67,7 +71,8 @@ pub struct Class {
     pub best_link: Option<String>,
     /// The CPU's model; null where it is not told.
     pub cpu: Option<String>,
-    /// How near the rank's PU is to the GPU, as documents name it; `own memory` for copies within a GPU's
+    /// How near the rank's PU is to the GPU, as documents name it but without hyphens (`numalocal`); `own
+    /// memory` for copies within a GPU's
     /// memory; for copies between GPUs `peer`, or `peer, staged`, and with `, one NUMA node` or `, two NUMA
     /// nodes` those of pairs that are told apart so.
     pub locality: String,
@@ -148,7 +153,10 @@ pub fn values(document: &Document) -> Vec<Value> {
 
     let value = |row: &Row| {
         let device = devices.get(&row.device[..]).filter(|device| device.kind == DeviceKind::Gpu)?;
-        let rate = row.median_bytes_per_s.filter(|rate| row.status == RowStatus::Measured && *rate > 0.0)?;
+        // Documents of before 1.6 do not say what a row of a kernel counts.
+        let is_copy = row.quantity == Quantity::Bandwidth && row.direction != Direction::Kernel;
+        let is_measured = is_copy && row.status == RowStatus::Measured;
+        let rate = row.median_bytes_per_s.filter(|rate| is_measured && *rate > 0.0)?;
         let class = class_of(document, device, row.locality);
         let (host, id) = (row.host.clone(), row.device.clone());
         let value = match others.get(&row.rank) {

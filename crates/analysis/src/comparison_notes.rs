@@ -17,8 +17,11 @@ pub(crate) fn notes(
     let mut notes = Vec::new();
     let [base, new] = runs;
     let is_single = are_of_single_runs(cases);
-    let is_of_few_runs =
-        cases.iter().any(|case| case.verdict == ChangeVerdict::Suspect && case.basis == Basis::Blocks);
+    let is_of_few = |case: &ComparedCase| {
+        let least_runs = case.base_values.min(case.new_values) as usize;
+        case.basis == Basis::Blocks || least_runs < LEAST_A_SIDE
+    };
+    let is_of_few_runs = cases.iter().any(|case| case.verdict == ChangeVerdict::Suspect && is_of_few(case));
     let change =
         if cases.iter().any(|case| case.unit.is_share()) { "a rate's or time's change" } else { "a change" };
     if is_single {

@@ -2,6 +2,7 @@
 //! answer first. One function a document, whichever command made it: what is said depends on what kind of
 //! result it is.
 
+use report::measured_groups::MeasuredGroups;
 use report::{Document, Figures};
 
 use crate::{
@@ -18,7 +19,8 @@ pub fn so_far(document: &mut Document) {
 }
 
 /// Fills in all that follows from a document's cases and rows: that, fits, groups, curves, and its verdict.
-pub fn conclude(document: &mut Document) {
+/// `declared` says what the platform declares that is like measured groups.
+pub fn conclude(document: &mut Document, declared: impl Fn(&MeasuredGroups) -> Option<String>) {
     so_far(document);
     document.fits = sweep_fits::sweep_fits(document);
     document.size_losses = matrix_analysis::row_sweep::size_losses(document);
@@ -26,6 +28,9 @@ pub fn conclude(document: &mut Document) {
     document.pieces = pieces::pieces(document);
     document.loaded_latency = latency_curves::loaded_latencies(document);
     document.groups = groups::groups(document);
+    for found in &mut document.groups {
+        found.declared = declared(found);
+    }
     document.verdict = sentences(document);
 }
 
@@ -63,7 +68,7 @@ fn sentences(document: &Document) -> Vec<String> {
 
 /// Sentences advise a longer `--max-time`; the time of a suite and of `topo --measure` is all of their
 /// `--within`.
-fn with_own_time(command: &str, said: Vec<String>) -> Vec<String> {
+pub fn with_own_time(command: &str, said: Vec<String>) -> Vec<String> {
     match command {
         "suite" | "topo" => {
             said.into_iter().map(|sentence| sentence.replace("--max-time", "--within")).collect()

@@ -48,11 +48,17 @@ pub fn curves(document: &Document, matrix: &Matrix) -> Vec<Curve> {
     let curve = |plane: &Plane| {
         let (mut points, mut most) = (Vec::new(), 0.0_f64);
         for (row, place) in matrix.rows.iter().enumerate() {
-            let cells: Vec<(&str, CellFigure)> = (0..matrix.columns.len())
-                .filter_map(|column| {
-                    Some((&matrix.columns[column].name[..], matrix.cell(document, plane, row, column)?.ok()?))
-                })
-                .collect();
+            let of_column = |column: usize| {
+                Some((&matrix.columns[column].name[..], matrix.cell(document, plane, row, column)?))
+            };
+            let cells: Vec<(&str, Result<CellFigure, String>)> =
+                (0..matrix.columns.len()).filter_map(of_column).collect();
+            // Those at once without one of them are not what the row says.
+            if row > 0 && cells.iter().any(|(_, cell)| cell.is_err()) {
+                continue;
+            }
+            let cells: Vec<(&str, CellFigure)> =
+                cells.into_iter().filter_map(|(name, cell)| Some((name, cell.ok()?))).collect();
             let ranks = if row == 0 { 1 } else { cells.len() as u32 };
             let sum: f64 = cells.iter().map(|(_, cell)| cell.median).sum();
             // Those alone are not together.

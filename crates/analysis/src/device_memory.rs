@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use report::Document;
-use report::device::{Coherence, Device};
+use report::device::{Coherence, Device, DeviceKind};
 use report::environment::NodeKind;
 use stats::IdSet;
 use stats::units::counted;
@@ -18,11 +18,11 @@ use crate::words;
 /// More GPUs than this are counted, not named.
 const MOST: usize = 4;
 
-/// That copies between host and device stay in one memory, where they do.
+/// That copies between host and device stay in one memory, where those of all GPUs do.
 pub(crate) fn one_memory(document: &Document) -> Option<String> {
-    let kinds: BTreeSet<&str> =
-        document.devices.iter().filter_map(|device| shared(device.coherence?)).collect();
-    let kind = kinds.into_iter().next()?;
+    let gpus = document.devices.iter().filter(|device| device.kind == DeviceKind::Gpu);
+    let kinds: BTreeSet<Option<&str>> = gpus.map(|device| shared(device.coherence?)).collect();
+    let kind = kinds.first().copied().flatten().filter(|_| kinds.len() == 1)?;
     Some(format!("CPU and GPU share one memory ({kind}): H2D and D2H copy from {kind} to {kind}."))
 }
 

@@ -7,7 +7,7 @@ use report::result::Outcome;
 use stats::flag::Flag;
 use stats::units::counted;
 
-/// `12 of 40 figures have no interval: fewer than 6 blocks`; none where all have one.
+/// `12 of 40 figures have fewer than 6 blocks, and so no interval`; none where all have one.
 pub fn clause<B>(document: &Document<B>) -> Option<String> {
     let flags = |outcome: &Outcome| match outcome {
         Outcome::Measured { flags, .. } => Some(flags.contains(&Flag::FewBlocks)),

@@ -17,6 +17,7 @@ use topo::Topology;
 
 use super::experiment::{Beforehand, CaseMap, DocumentCase, Experiment, RequestedSettings, memory_of, place};
 use crate::config;
+use crate::declared_groups::DeclaredGroups;
 use crate::fault::Fault;
 use crate::options::Measuring;
 
@@ -158,7 +159,7 @@ impl CorePairs {
         }
 
         Experiment {
-            known: Beforehand::default(),
+            known: Beforehand { declared: DeclaredGroups::of_cores(topology), ..Beforehand::default() },
             command,
             suite: Arc::new(suite),
             workers,

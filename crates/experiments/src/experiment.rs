@@ -17,6 +17,7 @@ use report::settings::{CopyEngine, Direction, Membind, MemoryKind, OrderAsked, S
 use topo::Topology;
 
 use crate::config::unique;
+use crate::declared_groups::DeclaredGroups;
 use crate::options::Measuring;
 use crate::settings;
 
@@ -105,6 +106,8 @@ pub struct Beforehand {
     pub pieces: Option<Pieces>,
     /// The pairs that stand for all.
     pub pair_sample: Option<PairSample>,
+    /// What the topology declares of cores that are grouped.
+    pub declared: DeclaredGroups,
 }
 
 /// What is asked for, as documents have it.

@@ -46,6 +46,8 @@ pub struct GpuMatrix {
     figures: CaseMap,
     /// The range that is loaded from, bytes, where the latency of loads is asked for.
     load_range: Option<usize>,
+    /// What was asked for and has no effect here.
+    notes: Vec<String>,
 }
 
 impl GpuMatrix {
@@ -70,6 +72,7 @@ impl GpuMatrix {
         config.sizes = vec![size];
         config.memory = config::memory_kinds(&args.memory, kind);
         config.directions = config::unique(&args.directions);
+        let is_lone = args.concurrent && targets.len() == 1;
         let order = if args.concurrent && targets.len() > 1 { Order::Simultaneous } else { Order::Alone };
         config.orders = vec![order];
 
@@ -84,6 +87,10 @@ impl GpuMatrix {
             copies: Vec::new(),
             figures: CaseMap::default(),
             load_range: args.latency.then(|| gpu_loads::range(args.range)).transpose()?,
+            notes: is_lone
+                .then(|| "--concurrent: there is one GPU, which copied alone".to_owned())
+                .into_iter()
+                .collect(),
         };
         matrix.find_places(topology);
         if matrix.places.is_empty() {
@@ -256,7 +263,7 @@ impl GpuMatrix {
         let loads = self.loads();
         let matrices =
             self.engines.iter().enumerate().map(|(at, by)| self.matrix(*by, at, topology, found)).collect();
-        let Self { config, ranks, places, copies, figures, load_range, .. } = self;
+        let Self { config, ranks, places, copies, figures, load_range, notes, .. } = self;
         let copying = CopySuite::of(&config, &ranks, &copies, &found.platform, rules.clone());
         let workers = pingpong::workers(&ranks);
         let experiment = Experiment {
@@ -265,7 +272,7 @@ impl GpuMatrix {
             suite: Arc::new(copying),
             workers: workers.clone(),
             engine: config.engine,
-            places: Plan { ranks: places, notes: Vec::new() },
+            places: Plan { ranks: places, notes },
             figures,
             matrices,
             asked: RequestedSettings::of_copies(&config),

@@ -5,18 +5,17 @@
 //! where it finds groups of GPUs the second measures each group at once, so that the answer has that figure
 //! too. Both are one result document.
 
-use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use analysis::groups::{ONE_OF_EACH, groups, is_undecided, verdict};
+use analysis::conclusion::with_own_time;
+use analysis::groups::{groups, is_undecided, verdict};
 use device::PlatformKind;
 use placement::Target;
 use report::Document;
 use report::document::Status;
-use report::measured_groups::{GroupedBy, MeasuredGroups};
+use report::measured_groups::GroupedBy;
 use stats::IdSet;
 use stats::grouping::GroupingFinding;
-use topo::model::Rung;
 use topo::{Survey, Topology};
 
 use crate::appended::appended;
@@ -24,6 +23,7 @@ use crate::backends::{self, FoundPlatform, Untouched};
 use crate::budget::budget;
 use crate::columns::name_of;
 use crate::core_pairs::CorePairs;
+use crate::declared_groups::DeclaredGroups;
 use crate::driver::{Making, Measurement, RunContext, chosen, run, survey};
 use crate::exit::Exit;
 use crate::experiment::Experiment;
@@ -146,17 +146,14 @@ impl GroupsOptions {
 fn conclude(mut document: Document, exit: Exit, topology: &Topology) -> (Document, Exit) {
     document.rows = report::rows::rows(&document);
     document.groups = groups(&document);
+    let (of_cores, of_gpus) =
+        (DeclaredGroups::of_cores(topology), DeclaredGroups::of_gpus(&document.devices, topology));
     for found in &mut document.groups {
-        found.declared = match found.by {
-            GroupedBy::Handovers if found.finding == GroupingFinding::Undecided => {
-                nothing_to_decide(topology)
-            }
-            GroupedBy::Handovers => declared_of_cores(topology, found),
-            _ => declared_of_gpus(&document.devices, topology, found),
-        };
+        let declared = if found.by == GroupedBy::Handovers { &of_cores } else { &of_gpus };
+        found.declared = declared.like(found);
     }
 
-    document.verdict = verdict(&document);
+    document.verdict = with_own_time(&document.command, verdict(&document));
     let exit = if exit == Exit::Ok && is_undecided(&document) { Exit::Undecided } else { exit };
     if exit == Exit::Undecided {
         document.status = Status::Complete;
@@ -242,100 +239,14 @@ fn how_long(least: Duration, longest: Duration) -> String {
     if least >= longest { format!("{longest} s") } else { format!("{least:.0} s to {longest:.0} s") }
 }
 
-/// What the topology has that is the same: caches, nodes or packages.
-fn declared_of_cores(topology: &Topology, found: &MeasuredGroups) -> Option<String> {
-    let l3s = topology.l3s.iter().map(|l3| l3.pus.clone()).collect::<Vec<_>>();
-    let nodes = topology.nodes.iter().map(|node| node.pus.clone()).collect::<Vec<_>>();
-    let packages = topology.packages.iter().map(|package| package.pus.clone()).collect::<Vec<_>>();
-    let kinds = [("its L3 caches", l3s), ("its NUMA nodes", nodes), ("its packages", packages)];
-    kinds.into_iter().find(|(_, sets)| is_same(found, sets)).map(|(what, _)| what.to_owned())
-}
-
-/// What leaves cores nothing to be grouped by: the topology has one L3 and one NUMA node for all of them.
-fn nothing_to_decide(topology: &Topology) -> Option<String> {
-    let with_cpus = topology.nodes.iter().filter(|node| node.kind.has_cpus()).count();
-    (topology.l3s.len() == 1 && with_cpus == 1).then(|| ONE_OF_EACH.to_owned())
-}
-
-/// The same for GPUs: the NUMA nodes that they are declared to be near to.
-fn declared_of_gpus(
-    devices: &[report::device::Device],
-    topology: &Topology,
-    found: &MeasuredGroups,
-) -> Option<String> {
-    let mut sets: Vec<(IdSet, IdSet)> = Vec::new();
-    for device in devices {
-        let gpu = topology.gpu_at(device.pci_address?)?;
-        if gpu.locality.rung == Rung::Unknown {
-            return None;
-        }
-        let nodes = topology.host_nodes(gpu);
-        match sets.iter_mut().find(|(other, _)| *other == nodes) {
-            Some((_, gpus)) => {
-                gpus.0.insert(device.index);
-            }
-            None => sets.push((nodes, IdSet::from_iter([device.index]))),
-        }
-    }
-
-    let sets: Vec<IdSet> = sets.into_iter().map(|(_, gpus)| gpus).collect();
-    is_same(found, &sets).then(|| "the NUMA nodes that the GPUs are near to".to_owned())
-}
-
-/// Whether a declared partition is the measured one, of the items that were measured; those of no group are
-/// together or each alone.
-fn is_same(found: &MeasuredGroups, declared: &[IdSet]) -> bool {
-    if found.finding != GroupingFinding::Groups {
-        return false;
-    }
-    let all = found.groups.iter().fold(found.rest.clone(), |all, group| all.or(group));
-    let texts = |sets: &mut dyn Iterator<Item = IdSet>| -> BTreeSet<String> {
-        sets.filter(|set| !set.is_empty()).map(|set| set.to_string()).collect()
-    };
-    let declared = texts(&mut declared.iter().map(|set| set.and(&all)));
-    let groups = || found.groups.iter().cloned();
-    let rest = found.rest.iter().map(|item| IdSet::from_iter([item]));
-    declared == texts(&mut groups().chain([found.rest.clone()]))
-        || declared == texts(&mut groups().chain(rest))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn set(ids: &[u32]) -> IdSet {
-        ids.iter().copied().collect()
-    }
 
     #[test]
     fn how_long_it_takes_is_a_range_within_the_limit_whatever_that_is() {
         let said =
             |least: u64, longest: u64| how_long(Duration::from_millis(least), Duration::from_millis(longest));
         assert_eq!((said(14_000, 120_000).as_str(), said(14_000, 500).as_str()), ("14 s to 120 s", "0.5 s"));
-    }
-
-    #[test]
-    fn what_is_declared_is_the_same_where_its_sets_are_those_that_were_measured() {
-        let found = |groups: &[IdSet], rest: &[u32]| MeasuredGroups {
-            by: GroupedBy::Handovers,
-            finding: GroupingFinding::Groups,
-            groups: groups.to_vec(),
-            rest: set(rest),
-            margin: Some(2.0),
-            p_value: Some(0.01),
-            false_alarm_rate: 0.05,
-            declared: None,
-        };
-
-        let halves = found(&[set(&[0, 2]), set(&[4, 6])], &[]);
-        assert!(
-            is_same(&halves, &[set(&[0, 1, 2, 3]), set(&[4, 5, 6, 7]), set(&[8])]),
-            "some cores were measured"
-        );
-        assert!(!is_same(&halves, &[set(&[0, 2, 4, 6])]), "one cache for all is nothing like it");
-        let alone = found(&[set(&[0, 1])], &[2, 3]);
-        assert!(is_same(&alone, &[set(&[0, 1]), set(&[2, 3])]));
-        assert!(is_same(&alone, &[set(&[0, 1]), set(&[2]), set(&[3])]));
-        assert!(!is_same(&alone, &[set(&[0]), set(&[1]), set(&[2, 3])]));
     }
 }

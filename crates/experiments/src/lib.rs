@@ -18,6 +18,7 @@
 //!   * `reach` which GPUs reach each other's memory, `peer_copies` which copies `peers` makes of how many
 //!     GPUs, `peer_tables` how they stand in rows and columns; `pair_sample` a sample of pairs;
 //!   * `gpu_groups` what GPUs lose together, in two experiments, whose documents `appended` makes one;
+//!     `declared_groups` what the topology declares that is like measured groups;
 //!   * `beside` copies and CPU traffic at once, `loaded` loads and CPU traffic at once (in the steps of
 //!     `traffic_step`), `merged` several as one;
 //! * `computing` kernels that compute, by GPUs (`gpu_kernels`) or by the cores of nodes (`thread_kernels`);
@@ -49,6 +50,7 @@ mod computing;
 pub mod config;
 mod contend;
 mod core_pairs;
+mod declared_groups;
 pub mod document;
 pub mod documents;
 pub mod driver;

@@ -223,13 +223,16 @@ impl PeerPlan {
             args.measuring.engine.seed,
         );
         let sizes = if gpus > 1 && self.which == GpuPairs::All { &self.sizes[..] } else { &self.sizes[..1] };
+        let no_pair = (gpus == 1 && self.load_range.is_some())
+            .then(|| "--latency: there is one GPU, and no pair of GPUs whose loads take time".to_owned());
+        let no_pair = no_pair.into_iter().collect();
         let experiment = Experiment {
             known: Beforehand { pair_sample, ..Beforehand::default() },
             command: "peer",
             suite: Arc::new(copying),
             workers: workers.clone(),
             engine: self.engine,
-            places: Plan { ranks: places, notes: Vec::new() },
+            places: Plan { ranks: places, notes: no_pair },
             figures,
             matrices,
             asked: RequestedSettings {

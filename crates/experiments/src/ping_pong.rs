@@ -16,6 +16,7 @@ use topo::Topology;
 use crate::backends::{self, Untouched};
 use crate::budget::{budget, budget_untouched};
 use crate::config;
+use crate::declared_groups::DeclaredGroups;
 use crate::document::rank_part::{Local, RankPart};
 use crate::document::{self, DocumentFacts, Origin, verdict, warnings};
 use crate::driver::{RunContext, chosen_for_ranks};
@@ -121,7 +122,12 @@ impl PingPongOptions {
         environment: &'a Environment,
         origin: &'a Origin,
     ) -> DocumentFacts<'a> {
-        const NONE: &Beforehand = &Beforehand { kernels: Vec::new(), pieces: None, pair_sample: None };
+        const NONE: &Beforehand = &Beforehand {
+            kernels: Vec::new(),
+            pieces: None,
+            pair_sample: None,
+            declared: DeclaredGroups::NONE,
+        };
 
         DocumentFacts {
             command: "pingpong",
@@ -173,10 +179,12 @@ impl PingPongOptions {
                  domain where that is known; give --cpus to choose them",
             );
         }
-        if parts.len() == 1 && self.order == Some(OrderAsked::Both) {
-            inform(
+        match self.order.filter(|_| parts.len() == 1) {
+            Some(OrderAsked::Both) => inform(
                 "there is one rank only: alone and at once are the same, and there is no contention penalty",
-            );
+            ),
+            Some(OrderAsked::Simultaneous) => inform("there is one rank only: it copied alone"),
+            Some(OrderAsked::Alone | OrderAsked::Newer) | None => {}
         }
         messages
     }

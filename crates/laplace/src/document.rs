@@ -91,7 +91,7 @@ pub(crate) fn document(
 
     document.rows = report::rows::rows(&document);
     match document.exit_code {
-        Some(_) => analysis::conclusion::conclude(&mut document),
+        Some(_) => analysis::conclusion::conclude(&mut document, |_| None),
         None => analysis::conclusion::so_far(&mut document),
     }
     document

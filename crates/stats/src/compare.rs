@@ -32,7 +32,8 @@ const EQUIVALENT: f64 = 0.01;
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "Verdict")]
 pub enum TwoSampleVerdict {
-    /// The whole interval of the ratio lies within 1 % of 1.
+    /// The ratio is within 1 % of 1 for certain, by two one-sided tests; between placements its whole interval
+    /// is.
     NoMeasurableDifference,
     /// The second is lower for certain.
     Lower,

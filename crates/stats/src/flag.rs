@@ -115,7 +115,7 @@ impl Flag {
             Self::SlowFirstBlock => {
                 "the first block was more than 5 % slower than the others and far slower than any of them: \
                  something was still warming up (clocks, page tables, the link's power state); \
-                 `numabench pingpong --warmup` has more rounds that do not count"
+                 `numabench pingpong --reps N --warmup M` has more rounds that do not count"
             }
             Self::Drift => {
                 "blocks became steadily slower or faster, by 2 % or more over the run: clocks rising or \

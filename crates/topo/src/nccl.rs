@@ -121,7 +121,7 @@ pub fn nccl_topology(survey: &Survey, request: &NcclRequest) -> Result<NcclTopol
     if tree.cpus.len() == 1 && !tree.has_switch() {
         return Err(NcclError::NothingNew);
     }
-    remarks.extend(tree.remark());
+    remarks.extend(tree.remarks());
     let taken =
         survey.interconnect.devices.iter().map(|device| device.pci).chain(request.guest.values().copied());
     let xml = write::xml(survey, &tree, &taken.collect(), &remarks)?;

@@ -1,10 +1,11 @@
 //! What NVIDIA's management library knows of the GPUs: NVLinks, affinities, indices, MIG instances.
 //!
 //! The library comes with the driver and is opened at run time, and only when it is asked for (`--matrix`,
-//! `--identity`, `--json`, `--save`), where the kernel does not say which NUMA node a GPU is near to, and to
-//! watch the GPUs that are measured: opening it takes the time of a driver call per GPU. It is the library
-//! that nvidia-smi is made of: no CUDA context is made, no device's state is changed, and every handle is
-//! matched by PCI address, so nothing depends on NVML's order.
+//! `--identity`, `--json`, `--save`; by `doctor`, `check --all` and for the counters of links), where the
+//! kernel does not say which NUMA node a GPU is near to, and to watch the GPUs that are measured: opening it
+//! takes the time of a driver call per GPU. It is the library that nvidia-smi is made of: no CUDA context is
+//! made, no device's state is changed, and every handle is matched by PCI address, or asked for by the index
+//! that the device itself gives, so nothing depends on NVML's order.
 //!
 //! What it does not know of a GPU is `None`: older GPUs have no NVLink, older drivers no NUMA id. Left out:
 //! temperatures.

@@ -28,7 +28,7 @@ pub fn verdict(document: &Document) -> Vec<String> {
 
 /// How many figures are too noisy; no range here has them.
 fn too_noisy(document: &Document) -> Option<String> {
-    let compared = [Compares::Beside, Compares::LeaveOneOut, Compares::Cores];
+    let compared = [Compares::Beside, Compares::LeaveOneOut, Compares::Together, Compares::Cores];
     let cells: Vec<CellFigure> = compared
         .into_iter()
         .flat_map(|compares| tables(document, compares))
@@ -77,10 +77,10 @@ fn of_gpus(document: &Document) -> Vec<String> {
     vec![match of_all_questions(document, &asked) {
         None => format!(
             "GPUs: undecided: a pair has fewer than {LEAST_BLOCKS} blocks, or none{figures}. Try a longer \
-             --within."
+             --max-time."
         ),
         Some(GroupingFinding::Undecided) => format!(
-            "GPUs: undecided: the blocks scatter too much to tell groups{figures}. Try a longer --within."
+            "GPUs: undecided: the blocks scatter too much to tell groups{figures}. Try a longer --max-time."
         ),
         Some(GroupingFinding::NoGroups | GroupingFinding::Groups) => format!(
             "GPUs differ but form no groups: no set shares more among itself than with all others{figures}."
@@ -320,7 +320,7 @@ fn of_cores(document: &Document) -> Vec<String> {
         )],
         GroupingFinding::Undecided => vec![format!(
             "Cores: undecided: core-to-core latency {all} ns (one way), but the blocks scatter too much to \
-             tell groups. Give it more rounds (--reps) or more time (--within)."
+             tell groups. Give it more rounds (--reps) or more time (--max-time)."
         )],
         GroupingFinding::Newer => {
             vec![format!(

@@ -137,7 +137,8 @@ pub(super) fn within(test: &mut Test, taken: &mut Taken, words: &str, line: u64)
         matrix.columns = numbers.into_iter().map(index).collect::<Result<_, _>>()?;
         return Ok(());
     }
-    as_many(numbers.len(), matrix.columns.len() + 1, line)?;
+    // The heading has no word above the rows' numbers.
+    as_many(numbers.len().saturating_sub(1), matrix.columns.len(), line)?;
     let row = index(numbers[0])?;
 
     for (column, text) in matrix.columns.iter().zip(&numbers[1..]) {

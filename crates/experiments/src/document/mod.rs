@@ -151,7 +151,7 @@ pub fn build(facts: &DocumentFacts, state: &RunState, exit: Option<Exit>) -> Doc
 
     document.rows = report::rows::rows(&document);
     match exit {
-        Some(_) => analysis::conclusion::conclude(&mut document),
+        Some(_) => analysis::conclusion::conclude(&mut document, |found| facts.known.declared.like(found)),
         None => analysis::conclusion::so_far(&mut document),
     }
     document

@@ -18,7 +18,8 @@ pub fn too_few() -> Fault {
 /// The pairs of these ranks that are measured, the lower rank first, and what a document says of a sample.
 ///
 /// # Errors
-/// There are too few ranks, a rank that was asked for is not there, or a sample would be all pairs.
+/// There are too few ranks, a rank that was asked for is not there, or as many pairs were asked for as there
+/// are.
 pub fn pairs(
     asked: Option<&PairsAsked>,
     seed: u64,

@@ -156,7 +156,7 @@ fn show(args: &Check, node: &Node) -> Result<Exit, Fault> {
     }
 
     Ok(match node.placed() {
-        PlacementVerdict::Well if args.nic && node.sent_elsewhere() > 0 => Exit::Finding,
+        _ if args.nic && node.sent_elsewhere() > 0 => Exit::Finding,
         PlacementVerdict::Well => Exit::Ok,
         PlacementVerdict::Misplaced => Exit::Finding,
         PlacementVerdict::Unknown => Exit::Undecided,

@@ -42,7 +42,11 @@ pub(super) fn remarks(
         parts.extend(pages(&seen, |seen| &seen.device_pages).map(|pages| format!("device pages on {pages}")));
         let before_only =
             results.iter().filter(|one| one.seen_before.is_some() && one.seen_after.is_none()).count();
-        let count = words::count(results.len() as u64, "result");
+        let looked = results.iter().filter(|one| one.seen_before.is_some()).count();
+        let mut count = words::count(looked as u64, "result");
+        if looked < results.len() {
+            count = format!("{count} of {}", results.len());
+        }
         let when = match before_only {
             0 => format!("before and after {count}"),
             n => format!("in {count}, {n} of them before only"),
@@ -79,7 +83,7 @@ fn nodes_named(nodes: &IdSet) -> String {
     if nodes.len() == 1 { format!("node {nodes}") } else { format!("nodes {nodes}") }
 }
 
-/// `node 3 (2050 to 65538)`: the nodes, and the smallest and the largest count of pages; `nodes 1,3 (128 and
+/// `node 3 (2050–65538)`: the nodes, and the smallest and the largest count of pages; `nodes 1,3 (128 and
 /// 128)` where each node's count was always the same; none if never known.
 fn pages(seen: &[&PlacementSeen], of: fn(&PlacementSeen) -> &Known<Vec<NodePages>>) -> Option<String> {
     let known: Vec<&Vec<NodePages>> = seen.iter().filter_map(|seen| of(seen).value.as_ref()).collect();

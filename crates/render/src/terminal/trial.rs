@@ -135,7 +135,7 @@ pub(crate) fn word(verdict: TrialVerdict, metric: &str) -> &'static str {
     }
 }
 
-/// Four digits that say something.
+/// A figure with four digits or more.
 fn figure(value: f64) -> String {
     match value {
         value if value >= 1000.0 => format!("{value:.1}"),

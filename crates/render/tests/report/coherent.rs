@@ -13,8 +13,8 @@ use crate::samples;
 /// Four GPUs of this kind, whose own memory is these NUMA nodes.
 fn sharing(coherence: Coherence, own: [u32; 4]) -> Document {
     let mut document = samples::eight_ranks();
+    document.devices.iter_mut().for_each(|device| device.coherence = Some(coherence));
     for (device, node) in document.devices.iter_mut().zip(own) {
-        device.coherence = Some(coherence);
         device.memory_node = Some(Known::value(node, "the driver"));
         device.bound_bytes_per_s = Known::unknown("the kind of GPU", "copies do not go over PCIe");
     }

@@ -141,7 +141,7 @@ fn damaged_output_of_nvbandwidth_is_refused_with_its_line() -> Done {
         (text.replace(" 0     55.33\n", " 0     65.33\n"), "line 17: the sum 55.33 is not that"),
         (
             text.replace(" 0     55.33\n", " 0     55.33 1.00\n"),
-            "line 15: the row has 3 columns and its header 2",
+            "line 15: the row has 2 columns and its header 1",
         ),
         (
             text.replace(" 0     55.33\n", " 0     <ERROR>\n"),

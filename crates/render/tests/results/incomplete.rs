@@ -99,7 +99,7 @@ fn a_run_that_is_killed_has_left_what_sharing_costs_and_says_it_as_a_finished_on
     assert!(killed.verdict.is_empty(), "a run that goes on has no sentences of its own");
 
     let said = analysis::conclusion::said(&killed);
-    analysis::conclusion::conclude(&mut killed);
+    analysis::conclusion::conclude(&mut killed, |_| None);
     assert_eq!(said, killed.verdict);
     assert!(said.iter().any(|sentence| sentence.contains("2 of 2 comparisons")), "{said:?}");
     Ok(())

@@ -82,26 +82,28 @@ impl NcclTree {
         (labels.len() > 1).then(|| format!("{} {together}", labels.join(", ")))
     }
 
-    /// Which links of switches are assumed; `None` where each is known.
-    pub(super) fn remark(&self) -> Option<String> {
+    /// Which links of switches are assumed; nothing where each is known.
+    pub(super) fn remarks(&self) -> Vec<String> {
         let switches: Vec<&Switch> = self.cpus.values().flatten().flat_map(Branch::switches).collect();
         let unknown =
             switches.iter().filter(|switch| switch.link.as_ref().is_none_or(|link| rate(link) == 0)).count();
         let assumed = switches.iter().filter(|switch| switch.link_of_device).count() - unknown;
 
-        match (assumed, unknown) {
-            (0, 0) => None,
-            (_, 0) => Some(format!(
-                "the link of {} towards the CPU is not known: the file has that of the fastest device behind \
-                 it",
-                of_switches(assumed, switches.len())
-            )),
-            _ => Some(format!(
-                "the link of {} towards the CPU is not known, nor that of a device behind it: NCCL takes 8 \
-                 GT/s x16",
-                of_switches(unknown, switches.len())
-            )),
-        }
+        let of_device = (assumed > 0).then(|| {
+            let switches = of_switches(assumed, switches.len());
+            format!(
+                "the link of {switches} towards the CPU is not known: the file has that of the fastest device \
+                 behind it"
+            )
+        });
+        let of_nothing = (unknown > 0).then(|| {
+            let switches = of_switches(unknown, switches.len());
+            format!(
+                "the link of {switches} towards the CPU is not known, nor that of a device behind it: NCCL \
+                 takes 8 GT/s x16"
+            )
+        });
+        of_device.into_iter().chain(of_nothing).collect()
     }
 }
 
