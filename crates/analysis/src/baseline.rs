@@ -55,8 +55,8 @@ pub struct Baseline {
     pub too_few: Vec<String>,
     /// GPUs that are unlike the others of their class and were left out, in words.
     pub left_out: Vec<String>,
-    /// Places that are unlike the others of their class on half of the nodes or more, three at least, and stay
-    /// in, in words.
+    /// Places that are unlike the others of their class on half of the nodes or more, three at least, and
+    /// stay in, in words.
     #[serde(default)]
     #[schemars(extend("since" = "1.1"))]
     pub built_unlike: Vec<String>,

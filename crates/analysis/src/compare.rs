@@ -63,11 +63,23 @@ pub enum NotCompared {
     },
 }
 
-/// The figures of one key over a side's runs, and the reason of a run that has none.
+/// The figures of one key over a side's runs, and the reasons of runs that have none.
 #[derive(Default)]
 struct Side<'r> {
     figures: Vec<&'r Figure>,
-    reason: Option<&'r String>,
+    reasons: Vec<&'r String>,
+}
+
+impl Side<'_> {
+    /// Why a figure is missing, with in how many of the runs where some have it.
+    fn reason(&self) -> Option<String> {
+        let last = (*self.reasons.last()?).clone();
+        let all = self.figures.len() + self.reasons.len();
+        Some(match self.figures.is_empty() {
+            true => last,
+            false => format!("in {} of {all} runs, the last one: {last}", self.reasons.len()),
+        })
+    }
 }
 
 /// Compares the `new` runs with those of the `base`.
@@ -131,16 +143,20 @@ pub fn compare(
     let is_a_sample = |condition: &Condition| condition.fact == PAIRS && condition.value != ALL_PAIRS;
     let are_samples = base.iter().chain(new).flat_map(|run| &run.conditions).any(is_a_sample);
     let may_lack = |key: &Key| are_samples && key.is_between_devices();
-    let lacking = |of: &BTreeMap<&Key, Side<'_>>, other: &BTreeMap<&Key, Side<'_>>| -> Vec<Lacking> {
-        let only = of.keys().filter(|key| has(of, key) && !has(other, key) && !is_incidental(&of[*key]));
-        let only = only.filter(|key| !may_lack(key));
-        only.map(|key| Lacking {
-            key: (*key).clone(),
-            reason: other.get(key).and_then(|side| side.reason.cloned()),
-        })
-        .collect()
-    };
-    let (missing, added) = (lacking(&base_side, &new_side), lacking(&new_side, &base_side));
+    let lacking =
+        |of: &BTreeMap<&Key, Side<'_>>, other: &BTreeMap<&Key, Side<'_>>, in_some: bool| -> Vec<Lacking> {
+            let lacks = |key: &Key| {
+                let in_some_there = || of[key].reasons.is_empty() && !other[key].reasons.is_empty();
+                !has(other, key) || (in_some && in_some_there())
+            };
+            let only = of.keys().filter(|key| has(of, key) && lacks(key) && !is_incidental(&of[*key]));
+            let only = only.filter(|key| !may_lack(key));
+            only.map(|key| Lacking { key: (*key).clone(), reason: other.get(key).and_then(Side::reason) })
+                .collect()
+        };
+    // What some of the new runs failed to measure, and every one of the base did, is missing too.
+    let (missing, added) = (lacking(&base_side, &new_side, true), lacking(&new_side, &base_side, false));
+    let missing_in_some = missing.iter().filter(|lacking| has(&new_side, &lacking.key)).count() as u32;
     let of = |verdict| cases.iter().filter(|case| case.verdict == verdict).count() as u32;
     let counts = Counts {
         regressed: of(ChangeVerdict::Regressed),
@@ -160,7 +176,7 @@ pub fn compare(
         schema: VERSION.schema.to_owned(),
         schema_version: VERSION.number(),
         tool,
-        summary: summary(&counts, &cases, [base.len(), new.len()]),
+        summary: summary(&counts, missing_in_some, &cases, [base.len(), new.len()]),
         counts,
         base: named(base),
         new: named(new),
@@ -216,7 +232,7 @@ fn gathered(runs: &[Run]) -> BTreeMap<&Key, Side<'_>> {
         let side = sides.entry(key).or_default();
         match figure {
             Ok(figure) => side.figures.push(figure),
-            Err(reason) => side.reason = Some(reason),
+            Err(reason) => side.reasons.push(reason),
         }
     }
     sides
@@ -246,7 +262,7 @@ fn compared(key: &Key, pair: &CasePair, judged: &JudgedCase) -> ComparedCase {
 }
 
 /// One sentence: the worst first.
-fn summary(counts: &Counts, cases: &[ComparedCase], runs: [usize; 2]) -> String {
+fn summary(counts: &Counts, missing_in_some: u32, cases: &[ComparedCase], runs: [usize; 2]) -> String {
     let all = cases.len();
     let of =
         |count: u32| if all == 1 { "the only case".to_owned() } else { format!("{count} of {all} cases") };
@@ -261,7 +277,18 @@ fn summary(counts: &Counts, cases: &[ComparedCase], runs: [usize; 2]) -> String 
     }
 
     if counts.missing > 0 {
-        parts.push(format!("MISSING: {} of the base's cases have no new figure", counts.missing));
+        let have = |count: u32| if count == 1 { "has" } else { "have" };
+        let (none, some) = (counts.missing - missing_in_some, missing_in_some);
+        parts.push(match (none, some) {
+            (none, 0) => format!("MISSING: {none} of the base's cases {} no new figure", have(none)),
+            (0, some) => {
+                format!("MISSING: {some} of the base's cases {} none in some of the new runs", have(some))
+            }
+            (none, some) => format!(
+                "MISSING: {none} of the base's cases {} no new figure, and {some} none in some new runs",
+                have(none)
+            ),
+        });
     }
 
     if counts.suspect > 0 {

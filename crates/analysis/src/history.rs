@@ -10,6 +10,8 @@
 use std::collections::BTreeMap;
 
 use report::document::Tool;
+use report::matrix::engine_group;
+use report::settings::CopyEngine;
 use report::versioned::Version;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,12 +20,12 @@ use stats::change_point::{Change, LEAST_VALUES, changes, spread, stands_beside};
 use stats::series_shape::{SeriesShape, series_shape};
 
 use crate::compare::Thresholds;
-use crate::conditions::{Differing, differing};
+use crate::conditions::{COPIES_BY, Differing, differing, engine_words};
 use crate::figure::{Figure, Key, Unit};
 use crate::run::Run;
 
 /// The schema of this document.
-pub const VERSION: Version = Version { schema: "numabench.history", major: 1, minor: 4 };
+pub const VERSION: Version = Version { schema: "numabench.history", major: 1, minor: 5 };
 
 /// The step changes of many runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -46,6 +48,24 @@ pub struct History {
     #[serde(default)]
     #[schemars(extend("since" = "1.3"))]
     pub moving: Vec<MovingSeries>,
+    /// Series whose last runs have no figure though earlier ones had.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.5"))]
+    pub ended: Vec<EndedSeries>,
+}
+
+/// A series whose last runs have no figure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct EndedSeries {
+    /// What was measured, and where.
+    #[serde(flatten)]
+    pub key: Key,
+    /// When the first run without a figure began, RFC 3339 in UTC.
+    pub first_without: String,
+    /// How many runs have none since.
+    pub runs_without: u32,
+    /// Why that one has none, in words.
+    pub reason: String,
 }
 
 /// A series without a step that is not steady.
@@ -123,14 +143,18 @@ fn second_widest(spreads: impl Iterator<Item = f64>) -> Option<f64> {
 pub fn history(tool: Tool, mut runs: Vec<Run>, thresholds: Thresholds) -> History {
     // RFC 3339 in UTC with equal digits sorts as time does.
     runs.sort_by(|a, b| a.started_at.cmp(&b.started_at));
+    let keys: Vec<Vec<Key>> = runs.iter().map(keys_with_engine).collect();
     let mut series: BTreeMap<(&str, &Key), Vec<(usize, &Figure)>> = BTreeMap::new();
+    let mut lacking: BTreeMap<(&str, &Key), Vec<(usize, &String)>> = BTreeMap::new();
     for (at, run) in runs.iter().enumerate() {
-        for (key, figure) in &run.figures {
-            if let Ok(figure) = figure {
-                series.entry((&run.host, key)).or_default().push((at, figure));
+        for (key, figure) in keys[at].iter().zip(run.figures.values()) {
+            match figure {
+                Ok(figure) => series.entry((&run.host, key)).or_default().push((at, figure)),
+                Err(reason) => lacking.entry((&run.host, key)).or_default().push((at, reason)),
             }
         }
     }
+    let ended = ended(&series, &lacking, &runs);
 
     let all = series.len();
     series.retain(|_, points| points.len() >= LEAST_VALUES);
@@ -194,7 +218,43 @@ pub fn history(tool: Tool, mut runs: Vec<Run>, thresholds: Thresholds) -> Histor
         too_short: (all - series.len()) as u32,
         steps,
         moving,
+        ended,
     }
+}
+
+/// The keys of a run's figures; of copies by another engine than the copy engines with that in the case, as
+/// documents of several engines have it: runs by one and by the other are two series.
+fn keys_with_engine(run: &Run) -> Vec<Key> {
+    let engine = run.conditions.iter().find(|condition| condition.fact == COPIES_BY);
+    let engine = [CopyEngine::Sm, CopyEngine::Tma]
+        .into_iter()
+        .find(|by| engine.is_some_and(|engine| engine.value == engine_words(*by)))
+        .and_then(engine_group);
+    let with = |key: &Key| match engine.filter(|engine| !key.case.ends_with(engine)) {
+        Some(engine) => Key { case: format!("{}/{engine}", key.case), ..key.clone() },
+        None => key.clone(),
+    };
+    run.figures.keys().map(with).collect()
+}
+
+/// Series whose last runs have no figure though earlier ones had.
+fn ended(
+    series: &BTreeMap<(&str, &Key), Vec<(usize, &Figure)>>,
+    lacking: &BTreeMap<(&str, &Key), Vec<(usize, &String)>>,
+    runs: &[Run],
+) -> Vec<EndedSeries> {
+    let of = |((host, key), without): (&(&str, &Key), &Vec<(usize, &String)>)| {
+        let last = series.get(&(*host, *key))?.last()?.0;
+        let after: Vec<&(usize, &String)> = without.iter().filter(|(at, _)| *at > last).collect();
+        let (first, reason) = after.first().copied()?;
+        Some(EndedSeries {
+            key: Key { host: Some((*host).to_owned()), ..(*key).clone() },
+            first_without: runs[*first].started_at.clone(),
+            runs_without: after.len() as u32,
+            reason: (*reason).clone(),
+        })
+    };
+    lacking.iter().filter_map(of).collect()
 }
 
 /// How a series without a step moves, if it does by as much as matters.

@@ -5,8 +5,8 @@
 //! of its own, so that it is compared with the same cell of other nodes, also where the platform does not say
 //! how near it is.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 use report::case::Order;
 use report::device::{Device, DeviceKind, name_on_node};
@@ -69,10 +69,13 @@ pub fn of_document<B>(document: &Document<B>) -> Vec<NodeRun> {
     let others = other_ends(document);
     let by_place = document.figures().are_of_places();
     let rows = rows_of(document);
-    let trouble = (document.status != Status::Complete).then(|| {
-        let reason = document.status_reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
-        format!("{}{reason}", words::status(document.status))
-    });
+    let trouble = |host: &str| {
+        is_in_trouble(document, host).then(|| {
+            let reason =
+                document.status_reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
+            format!("{}{reason}", words::status(document.status))
+        })
+    };
     let mut by_host: BTreeMap<&str, Vec<PlaceFigure>> =
         document.nodes.iter().map(|node| (&node.host[..], Vec::new())).collect();
     if by_host.is_empty() {
@@ -96,13 +99,30 @@ pub fn of_document<B>(document: &Document<B>) -> Vec<NodeRun> {
     let run = |(host, points): (&str, Vec<PlaceFigure>)| NodeRun {
         host: host.to_owned(),
         started_at: document.started_at.clone(),
-        trouble: trouble.clone(),
+        trouble: trouble(host),
         simulated: document.platform.simulated.clone(),
         points,
         checks: Vec::new(),
         reference: texts(reference_fits::answer(document, Some(host), &references)),
     };
     by_host.into_iter().map(run).collect()
+}
+
+/// Whether what a document that is not complete lacks may be this host's: it lacks a figure or a rank of it,
+/// or ended early, or nothing says whose it is.
+fn is_in_trouble<B>(document: &Document<B>, host: &str) -> bool {
+    let lacking: BTreeSet<&str> = document
+        .rows
+        .iter()
+        .filter(|row| row.status != RowStatus::Measured)
+        .map(|row| &row.host[..])
+        .chain(document.missing.iter().filter_map(|missing| missing.host.as_deref()))
+        .collect();
+    match document.status {
+        Status::Complete => false,
+        Status::Partial | Status::DataCorrupt => lacking.is_empty() || lacking.contains(host),
+        _ => true,
+    }
 }
 
 /// A measured row with its figure.

@@ -23,7 +23,7 @@ use crate::node_settings::{NodeSetting, SettingCounts, settings};
 use crate::reference_answer::{ReferenceAnswer, gathered};
 
 /// The schema of this document.
-pub const VERSION: Version = Version { schema: "numabench.nodes", major: 1, minor: 2 };
+pub const VERSION: Version = Version { schema: "numabench.nodes", major: 1, minor: 3 };
 
 /// Several nodes, side by side.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -87,6 +87,10 @@ pub struct NodeRow {
     #[serde(default)]
     #[schemars(extend("since" = "1.1"))]
     pub settings: Option<SettingCounts>,
+    /// Whether a figure of it was held against what is normal on these nodes.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.3"))]
+    pub is_judged: bool,
 }
 
 /// A node's figure in a column: the median over its places and runs.
@@ -165,6 +169,8 @@ pub fn nodes(tool: Tool, mut runs: Vec<NodeRun>, missing: Vec<MissingNode>) -> N
     runs.sort_by(|a, b| a.host.cmp(&b.host).then(a.started_at.cmp(&b.started_at)));
     let (baseline, not_judged) = learned(&tool, &runs);
     let below = below(&runs, baseline.as_ref());
+    let judged = judged(&runs, baseline.as_ref());
+    let fewer = fewer_figures(&runs);
     let (columns, cells) = cells(&runs);
     let (settings, counts) = settings(&runs);
     let answers =
@@ -188,8 +194,9 @@ pub fn nodes(tool: Tool, mut runs: Vec<NodeRun>, missing: Vec<MissingNode>) -> N
             mark: below.iter().map(|one| one.mark).max().unwrap_or(Mark::Well),
             cells: columns.iter().map(cell).collect(),
             below,
-            trouble: trouble.into_iter().cloned().collect(),
+            trouble: trouble.into_iter().cloned().chain(fewer.get(host).cloned()).collect(),
             settings: counts.get(host).cloned(),
+            is_judged: judged.contains(host),
         });
     }
 
@@ -199,7 +206,7 @@ pub fn nodes(tool: Tool, mut runs: Vec<NodeRun>, missing: Vec<MissingNode>) -> N
         schema: VERSION.schema.to_owned(),
         schema_version: VERSION.number(),
         tool,
-        simulated: runs.iter().find_map(|run| run.simulated.clone()),
+        simulated: simulated(&runs),
         columns,
         rows,
         missing,
@@ -243,6 +250,52 @@ fn learned(tool: &Tool, runs: &[NodeRun]) -> (Option<Baseline>, Vec<String>) {
     }
 }
 
+/// What is said of simulated devices, and on which hosts where the others' are real.
+fn simulated(runs: &[NodeRun]) -> Option<String> {
+    let said = runs.iter().find_map(|run| run.simulated.clone())?;
+    let hosts = |wanted: bool| -> BTreeSet<&str> {
+        runs.iter().filter(|run| run.simulated.is_some() == wanted).map(|run| &run.host[..]).collect()
+    };
+    let (simulated, real) = (hosts(true), hosts(false));
+    Some(match real.is_empty() {
+        true => said,
+        false => format!("{said}, on {} alone", simulated.into_iter().collect::<Vec<_>>().join(", ")),
+    })
+}
+
+/// The hosts of which a figure is held against what is normal.
+fn judged<'r>(runs: &'r [NodeRun], baseline: Option<&Baseline>) -> BTreeSet<&'r str> {
+    let Some(baseline) = baseline else { return BTreeSet::new() };
+    let normals = Normals::of(baseline);
+    let is_known = |point: &PlaceFigure| normals.find(&point.class, &point.column).is_some();
+    runs.iter().filter(|run| run.points.iter().any(is_known)).map(|run| &run.host[..]).collect()
+}
+
+/// By host, that it has fewer figures than most hosts with the same GPUs: a GPU or a rank of it was not
+/// there.
+fn fewer_figures(runs: &[NodeRun]) -> BTreeMap<&str, String> {
+    let mut figures: BTreeMap<&str, BTreeSet<(&str, &str, &str)>> = BTreeMap::new();
+    for run in runs {
+        let all = run.points.iter().map(|point| (&point.class.gpu[..], &point.column[..], &point.place[..]));
+        figures.entry(&run.host).or_default().extend(all);
+    }
+    let kind = |all: &BTreeSet<(&str, &str, &str)>| all.first().map(|(gpu, ..)| (*gpu).to_owned());
+    let mut counts: BTreeMap<String, BTreeMap<usize, usize>> = BTreeMap::new();
+    for all in figures.values() {
+        let Some(kind) = kind(all) else { continue };
+        *counts.entry(kind).or_default().entry(all.len()).or_default() += 1;
+    }
+
+    let lacks = |all: &BTreeSet<(&str, &str, &str)>| {
+        let alike = counts.get(&kind(all)?)?;
+        let (most_have, hosts) = alike.iter().max_by_key(|(_, hosts)| **hosts)?;
+        let is_usual = *hosts * 2 > alike.values().sum();
+        (is_usual && all.len() < *most_have)
+            .then(|| format!("it has {} figures where most nodes have {most_have}", all.len()))
+    };
+    figures.iter().filter_map(|(host, all)| Some((*host, lacks(all)?))).collect()
+}
+
 /// The places below the limit, by host.
 fn below<'r>(runs: &'r [NodeRun], baseline: Option<&Baseline>) -> BTreeMap<&'r str, Vec<BelowLimit>> {
     let Some(baseline) = baseline else { return BTreeMap::new() };
@@ -250,9 +303,15 @@ fn below<'r>(runs: &'r [NodeRun], baseline: Option<&Baseline>) -> BTreeMap<&'r s
     let mut places: BTreeMap<Place<'r>, (Unit, Vec<f64>)> = BTreeMap::new();
 
     for run in runs {
+        // Ranks that share a place are one figure of the run: runs decide, and not their ranks.
+        let mut here: BTreeMap<Place<'r>, (Unit, Vec<f64>)> = BTreeMap::new();
         for point in &run.points {
             let place = (&run.host[..], &point.class, &point.column[..], &point.place[..]);
-            places.entry(place).or_insert((point.unit, Vec::new())).1.push(point.value);
+            here.entry(place).or_insert((point.unit, Vec::new())).1.push(point.value);
+        }
+        for (place, (unit, values)) in here {
+            let middle = median(&values).unwrap_or_default();
+            places.entry(place).or_insert((unit, Vec::new())).1.push(middle);
         }
     }
 

@@ -61,6 +61,16 @@ pub fn ended(status: Status) -> Result<(), NoRun> {
     if status == Status::Running { Err(NoRun::Unfinished) } else { Ok(()) }
 }
 
+/// The key of a figure; of a second one in the same place, as of two ranks with one PU and one GPU, with its
+/// number.
+fn numbered<T>(key: Key, others: &BTreeMap<Key, T>) -> Key {
+    let with = |number: usize| match number {
+        1 => key.clone(),
+        _ => Key { device: format!("{} #{number}", key.device), ..key.clone() },
+    };
+    (1..).map(with).find(|key| !others.contains_key(key)).unwrap_or(key)
+}
+
 impl Run {
     /// Takes a document apart.
     ///
@@ -84,7 +94,8 @@ impl Run {
             for result in &case.ranks {
                 let Some(rank) = ranks.get(&result.rank) else { continue };
                 let other = others.get(&result.rank).map(String::as_str);
-                figures.insert(Key::of(case, rank, several, other), Figure::of(case, result, count));
+                let key = Key::of(case, rank, several, other);
+                figures.insert(numbered(key, &figures), Figure::of(case, result, count));
             }
         }
 

@@ -1,10 +1,11 @@
 //! What the first lines say of a run that did not end as it should: why there is no figure, which cases have
 //! none, or that it ended early.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use report::Document;
-use report::case::{Case, CaseStatus};
+use report::case::{Case, CaseStatus, Order};
+use report::device::{Device, DeviceKind, name_on_node};
 use report::document::Status;
 use report::result::NO_BLOCK;
 use report::row::{Row, RowStatus};
@@ -31,7 +32,7 @@ pub fn with_ending(document: &Document, mut said: Vec<String>) -> Vec<String> {
         };
     }
 
-    said.splice(0..0, partial(document));
+    said.splice(0..0, trouble(document));
 
     if matches!(document.status, Status::Interrupted | Status::TimedOut) && !said.is_empty() {
         said.insert(
@@ -40,6 +41,24 @@ pub fn with_ending(document: &Document, mut said: Vec<String>) -> Vec<String> {
         );
     }
     said
+}
+
+/// What stands before any figure: that bytes were wrong, that the run is partial; nothing of a run that is
+/// complete or ended early.
+fn trouble(document: &Document) -> Option<String> {
+    match document.status {
+        Status::Complete | Status::Running | Status::Interrupted | Status::TimedOut => None,
+        _ => partial(document).or_else(|| in_short(document)),
+    }
+}
+
+/// `DATA CORRUPT: rank 1: byte 0 should be 0xe2 and is 0xe3.`; nothing of a complete run.
+pub(crate) fn in_short(document: &Document) -> Option<String> {
+    if document.status == Status::Complete {
+        return None;
+    }
+    let reason = document.status_reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
+    Some(format!("{}{reason}.", words::status(document.status)))
 }
 
 /// What a run that is partial says first: which cases have no figure, why, and what to do; none of another
@@ -59,11 +78,17 @@ pub fn partial(document: &Document) -> Option<String> {
     let without: BTreeSet<&str> = document.rows.iter().filter(lacking).map(|row| &row.case[..]).collect();
     let cases: Vec<_> = document.cases.iter().filter(|case| without.contains(&case.id[..])).collect();
 
-    // Where every case lacks something, a rank does: that is said otherwise.
-    if cases.is_empty() || cases.len() == document.cases.len() {
-        return left_out(document).filter(|_| cases.is_empty());
+    if cases.is_empty() {
+        return left_out(document);
     }
-    let named: Vec<String> = cases.iter().take(NAMED).map(|case| name(case)).collect();
+    // Where every case lacks something, a place does.
+    if cases.len() == document.cases.len() && document.figures().are_of_places() {
+        return dead_gpus(document);
+    }
+    if cases.len() == document.cases.len() {
+        return None;
+    }
+    let named: Vec<String> = cases.iter().take(NAMED).map(|case| name(document, case)).collect();
     let more = cases.len().saturating_sub(NAMED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let why = document.rows.iter().filter(lacking).find_map(|row| row.reason.clone());
@@ -73,14 +98,49 @@ pub fn partial(document: &Document) -> Option<String> {
         _ => " Run the same command again.",
     };
     let why = document.status_reason.clone().or(why).map_or_else(String::new, |why| format!(": {why}"));
-    let (all, has) = (document.cases.len(), if cases.len() == 1 { "has" } else { "have" });
+    let has_some = |case: &&Case| {
+        document.rows.iter().any(|row| row.case == case.id && row.status == RowStatus::Measured)
+    };
+    let some = cases.iter().any(has_some);
+    let lack = match (cases.len(), some) {
+        (1, false) => "has no figure",
+        (_, false) => "have no figure",
+        (1, true) => "lacks figures",
+        (_, true) => "lack figures",
+    };
 
     Some(format!(
-        "PARTIAL: {} of {all} cases {has} no figure ({}{more}){why}. The other figures are \
-         unaffected.{remedy}",
+        "PARTIAL: {} of {} cases {lack} ({}{more}){why}. The other figures are unaffected.{remedy}",
         cases.len(),
+        document.cases.len(),
         named.join("; ")
     ))
+}
+
+/// The devices that have no figure in any case, of a run in rows and columns.
+fn dead_gpus(document: &Document) -> Option<String> {
+    let mut measured: BTreeMap<&str, bool> = BTreeMap::new();
+    for row in &document.rows {
+        *measured.entry(&row.device).or_default() |= row.status == RowStatus::Measured;
+    }
+    let is_dead = |device: &&Device| measured.get(&device.id[..]) == Some(&false);
+    let dead: Vec<String> = document.devices.iter().filter(is_dead).map(device_name).collect();
+    let why = document.status_reason.as_ref().map_or_else(String::new, |why| format!(": {why}"));
+    let lacking = document.rows.iter().filter(|row| row.status != RowStatus::Measured).count();
+
+    Some(match dead.is_empty() {
+        true => format!("PARTIAL: {lacking} of {} figures are missing{why}.", document.rows.len()),
+        false => format!("PARTIAL: no figure of {}{why}. The other figures are unaffected.", dead.join(", ")),
+    })
+}
+
+/// `GPU 1`, with its node's where there are several; `node 0`.
+fn device_name(device: &Device) -> String {
+    let host = device.id.rsplit_once('/').map_or(String::new(), |(host, _)| format!(" of {host}"));
+    match device.kind {
+        DeviceKind::Gpu => format!("GPU {}{host}", device.index),
+        DeviceKind::HostMemory | DeviceKind::Newer => name_on_node(&device.id).to_owned() + &host,
+    }
 }
 
 /// What a sweep says first that left out the sizes for which there was no memory.
@@ -102,11 +162,22 @@ fn left_out(document: &Document) -> Option<String> {
     ))
 }
 
-/// A case as a reader calls it: `read, node 0, memory of node 0`; `H2D 64 MiB`.
-fn name(case: &Case) -> String {
+/// A case as a reader calls it: `read, node 0, memory of node 0`; `H2D 64 MiB`, and whether ranks were at it
+/// at once where that tells it from another.
+fn name(document: &Document, case: &Case) -> String {
     let direction = words::direction(case.direction);
+    let alike = |other: &&Case| {
+        (other.direction, other.bytes, &other.group) == (case.direction, case.bytes, &case.group)
+            && other.order != case.order
+    };
+    let order = match case.order {
+        Order::Alone => ", alone",
+        Order::Simultaneous => ", at once",
+        Order::Newer => "",
+    };
+    let order = document.cases.iter().find(alike).map_or("", |_| order);
     match &case.group {
-        Some(group) => format!("{direction}, {group}"),
-        None => format!("{direction} {}", stats::units::size(case.bytes)),
+        Some(group) => format!("{direction}, {group}{order}"),
+        None => format!("{direction} {}{order}", stats::units::size(case.bytes)),
     }
 }

@@ -1,5 +1,5 @@
-//! Ranks that copy at once: each alone, then two, three, … and all of them, and those that share something on
-//! the way to the host.
+//! Ranks that copy at once: each alone, then two, three, … and all of them, and those that share something
+//! on the way to the host.
 //!
 //! The ranks are those of a plan, each in its own place; a row is who takes part. Where all ranks share one
 //! GPU they are alike, so that one of them alone stands for all.

@@ -51,6 +51,7 @@ impl DeclaredGroups {
                 None => sets.push((nodes, IdSet::from_iter([device.index]))),
             }
         }
+
         let sets = sets.into_iter().map(|(_, gpus)| gpus).collect();
         Self { partitions: vec![("the NUMA nodes that the GPUs are near to", sets)], one_of_each: None }
     }

@@ -179,6 +179,7 @@ impl PingPongOptions {
                  domain where that is known; give --cpus to choose them",
             );
         }
+
         match self.order.filter(|_| parts.len() == 1) {
             Some(OrderAsked::Both) => inform(
                 "there is one rank only: alone and at once are the same, and there is no contention penalty",

@@ -32,8 +32,8 @@ const EQUIVALENT: f64 = 0.01;
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "Verdict")]
 pub enum TwoSampleVerdict {
-    /// The ratio is within 1 % of 1 for certain, by two one-sided tests; between placements its whole interval
-    /// is.
+    /// The ratio is within 1 % of 1 for certain, by two one-sided tests; between placements its whole
+    /// interval is.
     NoMeasurableDifference,
     /// The second is lower for certain.
     Lower,

@@ -56,8 +56,8 @@ const BEYOND_LOWEST: f64 = 1.5;
 pub enum NotLearned {
     /// No GPU has a figure.
     #[error(
-        "no document has a figure of a GPU: give documents of `numabench pingpong --order alone --json FILE`, \
-         or of `numabench peer --pairs ring --json FILE`"
+        "no document has a figure of a GPU: give documents of `numabench pingpong --order alone --json \
+         FILE`, or of `numabench peer --pairs ring --json FILE`"
     )]
     NoGpu,
     /// All classes have too few.

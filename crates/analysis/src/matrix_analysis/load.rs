@@ -181,9 +181,9 @@ fn load_of(document: &Document, matrix: &Matrix, plane: &Plane, found: &Found) -
 /// What is said of rows of which a figure is missing.
 fn not_compared(what: &str, rows: u64) -> String {
     format!(
-        "{what}: {} {} invalid (see the table).",
+        "{what}: {} {} no figure of all ranks (see the table).",
         count(rows, "row"),
-        if rows == 1 { "is" } else { "are" }
+        if rows == 1 { "has" } else { "have" }
     )
 }
 

@@ -28,6 +28,8 @@ struct Compared {
     title: String,
     /// What each is: `pairs`, or `measured pairs` of a sample.
     each: &'static str,
+    /// How many there are, with those whose figure is missing.
+    asked: usize,
     figures: Vec<Named>,
 }
 
@@ -77,12 +79,17 @@ fn compared_pairs(document: &Document, matrix: &Matrix, plane: Plane) -> [Compar
         named
     };
 
+    // With those whose figure is missing.
+    let asked = |own: bool| {
+        let cells = matrix.places().filter(|(row, column)| matrix.is_own(*row, *column) == own);
+        cells.filter(|(row, column)| matrix.cell(document, &plane, *row, *column).is_some()).count()
+    };
     let each = if document.pair_sample.is_some() { "measured pairs" } else { "pairs" };
     let within = format!("Within a GPU's own memory{}", by(document.settings.engine));
 
     [
-        Compared { plane, title: matrix.title.clone(), each, figures: named(false) },
-        Compared { plane, title: within, each: "GPUs", figures: named(true) },
+        Compared { plane, title: matrix.title.clone(), each, asked: asked(false), figures: named(false) },
+        Compared { plane, title: within, each: "GPUs", asked: asked(true), figures: named(true) },
     ]
 }
 
@@ -93,7 +100,7 @@ fn name_of_gpu(matrix: &Matrix, row: usize) -> String {
 }
 
 fn sentence(compared: &Compared, behind: &[bool]) -> Option<String> {
-    let Compared { plane, title, each, figures: pairs } = compared;
+    let Compared { plane, title, each, asked, figures: pairs } = compared;
     let (best, worst) = (pairs.first()?, pairs.last()?);
     let size = stats::units::size(plane.range_bytes.unwrap_or(plane.bytes));
     let part = |pair: &Named| match plane.is_time() {
@@ -108,11 +115,16 @@ fn sentence(compared: &Compared, behind: &[bool]) -> Option<String> {
     let seem: Vec<(&Named, &bool)> = pairs.iter().zip(behind).filter(|(pair, _)| part(pair) < LESS).collect();
     let less: Vec<&Named> = seem.iter().filter(|(_, surely)| **surely).map(|(pair, _)| *pair).collect();
     let percent = (1.0 - LESS) * 100.0;
+    let all = match asked {
+        asked if *asked > pairs.len() => format!("the {} of {asked} measured", pairs.len()),
+        _ => format!("all {}", pairs.len()),
+    };
     let rest = match (&less[..], seem.len() - less.len()) {
         ([], 0) if pairs.len() == 1 => {
             return Some(format!("{title} ({size}, {}): {figures} ({}).", way(plane.direction), best.0));
         }
-        ([], 0) => format!("all {} {each} alike", pairs.len()),
+        ([], 0) if part(worst) > ALIKE => format!("{all} {each} alike"),
+        ([], 0) => format!("{all} {each} within {percent:.0} % of the best"),
         ([], some) => format!(
             "{some} of {} {each} {} more than {percent:.0} % behind the best, not significant; try a longer \
              --max-time",

@@ -146,7 +146,7 @@ pub fn build(facts: &DocumentFacts, state: &RunState, exit: Option<Exit>) -> Doc
         pieces: facts.known.pieces.clone(),
         pair_sample: facts.known.pair_sample.clone(),
         messages: facts.messages.clone(),
-        ..blank(facts.command, facts.origin, verdict::state(state, exit), known)
+        ..blank(facts.command, facts.origin, verdict::state(state, facts.figures, exit), known)
     };
 
     document.rows = report::rows::rows(&document);

@@ -6,6 +6,7 @@ use report::document::Status;
 use super::DocumentState;
 use super::cases::not_simultaneous;
 use crate::exit::Exit;
+use crate::experiment::{CaseMap, CaseMapping};
 
 /// The exit code for a state; `signalled` is the signal that came, if one did.
 pub fn exit(state: &RunState, signalled: Option<Exit>) -> Exit {
@@ -45,12 +46,21 @@ fn failed(state: &RunState) -> bool {
     state.results.iter().flatten().any(|rank| matches!(rank.trouble, Some(Trouble::Failed(_))))
 }
 
-/// The status that goes with an exit code; running while there is none yet.
-pub fn state(state: &RunState, exit: Option<Exit>) -> DocumentState {
+/// The status that goes with an exit code; running while there is none yet. The documents' ranks, which
+/// `figures` has, are named: one of the engine's ranks may measure several of their places.
+pub fn state(state: &RunState, figures: &CaseMap, exit: Option<Exit>) -> DocumentState {
     let trouble = || {
-        let ranks = state.results.iter().flat_map(|ranks| ranks.iter().enumerate());
-        let troubles = ranks.filter_map(|(rank, result)| Some((rank, result.trouble.as_ref()?)));
-        let found = primary(troubles, |rank| state.ranks[rank].lost.is_some());
+        let of_mapping = |mapping: &CaseMapping| {
+            let at = mapping.at;
+            mapping.places.clone().into_iter().map(move |(rank, place)| (at, rank, place))
+        };
+        let places = figures.mappings.iter().flat_map(of_mapping);
+        let troubles = places.filter_map(|(at, rank, place)| {
+            let trouble = state.results.get(at)?.get(rank)?.trouble.as_ref()?;
+            Some(((rank, place), trouble))
+        });
+        let found = primary(troubles, |(rank, _)| state.ranks[rank].lost.is_some());
+        let found = found.map(|((_, place), trouble)| (place, trouble));
         let invalid = || state.results.iter().find_map(|ranks| not_simultaneous(ranks, &state.nodes));
         found.map(|(rank, trouble)| format!("rank {rank}: {trouble}")).or_else(invalid)
     };
@@ -86,11 +96,11 @@ fn timed_out(state: &RunState) -> String {
 /// The trouble that others came of: of the ranks' troubles the first of the gravest kind. Wrong bytes come
 /// first, as in exit codes; then who is gone, then what went wrong with a rank itself, and last what another
 /// rank's trouble left it without.
-fn primary<'t>(
-    troubles: impl Iterator<Item = (usize, &'t Trouble)>,
-    is_lost: impl Fn(usize) -> bool,
-) -> Option<(usize, &'t Trouble)> {
-    let order = |(rank, trouble): &(usize, &Trouble)| {
+fn primary<'t, R: Copy>(
+    troubles: impl Iterator<Item = (R, &'t Trouble)>,
+    is_lost: impl Fn(R) -> bool,
+) -> Option<(R, &'t Trouble)> {
+    let order = |(rank, trouble): &(R, &Trouble)| {
         let kind = match trouble {
             Trouble::Corrupt(_) | Trouble::Wrong(_) => 0,
             Trouble::Failed(_) => 1,

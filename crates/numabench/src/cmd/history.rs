@@ -20,5 +20,9 @@ pub fn run(args: &History) -> Result<Exit, Fault> {
         let color = terminal::color(crate::args::ColorChoice::Auto);
         render::compared::history(found, terminal::width(), color)
     })?;
-    Ok(if found.steps.is_empty() { Exit::Ok } else { Exit::Finding })
+    Ok(match found.series {
+        _ if !found.steps.is_empty() || !found.ended.is_empty() => Exit::Finding,
+        0 => Exit::Undecided,
+        _ => Exit::Ok,
+    })
 }

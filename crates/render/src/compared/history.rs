@@ -2,6 +2,7 @@
 
 use analysis::compare::change;
 use analysis::history::{History, MovingSeries};
+use stats::change_point::LEAST_VALUES;
 use stats::series_shape::SeriesShape;
 use stats::units::counted;
 
@@ -24,13 +25,29 @@ pub fn history(history: &History, width: usize, color: bool) -> String {
         several => format!("{several} step changes, {slower} of them for the worse"),
     };
 
-    let tone = if slower > 0 { Tone::Bad } else { Tone::Title };
-    page.paragraph(
-        tone,
-        "",
-        &format!("{found} in {}, {} series", counted(history.runs as usize, "run"), history.series),
-    );
+    let ended = match history.ended.len() {
+        0 => String::new(),
+        1 => "1 series ends in runs without a figure (below). ".to_owned(),
+        several => format!("{several} series end in runs without a figure (below). "),
+    };
+    let runs = counted(history.runs as usize, "run");
+    let searched = match history.series {
+        0 => format!("Nothing was searched in {runs}: a series needs {LEAST_VALUES}"),
+        series => format!("{found} in {runs}, {series} series"),
+    };
+    let tone = if slower > 0 || !history.ended.is_empty() { Tone::Bad } else { Tone::Title };
+    page.paragraph(tone, "", &(ended + &searched));
     page.blank();
+
+    for series in &history.ended {
+        let text = format!(
+            "{}: {} without a figure: {}",
+            series.key,
+            counted(series.runs_without as usize, "run"),
+            series.reason
+        );
+        page.paragraph(Tone::Warning, &format!("{}  ", series.first_without), &text);
+    }
 
     for step in &history.steps {
         let tone = if worse(step) { Tone::Warning } else { Tone::Plain };

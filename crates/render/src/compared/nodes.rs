@@ -77,22 +77,41 @@ pub(crate) fn answer(nodes: &Nodes) -> (Tone, String) {
     let measured = |row: &&NodeRow| {
         row.mark == Mark::Well && (row.settings.is_none() || row.cells.iter().any(Option::is_some))
     };
-    let alike = nodes.rows.iter().filter(measured).count();
-    let alike = match (alike, nodes.not_judged.is_empty() || nodes.marked(Mark::Well) < nodes.rows.len()) {
+    let whole = |row: &&NodeRow| measured(row) && row.trouble.is_empty();
+    let hosts = |wanted: &dyn Fn(&&NodeRow) -> bool| -> Vec<&str> {
+        nodes.rows.iter().filter(wanted).map(|row| &row.host[..]).collect()
+    };
+    let in_trouble = hosts(&|row| measured(row) && !row.trouble.is_empty());
+    let in_trouble =
+        (!in_trouble.is_empty()).then(|| format!("{} in trouble: {}", in_trouble.len(), names(&in_trouble)));
+    let alike = hosts(&|row| whole(row) && row.is_judged).len();
+    let not_judged = hosts(&|row| whole(row) && !row.is_judged);
+    let alike = (alike > 0).then(|| format!("{} alike", counted(alike, "node")));
+    let not_judged = match (not_judged.len(), &alike) {
         (0, _) => None,
-        (all, true) => Some(format!("{} alike", counted(all, "node"))),
-        (all, false) => Some(format!("{}, too few to tell which is unlike the others", counted(all, "node"))),
+        (all, None) => Some(format!("{}, too few to tell which is unlike the others", counted(all, "node"))),
+        (some, Some(_)) => {
+            Some(format!("{some} not judged, of a kind on too few nodes: {}", names(&not_judged)))
+        }
     };
     let absent = nodes.missing.len();
     let absent = (absent > 0).then(|| {
         let hosts: Vec<&str> = nodes.missing.iter().map(|missing| &missing.host[..]).collect();
         format!("{absent} did not answer: {}", names(&hosts))
     });
-    let first = [named(Mark::Slow, "SLOW"), named(Mark::Suspect, "suspect"), absent].into_iter().flatten();
-    let parts: Vec<String> = first.chain(node_settings::answer(nodes)).chain(alike).collect();
+    let first = [named(Mark::Slow, "SLOW"), named(Mark::Suspect, "suspect"), absent, in_trouble];
+    let parts: Vec<String> = first
+        .into_iter()
+        .flatten()
+        .chain(node_settings::answer(nodes))
+        .chain(alike)
+        .chain(not_judged)
+        .collect();
     let tone = match () {
         () if nodes.marked(Mark::Slow) + nodes.missing.len() > 0 => Tone::Bad,
-        () if nodes.marked(Mark::Suspect) > 0 || nodes.rows.iter().any(NodeRow::is_unlike_most) => {
+        () if nodes.marked(Mark::Suspect) > 0
+            || nodes.rows.iter().any(|row| row.is_unlike_most() || !row.trouble.is_empty()) =>
+        {
             Tone::Warning
         }
         () => Tone::Title,

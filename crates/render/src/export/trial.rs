@@ -133,6 +133,7 @@ fn test(document: &TrialDocument, row: &TrialRow) -> Option<TestCase> {
         took_s: 0.0,
         outcome: match is_bad {
             true => TestOutcome::Failure(TestFault { kind: "failed", reason: reason() }),
+            false if row.counted == 0 => TestOutcome::Skipped("no run was counted".to_owned()),
             false => TestOutcome::Measured(row.median.map_or(String::new(), |median| {
                 format!("{median} {}", row.unit.as_deref().unwrap_or_default())
             })),

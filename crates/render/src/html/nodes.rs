@@ -29,7 +29,7 @@ pub fn nodes(nodes: &Nodes, runs: &[(String, Document)]) -> String {
     };
     let mut page = HtmlPage::begin(&title);
     let (tone, answer) = nodes_answer(nodes);
-    let is_judged = nodes.not_judged.is_empty() || nodes.rows.iter().any(|row| row.mark != Mark::Well);
+    let is_judged = nodes.not_judged.is_empty() || nodes.rows.iter().any(|row| row.is_judged);
     let tone = match tone {
         page::Tone::Bad | page::Tone::Warning => AnswerStatus::Finding,
         _ if !is_judged => AnswerStatus::Undecided,

@@ -40,7 +40,7 @@ pub(super) fn draw(taken: &[Run], tool: &Tool, names: Names<'_>, page: &mut Html
     page.level = 2;
     let (Some(first), Some(last)) = (taken.first(), taken.last()) else { return };
     let (first_side, last_side) = (std::slice::from_ref(first), std::slice::from_ref(last));
-    match compare(tool.clone(), first_side, last_side, Thresholds::default(), true) {
+    match compare(tool.clone(), first_side, last_side, Thresholds::default(), false) {
         Ok(comparison) => {
             // The worst case is named as a person says it.
             let said = comparison.cases.first().map_or_else(

@@ -110,7 +110,7 @@ fn threads_beside_copies_are_not_compared_with_threads_beside_other_copies() {
     leave_out(&mut document, Direction::Copy, "2 threads without copies");
     let said = verdict(&document);
     let of_threads: Vec<&String> = said.iter().filter(|sentence| sentence.starts_with("copy,")).collect();
-    let nothing = "copy, all threads: 2 rows are invalid (see the table).";
+    let nothing = "copy, all threads: 2 rows have no figure of all ranks (see the table).";
     assert_eq!(of_threads, [nothing], "{said:?}");
 }
 
@@ -147,7 +147,7 @@ fn a_set_of_gpus_of_which_a_figure_is_missing_is_not_compared_with_a_smaller_set
             third.blocks.clear();
         }
         let said = verdict(&document);
-        let untold = "H2D: 1 row is invalid (see the table).";
+        let untold = "H2D: 1 row has no figure of all ranks (see the table).";
         assert_eq!(said[1..], [untold], "{missing}: {said:?}");
     }
 }

@@ -19,6 +19,7 @@ mod imports;
 mod imports_nvbandwidth;
 mod imports_posted;
 mod incomplete;
+mod lost;
 mod made;
 mod moving;
 mod old;

@@ -92,8 +92,8 @@ impl NcclTree {
         let of_device = (assumed > 0).then(|| {
             let switches = of_switches(assumed, switches.len());
             format!(
-                "the link of {switches} towards the CPU is not known: the file has that of the fastest device \
-                 behind it"
+                "the link of {switches} towards the CPU is not known: the file has that of the fastest \
+                 device behind it"
             )
         });
         let of_nothing = (unknown > 0).then(|| {

@@ -1,0 +1,272 @@
+//! What is lost is said wherever figures are: a GPU that failed in every case, bytes that were wrong, runs and
+//! nodes without a figure. A figure that is missing is not one that is well.
+
+use analysis::compare::{Thresholds, compare};
+use analysis::history::{History, history};
+use analysis::node_run::{NodeRun, of_document};
+use analysis::nodes::{Mark, nodes};
+use analysis::run::Run;
+use analysis::unfinished::with_ending;
+use report::Document;
+use report::document::{Status, Tool};
+use report::result::Outcome;
+use report::rows::rows;
+use report::settings::{CopyEngine, Direction};
+use stats::change_point::LEAST_VALUES;
+
+use crate::made::{Done, between_gpus, document};
+
+const BOTH: [Direction; 2] = [Direction::H2d, Direction::D2h];
+
+fn tool() -> Tool {
+    Tool { name: "numabench".into(), version: "0.0.0".into(), git: None }
+}
+
+/// The results of these ranks become this.
+fn lose(document: &mut Document, ranks: &[u32], outcome: &Outcome) {
+    for result in document.cases.iter_mut().flat_map(|case| &mut case.ranks) {
+        if ranks.contains(&result.rank) {
+            result.outcome = outcome.clone();
+        }
+    }
+    document.rows = rows(document);
+}
+
+fn failed() -> Outcome {
+    Outcome::Failed {
+        stage: stats::stage::Stage::Measure,
+        call: None,
+        code: Some(700),
+        message: "error 700".into(),
+    }
+}
+
+fn corrupt() -> Outcome {
+    Outcome::Corrupt { reason: "byte 0 should be 0xe2 and is 0xe3".into() }
+}
+
+#[test]
+fn a_gpu_without_any_figure_is_named_first_in_a_run_of_rows_and_columns() -> Done {
+    let mut peers = between_gpus(3, 1.0)?;
+    let first = peers.devices[0].clone();
+    peers.devices = (0..3)
+        .map(|gpu| report::device::Device { id: format!("0000:{gpu:02x}:00.0"), index: gpu, ..first.clone() })
+        .collect();
+    // Every copy that GPU 0 drives, and every one to it.
+    lose(&mut peers, &[0, 1, 2, 3, 6], &failed());
+    (peers.status, peers.status_reason) = (Status::Partial, Some("rank 0: error 700".into()));
+    let said = with_ending(&peers, vec!["The others.".into()]);
+    assert_eq!(said[0], "PARTIAL: no figure of GPU 0: rank 0: error 700. The other figures are unaffected.");
+    let of_pairs = analysis::matrix_analysis::verdict(&peers).concat();
+    assert!(of_pairs.contains("the 2 of 6 measured pairs alike"), "{of_pairs}");
+    assert!(of_pairs.contains("the 2 of 3 measured GPUs alike"), "{of_pairs}");
+    Ok(())
+}
+
+#[test]
+fn bytes_that_were_wrong_stand_before_any_figure() -> Done {
+    let mut peers = between_gpus(2, 1.0)?;
+    lose(&mut peers, &[1], &corrupt());
+    (peers.status, peers.status_reason) = (Status::DataCorrupt, Some("rank 1: byte 0".into()));
+    let said = with_ending(&peers, vec!["The figures.".into()]);
+    assert_eq!(said, ["DATA CORRUPT: rank 1: byte 0.", "The figures."]);
+    Ok(())
+}
+
+#[test]
+fn a_case_that_one_rank_lacks_lacks_figures_and_is_told_from_the_same_case_alone() -> Done {
+    let mut lost = document(&[24.3e9, 24.3e9], &BOTH, 1)?;
+    lost.cases[1].ranks[1].outcome = failed();
+    lost.rows = rows(&lost);
+    lost.status = Status::Partial;
+    let said = analysis::unfinished::partial(&lost).ok_or("it is partial")?;
+    assert!(said.starts_with("PARTIAL: 1 of 2 cases lacks figures (D2H 128 MiB)"), "{said}");
+    let mut alone = lost.cases[1].clone();
+    (alone.order, alone.id) = (report::case::Order::Simultaneous, "at once".into());
+    lost.cases.push(alone);
+    lost.rows = rows(&lost);
+    let said = analysis::unfinished::partial(&lost).ok_or("it is partial")?;
+    assert!(said.contains("2 of 3 cases lack figures (D2H 128 MiB, alone; D2H 128 MiB, at once)"), "{said}");
+    Ok(())
+}
+
+#[test]
+fn figures_of_a_rank_that_was_lost_later_are_nobodys() -> Done {
+    let mut lost = document(&[12.3e9, 24.3e9], &BOTH, 1)?;
+    lost.missing = vec![report::launch::MissingRank { rank: 0, host: None, why: "it died".into() }];
+    let said = analysis::answer::answer(&lost).concat();
+    assert!(said.contains("GPU 1: H2D 24.3 GB/s") && !said.contains("12.3"), "{said}");
+    Ok(())
+}
+
+fn three(rates: [f64; 2], seed: u64) -> Result<Vec<Document>, Box<dyn std::error::Error>> {
+    (seed..seed + 3).map(|seed| document(&rates, &BOTH, seed)).collect()
+}
+
+fn runs(documents: &[Document]) -> Result<Vec<Run>, Box<dyn std::error::Error>> {
+    let run = |(at, document): (usize, &Document)| {
+        let mut run = Run::of(&format!("{at}.json"), document)?;
+        run.started_at = format!("2026-11-{:02}T00:00:00Z", at + 1);
+        Ok(run)
+    };
+    documents.iter().enumerate().map(run).collect()
+}
+
+#[test]
+fn a_case_that_some_of_the_new_runs_lack_is_missing_and_never_the_same() -> Done {
+    let (base, mut new) = (three([24.3e9, 24.3e9], 1)?, three([24.3e9, 24.3e9], 4)?);
+    for document in &mut new[1..] {
+        lose(document, &[1], &corrupt());
+        document.status = Status::DataCorrupt;
+    }
+    let got = compare(tool(), &runs(&base)?, &runs(&new)?, Thresholds::default(), false)?;
+    assert_eq!((got.counts.missing, got.counts.added), (2, 0));
+    assert!(
+        got.summary.starts_with("MISSING: 2 of the base's cases have none in some of the new runs"),
+        "{}",
+        got.summary
+    );
+    let reason = got.missing[0].reason.clone().ok_or("a reason")?;
+    assert!(reason.starts_with("in 2 of 3 runs, the last one: corrupt: byte 0"), "{reason}");
+    let back = compare(tool(), &runs(&new)?, &runs(&base)?, Thresholds::default(), false)?;
+    assert_eq!((back.counts.missing, back.counts.added), (0, 0), "what the base lacked is not missing");
+    Ok(())
+}
+
+#[test]
+fn two_ranks_in_one_place_are_two_figures() -> Done {
+    let shared = |rates: [f64; 2], seed| -> Result<Document, Box<dyn std::error::Error>> {
+        let mut document = document(&rates, &BOTH, seed)?;
+        document.ranks[1].asked = document.ranks[0].asked.clone();
+        Ok(document)
+    };
+    let mut new = shared([24.3e9, 24.3e9], 2)?;
+    lose(&mut new, &[0], &failed());
+    let got = compare(
+        tool(),
+        &runs(&[shared([24.3e9, 24.3e9], 1)?])?,
+        &runs(&[new])?,
+        Thresholds::default(),
+        false,
+    )?;
+    assert_eq!((got.counts.missing, got.cases.len()), (2, 2), "{}", got.summary);
+    Ok(())
+}
+
+fn searched(documents: &[Document]) -> Result<(History, String), Box<dyn std::error::Error>> {
+    let found = history(tool(), runs(documents)?, Thresholds::default());
+    let first = render::compared::history(&found, 200, false).lines().next().unwrap_or("").to_owned();
+    Ok((found, first))
+}
+
+#[test]
+fn a_series_that_ends_in_runs_without_a_figure_is_named_and_too_few_runs_were_not_searched() -> Done {
+    let mut all: Vec<Document> =
+        (1..21).map(|seed| document(&[24.3e9, 24.3e9], &BOTH, seed)).collect::<Result<_, _>>()?;
+    all[14..].iter_mut().for_each(|document| lose(document, &[1], &failed()));
+    let (found, first) = searched(&all)?;
+    assert_eq!(found.ended.len(), 2);
+    assert_eq!((found.ended[0].runs_without, &found.ended[0].reason[..]), (6, "failed: error 700"));
+    assert_eq!(found.ended[0].first_without, "2026-11-15T00:00:00Z");
+    assert!(
+        first.starts_with("2 series end in runs without a figure (below). No step change in 20"),
+        "{first}"
+    );
+    let (few, first) = searched(&all[..LEAST_VALUES - 1])?;
+    assert_eq!(few.series, 0);
+    assert_eq!(first, "Nothing was searched in 9 runs: a series needs 10");
+    Ok(())
+}
+
+#[test]
+fn runs_by_a_kernel_and_by_the_copy_engines_are_two_series() -> Done {
+    let of = |seed: u64| -> Result<Document, Box<dyn std::error::Error>> {
+        let by_kernel = seed.is_multiple_of(2);
+        let rate = if by_kernel { 17e9 } else { 24.3e9 };
+        let mut document = document(&[rate, rate], &BOTH, seed)?;
+        document.settings.engine = if by_kernel { CopyEngine::Sm } else { CopyEngine::Ce };
+        Ok(document)
+    };
+    let all: Vec<Document> = (1..25).map(of).collect::<Result<_, _>>()?;
+    let (found, first) = searched(&all)?;
+    assert_eq!((found.series, found.steps.len(), found.moving.len()), (8, 0, 0), "{first}");
+    Ok(())
+}
+
+/// Twelve nodes of two GPUs, as `change` makes them, each of so many documents.
+fn fleet(change: impl Fn(usize, &mut Document)) -> Result<Vec<NodeRun>, Box<dyn std::error::Error>> {
+    let mut all = Vec::new();
+    for at in 0..12 {
+        let mut document = document(&[24.3e9, 24.3e9], &BOTH, at as u64 + 1)?;
+        let host = format!("n{at:02}");
+        document.environment.hostname = host.clone();
+        document.nodes.iter_mut().for_each(|node| node.host = host.clone());
+        document.ranks.iter_mut().for_each(|rank| rank.host = host.clone());
+        change(at, &mut document);
+        document.rows = rows(&document);
+        all.extend(of_document(&document));
+    }
+    Ok(all)
+}
+
+fn first_line(found: &analysis::nodes::Nodes) -> String {
+    render::compared::nodes(found, 200, false).lines().next().unwrap_or("").to_owned()
+}
+
+#[test]
+fn a_node_without_a_figure_or_with_fewer_is_not_alike() -> Done {
+    let failing = fleet(|at, document| {
+        if at == 5 {
+            lose(document, &[0, 1], &failed());
+            document.status = Status::Failed;
+        }
+        if at == 7 {
+            document.cases.iter_mut().for_each(|case| case.ranks.truncate(1));
+        }
+    })?;
+    let found = nodes(tool(), failing, Vec::new());
+    assert_eq!(first_line(&found), "2 in trouble: n05, n07; 10 nodes alike.");
+    let n07 = found.rows.iter().find(|row| row.host == "n07").ok_or("n07")?;
+    assert_eq!(n07.trouble, ["it has 2 figures where most nodes have 4"]);
+    Ok(())
+}
+
+#[test]
+fn a_kind_on_too_few_nodes_is_not_judged_and_not_alike() -> Done {
+    let other = fleet(|at, document| {
+        if at == 11 {
+            document.devices.iter_mut().for_each(|device| device.name = "NVIDIA A100".into());
+        }
+    })?;
+    let found = nodes(tool(), other, Vec::new());
+    assert_eq!(first_line(&found), "11 nodes alike; 1 not judged, of a kind on too few nodes: n11.");
+    Ok(())
+}
+
+#[test]
+fn ranks_that_share_a_place_are_one_run_and_suspect_their_node_at_most() -> Done {
+    let shared = fleet(|at, document| {
+        let asked = document.ranks[0].asked.clone();
+        document.ranks[1].asked = asked;
+        let mut third = document.ranks[1].clone();
+        third.rank = 2;
+        document.ranks.push(third);
+        for case in &mut document.cases {
+            let mut result = case.ranks[1].clone();
+            result.rank = 2;
+            case.ranks.push(result);
+            if at != 5 {
+                continue;
+            }
+            for result in &mut case.ranks {
+                if let Outcome::Measured { summary, .. } = &mut result.outcome {
+                    summary.median_bytes_per_s /= 2.0;
+                }
+            }
+        }
+    })?;
+    let found = nodes(tool(), shared, Vec::new());
+    let n05 = found.rows.iter().find(|row| row.host == "n05").ok_or("n05")?;
+    assert_eq!((n05.mark, n05.below[0].runs), (Mark::Suspect, 1), "{}", first_line(&found));
+    Ok(())
+}
