@@ -79,6 +79,7 @@ pub(super) fn stopped(stop: StopReason) -> &'static str {
         StopReason::Brief => "had the few blocks of a comparison (--order both measures both in full)",
         StopReason::Signal => "ended at a signal",
         StopReason::Error => "ended because a rank failed",
+        StopReason::Newer => "stopped for a reason that a newer numabench knows",
     }
 }
 
