@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 
 use report::MpiDocument;
+use report::awareness::DeviceOperation;
 use report::mpi::{MpiCase, MpiPair, MpiRank};
 use stats::alike::distinct;
 
@@ -101,12 +102,13 @@ fn conditions(document: &MpiDocument, ranks: &MpiRanks<'_>) -> Vec<Condition> {
     for pair in &document.pairs {
         let place = ranks.both(pair, true);
         all.extend(pair.device_memory.iter().map(|memory| {
-            let value = format!("{}, {}", memory.awareness, memory.transport);
+            let value = format!("{}, {}", memory.awareness.name(), memory.transport.name());
             Condition::new(format!("device memory {place}"), value, false)
         }));
-        all.extend(pair.operations.iter().map(|tried| {
-            let fact = format!("{} of {} B on device memory {place}", tried.operation, tried.bytes);
-            Condition::new(fact, &tried.outcome, false)
+        let known = pair.operations.iter().filter(|tried| tried.operation != DeviceOperation::Newer);
+        all.extend(known.map(|tried| {
+            let fact = format!("{} of {} B on device memory {place}", tried.operation.name(), tried.bytes);
+            Condition::new(fact, tried.outcome.name(), false)
         }));
     }
     all

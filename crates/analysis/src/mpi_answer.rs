@@ -2,6 +2,7 @@
 //! figures, and what to set.
 
 use report::MpiDocument;
+use report::awareness::{Awareness, DeviceOperation, OperationOutcome, Transport};
 use report::document::Status;
 use report::mpi::{MpiCase, MpiDeviceMemory, MpiPair};
 
@@ -72,38 +73,43 @@ pub fn verdict(document: &MpiDocument) -> Vec<String> {
 }
 
 fn aware(memory: &MpiDeviceMemory, pair: &MpiPair) -> String {
-    let failing = memory.failing.join(", ");
-    let way = match memory.transport.as_str() {
-        "direct" => "goes directly from GPU to GPU",
-        "staged" => "is staged through host memory by MPI",
-        _ => "takes a path that could not be determined",
+    let failing = DeviceOperation::names(&memory.failing);
+    let way = match memory.transport {
+        Transport::Direct => "goes directly from GPU to GPU",
+        Transport::Staged => "is staged through host memory by MPI",
+        Transport::Unknown => "takes a path that could not be determined",
+        Transport::Newer => "takes a path that a newer numabench knows",
     };
 
-    match memory.awareness.as_str() {
-        "aware" => format!(
+    match memory.awareness {
+        Awareness::Aware => format!(
             "MPI is GPU-aware: device memory works in all {} operations tried, and {way}.",
             tried(pair)
         ),
-        "half-aware" => {
+        Awareness::HalfAware => {
             format!("MPI is half GPU-aware: device memory {way}, but these operations fail: {failing}.")
         }
-        "not-aware" => {
-            let how = pair
-                .operations
-                .iter()
-                .find(|operation| operation.operation == "send" && operation.outcome != "works");
-            let how = how.map_or(String::new(), |operation| {
-                let detail =
-                    operation.detail.as_deref().map_or(String::new(), |detail| format!(": {detail}"));
-                format!(" ({}{detail})", operation.outcome)
-            });
-            format!("MPI is not GPU-aware: MPI_Send of device memory fails{how}.")
+        Awareness::NotAware => {
+            format!("MPI is not GPU-aware: MPI_Send of device memory fails{}.", how_send_fails(pair))
         }
-        _ if pair.operations.is_empty() => {
+        Awareness::Unknown if pair.operations.is_empty() => {
             "Device memory was staged by numabench; MPI was not given any.".to_owned()
         }
-        _ => "Unknown whether MPI is GPU-aware: not every operation was tried.".to_owned(),
+        Awareness::Unknown => "Unknown whether MPI is GPU-aware: not every operation was tried.".to_owned(),
+        Awareness::Newer => "A newer numabench knows whether MPI is GPU-aware.".to_owned(),
     }
+}
+
+/// ` (crash: SIGSEGV)`: how MPI_Send of device memory fails, where that is known.
+fn how_send_fails(pair: &MpiPair) -> String {
+    let failed = pair.operations.iter().find(|tried| {
+        let is_bad = !matches!(tried.outcome, OperationOutcome::Works | OperationOutcome::Newer);
+        tried.operation == DeviceOperation::Send && is_bad
+    });
+    failed.map_or(String::new(), |tried| {
+        let detail = tried.detail.as_deref().map_or(String::new(), |detail| format!(": {detail}"));
+        format!(" ({}{detail})", tried.outcome.name())
+    })
 }
 
 /// From which size on MPI's own way with device memory is worth taking, where it was measured beside staged
@@ -133,9 +139,9 @@ fn turn(memory: &MpiDeviceMemory, pair: &MpiPair) -> Option<String> {
 }
 
 fn tried(pair: &MpiPair) -> usize {
-    let mut names: Vec<&str> = pair.operations.iter().map(|operation| operation.operation.as_str()).collect();
-    names.dedup();
-    names.len()
+    let mut operations: Vec<DeviceOperation> = pair.operations.iter().map(|tried| tried.operation).collect();
+    operations.dedup();
+    operations.len()
 }
 
 /// What both ranks' copies to and from one GPU wait for: a GPU runs one process's work at a time, and going
@@ -200,34 +206,35 @@ fn advice(memory: &MpiDeviceMemory, document: &MpiDocument) -> Option<String> {
     let library = document.mpi.library.as_deref().unwrap_or_default();
     let is_cray = library.to_lowercase().contains("cray");
 
-    match (memory.awareness.as_str(), memory.transport.as_str()) {
-        ("not-aware", _) if is_cray => Some(
+    match (memory.awareness, memory.transport) {
+        (Awareness::NotAware, _) if is_cray => Some(
             "To change it: set MPICH_GPU_SUPPORT_ENABLED=1 and load the module of the GPU's target \
              (craype-accel-…)."
                 .to_owned(),
         ),
-        ("not-aware", _) if library.contains("Open MPI") => Some(
+        (Awareness::NotAware, _) if library.contains("Open MPI") => Some(
             "To change it: use an Open MPI built --with-cuda or --with-rocm, or one with UCX that has CUDA \
              or ROCm (ucx_info -d | grep -E 'cuda|rocm') and `--mca pml ucx`; until then copy to host memory \
              before MPI_Send."
                 .to_owned(),
         ),
-        ("not-aware", _) => Some(
+        (Awareness::NotAware, _) => Some(
             "To change it: use an MPI that was built with CUDA or ROCm; until then copy to host memory \
              before MPI_Send."
                 .to_owned(),
         ),
-        ("half-aware", _) => Some(format!(
+        (Awareness::HalfAware, _) => Some(format!(
             "Until the library is changed: copy to host memory before {}.",
-            memory.failing.join(", ")
+            DeviceOperation::names(&memory.failing)
         )),
-        ("aware", "staged") => Some(
+        (Awareness::Aware, Transport::Staged) => Some(
             "To change it: let UCX use cuda_ipc or rocm_ipc (UCX_TLS), let both ranks see both GPUs (a \
              --gpu-bind or device cgroup that hides one forbids IPC), and look for variables above that \
              switch IPC off."
                 .to_owned(),
         ),
-        _ => None,
+        (Awareness::Aware, Transport::Direct | Transport::Unknown | Transport::Newer)
+        | (Awareness::Unknown | Awareness::Newer, _) => None,
     }
 }
 

@@ -9,8 +9,12 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stats::interval::Interval;
+use stats::stop::StopReason;
 use stats::{IdSet, PciAddress};
 
+use crate::awareness::{
+    Awareness, DeviceOperation, EvidenceFinding, EvidenceKind, OperationOutcome, Transport,
+};
 use crate::document::{Status, Tool};
 use crate::pair_sample::PairSample;
 
@@ -84,8 +88,8 @@ pub struct MpiSettings {
     pub sizes_bytes: Vec<u64>,
     /// How messages follow each other: `ping-pong`, `one-way`, `both-ways`.
     pub patterns: Vec<String>,
-    /// The operations that device memory was given to; empty where it was not.
-    pub operations: Vec<String>,
+    /// The operations that were asked for; empty with none.
+    pub operations: Vec<DeviceOperation>,
     /// A process that says nothing for so long is ended, in seconds.
     pub operation_timeout_s: u64,
     /// The seed of the order of blocks.
@@ -212,46 +216,47 @@ pub struct MpiPerByte {
 /// What MPI does with device memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MpiDeviceMemory {
-    /// `aware`, `half-aware`, `not-aware` or `unknown`.
-    pub awareness: String,
-    /// `direct`, `staged` or `unknown`.
-    pub transport: String,
+    /// Whether MPI takes it.
+    pub awareness: Awareness,
+    /// Which way it goes.
+    pub transport: Transport,
     /// The operations that do not work.
-    pub failing: Vec<String>,
+    pub failing: Vec<DeviceOperation>,
     /// Those that were not tried, because MPI did not survive another one.
-    pub not_tried: Vec<String>,
-    /// The smallest message from which MPI's own way is faster than a staged copy of ours; null where it
-    /// nowhere surely is.
+    pub not_tried: Vec<DeviceOperation>,
+    /// The smallest message from which MPI's own way is faster than a staged copy of ours; null where no size
+    /// is significantly faster.
     pub faster_than_staged_from_bytes: Option<u64>,
-    /// The largest message at which a staged copy of ours is surely faster than MPI's own way; null where it
-    /// nowhere is. The turn lies between the two.
+    /// The largest message at which a staged copy of ours is significantly faster than MPI's own way; null
+    /// where no size is. The crossover lies between both.
     pub slower_than_staged_up_to_bytes: Option<u64>,
-    /// What tells.
+    /// The evidence.
     pub witnesses: Vec<MpiWitness>,
-    /// Whether the driver copies between the two GPUs, and how; null where it does so directly.
+    /// Why there are no peer copies, or that the driver stages them; null where they are direct, or were not
+    /// tried (`--matrix`).
     pub peer_copies: Option<String>,
 }
 
-/// Something that tells.
+/// A piece of evidence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MpiWitness {
-    /// What: `operations`, `rate`, `counters`.
-    pub name: String,
-    /// What it says, in a word.
-    pub says: String,
-    /// On which grounds.
+    /// Its kind.
+    pub name: EvidenceKind,
+    /// What it shows.
+    pub says: EvidenceFinding,
+    /// The figures or errors that show it.
     pub detail: String,
 }
 
 /// An operation on device memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MpiOperation {
-    /// Its name: `send`, `allreduce`, …
-    pub operation: String,
+    /// The operation.
+    pub operation: DeviceOperation,
     /// Bytes of a message.
     pub bytes: u64,
-    /// `works`, `garbage`, `error`, `crash`, `hang` or `not-tried`.
-    pub outcome: String,
+    /// How it ended.
+    pub outcome: OperationOutcome,
     /// More of that; null where it works or was not tried.
     pub detail: Option<String>,
 }
@@ -292,7 +297,7 @@ pub struct MpiCase {
     /// Bytes that were compared with what was sent.
     pub verified_bytes: u64,
     /// Why no further block was measured; null while it is, or without a figure.
-    pub stop: Option<String>,
+    pub stop: Option<StopReason>,
     /// Why there is no figure that counts; null where there is one.
     pub reason: Option<String>,
 }

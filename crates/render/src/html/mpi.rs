@@ -225,10 +225,10 @@ fn tried(document: &MpiDocument, page: &mut HtmlPage) {
     }
     let rows = tried().take(ROWS).map(|(pair, tried)| {
         vec![
-            tried.operation.clone(),
+            tried.operation.name().to_owned(),
             tried.bytes.to_string(),
             format!("{}–{}", pair.ranks[0], pair.ranks[1]),
-            tried.outcome.clone(),
+            tried.outcome.name().to_owned(),
             tried.detail.clone().unwrap_or_default(),
         ]
     });
@@ -242,7 +242,8 @@ fn tried(document: &MpiDocument, page: &mut HtmlPage) {
     let rows = witnesses.flat_map(|(pair, memory)| {
         memory.witnesses.iter().map(move |witness| {
             let ranks = format!("{}–{}", pair.ranks[0], pair.ranks[1]);
-            vec![witness.name.clone(), ranks, witness.says.clone(), witness.detail.clone()]
+            let [name, says] = [witness.name.name(), witness.says.name()].map(str::to_owned);
+            vec![name, ranks, says, witness.detail.clone()]
         })
     });
     page.folded_table(

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use analysis::mpi_figure::mpi_figure;
+use report::awareness::{DeviceOperation, OperationOutcome};
 use report::mpi::{MpiCase, MpiDocument, MpiOperation, MpiPair};
 use stats::alike::{distinct, grouped};
 
@@ -41,7 +42,7 @@ pub fn mpi(document: &MpiDocument, style: &Style) -> String {
         super::mpi_matrix::draw(document, matrix, &mut page);
         let is_well = |pair: &MpiPair| {
             pair.cases.iter().all(|case| case.reason.is_none())
-                && pair.operations.iter().all(|o| o.outcome == "works")
+                && pair.operations.iter().all(|tried| tried.outcome == OperationOutcome::Works)
         };
         for pair in document.pairs.iter().filter(|pair| !is_well(pair)) {
             page.line(Tone::Plain, format!("Ranks {} and {}", pair.ranks[0], pair.ranks[1]));
@@ -64,8 +65,8 @@ pub fn mpi(document: &MpiDocument, style: &Style) -> String {
         for witness in pair.device_memory.iter().flat_map(|found| &found.witnesses) {
             page.paragraph(
                 Tone::Plain,
-                &format!("  {}: ", witness.name),
-                &format!("{}: {}", witness.says, witness.detail),
+                &format!("  {}: ", witness.name.name()),
+                &format!("{}: {}", witness.says.name(), witness.detail),
             );
         }
         reasons(pair, &mut page);
@@ -142,35 +143,44 @@ fn figures(pair: &MpiPair, pattern: &str, page: &mut Page) {
 
 /// What works and what does not, each operation once.
 fn operations(operations: &[MpiOperation], page: &mut Page) {
-    let names = distinct(operations.iter().map(|operation| operation.operation.as_str()));
-    let all = |outcome: &str| -> Vec<&str> {
-        let is =
-            |name: &&str| operations.iter().filter(|o| o.operation == *name).all(|o| o.outcome == outcome);
-        names.iter().copied().filter(is).collect()
-    };
     if operations.is_empty() {
         return;
     }
     page.line(Tone::Faint, "  operations on device memory".to_owned());
-    let works = all("works");
+    let works = that_all(operations, OperationOutcome::Works);
     if !works.is_empty() {
-        page.paragraph(Tone::Plain, "  works: ", &works.join(", "));
+        page.paragraph(Tone::Plain, "  works: ", &DeviceOperation::names(&works));
     }
 
-    for bad in
-        operations.iter().filter(|operation| !matches!(operation.outcome.as_str(), "works" | "not-tried"))
-    {
-        let size = stats::units::size(bad.bytes);
-        let detail = bad.detail.as_deref().map_or(String::new(), |detail| format!(": {detail}"));
-        page.paragraph(Tone::Warning, "  ", &format!("{} of {size}: {}{detail}", bad.operation, bad.outcome));
+    for tried in operations {
+        let tone = match tried.outcome {
+            OperationOutcome::Works | OperationOutcome::NotTried => continue,
+            OperationOutcome::Newer => Tone::Plain,
+            OperationOutcome::Garbage
+            | OperationOutcome::Error
+            | OperationOutcome::Crash
+            | OperationOutcome::Hang => Tone::Warning,
+        };
+        let (name, outcome) = (tried.operation.name(), tried.outcome.name());
+        let size = stats::units::size(tried.bytes);
+        let detail = tried.detail.as_deref().map_or(String::new(), |detail| format!(": {detail}"));
+        page.paragraph(tone, "  ", &format!("{name} of {size}: {outcome}{detail}"));
     }
 
-    let not_tried = all("not-tried");
-
+    let not_tried = that_all(operations, OperationOutcome::NotTried);
     if !not_tried.is_empty() {
-        let names = not_tried.join(", ");
+        let names = DeviceOperation::names(&not_tried);
         page.paragraph(Tone::Plain, "  ", &format!("not tried, because of the one before: {names}"));
     }
+}
+
+/// The operations that ended so at all sizes.
+fn that_all(operations: &[MpiOperation], outcome: OperationOutcome) -> Vec<DeviceOperation> {
+    let mut names = distinct(operations.iter().map(|tried| tried.operation));
+    names.retain(|name| {
+        operations.iter().filter(|tried| tried.operation == *name).all(|tried| tried.outcome == outcome)
+    });
+    names
 }
 
 /// Why there is no figure, each reason once.
