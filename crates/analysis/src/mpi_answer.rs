@@ -2,11 +2,12 @@
 //! figures, and what to set.
 
 use report::MpiDocument;
-use report::awareness::{Awareness, DeviceOperation, OperationOutcome, Transport};
+use report::awareness::{Awareness, DeviceOperation, MpiDeviceMemory, OperationOutcome, Transport};
 use report::document::Status;
-use report::mpi::{MpiCase, MpiDeviceMemory, MpiPair};
+use report::message::{MessagePattern, MpiPath};
+use report::mpi::{MpiCase, MpiPair};
 
-use crate::mpi_figure::half_width;
+use crate::mpi_figure::{half_width, is_one_way};
 use crate::words::{capital, three_digits};
 use crate::{headline, mpi_adapters, mpi_matrix, mpi_rails, mpi_threads, pair_sample};
 
@@ -116,8 +117,8 @@ fn how_send_fails(pair: &MpiPair) -> String {
 /// copies.
 fn turn(memory: &MpiDeviceMemory, pair: &MpiPair) -> Option<String> {
     let measured =
-        |path: &str| pair.cases.iter().any(|case| case.path == path && case.counted_ns().is_some());
-    if !measured("gpu-aware") || !measured("staged") {
+        |path: MpiPath| pair.cases.iter().any(|case| case.path == path && case.counted_ns().is_some());
+    if !measured(MpiPath::GpuAware) || !measured(MpiPath::Staged) {
         return None;
     }
     let size = stats::units::size;
@@ -153,8 +154,9 @@ fn shared_gpu(document: &MpiDocument, pair: &MpiPair) -> Option<String> {
     let (from, to) = (from?, to?);
     let gpu =
         from.gpu.as_ref().filter(|_| from.host == to.host && from.gpu == to.gpu && from.rank != to.rank)?;
-    let copies =
-        |case: &&MpiCase| matches!(case.path.as_str(), "staged" | "pipelined") && case.counted_ns().is_some();
+    let copies = |case: &&MpiCase| {
+        matches!(case.path, MpiPath::Staged | MpiPath::Pipelined) && case.counted_ns().is_some()
+    };
     pair.cases.iter().find(copies)?;
     Some(format!(
         "Both ranks use GPU {gpu}: the times of small staged messages are those of the GPU changing between \
@@ -165,30 +167,28 @@ fn shared_gpu(document: &MpiDocument, pair: &MpiPair) -> Option<String> {
 /// The best rate of a path at its largest size, and the time of its smallest message.
 fn figures(pair: &MpiPair) -> Option<String> {
     let heads = [
-        ("gpu-aware", "GPU-aware"),
-        ("pipelined", "staged by hand in chunks"),
-        ("staged", "staged by hand"),
-        ("peer-copy", "peer copy"),
-        ("host", "host to host"),
+        (MpiPath::GpuAware, "GPU-aware"),
+        (MpiPath::Pipelined, "staged by hand in chunks"),
+        (MpiPath::Staged, "staged by hand"),
+        (MpiPath::PeerCopy, "peer copy"),
+        (MpiPath::Host, "host to host"),
     ];
     let parts: Vec<String> = heads.into_iter().filter_map(|(path, head)| figure(pair, path, head)).collect();
     (!parts.is_empty()).then(|| format!("{}.", capital(&parts.join("; "))))
 }
 
-fn figure(pair: &MpiPair, path: &str, head: &str) -> Option<String> {
+fn figure(pair: &MpiPair, path: MpiPath, head: &str) -> Option<String> {
     let counted = || pair.cases.iter().filter(move |case| case.path == path && case.counted_ns().is_some());
-    let large = counted()
-        .filter(|case| case.pattern != "both-ways" && case.bytes >= LARGE)
-        .map(|case| case.bytes)
-        .max();
+    let large = counted().filter(|case| is_one_way(case) && case.bytes >= LARGE).map(|case| case.bytes).max();
     let rate = |case: &&MpiCase| case.counted_bytes_per_s().unwrap_or_default();
     let best = large.and_then(|bytes| {
-        let at_size = counted().filter(|case| case.bytes == bytes && case.pattern != "both-ways");
+        let at_size = counted().filter(|case| case.bytes == bytes && is_one_way(case));
         let best = at_size.max_by(|one, other| rate(one).total_cmp(&rate(other)))?;
         let figure = headline::figure(format!("{} GB/s", three_digits(rate(&best) / 1e9)), half_width(best));
         Some(format!("{figure} at {}", stats::units::size(bytes)))
     });
-    let small = counted().filter(|case| case.pattern == "ping-pong").min_by_key(|case| case.bytes);
+    let small =
+        counted().filter(|case| case.pattern == MessagePattern::PingPong).min_by_key(|case| case.bytes);
     let small = small.filter(|case| case.bytes < LARGE);
     let time = small.and_then(|case| {
         let figure =

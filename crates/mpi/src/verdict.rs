@@ -9,8 +9,7 @@
 //! message.
 
 pub use report::awareness::{Awareness, Transport};
-use report::awareness::{EvidenceFinding, EvidenceKind};
-use report::mpi::MpiWitness;
+use report::awareness::{EvidenceFinding, EvidenceKind, MpiWitness};
 use stats::alpha::CONFIDENCE;
 use stats::interval::{median, median_interval};
 
@@ -218,10 +217,10 @@ fn by_counters(counted: Option<&CountedBytes>) -> Option<(Transport, MpiWitness)
 /// Where one path becomes faster than another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Crossover {
-    /// The largest size at which the other one is surely faster; `None` where it nowhere is.
+    /// The largest size at which the other one is significantly faster; `None` where no size is.
     pub slower_up_to: Option<usize>,
-    /// The size from which this one surely is, and never surely slower again; `None` where it nowhere is. The
-    /// crossover lies between both.
+    /// The size from which this one is significantly faster, and never significantly slower again; `None`
+    /// where no size is. The crossover lies between both.
     pub faster_from: Option<usize>,
 }
 

@@ -1,10 +1,58 @@
-//! What MPI does with device memory, in the words of the document of `numabench mpi`: whether it takes it,
-//! which way it goes, how each operation ended, and the evidence.
+//! What MPI does with device memory, as the document of `numabench mpi` has it: whether it takes it, which
+//! way it goes, how each operation ended, and the evidence.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::NEWER;
+
+/// What MPI does with device memory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MpiDeviceMemory {
+    /// Whether MPI takes it.
+    pub awareness: Awareness,
+    /// Which way it goes.
+    pub transport: Transport,
+    /// The operations that do not work.
+    pub failing: Vec<DeviceOperation>,
+    /// Those that were not tried, because MPI did not survive another one.
+    pub not_tried: Vec<DeviceOperation>,
+    /// The smallest message from which MPI's own way is faster than a staged copy of ours; null where no size
+    /// is significantly faster.
+    pub faster_than_staged_from_bytes: Option<u64>,
+    /// The largest message at which a staged copy of ours is significantly faster than MPI's own way; null
+    /// where no size is. The crossover lies between both.
+    pub slower_than_staged_up_to_bytes: Option<u64>,
+    /// The evidence.
+    pub witnesses: Vec<MpiWitness>,
+    /// Why there are no peer copies, or that the driver stages them; null where they are direct, or were not
+    /// tried (`--matrix`).
+    pub peer_copies: Option<String>,
+}
+
+/// A piece of evidence.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MpiWitness {
+    /// Its kind.
+    pub name: EvidenceKind,
+    /// What it shows.
+    pub says: EvidenceFinding,
+    /// The figures or errors that show it.
+    pub detail: String,
+}
+
+/// An operation on device memory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MpiOperation {
+    /// The operation.
+    pub operation: DeviceOperation,
+    /// Bytes of a message.
+    pub bytes: u64,
+    /// How it ended.
+    pub outcome: OperationOutcome,
+    /// More of that; null where it works or was not tried.
+    pub detail: Option<String>,
+}
 
 /// Whether MPI takes device memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

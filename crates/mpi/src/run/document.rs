@@ -6,10 +6,10 @@ use analysis::mpi_answer;
 use experiments::Exit;
 use experiments::document::DocumentState;
 use experiments::supervised::SupervisedRun;
-use report::awareness::OperationOutcome;
+use report::awareness::{MpiDeviceMemory, MpiOperation, OperationOutcome};
 use report::mpi::{
-    MpiAdapter, MpiCarried, MpiCase, MpiDeviceMemory, MpiGpuThread, MpiLibrary, MpiOperation, MpiPair,
-    MpiPerByte, MpiPlaced, MpiRank, MpiSettings, rows,
+    MpiAdapter, MpiCarried, MpiCase, MpiGpuThread, MpiLibrary, MpiPair, MpiPerByte, MpiPlaced, MpiRank,
+    MpiSettings, rows,
 };
 use report::{MpiDocument, SavedDocument};
 use stats::alpha::CONFIDENCE;
@@ -20,7 +20,7 @@ use super::gpu_cpus::ThreadSpot;
 use super::matrix;
 use super::options::MessageOptions;
 use crate::carried::{Carried, PerByte};
-use crate::case::{GpuThreadAt, MessagePath};
+use crate::case::MessagePath;
 use crate::operation::{Attempt, AttemptOutcome};
 use crate::results::{CaseFound, MessageResults, PairFound, RankSeen};
 use crate::verdict;
@@ -77,12 +77,12 @@ pub fn document(
             library: Some(met.library.clone()),
             launcher: launcher.to_owned(),
             says: met.says.clone(),
-            thread_level: Some(met.thread_level.clone()),
+            thread_level: Some(met.thread_level),
             variables: VARIABLES.iter().filter_map(variable).collect::<BTreeMap<_, _>>(),
         },
         settings: MpiSettings {
             sizes_bytes: options.sizes.clone(),
-            patterns: options.patterns.iter().map(|pattern| pattern.name().to_owned()).collect(),
+            patterns: options.patterns.clone(),
             operations: options.operations.clone(),
             operation_timeout_s: options.operation_timeout.as_secs(),
             seed: options.seed,
@@ -109,18 +109,14 @@ fn rank(facts: &RankFacts) -> MpiRank {
         memory_node: location.memory_node,
         gpu: location.gpu,
         gpu_name: facts.gpu_name.clone(),
-        locality: facts.locality.clone(),
+        locality: facts.locality,
         gpu_threads: facts.gpu_threads.iter().map(gpu_thread).collect(),
         adapters: facts.adapters.clone(),
     }
 }
 
 fn gpu_thread(spot: &ThreadSpot) -> MpiGpuThread {
-    let at = match spot.at {
-        GpuThreadAt::Near => "near",
-        GpuThreadAt::Apart => "apart",
-    };
-    MpiGpuThread { at: at.to_owned(), pu: spot.pu, memory_node: spot.memory_node }
+    MpiGpuThread { at: spot.at, pu: spot.pu, memory_node: spot.memory_node }
 }
 
 fn pair(found: &PairFound, ranks: &[RankFacts]) -> MpiPair {
@@ -142,8 +138,8 @@ fn carried(found: &Carried, pair: [usize; 2], ranks: &[RankFacts]) -> Vec<MpiCar
     };
     let of_host = |(rank, counted): (usize, &Vec<PerByte>)| -> Vec<MpiCarried> {
         let of = |(adapter, counted): (&MpiAdapter, &PerByte)| MpiCarried {
-            path: found.case.path.name().to_owned(),
-            pattern: found.case.pattern.name().to_owned(),
+            path: found.case.path.in_documents(),
+            pattern: found.case.pattern,
             bytes: found.case.bytes as u64,
             rank: rank as u32,
             adapter: adapter.name.clone(),
@@ -189,8 +185,8 @@ fn operation(attempt: &Attempt) -> MpiOperation {
 fn case(found: &CaseFound) -> MpiCase {
     let message_ns = median(&found.block_ns);
     MpiCase {
-        path: found.case.path.name().to_owned(),
-        pattern: found.case.pattern.name().to_owned(),
+        path: found.case.path.in_documents(),
+        pattern: found.case.pattern,
         bytes: found.case.bytes as u64,
         window: found.case.messages_a_round() as u32,
         rounds: found.rounds,

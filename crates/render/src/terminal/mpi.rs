@@ -4,24 +4,34 @@
 use std::collections::BTreeSet;
 
 use analysis::mpi_figure::mpi_figure;
-use report::awareness::{DeviceOperation, OperationOutcome};
-use report::mpi::{MpiCase, MpiDocument, MpiOperation, MpiPair};
+use report::awareness::{DeviceOperation, MpiOperation, OperationOutcome};
+use report::message::{MessagePattern, MpiPath, MpiThreadLevel};
+use report::mpi::{MpiCase, MpiDocument, MpiGpuThread, MpiPair};
 use stats::alike::{distinct, grouped};
+use stats::units::counted;
 
 use super::grid::TextGrid;
 use super::page::{Page, Tone};
 use super::screen;
 use super::table::Style;
+use super::words::{self, NEWER};
 
 /// The paths in the order of their columns, with their heads.
-const PATHS: [(&str, &str); 7] = [
-    ("host", "host"),
-    ("staged", "staged"),
-    ("pipelined", "pipelined"),
-    ("gpu-aware", "GPU-aware"),
-    ("peer-copy", "peer copy"),
-    ("d2h-copy", "D2H copy"),
-    ("h2d-copy", "H2D copy"),
+const PATHS: [(MpiPath, &str); 7] = [
+    (MpiPath::Host, "host"),
+    (MpiPath::Staged, "staged"),
+    (MpiPath::Pipelined, "pipelined"),
+    (MpiPath::GpuAware, "GPU-aware"),
+    (MpiPath::PeerCopy, "peer copy"),
+    (MpiPath::D2hCopy, "D2H copy"),
+    (MpiPath::H2dCopy, "H2D copy"),
+];
+
+/// The patterns in the order of their tables, with what the figures are.
+const PATTERNS: [(MessagePattern, &str); 3] = [
+    (MessagePattern::PingPong, "one message at a time: time one way, and GB/s from 1 MiB on"),
+    (MessagePattern::OneWay, "messages one way, several at once: GB/s"),
+    (MessagePattern::BothWays, "messages, bidirectional: GB/s of both directions together"),
 ];
 
 /// The document as text for a terminal. Quiet is the answer alone.
@@ -57,7 +67,7 @@ pub fn mpi(document: &MpiDocument, style: &Style) -> String {
         page.blank();
         let [one, other] = pair.ranks;
         page.line(Tone::Plain, format!("Ranks {one} and {other}"));
-        for pattern in ["ping-pong", "one-way", "both-ways"] {
+        for pattern in PATTERNS {
             figures(pair, pattern, &mut page);
         }
         super::mpi_threads::draw(pair, &mut page);
@@ -72,12 +82,13 @@ pub fn mpi(document: &MpiDocument, style: &Style) -> String {
         reasons(pair, &mut page);
     }
 
+    of_newer_versions(document, &mut page);
     page.blank();
     ranks(document, &mut page);
     page.blank();
     let library = document.mpi.library.as_deref().unwrap_or("not started");
     let said = if document.mpi.says.is_empty() { "nothing".to_owned() } else { document.mpi.says.join(", ") };
-    let level = document.mpi.thread_level.as_deref().unwrap_or("unknown");
+    let level = document.mpi.thread_level.map_or("unknown", MpiThreadLevel::name);
     page.paragraph(
         Tone::Plain,
         "",
@@ -110,35 +121,41 @@ pub fn mpi(document: &MpiDocument, style: &Style) -> String {
 }
 
 /// Sizes by path: the time of a message one way, or the rate.
-fn figures(pair: &MpiPair, pattern: &str, page: &mut Page) {
+fn figures(pair: &MpiPair, (pattern, what): (MessagePattern, &str), page: &mut Page) {
     let of_pattern =
         |case: &&MpiCase| case.pattern == pattern && PATHS.iter().any(|(path, _)| case.path == *path);
     let cases: Vec<&MpiCase> = pair.cases.iter().filter(of_pattern).collect();
-    let paths: Vec<(&str, &str)> =
+    let paths: Vec<(MpiPath, &str)> =
         PATHS.into_iter().filter(|(path, _)| cases.iter().any(|case| case.path == *path)).collect();
-    if !paths.iter().any(|(path, _)| matches!(*path, "host" | "staged" | "pipelined" | "gpu-aware")) {
+    let is_copy = |path: MpiPath| matches!(path, MpiPath::PeerCopy | MpiPath::D2hCopy | MpiPath::H2dCopy);
+    if paths.iter().all(|(path, _)| is_copy(*path)) {
         return;
     }
-    let what = match pattern {
-        "ping-pong" => "one message at a time: time one way, and GB/s from 1 MiB on",
-        "one-way" => "messages one way, several at once: GB/s",
-        _ => "messages, bidirectional: GB/s of both directions together",
-    };
     page.line(Tone::Faint, format!("  {what}"));
     let heads: Vec<&str> = ["size"].into_iter().chain(paths.iter().map(|(_, head)| *head)).collect();
     let mut grid = TextGrid::new(1, &heads);
     let sizes: BTreeSet<u64> = cases.iter().map(|case| case.bytes).collect();
 
     for bytes in sizes {
-        let cell = |path: &str| {
+        let cell = |path: MpiPath| {
             let case = cases.iter().find(|case| case.path == path && case.bytes == bytes);
-            case.map_or_else(String::new, |case| mpi_figure(case, pattern))
+            case.map_or_else(String::new, |case| mpi_figure(case))
         };
         let mut cells = vec![stats::units::size(bytes)];
-        cells.extend(paths.iter().map(|(path, _)| cell(path)));
+        cells.extend(paths.iter().map(|(path, _)| cell(*path)));
         grid.row(cells, Vec::new());
     }
     grid.draw_fitting(&["H2D copy", "D2H copy", "peer copy", "pipelined"], page);
+}
+
+/// How many figures cannot be told apart here.
+fn of_newer_versions(document: &MpiDocument, page: &mut Page) {
+    let cases = document.pairs.iter().flat_map(|pair| &pair.cases);
+    let newer = cases.filter(|case| !case.is_known()).count();
+    if newer > 0 {
+        let figures = counted(newer, "figure");
+        page.paragraph(Tone::Plain, "", &format!("Not shown: {figures} of a path or pattern {NEWER}"));
+    }
 }
 
 /// What works and what does not, each operation once.
@@ -188,8 +205,8 @@ fn reasons(pair: &MpiPair, page: &mut Page) {
     let without: Vec<(&str, Vec<&MpiCase>)> =
         grouped(pair.cases.iter().filter_map(|case| Some((case.reason.as_deref()?, case))));
     for (reason, cases) in without {
-        let MpiCase { path, pattern, bytes, .. } = cases[0];
-        let size = stats::units::size(*bytes);
+        let (path, pattern) = (cases[0].path.name(), cases[0].pattern.name());
+        let size = stats::units::size(cases[0].bytes);
         page.paragraph(Tone::Warning, "  ", &format!("no figure for {path} {pattern} of {size}: {reason}"));
     }
 }
@@ -211,10 +228,10 @@ fn ranks(document: &MpiDocument, page: &mut Page) {
             rank.pu.to_string(),
             rank.memory_node.to_string(),
             gpu,
-            rank.locality.clone().unwrap_or_else(|| "-".to_owned()),
+            rank.locality.map_or("-", words::locality_short).to_owned(),
         ];
-        let threads: Vec<String> =
-            rank.gpu_threads.iter().map(|thread| format!("{} {}", thread.pu, thread.at)).collect();
+        let thread = |thread: &MpiGpuThread| format!("{} {}", thread.pu, thread.at.name());
+        let threads: Vec<String> = rank.gpu_threads.iter().map(thread).collect();
         cells.extend(with_threads.then(|| threads.join(", ")));
         grid.row(cells, Vec::new());
     }

@@ -60,7 +60,7 @@ pub(crate) fn locality(locality: Locality) -> &'static str {
 }
 
 /// How a PU lies to a device, in a column that is headed so.
-pub(super) fn locality_short(of: Locality) -> &'static str {
+pub(crate) fn locality_short(of: Locality) -> &'static str {
     match of {
         Locality::Unknown => "unknown",
         known => locality(known),
