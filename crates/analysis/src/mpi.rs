@@ -8,15 +8,14 @@
 use std::collections::BTreeMap;
 
 use report::MpiDocument;
+use report::awareness::DeviceOperation;
+use report::message::{MpiPath, MpiThreadLevel};
 use report::mpi::{MpiCase, MpiPair, MpiRank};
 use stats::alike::distinct;
 
 use crate::conditions::{Condition, NOT_KNOWN};
 use crate::figure::{Figure, Key, Unit};
 use crate::run::{NoRun, Run, ended};
-
-/// The path on which GPUs have no part.
-const HOST: &str = "host";
 
 /// A document as comparisons see it.
 ///
@@ -34,7 +33,8 @@ pub fn run(name: &str, document: &MpiDocument) -> Result<Run, NoRun> {
     for (pair, case) in cases() {
         let place = ranks.place(pair, case);
         figures.insert(Key::in_words(&id(case), place.clone()), figure(case));
-        if let Some(value) = case.gpu_bytes_per_s.filter(|value| *value > 0.0 && case.reason.is_none()) {
+        let counts = case.reason.is_none() && case.is_known();
+        if let Some(value) = case.gpu_bytes_per_s.filter(|value| *value > 0.0 && counts) {
             let beside = Figure::measured(Unit::BytesPerS, value, case.gpu_block_bytes_per_s.clone());
             figures.insert(Key::in_words(&format!("{}/gpu copies beside", id(case)), place), Ok(beside));
         }
@@ -51,7 +51,7 @@ pub fn run(name: &str, document: &MpiDocument) -> Result<Run, NoRun> {
 
 /// `gpu-aware/ping-pong/8388608`.
 pub fn id(case: &MpiCase) -> String {
-    format!("{}/{}/{}", case.path, case.pattern, case.bytes)
+    format!("{}/{}/{}", case.path.name(), case.pattern.name(), case.bytes)
 }
 
 /// Why a case has no figure.
@@ -60,6 +60,9 @@ pub fn why(case: &MpiCase) -> String {
 }
 
 fn figure(case: &MpiCase) -> Result<Figure, String> {
+    if !case.is_known() {
+        return Err("its path or pattern is known to a newer numabench".to_owned());
+    }
     let ns = case.counted_ns().ok_or_else(|| why(case))?;
     // Messages without bytes have no rate.
     let rate = case.counted_bytes_per_s();
@@ -77,7 +80,6 @@ fn figure(case: &MpiCase) -> Result<Figure, String> {
 }
 
 fn conditions(document: &MpiDocument, ranks: &MpiRanks<'_>) -> Vec<Condition> {
-    let known = |value: &Option<String>| value.clone().unwrap_or(NOT_KNOWN.to_owned());
     let mpi = &document.mpi;
     let simulated = if document.simulated.is_some() { "yes" } else { "no" };
     let mut gpus: Vec<&str> = document.ranks.iter().filter_map(|rank| rank.gpu_name.as_deref()).collect();
@@ -88,9 +90,9 @@ fn conditions(document: &MpiDocument, ranks: &MpiRanks<'_>) -> Vec<Condition> {
         Condition::new("simulated devices", simulated, true),
         Condition::new("GPU model", if gpus.is_empty() { "none".to_owned() } else { gpus.join(", ") }, true),
         Condition::new("hosts of the ranks", ranks.hosts.len().to_string(), true),
-        Condition::new("MPI library", known(&mpi.library), false),
+        Condition::new("MPI library", mpi.library.as_deref().unwrap_or(NOT_KNOWN), false),
         Condition::new("launcher", &mpi.launcher, false),
-        Condition::new("thread level", known(&mpi.thread_level), false),
+        Condition::new("thread level", mpi.thread_level.map_or(NOT_KNOWN, MpiThreadLevel::name), false),
         Condition::new("host", ranks.hosts.join(", "), false),
         Condition::new("numabench", &document.tool.version, false),
     ];
@@ -101,12 +103,13 @@ fn conditions(document: &MpiDocument, ranks: &MpiRanks<'_>) -> Vec<Condition> {
     for pair in &document.pairs {
         let place = ranks.both(pair, true);
         all.extend(pair.device_memory.iter().map(|memory| {
-            let value = format!("{}, {}", memory.awareness, memory.transport);
+            let value = format!("{}, {}", memory.awareness.name(), memory.transport.name());
             Condition::new(format!("device memory {place}"), value, false)
         }));
-        all.extend(pair.operations.iter().map(|tried| {
-            let fact = format!("{} of {} B on device memory {place}", tried.operation, tried.bytes);
-            Condition::new(fact, &tried.outcome, false)
+        let known = pair.operations.iter().filter(|tried| tried.operation != DeviceOperation::Newer);
+        all.extend(known.map(|tried| {
+            let fact = format!("{} of {} B on device memory {place}", tried.operation.name(), tried.bytes);
+            Condition::new(fact, tried.outcome.name(), false)
         }));
     }
     all
@@ -131,7 +134,7 @@ impl<'d> MpiRanks<'d> {
 
     /// Where a case of a pair was measured.
     pub fn place(&self, pair: &MpiPair, case: &MpiCase) -> String {
-        self.both(pair, case.path != HOST)
+        self.both(pair, case.path != MpiPath::Host)
     }
 
     /// `from PU 49, node 3, GPU 0000:c1:00.0 to PU 57, node 3, GPU 0000:c6:00.0`; with `host 1` and `host 2`

@@ -8,6 +8,7 @@
 //! where their intervals are narrow.
 
 use report::MpiDocument;
+use report::message::{MessagePattern, MpiPath};
 use report::mpi::{MpiAdapter, MpiCarried, MpiPerByte, MpiRank};
 use stats::alike::distinct;
 use stats::units::size;
@@ -30,8 +31,8 @@ const EACH: usize = 8;
 pub struct AdapterPath<'d> {
     /// The rank.
     pub rank: &'d MpiRank,
-    /// Which memory they were of, as documents name the path: host memory, or device memory that MPI took.
-    pub path: String,
+    /// Which memory they were of: host memory, or device memory that MPI took.
+    pub path: MpiPath,
     /// Bytes of a message.
     pub bytes: u64,
     /// The adapters that carried them, each with its share, the largest first; or which part of the bytes
@@ -61,8 +62,8 @@ pub fn ways(document: &MpiDocument) -> Vec<Vec<AdapterPath<'_>>> {
         let Some(rank) = document.ranks.iter().find(|rank| rank.rank == number) else { continue };
         let of_rank: Vec<&MpiCarried> =
             pair.carried.iter().filter(|carried| carried.rank == number).collect();
-        let path =
-            if of_rank.iter().any(|carried| carried.path == "gpu-aware") { "gpu-aware" } else { "host" };
+        let has_device_memory = of_rank.iter().any(|carried| carried.path == MpiPath::GpuAware);
+        let path = if has_device_memory { MpiPath::GpuAware } else { MpiPath::Host };
         let mut sizes: Vec<u64> =
             of_rank.iter().filter(|carried| carried.path == path).map(|carried| carried.bytes).collect();
         sizes.sort_unstable_by(|one, other| other.cmp(one));
@@ -79,8 +80,8 @@ pub fn ways(document: &MpiDocument) -> Vec<Vec<AdapterPath<'_>>> {
 
 /// Of the patterns, and of what is sent and received, the first that tells; else the first that was counted,
 /// if any was.
-fn way<'d>(rank: &'d MpiRank, carried: &[&MpiCarried], path: &str, bytes: u64) -> AdapterPath<'d> {
-    let of = |pattern: &str, direction: fn(&MpiCarried) -> Option<&MpiPerByte>| {
+fn way<'d>(rank: &'d MpiRank, carried: &[&MpiCarried], path: MpiPath, bytes: u64) -> AdapterPath<'d> {
+    let of = |pattern: MessagePattern, direction: fn(&MpiCarried) -> Option<&MpiPerByte>| {
         let is = |one: &&&MpiCarried| one.path == path && one.pattern == pattern && one.bytes == bytes;
         let adapter = |name: &str| rank.adapters.iter().find(|adapter| adapter.name == name);
         let counted: Vec<(&MpiAdapter, &MpiPerByte)> = carried
@@ -93,7 +94,7 @@ fn way<'d>(rank: &'d MpiRank, carried: &[&MpiCarried], path: &str, bytes: u64) -
 
     let sent: fn(&MpiCarried) -> Option<&MpiPerByte> = |one| one.sent.as_ref();
     let received: fn(&MpiCarried) -> Option<&MpiPerByte> = |one| one.received.as_ref();
-    let patterns = ["ping-pong", "both-ways", "one-way"];
+    let patterns = [MessagePattern::PingPong, MessagePattern::BothWays, MessagePattern::OneWay];
     let mut tries: Vec<AdapterPath> = patterns
         .into_iter()
         .flat_map(|pattern| [of(pattern, sent), of(pattern, received)])
@@ -105,7 +106,7 @@ fn way<'d>(rank: &'d MpiRank, carried: &[&MpiCarried], path: &str, bytes: u64) -
 
 fn judged<'d>(
     rank: &'d MpiRank,
-    (path, bytes): (&str, u64),
+    (path, bytes): (MpiPath, u64),
     counted: &[(&'d MpiAdapter, &MpiPerByte)],
 ) -> AdapterPath<'d> {
     let is_some = |(_, per_byte): &&(&MpiAdapter, &MpiPerByte)| per_byte.interval.low > LEAST;
@@ -123,7 +124,7 @@ fn judged<'d>(
 
     AdapterPath {
         rank,
-        path: path.to_owned(),
+        path,
         bytes,
         idle: counted
             .iter()
@@ -206,7 +207,7 @@ pub fn verdict(document: &MpiDocument) -> Vec<String> {
 
 /// ` over r1`: the adapters that carried messages of this path and size of a pair at either end; nothing
 /// where that is not told.
-pub(crate) fn over(document: &MpiDocument, ranks: [u32; 2], (path, bytes): (&str, u64)) -> String {
+pub(crate) fn over(document: &MpiDocument, ranks: [u32; 2], (path, bytes): (MpiPath, u64)) -> String {
     let Some(pair) = document.pairs.iter().find(|pair| pair.ranks == ranks) else { return String::new() };
     let carriers = document.ranks.iter().filter(|rank| ranks.contains(&rank.rank)).flat_map(|rank| {
         let of_rank: Vec<&MpiCarried> =

@@ -2,10 +2,12 @@
 //! figures, and what to set.
 
 use report::MpiDocument;
+use report::awareness::{Awareness, DeviceOperation, MpiDeviceMemory, OperationOutcome, Transport};
 use report::document::Status;
-use report::mpi::{MpiCase, MpiDeviceMemory, MpiPair};
+use report::message::{MessagePattern, MpiPath};
+use report::mpi::{MpiCase, MpiPair};
 
-use crate::mpi_figure::half_width;
+use crate::mpi_figure::{half_width, is_one_way};
 use crate::words::{capital, three_digits};
 use crate::{headline, mpi_adapters, mpi_matrix, mpi_rails, mpi_threads, pair_sample};
 
@@ -72,46 +74,51 @@ pub fn verdict(document: &MpiDocument) -> Vec<String> {
 }
 
 fn aware(memory: &MpiDeviceMemory, pair: &MpiPair) -> String {
-    let failing = memory.failing.join(", ");
-    let way = match memory.transport.as_str() {
-        "direct" => "goes directly from GPU to GPU",
-        "staged" => "is staged through host memory by MPI",
-        _ => "takes a path that could not be determined",
+    let failing = DeviceOperation::names(&memory.failing);
+    let way = match memory.transport {
+        Transport::Direct => "goes directly from GPU to GPU",
+        Transport::Staged => "is staged through host memory by MPI",
+        Transport::Unknown => "takes a path that could not be determined",
+        Transport::Newer => "takes a path that a newer numabench knows",
     };
 
-    match memory.awareness.as_str() {
-        "aware" => format!(
+    match memory.awareness {
+        Awareness::Aware => format!(
             "MPI is GPU-aware: device memory works in all {} operations tried, and {way}.",
             tried(pair)
         ),
-        "half-aware" => {
+        Awareness::HalfAware => {
             format!("MPI is half GPU-aware: device memory {way}, but these operations fail: {failing}.")
         }
-        "not-aware" => {
-            let how = pair
-                .operations
-                .iter()
-                .find(|operation| operation.operation == "send" && operation.outcome != "works");
-            let how = how.map_or(String::new(), |operation| {
-                let detail =
-                    operation.detail.as_deref().map_or(String::new(), |detail| format!(": {detail}"));
-                format!(" ({}{detail})", operation.outcome)
-            });
-            format!("MPI is not GPU-aware: MPI_Send of device memory fails{how}.")
+        Awareness::NotAware => {
+            format!("MPI is not GPU-aware: MPI_Send of device memory fails{}.", how_send_fails(pair))
         }
-        _ if pair.operations.is_empty() => {
+        Awareness::Unknown if pair.operations.is_empty() => {
             "Device memory was staged by numabench; MPI was not given any.".to_owned()
         }
-        _ => "Unknown whether MPI is GPU-aware: not every operation was tried.".to_owned(),
+        Awareness::Unknown => "Unknown whether MPI is GPU-aware: not every operation was tried.".to_owned(),
+        Awareness::Newer => "A newer numabench knows whether MPI is GPU-aware.".to_owned(),
     }
+}
+
+/// ` (crash: SIGSEGV)`: how MPI_Send of device memory fails, where that is known.
+fn how_send_fails(pair: &MpiPair) -> String {
+    let failed = pair.operations.iter().find(|tried| {
+        let is_bad = !matches!(tried.outcome, OperationOutcome::Works | OperationOutcome::Newer);
+        tried.operation == DeviceOperation::Send && is_bad
+    });
+    failed.map_or(String::new(), |tried| {
+        let detail = tried.detail.as_deref().map_or(String::new(), |detail| format!(": {detail}"));
+        format!(" ({}{detail})", tried.outcome.name())
+    })
 }
 
 /// From which size on MPI's own way with device memory is worth taking, where it was measured beside staged
 /// copies.
 fn turn(memory: &MpiDeviceMemory, pair: &MpiPair) -> Option<String> {
     let measured =
-        |path: &str| pair.cases.iter().any(|case| case.path == path && case.counted_ns().is_some());
-    if !measured("gpu-aware") || !measured("staged") {
+        |path: MpiPath| pair.cases.iter().any(|case| case.path == path && case.counted_ns().is_some());
+    if !measured(MpiPath::GpuAware) || !measured(MpiPath::Staged) {
         return None;
     }
     let size = stats::units::size;
@@ -133,9 +140,9 @@ fn turn(memory: &MpiDeviceMemory, pair: &MpiPair) -> Option<String> {
 }
 
 fn tried(pair: &MpiPair) -> usize {
-    let mut names: Vec<&str> = pair.operations.iter().map(|operation| operation.operation.as_str()).collect();
-    names.dedup();
-    names.len()
+    let mut operations: Vec<DeviceOperation> = pair.operations.iter().map(|tried| tried.operation).collect();
+    operations.dedup();
+    operations.len()
 }
 
 /// What both ranks' copies to and from one GPU wait for: a GPU runs one process's work at a time, and going
@@ -147,8 +154,9 @@ fn shared_gpu(document: &MpiDocument, pair: &MpiPair) -> Option<String> {
     let (from, to) = (from?, to?);
     let gpu =
         from.gpu.as_ref().filter(|_| from.host == to.host && from.gpu == to.gpu && from.rank != to.rank)?;
-    let copies =
-        |case: &&MpiCase| matches!(case.path.as_str(), "staged" | "pipelined") && case.counted_ns().is_some();
+    let copies = |case: &&MpiCase| {
+        matches!(case.path, MpiPath::Staged | MpiPath::Pipelined) && case.counted_ns().is_some()
+    };
     pair.cases.iter().find(copies)?;
     Some(format!(
         "Both ranks use GPU {gpu}: the times of small staged messages are those of the GPU changing between \
@@ -159,30 +167,28 @@ fn shared_gpu(document: &MpiDocument, pair: &MpiPair) -> Option<String> {
 /// The best rate of a path at its largest size, and the time of its smallest message.
 fn figures(pair: &MpiPair) -> Option<String> {
     let heads = [
-        ("gpu-aware", "GPU-aware"),
-        ("pipelined", "staged by hand in chunks"),
-        ("staged", "staged by hand"),
-        ("peer-copy", "peer copy"),
-        ("host", "host to host"),
+        (MpiPath::GpuAware, "GPU-aware"),
+        (MpiPath::Pipelined, "staged by hand in chunks"),
+        (MpiPath::Staged, "staged by hand"),
+        (MpiPath::PeerCopy, "peer copy"),
+        (MpiPath::Host, "host to host"),
     ];
     let parts: Vec<String> = heads.into_iter().filter_map(|(path, head)| figure(pair, path, head)).collect();
     (!parts.is_empty()).then(|| format!("{}.", capital(&parts.join("; "))))
 }
 
-fn figure(pair: &MpiPair, path: &str, head: &str) -> Option<String> {
+fn figure(pair: &MpiPair, path: MpiPath, head: &str) -> Option<String> {
     let counted = || pair.cases.iter().filter(move |case| case.path == path && case.counted_ns().is_some());
-    let large = counted()
-        .filter(|case| case.pattern != "both-ways" && case.bytes >= LARGE)
-        .map(|case| case.bytes)
-        .max();
+    let large = counted().filter(|case| is_one_way(case) && case.bytes >= LARGE).map(|case| case.bytes).max();
     let rate = |case: &&MpiCase| case.counted_bytes_per_s().unwrap_or_default();
     let best = large.and_then(|bytes| {
-        let at_size = counted().filter(|case| case.bytes == bytes && case.pattern != "both-ways");
+        let at_size = counted().filter(|case| case.bytes == bytes && is_one_way(case));
         let best = at_size.max_by(|one, other| rate(one).total_cmp(&rate(other)))?;
         let figure = headline::figure(format!("{} GB/s", three_digits(rate(&best) / 1e9)), half_width(best));
         Some(format!("{figure} at {}", stats::units::size(bytes)))
     });
-    let small = counted().filter(|case| case.pattern == "ping-pong").min_by_key(|case| case.bytes);
+    let small =
+        counted().filter(|case| case.pattern == MessagePattern::PingPong).min_by_key(|case| case.bytes);
     let small = small.filter(|case| case.bytes < LARGE);
     let time = small.and_then(|case| {
         let figure =
@@ -200,34 +206,35 @@ fn advice(memory: &MpiDeviceMemory, document: &MpiDocument) -> Option<String> {
     let library = document.mpi.library.as_deref().unwrap_or_default();
     let is_cray = library.to_lowercase().contains("cray");
 
-    match (memory.awareness.as_str(), memory.transport.as_str()) {
-        ("not-aware", _) if is_cray => Some(
+    match (memory.awareness, memory.transport) {
+        (Awareness::NotAware, _) if is_cray => Some(
             "To change it: set MPICH_GPU_SUPPORT_ENABLED=1 and load the module of the GPU's target \
              (craype-accel-…)."
                 .to_owned(),
         ),
-        ("not-aware", _) if library.contains("Open MPI") => Some(
+        (Awareness::NotAware, _) if library.contains("Open MPI") => Some(
             "To change it: use an Open MPI built --with-cuda or --with-rocm, or one with UCX that has CUDA \
              or ROCm (ucx_info -d | grep -E 'cuda|rocm') and `--mca pml ucx`; until then copy to host memory \
              before MPI_Send."
                 .to_owned(),
         ),
-        ("not-aware", _) => Some(
+        (Awareness::NotAware, _) => Some(
             "To change it: use an MPI that was built with CUDA or ROCm; until then copy to host memory \
              before MPI_Send."
                 .to_owned(),
         ),
-        ("half-aware", _) => Some(format!(
+        (Awareness::HalfAware, _) => Some(format!(
             "Until the library is changed: copy to host memory before {}.",
-            memory.failing.join(", ")
+            DeviceOperation::names(&memory.failing)
         )),
-        ("aware", "staged") => Some(
+        (Awareness::Aware, Transport::Staged) => Some(
             "To change it: let UCX use cuda_ipc or rocm_ipc (UCX_TLS), let both ranks see both GPUs (a \
              --gpu-bind or device cgroup that hides one forbids IPC), and look for variables above that \
              switch IPC off."
                 .to_owned(),
         ),
-        _ => None,
+        (Awareness::Aware, Transport::Direct | Transport::Unknown | Transport::Newer)
+        | (Awareness::Unknown | Awareness::Newer, _) => None,
     }
 }
 

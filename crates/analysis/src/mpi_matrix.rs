@@ -7,6 +7,8 @@
 //! takes a rank of its own.
 
 use report::MpiDocument;
+use report::json::from_word;
+use report::message::{MessagePattern, MpiPath};
 use report::mpi::{MpiCase, MpiMatrix, MpiPlace};
 use stats::alike::distinct;
 use stats::block_interval::BlockValue;
@@ -14,15 +16,16 @@ use stats::block_interval::BlockValue;
 use crate::family::{CaseFamily, CaseFinding, ComparedSet, FamilyCase};
 use crate::mpi_figure::{half_width, headline_figure};
 use crate::passes::Moments;
-use crate::{headline, mpi_adapters, words::capital};
+use crate::words::{NEWER, capital};
+use crate::{headline, mpi_adapters};
 
 /// Figures that are compared with each other.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MpiPlane {
-    /// The way of the messages.
-    pub path: String,
+    /// The path of the messages.
+    pub path: MpiPath,
     /// How they follow each other.
-    pub pattern: String,
+    pub pattern: MessagePattern,
     /// Bytes of each.
     pub bytes: u64,
 }
@@ -31,23 +34,24 @@ impl MpiPlane {
     /// Of a figure's id, `host/ping-pong/8`; `None` of another one.
     pub fn of_id(id: &str) -> Option<Self> {
         let [path, pattern, bytes] = id.split('/').collect::<Vec<_>>().try_into().ok()?;
-        let is_pattern = matches!(pattern, "ping-pong" | "one-way" | "both-ways");
-        let bytes = bytes.parse().ok().filter(|_| is_pattern)?;
-        Some(Self { path: path.to_owned(), pattern: pattern.to_owned(), bytes })
+        let path = from_word(path).filter(|path| *path != MpiPath::Newer)?;
+        let pattern = from_word(pattern).filter(|pattern| *pattern != MessagePattern::Newer)?;
+        Some(Self { path, pattern, bytes: bytes.parse().ok()? })
     }
 
     /// `host memory, 8 B, one message at a time`.
     pub fn name(&self) -> String {
-        let path = match self.path.as_str() {
-            "host" => "host memory",
-            "staged" => "GPU memory staged through the host",
-            "gpu-aware" => "GPU memory given to MPI",
-            other => other,
+        let path = match self.path {
+            MpiPath::Host => "host memory",
+            MpiPath::Staged => "GPU memory staged through the host",
+            MpiPath::GpuAware => "GPU memory given to MPI",
+            other => other.name(),
         };
-        let pattern = match self.pattern.as_str() {
-            "ping-pong" => "one message at a time",
-            "one-way" => "several messages one way",
-            _ => "several messages both ways",
+        let pattern = match self.pattern {
+            MessagePattern::PingPong => "one message at a time",
+            MessagePattern::OneWay => "several messages one way",
+            MessagePattern::BothWays => "several messages both ways",
+            MessagePattern::Newer => NEWER,
         };
         format!("{path}, {}, {pattern}", stats::units::size(self.bytes))
     }
@@ -59,7 +63,8 @@ impl MpiPlane {
 
 /// A matrix's figures, which its document's pairs hold.
 pub trait MpiMatrixFigures {
-    /// The planes of its figures, in the order measured.
+    /// The planes of its figures, in the order measured; none of a path or pattern that a newer numabench
+    /// knows.
     fn planes(&self, document: &MpiDocument) -> Vec<MpiPlane>;
 
     /// The case of a row and a column; `None` where nothing was to be measured.
@@ -77,12 +82,8 @@ pub trait MpiMatrixFigures {
 
 impl MpiMatrixFigures for MpiMatrix {
     fn planes(&self, document: &MpiDocument) -> Vec<MpiPlane> {
-        let plane = |MpiCase { path, pattern, bytes, .. }: &MpiCase| MpiPlane {
-            path: path.clone(),
-            pattern: pattern.clone(),
-            bytes: *bytes,
-        };
-        distinct(document.pairs.iter().flat_map(|pair| &pair.cases).map(plane))
+        let cases = document.pairs.iter().flat_map(|pair| &pair.cases).filter(|case| case.is_known());
+        distinct(cases.map(|case| MpiPlane { path: case.path, pattern: case.pattern, bytes: case.bytes }))
     }
 
     fn cell<'d>(
@@ -136,8 +137,8 @@ impl Cell<'_> {
     fn description(&self, document: &MpiDocument) -> String {
         let [one, other] = self.places;
         let ranks = [one.rank.min(other.rank), one.rank.max(other.rank)];
-        let over = mpi_adapters::over(document, ranks, (&self.case.path, self.case.bytes));
-        let figure = headline_figure(self.case, &self.case.pattern);
+        let over = mpi_adapters::over(document, ranks, (self.case.path, self.case.bytes));
+        let figure = headline_figure(self.case);
         format!("{figure} between {} and {}{over}", one.name, other.name)
     }
 

@@ -6,7 +6,7 @@ use report::mpi::{MpiAdapter, MpiCase};
 use stats::alike::distinct;
 
 use crate::mpi_adapters::{AdapterPath, LARGE, ways};
-use crate::mpi_figure::gbs;
+use crate::mpi_figure::{gbs, is_one_way};
 
 /// Two sentences a host at most.
 pub fn verdict(document: &MpiDocument) -> Vec<String> {
@@ -80,8 +80,7 @@ fn against_links(document: &MpiDocument, host: &str) -> Option<String> {
             .filter(|pair| pair.ranks.contains(&way.rank.rank) && !pair.carried.is_empty());
         // Messages of another memory may take another way, and of both ways at once the rate is that of both
         // links' directions.
-        let is_carried =
-            |case: &&MpiCase| case.path == way.path && case.pattern != "both-ways" && case.bytes >= LARGE;
+        let is_carried = |case: &&MpiCase| case.path == way.path && is_one_way(case) && case.bytes >= LARGE;
         let cases = of_rank.flat_map(|pair| &pair.cases).filter(is_carried);
         let rate = cases.filter_map(MpiCase::counted_bytes_per_s).max_by(f64::total_cmp)?;
         let link = way
@@ -108,6 +107,8 @@ fn against_links(document: &MpiDocument, host: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use report::message::MpiPath;
+
     use super::*;
     use crate::mpi_adapters::tests::{FAR, NEAR, document};
 
@@ -169,7 +170,7 @@ mod tests {
         for case in &mut document.pairs[0].cases {
             (case.bytes_per_s, case.reason) = (Some(1e9), None);
         }
-        let has_large = |case: &MpiCase| case.pattern != "both-ways" && case.bytes >= LARGE;
+        let has_large = |case: &MpiCase| is_one_way(case) && case.bytes >= LARGE;
         assert!(document.pairs[0].cases.iter().any(has_large));
         let said = only(&document);
         let expected =
@@ -177,7 +178,7 @@ mod tests {
         assert!(said.contains(expected), "{said}");
 
         // Device memory that MPI takes may go another way, and faster.
-        for case in document.pairs[0].cases.iter_mut().filter(|case| case.path != "host") {
+        for case in document.pairs[0].cases.iter_mut().filter(|case| case.path != MpiPath::Host) {
             case.bytes_per_s = Some(9e9);
         }
 

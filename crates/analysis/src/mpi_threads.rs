@@ -1,6 +1,7 @@
 //! What messages and copies to the GPU cost each other, in sentences: with the copies' thread near the one
 //! that calls MPI, and apart from it.
 
+use report::message::{MessagePattern, MpiPath};
 use report::mpi::{MpiCase, MpiPair};
 use stats::block_interval::BlockValue;
 use stats::interval::median;
@@ -10,28 +11,31 @@ use crate::mpi_figure::{gbs, headline_figure};
 use crate::passes::Moments;
 
 /// Messages without copies, and with them near and apart.
-pub const PATHS: [&str; 3] = ["host", "host-gpu-thread-near", "host-gpu-thread-apart"];
-/// The same, and messages without copies, while all other ranks send too.
-pub const CROWDED: [&str; 3] =
-    ["host-others-send", "host-gpu-thread-near-others-send", "host-gpu-thread-apart-others-send"];
+pub const PATHS: [MpiPath; 3] = [MpiPath::Host, MpiPath::HostGpuThreadNear, MpiPath::HostGpuThreadApart];
+/// The same while the launch's other ranks send in pairs.
+pub const CROWDED: [MpiPath; 3] =
+    [MpiPath::HostOthersSend, MpiPath::HostGpuThreadNearOthersSend, MpiPath::HostGpuThreadApartOthersSend];
 /// The copies alone.
-pub const COPIES: [&str; 2] = ["gpu-thread-near", "gpu-thread-apart"];
+pub const COPIES: [MpiPath; 2] = [MpiPath::GpuThreadNear, MpiPath::GpuThreadApart];
 
 /// The figure of a path, one message at a time, at this size.
-pub fn ping_pong<'p>(pair: &'p MpiPair, path: &str, bytes: u64) -> Option<&'p MpiCase> {
-    let is = |case: &&MpiCase| case.path == path && case.pattern == "ping-pong" && case.bytes == bytes;
+pub fn ping_pong(pair: &MpiPair, path: MpiPath, bytes: u64) -> Option<&MpiCase> {
+    let is = |case: &&MpiCase| {
+        case.path == path && case.pattern == MessagePattern::PingPong && case.bytes == bytes
+    };
     pair.cases.iter().find(is).filter(|case| case.counted_ns().is_some())
 }
 
 /// The copies of a thread while no message went.
-pub fn copies<'p>(pair: &'p MpiPair, path: &str) -> Option<&'p MpiCase> {
-    pair.cases.iter().find(|case| case.path == path).filter(|case| case.counted_ns().is_some())
+pub fn copies(pair: &MpiPair, path: MpiPath) -> Option<&MpiCase> {
+    let is = |case: &&MpiCase| case.path == path && case.is_known();
+    pair.cases.iter().find(is).filter(|case| case.counted_ns().is_some())
 }
 
 /// Sizes of the messages beside copies, ascending.
 pub fn sizes(pair: &MpiPair) -> Vec<u64> {
     let paths = [&PATHS[1..], &CROWDED].concat();
-    let beside = pair.cases.iter().filter(|case| paths.contains(&case.path.as_str()));
+    let beside = pair.cases.iter().filter(|case| paths.contains(&case.path));
     let mut sizes: Vec<u64> = beside.map(|case| case.bytes).collect();
     sizes.sort_unstable();
     sizes.dedup();
@@ -56,8 +60,8 @@ pub fn verdict(pair: &MpiPair) -> Vec<String> {
     beside.chain(crowded(pair, &ends)).collect()
 }
 
-/// The sentences of messages while all other ranks send too: against the same messages while nobody else
-/// does, and the copies against those while no message goes. What they compare is one family.
+/// The sentences of messages while the launch's other ranks send in pairs: against the same messages while
+/// they rest, and the copies against those while no message goes. What they compare is one family.
 fn crowded(pair: &MpiPair, sizes: &[u64]) -> Vec<String> {
     let mut compared = Compared::default();
     let mut lines: Vec<(String, &str)> = Vec::new();
@@ -65,14 +69,16 @@ fn crowded(pair: &MpiPair, sizes: &[u64]) -> Vec<String> {
     for &bytes in sizes {
         let size = stats::units::size(bytes);
         let figures = |path| Some([ping_pong(pair, PATHS[0], bytes)?, ping_pong(pair, path, bytes)?]);
-        for (path, with) in CROWDED.iter().zip(["", " and the GPUs copy near", " and the GPUs copy apart"]) {
+        for (path, with) in
+            CROWDED.into_iter().zip(["", " and the GPUs copy near", " and the GPUs copy apart"])
+        {
             let Some([alone, crowd]) = figures(path) else { continue };
             compared.add(true, &alone.block_ns, &crowd.block_ns);
-            let [alone, crowd] = [alone, crowd].map(|case| headline_figure(case, "ping-pong"));
+            let [alone, crowd] = [alone, crowd].map(headline_figure);
             let said = format!("{size} while all other ranks send too{with}: {crowd} instead of {alone}");
             lines.push((said, "as long"));
         }
-        for (path, alone) in CROWDED[1..].iter().zip(COPIES) {
+        for (path, alone) in CROWDED.into_iter().skip(1).zip(COPIES) {
             let Some((crowd, alone)) = ping_pong(pair, path, bytes).zip(copies(pair, alone)) else {
                 continue;
             };
@@ -98,21 +104,21 @@ fn crowded(pair: &MpiPair, sizes: &[u64]) -> Vec<String> {
 fn sentence(pair: &MpiPair, bytes: u64, judged: &mut impl Iterator<Item = String>) -> Option<String> {
     let [alone, near, apart] = PATHS.map(|path| ping_pong(pair, path, bytes));
     let apart = apart?;
-    let shown = |case: &MpiCase| headline_figure(case, "ping-pong");
     let rate = |case: &MpiCase| case.gpu_bytes_per_s.map_or_else(|| "-".to_owned(), with_unit);
     let (mut messages, mut copied) = (Vec::new(), Vec::new());
     if let Some(near) = near {
-        messages.push(format!("{} with its thread near", shown(near)));
+        messages.push(format!("{} with its thread near", headline_figure(near)));
         copied.push(format!("{} near", rate(near)));
     }
-    messages.push(format!("{} with it apart", shown(apart)));
+    messages.push(format!("{} with it apart", headline_figure(apart)));
     copied.push(format!("{} apart", rate(apart)));
     if near.is_some() {
         messages.extend(judged.next());
         copied.extend(judged.next());
     }
-    messages.extend(alone.map(|alone| format!("{} without copies", shown(alone))));
-    let without = COPIES.iter().filter_map(|path| copies(pair, path)?.counted_bytes_per_s()).reduce(f64::max);
+    messages.extend(alone.map(|alone| format!("{} without copies", headline_figure(alone))));
+    let without =
+        COPIES.into_iter().filter_map(|path| copies(pair, path)?.counted_bytes_per_s()).reduce(f64::max);
     copied.extend(without.map(|rate| format!("{} without messages", with_unit(rate))));
 
     Some(format!(
@@ -176,12 +182,12 @@ fn with_unit(rate: f64) -> String {
 mod tests {
     use super::*;
 
-    fn case(path: &str, bytes: u64, ns: f64, gbs: f64) -> MpiCase {
+    fn case(path: MpiPath, bytes: u64, ns: f64, gbs: f64) -> MpiCase {
         let scatter =
             |value: f64| (0..12).map(|block| value * (1.0 + 0.001 * f64::from(block % 3))).collect();
         MpiCase {
-            path: path.to_owned(),
-            pattern: "ping-pong".to_owned(),
+            path,
+            pattern: MessagePattern::PingPong,
             bytes,
             window: 1,
             rounds: 100,
@@ -212,10 +218,10 @@ mod tests {
     #[test]
     fn messages_and_copies_are_each_compared_near_and_apart() {
         let cases = vec![
-            case("host", 8, 550.0, 0.0),
-            case("host-gpu-thread-near", 8, 720.0, 24.0),
-            case("host-gpu-thread-apart", 8, 600.0, 26.4),
-            case("gpu-thread-near", 4 << 20, 310_000.0, 0.0),
+            case(MpiPath::Host, 8, 550.0, 0.0),
+            case(MpiPath::HostGpuThreadNear, 8, 720.0, 24.0),
+            case(MpiPath::HostGpuThreadApart, 8, 600.0, 26.4),
+            case(MpiPath::GpuThreadNear, 4 << 20, 310_000.0, 0.0),
         ];
         assert_eq!(
             verdict(&pair(cases)),
@@ -227,8 +233,10 @@ mod tests {
 
     #[test]
     fn a_thread_near_that_is_better_is_said_to_be_and_alike_is_no_difference() {
-        let cases =
-            vec![case("host-gpu-thread-near", 8, 600.0, 26.0), case("host-gpu-thread-apart", 8, 720.0, 26.0)];
+        let cases = vec![
+            case(MpiPath::HostGpuThreadNear, 8, 600.0, 26.0),
+            case(MpiPath::HostGpuThreadApart, 8, 720.0, 26.0),
+        ];
         let said = verdict(&pair(cases)).join(" ");
         assert!(
             said.contains("near 1.20 times as fast") && said.contains("apart, no measurable difference"),
@@ -238,11 +246,11 @@ mod tests {
 
     #[test]
     fn without_a_core_near_there_is_nothing_to_compare_with() {
-        let said = verdict(&pair(vec![case("host-gpu-thread-apart", 8, 720.0, 26.0)])).join(" ");
+        let said = verdict(&pair(vec![case(MpiPath::HostGpuThreadApart, 8, 720.0, 26.0)])).join(" ");
         assert_eq!(
             said,
             "8 B beside copies to the GPU: 0.72 µs with it apart. The copies: 26.00 GB/s apart."
         );
-        assert!(verdict(&pair(vec![case("host", 8, 550.0, 0.0)])).is_empty());
+        assert!(verdict(&pair(vec![case(MpiPath::Host, 8, 550.0, 0.0)])).is_empty());
     }
 }

@@ -1,15 +1,14 @@
 //! How findings say the values of a document's enumerations: the words that sentences here and tables in
 //! `render` have in common.
 
+pub use report::NEWER;
+
 use report::Document;
 use report::device::DeviceKind;
 use report::document::{PlatformKind, Status};
 use report::settings::{CopyEngine, Direction, Membind, MemoryKind};
 use stats::IdSet;
 use stats::units::counted;
-
-/// Said of every value that a newer numabench wrote.
-pub const NEWER: &str = "(known to a newer numabench)";
 
 /// A sentence's beginning: the first letter large.
 pub fn capital(text: &str) -> String {

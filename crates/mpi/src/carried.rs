@@ -93,6 +93,7 @@ fn bytes(case: MessageCase, rounds: u32, is_lower: bool) -> [f64; 2] {
         (MessagePattern::PingPong | MessagePattern::BothWays, _) => [each_way; 2],
         (MessagePattern::OneWay, true) => [each_way, 0.0],
         (MessagePattern::OneWay, false) => [0.0, each_way],
+        (MessagePattern::Newer, _) => [0.0; 2],
     }
 }
 

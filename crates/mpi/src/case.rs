@@ -1,18 +1,11 @@
 //! What is measured between two ranks: a path, a pattern and a size.
 
+use report::message::MpiPath;
+pub use report::message::{GpuThreadAt, MessagePattern};
 use serde::{Deserialize, Serialize};
 
 /// Bytes of a copy beside messages: large enough to be fast, and short beside a block.
 pub const COPY_BYTES: usize = 4 << 20;
-
-/// Where a thread runs that copies to its rank's device beside messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum GpuThreadAt {
-    /// On a core near the thread that calls MPI.
-    Near,
-    /// On the PU that was asked for.
-    Apart,
-}
 
 /// The way of a message from the memory of one rank to that of the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -35,30 +28,34 @@ pub enum MessagePath {
     Beside(GpuThreadAt),
     /// What that thread copies while no message goes: there and back.
     GpuThread(GpuThreadAt),
-    /// As [`MessagePath::Host`] while the ranks of no pair send messages of the same size to each other, and
-    /// where a thread is named while that thread of each rank copies.
+    /// As [`MessagePath::Host`], while the launch's other ranks send messages of the same size in pairs (an
+    /// odd one rests, and so does rank 0 where it leads without being measured); and while that thread of
+    /// each rank copies, where one is named.
     Crowded(Option<GpuThreadAt>),
 }
 
 impl MessagePath {
-    /// As documents name it.
-    pub fn name(self) -> &'static str {
+    /// The path as documents have it. A thread elsewhere than near or apart is none of this version's.
+    pub fn in_documents(self) -> MpiPath {
         match self {
-            Self::Host => "host",
-            Self::Staged => "staged",
-            Self::Pipelined => "pipelined",
-            Self::GpuAware => "gpu-aware",
-            Self::Peer => "peer-copy",
-            Self::ToHost => "d2h-copy",
-            Self::ToDevice => "h2d-copy",
-            Self::Beside(GpuThreadAt::Near) => "host-gpu-thread-near",
-            Self::Beside(GpuThreadAt::Apart) => "host-gpu-thread-apart",
-            Self::Crowded(None) => "host-others-send",
-            Self::Crowded(Some(GpuThreadAt::Near)) => "host-gpu-thread-near-others-send",
-            Self::Crowded(Some(GpuThreadAt::Apart)) => "host-gpu-thread-apart-others-send",
+            Self::Host => MpiPath::Host,
+            Self::Staged => MpiPath::Staged,
+            Self::Pipelined => MpiPath::Pipelined,
+            Self::GpuAware => MpiPath::GpuAware,
+            Self::Peer => MpiPath::PeerCopy,
+            Self::ToHost => MpiPath::D2hCopy,
+            Self::ToDevice => MpiPath::H2dCopy,
 
-            Self::GpuThread(GpuThreadAt::Near) => "gpu-thread-near",
-            Self::GpuThread(GpuThreadAt::Apart) => "gpu-thread-apart",
+            Self::Beside(GpuThreadAt::Near) => MpiPath::HostGpuThreadNear,
+            Self::Beside(GpuThreadAt::Apart) => MpiPath::HostGpuThreadApart,
+            Self::GpuThread(GpuThreadAt::Near) => MpiPath::GpuThreadNear,
+            Self::GpuThread(GpuThreadAt::Apart) => MpiPath::GpuThreadApart,
+            Self::Crowded(None) => MpiPath::HostOthersSend,
+            Self::Crowded(Some(GpuThreadAt::Near)) => MpiPath::HostGpuThreadNearOthersSend,
+            Self::Crowded(Some(GpuThreadAt::Apart)) => MpiPath::HostGpuThreadApartOthersSend,
+            Self::Beside(GpuThreadAt::Newer)
+            | Self::GpuThread(GpuThreadAt::Newer)
+            | Self::Crowded(Some(GpuThreadAt::Newer)) => MpiPath::Newer,
         }
     }
 
@@ -70,28 +67,6 @@ impl MessagePath {
     /// Whose messages they are.
     pub(crate) fn of_messages(self) -> Self {
         if matches!(self, Self::Beside(_) | Self::Crowded(_)) { Self::Host } else { self }
-    }
-}
-
-/// How messages follow each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum MessagePattern {
-    /// There and back, one at a time: the time one way is half of it (as osu_latency).
-    PingPong,
-    /// A window of messages one way, then an answer (as osu_bw).
-    OneWay,
-    /// A window of messages both ways at once (as osu_bibw).
-    BothWays,
-}
-
-impl MessagePattern {
-    /// As documents name it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::PingPong => "ping-pong",
-            Self::OneWay => "one-way",
-            Self::BothWays => "both-ways",
-        }
     }
 }
 
@@ -115,7 +90,7 @@ const WINDOW_BYTES: usize = 256 << 20;
 pub fn window(pattern: MessagePattern, bytes: usize) -> usize {
     match pattern {
         MessagePattern::PingPong => 1,
-        MessagePattern::OneWay | MessagePattern::BothWays => {
+        MessagePattern::OneWay | MessagePattern::BothWays | MessagePattern::Newer => {
             (WINDOW_BYTES / bytes.max(1)).clamp(2, MOST_IN_WINDOW)
         }
     }

@@ -68,6 +68,7 @@ impl MessageEnd<'_> {
             DeviceOperation::Get => together(self, Mpi::Get)?,
             DeviceOperation::Alltoall => together(self, Mpi::Alltoall)?,
             DeviceOperation::Allreduce => together(self, Mpi::Allreduce)?,
+            DeviceOperation::Newer => return Err(ExchangeFault::unknown("an operation")),
         }
 
         self.meet()?;

@@ -76,6 +76,7 @@ impl<'m> MessageEnd<'m> {
                 self.send(case.path, halves, case.bytes)
             }
             MessagePattern::OneWay | MessagePattern::BothWays => self.window(case, halves),
+            MessagePattern::Newer => Err(ExchangeFault::unknown("a pattern of messages")),
         }
     }
 

@@ -23,3 +23,13 @@ pub enum ExchangeFault {
     #[error("{0}")]
     Protocol(String),
 }
+
+impl ExchangeFault {
+    /// Another rank asks for this, which the rank's own numabench does not know.
+    pub(crate) fn unknown(what: &str) -> Self {
+        Self::Protocol(format!(
+            "another rank asks for {what} that this numabench does not know: run the same numabench on all \
+             ranks"
+        ))
+    }
+}

@@ -1,56 +1,8 @@
 //! What MPI is given device memory for, and how that ended.
 
 use device::WrongByte;
+pub use report::awareness::DeviceOperation;
 use serde::{Deserialize, Serialize};
-
-/// An operation on device memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum DeviceOperation {
-    /// MPI_Send and MPI_Recv.
-    Send,
-    /// MPI_Isend and MPI_Irecv.
-    Isend,
-    /// MPI_Sendrecv.
-    Sendrecv,
-    /// MPI_Bcast.
-    Bcast,
-    /// MPI_Put between fences.
-    Put,
-    /// MPI_Get between fences.
-    Get,
-    /// MPI_Alltoall.
-    Alltoall,
-    /// MPI_Allreduce: sums, which the library must compute where the data are.
-    Allreduce,
-}
-
-impl DeviceOperation {
-    /// All, those first that fewer libraries fail in.
-    pub const ALL: [Self; 8] = [
-        Self::Send,
-        Self::Isend,
-        Self::Sendrecv,
-        Self::Bcast,
-        Self::Put,
-        Self::Get,
-        Self::Alltoall,
-        Self::Allreduce,
-    ];
-
-    /// As documents and users name it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Send => "send",
-            Self::Isend => "isend",
-            Self::Sendrecv => "sendrecv",
-            Self::Bcast => "bcast",
-            Self::Put => "put",
-            Self::Get => "get",
-            Self::Alltoall => "alltoall",
-            Self::Allreduce => "allreduce",
-        }
-    }
-}
 
 /// What arrived in place of what was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -90,7 +42,7 @@ impl WrongBytes {
     }
 }
 
-/// How an operation ended.
+/// How an operation ended, with what documents have in its `detail`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AttemptOutcome {
     /// All bytes are right.

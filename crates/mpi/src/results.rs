@@ -44,7 +44,8 @@ impl fmt::Display for MessageStep {
                 write!(f, "MPI's {} of device memory ({})", operation.name(), size(bytes))
             }
             Self::Case { case, .. } => {
-                write!(f, "{} {} of {}", case.path.name(), case.pattern.name(), size(&case.bytes))
+                let (path, pattern) = (case.path.in_documents(), case.pattern);
+                write!(f, "{} {} of {}", path.name(), pattern.name(), size(&case.bytes))
             }
             Self::Else => f.write_str("what lies between the measurements"),
         }

@@ -8,70 +8,14 @@
 //! CUPTI's records of copies (a profiler slows staging), UCX's log of protocols, the time of the first
 //! message.
 
+pub use report::awareness::{Awareness, Transport};
+use report::awareness::{EvidenceFinding, EvidenceKind, MpiWitness};
 use stats::alpha::CONFIDENCE;
 use stats::interval::{median, median_interval};
 
 use crate::case::{MessageCase, MessagePath, MessagePattern};
 use crate::operation::{Attempt, AttemptOutcome, DeviceOperation};
 use crate::results::{CaseFound, CountedBytes, PairFound};
-
-/// Whether MPI takes device memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Awareness {
-    /// Not even in MPI_Send.
-    NotAware,
-    /// In every operation that was tried.
-    Aware,
-    /// In some operations.
-    HalfAware,
-    /// Nothing was tried, or not to its end.
-    Unknown,
-}
-
-impl Awareness {
-    /// As documents name it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::NotAware => "not-aware",
-            Self::Aware => "aware",
-            Self::HalfAware => "half-aware",
-            Self::Unknown => "unknown",
-        }
-    }
-}
-
-/// Which way device memory goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Transport {
-    /// From device to device.
-    Direct,
-    /// Through host memory.
-    Staged,
-    /// It cannot be told.
-    Unknown,
-}
-
-impl Transport {
-    /// As documents name it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Direct => "direct",
-            Self::Staged => "staged",
-            Self::Unknown => "unknown",
-        }
-    }
-}
-
-/// Something that tells.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TransportWitness {
-    /// What: `operations`, `rate`, `counters`.
-    pub name: &'static str,
-    /// What it says, in a word.
-    pub says: &'static str,
-    /// On which grounds.
-    pub detail: String,
-}
 
 /// What it comes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,8 +28,8 @@ pub struct AwarenessVerdict {
     pub failing: Vec<DeviceOperation>,
     /// Those that were not tried, because MPI did not survive another one.
     pub not_tried: Vec<DeviceOperation>,
-    /// What tells.
-    pub witnesses: Vec<TransportWitness>,
+    /// The evidence.
+    pub witnesses: Vec<MpiWitness>,
 }
 
 /// What is known of two ranks' messages of device memory.
@@ -108,8 +52,7 @@ pub fn verdict(pair: &PairFound) -> AwarenessVerdict {
         (true, false) if not_tried.is_empty() => Awareness::Aware,
         _ => Awareness::Unknown,
     };
-    let mut witnesses: Vec<TransportWitness> =
-        behaviour(&pair.attempts, &works, &failing).into_iter().collect();
+    let mut witnesses: Vec<MpiWitness> = behaviour(&pair.attempts, &works, &failing).into_iter().collect();
     let mut ways = Vec::new();
 
     if works.contains(&DeviceOperation::Send) && !failing.contains(&DeviceOperation::Send) {
@@ -129,15 +72,11 @@ pub fn verdict(pair: &PairFound) -> AwarenessVerdict {
     AwarenessVerdict { awareness, transport, failing, not_tried, witnesses }
 }
 
-fn names(operations: &[DeviceOperation]) -> String {
-    operations.iter().map(|operation| operation.name()).collect::<Vec<_>>().join(", ")
-}
-
 fn behaviour(
     attempts: &[Attempt],
     works: &[DeviceOperation],
     failing: &[DeviceOperation],
-) -> Option<TransportWitness> {
+) -> Option<MpiWitness> {
     let bad = attempts
         .iter()
         .find(|attempt| !matches!(attempt.outcome, AttemptOutcome::Works | AttemptOutcome::NotTried));
@@ -145,7 +84,7 @@ fn behaviour(
         works.iter().copied().filter(|operation| !failing.contains(operation)).collect();
     let said = match (bad, right.is_empty()) {
         (None, true) => return None,
-        (None, false) => format!("all bytes right in {}", names(&right)),
+        (None, false) => format!("all bytes right in {}", DeviceOperation::names(&right)),
         (Some(bad), right_is_empty) => {
             let how = match &bad.outcome {
                 AttemptOutcome::Garbage(wrong) => wrong.description(),
@@ -156,13 +95,17 @@ fn behaviour(
             };
             let size = stats::units::size(bad.bytes as u64);
             let bad = format!("{} of {size}: {how}", bad.operation.name());
-            if right_is_empty { bad } else { format!("{bad}; all bytes right in {}", names(&right)) }
+            if right_is_empty {
+                bad
+            } else {
+                format!("{bad}; all bytes right in {}", DeviceOperation::names(&right))
+            }
         }
     };
 
-    Some(TransportWitness {
-        name: "operations",
-        says: if failing.is_empty() { "works" } else { "fails" },
+    Some(MpiWitness {
+        name: EvidenceKind::Operations,
+        says: if failing.is_empty() { EvidenceFinding::Works } else { EvidenceFinding::Fails },
         detail: said,
     })
 }
@@ -195,7 +138,7 @@ const LARGE: usize = 4 << 20;
 
 /// No staged path is faster than the slower of the two copies that it is made of; no direct one faster than a
 /// peer copy.
-fn by_rate(cases: &[CaseFound]) -> Option<(Transport, TransportWitness)> {
+fn by_rate(cases: &[CaseFound]) -> Option<(Transport, MpiWitness)> {
     let sizes =
         cases.iter().filter(|found| found.case.path == MessagePath::GpuAware).map(|found| found.case.bytes);
     let bytes = sizes.filter(|bytes| *bytes >= LARGE).max()?;
@@ -210,13 +153,13 @@ fn by_rate(cases: &[CaseFound]) -> Option<(Transport, TransportWitness)> {
     let peer = of(MessagePath::Peer, MessagePattern::PingPong);
     let gbs = |rate: f64| format!("{:.1} GB/s", rate / 1e9);
     let (size, got) = (stats::units::size(bytes as u64), gbs(by_mpi.low));
-    let witness = |says, detail| TransportWitness { name: "rate", says, detail };
+    let witness = |says, detail| MpiWitness { name: EvidenceKind::Rate, says, detail };
 
     Some(match peer {
         _ if by_mpi.low > bound * CLEARLY => {
             let detail =
                 format!("{got} at {size}: more than any copy through host memory ({} at most)", gbs(bound));
-            (Transport::Direct, witness("direct", detail))
+            (Transport::Direct, witness(EvidenceFinding::Direct, detail))
         }
         Some(peer) if by_mpi.high * CLEARLY * 2.0 < peer.low && by_mpi.high <= bound * CLEARLY => {
             let detail = format!(
@@ -224,11 +167,11 @@ fn by_rate(cases: &[CaseFound]) -> Option<(Transport, TransportWitness)> {
                 gbs(bound),
                 gbs(peer.low)
             );
-            (Transport::Staged, witness("staged", detail))
+            (Transport::Staged, witness(EvidenceFinding::Staged, detail))
         }
         _ => {
             let detail = format!("{got} at {size}: host memory could do as much ({} at most)", gbs(bound));
-            (Transport::Unknown, witness("does not decide", detail))
+            (Transport::Unknown, witness(EvidenceFinding::DoesNotDecide, detail))
         }
     })
 }
@@ -237,7 +180,7 @@ fn by_rate(cases: &[CaseFound]) -> Option<(Transport, TransportWitness)> {
 /// the rest over one that did not.
 const MOST: f64 = 0.9;
 
-fn by_counters(counted: Option<&CountedBytes>) -> Option<(Transport, TransportWitness)> {
+fn by_counters(counted: Option<&CountedBytes>) -> Option<(Transport, MpiWitness)> {
     let counted = counted?;
     let share = |bytes: u64| bytes as f64 / counted.bytes.max(1) as f64;
     let out = |link: Option<[u64; 2]>| link.map(|[out, _]| share(out));
@@ -257,25 +200,27 @@ fn by_counters(counted: Option<&CountedBytes>) -> Option<(Transport, TransportWi
     };
     let parts = [said("NVLink", nvlink, idle_nvlink), said("PCIe", pcie, idle_pcie)];
     let detail = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
-    let witness = |says| TransportWitness { name: "counters", says, detail: detail.clone() };
+    let witness = |says| MpiWitness { name: EvidenceKind::Counters, says, detail: detail.clone() };
     let rests = |idle: f64| idle < 1.0 - MOST;
 
     Some(match (nvlink, pcie) {
-        (Some(nvlink), _) if nvlink >= MOST && rests(idle_nvlink) => (Transport::Direct, witness("direct")),
-        (Some(nvlink), Some(pcie)) if nvlink < 1.0 - MOST && pcie >= MOST && rests(idle_pcie) => {
-            (Transport::Staged, witness("staged"))
+        (Some(nvlink), _) if nvlink >= MOST && rests(idle_nvlink) => {
+            (Transport::Direct, witness(EvidenceFinding::Direct))
         }
-        _ => (Transport::Unknown, witness("does not decide")),
+        (Some(nvlink), Some(pcie)) if nvlink < 1.0 - MOST && pcie >= MOST && rests(idle_pcie) => {
+            (Transport::Staged, witness(EvidenceFinding::Staged))
+        }
+        _ => (Transport::Unknown, witness(EvidenceFinding::DoesNotDecide)),
     })
 }
 
 /// Where one path becomes faster than another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Crossover {
-    /// The largest size at which the other one is surely faster; `None` where it nowhere is.
+    /// The largest size at which the other one is significantly faster; `None` where no size is.
     pub slower_up_to: Option<usize>,
-    /// The size from which this one surely is, and never surely slower again; `None` where it nowhere is. The
-    /// turn lies between the two.
+    /// The size from which this one is significantly faster, and never significantly slower again; `None`
+    /// where no size is. The crossover lies between both.
     pub faster_from: Option<usize>,
 }
 

@@ -76,18 +76,6 @@ impl Mpi {
     }
 }
 
-impl ThreadLevel {
-    /// As users and documents name it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Single => "single",
-            Self::Funneled => "funneled",
-            Self::Serialized => "serialized",
-            Self::Multiple => "multiple",
-        }
-    }
-}
-
 impl World for Mpi {
     fn place(&self) -> WorldPlace {
         self.place

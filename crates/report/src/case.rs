@@ -1,13 +1,12 @@
 //! A case: one order, direction, size and kind of memory, and what it gave on each rank.
 
 use schemars::JsonSchema;
-use serde::de::value::{Error as ValueError, StrDeserializer};
 use serde::{Deserialize, Serialize};
 use stats::touch::Touch;
 
 use crate::Known;
 use crate::contention::{Aggregate, NodeAggregate};
-use crate::json::word;
+use crate::json::{from_word, word};
 use crate::outlier_node::{OutlierNode, not_judged};
 use crate::result::{BlockSample, Outcome, RankResult};
 use crate::settings::{Direction, MemoryKind};
@@ -133,12 +132,9 @@ pub type Axes<'i> = (Order, MemoryKind, Direction, u64, Option<&'i str>);
 
 /// The axes of an id of [`Case::id_for`]; `None` of another text.
 pub fn axes(id: &str) -> Option<Axes<'_>> {
-    fn value<'de, T: Deserialize<'de>>(word: &'de str) -> Option<T> {
-        T::deserialize(StrDeserializer::<ValueError>::new(word)).ok()
-    }
     let mut words = id.splitn(5, '/');
     let mut next = || words.next();
-    let (order, memory, direction) = (value(next()?)?, value(next()?)?, value(next()?)?);
+    let (order, memory, direction) = (from_word(next()?)?, from_word(next()?)?, from_word(next()?)?);
     let is_known = order != Order::Newer && memory != MemoryKind::Newer && direction != Direction::Newer;
     let bytes = next()?.parse().ok()?;
     is_known.then_some((order, memory, direction, bytes, words.next()))

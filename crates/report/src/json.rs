@@ -5,7 +5,8 @@
 
 use std::io::{self, BufWriter, Write};
 
-use serde::Serialize;
+use serde::de::value::{Error as ValueError, StrDeserializer};
+use serde::{Deserialize, Serialize};
 use serde_json::Serializer;
 
 use crate::finite::{self, NonFinite};
@@ -65,4 +66,10 @@ pub fn json_value<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, JsonError
 pub fn word(value: &impl Serialize) -> String {
     let value = serde_json::to_value(value).ok();
     value.as_ref().and_then(|value| value.as_str()).unwrap_or("newer").to_owned()
+}
+
+/// The plain enumeration's value that documents name so. `Newer` stands for a word that only a newer
+/// numabench knows; where the enumeration has none, there is no value.
+pub fn from_word<'w, T: Deserialize<'w>>(word: &'w str) -> Option<T> {
+    T::deserialize(StrDeserializer::<ValueError>::new(word)).ok()
 }

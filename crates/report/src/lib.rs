@@ -11,7 +11,8 @@
 //! * `matrix` which rank stands in which row and column; `measured_groups`, `loaded_latency`, `sweep_fit` and
 //!   `slower_twin` what documents hold of findings (`analysis` finds them);
 //! * `trial` the trial document v1, which `numabench trial` writes and takes up again;
-//! * `mpi` the document v1 of `numabench mpi`;
+//! * `mpi` the document v1 of `numabench mpi`, with `message` for how messages went and
+//!   `awareness` for what MPI does with device memory;
 //! * `imported` the document v1 of `numabench import`: another program's figures;
 //! * `doctor` the document v1 of `numabench doctor`: a node's settings; `witness` that of `numabench
 //!   witness`: a program's copies;
@@ -23,6 +24,7 @@
 //!
 //! Nothing here measures, looks at the machine, draws conclusions or speaks to people.
 
+pub mod awareness;
 pub mod block;
 pub mod case;
 pub mod conditions;
@@ -40,6 +42,7 @@ pub mod launch;
 pub mod loaded_latency;
 pub mod matrix;
 pub mod measured_groups;
+pub mod message;
 pub mod mpi;
 pub mod node;
 pub mod other_end;
@@ -81,3 +84,6 @@ pub use place::PlaceDocument;
 pub use read::SavedDocument;
 pub use trial::TrialDocument;
 pub use witness::WitnessDocument;
+
+/// Shown in the place of every value that a newer numabench wrote.
+pub const NEWER: &str = "(known to a newer numabench)";

@@ -9,10 +9,14 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stats::interval::Interval;
+use stats::stop::StopReason;
 use stats::{IdSet, PciAddress};
 
+use crate::awareness::{DeviceOperation, MpiDeviceMemory, MpiOperation};
 use crate::document::{Status, Tool};
+use crate::message::{GpuThreadAt, MessagePattern, MpiPath, MpiPlaceKind, MpiThreadLevel};
 use crate::pair_sample::PairSample;
+use crate::rank::Locality;
 
 /// One run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -64,15 +68,14 @@ pub struct MpiDocument {
 /// The MPI library.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MpiLibrary {
-    /// As it names itself; null where it was not started.
+    /// As it names itself; never null, because a document is written only once MPI has started.
     pub library: Option<String>,
     /// What started the processes.
     pub launcher: String,
     /// What it says of its support of GPUs, a line each. No proof.
     pub says: Vec<String>,
-    /// The thread level that it gave: `single`, `funneled`, `serialized` or `multiple`; null where it was not
-    /// started.
-    pub thread_level: Option<String>,
+    /// The thread level that it gave; never null either.
+    pub thread_level: Option<MpiThreadLevel>,
     /// Variables that decide how it sends, as they were set.
     pub variables: BTreeMap<String, String>,
 }
@@ -82,15 +85,16 @@ pub struct MpiLibrary {
 pub struct MpiSettings {
     /// Bytes of messages.
     pub sizes_bytes: Vec<u64>,
-    /// How messages follow each other: `ping-pong`, `one-way`, `both-ways`.
-    pub patterns: Vec<String>,
-    /// The operations that device memory was given to; empty where it was not.
-    pub operations: Vec<String>,
+    /// How messages follow each other.
+    pub patterns: Vec<MessagePattern>,
+    /// The operations that were asked for; empty with none.
+    pub operations: Vec<DeviceOperation>,
     /// A process that says nothing for so long is ended, in seconds.
     pub operation_timeout_s: u64,
     /// The seed of the order of blocks.
     pub seed: u64,
-    /// Whether messages were measured while all other ranks sent too.
+    /// Whether messages were also measured while the launch's other ranks sent in pairs (an odd one rested,
+    /// and so did rank 0 where it led without being measured).
     #[serde(default)]
     #[schemars(extend("since" = "1.4"))]
     pub others_send: bool,
@@ -111,8 +115,8 @@ pub struct MpiRank {
     pub gpu: Option<PciAddress>,
     /// The GPU's name; null without one.
     pub gpu_name: Option<String>,
-    /// How close PU and GPU are; null where that is not known, or without a GPU.
-    pub locality: Option<String>,
+    /// How close PU and GPU are; null without a GPU.
+    pub locality: Option<Locality>,
     /// Its threads that copy to and from the GPU beside messages.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("since" = "1.1"))]
@@ -133,13 +137,14 @@ pub struct MpiAdapter {
     pub interfaces: Vec<String>,
     /// Its PCI address; null for a virtual interface.
     pub pci: Option<PciAddress>,
-    /// Its NUMA nodes; empty where nobody tells.
+    /// Its NUMA nodes; empty where it is not known.
     pub nodes: IdSet,
-    /// Whether it is on the NUMA node of the rank's GPU, or of its PU without one; null where nobody tells.
+    /// Whether it is on the NUMA node of the rank's GPU, or of its PU without one; null where that is not
+    /// known.
     pub is_near: Option<bool>,
-    /// Whether it has a link; null where the kernel does not tell.
+    /// Whether it has a link; null where the kernel does not say.
     pub has_link: Option<bool>,
-    /// What its link carries one way, bytes/s, by the kernel; null where it does not tell.
+    /// What its link carries one way, bytes/s, by the kernel; null where it does not say.
     #[serde(default)]
     #[schemars(extend("since" = "1.3"))]
     pub link_bytes_per_s: Option<u64>,
@@ -152,8 +157,8 @@ pub struct MpiAdapter {
 /// A thread of a rank that copies to and from its GPU beside messages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MpiGpuThread {
-    /// `near` the thread that calls MPI, or `apart` from it, where it was asked for.
-    pub at: String,
+    /// Where it runs.
+    pub at: GpuThreadAt,
     /// The PU that it is bound to.
     pub pu: u32,
     /// The NUMA node of its host memory.
@@ -182,10 +187,10 @@ pub struct MpiPair {
 /// What a network adapter of a rank's host counted while messages of a case went.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MpiCarried {
-    /// The way: `host` or `gpu-aware`.
-    pub path: String,
-    /// As that of the case.
-    pub pattern: String,
+    /// The path of the case: `host` or `gpu-aware`.
+    pub path: MpiPath,
+    /// The pattern of the case.
+    pub pattern: MessagePattern,
     /// Bytes of a message.
     pub bytes: u64,
     /// The rank.
@@ -209,63 +214,13 @@ pub struct MpiPerByte {
     pub interval: Interval,
 }
 
-/// What MPI does with device memory.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct MpiDeviceMemory {
-    /// `aware`, `half-aware`, `not-aware` or `unknown`.
-    pub awareness: String,
-    /// `direct`, `staged` or `unknown`.
-    pub transport: String,
-    /// The operations that do not work.
-    pub failing: Vec<String>,
-    /// Those that were not tried, because MPI did not survive another one.
-    pub not_tried: Vec<String>,
-    /// The smallest message from which MPI's own way is faster than a staged copy of ours; null where it
-    /// nowhere surely is.
-    pub faster_than_staged_from_bytes: Option<u64>,
-    /// The largest message at which a staged copy of ours is surely faster than MPI's own way; null where it
-    /// nowhere is. The turn lies between the two.
-    pub slower_than_staged_up_to_bytes: Option<u64>,
-    /// What tells.
-    pub witnesses: Vec<MpiWitness>,
-    /// Whether the driver copies between the two GPUs, and how; null where it does so directly.
-    pub peer_copies: Option<String>,
-}
-
-/// Something that tells.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct MpiWitness {
-    /// What: `operations`, `rate`, `counters`.
-    pub name: String,
-    /// What it says, in a word.
-    pub says: String,
-    /// On which grounds.
-    pub detail: String,
-}
-
-/// An operation on device memory.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct MpiOperation {
-    /// Its name: `send`, `allreduce`, …
-    pub operation: String,
-    /// Bytes of a message.
-    pub bytes: u64,
-    /// `works`, `garbage`, `error`, `crash`, `hang` or `not-tried`.
-    pub outcome: String,
-    /// More of that; null where it works or was not tried.
-    pub detail: Option<String>,
-}
-
 /// A figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MpiCase {
-    /// The way: `host`, `staged`, `pipelined`, `gpu-aware`; the copies that bound them, `peer-copy`,
-    /// `d2h-copy`, `h2d-copy`; `host-gpu-thread-near` and `host-gpu-thread-apart` are `host` while that
-    /// thread of each rank copies, `gpu-thread-near` and `gpu-thread-apart` its copies there and back alone;
-    /// with `-others-send` behind it (and `host-others-send`) while all other ranks send too, since 1.4.
-    pub path: String,
-    /// `ping-pong`, `one-way` or `both-ways`.
-    pub pattern: String,
+    /// The path.
+    pub path: MpiPath,
+    /// How messages follow each other.
+    pub pattern: MessagePattern,
     /// Bytes of a message; 0 of one that has none.
     pub bytes: u64,
     /// Messages under way at once.
@@ -292,7 +247,7 @@ pub struct MpiCase {
     /// Bytes that were compared with what was sent.
     pub verified_bytes: u64,
     /// Why no further block was measured; null while it is, or without a figure.
-    pub stop: Option<String>,
+    pub stop: Option<StopReason>,
     /// Why there is no figure that counts; null where there is one.
     pub reason: Option<String>,
 }
@@ -316,8 +271,8 @@ pub struct MpiPlaced {
 /// How figures stand in rows and columns, by where the ranks run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MpiMatrix {
-    /// What a place is: `node`, `l3` or `core`.
-    pub places: String,
+    /// What a place is.
+    pub places: MpiPlaceKind,
     /// The ranks of the rows.
     pub rows: Vec<MpiPlace>,
     /// The ranks of the columns: those of the rows where every pair of a host's ranks was measured.
@@ -355,10 +310,10 @@ pub struct MpiRow {
     pub from: u32,
     /// The other one.
     pub to: u32,
-    /// The way.
-    pub path: String,
+    /// The path.
+    pub path: MpiPath,
     /// How messages follow each other.
-    pub pattern: String,
+    pub pattern: MessagePattern,
     /// Bytes of a message.
     pub bytes: u64,
     /// The time of a message, nanoseconds; null without a figure that counts.
@@ -368,6 +323,11 @@ pub struct MpiRow {
 }
 
 impl MpiCase {
+    /// Whether this version knows its path and its pattern: cases that it does not know cannot be told apart.
+    pub fn is_known(&self) -> bool {
+        self.path != MpiPath::Newer && self.pattern != MessagePattern::Newer
+    }
+
     /// The time of a message, where it counts.
     pub fn counted_ns(&self) -> Option<f64> {
         self.message_ns.filter(|_| self.reason.is_none())
@@ -384,8 +344,8 @@ pub fn rows(pairs: &[MpiPair]) -> Vec<MpiRow> {
     let row = |pair: &MpiPair, case: &MpiCase| MpiRow {
         from: pair.ranks[0],
         to: pair.ranks[1],
-        path: case.path.clone(),
-        pattern: case.pattern.clone(),
+        path: case.path,
+        pattern: case.pattern,
         bytes: case.bytes,
         message_ns: case.counted_ns(),
         bytes_per_s: case.counted_bytes_per_s(),

@@ -119,6 +119,10 @@ pub enum StopReason {
     Signal,
     /// A rank failed.
     Error,
+    /// A value that a newer numabench wrote.
+    #[serde(other, skip_serializing)]
+    #[schemars(skip)]
+    Newer,
 }
 
 /// Whether the blocks measured so far are enough, and why; `None`: measure another. `blocks` are in the order

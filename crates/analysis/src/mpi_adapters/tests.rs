@@ -30,8 +30,8 @@ pub(crate) fn document(
     (rank.host, rank.gpu, rank.memory_node) = ("h0".to_owned(), None, 0);
     rank.adapters = vec![adapter("r0", true), adapter("r1", false)];
     let carried = |bytes: u64, name: &str, (median, half): (f64, f64)| MpiCarried {
-        path: "host".to_owned(),
-        pattern: "ping-pong".to_owned(),
+        path: MpiPath::Host,
+        pattern: MessagePattern::PingPong,
         bytes,
         rank: 0,
         adapter: name.to_owned(),
@@ -142,9 +142,9 @@ fn a_far_adapter_is_no_finding_where_no_near_one_has_a_link_and_an_unknown_one_d
 fn a_pair_says_over_which_adapter_its_messages_of_a_size_went() -> Outcome {
     let document = document(FAR, NEAR)?;
     let ranks = document.pairs[0].ranks;
-    let of = |path: &str, bytes| over(&document, ranks, (path, bytes));
-    assert_eq!([8, 4 << 20, 64].map(|bytes| of("host", bytes)), [" over r0", " over r1", ""]);
-    assert_eq!(of("staged", 8), "", "these were not counted");
+    let of = |path, bytes| over(&document, ranks, (path, bytes));
+    assert_eq!([8, 4 << 20, 64].map(|bytes| of(MpiPath::Host, bytes)), [" over r0", " over r1", ""]);
+    assert_eq!(of(MpiPath::Staged, 8), "", "these were not counted");
     Ok(())
 }
 

@@ -16,6 +16,8 @@ mod place_workers;
 pub mod rank_part;
 pub mod verdict;
 
+pub use ::place::document::locality;
+
 use engine::{RunState, TimeSpent};
 use place_workers::PlaceWorkers;
 use report::SavedDocument;

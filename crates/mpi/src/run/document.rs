@@ -6,10 +6,10 @@ use analysis::mpi_answer;
 use experiments::Exit;
 use experiments::document::DocumentState;
 use experiments::supervised::SupervisedRun;
-use report::json::word;
+use report::awareness::{MpiDeviceMemory, MpiOperation, OperationOutcome};
 use report::mpi::{
-    MpiAdapter, MpiCarried, MpiCase, MpiDeviceMemory, MpiGpuThread, MpiLibrary, MpiOperation, MpiPair,
-    MpiPerByte, MpiPlaced, MpiRank, MpiSettings, MpiWitness, rows,
+    MpiAdapter, MpiCarried, MpiCase, MpiGpuThread, MpiLibrary, MpiPair, MpiPerByte, MpiPlaced, MpiRank,
+    MpiSettings, rows,
 };
 use report::{MpiDocument, SavedDocument};
 use stats::alpha::CONFIDENCE;
@@ -20,8 +20,8 @@ use super::gpu_cpus::ThreadSpot;
 use super::matrix;
 use super::options::MessageOptions;
 use crate::carried::{Carried, PerByte};
-use crate::case::{GpuThreadAt, MessagePath};
-use crate::operation::{Attempt, AttemptOutcome, DeviceOperation};
+use crate::case::MessagePath;
+use crate::operation::{Attempt, AttemptOutcome};
 use crate::results::{CaseFound, MessageResults, PairFound, RankSeen};
 use crate::verdict;
 
@@ -77,13 +77,13 @@ pub fn document(
             library: Some(met.library.clone()),
             launcher: launcher.to_owned(),
             says: met.says.clone(),
-            thread_level: Some(met.thread_level.clone()),
+            thread_level: Some(met.thread_level),
             variables: VARIABLES.iter().filter_map(variable).collect::<BTreeMap<_, _>>(),
         },
         settings: MpiSettings {
             sizes_bytes: options.sizes.clone(),
-            patterns: options.patterns.iter().map(|pattern| pattern.name().to_owned()).collect(),
-            operations: options.operations.iter().map(|o| o.name().to_owned()).collect(),
+            patterns: options.patterns.clone(),
+            operations: options.operations.clone(),
             operation_timeout_s: options.operation_timeout.as_secs(),
             seed: options.seed,
             others_send: options.others_send,
@@ -109,18 +109,14 @@ fn rank(facts: &RankFacts) -> MpiRank {
         memory_node: location.memory_node,
         gpu: location.gpu,
         gpu_name: facts.gpu_name.clone(),
-        locality: facts.locality.clone(),
+        locality: facts.locality,
         gpu_threads: facts.gpu_threads.iter().map(gpu_thread).collect(),
         adapters: facts.adapters.clone(),
     }
 }
 
 fn gpu_thread(spot: &ThreadSpot) -> MpiGpuThread {
-    let at = match spot.at {
-        GpuThreadAt::Near => "near",
-        GpuThreadAt::Apart => "apart",
-    };
-    MpiGpuThread { at: at.to_owned(), pu: spot.pu, memory_node: spot.memory_node }
+    MpiGpuThread { at: spot.at, pu: spot.pu, memory_node: spot.memory_node }
 }
 
 fn pair(found: &PairFound, ranks: &[RankFacts]) -> MpiPair {
@@ -142,8 +138,8 @@ fn carried(found: &Carried, pair: [usize; 2], ranks: &[RankFacts]) -> Vec<MpiCar
     };
     let of_host = |(rank, counted): (usize, &Vec<PerByte>)| -> Vec<MpiCarried> {
         let of = |(adapter, counted): (&MpiAdapter, &PerByte)| MpiCarried {
-            path: found.case.path.name().to_owned(),
-            pattern: found.case.pattern.name().to_owned(),
+            path: found.case.path.in_documents(),
+            pattern: found.case.pattern,
             bytes: found.case.bytes as u64,
             rank: rank as u32,
             adapter: adapter.name.clone(),
@@ -158,44 +154,39 @@ fn carried(found: &Carried, pair: [usize; 2], ranks: &[RankFacts]) -> Vec<MpiCar
 
 fn device_memory(found: &PairFound) -> MpiDeviceMemory {
     let said = verdict::verdict(found);
-    let names = |operations: &[DeviceOperation]| operations.iter().map(|o| o.name().to_owned()).collect();
-    let witness = |witness: verdict::TransportWitness| MpiWitness {
-        name: witness.name.to_owned(),
-        says: witness.says.to_owned(),
-        detail: witness.detail,
-    };
-    let turn = verdict::crossover(&found.cases, MessagePath::GpuAware, MessagePath::Staged);
+    let crossover = verdict::crossover(&found.cases, MessagePath::GpuAware, MessagePath::Staged);
 
     MpiDeviceMemory {
-        awareness: said.awareness.name().to_owned(),
-        transport: said.transport.name().to_owned(),
-        failing: names(&said.failing),
-        not_tried: names(&said.not_tried),
-        faster_than_staged_from_bytes: turn.faster_from.map(|bytes| bytes as u64),
-        slower_than_staged_up_to_bytes: turn.slower_up_to.map(|bytes| bytes as u64),
-        witnesses: said.witnesses.into_iter().map(witness).collect(),
+        awareness: said.awareness,
+        transport: said.transport,
+        failing: said.failing,
+        not_tried: said.not_tried,
+        faster_than_staged_from_bytes: crossover.faster_from.map(|bytes| bytes as u64),
+        slower_than_staged_up_to_bytes: crossover.slower_up_to.map(|bytes| bytes as u64),
+        witnesses: said.witnesses,
         peer_copies: found.peer.clone(),
     }
 }
 
 fn operation(attempt: &Attempt) -> MpiOperation {
     let (outcome, detail) = match &attempt.outcome {
-        AttemptOutcome::Works => ("works", None),
-        AttemptOutcome::Garbage(wrong) => ("garbage", Some(wrong.description())),
-        AttemptOutcome::Error(why) => ("error", Some(why.clone())),
-        AttemptOutcome::Crash(how) => ("crash", Some(how.clone())),
-        AttemptOutcome::Hang(seconds) => ("hang", Some(format!("did not return within {seconds} s"))),
-        AttemptOutcome::NotTried => ("not-tried", None),
+        AttemptOutcome::Works => (OperationOutcome::Works, None),
+        AttemptOutcome::Garbage(wrong) => (OperationOutcome::Garbage, Some(wrong.description())),
+        AttemptOutcome::Error(why) => (OperationOutcome::Error, Some(why.clone())),
+        AttemptOutcome::Crash(how) => (OperationOutcome::Crash, Some(how.clone())),
+        AttemptOutcome::Hang(seconds) => {
+            (OperationOutcome::Hang, Some(format!("did not return within {seconds} s")))
+        }
+        AttemptOutcome::NotTried => (OperationOutcome::NotTried, None),
     };
-    let name = attempt.operation.name().to_owned();
-    MpiOperation { operation: name, bytes: attempt.bytes as u64, outcome: outcome.to_owned(), detail }
+    MpiOperation { operation: attempt.operation, bytes: attempt.bytes as u64, outcome, detail }
 }
 
 fn case(found: &CaseFound) -> MpiCase {
     let message_ns = median(&found.block_ns);
     MpiCase {
-        path: found.case.path.name().to_owned(),
-        pattern: found.case.pattern.name().to_owned(),
+        path: found.case.path.in_documents(),
+        pattern: found.case.pattern,
         bytes: found.case.bytes as u64,
         window: found.case.messages_a_round() as u32,
         rounds: found.rounds,
@@ -208,7 +199,7 @@ fn case(found: &CaseFound) -> MpiCase {
         gpu_bytes_per_s: median(&found.gpu_bytes_per_s),
         gpu_block_bytes_per_s: found.gpu_bytes_per_s.clone(),
         verified_bytes: found.verified_bytes,
-        stop: found.stop.as_ref().map(word),
+        stop: found.stop,
         reason: found.trouble.clone(),
     }
 }

@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use experiments::supervised::RankLocation;
+use report::message::MpiThreadLevel;
 use report::mpi::MpiAdapter;
 use report::pair_sample::PairSample;
+use report::rank::Locality;
 use serde::{Deserialize, Serialize};
 use stats::PciAddress;
 
@@ -18,7 +20,7 @@ pub struct RankFacts {
     /// Its GPU's name.
     pub gpu_name: Option<String>,
     /// How close PU and GPU are.
-    pub locality: Option<String>,
+    pub locality: Option<Locality>,
     /// What its driver says of itself where its devices are not real.
     pub simulated: Option<String>,
     /// Its threads that copy to the GPU, under `--gpu-cpus`.
@@ -57,7 +59,7 @@ pub struct MessageRanks {
     /// What it says of its support of GPUs.
     pub says: Vec<String>,
     /// The thread level that it gave.
-    pub thread_level: String,
+    pub thread_level: MpiThreadLevel,
     /// The ranks, by number.
     pub ranks: Vec<RankFacts>,
     /// The pairs to be measured.

@@ -6,6 +6,7 @@
 
 use experiments::Fault;
 use placement::{RowPlace, RowsBy, rows};
+use report::message::MpiPlaceKind;
 use report::mpi::{MpiMatrix, MpiMissingPlace, MpiPlace};
 use stats::units::counted;
 use topo::Nic;
@@ -133,7 +134,12 @@ pub fn matrix(by: RowsBy, ranks: &[RankFacts]) -> MpiMatrix {
 
     let mut missing: Vec<MpiMissingPlace> = ranks.iter().flat_map(of).collect();
     missing.dedup();
-    MpiMatrix { places: by.to_string(), rows, columns, missing }
+    let places = match by {
+        RowsBy::Node => MpiPlaceKind::Node,
+        RowsBy::L3 => MpiPlaceKind::L3,
+        RowsBy::Core => MpiPlaceKind::Core,
+    };
+    MpiMatrix { places, rows, columns, missing }
 }
 
 #[cfg(test)]

@@ -18,8 +18,9 @@ pub struct MessageOptions {
     /// A PU for each rank of a node, for a thread that copies to and from the rank's GPU beside the messages;
     /// the ranks' own PUs are named then too.
     pub gpu_cpus: Option<IdList>,
-    /// Whether messages are measured while all other ranks send too; `gpu_cpus` then names the PUs of the
-    /// first ranks of a node alone.
+    /// Whether messages are also measured while the launch's other ranks send in pairs (an odd one rests, and
+    /// so does rank 0 where it leads without being measured); `gpu_cpus` then names the PUs of the first
+    /// ranks of a node alone.
     pub others_send: bool,
     /// Which ranks; the first two where none are named.
     pub pairs: Option<PairsAsked>,
@@ -29,7 +30,7 @@ pub struct MessageOptions {
     pub sizes: Vec<u64>,
     /// How messages follow each other.
     pub patterns: Vec<MessagePattern>,
-    /// What MPI is given device memory for, `send` first: what does not take that takes nothing.
+    /// What MPI is given device memory for, `send` first: an MPI that refuses it refuses all.
     pub operations: Vec<DeviceOperation>,
     /// The thread level that MPI is started with.
     pub thread_level: ThreadLevel,
@@ -37,11 +38,11 @@ pub struct MessageOptions {
     pub max_time: Duration,
     /// An MPI whose operation takes longer than this hangs, and is ended.
     pub operation_timeout: Duration,
-    /// Ranks that do not start within this time are given up.
+    /// How long ranks wait for each other before the run, and for a driver.
     pub timeout: Duration,
     /// The seed of the order of blocks.
     pub seed: u64,
-    /// What is a finding where it does not hold.
+    /// The expectation; a finding where it fails.
     pub expect: Option<Expectation>,
 }
 
@@ -84,7 +85,6 @@ pub enum Expectation {
     Aware,
     /// That, and from device to device.
     Direct,
-    /// No rank's bytes go over an adapter of another NUMA node while one of its GPU's node, or of its PU's
-    /// without a GPU, has a link.
+    /// No message uses a remote adapter while a local one has a link.
     Near,
 }

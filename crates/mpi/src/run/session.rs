@@ -8,12 +8,14 @@ use std::thread;
 use device::{Device, DeviceId, PeerCopier, PeerEnd, PlatformKind};
 use engine::Bound;
 use experiments::backends::FoundPlatform;
+use experiments::document::locality;
 use experiments::supervised::{RankLocation, RankSession, SessionMessage, apart, place_on_node};
 use experiments::watchdog::NOT_OPEN;
 use experiments::{Exit, Fault, read};
 use launchers::LaunchSize;
 use placement::{RankPlan, TargetId};
 use ranks::{Communicator, Mpi, ThreadLevel};
+use report::message::MpiThreadLevel;
 use startup::{Agreement, ProcessRefusal};
 use stats::PciAddress;
 use stats::stop::{Patience, StopRule};
@@ -199,7 +201,7 @@ impl MessageSession<'_> {
         let facts = own.as_ref().map(|_| self.facts(location, device)).map_err(ProcessRefusal::from);
         let options = self.session.kind;
         let (library, says) = (library.to_owned(), mpi.exchange().gpu_support());
-        let thread_level = mpi.thread_level().name().to_owned();
+        let thread_level = thread_level(mpi.thread_level());
         let met = agreement.agree(facts, |ranks: Vec<RankFacts>| -> Result<_, Fault> {
             let (mut pairs, pair_sample) = pairs(options.pairs.as_ref(), options.seed, &ranks)?;
             let locations: Vec<&RankLocation> = ranks.iter().map(|rank| &rank.location).collect();
@@ -226,7 +228,7 @@ impl MessageSession<'_> {
         let spot = self.in_matrix.as_ref();
         RankFacts {
             gpu_name: device.map(|device| device.facts().name.clone()),
-            locality: location.gpu.map(|_| self.plan.verdict.closeness.name().to_owned()),
+            locality: location.gpu.map(|_| locality(self.plan.verdict.closeness)),
             location,
             simulated: self.found.platform.facts().simulated.clone(),
             gpu_threads: self.gpu_threads.clone(),
@@ -320,6 +322,16 @@ fn level(options: &MessageOptions) -> ThreadLevel {
         // Threads that call no MPI are threads all the same.
         ThreadLevel::Single if options.gpu_cpus.is_some() => ThreadLevel::Funneled,
         asked => asked,
+    }
+}
+
+/// The thread level as documents have it.
+fn thread_level(level: ThreadLevel) -> MpiThreadLevel {
+    match level {
+        ThreadLevel::Single => MpiThreadLevel::Single,
+        ThreadLevel::Funneled => MpiThreadLevel::Funneled,
+        ThreadLevel::Serialized => MpiThreadLevel::Serialized,
+        ThreadLevel::Multiple => MpiThreadLevel::Multiple,
     }
 }
 

@@ -95,7 +95,7 @@ fn two_witnesses_that_agree_say_which_way_it_goes() {
         assert_eq!((verdict.awareness, verdict.transport), (Awareness::Aware, way));
         assert_eq!(
             verdict.witnesses.iter().map(|w| w.name).collect::<Vec<_>>(),
-            ["operations", "rate", "counters"]
+            [EvidenceKind::Operations, EvidenceKind::Rate, EvidenceKind::Counters]
         );
     }
 }
@@ -122,7 +122,7 @@ fn a_rate_that_host_memory_could_reach_does_not_say_direct() {
     found.cases.push(case(MessagePath::Peer, 50.0));
     let verdict = verdict(&found);
     assert_eq!(verdict.transport, Transport::Unknown);
-    assert_eq!(verdict.witnesses.last().map(|witness| witness.says), Some("does not decide"));
+    assert_eq!(verdict.witnesses.last().map(|witness| witness.says), Some(EvidenceFinding::DoesNotDecide));
 }
 
 /// The way that these rates alone say.
@@ -158,7 +158,7 @@ fn a_rate_that_is_not_known_well_or_of_small_messages_says_nothing() {
     assert_eq!(verdict(&found).transport, Transport::Unknown);
     found.cases = rates(386.0);
     found.cases.iter_mut().for_each(|found| found.case.bytes = LARGE / 2);
-    assert!(verdict(&found).witnesses.iter().all(|witness| witness.name != "rate"));
+    assert!(verdict(&found).witnesses.iter().all(|witness| witness.name != EvidenceKind::Rate));
 }
 
 #[test]

@@ -45,8 +45,8 @@ fn export_case(ranks: &MpiRanks, pair: &MpiPair, case: &MpiCase) -> Case {
         case: id(case),
         place: ranks.place(pair, case),
         labels: vec![
-            ("path", case.path.clone()),
-            ("pattern", case.pattern.clone()),
+            ("path", case.path.name().to_owned()),
+            ("pattern", case.pattern.name().to_owned()),
             ("bytes", case.bytes.to_string()),
             ("from", from.to_string()),
             ("to", to.to_string()),

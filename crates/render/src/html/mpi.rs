@@ -11,6 +11,7 @@ use analysis::mpi_matrix::MpiMatrixFigures;
 use analysis::run::Run;
 use report::MpiDocument;
 use report::document::Tool;
+use report::message::{MessagePattern, MpiThreadLevel};
 use report::mpi::{MpiCase, MpiMatrix, MpiPair, MpiPlaced};
 use stats::units::size;
 
@@ -21,6 +22,7 @@ use super::write::{HtmlPage, simulated};
 use crate::charts::colours::series;
 use crate::charts::plot::{Plot, Series};
 use crate::charts::rows::{Mark, Row, Rows};
+use crate::terminal::locality_short;
 use crate::{digits, node};
 
 /// Rows of a table at most; the rest is in the document.
@@ -80,7 +82,7 @@ fn places_matrix(document: &MpiDocument, matrix: &MpiMatrix, page: &mut HtmlPage
     }
 
     for plane in matrix.planes(document) {
-        let is_time = plane.pattern == "ping-pong";
+        let is_time = plane.pattern == MessagePattern::PingPong;
         let unit = if is_time { "time of a message, ns" } else { "GB/s" };
         let title = format!("Messages between places: {}, {unit}", plane.name());
         let cell = |row: usize, column: usize| {
@@ -127,8 +129,9 @@ fn rate_words(case: &MpiCase) -> String {
 /// Time and rate over sizes, a line a path and pattern; messages without bytes have no place on their axes.
 fn curves(pair: &MpiPair, page: &mut HtmlPage) {
     let mut all: BTreeMap<(&str, &str), Vec<&MpiCase>> = BTreeMap::new();
-    for case in pair.cases.iter().filter(|case| case.counted_ns().is_some() && case.bytes > 0) {
-        all.entry((&case.path, &case.pattern)).or_default().push(case);
+    let is_drawn = |case: &&MpiCase| case.counted_ns().is_some() && case.bytes > 0 && case.is_known();
+    for case in pair.cases.iter().filter(is_drawn) {
+        all.entry((case.path.name(), case.pattern.name())).or_default().push(case);
     }
     let sizes = |cases: &[&MpiCase]| cases.iter().map(|case| case.bytes).collect::<BTreeSet<_>>().len();
     all.retain(|_, cases| sizes(cases) >= 3);
@@ -151,7 +154,7 @@ fn bars(pair: &MpiPair, page: &mut HtmlPage) {
     for bytes in sizes {
         let row = |(at, case): (usize, &MpiCase)| {
             let (ns, ends) = (case.counted_ns()?, case.message_interval_ns.as_ref());
-            let name = format!("{}, {}", case.path, case.pattern);
+            let name = format!("{}, {}", case.path.name(), case.pattern.name());
             let rate = rate_words(case);
             let said = digits::time(ns, ends);
             let marks = vec![(Mark::Bar(ns / 1e3), format!("{name}, {}: {said}{rate}", size(bytes)))];
@@ -225,10 +228,10 @@ fn tried(document: &MpiDocument, page: &mut HtmlPage) {
     }
     let rows = tried().take(ROWS).map(|(pair, tried)| {
         vec![
-            tried.operation.clone(),
+            tried.operation.name().to_owned(),
             tried.bytes.to_string(),
             format!("{}–{}", pair.ranks[0], pair.ranks[1]),
-            tried.outcome.clone(),
+            tried.outcome.name().to_owned(),
             tried.detail.clone().unwrap_or_default(),
         ]
     });
@@ -242,7 +245,8 @@ fn tried(document: &MpiDocument, page: &mut HtmlPage) {
     let rows = witnesses.flat_map(|(pair, memory)| {
         memory.witnesses.iter().map(move |witness| {
             let ranks = format!("{}–{}", pair.ranks[0], pair.ranks[1]);
-            vec![witness.name.clone(), ranks, witness.says.clone(), witness.detail.clone()]
+            let [name, says] = [witness.name.name(), witness.says.name()].map(str::to_owned);
+            vec![name, ranks, says, witness.detail.clone()]
         })
     });
     page.folded_table(
@@ -275,7 +279,7 @@ fn places(document: &MpiDocument, page: &mut HtmlPage) {
             seen(at(1)),
             rank.gpu.as_ref().map_or("none".to_owned(), ToString::to_string),
             rank.gpu_name.clone().unwrap_or_default(),
-            rank.locality.clone().unwrap_or("unknown".to_owned()),
+            rank.locality.map_or("unknown", locality_short).to_owned(),
         ]
     });
     let header = ["rank", "host", "asked", "seen before", "seen after", "GPU", "model", "locality"];
@@ -284,10 +288,11 @@ fn places(document: &MpiDocument, page: &mut HtmlPage) {
 
 fn library(document: &MpiDocument, page: &mut HtmlPage) {
     let mpi = &document.mpi;
+    let level = mpi.thread_level.map_or("not started", MpiThreadLevel::name);
     let mut rows = vec![
         vec!["library".to_owned(), mpi.library.clone().unwrap_or("not started".to_owned())],
         vec!["launcher".to_owned(), mpi.launcher.clone()],
-        vec!["thread level".to_owned(), mpi.thread_level.clone().unwrap_or("not started".to_owned())],
+        vec!["thread level".to_owned(), level.to_owned()],
     ];
     rows.extend(mpi.says.iter().map(|says| vec!["says of itself, no proof".to_owned(), says.clone()]));
     rows.extend(mpi.variables.iter().map(|(name, value)| vec![name.clone(), value.clone()]));

@@ -5,6 +5,7 @@
 use analysis::measured_links::{LinkEnd, Measured, MeasuredLink};
 use analysis::mpi_matrix::{MpiMatrixFigures, MpiPlane};
 use report::MpiDocument;
+use report::message::MessagePattern;
 use report::mpi::MpiMatrix;
 use report::place::{Candidate, Place as RankPlace, PlaceDocument, Turn};
 use report::settings::{Direction, Membind};
@@ -111,8 +112,8 @@ pub(crate) fn of_mpi(document: &MpiDocument) -> Option<Node> {
     let matrix = document.matrix.as_ref()?;
     let mut planes = matrix.planes(document);
     // Of one message at a time the smallest, of several the largest.
-    planes.sort_by_key(|plane| (plane.path.clone(), plane.pattern.clone(), extent(plane)));
-    planes.dedup_by_key(|plane| (plane.path.clone(), plane.pattern.clone()));
+    planes.sort_by_key(|plane| (plane.path.name(), plane.pattern.name(), extent(plane)));
+    planes.dedup_by_key(|plane| (plane.path, plane.pattern));
     planes.truncate(RINGS);
     let rings: Vec<(Ring, Vec<MeasuredLink>)> =
         planes.iter().filter_map(|plane| ring(document, matrix, plane)).collect();
@@ -122,18 +123,18 @@ pub(crate) fn of_mpi(document: &MpiDocument) -> Option<Node> {
     }
     let simulated = if document.simulated.is_some() { "SIMULATED: " } else { "" };
     let host = document.ranks.first().map_or("", |rank| &rank.host[..]);
-    let title = format!("{simulated}{host}: messages between places ({})", matrix.places);
+    let title = format!("{simulated}{host}: messages between places ({})", matrix.places.name());
     let rings = rings.into_iter().map(|(ring, _)| ring).collect();
 
     Some(Node { title, places: Vec::new(), rings, colours: Colours::of(&all) })
 }
 
 fn extent(plane: &MpiPlane) -> u64 {
-    if plane.pattern == "ping-pong" { plane.bytes } else { u64::MAX - plane.bytes }
+    if plane.pattern == MessagePattern::PingPong { plane.bytes } else { u64::MAX - plane.bytes }
 }
 
 fn ring(document: &MpiDocument, matrix: &MpiMatrix, plane: &MpiPlane) -> Option<(Ring, Vec<MeasuredLink>)> {
-    let is_time = plane.pattern == "ping-pong";
+    let is_time = plane.pattern == MessagePattern::PingPong;
     let mut names: Vec<String> = Vec::new();
     let mut at = |name: &String| {
         let found = names.iter().position(|other| other == name);

@@ -74,4 +74,4 @@ pub use table::{SCREEN, Style, table, table_beside};
 pub use trial::trial;
 pub(crate) use trial::word as trial_verdict;
 pub use witness::witness;
-pub(crate) use words::locality;
+pub(crate) use words::{locality, locality_short};

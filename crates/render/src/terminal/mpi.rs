@@ -4,23 +4,34 @@
 use std::collections::BTreeSet;
 
 use analysis::mpi_figure::mpi_figure;
-use report::mpi::{MpiCase, MpiDocument, MpiOperation, MpiPair};
+use report::awareness::{DeviceOperation, MpiOperation, OperationOutcome};
+use report::message::{MessagePattern, MpiPath, MpiThreadLevel};
+use report::mpi::{MpiCase, MpiDocument, MpiGpuThread, MpiPair};
 use stats::alike::{distinct, grouped};
+use stats::units::counted;
 
 use super::grid::TextGrid;
 use super::page::{Page, Tone};
 use super::screen;
 use super::table::Style;
+use super::words::{self, NEWER};
 
 /// The paths in the order of their columns, with their heads.
-const PATHS: [(&str, &str); 7] = [
-    ("host", "host"),
-    ("staged", "staged"),
-    ("pipelined", "pipelined"),
-    ("gpu-aware", "GPU-aware"),
-    ("peer-copy", "peer copy"),
-    ("d2h-copy", "D2H copy"),
-    ("h2d-copy", "H2D copy"),
+const PATHS: [(MpiPath, &str); 7] = [
+    (MpiPath::Host, "host"),
+    (MpiPath::Staged, "staged"),
+    (MpiPath::Pipelined, "pipelined"),
+    (MpiPath::GpuAware, "GPU-aware"),
+    (MpiPath::PeerCopy, "peer copy"),
+    (MpiPath::D2hCopy, "D2H copy"),
+    (MpiPath::H2dCopy, "H2D copy"),
+];
+
+/// The patterns in the order of their tables, with what the figures are.
+const PATTERNS: [(MessagePattern, &str); 3] = [
+    (MessagePattern::PingPong, "one message at a time: time one way, and GB/s from 1 MiB on"),
+    (MessagePattern::OneWay, "messages one way, several at once: GB/s"),
+    (MessagePattern::BothWays, "messages, bidirectional: GB/s of both directions together"),
 ];
 
 /// The document as text for a terminal. Quiet is the answer alone.
@@ -41,7 +52,7 @@ pub fn mpi(document: &MpiDocument, style: &Style) -> String {
         super::mpi_matrix::draw(document, matrix, &mut page);
         let is_well = |pair: &MpiPair| {
             pair.cases.iter().all(|case| case.reason.is_none())
-                && pair.operations.iter().all(|o| o.outcome == "works")
+                && pair.operations.iter().all(|tried| tried.outcome == OperationOutcome::Works)
         };
         for pair in document.pairs.iter().filter(|pair| !is_well(pair)) {
             page.line(Tone::Plain, format!("Ranks {} and {}", pair.ranks[0], pair.ranks[1]));
@@ -56,7 +67,7 @@ pub fn mpi(document: &MpiDocument, style: &Style) -> String {
         page.blank();
         let [one, other] = pair.ranks;
         page.line(Tone::Plain, format!("Ranks {one} and {other}"));
-        for pattern in ["ping-pong", "one-way", "both-ways"] {
+        for pattern in PATTERNS {
             figures(pair, pattern, &mut page);
         }
         super::mpi_threads::draw(pair, &mut page);
@@ -64,19 +75,20 @@ pub fn mpi(document: &MpiDocument, style: &Style) -> String {
         for witness in pair.device_memory.iter().flat_map(|found| &found.witnesses) {
             page.paragraph(
                 Tone::Plain,
-                &format!("  {}: ", witness.name),
-                &format!("{}: {}", witness.says, witness.detail),
+                &format!("  {}: ", witness.name.name()),
+                &format!("{}: {}", witness.says.name(), witness.detail),
             );
         }
         reasons(pair, &mut page);
     }
 
+    of_newer_versions(document, &mut page);
     page.blank();
     ranks(document, &mut page);
     page.blank();
     let library = document.mpi.library.as_deref().unwrap_or("not started");
     let said = if document.mpi.says.is_empty() { "nothing".to_owned() } else { document.mpi.says.join(", ") };
-    let level = document.mpi.thread_level.as_deref().unwrap_or("unknown");
+    let level = document.mpi.thread_level.map_or("unknown", MpiThreadLevel::name);
     page.paragraph(
         Tone::Plain,
         "",
@@ -109,68 +121,83 @@ pub fn mpi(document: &MpiDocument, style: &Style) -> String {
 }
 
 /// Sizes by path: the time of a message one way, or the rate.
-fn figures(pair: &MpiPair, pattern: &str, page: &mut Page) {
+fn figures(pair: &MpiPair, (pattern, what): (MessagePattern, &str), page: &mut Page) {
     let of_pattern =
         |case: &&MpiCase| case.pattern == pattern && PATHS.iter().any(|(path, _)| case.path == *path);
     let cases: Vec<&MpiCase> = pair.cases.iter().filter(of_pattern).collect();
-    let paths: Vec<(&str, &str)> =
+    let paths: Vec<(MpiPath, &str)> =
         PATHS.into_iter().filter(|(path, _)| cases.iter().any(|case| case.path == *path)).collect();
-    if !paths.iter().any(|(path, _)| matches!(*path, "host" | "staged" | "pipelined" | "gpu-aware")) {
+    let is_copy = |path: MpiPath| matches!(path, MpiPath::PeerCopy | MpiPath::D2hCopy | MpiPath::H2dCopy);
+    if paths.iter().all(|(path, _)| is_copy(*path)) {
         return;
     }
-    let what = match pattern {
-        "ping-pong" => "one message at a time: time one way, and GB/s from 1 MiB on",
-        "one-way" => "messages one way, several at once: GB/s",
-        _ => "messages, bidirectional: GB/s of both directions together",
-    };
     page.line(Tone::Faint, format!("  {what}"));
     let heads: Vec<&str> = ["size"].into_iter().chain(paths.iter().map(|(_, head)| *head)).collect();
     let mut grid = TextGrid::new(1, &heads);
     let sizes: BTreeSet<u64> = cases.iter().map(|case| case.bytes).collect();
 
     for bytes in sizes {
-        let cell = |path: &str| {
+        let cell = |path: MpiPath| {
             let case = cases.iter().find(|case| case.path == path && case.bytes == bytes);
-            case.map_or_else(String::new, |case| mpi_figure(case, pattern))
+            case.map_or_else(String::new, |case| mpi_figure(case))
         };
         let mut cells = vec![stats::units::size(bytes)];
-        cells.extend(paths.iter().map(|(path, _)| cell(path)));
+        cells.extend(paths.iter().map(|(path, _)| cell(*path)));
         grid.row(cells, Vec::new());
     }
     grid.draw_fitting(&["H2D copy", "D2H copy", "peer copy", "pipelined"], page);
 }
 
+/// How many figures cannot be told apart here.
+fn of_newer_versions(document: &MpiDocument, page: &mut Page) {
+    let cases = document.pairs.iter().flat_map(|pair| &pair.cases);
+    let newer = cases.filter(|case| !case.is_known()).count();
+    if newer > 0 {
+        let figures = counted(newer, "figure");
+        page.paragraph(Tone::Plain, "", &format!("Not shown: {figures} of a path or pattern {NEWER}"));
+    }
+}
+
 /// What works and what does not, each operation once.
 fn operations(operations: &[MpiOperation], page: &mut Page) {
-    let names = distinct(operations.iter().map(|operation| operation.operation.as_str()));
-    let all = |outcome: &str| -> Vec<&str> {
-        let is =
-            |name: &&str| operations.iter().filter(|o| o.operation == *name).all(|o| o.outcome == outcome);
-        names.iter().copied().filter(is).collect()
-    };
     if operations.is_empty() {
         return;
     }
     page.line(Tone::Faint, "  operations on device memory".to_owned());
-    let works = all("works");
+    let works = that_all(operations, OperationOutcome::Works);
     if !works.is_empty() {
-        page.paragraph(Tone::Plain, "  works: ", &works.join(", "));
+        page.paragraph(Tone::Plain, "  works: ", &DeviceOperation::names(&works));
     }
 
-    for bad in
-        operations.iter().filter(|operation| !matches!(operation.outcome.as_str(), "works" | "not-tried"))
-    {
-        let size = stats::units::size(bad.bytes);
-        let detail = bad.detail.as_deref().map_or(String::new(), |detail| format!(": {detail}"));
-        page.paragraph(Tone::Warning, "  ", &format!("{} of {size}: {}{detail}", bad.operation, bad.outcome));
+    for tried in operations {
+        let tone = match tried.outcome {
+            OperationOutcome::Works | OperationOutcome::NotTried => continue,
+            OperationOutcome::Newer => Tone::Plain,
+            OperationOutcome::Garbage
+            | OperationOutcome::Error
+            | OperationOutcome::Crash
+            | OperationOutcome::Hang => Tone::Warning,
+        };
+        let (name, outcome) = (tried.operation.name(), tried.outcome.name());
+        let size = stats::units::size(tried.bytes);
+        let detail = tried.detail.as_deref().map_or(String::new(), |detail| format!(": {detail}"));
+        page.paragraph(tone, "  ", &format!("{name} of {size}: {outcome}{detail}"));
     }
 
-    let not_tried = all("not-tried");
-
+    let not_tried = that_all(operations, OperationOutcome::NotTried);
     if !not_tried.is_empty() {
-        let names = not_tried.join(", ");
+        let names = DeviceOperation::names(&not_tried);
         page.paragraph(Tone::Plain, "  ", &format!("not tried, because of the one before: {names}"));
     }
+}
+
+/// The operations that ended so at all sizes.
+fn that_all(operations: &[MpiOperation], outcome: OperationOutcome) -> Vec<DeviceOperation> {
+    let mut names = distinct(operations.iter().map(|tried| tried.operation));
+    names.retain(|name| {
+        operations.iter().filter(|tried| tried.operation == *name).all(|tried| tried.outcome == outcome)
+    });
+    names
 }
 
 /// Why there is no figure, each reason once.
@@ -178,8 +205,8 @@ fn reasons(pair: &MpiPair, page: &mut Page) {
     let without: Vec<(&str, Vec<&MpiCase>)> =
         grouped(pair.cases.iter().filter_map(|case| Some((case.reason.as_deref()?, case))));
     for (reason, cases) in without {
-        let MpiCase { path, pattern, bytes, .. } = cases[0];
-        let size = stats::units::size(*bytes);
+        let (path, pattern) = (cases[0].path.name(), cases[0].pattern.name());
+        let size = stats::units::size(cases[0].bytes);
         page.paragraph(Tone::Warning, "  ", &format!("no figure for {path} {pattern} of {size}: {reason}"));
     }
 }
@@ -201,10 +228,10 @@ fn ranks(document: &MpiDocument, page: &mut Page) {
             rank.pu.to_string(),
             rank.memory_node.to_string(),
             gpu,
-            rank.locality.clone().unwrap_or_else(|| "-".to_owned()),
+            rank.locality.map_or("-", words::locality_short).to_owned(),
         ];
-        let threads: Vec<String> =
-            rank.gpu_threads.iter().map(|thread| format!("{} {}", thread.pu, thread.at)).collect();
+        let thread = |thread: &MpiGpuThread| format!("{} {}", thread.pu, thread.at.name());
+        let threads: Vec<String> = rank.gpu_threads.iter().map(thread).collect();
         cells.extend(with_threads.then(|| threads.join(", ")));
         grid.row(cells, Vec::new());
     }

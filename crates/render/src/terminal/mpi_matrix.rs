@@ -74,5 +74,5 @@ fn cell(
 ) -> Option<(String, &'static str)> {
     let case = matrix.cell(document, plane, row, column)?;
     let part = matrix.best_ns(document, plane).zip(case.counted_ns()).map(|(best, ns)| best / ns);
-    Some((mpi_figure(case, &plane.pattern), part.map_or("", part_shade)))
+    Some((mpi_figure(case), part.map_or("", part_shade)))
 }

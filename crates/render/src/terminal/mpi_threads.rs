@@ -2,6 +2,7 @@
 
 use analysis::mpi_figure::{gbs, mpi_figure};
 use analysis::mpi_threads::{COPIES, CROWDED, PATHS, copies, ping_pong, sizes};
+use report::message::MpiPath;
 use report::mpi::MpiPair;
 
 use super::grid::TextGrid;
@@ -32,7 +33,7 @@ pub(super) fn draw(pair: &MpiPair, page: &mut Page) {
         let mut cells = vec![stats::units::size(bytes)];
         for column in &columns {
             let case = ping_pong(pair, column.path, bytes);
-            cells.push(case.map_or_else(|| "-".to_owned(), |case| mpi_figure(case, "ping-pong")));
+            cells.push(case.map_or_else(|| "-".to_owned(), mpi_figure));
             cells.extend(column.copies.map(|_| rate(case.and_then(|case| case.gpu_bytes_per_s))));
         }
         grid.row(cells, Vec::new());
@@ -53,9 +54,9 @@ pub(super) fn draw(pair: &MpiPair, page: &mut Page) {
 /// A column of the table, and of its copies where a thread copies.
 struct Column {
     title: &'static str,
-    path: &'static str,
+    path: MpiPath,
     /// The path of the copies alone.
-    copies: Option<&'static str>,
+    copies: Option<MpiPath>,
 }
 
 impl Column {

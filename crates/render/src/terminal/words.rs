@@ -60,7 +60,7 @@ pub(crate) fn locality(locality: Locality) -> &'static str {
 }
 
 /// How a PU lies to a device, in a column that is headed so.
-pub(super) fn locality_short(of: Locality) -> &'static str {
+pub(crate) fn locality_short(of: Locality) -> &'static str {
     match of {
         Locality::Unknown => "unknown",
         known => locality(known),
@@ -79,6 +79,7 @@ pub(super) fn stopped(stop: StopReason) -> &'static str {
         StopReason::Brief => "had the few blocks of a comparison (--order both measures both in full)",
         StopReason::Signal => "ended at a signal",
         StopReason::Error => "ended because a rank failed",
+        StopReason::Newer => "stopped for a reason that a newer numabench knows",
     }
 }
 

@@ -12,6 +12,7 @@ use report::read::ReadError;
 use report::result::Outcome;
 use report::{Document, Known, SavedDocument, schema};
 use serde_json::Value;
+use stats::stop::StopReason;
 
 use crate::{loaded, samples};
 
@@ -194,14 +195,20 @@ fn a_newer_minor_with_fields_and_values_unknown_here_is_read() -> Done {
     document["settings"]["memory"][0] = "managed".into();
     document["settings"]["membind"] = serde_json::json!({"kind": "interleave", "nodes": [0, 1]});
     document["cases"][0]["ranks"][0]["outcome"] = serde_json::json!({"status": "estimated", "by": "model"});
+    document["cases"][1]["ranks"][0]["outcome"]["stop_reason"] = "out-of-energy".into();
     let read = Document::from_json(&serde_json::to_vec(&document)?)?;
     assert_eq!(read.status, Status::Newer);
     assert_eq!(read.cases[0].ranks[0].outcome, Outcome::Newer);
+    let stopped = &read.cases[1].ranks[0].outcome;
+    assert!(matches!(stopped, Outcome::Measured { stop_reason: StopReason::Newer, .. }), "{stopped:?}");
     // What was not understood cannot be written as if it had been.
     assert!(matches!(json::json_value(&read), Err(JsonError::Value(_))));
     // And a table shows it as what it is.
     let style = terminal::Style { width: 100, color: false, quiet: false, saved_to: None, screen: None };
-    assert!(terminal::table(&read, &style).contains("(known to a newer numabench)"));
+    let table = terminal::table(&read, &style);
+    assert!(table.contains("(known to a newer numabench)"), "{table}");
+    let words = table.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("1 result stopped for a reason that a newer numabench knows"), "{table}");
     Ok(())
 }
 

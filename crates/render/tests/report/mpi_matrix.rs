@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use analysis::mpi_matrix::verdict;
 use report::document::{Status, Tool};
+use report::message::{MessagePattern, MpiPath, MpiPlaceKind};
 use report::mpi::{MpiCase, MpiMatrix, MpiPlace};
 use report::mpi::{MpiLibrary, MpiPair, MpiRank, MpiSettings};
 use report::{MpiDocument, SavedDocument};
@@ -15,8 +16,8 @@ use crate::golden::cases;
 /// blocks that scatter by a thousandth.
 fn document(ns: [(u32, u32, f64); 4], near: [bool; 4]) -> (MpiDocument, MpiMatrix) {
     let case = |ns: f64| MpiCase {
-        path: "host".to_owned(),
-        pattern: "ping-pong".to_owned(),
+        path: MpiPath::Host,
+        pattern: MessagePattern::PingPong,
         bytes: 8,
         window: 1,
         rounds: 1000,
@@ -55,7 +56,7 @@ fn document(ns: [(u32, u32, f64); 4], near: [bool; 4]) -> (MpiDocument, MpiMatri
         nics: near[rank as usize].then(|| "hsn0".to_owned()).into_iter().collect(),
     };
     let matrix = MpiMatrix {
-        places: "node".to_owned(),
+        places: MpiPlaceKind::Node,
         rows: vec![place(0), place(1)],
         columns: vec![place(2), place(3)],
         missing: Vec::new(),
@@ -81,7 +82,7 @@ fn document(ns: [(u32, u32, f64); 4], near: [bool; 4]) -> (MpiDocument, MpiMatri
         },
         settings: MpiSettings {
             sizes_bytes: vec![8],
-            patterns: vec!["ping-pong".to_owned()],
+            patterns: vec![MessagePattern::PingPong],
             operations: Vec::new(),
             operation_timeout_s: 30,
             seed: 1,
