@@ -17,6 +17,7 @@ use stats::interval::range;
 use stats::units::size;
 
 use crate::baseline::is_staged;
+use crate::headline;
 use crate::held_figure::HeldFigure;
 use crate::model_answer::ModelAnswer;
 use crate::reference::{Reference, plain_name};
@@ -163,7 +164,7 @@ fn fits_of_host<B>(document: &Document<B>, host: Option<&str>, references: &[Ref
             continue;
         };
         let is_alone = row.order == Order::Alone || document.ranks.len() == 1;
-        if row.status != RowStatus::Measured || !is_alone {
+        if row.status != RowStatus::Measured || !is_alone || is_too_noisy(row) {
             continue;
         }
         let other = others.get(&row.rank).map(String::as_str);
@@ -182,7 +183,7 @@ fn fits_of_host<B>(document: &Document<B>, host: Option<&str>, references: &[Ref
             (*reference, *rows) = (best.clone(), BTreeMap::new());
         }
         if *reference == *best {
-            let kept = rows.entry(device.index).or_insert(row);
+            let kept = rows.entry((device.node, device.index)).or_insert(row);
             if is_better(row, kept, best.is_time) {
                 *kept = row;
             }
@@ -191,7 +192,8 @@ fn fits_of_host<B>(document: &Document<B>, host: Option<&str>, references: &[Ref
 
     let fit = |((at, bytes), (reference, rows)): ((usize, u64), Best)| {
         let measured = range(rows.values().filter_map(|row| value(row, reference.is_time)))?;
-        let worse = rows.iter().filter_map(|(gpu, row)| Some((*gpu, shortfall(row, &reference)?))).collect();
+        let worse =
+            rows.iter().filter_map(|((_, gpu), row)| Some((*gpu, shortfall(row, &reference)?))).collect();
         Some(Fit { what: WHAT[at].1, bytes, measured, reference, worse })
     };
     let all: Vec<Fit> = found.into_iter().filter_map(fit).collect();
@@ -207,8 +209,8 @@ fn fits_of_host<B>(document: &Document<B>, host: Option<&str>, references: &[Ref
     said.map(|(_, fit)| fit.clone()).collect()
 }
 
-/// A figure, and the best row of each GPU, by index, that it is held against.
-type Best<'d> = (Reference, BTreeMap<u32, &'d Row>);
+/// A figure, and the best row of each GPU, by node and index, that it is held against.
+type Best<'d> = (Reference, BTreeMap<(u32, u32), &'d Row>);
 
 /// What is compared: as figures name it, and as sentences do.
 const WHAT: [(&str, &str); 7] = [
@@ -237,6 +239,13 @@ fn what_of(row: &Row, device: &Device, other: Option<&str>) -> Option<usize> {
 
 fn value(row: &Row, is_time: bool) -> Option<f64> {
     if is_time { row.median_ns } else { row.median_bytes_per_s }
+}
+
+/// Whether its interval is too wide for the figure to be an answer: it says neither that it is normal nor that
+/// it is not.
+fn is_too_noisy(row: &Row) -> bool {
+    let ends = row.median_low_ns.zip(row.median_high_ns).zip(row.median_ns);
+    ends.is_some_and(|((low, high), middle)| !headline::is_known((high - low) / 2.0 / middle))
 }
 
 fn is_better(row: &Row, than: &Row, is_time: bool) -> bool {

@@ -197,3 +197,27 @@ fn reports_and_tables_of_nodes_hold_figures_against_the_known_ones() -> Done {
     assert!(render::html::nodes(&nodes, &[]).contains(LOW));
     Ok(())
 }
+
+#[test]
+fn a_figure_too_noisy_to_be_one_is_neither_normal_nor_low() -> Done {
+    let mut noisy = measured()?;
+    for row in &mut noisy.rows {
+        let middle = row.median_ns.ok_or("a time")?;
+        (row.median_low_ns, row.median_high_ns) = (Some(middle / 2.0), Some(middle * 3.0));
+    }
+    assert_eq!(fits(&noisy, &references(&[LINE])?), []);
+    Ok(())
+}
+
+#[test]
+fn gpus_of_one_index_on_two_nodes_are_two() -> Done {
+    let mut two = measured()?;
+    two.devices[1].index = two.devices[0].index;
+    two.devices[1].node = 1;
+    assert_eq!(
+        fits(&two, &references(&[LINE])?)[0].worse.len(),
+        1,
+        "the slower one is not hidden by the other"
+    );
+    Ok(())
+}
