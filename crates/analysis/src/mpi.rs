@@ -70,6 +70,7 @@ fn figure(case: &MpiCase) -> Result<Figure, String> {
     if ![ns].iter().chain(&rate).chain(&case.block_ns).all(is_figure) {
         return Err("its figures are not all positive, finite numbers".to_owned());
     }
+
     Ok(match (Unit::of(case.bytes), rate) {
         (Unit::Ns, _) | (_, None) => Figure::measured(Unit::Ns, ns, case.block_ns.clone()),
         (unit, Some(rate)) => {

@@ -241,8 +241,8 @@ fn value(row: &Row, is_time: bool) -> Option<f64> {
     if is_time { row.median_ns } else { row.median_bytes_per_s }
 }
 
-/// Whether its interval is too wide for the figure to be an answer: it says neither that it is normal nor that
-/// it is not.
+/// Whether its interval is too wide for the figure to be an answer: it says neither that it is normal nor
+/// that it is not.
 fn is_too_noisy(row: &Row) -> bool {
     let ends = row.median_low_ns.zip(row.median_high_ns).zip(row.median_ns);
     ends.is_some_and(|((low, high), middle)| !headline::is_known((high - low) / 2.0 / middle))

@@ -184,6 +184,7 @@ fn operation(attempt: &Attempt) -> MpiOperation {
 
 fn case(found: &CaseFound) -> MpiCase {
     let message_ns = median(&found.block_ns);
+
     MpiCase {
         path: found.case.path.in_documents(),
         pattern: found.case.pattern,
