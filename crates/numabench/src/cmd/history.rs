@@ -20,9 +20,6 @@ pub fn run(args: &History) -> Result<Exit, Fault> {
         let color = terminal::color(crate::args::ColorChoice::Auto);
         render::compared::history(found, terminal::width(), color)
     })?;
-    Ok(match found.series {
-        _ if !found.steps.is_empty() || !found.ended.is_empty() => Exit::Finding,
-        0 => Exit::Undecided,
-        _ => Exit::Ok,
-    })
+    let is_finding = !found.steps.is_empty() || !found.ended.is_empty();
+    Ok(if is_finding { Exit::Finding } else { Exit::Ok })
 }

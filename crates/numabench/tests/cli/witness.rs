@@ -312,7 +312,7 @@ fn a_document_is_shown_again_as_witness_said_it_and_compared_by_its_bytes() -> D
     assert_eq!(worse.code, Some(5), "{}{}", worse.out, worse.err);
     let words = "bytes of pageable memory: 0 in the base, 5246977 in the new";
     assert!(worse.out.contains(words) && worse.out.contains("+100.0 points"), "{}", worse.out);
-    assert!(run(&["history", &one, &other]).well().out.starts_with("No step change in 2 runs"));
+    assert!(run(&["history", &one, &other]).well().out.starts_with("Nothing was searched in 2 runs"));
     Ok(())
 }
 

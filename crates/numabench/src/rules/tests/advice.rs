@@ -29,6 +29,8 @@ const SPEAKERS: &[(&str, &[&str])] = &[
     ("analysis/src/laplace.rs", &["laplace"]),
     ("analysis/src/kernels.rs", &["kernels"]),
     ("analysis/src/mpi_matrix.rs", &["mpi"]),
+    // As they are written; `topo --measure` has its --within in the place of --max-time.
+    ("analysis/src/groups/words.rs", &["latency"]),
     ("analysis/src/groups", &["topo"]),
     ("experiments/src/backends.rs", MEASURING),
     ("experiments/src/beside.rs", &["contend"]),
