@@ -75,7 +75,7 @@ fn crowded(pair: &MpiPair, sizes: &[u64]) -> Vec<String> {
             let Some([alone, crowd]) = figures(path) else { continue };
             compared.add(true, &alone.block_ns, &crowd.block_ns);
             let [alone, crowd] = [alone, crowd].map(headline_figure);
-            let said = format!("{size} while all other ranks send too{with}: {crowd} instead of {alone}");
+            let said = format!("{size} while the other ranks send too{with}: {crowd} instead of {alone}");
             lines.push((said, "as long"));
         }
         for (path, alone) in CROWDED.into_iter().skip(1).zip(COPIES) {

@@ -67,7 +67,7 @@ pub fn of_document<B>(document: &Document<B>) -> Vec<NodeRun> {
     let devices: BTreeMap<&str, &Device> =
         document.devices.iter().map(|device| (&device.id[..], device)).collect();
     let others = other_ends(document);
-    let by_place = document.figures().are_of_places();
+    let (by_place, of_links) = (document.figures().are_of_places(), document.figures().are_of_links());
     let rows = rows_of(document);
     let trouble = |host: &str| {
         is_in_trouble(document, host).then(|| {
@@ -89,7 +89,7 @@ pub fn of_document<B>(document: &Document<B>) -> Vec<NodeRun> {
         let Some(device) = devices.get(&row.device[..]) else { continue };
         let other = others.get(&row.rank).map(String::as_str);
         let class = class_of(document, device, row.locality);
-        if let Some(mut point) = point(figure, other, by_place, by, class) {
+        if let Some(mut point) = point(figure, other, by_place, of_links, by, class) {
             point.by_index = with_indices(document, device.node, &point.place);
             by_host.entry(&row.host).or_default().push(point);
         }
@@ -186,6 +186,7 @@ fn point(
     figure: &RowFigure,
     other: Option<&str>,
     by_place: bool,
+    of_links: bool,
     by: CopyEngine,
     class: Class,
 ) -> Option<PlaceFigure> {
@@ -195,6 +196,11 @@ fn point(
     let value = figure.value.filter(|value| value.is_finite() && *value > 0.0)?;
 
     let column::Column { name, group } = column::of_case(&row.case, within, by);
+    // A way of sending pieces, or a touch of pages, is other work, and no place.
+    let (name, group) = match group {
+        Some(way) if !of_links => (format!("{name}, {way}"), None),
+        group => (name, group),
+    };
     let mut place = own.to_owned();
     if let Some(other) = other.filter(|_| !within) {
         place = format!("{place} with {other}");

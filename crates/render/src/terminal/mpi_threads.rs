@@ -18,7 +18,7 @@ pub(super) fn draw(pair: &MpiPair, page: &mut Page) {
     let beside = if copying {
         "beside a thread of each rank that copies to its GPU and back: time one way, and the copies' GB/s"
     } else {
-        "alone, and while all other ranks send messages of the same size: time one way"
+        "alone, and while the other ranks send messages of the same size: time one way"
     };
     page.line(Tone::Faint, format!("  {beside}"));
     let mut header = vec!["size"];

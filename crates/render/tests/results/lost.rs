@@ -270,3 +270,13 @@ fn ranks_that_share_a_place_are_one_run_and_suspect_their_node_at_most() -> Done
     assert_eq!((n05.mark, n05.below[0].runs), (Mark::Suspect, 1), "{}", first_line(&found));
     Ok(())
 }
+
+#[test]
+fn a_way_of_sending_pieces_is_no_plain_copy_beside_other_documents() -> Done {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/gallery/pieces.json");
+    let pieces = <Document as report::SavedDocument>::from_json(&std::fs::read(file)?)?;
+    let of = of_document(&pieces);
+    let plain = of[0].points.iter().filter(|point| !point.column.contains(", "));
+    assert_eq!(plain.map(|point| point.column.as_str()).collect::<Vec<_>>(), [""; 0]);
+    Ok(())
+}
