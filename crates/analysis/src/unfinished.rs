@@ -48,7 +48,9 @@ pub fn with_ending(document: &Document, mut said: Vec<String>) -> Vec<String> {
 fn trouble(document: &Document) -> Option<String> {
     match document.status {
         Status::Complete | Status::Running | Status::Interrupted | Status::TimedOut => None,
-        _ => partial(document).or_else(|| in_short(document)),
+        // What was skipped has a sentence of its own.
+        Status::Partial => partial(document),
+        Status::Failed | Status::DataCorrupt | Status::Newer => in_short(document),
     }
 }
 
