@@ -20,6 +20,7 @@ pub use learning::{NotLearned, learn};
 use report::Document;
 use report::device::{Device, DeviceKind, Link, name_on_node};
 use report::document::Tool;
+use report::other_end::other_ends;
 use report::quantity::Quantity;
 use report::rank::Locality;
 use report::read::SavedDocument;
@@ -31,7 +32,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::column::within_id;
 use crate::figure::BETWEEN;
-use report::other_end::other_ends;
 
 /// The fewest GPUs that a class is learned from.
 pub const LEAST_GPUS: usize = 8;
@@ -72,9 +72,8 @@ pub struct Class {
     /// The CPU's model; null where it is not told.
     pub cpu: Option<String>,
     /// How near the rank's PU is to the GPU, as documents name it but without hyphens (`numalocal`); `own
-    /// memory` for copies within a GPU's
-    /// memory; for copies between GPUs `peer`, or `peer, staged`, and with `, one NUMA node` or `, two NUMA
-    /// nodes` those of pairs that are told apart so.
+    /// memory` for copies within a GPU's memory; for copies between GPUs `peer`, or `peer, staged`, and with
+    /// `, one NUMA node` or `, two NUMA nodes` those of pairs that are told apart so.
     pub locality: String,
 }
 

@@ -61,6 +61,7 @@ mod tests {
             place: None,
         };
         Run {
+            engine: report::settings::CopyEngine::default(),
             name: "a run".to_owned(),
             host: "a node".to_owned(),
             started_at: String::new(),

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use report::settings::CopyEngine;
 use stats::interval::median;
 
 use crate::conditions::Condition;
@@ -40,6 +41,7 @@ pub fn run(name: &str, checked: &Checked) -> Result<Run, NoRun> {
             Condition::new("simulated devices", if checked.simulated.is_some() { "yes" } else { "no" }, true),
             Condition::new("host", &checked.host, false),
         ],
+        engine: CopyEngine::default(),
         figures: rates.into_iter().map(|(key, rates)| (key, figure(rates))).collect(),
     })
 }

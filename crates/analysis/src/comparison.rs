@@ -43,7 +43,7 @@ pub struct Comparison {
     pub notes: Vec<String>,
     /// The cases that both sides have, regressed ones first, by how much they changed.
     pub cases: Vec<ComparedCase>,
-    /// Cases that the base has and the new side has not.
+    /// Cases that the base has and the new side has not, or some of its runs have not.
     pub missing: Vec<Lacking>,
     /// Cases that the new side has and the base has not.
     pub added: Vec<Lacking>,

@@ -118,6 +118,7 @@ mod tests {
             host: "a node".to_owned(),
             started_at: String::new(),
             conditions: vec![Condition::new("platform", "CUDA", true)],
+            engine: report::settings::CopyEngine::default(),
             figures: cases
                 .iter()
                 .map(|case| (Key::in_words(case, "GPU 0".to_owned()), figure()))

@@ -37,9 +37,6 @@ pub struct Condition {
     pub essential: bool,
 }
 
-/// The fact that says what moved the bytes of copies.
-pub(crate) const COPIES_BY: &str = "copies by";
-
 /// A fact whose values differ between the two sides.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Differing {
@@ -119,7 +116,13 @@ pub fn conditions<B>(document: &Document<B>) -> Vec<Condition> {
     };
     add(false, "host memory", membind);
     add(false, "huge pages", if settings.huge_pages { "on" } else { "off" }.to_owned());
-    add(false, COPIES_BY, engine_words(settings.engine).to_owned());
+    let engine = match settings.engine {
+        CopyEngine::Ce => "the copy engines",
+        CopyEngine::Sm => "a kernel",
+        CopyEngine::Tma => "TMA",
+        CopyEngine::Newer => words::NEWER,
+    };
+    add(false, "copies by", engine.to_owned());
     let sampled = |sample: &PairSample| format!("a sample of {} of {}", sample.chosen, sample.of);
     match &document.pair_sample {
         Some(sample) => add(false, PAIRS, sampled(sample)),
@@ -180,16 +183,6 @@ fn names<B>(document: &Document<B>) -> String {
     let gpus = document.devices.iter().filter(|device| device.kind == DeviceKind::Gpu);
     let names: BTreeSet<&str> = gpus.map(|device| &device.name[..]).collect();
     names.into_iter().collect::<Vec<_>>().join(", ")
-}
-
-/// What moved the bytes, in words.
-pub(crate) fn engine_words(engine: CopyEngine) -> &'static str {
-    match engine {
-        CopyEngine::Ce => "the copy engines",
-        CopyEngine::Sm => "a kernel",
-        CopyEngine::Tma => "TMA",
-        CopyEngine::Newer => words::NEWER,
-    }
 }
 
 fn hosts<B>(document: &Document<B>) -> String {

@@ -38,7 +38,8 @@ pub struct Key {
     pub case: String,
     /// The host, where the runs were on several nodes; null otherwise.
     pub host: Option<String>,
-    /// The device on its node: a PCI address, or `node N`; the whole place in words where `place` has it.
+    /// The device on its node: a PCI address, or `node N`; the whole place in words where `place` has it. A
+    /// second figure in the same place, as of two ranks with one PU and one GPU, has ` #2` behind it.
     pub device: String,
     /// The PU asked (OS index); 0, and no PU, where `place` has the place in words.
     pub pu: u32,

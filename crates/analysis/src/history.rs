@@ -11,7 +11,6 @@ use std::collections::BTreeMap;
 
 use report::document::Tool;
 use report::matrix::engine_group;
-use report::settings::CopyEngine;
 use report::versioned::Version;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,7 +19,7 @@ use stats::change_point::{Change, LEAST_VALUES, changes, spread, stands_beside};
 use stats::series_shape::{SeriesShape, series_shape};
 
 use crate::compare::Thresholds;
-use crate::conditions::{COPIES_BY, Differing, differing, engine_words};
+use crate::conditions::{Differing, differing};
 use crate::figure::{Figure, Key, Unit};
 use crate::run::Run;
 
@@ -225,12 +224,7 @@ pub fn history(tool: Tool, mut runs: Vec<Run>, thresholds: Thresholds) -> Histor
 /// The keys of a run's figures; of copies by another engine than the copy engines with that in the case, as
 /// documents of several engines have it: runs by one and by the other are two series.
 fn keys_with_engine(run: &Run) -> Vec<Key> {
-    let engine = run.conditions.iter().find(|condition| condition.fact == COPIES_BY);
-    let engine = [CopyEngine::Sm, CopyEngine::Tma]
-        .into_iter()
-        .find(|by| engine.is_some_and(|engine| engine.value == engine_words(*by)))
-        .and_then(engine_group);
-    let with = |key: &Key| match engine.filter(|engine| !key.case.ends_with(engine)) {
+    let with = |key: &Key| match engine_group(run.engine) {
         Some(engine) => Key { case: format!("{}/{engine}", key.case), ..key.clone() },
         None => key.clone(),
     };
@@ -247,6 +241,7 @@ fn ended(
         let last = series.get(&(*host, *key))?.last()?.0;
         let after: Vec<&(usize, &String)> = without.iter().filter(|(at, _)| *at > last).collect();
         let (first, reason) = after.first().copied()?;
+
         Some(EndedSeries {
             key: Key { host: Some((*host).to_owned()), ..(*key).clone() },
             first_without: runs[*first].started_at.clone(),

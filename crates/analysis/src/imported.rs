@@ -6,6 +6,7 @@
 
 use report::ImportedDocument;
 use report::imported::{ImportedCase, ImportedStatus, ImportedUnit};
+use report::settings::CopyEngine;
 
 use crate::conditions::{Condition, NOT_KNOWN};
 use crate::figure::{Figure, Key, Unit};
@@ -33,6 +34,7 @@ pub fn run(name: &str, document: &ImportedDocument) -> Result<Run, NoRun> {
         host: document.host.clone().unwrap_or_default(),
         started_at: document.started_at.clone(),
         conditions,
+        engine: CopyEngine::default(),
         figures: document
             .cases
             .iter()

@@ -11,6 +11,7 @@ use report::MpiDocument;
 use report::awareness::DeviceOperation;
 use report::message::{MpiPath, MpiThreadLevel};
 use report::mpi::{MpiCase, MpiPair, MpiRank};
+use report::settings::CopyEngine;
 use stats::alike::distinct;
 
 use crate::conditions::{Condition, NOT_KNOWN};
@@ -45,6 +46,7 @@ pub fn run(name: &str, document: &MpiDocument) -> Result<Run, NoRun> {
         host: ranks.hosts.first().map_or(String::new(), |host| (*host).to_owned()),
         started_at: document.started_at.clone(),
         conditions: conditions(document, &ranks),
+        engine: CopyEngine::default(),
         figures,
     })
 }

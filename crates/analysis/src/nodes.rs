@@ -43,7 +43,8 @@ pub struct Nodes {
     pub rows: Vec<NodeRow>,
     /// Nodes that did not answer.
     pub missing: Vec<MissingNode>,
-    /// What could not be judged and why, in words: too few nodes of a class.
+    /// What could not be judged and why, in words: too few nodes of a class; places that are unlike the
+    /// others on half of the nodes.
     pub not_judged: Vec<String>,
     /// Settings that cost placement or bandwidth, or that nodes have differently.
     #[serde(default)]
@@ -234,7 +235,10 @@ fn learned(tool: &Tool, runs: &[NodeRun]) -> (Option<Baseline>, Vec<String>) {
             let too_few = baseline.too_few.len();
             let few = (too_few > 0)
                 .then(|| format!("{} of a class on too few nodes", stats::units::counted(too_few, "case")));
-            (Some(baseline), few.into_iter().collect())
+            // On so many nodes that it is taken for how they are built: the reader should know all the same.
+            let unlike = baseline.built_unlike.iter().map(|place| format!("{place}, by how they are built"));
+            let said = few.into_iter().chain(unlike).collect();
+            (Some(baseline), said)
         }
         Err(_) if values.is_empty() => (None, Vec::new()),
         Err(_) => {

@@ -11,6 +11,7 @@ use report::block::BlockTime;
 use report::document::Status;
 use report::other_end::other_ends;
 use report::round_count::RoundCount;
+use report::settings::CopyEngine;
 
 use crate::conditions::{Condition, conditions};
 use crate::figure::{Figure, Key};
@@ -26,6 +27,8 @@ pub struct Run {
     pub started_at: String,
     /// What it ran under.
     pub conditions: Vec<Condition>,
+    /// What moved the bytes of its copies; the copy engines where nothing says otherwise.
+    pub engine: CopyEngine,
     /// Its figures, or why there is none.
     pub figures: BTreeMap<Key, Result<Figure, String>>,
 }
@@ -104,6 +107,7 @@ impl Run {
             host: document.environment.hostname.clone(),
             started_at: document.started_at.clone(),
             conditions: conditions(document),
+            engine: document.settings.engine,
             figures,
         })
     }

@@ -4,6 +4,7 @@
 //! Two trials are comparable where they ran the same program; everything else that differs is named.
 
 use report::TrialDocument;
+use report::settings::CopyEngine;
 use report::trial::{TrialOutcome, TrialRow};
 
 use crate::conditions::Condition;
@@ -28,7 +29,14 @@ pub fn run(name: &str, document: &TrialDocument) -> Result<Run, NoRun> {
         document.variants.iter().map(|one| Condition::new(format!("line of {}", one.name), &one.line, false));
     conditions.extend(lines);
     let figures = document.rows.iter().map(|row| (key(row), figure(document, row))).collect();
-    Ok(Run { name: name.to_owned(), host, started_at: document.started_at.clone(), conditions, figures })
+    Ok(Run {
+        name: name.to_owned(),
+        host,
+        started_at: document.started_at.clone(),
+        conditions,
+        engine: CopyEngine::default(),
+        figures,
+    })
 }
 
 fn key(row: &TrialRow) -> Key {

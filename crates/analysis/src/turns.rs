@@ -35,6 +35,7 @@ mod tests {
                 host: String::new(),
                 started_at: format!("2026-01-01T00:{at:02}:00Z"),
                 conditions: Vec::new(),
+                engine: report::settings::CopyEngine::default(),
                 figures: BTreeMap::new(),
             })
             .collect()

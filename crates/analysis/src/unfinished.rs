@@ -3,12 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use report::Document;
 use report::case::{Case, CaseStatus, Order};
 use report::device::{Device, DeviceKind, name_on_node};
 use report::document::Status;
 use report::result::NO_BLOCK;
 use report::row::{Row, RowStatus};
+use report::{Document, Figures};
 
 use crate::words;
 
@@ -83,12 +83,9 @@ pub fn partial(document: &Document) -> Option<String> {
     if cases.is_empty() {
         return left_out(document);
     }
-    // Where every case lacks something, a place does.
-    if cases.len() == document.cases.len() && document.figures().are_of_places() {
-        return dead_gpus(document);
-    }
+    // Where every case lacks something, a device does; what a ping-pong says of its ranks says which.
     if cases.len() == document.cases.len() {
-        return None;
+        return (document.figures() != Figures::Ranks).then(|| without_device(document));
     }
     let named: Vec<String> = cases.iter().take(NAMED).map(|case| name(document, case)).collect();
     let more = cases.len().saturating_sub(NAMED);
@@ -119,21 +116,23 @@ pub fn partial(document: &Document) -> Option<String> {
     ))
 }
 
-/// The devices that have no figure in any case, of a run in rows and columns.
-fn dead_gpus(document: &Document) -> Option<String> {
+/// What is said where every case lacks figures: which devices have none in any case, or how many are missing.
+fn without_device(document: &Document) -> String {
     let mut measured: BTreeMap<&str, bool> = BTreeMap::new();
     for row in &document.rows {
         *measured.entry(&row.device).or_default() |= row.status == RowStatus::Measured;
     }
-    let is_dead = |device: &&Device| measured.get(&device.id[..]) == Some(&false);
-    let dead: Vec<String> = document.devices.iter().filter(is_dead).map(device_name).collect();
+    let has_none = |device: &&Device| measured.get(&device.id[..]) == Some(&false);
+    let without: Vec<String> = document.devices.iter().filter(has_none).map(device_name).collect();
     let why = document.status_reason.as_ref().map_or_else(String::new, |why| format!(": {why}"));
     let lacking = document.rows.iter().filter(|row| row.status != RowStatus::Measured).count();
 
-    Some(match dead.is_empty() {
+    match without.is_empty() {
         true => format!("PARTIAL: {lacking} of {} figures are missing{why}.", document.rows.len()),
-        false => format!("PARTIAL: no figure of {}{why}. The other figures are unaffected.", dead.join(", ")),
-    })
+        false => {
+            format!("PARTIAL: no figure of {}{why}. The other figures are unaffected.", without.join(", "))
+        }
+    }
 }
 
 /// `GPU 1`, with its node's where there are several; `node 0`.

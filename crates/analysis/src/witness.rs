@@ -10,6 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use report::WitnessDocument;
+use report::settings::CopyEngine;
 use report::witness::{Distance, WitnessBuffer, WitnessBytes, WitnessProcess, WitnessRate};
 
 use crate::conditions::Condition;
@@ -45,6 +46,7 @@ pub fn run(launch: &WitnessLaunch) -> Result<Run, NoRun> {
         host: sum.host.clone().unwrap_or_default(),
         started_at: sum.started_at.clone(),
         conditions: conditions(launch),
+        engine: CopyEngine::default(),
         figures,
     })
 }

@@ -27,9 +27,8 @@ use stats::peer_outlier::{a_fifth, peer_outliers};
 use stats::tolerance::GroupedValues;
 use stats::units::counted;
 
-use crate::figure::BETWEEN;
-
 use super::{Baseline, Class, LEAST_GPUS, LEAST_NODES, NUMA_NODES, Normal, Value};
+use crate::figure::BETWEEN;
 
 /// The share of measurements of well GPUs that lie above the limit, with the usual confidence. A thousand
 /// nodes of eight GPUs, each measured once a day, are 240,000 of them a month each way.
@@ -43,7 +42,7 @@ const PAIRS_APART: f64 = 0.03;
 
 /// Fewer nodes may not show how low a skewed fleet reaches: learned from twenty of them the other two limits
 /// keep their share in 89 % of learnings.
-const ENOUGH_NODES: usize = 30;
+const NODES_THAT_SHOW_ALL: usize = 30;
 
 /// Of fewer nodes the limit is at least so far below the median.
 const FEW_NODES_MARGIN: f64 = 0.1;
@@ -222,7 +221,7 @@ fn limit(medians: &[(Place<'_>, f64)], within: (f64, f64), nodes: usize) -> f64 
     let limit = GroupedValues::of(&by_node).and_then(|nodes| nodes.lower_limit(within, SHARE, CONFIDENCE));
     let lowest = logs.iter().copied().fold(f64::MAX, f64::min);
     let below_lowest = center - BEYOND_LOWEST * (center - lowest) + (1.0 - LEAST_MARGIN).ln();
-    let of_few = if nodes < ENOUGH_NODES { center + (1.0 - FEW_NODES_MARGIN).ln() } else { f64::MAX };
+    let of_few = if nodes < NODES_THAT_SHOW_ALL { center + (1.0 - FEW_NODES_MARGIN).ln() } else { f64::MAX };
     limit.unwrap_or(f64::NEG_INFINITY).min(below_lowest).min(of_few)
 }
 

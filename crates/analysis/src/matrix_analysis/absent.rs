@@ -2,7 +2,6 @@
 
 use report::Document;
 use report::matrix::Matrix;
-
 use stats::units::size;
 
 use super::words::way;

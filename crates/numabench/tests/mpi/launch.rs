@@ -114,6 +114,14 @@ impl Mpi {
         command
     }
 
+    /// `numabench mpi` as six ranks without a GPU, two on each of three hosts that this machine is named.
+    pub fn on_three_hosts(&self) -> process::Command {
+        let mut command = self.launch(6);
+        command.envs(variables(&no_driver()));
+        command.args(["sh", "-c", OF_THREE_HOSTS, "sh", BINARY, "mpi", "--cpus", "0,1"]);
+        command
+    }
+
     fn command_of(
         &self,
         name: &str,
@@ -205,7 +213,7 @@ pub fn verdict(document: &Value) -> String {
 }
 
 /// A rank of three hosts of two that this machine is named: each has PUs 0 and 1.
-pub const OF_THREE_HOSTS: &str = "rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}; local=$((rank % 2)); \
+const OF_THREE_HOSTS: &str = "rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}; local=$((rank % 2)); \
     export OMPI_COMM_WORLD_LOCAL_RANK=$local OMPI_COMM_WORLD_LOCAL_SIZE=2; \
     export MPI_LOCALRANKID=$local MPI_LOCALNRANKS=2; \
     exec unshare --uts sh -c 'hostname h$1; shift; exec \"$@\"' sh $((rank / 2)) \"$@\"";

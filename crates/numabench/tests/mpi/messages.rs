@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::driver;
-use crate::launch::{Mpi, OF_THREE_HOSTS, all, has_three_hosts, verdict};
-use crate::run::{BINARY, Done, Ended, no_driver, run};
+use crate::launch::{Mpi, all, has_three_hosts, verdict};
+use crate::run::{Done, Ended, no_driver, run};
 
 #[test]
 fn every_pattern_and_size_has_a_figure_that_was_verified_and_placed() -> Done {
@@ -77,16 +77,8 @@ fn a_sample_of_all_pairs_has_every_rank_and_says_of_which_nodes_they_are() -> Do
     for mpi in all() {
         let folder = tempfile::tempdir()?;
         let json = folder.path().join("mpi.json");
-        let mut launch = mpi.launch(6);
-        launch.envs(crate::run::variables(&no_driver())).args([
-            "sh",
-            "-c",
-            OF_THREE_HOSTS,
-            "sh",
-            BINARY,
-            "mpi",
-        ]);
-        launch.args(["--cpus", "0,1", "--sample", "5", "--size", "8B", "--pattern", "ping-pong"]);
+        let mut launch = mpi.on_three_hosts();
+        launch.args(["--sample", "5", "--size", "8B", "--pattern", "ping-pong"]);
         launch.args(["--max-time", "1s", "--json"]).arg(&json);
         let ended = Ended::of(&launch.output()?);
         let document: Value = serde_json::from_slice(&std::fs::read(&json).map_err(|_| ended.err.clone())?)?;

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use crate::driver;
-use crate::launch::{OF_THREE_HOSTS, all, has_three_hosts, verdict};
-use crate::run::{BINARY, Done, Ended, no_driver};
+use crate::launch::{all, has_three_hosts, verdict};
+use crate::run::{Done, Ended};
 
 /// Six ranks on two PUs take turns, so that only what is measured, and not its figures, mean something here.
 #[test]
@@ -15,16 +15,8 @@ fn messages_are_measured_while_all_other_ranks_send_too() -> Done {
     for mpi in all() {
         let folder = tempfile::tempdir()?;
         let json = folder.path().join("mpi.json");
-        let mut launch = mpi.launch(6);
-        launch.envs(crate::run::variables(&no_driver())).args([
-            "sh",
-            "-c",
-            OF_THREE_HOSTS,
-            "sh",
-            BINARY,
-            "mpi",
-        ]);
-        launch.args(["--cpus", "0,1", "--others-send", "--size", "0B,8B,64KiB", "--pattern", "ping-pong"]);
+        let mut launch = mpi.on_three_hosts();
+        launch.args(["--others-send", "--size", "0B,8B,64KiB", "--pattern", "ping-pong"]);
         launch.args(["--max-time", "1s", "--json"]).arg(&json);
         let ended = Ended::of(&launch.output()?);
         let document: Value = serde_json::from_slice(&std::fs::read(&json).map_err(|_| ended.err.clone())?)?;
@@ -53,11 +45,9 @@ fn where_one_of_those_that_send_fails_the_others_still_come_to_leave() -> Done {
         return Ok(());
     }
     let Some(mpi) = all().into_iter().next() else { return Ok(()) };
-    let mut launch = mpi.launch(6);
-    launch.envs(crate::run::variables(&no_driver()));
+    let mut launch = mpi.on_three_hosts();
     launch.env("FAKE_MPI_FAILS", "MPI_Recv@3 300").env("LD_PRELOAD", driver::fake_mpi()?);
-    launch.args(["sh", "-c", OF_THREE_HOSTS, "sh", BINARY, "mpi", "--cpus", "0,1", "--others-send"]);
-    launch.args(["--size", "8B", "--pattern", "ping-pong", "--max-time", "1s"]);
+    launch.args(["--others-send", "--size", "8B", "--pattern", "ping-pong", "--max-time", "1s"]);
     let ended = Ended::of(&launch.output()?);
     assert!(ended.out.contains("rank 3, which sends beside: MPI_Recv failed"), "{}", ended.out);
     assert_eq!(ended.err.matches("not everybody had come to leave").count(), 5, "{}", ended.err);

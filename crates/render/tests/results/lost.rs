@@ -280,3 +280,16 @@ fn a_way_of_sending_pieces_is_no_plain_copy_beside_other_documents() -> Done {
     assert_eq!(plain.map(|point| point.column.as_str()).collect::<Vec<_>>(), [""; 0]);
     Ok(())
 }
+
+#[test]
+fn a_gpu_without_any_figure_is_named_first_in_a_sweep_too_and_a_ping_pong_says_it_of_its_ranks() -> Done {
+    let mut lost = document(&[24.3e9, 24.3e9], &BOTH, 1)?;
+    lose(&mut lost, &[1], &failed());
+    (lost.status, lost.status_reason) = (Status::Partial, Some("rank 1: error 700".into()));
+    assert_eq!(analysis::unfinished::partial(&lost), None);
+    assert!(analysis::answer::answer(&lost)[0].starts_with("PARTIAL: rank 1: error 700."));
+    lost.command = "sweep".into();
+    let said = with_ending(&lost, vec!["The others.".into()]);
+    assert_eq!(said[0], "PARTIAL: no figure of GPU 1: rank 1: error 700. The other figures are unaffected.");
+    Ok(())
+}

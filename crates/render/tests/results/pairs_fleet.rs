@@ -2,7 +2,10 @@
 //! whose GPUs each copy to the next, with the decision code that gates real ones.
 
 use analysis::baseline::{Baseline, Class, NotLearned, Value, learn, values};
+use analysis::figure::Unit;
 use analysis::gate::{Decision, Gate, PASSES, decide};
+use analysis::node_run::{NodeRun, PlaceFigure};
+use analysis::nodes::{Mark, nodes};
 use report::Known;
 use report::document::Tool;
 use stats::random::SplitMix64;
@@ -144,6 +147,37 @@ fn a_place_that_is_slow_on_every_node_stays_in_and_is_named() -> Done {
     assert!(page.contains(said), "{page}");
     assert_eq!(behind_one_switch.gate(&baseline, (0, 1.0), &mut random), Gate::Well);
     Ok(())
+}
+
+#[test]
+fn nodes_side_by_side_say_of_such_a_place_that_it_is_so_by_how_they_are_built() {
+    let mut random = SplitMix64::new(6);
+    let behind_one_switch = Kind { built_slower: 1, ..PCIE };
+    let point = |value: Value| PlaceFigure {
+        column: value.case,
+        unit: Unit::BytesPerS,
+        place: value.device,
+        by_index: String::new(),
+        class: value.class,
+        value: value.rate,
+    };
+    let run = |host: usize| NodeRun {
+        host: format!("nid{host:06}"),
+        started_at: "2026-11-30T00:00:00Z".into(),
+        trouble: None,
+        simulated: None,
+        points: behind_one_switch.pass(host, (0, 1.0), &mut random).into_iter().map(point).collect(),
+        checks: Vec::new(),
+        reference: Vec::new(),
+    };
+    let found = nodes(tool(), (0..12).map(run).collect(), Vec::new());
+    assert_eq!(found.marked(Mark::Well), 12);
+    assert_eq!(
+        found.not_judged,
+        [format!(
+            "0000:00:00.0 with 0000:01:00.0: on 12 nodes unlike the others in {CASE}, by how they are built"
+        )]
+    );
 }
 
 #[test]

@@ -29,6 +29,7 @@ fn runs(field: &Field, change: impl Fn(usize, usize) -> f64) -> Vec<Run> {
             // Days of one long year: only their order counts.
             started_at: format!("2026-01-01T{at:06}Z"),
             conditions: Vec::new(),
+            engine: report::settings::CopyEngine::default(),
             figures: figures.collect::<BTreeMap<_, _>>(),
         }
     };
