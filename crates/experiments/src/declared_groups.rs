@@ -118,4 +118,26 @@ mod tests {
         assert!(is_same(&alone, &[set(&[0, 1]), set(&[2]), set(&[3])]));
         assert!(!is_same(&alone, &[set(&[0]), set(&[1]), set(&[2, 3])]));
     }
+    #[test]
+    fn groups_are_held_beside_caches_and_an_open_question_beside_one_of_each() {
+        let caches = ("its L3 caches", vec![set(&[0, 1]), set(&[2, 3])]);
+        let two = DeclaredGroups { partitions: vec![caches], one_of_each: None };
+        let found = |finding, groups: Vec<IdSet>| MeasuredGroups {
+            by: GroupedBy::Handovers,
+            finding,
+            groups,
+            rest: IdSet::default(),
+            margin: Some(2.0),
+            p_value: Some(0.01),
+            false_alarm_rate: 0.05,
+            declared: None,
+        };
+        let halves = found(GroupingFinding::Groups, vec![set(&[0, 1]), set(&[2, 3])]);
+        assert_eq!(two.like(&halves).as_deref(), Some("its L3 caches"));
+        let crossed = found(GroupingFinding::Groups, vec![set(&[0, 2]), set(&[1, 3])]);
+        assert_eq!(two.like(&crossed), None);
+        let open = found(GroupingFinding::Undecided, Vec::new());
+        let one = DeclaredGroups { partitions: Vec::new(), one_of_each: Some(ONE_OF_EACH) };
+        assert_eq!((one.like(&open).as_deref(), two.like(&open)), (Some(ONE_OF_EACH), None));
+    }
 }

@@ -58,6 +58,42 @@ fn the_first_lines_count_and_sum_the_ranks_that_have_a_figure() {
     );
 }
 
+/// Eight ranks of which these keep at once what they have alone, by direction.
+fn keeping(keepers: [(Direction, std::ops::Range<u32>); 2]) -> Document {
+    let mut document = samples::eight_ranks();
+    for (direction, ranks) in keepers {
+        let alone = document.cases.iter().find(|case| case.direction == direction).cloned();
+        let results = alone.map_or(Vec::new(), |case| case.ranks);
+        let at_once = document
+            .cases
+            .iter_mut()
+            .filter(|case| case.direction == direction && case.order == Order::Simultaneous);
+        for result in at_once.flat_map(|case| &mut case.ranks).filter(|result| ranks.contains(&result.rank)) {
+            *result = results[result.rank as usize].clone();
+        }
+        let penalties = document.penalties.iter_mut().filter(|penalty| penalty.direction == direction);
+        for penalty in penalties.filter(|penalty| ranks.contains(&penalty.rank)) {
+            penalty.simultaneous_bytes_per_s = penalty.alone_bytes_per_s;
+        }
+    }
+    document
+}
+
+#[test]
+fn losses_of_two_directions_are_joined_only_where_the_same_ranks_have_them() {
+    let cost = |h2d: std::ops::Range<u32>, d2h: std::ops::Range<u32>| -> String {
+        let said = answer(&keeping([(Direction::H2d, h2d), (Direction::D2h, d2h)]));
+        said.into_iter().find(|sentence| sentence.starts_with("At once")).unwrap_or_default()
+    };
+    let others = cost(0..4, 4..8);
+    assert!(
+        others.starts_with("At once 4 of 8 ranks lose 51 % H2D, 4 of 8 ranks lose 81 % D2H of"),
+        "{others}"
+    );
+    let same = cost(0..4, 0..4);
+    assert!(same.starts_with("At once 4 of 8 ranks lose 51 % H2D, 73 % D2H of what they have"), "{same}");
+}
+
 #[test]
 fn gpus_are_said_to_share_a_path_only_where_their_ranks_have_a_pu_and_a_gpu_each() {
     let claims =

@@ -59,6 +59,15 @@ fn it_is_said_whose_memory_a_gpus_own_fell_into_and_nothing_of_what_is_where_it_
 }
 
 #[test]
+fn one_memory_is_said_of_no_machine_on_which_a_gpu_has_its_own() {
+    let is_said = |document: &Document| answer(document).concat().contains("share one memory");
+    let mut apus = sharing(Coherence::SharedHbm, [0, 1, 2, 3]);
+    assert!(is_said(&apus));
+    apus.devices[7].coherence = None;
+    assert!(!is_said(&apus));
+}
+
+#[test]
 fn a_gpu_that_does_not_copy_over_pcie_has_no_pcie_link_in_the_table() {
     let devices = |document: &Document| {
         let text = shown(document);
