@@ -9,6 +9,7 @@ mod dependencies;
 mod figures;
 mod finding;
 mod glossary;
+mod module_lists;
 mod names;
 mod orphans;
 mod paths;
@@ -56,6 +57,7 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     findings.extend(names::check(&texts));
     findings.extend(orphans::check(&texts));
     findings.extend(glossary::check_page(root, &texts)?);
+    findings.extend(module_lists::check(&texts));
     findings.extend(paths::check_page(root, &texts)?);
     findings.extend(programs::check(root));
     for finding in &findings {

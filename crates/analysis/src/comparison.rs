@@ -14,7 +14,7 @@ use crate::node_changes::NodeChanges;
 use crate::reference_answer::ReferenceAnswer;
 
 /// The schema of this document.
-pub const VERSION: Version = Version { schema: "numabench.comparison", major: 1, minor: 6 };
+pub const VERSION: Version = Version { schema: "numabench.comparison", major: 1, minor: 7 };
 
 /// Two sides of runs, compared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -25,8 +25,8 @@ use stats::units;
 
 use crate::family::{CaseFamily, FamilyCase};
 use crate::headline;
-use crate::matrix_analysis::MatrixFigures;
 use crate::matrix_analysis::near_far::{NearFar, Place, near_far_places};
+use crate::matrix_analysis::{MatrixFigures, nothing_beside};
 use crate::passes::Moments;
 
 /// A loss below this is none that a user would look for.
@@ -335,7 +335,8 @@ pub fn both_places<'d>(document: &Document, (kernel, loss): LossOf<'d>) -> Optio
 pub fn verdict(document: &Document) -> Vec<String> {
     let pairs = losses_by_pair(document);
     if pairs.is_empty() && document.kernels.iter().any(|kernel| !kernel.places.is_empty()) {
-        let rates = format!("{} One NUMA node: no near/far comparison.", rates(document));
+        let why = matrix(document).map(nothing_beside);
+        let rates = [Some(rates(document).as_str()), why].into_iter().flatten().collect::<Vec<_>>().join(" ");
         let found = [rates].into_iter().chain(rates_alone(document));
         return found.chain(weak_double(document)).chain(vendors(document)).collect();
     }

@@ -24,6 +24,7 @@ use stats::interval::{Interval, median};
 pub(crate) use load::SHARED;
 pub use penalties::penalties;
 pub use verdict::verdict;
+pub(crate) use words::nothing_beside;
 
 use report::Document;
 use report::case::{Case, CaseStatus};

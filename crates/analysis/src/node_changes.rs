@@ -1,9 +1,10 @@
 //! Which nodes changed otherwise than the others between two sides of runs: pure, over what `nodes` makes of
 //! documents.
 //!
-//! A node's change is its new figure over its old one, more is better. What all nodes did together (a driver,
-//! a kernel) is for `compare`; what one did by itself shows here: its change lies below the limit that
-//! `baseline` learns from the changes of all. One pair of figures a node makes a suspect, and no more.
+//! The change of a place (a GPU, a pair, a thread) is its new figure over its old one, more is better. What
+//! all nodes did together (a driver, a kernel) is for `compare`; what one did by itself shows here: the
+//! change of one of its places lies below the limit that `baseline` learns from the changes of all. One pair
+//! of figures a place makes a suspect, and no more.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +15,7 @@ use stats::alike::distinct;
 use stats::interval::median;
 
 use crate::baseline::{Class, Value, learn};
-use crate::node_run::NodeRun;
+use crate::node_run::{NodeRun, PlaceFigure};
 
 /// What became of nodes between two sides.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -36,8 +37,12 @@ pub struct NodeChanges {
 pub struct ChangedColumn {
     /// Its name, `H2D 64 MiB`.
     pub name: String,
-    /// The median of the nodes' changes: new over base as rates, above 1 is better.
+    /// The median of the changes of all places: new over base as rates, above 1 is better.
     pub median: f64,
+    /// Whether there are enough nodes to tell which place is unlike the others.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.7"))]
+    pub is_judged: bool,
 }
 
 /// A node.
@@ -45,12 +50,23 @@ pub struct ChangedColumn {
 pub struct NodeChange {
     /// Its host name.
     pub host: String,
-    /// Its change in each column, in the columns' order: new over base as rates, above 1 is better; null
-    /// where a side has no figure.
+    /// Its change in each column, in the columns' order: new over base as rates, above 1 is better; of
+    /// several places the one that lost most; null where none has a figure on both sides.
     pub changes: Vec<Option<f64>>,
     /// The names of the columns in which it got worse by itself.
     pub worse: Vec<String>,
+    /// The places that did, each once: `GPU 1 from node 0`.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.7"))]
+    pub worse_places: Vec<String>,
+    /// How many figures of the base have none on the new side.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.7"))]
+    pub missing: u32,
 }
+
+/// Where a figure was measured: host, column, place.
+type Place<'r> = (&'r str, &'r str, &'r str);
 
 /// The changes; `None` where a side is of one node: then there are no nodes to speak of.
 pub fn node_changes(tool: Tool, base: &[NodeRun], new: &[NodeRun]) -> Option<NodeChanges> {
@@ -61,48 +77,52 @@ pub fn node_changes(tool: Tool, base: &[NodeRun], new: &[NodeRun]) -> Option<Nod
         return None;
     }
     let (old, now) = (figures(base), figures(new));
-    let points = base.iter().chain(new).flat_map(|run| &run.points);
-    let names: Vec<&str> = distinct(points.map(|point| &point.column[..]));
-    let change = |host: &str, column: &str| Some(now.get(&(host, column))? / old.get(&(host, column))?);
-    let both: Vec<&String> = before.intersection(&after).collect();
-    let class = Class { gpu: "change".into(), best_link: None, cpu: None, locality: String::new() };
-    let value = |host: &str, column: &str| {
-        let rate = change(host, column)?;
-        Some(Value {
-            class: class.clone(),
-            case: column.into(),
-            host: host.into(),
-            device: String::new(),
-            rate,
-        })
-    };
+    let runs = || base.iter().chain(new);
+    let names: Vec<&str> = distinct(runs().flat_map(|run| &run.points).map(|point| &point.column[..]));
+    let words = words(runs());
+    let on_both = old.iter().filter_map(|(place, before)| Some((*place, now.get(place)? / before)));
+    let changes: BTreeMap<Place<'_>, f64> = on_both.collect();
 
-    let values: Vec<Value> =
-        both.iter().flat_map(|host| names.iter().filter_map(|column| value(host, column))).collect();
-    let learned = learn(tool, 2, &values);
-    let limits: BTreeMap<&str, f64> = learned
-        .iter()
-        .flat_map(|baseline| &baseline.normals)
-        .map(|normal| (&normal.case[..], normal.limit_bytes_per_s))
-        .collect();
+    let limits = limits(tool, &changes);
     let row = |host: &String| {
-        let changes: Vec<Option<f64>> = names.iter().map(|column| change(host, column)).collect();
-        let is_worse = |(at, change): (usize, &Option<f64>)| {
-            let limit = limits.get(names[at])?;
-            change.is_some_and(|change| change < *limit).then(|| names[at].to_owned())
+        let of = |column: &&str| {
+            let own = changes.iter().filter(|((on, of, _), _)| *on == host && of == column);
+            own.map(|((.., place), change)| (*place, *change)).collect::<Vec<(&str, f64)>>()
         };
-        let worse = changes.iter().enumerate().filter_map(is_worse).collect();
-        NodeChange { host: host.clone(), changes, worse }
+        let is_worse = |column: &str, change: f64| limits.get(column).is_some_and(|limit| change < *limit);
+        let worse_in = |column: &&str| {
+            let own = of(column).into_iter().filter(|(_, change)| is_worse(column, *change));
+            own.map(|(place, _)| words.get(&(&host[..], place)).copied().unwrap_or(place))
+                .collect::<Vec<&str>>()
+        };
+        let is_missing = |place: &&Place<'_>| place.0 == host && !now.contains_key(*place);
+
+        let lowest = |column| of(column).into_iter().map(|(_, change)| change).reduce(f64::min);
+        let places = distinct(names.iter().flat_map(worse_in));
+        NodeChange {
+            host: host.clone(),
+            changes: names.iter().map(lowest).collect(),
+            worse: names
+                .iter()
+                .filter(|name| !worse_in(name).is_empty())
+                .map(|name| (*name).into())
+                .collect(),
+            worse_places: places.into_iter().map(str::to_owned).collect(),
+            missing: old.keys().filter(is_missing).count() as u32,
+        }
     };
 
-    let mut rows: Vec<NodeChange> = both.into_iter().map(row).collect();
-    rows.sort_by_key(|row| std::cmp::Reverse(row.worse.len()));
-    let middle = |at: usize| median(&rows.iter().filter_map(|row| row.changes[at]).collect::<Vec<f64>>());
-    let column = |(at, name): (usize, &&str)| ChangedColumn {
-        name: (*name).to_owned(),
-        median: middle(at).unwrap_or(1.0),
+    let mut rows: Vec<NodeChange> = before.intersection(&after).map(row).collect();
+    rows.sort_by_key(|row| std::cmp::Reverse((row.worse.len(), row.missing)));
+    let column = |name: &&str| {
+        let all = changes.iter().filter(|((_, of, _), _)| of == name).map(|(_, change)| *change);
+        ChangedColumn {
+            name: (*name).to_owned(),
+            median: median(&all.collect::<Vec<f64>>()).unwrap_or(1.0),
+            is_judged: limits.contains_key(*name),
+        }
     };
-    let columns = names.iter().enumerate().map(column).collect();
+    let columns = names.iter().map(column).collect();
     let only = |some: &BTreeSet<String>, other: &BTreeSet<String>| some.difference(other).cloned().collect();
 
     Some(NodeChanges {
@@ -114,22 +134,78 @@ pub fn node_changes(tool: Tool, base: &[NodeRun], new: &[NodeRun]) -> Option<Nod
     })
 }
 
-/// The median of each host and column, as a rate.
-fn figures(runs: &[NodeRun]) -> BTreeMap<(&str, &str), f64> {
-    let mut values: BTreeMap<(&str, &str), Vec<f64>> = BTreeMap::new();
+/// How low a change may be in each column where there are enough nodes to tell.
+fn limits(tool: Tool, changes: &BTreeMap<Place<'_>, f64>) -> BTreeMap<String, f64> {
+    let class = Class { gpu: "change".into(), best_link: None, cpu: None, locality: String::new() };
+    let value = |((host, column, place), change): (&Place<'_>, &f64)| Value {
+        class: class.clone(),
+        case: (*column).into(),
+        host: (*host).into(),
+        device: (*place).into(),
+        rate: *change,
+    };
+    let learned = learn(tool, 2, &changes.iter().map(value).collect::<Vec<Value>>());
+    let normals = learned.into_iter().flat_map(|baseline| baseline.normals);
+    normals.map(|normal| (normal.case, normal.limit_bytes_per_s)).collect()
+}
+
+/// What people call a place, by its host and its name there.
+fn words<'r>(runs: impl Iterator<Item = &'r NodeRun>) -> BTreeMap<(&'r str, &'r str), &'r str> {
+    let mut words = BTreeMap::new();
     for run in runs {
-        for point in &run.points {
-            values.entry((&run.host, &point.column)).or_default().push(point.unit.as_rate(point.value));
+        for PlaceFigure { place, by_index, .. } in &run.points {
+            let said = if by_index.is_empty() { place } else { by_index };
+            words.insert((&run.host[..], &place[..]), &said[..]);
         }
     }
-    values.into_iter().filter_map(|(key, values)| Some((key, median(&values)?))).collect()
+    words
+}
+
+/// The median of each place's figures, as a rate.
+fn figures(runs: &[NodeRun]) -> BTreeMap<Place<'_>, f64> {
+    let mut values: BTreeMap<Place<'_>, Vec<f64>> = BTreeMap::new();
+    for run in runs {
+        for point in &run.points {
+            let place = (&run.host[..], &point.column[..], &point.place[..]);
+            values.entry(place).or_default().push(point.unit.as_rate(point.value));
+        }
+    }
+    values.into_iter().filter_map(|(place, values)| Some((place, median(&values)?))).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::figure::Unit;
-    use crate::node_run::PlaceFigure;
+
+    /// Nodes of several GPUs, of which one is at this part of its rate.
+    fn fleet(slow: Option<(usize, usize)>) -> Vec<NodeRun> {
+        let node = |host: usize| {
+            let point = |gpu: usize| {
+                let part = if slow == Some((host, gpu)) { 0.5 } else { 1.0 };
+                let one = run(host, part * (22.0 + 0.01 * (host * 4 + gpu) as f64)).points.remove(0);
+                PlaceFigure { place: format!("0000:{gpu:02x}:00.0"), by_index: format!("GPU {gpu}"), ..one }
+            };
+            NodeRun { points: (0..4).map(point).collect(), ..run(host, 1.0) }
+        };
+        (0..10).map(node).collect()
+    }
+
+    #[test]
+    fn one_gpu_of_a_node_that_got_worse_is_named_and_so_is_a_node_without_a_new_figure()
+    -> Result<(), &'static str> {
+        let tool = || Tool { name: "numabench".into(), version: "0.0.0".into(), git: None };
+        let mut new = fleet(Some((3, 1)));
+        new[7].points.truncate(1);
+        let changes = node_changes(tool(), &fleet(None), &new).ok_or("several nodes")?;
+
+        let worst = &changes.rows[0];
+        assert_eq!((&worst.host[..], &worst.worse_places[..]), ("n03", &["GPU 1".to_owned()][..]));
+        assert!(worst.changes[0].is_some_and(|change| change < 0.51), "{worst:?}");
+        assert_eq!((&changes.rows[1].host[..], changes.rows[1].missing), ("n07", 3));
+        assert!(changes.rows[2..].iter().all(|row| row.missing == 0 && row.worse.is_empty()));
+        Ok(())
+    }
 
     fn run(host: usize, gbps: f64) -> NodeRun {
         let class =

@@ -201,6 +201,7 @@ fn rate(bytes_per_s: f64, half_width: f64) -> String {
 /// A size of a fit as measured.
 struct SizeFigure {
     bytes: u64,
+    /// Of a round.
     ns: f64,
     bytes_per_s: f64,
     /// Half of its interval, as a part of the figure.
@@ -217,7 +218,7 @@ fn figures(document: &Document, fit: &SweepFit) -> Vec<SizeFigure> {
     });
     let figure = |case: &Case| {
         let summary = case.ranks.iter().find(|result| result.rank == fit.rank)?.summary()?;
-        let (ns, bytes_per_s) = (summary.median_ns / ways(case), summary.median_bytes_per_s);
+        let (ns, bytes_per_s) = (summary.median_ns, summary.median_bytes_per_s);
         Some(SizeFigure { bytes: case.bytes, ns, bytes_per_s, half_width: headline::of_summary(summary) })
     };
     cases.filter_map(figure).collect()
@@ -262,9 +263,10 @@ fn three_digits(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-/// Copies a round: of a round trip both ways.
+/// How many times its size a round copies: both ways of a round trip, and of copies in both directions at
+/// once.
 fn ways(case: &Case) -> f64 {
-    if case.direction == Direction::RoundTrip { 2.0 } else { 1.0 }
+    if matches!(case.direction, Direction::RoundTrip | Direction::Bidirectional) { 2.0 } else { 1.0 }
 }
 
 /// The times of a rank by size, ascending; `None` of a rank that has none.

@@ -48,14 +48,20 @@ fn no_copy(document: &WitnessDocument) -> String {
             statically, or has other rights than its user)."
             .to_owned();
     }
+
+    let watched = counted(document.loaded as usize, "process");
     let devices: u64 = document.processes.iter().map(|process| process.device_copies).sum();
     match devices {
         0 if document.not_counted > 0 => {
             "No other process made a copy between host memory and a GPU.".to_owned()
         }
-        0 => "The program made no copy between host memory and a GPU.".to_owned(),
+        0 => format!(
+            "No copy between host memory and a GPU was seen, in {watched}; what is started without \
+             LD_PRELOAD (by `env -i`, sudo, in a container) is not watched."
+        ),
         _ => format!(
-            "The program copied only between or within GPUs ({devices} copies): no host memory took part."
+            "Only copies between or within GPUs were seen ({devices}, in {watched}): no host memory took \
+             part."
         ),
     }
 }

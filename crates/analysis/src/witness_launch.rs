@@ -2,7 +2,8 @@
 //! wrote a document of its own.
 //!
 //! A document says its rank and not its launch. Documents of the same program and of different ranks are one
-//! launch if they began before its first rank had ended, or a short time behind that.
+//! launch if they began before its first rank had ended, or no more than a minute behind that: two launches
+//! of fewer and more ranks that follow so closely are taken for one.
 
 use std::collections::BTreeMap;
 
@@ -10,6 +11,7 @@ use report::WitnessDocument;
 use report::timestamp::unix_ns;
 use report::witness::{Distance, WitnessBuffer, WitnessBytes, WitnessDirection, WitnessGain, WitnessMemory};
 use report::witness::{NodeBytes, WitnessRate};
+use stats::alike::distinct;
 
 use crate::witness_answer::verdict;
 
@@ -30,6 +32,8 @@ pub struct WitnessLaunch {
 /// Bytes between a NUMA node and a GPU.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WitnessLink {
+    /// The host, where there are several.
+    pub host: Option<String>,
     /// Which way.
     pub direction: WitnessDirection,
     /// The kind of memory.
@@ -191,15 +195,21 @@ fn not_seen(rank: &WitnessDocument) -> impl Iterator<Item = String> {
     rank.not_seen.iter().map(move |sentence| format!("Rank {number}: {sentence}"))
 }
 
-/// The bytes of a run between each NUMA node and GPU by direction and kind of memory, most far bytes first.
-pub fn links(document: &WitnessDocument) -> Vec<WitnessLink> {
+/// The bytes of a run, of which these are the documents of its ranks, between each NUMA node and GPU of a
+/// host by direction and kind of memory, most far bytes first.
+pub fn links(ranks: &[WitnessDocument]) -> Vec<WitnessLink> {
+    let are_apart = distinct(ranks.iter().map(|rank| &rank.host)).len() > 1;
+    let buffers = ranks.iter().flat_map(|rank| rank.buffers.iter().map(|buffer| (&rank.host, buffer)));
     let mut links: BTreeMap<_, (WitnessLink, f64)> = BTreeMap::new();
-    for buffer in &document.buffers {
+
+    for (host, buffer) in buffers {
         let parts = parts(buffer);
         let is_one = parts.len() == 1;
         for (node, distance, bytes) in parts {
-            let key = (buffer.direction, buffer.memory, buffer.gpu.clone(), node);
-            let (link, seconds) = links.entry(key).or_insert_with(|| (empty(buffer, node, distance), 0.0));
+            let key = (host, buffer.direction, buffer.memory, &buffer.gpu, node);
+            let host = host.clone().filter(|_| are_apart);
+            let first = || (WitnessLink { host, ..empty(buffer, node, distance) }, 0.0);
+            let (link, seconds) = links.entry(key).or_insert_with(first);
             link.bytes += bytes;
             if is_one && buffer.timed_s > 0.0 {
                 let before = link.bytes_per_s.unwrap_or(0.0) * *seconds;
@@ -217,6 +227,7 @@ pub fn links(document: &WitnessDocument) -> Vec<WitnessLink> {
 
 fn empty(buffer: &WitnessBuffer, node: Option<u32>, distance: Distance) -> WitnessLink {
     WitnessLink {
+        host: None,
         direction: buffer.direction,
         memory: buffer.memory,
         node,

@@ -136,10 +136,12 @@ impl Group {
         Ok(Self::from_outside(seen, machine, users))
     }
 
-    /// All running processes that use a GPU, by the drivers' lists, else by who has a GPU's device file open.
+    /// All running processes that use a GPU, by the drivers' lists; where there are none, or those of a host
+    /// around this container, by who has a GPU's device file open.
     pub fn of_gpu_users(machine: &Machine) -> Self {
         let users = gpu_users(machine.judged_by());
-        let pids = if users.asked.is_empty() { having_open(machine.judged_by()) } else { users.pids() };
+        let is_told = !users.asked.is_empty() && !users.are_of_host;
+        let pids = if is_told { users.pids() } else { having_open(machine.judged_by()) };
         // Of those that nobody named one may have ended meanwhile.
         let seen = looked_at(&pids, machine, &users).filter_map(Result::ok).collect();
         Self::from_outside(seen, machine, users)
@@ -149,10 +151,16 @@ impl Group {
         let how = match &users.asked[..] {
             _ if machine.judged_by().gpus.is_empty() => String::new(),
             [] => ", GPUs by device files and variables".to_owned(),
+            _ if users.are_of_host => {
+                ", GPUs by device files and variables (the drivers' lists are of the host \
+                around this container)"
+                    .to_owned()
+            }
             asked => format!(", GPUs by the list of processes of {}", asked.join(" and ")),
         };
+
         let words = match seen.len() {
-            0 => format!("no process here uses a GPU{how}"),
+            0 => format!("no process that can be seen from here uses a GPU{how}"),
             1 => format!("a process looked at from outside{how}"),
             count => format!("{count} processes looked at from outside{how}"),
         };

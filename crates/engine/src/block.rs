@@ -44,7 +44,7 @@ const WARM_ROUNDS: u64 = 10;
 const WARM_NS: u64 = 10_000_000;
 
 const IMPOSSIBLE: &str = "the clock that timed the block gave times that cannot be: no numbers, before the \
-    start, or later than now: `numabench pingpong --timing host` has the host's clock";
+    start, or later than now (`--timing host`, where a command has it, takes the host's clock)";
 const NEVER_AT_ONCE: &str = "this rank ended no whole round while all ranks (and both directions) were at \
     work: the device or driver served them one after the other";
 
@@ -92,7 +92,7 @@ impl Rank {
     }
 
     fn alone(&self, ready: &mut Ready, case: &Case, pass: u64) -> Result<Measured, Trouble> {
-        let mut turn = Warming::begin(self, ready, case, pass)?.prepare(pass, false)?;
+        let mut turn = Warming::begin(self, ready, case, pass)?.prepare(false)?;
         turn.queue()?;
         turn.time(&Solo)?;
         let window = turn.timeline.own_window();
@@ -116,7 +116,7 @@ impl Rank {
 
         // A queue that is warmed up holds its latch for a moment, and nobody else's copies may run into that.
         group.barrier()?;
-        let mut turn = warming.and_then(|warming| warming.prepare(pass, others));
+        let mut turn = warming.and_then(|warming| warming.prepare(others));
         group.barrier()?;
 
         // From here to the end of the timed region latches hold: nobody allocates.
@@ -175,11 +175,12 @@ impl Rank {
         may_be_none && matches!(self.config.amount, Amount::Adaptive(_)) && Effort::is_one_round(round_ns)
     }
 
-    /// The rounds of this pass's block when the user fixed their number: spread as evenly as they go.
-    fn fixed_rounds(&self, pass: u64) -> Option<usize> {
+    /// The rounds of a case's next block, after so many, when the user fixed their number: spread as evenly
+    /// as they go.
+    fn fixed_rounds(&self, blocks_before: u64) -> Option<usize> {
         let Amount::Fixed { reps, .. } = self.config.amount else { return None };
         let blocks = fixed_blocks(reps);
-        let more = u64::from(pass < reps % blocks);
+        let more = u64::from(blocks_before < reps % blocks);
         Some((reps / blocks + more).max(1) as usize)
     }
 }
@@ -214,7 +215,7 @@ impl<'a> Warming<'a> {
     }
 
     /// Warms up where that is due, lays out what the block will move, and says how much the block takes.
-    fn prepare(self, pass: u64, shared: bool) -> Result<Turn<'a>, Trouble> {
+    fn prepare(self, shared: bool) -> Result<Turn<'a>, Trouble> {
         let Self { rank, mut work, warmth, pace, timeline, spent, allocation } = self;
         // Rounds that do not count: laying out what will be moved left its cache lines behind (arming touches
         // one in 64). Where it left none, and a round is a block by itself, the earlier ones were enough, on
@@ -253,7 +254,7 @@ impl<'a> Warming<'a> {
         };
         let alone = earlier.map_or(latest, |earlier| earlier.min(latest));
         let estimate = pace.among_others_ns.filter(|_| shared).unwrap_or(alone);
-        let fixed = rank.fixed_rounds(pass);
+        let fixed = rank.fixed_rounds(pace.blocks);
         let fixed = work.rounds_at_most().map(|most| fixed.map_or(most, |fixed| fixed.min(most))).or(fixed);
         let effort = Effort::new(work.timing(), estimate, company, fixed);
         measure::make_room(timeline, &effort);
@@ -326,14 +327,16 @@ impl Turn<'_> {
             pace.among_others_ns = stats::interval::median(&block.round_ns).map(|round_ns| round_ns * a_call);
         }
 
-        Measured::new(block, |block| Sample {
+        let measured = Measured::new(block, |block| Sample {
             block,
             timing: effort.timing,
             overlap: together.map(Window::overlap),
             start_skew_ns: together.map(Window::skew_ns),
             verified_bytes,
             told,
-        })
+        })?;
+        pace.blocks += 1;
+        Ok(measured)
     }
 }
 

@@ -33,7 +33,7 @@ impl Measured {
     pub(crate) fn new(block: Block, sample: impl FnOnce(BlockFigures) -> Sample) -> Result<Self, Trouble> {
         let Some(figures) = BlockFigures::of(&block) else {
             let why = "the clock that timed the block gave some of its rounds no time, or none that is a \
-                number: `numabench pingpong --timing host` has the host's clock";
+                number (`--timing host`, where a command has it, takes the host's clock)";
             return Err(Trouble::Invalid(why.to_owned()));
         };
         Ok(Self { sample: sample(figures), block })

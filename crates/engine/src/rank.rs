@@ -79,6 +79,8 @@ pub(crate) enum Warmth {
 /// What a case's latest block tells of how much its next one takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Pace {
+    /// Blocks that have their figures.
+    pub blocks: u64,
     /// How long a round took in a block of several ranks.
     pub among_others_ns: Option<f64>,
     /// How long the next block of several ranks lasts at least, where that is longer than usual: they started

@@ -36,9 +36,9 @@ pub fn environment() -> BTreeMap<String, String> {
 /// GPUs cannot be named by a variable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "several parts of the GPU at {pci} have its address, and {ROCR} or {HIP} is set already: numabench \
-     cannot tell which part is which. Start without these variables, or leave the choice to them with --gpus \
-     none"
+    "ROCr's list has the address {pci} several times (parts of a GPU) or not at all, and {ROCR} or {HIP} is \
+     set already: numabench cannot tell which of the list it is. Start without these variables, or leave \
+     the choice to them with --gpus none"
 )]
 pub struct Nameless {
     pci: String,

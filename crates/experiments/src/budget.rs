@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use pingpong::{BudgetError, RunConfig, check_budget, check_spread, device_bytes, limit_text};
-use placement::{Plan, TargetId};
+use placement::{Plan, RankPlan, TargetId};
 use stats::units::rounded_size;
 use topo::Topology;
 
@@ -22,6 +22,25 @@ pub fn budget(
     found: &FoundPlatform,
 ) -> Result<(), Fault> {
     on_node(config, plan, topology, |target| device_bytes(&*found.platform, target))
+}
+
+/// The same where each rank is a process: a limit that each process has for itself is held against each rank
+/// alone, and a group's against all of them.
+///
+/// # Errors
+/// The memory is not there.
+pub(crate) fn budget_of_processes(
+    config: &RunConfig,
+    plan: &Plan,
+    topology: &Topology,
+    found: &FoundPlatform,
+) -> Result<(), Fault> {
+    let mut shared = topology.clone();
+    shared.allowed.memory_limits.retain(|limit| !limit.is_of_each_process());
+    budget(config, plan, &shared, found)?;
+
+    let alone = |rank: &RankPlan| Plan { ranks: vec![rank.clone()], notes: Vec::new() };
+    plan.ranks.iter().try_for_each(|rank| budget(config, &alone(rank), topology, found))
 }
 
 /// Whether the memory of a place is enough. `words`: what needs it, with what is needed, and the way out.

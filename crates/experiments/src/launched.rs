@@ -25,7 +25,7 @@ use startup::{
 use topo::Topology;
 
 use crate::backends::{self, FoundPlatform};
-use crate::budget::budget;
+use crate::budget::budget_of_processes;
 use crate::config;
 use crate::document::rank_part::{Local, RankPart};
 use crate::document::{self, DocumentFacts, Origin, verdict};
@@ -392,7 +392,9 @@ fn planned(
     };
     let mut plan =
         placement::plan_node(&prepared.topology, &layout.members(), &asked).map_err(|error| match error {
-            NodePlanError::Selection(SelectionError::Absent { .. }) => Fault::new(Exit::Absent, error),
+            NodePlanError::Selection(SelectionError::Absent { .. }) | NodePlanError::NotShown { .. } => {
+                Fault::new(Exit::Absent, error)
+            }
             _ => Fault::usage(error),
         })?;
     read_weights(&mut plan).map_err(Fault::usage)?;
@@ -401,7 +403,7 @@ fn planned(
     }
     let kind = prepared.found.platform.facts().kind;
     let config = config::launched(args, kind, layout.nodes.len())?;
-    budget(&config, &plan, &prepared.topology, &prepared.found)?;
+    budget_of_processes(&config, &plan, &prepared.topology, &prepared.found)?;
 
     Ok((plan, config))
 }

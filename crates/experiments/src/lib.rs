@@ -9,13 +9,14 @@
 //! * `options` what is asked for; `driver` the steps that every measurement takes; `experiment` what all of
 //!   them are made of: a suite of the engine and, for each of its figures, the case and the place in the
 //!   document; `outline` the plan of one;
-//! * `matrix`, `latency`, `peer`, `sweep`, `contend`, `suite`, `groups` the kinds of measurement, made of
-//!   * `gpu_matrix`, `gpu_loads`, `core_pairs`, `peers`, `memory_matrix`: rows, devices, sizes and who is at
-//!     it at once; `memory_range` how long ranges must be;
+//! * `matrix`, `latency`, `peer`, `sweep`, `contend`, `pieces`, `moving`, `suite`, `groups` the kinds of
+//! measurement, made of
+//!   * `gpu_matrix`, `gpu_loads`, `core_pairs`, `peer_plan`, `memory_matrix`: rows, devices, sizes and who is
+//!     at it at once; `memory_range` how long ranges must be;
 //!   * `columns` what a matrix's columns are called;
 //!   * `gpu_places` rows or cores with the GPUs that each measures, `row_threads` rows of threads with the
 //!     memory of nodes; `matrix_parts` their rows and columns;
-//!   * `reach` which GPUs reach each other's memory, `peer_copies` which copies `peers` makes of how many
+//!   * `reach` which GPUs reach each other's memory, `peer_copies` which copies `peer` makes of how many
 //!     GPUs, `peer_tables` how they stand in rows and columns; `pair_sample` a sample of pairs;
 //!   * `gpu_groups` what GPUs lose together, in two experiments, whose documents `appended` makes one;
 //!     `declared_groups` what the topology declares that is like measured groups;
@@ -31,7 +32,8 @@
 //!   ranks that may be lost, whose measurements other crates make;
 //! * `document` fills the schema, `journal` keeps it between passes, `observer` is told how far a run is,
 //!   `time_left` how long it will go on;
-//! * `here` what is known before a run; `documents` what others wrote, from files and folders;
+//! * `run_facts` what is known before a run, `run_context` what it is given; `documents`
+//!   what others wrote, from files and folders;
 //! * `backends` which platform drives the devices; `config` where defaults are filled in, `settings` what was
 //!   asked in the words of documents; `budget` whether the memory is there;
 //! * `signals`, `watchdog` what ends a run early; `exit` and `fault` how it ended, `refusal` what other

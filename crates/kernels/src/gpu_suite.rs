@@ -79,10 +79,11 @@ impl GpuSuite {
         self.layouts().map(|layout| layout.host_bytes()).chain(pieces).fold(least, usize::max)
     }
 
-    /// The most that a device must have at one time, bytes: each rank keeps its area while others measure.
+    /// The most that a device must have at one time, bytes: a rank makes its area while the one before it
+    /// gives up its own.
     pub fn device_bytes(&self) -> u64 {
         let largest = self.layouts().map(|layout| layout.device_bytes()).max().unwrap_or(0);
-        largest.max(self.host_bytes()) as u64 * self.places.len() as u64
+        largest.max(self.host_bytes()) as u64 * self.places.len().min(2) as u64
     }
 
     /// The host memory that a node must have, bytes.

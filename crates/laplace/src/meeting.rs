@@ -53,25 +53,45 @@ pub fn ways(options: &LaplaceOptions, ranks: &[RankLocation]) -> Result<Vec<WayV
         counts => variants_by_ranks(counts, without.is_none(), &options.ways, options.overlap),
     };
 
+    all_are_had(options, count, &found)?;
+    Ok(found)
+}
+
+/// Whether everything that was asked for is among the variants of a launch of `count`.
+fn all_are_had(options: &LaplaceOptions, count: usize, found: &[WayVariant]) -> Result<(), Fault> {
+    let one = [count];
+    let counts = if options.ranks.is_empty() { &one } else { &options.ranks[..] };
+    let is_alone = counts.iter().all(|count| *count == 1);
+    let more = if count == 1 { "start several ranks with mpirun or srun" } else { "name more --ranks" };
+
     if let Some(left_out) = options.ways.iter().find(|way| !found.iter().any(|variant| variant.way == **way))
     {
-        let text = match count {
-            1 => format!(
-                "--ways {}: it needs halos, and a rank alone has none: say cpu or gpu, or start several \
-                 ranks with mpirun or srun",
+        let text = match is_alone {
+            true => format!(
+                "--ways {}: it needs halos, and a rank alone has none: say cpu or gpu, or {more}",
                 left_out.name()
             ),
-            _ => "--ways gpu is the way of a rank alone: say cpu, staged or gpu-aware".to_owned(),
+            false => "--ways gpu is the way of a rank alone: say cpu, staged or gpu-aware".to_owned(),
         };
         return Err(Fault::usage(text));
     }
 
-    if count == 1 && options.overlap == Some(true) {
-        let text = "--overlap on: a rank alone has no halos that could overlap: start several ranks with \
-            mpirun or srun, or leave --overlap out";
+    let has = |count: &&usize| found.iter().any(|variant| variant.ranks.is_none_or(|ranks| ranks == **count));
+    if let Some(without) = counts.iter().find(|count| !has(count)) {
+        let text = format!(
+            "--ways gpu with --ranks {without}: it is the way of a rank alone: say cpu, staged or gpu-aware \
+             too"
+        );
         return Err(Fault::usage(text));
     }
-    Ok(found)
+
+    if is_alone && options.overlap == Some(true) {
+        let text = format!(
+            "--overlap on: a rank alone has no halos that could overlap: {more}, or leave --overlap out"
+        );
+        return Err(Fault::usage(text));
+    }
+    Ok(())
 }
 
 /// Whether a launch of so many has the ranks and the rows that are asked for.
@@ -204,6 +224,16 @@ mod tests {
         );
         let overlap = refused(LaplaceOptions { overlap: Some(true), ..asked(&[]) }, &[location(0, GPU)]);
         assert!(overlap.to_string().starts_with("--overlap on: "), "{overlap}");
+        let two = [location(0, GPU), location(1, GPU)];
+        let of_ranks = |ranks: &[usize], ways: &[HaloWay], overlap| {
+            refused(LaplaceOptions { ranks: ranks.to_vec(), overlap, ..asked(ways) }, &two).to_string()
+        };
+        let both = of_ranks(&[1, 2], &[HaloWay::Gpu], None);
+        assert!(both.starts_with("--ways gpu with --ranks 2: "), "{both}");
+        let alone = of_ranks(&[1], &[HaloWay::Staged], None);
+        assert!(alone.starts_with("--ways staged: ") && alone.contains("more --ranks"), "{alone}");
+        let overlap = of_ranks(&[1], &[HaloWay::Cpu], Some(true));
+        assert!(overlap.starts_with("--overlap on: "), "{overlap}");
         let several = refused(asked(&[HaloWay::Gpu]), &[location(0, GPU), location(1, GPU)]);
         assert!(several.to_string().contains("staged or gpu-aware"), "{several}");
         let absent = refused(asked(&[HaloWay::GpuAware]), &[location(0, GPU), location(1, None)]);

@@ -73,6 +73,7 @@ pub fn node_gres(survey: &Survey) -> NodeGres {
     let mut remarks = Vec::new();
     let mut guessed = false;
     let mut lines = Vec::new();
+    let not_shown = topology.not_shown_pus();
 
     for gpu in &topology.gpus {
         let Some((file, is_known)) = device_file(survey, gpu) else {
@@ -83,8 +84,10 @@ pub fn node_gres(survey: &Survey) -> NodeGres {
             continue;
         };
         guessed |= !is_known;
-        let cores = near_pus(gpu).map(|pus| core_numbers(topology, &pus));
-        if cores.is_none() {
+        // Slurm counts the cores of the whole node.
+        let near = near_pus(gpu).filter(|_| not_shown.is_empty());
+        let cores = near.map(|pus| core_numbers(topology, &pus));
+        if cores.is_none() && not_shown.is_empty() {
             remarks.push(format!(
                 "GPU {}: nobody says which cores are near, so its line has no Cores=",
                 gpu.index
@@ -96,6 +99,13 @@ pub fn node_gres(survey: &Survey) -> NodeGres {
             cores,
             ..GresLine::default()
         });
+    }
+
+    if !not_shown.is_empty() {
+        remarks.push(format!(
+            "no line has Cores=, which counts all cores of the node: the file does not show PUs {not_shown} \
+             (offline, or left out in a job); run this on the node itself, or save it there outside of jobs"
+        ));
     }
 
     if guessed {

@@ -34,8 +34,8 @@ pub struct BudgetError {
 }
 
 /// Compares what the ranks of `plan` need with what each place has (bytes): host nodes by `host_bytes`,
-/// devices by `device_bytes`, and all nodes
-/// together by what is left of this process's `limit`. A place of which nothing is known is not checked.
+/// devices by `device_bytes`, and all nodes together by what is left of this process's `limit`. A place of
+/// which nothing is known is not checked.
 ///
 /// # Errors
 /// The first place that has too little.
@@ -104,7 +104,8 @@ pub fn device_bytes(platform: &dyn Platform, target: TargetId) -> Option<u64> {
 
 /// A limit on this process's memory as a place that has what is left of it.
 pub fn limit_text(limit: &MemoryLimit) -> String {
-    let [all, used] = [limit.bytes, limit.used_bytes.unwrap_or(0)].map(stats::units::rounded_size);
+    let used = limit.used_bytes.map_or("an unknown part of it".to_owned(), stats::units::rounded_size);
+    let all = stats::units::rounded_size(limit.bytes);
     format!("the memory limit of this process ({all}, {}; {used} in use)", limit.source)
 }
 

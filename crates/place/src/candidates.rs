@@ -138,10 +138,11 @@ pub fn worth_measuring(
         .iter()
         .find(|other| pus_and_nodes(&other.places) == pus_and_nodes(&way.places))
     {
-        Some(same) => notes.push(format!(
-            "{} gives the same placement as {} here: it is measured once",
-            way.name, same.name
-        )),
+        Some(same) => {
+            let is_same = same.places.places.iter().zip(&way.places.places).all(|(a, b)| a.pus == b.pus);
+            let how = if is_same { "gives the same placement as" } else { "begins on the same PUs as" };
+            notes.push(format!("{} {how} {} here: it is measured once", way.name, same.name));
+        }
         None => ways.push(way),
     };
     for strategy in [Strategy::Close, Strategy::Spread, Strategy::Compact] {

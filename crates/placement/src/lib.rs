@@ -1,7 +1,7 @@
 //! Pure planning: a topology and what was asked for become a [`Plan`], which can be printed without touching
 //! a device.
 //!
-//! * `selector` how a user names devices: indices, PCI addresses, UUIDs, `all`;
+//! * `selector` how a user names devices: indices, PCI addresses, UUIDs, all of them;
 //! * `target` what a rank copies to: a GPU, or the memory of a node where no GPU takes part;
 //! * `request` what was asked for;
 //! * `plan` which device each rank gets where ranks are threads of one process;

@@ -124,6 +124,11 @@ impl Place {
     }
 }
 
+/// What became of some PUs of a pool; nothing of none.
+fn of_pool(pus: &IdSet, what: &str) -> String {
+    if pus.is_empty() { String::new() } else { format!(", {pus} are {what}") }
+}
+
 /// No places can be given.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecommendError {
@@ -137,8 +142,9 @@ pub enum RecommendError {
     },
     /// No PU to give.
     #[error(
-        "there is no PU to place ranks on: of {pool}, {missing} are not online here, and {reserved} are \
-         reserved"
+        "there is no PU to place ranks on: of PUs {pool}{}{}",
+        of_pool(missing, "not online here"),
+        of_pool(reserved, "reserved")
     )]
     NoPu {
         /// The PUs to plan in.

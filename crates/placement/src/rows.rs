@@ -8,6 +8,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use stats::IdSet;
 use topo::model::{NodeKind, NumaNode, Topology};
 
 use crate::check_node::{can_hold_memory, distance, own_node};
@@ -56,7 +57,7 @@ impl FromStr for RowsBy {
 /// A row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// What it is called: `node 0`, `L3 0-7`, `core 3`.
+    /// What it is called: `node 0`, `L3 of PUs 0-7`, `core of PU 3`.
     pub name: String,
     /// The node of its memory, or what takes its place.
     pub place: Result<RowPlace, String>,
@@ -128,7 +129,27 @@ fn own_memory(topology: &Topology, name: String, pus: &[u32]) -> Row {
         return Row { name, place: Err("none of its PUs can be used by this process".to_owned()) };
     };
     let row_place = own_node(topology, Owner::this_process(topology), pu).map_err(|error| error.to_string());
-    Row { name, place: row_place.map(|own| RowPlace { pus: pus.to_vec(), node: own.node, note: own.note }) }
+    let place = row_place.map(|own| {
+        let notes = [own.note, of_other_nodes(topology, pus, own.node)];
+        let notes: Vec<String> = notes.into_iter().flatten().collect();
+        let note = (!notes.is_empty()).then(|| notes.join("; "));
+        RowPlace { pus: pus.to_vec(), node: own.node, note }
+    });
+    Row { name, place }
+}
+
+/// That cores of a row are of other nodes than its memory: a cache may span several.
+fn of_other_nodes(topology: &Topology, pus: &[u32], node: u32) -> Option<String> {
+    let own = &topology.node(node)?.pus;
+    let others: IdSet = pus.iter().copied().filter(|pu| !own.is_empty() && !own.contains(*pu)).collect();
+    let nodes: IdSet = topology
+        .nodes
+        .iter()
+        .filter(|one| one.kind.has_cpus() && !one.pus.and(&others).is_empty())
+        .map(|one| one.os_index)
+        .collect();
+    (!nodes.is_empty())
+        .then(|| format!("PUs {others} are of node {nodes}, and have the memory of node {node}"))
 }
 
 fn node_row(topology: &Topology, node: &NumaNode) -> Row {
@@ -229,6 +250,16 @@ mod tests {
             "notes_on_rows",
             [note(&machine(), 2), note(&few, 1), none, refused].join("\n")
         );
+    }
+
+    #[test]
+    fn cores_of_a_cache_that_spans_nodes_have_the_memory_of_one_and_the_row_says_so() {
+        let mut topology = machine();
+        let pus = topology.nodes[0].pus.or(&topology.nodes[1].pus);
+        topology.l3s.truncate(1);
+        topology.l3s[0].pus = pus;
+        let note = rows(&topology, RowsBy::L3).remove(0).place.ok().and_then(|place| place.note);
+        assert_eq!(note.as_deref(), Some("PUs 4-7 are of node 1, and have the memory of node 0"));
     }
 
     #[test]

@@ -4,9 +4,9 @@
 //! would be simpler, but Linux 4.18, which RHEL 8 runs, has it not, and a process can wait only for its
 //! children.
 //!
-//! A wrong death ends a run, so it is claimed only of a process that was seen alive before. In another pid
-//! namespace (a container for each rank), behind `hidepid`, or with a /proc that is not this process's, a
-//! process cannot be looked up: that is said, and is no death.
+//! A wrong death ends a run, so it is claimed only of a process that was seen alive before, or that /proc
+//! shows as dead. In another pid namespace (a container for each rank), behind `hidepid`, or with a /proc
+//! that is not this process's, a process cannot be looked up: that is said, and is no death.
 
 use std::fs;
 use std::io::ErrorKind;

@@ -129,8 +129,10 @@ impl Plugin {
     }
 
     fn open(path: &Path, gtl: &'static Gtl) -> Result<Self, PluginRejection> {
-        if !path.exists() {
-            return Err(PluginRejection::Absent);
+        match path.try_exists() {
+            Ok(true) => {}
+            Ok(false) => return Err(PluginRejection::Absent),
+            Err(error) => return Err(PluginRejection::CannotOpen(error.to_string())),
         }
         file_ownership::may_open(path).map_err(PluginRejection::Untrusted)?;
         let opened = Opened::open(path).map_err(|why| match why {

@@ -26,7 +26,7 @@
 //! * `latch` how queued rounds are held back on a device; `clock_limit` what holds a GPU's clocks down;
 //!   `touch` how memory is touched whose pages move;
 //! * `stage` at which stage of a rank's work something failed; `time_spent` where its time went;
-//! * `mismatch` the first byte that is not as it was sent;
+//! * `wrong_byte` the first byte that is not as it was sent;
 //! * `pair_sample` which of many pairs stand for all;
 //! * `random` the seeded generator behind everything that draws.
 //!

@@ -4,7 +4,7 @@
 //! If the runs of the base all fall into one mode and the new ones into the other, the figures look like a
 //! change and are none. With two modes and a probability p of the first, so many against so many runs are
 //! sorted so in pⁿ(1 − p)ᵐ + (1 − p)ⁿpᵐ of all comparisons; the largest of that over p is what a finding from
-//! so many runs risks for one case with modes. Three against three come to 1/32, two against three to 8 %.
+//! so many runs risks for one case with modes. Three against three come to 1/32, two against three to 1/16.
 //!
 //! A case whose own runs show both modes, all of one side in one but for a stray, is sorted so by chance more
 //! often, and that counts: five against five with a stray in 2 % of comparisons.

@@ -6,6 +6,8 @@
 //! first PID namespace, so inside of a container with one of its own nobody is found in them, which proves
 //! nothing. Nothing is started on a GPU. Left out: graphics, and how busy a GPU is.
 
+use std::path::Path;
+
 use crate::fs_root::FsRoot;
 use crate::gpu_class::{AMD, NVIDIA};
 use crate::kfd;
@@ -23,12 +25,23 @@ pub struct GpuUsers {
     pub asked: Vec<&'static str>,
     /// Why a driver whose GPU is here gave none.
     pub silent: Vec<String>,
+    /// Whether the lists have the ids of another PID namespace: then who is not found in them may use a GPU
+    /// all the same.
+    pub are_of_host: bool,
+}
+
+/// What `/proc/self/ns/pid` links to in the first PID namespace (PROC_PID_INIT_INO, linux/proc_ns.h).
+const FIRST_NAMESPACE: &str = "pid:[4026531836]";
+
+/// Whether this process is in a PID namespace of its own, as far as /proc says so.
+fn is_in_own_namespace() -> bool {
+    std::fs::read_link("/proc/self/ns/pid").is_ok_and(|link| link != Path::new(FIRST_NAMESPACE))
 }
 
 /// The drivers' lists on this machine; of a saved one there is none.
 pub fn gpu_users(topology: &Topology) -> GpuUsers {
     if topology.source == TopologySource::ThisSystem {
-        under(&FsRoot::default(), topology)
+        GpuUsers { are_of_host: is_in_own_namespace(), ..under(&FsRoot::default(), topology) }
     } else {
         GpuUsers::default()
     }
@@ -64,7 +77,7 @@ impl GpuUsers {
     /// know the processes of the lists, so that its ids are another namespace's.
     pub(crate) fn uses_of(&self, pid: u32, is_here: impl Fn(u32) -> bool) -> Option<Vec<GpuUse>> {
         let own: Vec<GpuUse> = self.uses.iter().filter(|one| one.pid == pid).cloned().collect();
-        let told = !self.asked.is_empty() && self.pids().into_iter().all(is_here);
+        let told = !self.asked.is_empty() && !self.are_of_host && self.pids().into_iter().all(is_here);
         (told || !own.is_empty()).then_some(own)
     }
 }
@@ -78,7 +91,7 @@ mod tests {
     fn list(pids: &[u32]) -> GpuUsers {
         let pci = PciAddress { domain: 0, bus: 1, device: 0, function: 0 };
         let one = |pid: &u32| GpuUse { pid: *pid, pci, bytes: None, source: "NVML".to_owned() };
-        GpuUsers { uses: pids.iter().map(one).collect(), asked: vec!["NVML"], silent: Vec::new() }
+        GpuUsers { uses: pids.iter().map(one).collect(), asked: vec!["NVML"], ..GpuUsers::default() }
     }
 
     #[test]
@@ -89,5 +102,7 @@ mod tests {
         assert_eq!(both.uses_of(8, |pid| pid == 7), None, "9 is not here: the ids are another namespace's");
         assert_eq!(both.uses_of(7, |pid| pid == 7).map(|own| own.len()), Some(1));
         assert_eq!(GpuUsers::default().uses_of(7, |_| true), None, "nobody was asked");
+        let in_container = GpuUsers { are_of_host: true, ..list(&[]) };
+        assert_eq!(in_container.uses_of(7, |_| true), None, "an empty list of other ids proves nothing");
     }
 }

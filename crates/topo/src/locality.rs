@@ -161,7 +161,7 @@ fn whole_machine(
                 "its devices are attached to the whole of it"
             }
         )),
-        _ => Ok("the machine has one NUMA node, so all of it is local".to_owned()),
+        _ => Ok("the machine has one NUMA node with CPUs, so all of it is local".to_owned()),
     }
 }
 

@@ -244,11 +244,16 @@ pub struct MemoryLimit {
     pub bytes: u64,
     /// What of it was in use and cannot be taken back, bytes; null where the kernel does not say.
     pub used_bytes: Option<u64>,
-    /// The file that says so, or the resource limit in words.
+    /// The file that says so, by its whole path, or the resource limit in words.
     pub source: String,
 }
 
 impl MemoryLimit {
+    /// Whether each process has as much for itself (`ulimit -v`); a group's is for all that are in it.
+    pub fn is_of_each_process(&self) -> bool {
+        !self.source.starts_with('/')
+    }
+
     /// What is left of it, bytes.
     pub fn left_bytes(&self) -> u64 {
         self.bytes.saturating_sub(self.used_bytes.unwrap_or(0))

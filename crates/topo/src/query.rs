@@ -3,7 +3,9 @@
 use stats::{IdSet, PciAddress};
 
 use crate::gpu_class::AMD;
-use crate::model::{Core, Gpu, L3, Locality, NodeKind, NumaNode, Package, Pu, PuStatus, Rung, Topology};
+use crate::model::{
+    Core, Gpu, L3, Locality, NodeKind, NumaNode, Package, Pu, PuStatus, Rung, Topology, TopologySource,
+};
 
 impl Locality {
     /// Its local PUs, those too that the cpuset has not got.
@@ -37,6 +39,19 @@ impl Topology {
             return all.minus(&self.allowed.offline_pus);
         }
         self.cores.iter().flat_map(|core| core.pus.iter()).collect()
+    }
+
+    /// PUs that a file does not show, by gaps in their numbers: they were offline when it was written, or its
+    /// writer was in a job and left out what the job had not got. None on this machine, which shows all.
+    pub fn not_shown_pus(&self) -> IdSet {
+        let shown = self.online_pus();
+        let numbers = shown.iter().max().map_or(0..0, |last| 0..last + 1);
+        match self.source {
+            TopologySource::ThisSystem => IdSet::default(),
+            TopologySource::XmlFile { .. } | TopologySource::Texts { .. } => {
+                numbers.collect::<IdSet>().or(&self.allowed.offline_pus).minus(&shown)
+            }
+        }
     }
 
     /// The PU with this OS index, also one that is offline or not allowed.

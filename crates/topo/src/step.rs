@@ -111,14 +111,28 @@ fn gpus(told: &SlurmEnv, gpus: &[Gpu], access: &[Access]) -> GpuShare {
     } else if !open.is_empty() && open.or(&refused).or(&missing) == all && open != all {
         // Proof, and not only a promise: the kernel answers for the files.
         let usable = numbers.filter(|numbers| numbers.is_subset(&open)).unwrap_or(&open).clone();
-        let how =
-            if refused.is_empty() { "are not here" } else { "are refused to this step (device cgroup)" };
-        let reason = format!("the device files of the others {how}");
+        // Slurm confines a step, and within it each task that has GPUs of its own: where the step has more
+        // than are open here, the others are other tasks', all of them or some.
+        let is_of_task = told.gpus.is_some_and(|count| count as usize > open.len());
+        let is_all = told.gpus.is_some_and(|count| count as usize >= all.len());
+        let by = if is_of_task { "task" } else { "step" };
+        let how = match refused.is_empty() {
+            true => "are not here".to_owned(),
+            false => format!("are refused to this {by} (device cgroup)"),
+        };
+
+        let (closed, none) = (all.minus(&open), IdSet::default());
+        let (others, not_in_step, untold) = match (is_of_task, is_all) {
+            (false, _) => (none.clone(), closed, none),
+            (true, true) => (closed, none.clone(), none),
+            (true, false) => (none.clone(), none, closed),
+        };
         StepShare {
-            other_tasks: open.minus(&usable),
-            not_in_step: all.minus(&open),
+            other_tasks: open.minus(&usable).or(&others),
+            not_in_step,
+            untold,
             usable,
-            reason,
+            reason: format!("the device files of the others {how}"),
             ..StepShare::default()
         }
     } else if let Some(numbers) = numbers {

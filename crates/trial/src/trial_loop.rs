@@ -24,7 +24,7 @@ pub struct TrialPlan {
     pub rule: TrialRule,
     /// The seed of the order within blocks.
     pub seed: u64,
-    /// No block begins after so many seconds.
+    /// No run begins after so many seconds, also within a block.
     pub max_time_s: Option<f64>,
 }
 
@@ -62,7 +62,10 @@ pub fn conduct<R: Runner>(
     runner: &mut R,
 ) -> Result<TrialStop, R::Error> {
     runs.retain(|run| run.outcome != TrialOutcome::Interrupted);
-    for block in 1.. {
+    let mut block = 0;
+
+    loop {
+        block += 1;
         let given_up = given_up(plan, runs);
         if given_up.contains(&0) || (plan.variants.len() > 1 && given_up.len() + 1 == plan.variants.len()) {
             return Ok(TrialStop::Failing);
@@ -92,8 +95,6 @@ pub fn conduct<R: Runner>(
             }
         }
     }
-
-    Ok(TrialStop::MaxRuns)
 }
 
 /// How the trial stands by the metric that decides.

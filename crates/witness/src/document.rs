@@ -81,20 +81,23 @@ pub fn document(
     document
 }
 
-/// The line that starts the program near its GPU; `None` where nothing is far, or where one process's far
-/// memory belongs to GPUs that no single place is near to.
+/// The line that starts the program near its GPUs; `None` where nothing is far, or where no single place is
+/// near to all of them. A program that copies to several must see them all.
 fn remedy(buffers: &[WitnessBuffer], about: &RunFacts, near: &[NearNodes]) -> Option<String> {
-    let far = buffers.iter().filter(|buffer| buffer.far_bytes > 0);
-    let gpus: BTreeSet<&str> = far.map(|buffer| buffer.gpu.as_str()).collect();
+    if buffers.iter().all(|buffer| buffer.far_bytes == 0) {
+        return None;
+    }
+    let gpus: BTreeSet<&str> = buffers.iter().map(|buffer| buffer.gpu.as_str()).collect();
     let of: Vec<&NearNodes> = near.iter().filter(|near| gpus.contains(near.gpu.as_str())).collect();
     let first = of.first()?;
     if of.iter().any(|other| other.nodes.and(&first.nodes).is_empty()) {
         return None;
     }
     let program = shell_words::join(&about.program);
+    let sees = if gpus.len() > 1 { " --gpu near" } else { "" };
     Some(match about.rank {
-        Some(_) => format!("the same launcher with numabench exec -- {program}"),
-        None => format!("numabench exec --gpus {} -- {program}", first.index),
+        Some(_) => format!("the same launcher with numabench exec{sees} -- {program}"),
+        None => format!("numabench exec --gpus {}{sees} -- {program}", first.index),
     })
 }
 

@@ -109,7 +109,8 @@ fn without_locality_nothing_is_near_or_far_and_the_reason_is_said() {
     assert_eq!((found.total.unknown_bytes, found.remedy.as_deref()), (4096, None));
     assert!(found.verdict[0].contains("GPU 0: locality unknown (a test)"), "{:?}", found.verdict);
     let none = seen(Vec::new(), &near(&[0]));
-    assert_eq!(none.verdict, ["The program made no copy between host memory and a GPU."]);
+    let said = "No copy between host memory and a GPU was seen, in 1 process; ";
+    assert!(none.verdict[0].starts_with(said), "{:?}", none.verdict);
 }
 
 #[test]

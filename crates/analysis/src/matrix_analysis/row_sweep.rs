@@ -14,7 +14,7 @@ use stats::units::size;
 
 use super::cell_family::family;
 use super::near_far::{NearFar, near_far_places};
-use super::words::show;
+use super::words::{nothing_beside, show};
 use super::{CellFigure, MatrixFigures, Plane};
 use crate::{headline, words};
 
@@ -158,7 +158,7 @@ pub fn size_losses(document: &Document) -> Vec<report::size_loss::SizeLoss> {
 pub fn verdict(document: &Document) -> Vec<String> {
     let Some(matrix) = matrix(document) else { return Vec::new() };
     if matrix.rows.iter().filter(|row| row.reason.is_none()).count() < 2 {
-        return vec!["One NUMA node: no near/far comparison.".to_owned()];
+        return vec![nothing_beside(matrix).to_owned()];
     }
     if near_far_places(matrix).is_empty() {
         return vec!["Every row is near its GPU: no near/far comparison.".to_owned()];

@@ -21,14 +21,11 @@ use super::load;
 use super::pairs;
 use super::row_sweep;
 use super::standings::{RankedPlace, Standing, figures, standings};
-use super::words::{Estimate, show, show_all, together, way};
+use super::words::{Estimate, nothing_beside, show, show_all, together, way};
 use super::{CellFigure, MatrixFigures, Plane};
 use crate::family::CaseFinding;
 use crate::headline;
 use crate::words::capital;
-
-/// What is added where a matrix has one place only.
-const NOTHING_BESIDE: &str = " One NUMA node: no near/far comparison.";
 
 /// The sentences, the answer first; none where there is no matrix.
 pub fn verdict(document: &Document) -> Vec<String> {
@@ -74,7 +71,7 @@ fn by_engine(
     if engine != CopyEngine::Ce {
         let by = crate::words::by(engine).trim_start_matches(", ");
         for sentence in said.iter_mut().take(1).chain(&mut absent) {
-            let own = sentence.strip_suffix(NOTHING_BESIDE).unwrap_or(sentence);
+            let own = sentence.strip_suffix(nothing_beside(matrix)).unwrap_or(sentence).trim_end();
             *sentence = format!("Copies {by}: {own}");
         }
     }
@@ -166,7 +163,7 @@ fn only(document: &Document, matrix: &Matrix) -> String {
     match figures.is_empty() {
         true if document.matrices.len() > 1 => format!("No figure was measured of {}.", matrix.title),
         true => "No figure was measured.".to_owned(),
-        false => format!("{}.{NOTHING_BESIDE}", capital(&figures.join("; "))),
+        false => format!("{}. {}", capital(&figures.join("; ")), nothing_beside(matrix)),
     }
 }
 
@@ -224,7 +221,8 @@ fn sentence(at: &Standing, worst: &RankedPlace) -> String {
 
 /// Whether the fastest rows are those that the platform declares to be near.
 fn agreement(matrix: &Matrix, all: &[&Standing]) -> Vec<String> {
-    let (mut agree, mut undecided, mut unknown, mut said) = (0, Vec::new(), Vec::new(), Vec::new());
+    let (mut agree, mut undecided, mut open) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut unknown, mut said) = (Vec::new(), Vec::new());
     for column in &matrix.columns {
         let Some(nodes) = &column.declared_nodes.value else {
             unknown.push(column);
@@ -236,7 +234,7 @@ fn agreement(matrix: &Matrix, all: &[&Standing]) -> Vec<String> {
         };
         let of = || all.iter().filter(|at| at.subject == column.name && !at.plane.is_time());
         let mut found: Vec<(&Standing, Near)> = of().map(|at| (*at, near(at, &is_near))).collect();
-        found.retain(|(_, near)| *near != Near::None);
+        found.retain(|(_, near)| *near != Near::NotCompared);
         if let Some((at, _)) = found.iter().find(|(_, near)| *near == Near::Slower) {
             said.push(format!(
                 "{}: the topology declares node {nodes} near, but {} is faster ({}).",
@@ -246,23 +244,25 @@ fn agreement(matrix: &Matrix, all: &[&Standing]) -> Vec<String> {
             ));
         } else if found.iter().any(|(_, near)| *near == Near::Undecided) {
             undecided.push(column.name.as_str());
+        } else if found.is_empty() {
+            open.push(column.name.as_str());
         } else {
-            agree += usize::from(!found.is_empty());
+            agree.push(column.name.as_str());
         }
     }
 
     if !undecided.is_empty() {
-        let rest = if agree > 0 && said.is_empty() { "; it is right for the others" } else { "" };
+        let rest = if !agree.is_empty() && open.is_empty() && said.is_empty() {
+            "; it is right for the others"
+        } else {
+            ""
+        };
         said.push(format!(
             "Undecided whether the topology is right for {} (a longer --max-time may decide){rest}.",
             undecided.join(", ")
         ));
-    } else if agree > 0 && said.is_empty() {
-        said.push(
-            "The topology agrees: no GPU is faster from elsewhere than from the node that it declares to be \
-             near."
-                .to_owned(),
-        );
+    } else if !agree.is_empty() && said.is_empty() {
+        said.push(agreed(&agree, &open));
     }
 
     if let Some(why) = unknown.first().and_then(|column| column.declared_nodes.reason.as_deref()) {
@@ -270,6 +270,21 @@ fn agreement(matrix: &Matrix, all: &[&Standing]) -> Vec<String> {
         said.push(format!("NUMA node of {} unknown: {why}.", together(&names)));
     }
     said
+}
+
+/// That the topology is right, for these GPUs or for all; `open` are those of which nobody knows.
+fn agreed(agree: &[&str], open: &[&str]) -> String {
+    if open.is_empty() {
+        return "The topology agrees: no GPU is faster from elsewhere than from the node that it declares to \
+            be near."
+            .to_owned();
+    }
+    format!(
+        "The topology agrees for {}: not faster from elsewhere than from the node that it declares to be \
+         near. Of {} nobody knows: it was not measured from that node, or from no other.",
+        together(agree),
+        together(open)
+    )
 }
 
 /// How the places that are declared to be near compare with the others.
@@ -280,21 +295,21 @@ enum Near {
     /// Each is surely slower than the best.
     Slower,
     Undecided,
-    /// None of them was measured.
-    None,
+    /// None of them was measured, or nothing else.
+    NotCompared,
 }
 
 fn near(at: &Standing, is_near: &dyn Fn(&RankedPlace) -> bool) -> Near {
     let near: Vec<&RankedPlace> = at.places().filter(|place| is_near(place)).collect();
-    if near.is_empty() {
-        return Near::None;
+    let far = || at.places().filter(|place| !is_near(place));
+    if near.is_empty() || far().next().is_none() {
+        return Near::NotCompared;
     }
     if near.iter().all(|place| place.finding == CaseFinding::Worse) {
         return Near::Slower;
     }
     // One of several may be the one that is no worse: each has its part of the chance.
     let chance = ALPHA / near.len() as f64;
-    let far = || at.places().filter(|place| !is_near(place));
     let is_best =
         |place: &&RankedPlace| far().all(|other| at.compared.is_no_worse(place.number, other.number, chance));
     if near.iter().any(is_best) { Near::Best } else { Near::Undecided }

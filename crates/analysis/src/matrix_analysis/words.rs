@@ -1,6 +1,8 @@
 //! How a matrix's sentences say figures and directions.
 
+use report::matrix::{Compares, Matrix};
 use report::settings::Direction;
+use stats::alike::distinct;
 use stats::interval::range;
 use stats::{IdSet, units};
 
@@ -96,6 +98,16 @@ pub(super) fn together(names: &[&str]) -> String {
         (Some(set), _) => one("GPU", &set),
         (_, Some(set)) => one("NUMA node", &set),
         _ => names.join(", "),
+    }
+}
+
+/// Why nothing of a matrix is near and nothing far, where one place has figures.
+pub(crate) fn nothing_beside(matrix: &Matrix) -> &'static str {
+    let nodes = distinct(matrix.rows.iter().map(|row| row.memory_node)).len();
+    let is_all = nodes < 2 && (matrix.compares != Compares::Columns || matrix.columns.len() < 2);
+    match is_all {
+        true => "One NUMA node: no near/far comparison.",
+        false => "One NUMA node was measured: no near/far comparison.",
     }
 }
 

@@ -25,6 +25,7 @@ use topo::Survey;
 use topo::environment::{self, Environment, ProbeValue};
 use topo::fs_root::FsRoot;
 use topo::gpu_health::GpuHealth;
+use topo::model::TopologySource;
 
 /// What is known from elsewhere than files.
 pub struct FactSources<'a> {
@@ -151,8 +152,11 @@ impl<'a> SystemFacts<'a> {
         })
     }
 
-    /// Whether this is a virtual machine.
+    /// Whether this is a virtual machine; of a saved one this machine's settings do not say it.
     pub fn platform(&self) -> MachineKind {
+        if self.survey.topology.source != TopologySource::ThisSystem {
+            return MachineKind::Unknown;
+        }
         match self.probe("platform.virtual_machine").as_deref() {
             None => MachineKind::Unknown,
             Some("no sign of one") => MachineKind::Physical,

@@ -41,7 +41,8 @@ pub(super) fn host_use(facts: &SystemFacts<'_>) -> Option<Check> {
             .open(format!("what is in GPU memory node {} is not shown", listed(&hidden)), UNREADABLE);
     }
 
-    let seen: Vec<&str> = findings.iter().map(|finding| finding.seen.as_str()).collect();
+    let not_shown = (!hidden.is_empty()).then(|| format!("what is in node {} is not shown", listed(&hidden)));
+    let seen: Vec<String> = findings.iter().map(|finding| finding.seen.clone()).chain(not_shown).collect();
     let mut changes: Vec<&str> =
         findings.iter().flat_map(|finding| finding.changes.iter().copied()).collect();
     changes.sort_unstable();
@@ -50,7 +51,14 @@ pub(super) fn host_use(facts: &SystemFacts<'_>) -> Option<Check> {
     match (findings.is_empty(), costs) {
         (true, _) => {
             let names: Vec<String> = nodes.iter().map(name).collect();
-            HOST_USE.ok(format!("next to nothing of the host's in {}", listed(&names)))
+            let names = listed(&names);
+            HOST_USE.ok(match nodes.iter().any(|node| node.is_shared) {
+                true => format!(
+                    "no more than a tenth is file cache in {names}; what programs have there is not \
+                     counted, for CPU and GPU share it"
+                ),
+                false => format!("next to nothing of the host's in {names}"),
+            })
         }
         (false, true) => HOST_USE.costs(seen, change),
         (false, false) => HOST_USE.remark(seen, change),

@@ -35,7 +35,7 @@ const UNREADABLE: &str = "a user outside of this container";
 
 /// Every check that applies here, part by part.
 pub fn checks(facts: &SystemFacts<'_>) -> Vec<Check> {
-    let all: [fn(&SystemFacts<'_>) -> Option<Check>; 43] = [
+    let all: [fn(&SystemFacts<'_>) -> Option<Check>; 44] = [
         peers::acs,
         peers::iommu,
         links::link,
@@ -46,6 +46,7 @@ pub fn checks(facts: &SystemFacts<'_>) -> Vec<Check> {
         nodes::nodes_per_package,
         nodes::gpu_locality,
         nodes::grace_mode,
+        nodes::without_memory,
         nodes::without_cpus,
         gpu_memory_nodes::host_use,
         memory::numa_balancing,

@@ -42,6 +42,13 @@ const CPULESS: Probe = Probe {
     source: "kernel, admin-guide/mm/numa_memory_policy",
 };
 
+const MEMORYLESS: Probe = Probe {
+    name: "memory.nodes-without-memory",
+    part: Part::Memory,
+    why: "whatever a core of such a node reads and writes lies on another node",
+    source: "kernel, admin-guide/mm/numa_memory_policy",
+};
+
 /// Nodes that have cores and memory, of a package.
 fn nodes_of(topology: &Topology, pus: &IdSet) -> usize {
     let has_cores =
@@ -161,6 +168,19 @@ pub(super) fn grace_mode(facts: &SystemFacts<'_>) -> Option<Check> {
     )
 }
 
+pub(super) fn without_memory(facts: &SystemFacts<'_>) -> Option<Check> {
+    if !facts.cpu.is_shown {
+        return MEMORYLESS.open("NUMA nodes are not shown here (/sys)", UNREADABLE);
+    }
+    let nodes = facts.survey.topology.nodes.iter();
+    let bare: IdSet = nodes.filter(|node| node.kind == NodeKind::CpuOnly).map(|node| node.os_index).collect();
+    if bare.is_empty() {
+        return MEMORYLESS.ok("each NUMA node with cores has memory");
+    }
+    let seen = format!("NUMA nodes {bare} have cores and no memory: every access from there is remote");
+    MEMORYLESS.costs(seen, "look for missing memory modules on these nodes, and keep ranks off their cores")
+}
+
 pub(super) fn without_cpus(facts: &SystemFacts<'_>) -> Option<Check> {
     let topology = &facts.survey.topology;
     if !facts.cpu.is_shown {
@@ -171,12 +191,10 @@ pub(super) fn without_cpus(facts: &SystemFacts<'_>) -> Option<Check> {
         wanted.map(|node| node.os_index).collect()
     };
     let (all, open) = (with(NodeKind::MemoryOnly, false), with(NodeKind::MemoryOnly, true));
-    let bare = with(NodeKind::CpuOnly, false);
-
-    if !bare.is_empty() {
-        let seen = format!("NUMA nodes {bare} have cores and no memory: every access from there is remote");
-        return CPULESS
-            .costs(seen, "look for missing memory modules on these nodes, and keep ranks off their cores");
+    let not_shown = topology.not_shown_pus();
+    if !open.is_empty() && !not_shown.is_empty() {
+        let seen = format!("the file shows no cores of NUMA nodes {open}, and leaves out PUs {not_shown}");
+        return CPULESS.unknown(seen, "`numabench doctor` on that machine");
     }
 
     match (all.is_empty(), open.is_empty()) {

@@ -103,13 +103,13 @@ pub(super) fn memory_nodes(facts: &SystemFacts<'_>) -> Option<Check> {
         );
     }
 
-    let far = allowed.nodes.minus(&near);
+    let has_memory = |node: &u32| topology.node(*node).is_none_or(|node| node.total_bytes > 0);
+    let usable: IdSet = allowed.nodes.iter().filter(has_memory).collect();
+    let far = usable.minus(&near);
 
     match far.is_empty() {
-        true => MEMS.ok(format!("NUMA nodes {}: those of its cores", allowed.nodes)),
-        false => {
-            MEMS.ok(format!("NUMA nodes {}: those of its cores, and {far} when they are full", allowed.nodes))
-        }
+        true => MEMS.ok(format!("NUMA nodes {usable}: those of its cores")),
+        false => MEMS.ok(format!("NUMA nodes {usable}: those of its cores, and {far} when they are full")),
     }
 }
 

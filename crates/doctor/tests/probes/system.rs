@@ -158,7 +158,17 @@ pub const NODES: &[Case] = &[
         machine.survey.topology.nodes[2].allowed = false;
         Ok(())
     }),
-    ("memory.nodes-without-cpus", Is::Costly, "no memory", |machine| {
+    ("memory.nodes-without-cpus", Is::Unknown, "leaves out PUs 2", |machine| {
+        // A file that was written in a job.
+        let topology = &mut machine.survey.topology;
+        topology.source = TopologySource::XmlFile { path: "a.xml".into() };
+        topology.cores.retain(|core| !core.pus.contains(2));
+        topology.nodes.push(node(2, NodeKind::MemoryOnly, ""));
+        Ok(())
+    }),
+    ("memory.nodes-without-memory", Is::Well, "each NUMA node", |_| Ok(())),
+    ("memory.nodes-without-memory", Is::Open, "not shown", |node| node.gone("/sys")),
+    ("memory.nodes-without-memory", Is::Costly, "no memory", |machine| {
         machine.survey.topology.nodes[1].kind = NodeKind::CpuOnly;
         Ok(())
     }),

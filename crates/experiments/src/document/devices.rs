@@ -8,6 +8,7 @@ use placement::{RankPlan, TargetId};
 use report::Known;
 use report::conditions::{ClockRange, Conditions, HeldBack, LowestLink};
 use report::device::{Coherence, Device, DeviceKind, Latch, Link, ReadWhen};
+use stats::IdSet;
 use topo::gpu_condition::GpuConditions;
 use topo::host_link::HostLink;
 use topo::model::Rung;
@@ -171,7 +172,8 @@ fn is(device: &DeviceFacts, target: TargetId) -> bool {
     }
 }
 
-/// The ladder of sources: what hwloc and the kernel say first, then the driver, else unknown.
+/// The ladder of sources: what hwloc and the kernel say first, then the driver, else unknown. Of several
+/// local nodes with cores (those of a package) none is the one unless the driver says so.
 fn numa_node(local: &Local, target: TargetId, known: &DeviceFacts) -> Known<u32> {
     let TargetId::Gpu(pci) = target else {
         return Known::from_result(
@@ -182,11 +184,19 @@ fn numa_node(local: &Local, target: TargetId, known: &DeviceFacts) -> Known<u32>
     let Some(gpu) = local.topology.gpu_at(pci) else {
         return Known::unknown("hwloc", "not on the PCI bus that this process sees");
     };
-    let node = local.topology.host_nodes(gpu).first().filter(|_| gpu.locality.rung != Rung::Unknown);
+    let has_cores = |node: &u32| local.topology.node(*node).is_some_and(|node| !node.pus.is_empty());
+    let all = local.topology.host_nodes(gpu);
+    let with_cores: IdSet = all.iter().filter(has_cores).collect();
+    let nodes = if with_cores.is_empty() { all } else { with_cores };
 
-    match (node, known.host_node) {
+    let is_told = gpu.locality.rung != Rung::Unknown;
+    match (nodes.first().filter(|_| is_told && nodes.len() == 1), known.host_node) {
         (Some(node), _) => Known::value(node, gpu.locality.reason.clone()),
         (None, Some(node)) => Known::value(node, "the driver (CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID)"),
+        (None, None) if is_told && !nodes.is_empty() => Known::unknown(
+            "hwloc, the kernel's PCI files, the driver",
+            format!("nodes {nodes} are all local to it ({})", gpu.locality.reason),
+        ),
         (None, None) => {
             Known::unknown("hwloc, the kernel's PCI files, the driver", gpu.locality.reason.clone())
         }
@@ -219,7 +229,8 @@ fn memory_node(
         (None, MemoryHome::Device, _) => None,
         (.., Some(node)) => Some(Known::value(node, "hwloc and the kernel's PCI files")),
         (Some(topo::coherence::Coherence::C2c), ..) => {
-            Some(Known::unknown("the driver, the kernel's NUMA nodes", "the machine is in CDMM mode"))
+            let why = "no NUMA node of its memory is shown (CDMM mode, or a machine that hides it)";
+            Some(Known::unknown("the driver, the kernel's NUMA nodes", why))
         }
         _ => Some(Known::unknown("hwloc, the kernel's PCI files", "which node is near the GPU is not known")),
     }
@@ -290,7 +301,7 @@ fn latch(latch: Option<&pingpong::Latch>) -> Known<Latch> {
         Some(pingpong::Latch::StreamWait) => Known::value(Latch::StreamWait, TRIED),
         Some(pingpong::Latch::SpinKernel) => Known::value(Latch::SpinKernel, TRIED),
         Some(pingpong::Latch::None { reason }) => Known::unknown(TRIED, reason.clone()),
-        None => Known::unknown("opening the device", "the device is not open"),
+        None => Known::unknown("opening the device", "no rank of this run says by what it can be timed"),
     }
 }
 

@@ -1,7 +1,8 @@
 //! From what a run has to the document that is kept: every field of the schema that the run knows is filled
 //! here, and nowhere else; what follows from them `analysis` says (`conclusion`).
 //!
-//! * `part` what each rank's process knows beforehand, filled in by `collect` with `environment`, `devices`
+//! * `rank_part` what each rank's process knows beforehand, filled in by `collect` with `environment`,
+//! `devices`
 //!   and `nodes`;
 //! * `place_workers` who measured which place; `cases` what it gave; `bounds` withdraws a bound that was
 //!   exceeded; `verdict` how the run ended.

@@ -141,5 +141,10 @@ fn gres_conf_has_a_line_for_each_gpu_in_slurms_numbers_of_cores() -> Done {
     let noted = numabench(&["place", "--emit", "gres-conf", "--input", &machine("leonardo")])?;
     assert!(noted.err.contains("numa_node_as_socket"), "{}", noted.err);
     assert_eq!(emitted("cpu-only")?.code, Some(77));
+
+    // A file of a job: Slurm's numbers are those of all cores, which it does not show.
+    let part = numabench(&["place", "--emit", "gres-conf", "--input", &machine("job-left-out")])?;
+    assert!(!part.out.contains("Cores=") && part.out.contains("/dev/nvidia1"), "{}", part.out);
+    assert!(part.err.contains("no line has Cores=") && part.err.contains("outside of jobs"), "{}", part.err);
     Ok(())
 }

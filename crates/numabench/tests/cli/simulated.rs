@@ -284,3 +284,21 @@ fn hip_over_cuda_moves_bytes_by_the_cuda_driver_and_says_what_it_is() -> Done {
     assert_eq!(text(&document, "/devices/0/id"), "0000:05:00.0");
     results(&document).try_for_each(has_numbers)
 }
+
+#[test]
+fn each_case_has_as_many_rounds_as_were_asked_for_also_those_that_are_measured_later() -> Done {
+    // Pinned copies of a mebibyte and more are a phase of their own.
+    let asked =
+        ["--gpus", "0", "--size", "4KiB,4MiB", "--direction", "h2d", "--memory", "pinned", "--json", "-"];
+    for reps in ["15", "19"] {
+        let run = simulated(&[], &[&asked[..], &["--reps", reps]].concat())?.well().json()?;
+        let rounds = |result: &Value| -> u64 {
+            let blocks = result["blocks"].as_array();
+            blocks.into_iter().flatten().filter_map(|block| block["rounds"].as_u64()).sum()
+        };
+        let all: Vec<u64> =
+            list(&run, "/cases").iter().flat_map(|case| list(case, "/ranks")).map(rounds).collect();
+        assert_eq!(all, [reps.parse::<u64>()?; 2], "{run}");
+    }
+    Ok(())
+}

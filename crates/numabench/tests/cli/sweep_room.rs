@@ -90,3 +90,16 @@ fn where_no_size_fits_the_command_is_refused() -> Done {
     run(&["sweep", "--backend", "host", "--size", "100TiB,120TiB"]).refused(2, &["smaller --size"]);
     Ok(())
 }
+
+#[test]
+fn the_peak_of_copies_both_ways_at_once_is_the_rate_of_the_table_which_counts_both() -> Done {
+    let asked = ["--direction", "bidir", "--memory", "pinned", "--json", "-"];
+    let document = swept("host-node 0", &asked)?.json()?;
+    let peak = document["fits"][0]["bytes_per_s"].as_f64().unwrap_or_default();
+    let largest = |row: &Value| row["median_bytes_per_s"].as_f64().unwrap_or_default();
+    let table = document["rows"].as_array().into_iter().flatten().map(largest).fold(0.0, f64::max);
+    assert!((peak / table - 1.0).abs() < 0.05, "{peak} {table}");
+    let said = document["verdict"].to_string();
+    assert!(said.contains(&format!("peak {:.1} GB/s", peak / 1e9)), "{said}");
+    Ok(())
+}

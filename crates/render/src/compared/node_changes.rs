@@ -1,7 +1,7 @@
 //! What became of nodes between two sides, below a comparison: which got worse by themselves, which are gone,
 //! and a row for each of those.
 
-use analysis::node_changes::NodeChanges;
+use analysis::node_changes::{NodeChange, NodeChanges};
 use stats::units::counted;
 
 use super::escaped::escaped;
@@ -11,33 +11,66 @@ use crate::terminal::page::{Page, Tone};
 
 /// So many nodes have a row.
 const MOST_ROWS: usize = 32;
+/// So many places of a node are named.
+const MOST_PLACES: usize = 3;
 
 /// The sentence that answers, and whether a node got worse by itself.
 fn answer(changes: &NodeChanges) -> (String, bool) {
-    let worse: Vec<&str> =
-        changes.rows.iter().filter(|row| !row.worse.is_empty()).map(|row| &row.host[..]).collect();
+    let worse: Vec<String> =
+        changes.rows.iter().filter(|row| !row.worse.is_empty()).map(with_places).collect();
     let all = counted(changes.rows.len(), "node");
+    let alike = changes.rows.iter().filter(|row| row.missing == 0).count();
+
     let text = match (worse.len(), changes.is_judged) {
-        (0, true) => format!("Node by node: {all} changed alike."),
+        (0, true) if alike == changes.rows.len() => format!("Node by node: {all} changed alike."),
+        (0, true) => format!("Node by node: {alike} of {all} changed alike."),
         (0, false) => format!("Node by node: {all}, too few to tell which changed unlike the others."),
         (some, _) => format!(
-            "Node by node: {some} of {} got worse by themselves (measure them again): {}",
+            "Node by node: {some} of {} got worse by themselves (measure them again): {}.",
             changes.rows.len(),
             worse.join(", ")
         ),
     };
-    (text, !worse.is_empty())
+    let rest = [missing(changes), not_judged(changes)].into_iter().flatten();
+    (rest.fold(text, |text, more| format!("{text} {more}")), !worse.is_empty() || alike < changes.rows.len())
 }
 
-/// The header, and a row for each node that is shown: those that got worse, and the others where they are
-/// few.
+/// A node with its places that got worse: `n03 (GPU 1 from node 0)`.
+fn with_places(row: &NodeChange) -> String {
+    let places = &row.worse_places;
+    let shown = places.iter().take(MOST_PLACES).cloned();
+    let more = places.len().saturating_sub(MOST_PLACES);
+    let rest = (more > 0).then(|| format!("{more} more"));
+    let named: Vec<String> = shown.chain(rest).collect();
+    if named.is_empty() { row.host.clone() } else { format!("{} ({})", row.host, named.join(", ")) }
+}
+
+/// The nodes that lack figures of the base.
+fn missing(changes: &NodeChanges) -> Option<String> {
+    let lacking = changes.rows.iter().filter(|row| row.missing > 0);
+    let named: Vec<String> =
+        lacking.map(|row| format!("{} ({})", row.host, counted(row.missing as usize, "figure"))).collect();
+    (!named.is_empty()).then(|| format!("Without a new figure: {}.", named.join(", ")))
+}
+
+/// The columns of too few nodes, where others are judged.
+fn not_judged(changes: &NodeChanges) -> Option<String> {
+    let open = changes.columns.iter().filter(|column| !column.is_judged).map(|column| &column.name[..]);
+    let open: Vec<&str> = open.filter(|_| changes.is_judged).collect();
+    (!open.is_empty()).then(|| format!("Too few nodes to tell in {}.", open.join(", ")))
+}
+
+/// The header, and a row for each node that is shown: those that got worse or lack figures, and the others
+/// where they are few.
 fn rows(changes: &NodeChanges) -> (Vec<&str>, Vec<Vec<String>>) {
     let mut header = vec!["node"];
     header.extend(changes.columns.iter().map(|column| &column.name[..]));
     let percent = |change: Option<f64>| change.map_or("–".to_owned(), signed_change);
     let all = changes.rows.len() <= MOST_ROWS;
     let mut rows = Vec::new();
-    for row in changes.rows.iter().filter(|row| all || !row.worse.is_empty()).take(MOST_ROWS) {
+
+    let is_shown = |row: &&NodeChange| all || !row.worse.is_empty() || row.missing > 0;
+    for row in changes.rows.iter().filter(is_shown).take(MOST_ROWS) {
         let cells = row.changes.iter().zip(&changes.columns).map(|(change, column)| {
             let star = if row.worse.contains(&column.name) { "*" } else { "" };
             format!("{star}{}", percent(*change))
@@ -63,11 +96,17 @@ pub(super) fn draw(changes: &NodeChanges, page: &mut Page) {
     for (what, hosts) in of_one_side(changes) {
         page.paragraph(Tone::Warning, &format!("  {what}"), &hosts);
     }
+
     let (header, rows) = rows(changes);
     let mut grid = TextGrid::new(1, &header);
     rows.into_iter().for_each(|row| grid.row(row, Vec::new()));
-    let last: Vec<&str> = header.iter().skip(2).rev().copied().collect();
-    grid.draw_fitting(&last, page);
+    // A column that has the finding stays longest.
+    let is_worse = |name: &&str| changes.rows.iter().any(|row| row.worse.iter().any(|worse| worse == name));
+    let (worse, others): (Vec<&str>, Vec<&str>) =
+        header.iter().skip(1).rev().partition(|name| is_worse(name));
+    let mut last = [others, worse].concat();
+    last.pop();
+    grid.draw_fitting_figures(&last, page);
 }
 
 /// The nodes as Markdown.

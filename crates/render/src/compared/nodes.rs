@@ -196,10 +196,5 @@ fn table(nodes: &Nodes, page: &mut Page) {
 
     // The rightmost columns go first where a terminal is too narrow for all.
     let last: Vec<&str> = nodes.columns.iter().skip(1).rev().map(|column| &column.name[..]).collect();
-    let left_out = grid.width() > page.width();
-    grid.draw_fitting(&last, page);
-
-    if left_out {
-        page.paragraph(Tone::Faint, "    ", "columns that do not fit are in the data: --json FILE");
-    }
+    grid.draw_fitting_figures(&last, page);
 }

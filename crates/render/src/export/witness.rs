@@ -83,7 +83,7 @@ pub fn points(document: &WitnessDocument) -> Points {
         gauges: gauges(document, incomplete.is_none()),
         incomplete,
         suites: vec![TITLE.to_owned()],
-        points: links(document).iter().map(|link| point(document, link)).collect(),
+        points: links(std::slice::from_ref(document)).iter().map(|link| point(document, link)).collect(),
     }
 }
 

@@ -101,8 +101,9 @@ pub(super) fn penalties(document: &Document, page: &mut HtmlPage) {
 
     if !has_curve {
         let largest = document.penalties.iter().map(|penalty| penalty.bytes).max();
-        let shown: Vec<&Penalty> =
-            document.penalties.iter().filter(|penalty| Some(penalty.bytes) == largest).take(ROWS).collect();
+        let of_largest = || document.penalties.iter().filter(|penalty| Some(penalty.bytes) == largest);
+        let shown: Vec<&Penalty> = of_largest().take(ROWS).collect();
+        let more = of_largest().count() - shown.len();
         let row = |penalty: &&Penalty| {
             let name = format!("{} {}", names::rank(document, penalty.rank), direction(penalty.direction));
             let (alone, both) = (penalty.alone_bytes_per_s, penalty.simultaneous_bytes_per_s);
@@ -134,6 +135,9 @@ pub(super) fn penalties(document: &Document, page: &mut HtmlPage) {
         };
         let title = format!("Contention penalty: {}", largest.map_or(String::new(), size));
         page.rows(&title, &rows);
+        if more > 0 {
+            page.element("p", &format!("{more} more are in the table."));
+        }
     }
 
     let cells = document.penalties.iter().map(|penalty| {

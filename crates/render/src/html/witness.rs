@@ -57,7 +57,7 @@ impl Paged for WitnessLaunch {
             page.list(&[format!("Not complete: {incomplete}.")]);
         }
 
-        let links = links(document);
+        let links = links(&self.ranks);
         picture(&links, page);
         page.release();
         page.list(&document.not_seen);
@@ -92,7 +92,7 @@ fn picture(links: &[WitnessLink], page: &mut HtmlPage) {
     }
 }
 
-/// `node 2 → GPU 0, pinned`: the way that the bytes went.
+/// `node 2 → GPU 0, pinned`: the way that the bytes went; of several hosts `nid001: node 2 → …`.
 fn name(link: &WitnessLink) -> String {
     let node = link.node.map_or("unknown node".to_owned(), |node| format!("node {node}"));
     let gpu = link.gpu_index.map_or_else(|| link.gpu.clone(), |index| format!("GPU {index}"));
@@ -100,7 +100,8 @@ fn name(link: &WitnessLink) -> String {
         "D2H" => (gpu, node),
         _ => (node, gpu),
     };
-    format!("{from} → {to}, {}", memory(link.memory))
+    let on = link.host.as_ref().map_or(String::new(), |host| format!("{host}: "));
+    format!("{on}{from} → {to}, {}", memory(link.memory))
 }
 
 /// Far and near in two colours; pageable memory in a colour of its own for each.

@@ -1,6 +1,7 @@
 //! Links that go from each to each (between GPUs, between NUMA nodes): those that are linked stand on a ring,
 //! a line a pair in the colour of its figure.
 
+use std::cmp::Ordering;
 use std::f64::consts::TAU;
 
 use analysis::measured_links::{LinkEnd, Measured, MeasuredLink};
@@ -12,7 +13,7 @@ use stats::alike::grouped;
 use stats::interval::range;
 use stats::units::{duration_range, range as range_of};
 
-use super::scale::{Colours, MARKED, shortest};
+use super::scale::{Colours, MARKED, noise, shortest};
 use crate::{digits, names};
 use svg::text_metrics::{cut, width};
 use svg::{Anchor, Picture};
@@ -131,22 +132,12 @@ impl Ring {
         let thick = (THICK - self.names.len() as f64 / 4.0).max(2.0);
 
         // The slower lie on top: they are what a reader looks for.
-        let worst = |(_, links): &RingLine| {
-            let values = links.iter().filter_map(MeasuredLink::first).map(|measured| measured.value);
-            let is_time = links.iter().any(|link| link.is_time);
-            if is_time { values.fold(0.0, f64::max) } else { values.fold(f64::MAX, f64::min) }
-        };
-        let mut lines: Vec<_> = self.lines.iter().collect();
-        let is_time = lines.iter().any(|(_, links)| links.iter().any(|link| link.is_time));
-        lines.sort_by(
-            |a, b| if is_time { worst(a).total_cmp(&worst(b)) } else { worst(b).total_cmp(&worst(a)) },
-        );
+        let mut lines: Vec<_> = self.lines.iter().filter_map(|line| Some((line, slowest(line)?))).collect();
+        lines.sort_by(|(_, (_, one)), (_, (link, other))| by_speed(link.is_time, one, other).reverse());
 
-        for line in lines {
-            let (ends, links) = line;
+        for ((ends, links), (link, measured)) in lines {
             let (from, to) = (place(ends.0), place(ends.1));
-            let Some(first) = links.first() else { continue };
-            let (fill, _) = colours.paint(first, &Measured { value: worst(line), interval: None });
+            let (fill, _) = colours.paint(link, &measured);
             let figures: Vec<String> = links.iter().filter_map(|link| self.link_line(link, *ends)).collect();
             let d = format!("M{:.1} {:.1}L{:.1} {:.1}", from.0, from.1, to.0, to.1);
             // The lightest colours would be lost on white without an edge.
@@ -182,7 +173,8 @@ impl Ring {
     fn title_with_range(&self) -> String {
         let links = || self.lines.iter().flat_map(|(_, links)| links);
         let is_time = links().any(|link| link.is_time);
-        match range(links().filter_map(MeasuredLink::first).map(|measured| measured.value)) {
+        let known = links().filter_map(MeasuredLink::first).filter(|measured| noise(measured).is_none());
+        match range(known.map(|measured| measured.value)) {
             None => self.title.clone(),
             Some((low, high)) if is_time => format!("{}: {}", self.title, duration_range(low, high)),
             Some((low, high)) => format!("{}: {}", self.title, range_of(low / 1e9, high / 1e9)),
@@ -196,8 +188,11 @@ impl Ring {
             let along = |part: f64| (from.0 + (to.0 - from.0) * part, from.1 + (to.1 - from.1) * part);
             let (x, y) = along(0.36);
             let figures = links.iter().filter_map(|link| Some((link, link.first()?)));
-            let said = figures
-                .map(|(link, measured)| shortest(link.is_time, measured.value, measured.interval.as_ref()));
+            let said = figures.map(|(link, measured)| match noise(&measured) {
+                Some(half_width) => format!("± {:.0} %", half_width * 100.0),
+                None => shortest(link.is_time, measured.value, measured.interval.as_ref()),
+            });
+
             let mut said: Vec<String> = said.collect();
             said.dedup();
             let said = said.join("/");
@@ -214,11 +209,22 @@ impl Ring {
         // Ends are sorted, and so are the names.
         let (from, to) = if link.from < link.to { (one, other) } else { (other, one) };
         let below = if link.is_below { ", far below others of its kind" } else { "" };
-        Some(format!(
-            "{} to {}: {}{below}",
-            self.names[from],
-            self.names[to],
-            digits::figure(link.is_time, measured.value, measured.interval.as_ref())
-        ))
+        let figure = match noise(&measured) {
+            Some(half_width) => format!("too noisy (± {:.0} %)", half_width * 100.0),
+            None => digits::figure(link.is_time, measured.value, measured.interval.as_ref()),
+        };
+        Some(format!("{} to {}: {figure}{below}", self.names[from], self.names[to]))
     }
+}
+
+/// The slowest link of a line, with its figure.
+fn slowest((_, links): &RingLine) -> Option<(&MeasuredLink, Measured)> {
+    let measured = links.iter().filter_map(|link| Some((link, link.first()?)));
+    measured.min_by(|(link, one), (_, other)| by_speed(link.is_time, one, other))
+}
+
+/// The slower figure first.
+fn by_speed(is_time: bool, one: &Measured, other: &Measured) -> Ordering {
+    let by_value = one.value.total_cmp(&other.value);
+    if is_time { by_value.reverse() } else { by_value }
 }

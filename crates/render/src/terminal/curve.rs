@@ -63,9 +63,33 @@ fn rows_of(document: &Document) -> Vec<Row> {
     if document.rows.is_empty() { report::rows::rows(document) } else { document.rows.clone() }
 }
 
-/// The sweeps of the first order and kind of memory, of more than [`CURVES`] the fastest and the slowest; and
-/// how many of these are left out.
-fn sweeps(document: &Document, all_rows: &[Row]) -> (Vec<Sweep>, usize) {
+/// The sweeps of the first order and kind of memory that a screen has room for.
+#[derive(Default)]
+struct Sweeps {
+    /// Of more than [`CURVES`] the fastest and the slowest.
+    shown: Vec<Sweep>,
+    /// How many of this order and kind are not among them.
+    left_out: usize,
+    /// Of which order and kind of memory these are, where the document has others: `, pageable memory`.
+    of: String,
+}
+
+/// Which of several orders and kinds of memory is shown; the others are in the whole table.
+fn of_several(all: &BTreeMap<(Order, MemoryKind), ByRank<'_>>) -> String {
+    let Some((order, memory)) = all.keys().next().copied() else { return String::new() };
+    let kind = || format!("{} memory", words::memory(memory));
+    let kinds = all.keys().any(|(_, other)| *other != memory).then(kind);
+    let orders = all.keys().any(|(other, _)| *other != order).then(|| words::order(order).to_owned());
+
+    let named: Vec<String> = kinds.into_iter().chain(orders).collect();
+    match named.is_empty() {
+        true => String::new(),
+        false => format!(", {}", named.join(", ")),
+    }
+}
+
+/// Those of a document with these rows.
+fn sweeps(document: &Document, all_rows: &[Row]) -> Sweeps {
     let mut all: BTreeMap<(Order, MemoryKind), ByRank<'_>> = BTreeMap::new();
     for row in all_rows.iter().filter(|row| row.median_bytes_per_s.is_some()) {
         all.entry((row.order, row.memory))
@@ -75,7 +99,8 @@ fn sweeps(document: &Document, all_rows: &[Row]) -> (Vec<Sweep>, usize) {
             .push(row);
     }
 
-    let Some((_, first)) = all.into_iter().next() else { return (Vec::new(), 0) };
+    let named = of_several(&all);
+    let Some((_, first)) = all.into_iter().next() else { return Sweeps::default() };
     let several = document.ranks.len() > 1;
     let of = |((way, rank), rows): ((Direction, u32), Vec<&Row>)| {
         let who = if several { format!("{} ", names::rank(document, rank)) } else { String::new() };
@@ -89,19 +114,21 @@ fn sweeps(document: &Document, all_rows: &[Row]) -> (Vec<Sweep>, usize) {
         }
     };
 
-    let mut sweeps: Vec<Sweep> = first.into_iter().map(of).filter(|sweep| sweep.rates.len() > 2).collect();
-    sweeps.sort_by(|a, b| b.last().total_cmp(&a.last()));
-    let left_out = sweeps.len().saturating_sub(CURVES);
+    let mut shown: Vec<Sweep> = first.into_iter().map(of).filter(|sweep| sweep.rates.len() > 2).collect();
+    shown.sort_by(|a, b| b.last().total_cmp(&a.last()));
+    let left_out = shown.len().saturating_sub(CURVES);
     if left_out > 0 {
-        sweeps.drain(CURVES / 2..CURVES / 2 + left_out);
+        shown.drain(CURVES / 2..CURVES / 2 + left_out);
     }
-    (sweeps, left_out)
+    Sweeps { shown, left_out, of: named }
 }
 
 /// The curve; nothing of documents that are no sweep.
 pub(super) fn draw(document: &Document, page: &mut Page) {
-    let (sweeps, _) =
-        if groups::is_sweep(document) { sweeps(document, &rows_of(document)) } else { (Vec::new(), 0) };
+    if !groups::is_sweep(document) {
+        return;
+    }
+    let Sweeps { shown: sweeps, of, .. } = sweeps(document, &rows_of(document));
     let sizes: BTreeSet<u64> = sweeps.iter().flat_map(|sweep| sweep.rates.keys().copied()).collect();
     let (Some(first), Some(last)) = (sizes.first(), sizes.last()) else { return };
     let wide = page.width().saturating_sub(AXIS + 4).min(WIDEST);
@@ -117,7 +144,9 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
 
     let names: Vec<&str> = sweeps.iter().map(|sweep| &sweep.name[..]).collect();
     let from_top = if names.len() > 1 { "; at the right, from the top: " } else { ": " };
-    page.paragraph(Tone::Title, "  ", &format!("GB/s over the size of a copy{from_top}{}", names.join(", ")));
+    let over = if of.is_empty() { "the size of a copy" } else { "size" };
+    let title = format!("GB/s over {over}{of}{from_top}{}", names.join(", "));
+    page.paragraph(Tone::Title, "  ", &title);
     let drawn = plot_many(all, Config::default().with_height(TALL).with_offset(AXIS as u32));
     drawn.lines().for_each(|line| page.line(Tone::Plain, format!("  {line}")));
     let (first, last) = (size(*first), size(*last));
@@ -128,7 +157,7 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
 /// The rates of a few sizes, from the smallest to the largest.
 pub(super) fn some_sizes(document: &Document, page: &mut Page) {
     let all_rows = rows_of(document);
-    let (sweeps, left_out) = sweeps(document, &all_rows);
+    let Sweeps { shown: sweeps, left_out, of } = sweeps(document, &all_rows);
     let sizes: Vec<u64> = sweeps
         .iter()
         .flat_map(|sweep| sweep.rates.keys().copied())
@@ -147,7 +176,7 @@ pub(super) fn some_sizes(document: &Document, page: &mut Page) {
     } else {
         String::new()
     };
-    grid.caption(format!("GB/s of {rows} of {} sizes{left}", sizes.len()));
+    grid.caption(format!("GB/s of {rows} of {} sizes{left}{of}", sizes.len()));
 
     for at in 0..rows {
         let bytes = sizes[at * (sizes.len() - 1) / (rows - 1).max(1)];

@@ -81,13 +81,36 @@ impl TextGrid {
     /// Draws the grid, less these columns (by their headers, in this order) as far as it is too wide with
     /// them.
     pub fn draw_fitting(mut self, dispensable: &[&str], page: &mut Page) {
+        self.fit(dispensable, page);
+        self.draw(page);
+    }
+
+    /// The same where the columns are what was measured: which ones had no room stands below it.
+    pub fn draw_fitting_figures(mut self, dispensable: &[&str], page: &mut Page) {
+        let left_out = self.fit(dispensable, page);
+        let has_rows = !self.rows.is_empty();
+        self.draw(page);
+
+        if has_rows && !left_out.is_empty() {
+            let text = format!("no room for: {} (--json FILE has all)", left_out.join(", "));
+            page.paragraph(Tone::Faint, "    ", &text);
+        }
+    }
+
+    /// Takes these columns out until the grid fits; which ones.
+    fn fit<'n>(&mut self, dispensable: &[&'n str], page: &Page) -> Vec<&'n str> {
+        let mut left_out = Vec::new();
         for name in dispensable {
             if self.width() <= page.width() {
                 break;
             }
-            self.remove(name);
+            if self.header.iter().any(|header| header == name) {
+                self.remove(name);
+                left_out.push(*name);
+            }
         }
-        self.draw(page);
+        left_out.reverse();
+        left_out
     }
 
     fn remove(&mut self, name: &str) {

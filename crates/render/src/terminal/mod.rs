@@ -9,7 +9,8 @@
 //!   `together`, `contention`, `closing`, each a section of the `page`; a `matrix` (figures as `plane` shows
 //!   them, of many cores in `bands`, a curve of `loaded` latency; `kernels` that compute), or the
 //!   `line_fit_table` of a sweep and the losses of its rows (`row_sweep`), where the document has one. Of
-//!   many ranks and nodes `picked` says which are shown; `alike` shows nodes that are alike once.
+//!   many ranks and nodes `rank_selection` says which are shown; `row_folding` shows nodes that are alike
+//!   once.
 
 mod bands;
 mod brief;

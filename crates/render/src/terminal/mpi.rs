@@ -145,7 +145,7 @@ fn figures(pair: &MpiPair, (pattern, what): (MessagePattern, &str), page: &mut P
         cells.extend(paths.iter().map(|(path, _)| cell(*path)));
         grid.row(cells, Vec::new());
     }
-    grid.draw_fitting(&["H2D copy", "D2H copy", "peer copy", "pipelined"], page);
+    grid.draw_fitting_figures(&["H2D copy", "D2H copy", "peer copy", "pipelined"], page);
 }
 
 /// How many figures cannot be told apart here.

@@ -81,7 +81,7 @@ fn finding(document: &PlaceDocument, measured: &Measured) -> (Tone, String) {
 
     match measured.finding {
         MeasuredFinding::Best if others.is_empty() => {
-            (Tone::Title, format!("All strategies give the same placement ({leader}): nothing to compare."))
+            (Tone::Title, format!("All strategies begin on the same PUs ({leader}): nothing to compare."))
         }
         MeasuredFinding::Best => (Tone::Title, format!("The fastest placement here is {leader}.")),
         MeasuredFinding::NoMeasurableDifference => {

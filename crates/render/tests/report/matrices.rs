@@ -334,3 +334,27 @@ fn threads_together_have_one_rate_in_the_matrix_in_their_case_and_in_a_fleet()
     }
     Ok(())
 }
+
+/// The published matrix without the figures of these rows.
+fn without_rows(rows: &[usize]) -> Vec<String> {
+    let mut document = gh200();
+    for matrix in &mut document.matrices {
+        for row in rows {
+            matrix.rows[*row].reason = Some("its memory is outside this process's cpuset".to_owned());
+            matrix.rows[*row].ranks = IdSet::default();
+        }
+    }
+    verdict(&document)
+}
+
+#[test]
+fn the_topology_agrees_only_of_gpus_that_were_measured_from_their_node_and_from_another() {
+    let agrees = |said: &[String]| said.iter().find(|sentence| sentence.starts_with("The topology")).cloned();
+    let one = agrees(&without_rows(&[3])).unwrap_or_default();
+    let says = ["for GPUs 0-2:", "Of GPU 3 nobody knows"].map(|words| one.contains(words));
+    assert_eq!(says, [true; 2], "{one}");
+
+    let alone = without_rows(&[1, 2, 3]);
+    assert_eq!(agrees(&alone), None, "there is no elsewhere");
+    assert!(alone[0].ends_with("One NUMA node was measured: no near/far comparison."), "{alone:?}");
+}

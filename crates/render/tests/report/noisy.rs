@@ -180,5 +180,15 @@ fn a_page_says_in_words_how_its_answer_stands_and_paints_no_figure_that_is_none(
     let is_grey = |page: &str| page.contains("#b8bdc6");
     assert!(is_grey(&noisy) && !is_grey(&quiet));
     assert!(noisy.contains("H2D ± "), "the noise stands where the figure would");
+
+    // Links on a ring are figures like others.
+    let mut peers = Document::from_json(&gallery("peers")?)?;
+    for result in peers.cases.iter_mut().flat_map(|case| &mut case.ranks) {
+        // Of fewer blocks there is no interval.
+        result.blocks = result.blocks.iter().cycle().take(12).cloned().collect();
+    }
+    let (quiet, noisy) = (page(&peers), page(&made_noisy(peers, WIDE)));
+    assert_eq!((is_grey(&noisy), is_grey(&quiet)), (true, false));
+    assert!(noisy.contains(": too noisy (± ") && !quiet.contains(": too noisy (± "));
     Ok(())
 }

@@ -11,7 +11,7 @@ use analysis::judge::ChangeVerdict;
 use analysis::read_document::ReadDocument;
 use analysis::run::{NoRun, Run};
 use analysis::witness::run;
-use analysis::witness_launch::{WitnessLaunch, launches};
+use analysis::witness_launch::{self, WitnessLaunch, WitnessLink, launches};
 use render::export;
 use render::export::Form;
 use render::terminal::{Style, witness};
@@ -318,5 +318,20 @@ fn a_point_is_a_node_and_gpu_by_way_and_memory_and_every_byte_is_in_one() -> Don
     assert_eq!(distances, ["far", "far", "near", "unknown"]);
     far.buffers[0].distance = Distance::Mixed;
     assert_eq!(export::witness(&far).points[1].word("distance"), "unknown");
+    Ok(())
+}
+
+#[test]
+fn bytes_of_two_hosts_are_no_one_link_though_their_nodes_and_gpus_have_the_same_names() -> Done {
+    let links = |hosts: [&str; 2]| -> Result<Vec<WitnessLink>, Box<dyn Error>> {
+        let (mut one, mut other) = (far()?, far()?);
+        (one.host, other.host) = (Some(hosts[0].to_owned()), Some(hosts[1].to_owned()));
+        Ok(witness_launch::links(&[one, other]))
+    };
+    let (together, apart) = (links(["nid1", "nid1"])?, links(["nid1", "nid2"])?);
+    assert_eq!(apart.len(), 2 * together.len());
+    assert_eq!(together[0].bytes, apart[0].bytes + apart[1].bytes);
+    assert!(together.iter().all(|link| link.host.is_none()));
+    assert!(apart.iter().all(|link| link.host.as_deref().is_some_and(|host| host.starts_with("nid"))));
     Ok(())
 }

@@ -300,7 +300,7 @@ mod tests {
         let first = topology.gpus.first().ok_or("no GPU")?.pci;
         let own = std::process::id();
         let listed = GpuUse { pid: own, pci: first, bytes: Some(1 << 30), source: "NVML".to_owned() };
-        let users = GpuUsers { uses: vec![listed], asked: vec!["NVML"], silent: Vec::new() };
+        let users = GpuUsers { uses: vec![listed], asked: vec!["NVML"], ..GpuUsers::default() };
         let used = seven.clone().by_use(own, &users);
         assert_eq!((buses(&used), used.reason.as_str()), (Some(vec![6]), "NVML lists the process on it"));
         let none = seven.clone().by_use(4_194_305, &users);

@@ -121,6 +121,15 @@ fn device_files_that_are_refused_or_missing_prove_what_is_not_in_the_step() -> O
     let task =
         share(&slurm_env(&[("SLURM_GPUS_ON_NODE", "2")])?, [Access::Open, Access::Open, Access::Refused]);
     assert_eq!(sets(&task), ["0", "1", "2", ""]);
+    // So may the cgroup be: of three GPUs of the step this task has one, and of two nobody says which is the
+    // other's.
+    let confined = |count| {
+        let told = slurm_env(&[("SLURM_STEP_GPUS", "unset"), ("SLURM_GPUS_ON_NODE", count)])?;
+        Ok::<_, Box<dyn Error>>(share(&told, [Access::Refused, Access::Open, Access::Refused]))
+    };
+    assert_eq!(sets(&confined("3")?), ["1", "0,2", "", ""]);
+    assert_eq!(sets(&confined("2")?), ["1", "", "", "0,2"]);
+    assert!(confined("3")?.reason.contains("to this task"), "{}", confined("3")?.reason);
     // A file that cannot be judged proves nothing.
     let unclear = share(&slurm_env(&[])?, [Access::Open, Access::Refused, Access::Unknown]);
     let reasons = [proven, container, unclear].map(|found| found.reason);

@@ -19,9 +19,14 @@ const WHOLE: [(&str, &str, Rung, &str); 6] = [
         "hostile-names",
         "Package 0",
         Rung::PciLocalCpus,
-        "the machine has one NUMA node, so all of it is local",
+        "the machine has one NUMA node with CPUs, so all of it is local",
     ),
-    ("hybrid", "Machine", Rung::PciLocalCpus, "the machine has one NUMA node, so all of it is local"),
+    (
+        "hybrid",
+        "Machine",
+        Rung::PciLocalCpus,
+        "the machine has one NUMA node with CPUs, so all of it is local",
+    ),
     (
         "vm-one-node",
         "Machine",

@@ -23,7 +23,8 @@ fn named(random: &mut SplitMix64, machine: Machine, twins: usize, first: f64) ->
         let block = |(at, value): (usize, f64)| BlockValue { value, allocation: allocation(at) };
         let blocks: Vec<BlockValue> = times.enumerate().map(block).collect();
         let middle = median(&values(&blocks))?;
-        Some(TwinRate::of(1e15 / middle, middle, block_interval(&blocks, 0.95)))
+        let interval = block_interval(&blocks, 0.95)?;
+        TwinRate::of(1e15 / middle, middle, (interval.low, interval.high))
     };
     let rates: Vec<TwinRate> = field.iter().enumerate().filter_map(rate).collect();
     let middling = middling_reach(rates.iter().copied());
