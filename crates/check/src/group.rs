@@ -3,9 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use launchers::line::{Launched, LineError, LineRank, Reading};
 use launchers::slurm_files::SlurmFiles;
 use launchers::{Launch, Launcher, line, printed_bindings};
 use stats::IdSet;
+use topo::Topology;
 use topo::gpu_users::{GpuUsers, gpu_users};
 use topo::running::{NoProcess, having_open};
 
@@ -27,6 +29,8 @@ pub struct Group {
     pub launcher: Option<Launcher>,
     /// What started the ranks, and in which job, in words.
     pub words: String,
+    /// Which node of a launch it is, in words; `None` where there is no other.
+    pub node: Option<String>,
     /// What is to be known beside what is found.
     pub notes: Vec<String>,
     /// The same ranks in the other ways that a line may mean, with what each takes the site to do; the first
@@ -54,43 +58,44 @@ impl GroupMeeting {
 }
 
 impl Group {
-    /// The ranks that a line would start.
+    /// The ranks that a line would start, for each node whose ranks differ from those of the nodes before it.
     ///
     /// # Errors
     /// [`CheckError::Line`].
-    pub fn of_line(line: &str, site: &SlurmFiles, machine: &Machine) -> Result<Self, CheckError> {
+    pub fn of_line(line: &str, site: &SlurmFiles, machine: &Machine) -> Result<Vec<Self>, CheckError> {
         machine.judged_by().source.require_cores()?;
-        let launched = line::read_at(line, machine.judged_by(), site)?;
-        let topology = machine.judged_by();
-        let mut known = Vec::new();
-        let mut observed = |reading: line::Reading| -> Result<(Vec<String>, Vec<ObservedRank>), CheckError> {
-            let ranks = exec_line::placed(launched.launcher, reading.ranks, topology, &mut known)?;
-            Ok((
-                reading.assumes,
-                ranks.into_iter().map(|rank| ObservedRank::of_line(rank, topology)).collect(),
-            ))
-        };
+        let nodes = line::read_nodes(line, machine.judged_by(), site)?;
+        let differ = nodes.len() > 1;
+        nodes.into_iter().map(|node| Self::of_line_node(node, differ, machine.judged_by())).collect()
+    }
 
+    /// The ranks of one node of a line, whose nodes may differ.
+    fn of_line_node(launched: Launched, differ: bool, topology: &Topology) -> Result<Self, CheckError> {
+        let mut known = Vec::new();
+        let mut observed = |reading: Reading| -> Result<(Vec<String>, Vec<ObservedRank>), CheckError> {
+            let ranks = exec_line::placed(launched.launcher, reading.ranks, topology, &mut known)?;
+            Ok((reading.assumes, of_line_ranks(ranks, topology)))
+        };
         let readings = launched.readings.into_iter().map(&mut observed).collect::<Result<Vec<_>, _>>()?;
         let seen = readings.first().map(|(_, seen)| seen.clone()).unwrap_or_default();
-        let count = seen.len();
-        let of_node = launched.of.map(|of| format!(": those of one node ({of})")).unwrap_or_default();
-        let words = format!(
-            "{count} {} of the line, which is not run{of_node}",
-            if count == 1 { "rank" } else { "ranks" }
-        );
-        let binds_behind = launched.binds_behind;
+
+        let node = format!("node {}", launched.node);
+        let which = if differ { &node } else { "one node" };
+        let of_node = launched.of.map(|of| format!(": those of {which} ({of})")).unwrap_or_default();
+        let ranks = if seen.len() == 1 { "rank" } else { "ranks" };
+        let words = format!("{} {ranks} of the line, which is not run{of_node}", seen.len());
 
         Ok(Self {
+            node: Some(node),
             notes: launched.notes,
             readings,
-            binds_behind,
+            binds_behind: launched.binds_behind,
             has_own_part: launched.has_own_part,
             ..Self::whole(seen, Some(launched.launcher), words)
         })
     }
 
-    /// The ranks whose places a launcher printed; what `line` says of their GPUs.
+    /// The ranks whose places a launcher printed, for each node of the text; what `line` says of their GPUs.
     ///
     /// # Errors
     /// [`CheckError::Printed`], [`CheckError::Line`], and [`CheckError::OtherCount`].
@@ -98,32 +103,46 @@ impl Group {
         text: &str,
         line: Option<&(String, SlurmFiles)>,
         machine: &Machine,
-    ) -> Result<Self, CheckError> {
+    ) -> Result<Vec<Self>, CheckError> {
         let topology = machine.judged_by();
         topology.source.require_cores()?;
-        let mut printed = printed_bindings::read(text, topology)?;
-        let mut reading = printed.readings.swap_remove(0);
-        if let Some((line, site)) = line {
-            let launched = line::read_at(line, topology, site)?;
-            let of_line = launched.readings.first().map_or(&[][..], |reading| &reading.ranks);
-            let (line, printed) = (of_line.len(), reading.ranks.len());
-            if line != printed {
-                return Err(CheckError::OtherCount { line, printed });
-            }
-            for (rank, asked) in reading.ranks.iter_mut().zip(of_line) {
-                rank.gpus = asked.gpus.clone();
-                rank.asked_gpus.clone_from(&asked.asked_gpus);
-                rank.policy.clone_from(&asked.policy);
-            }
-        }
+        let printed = printed_bindings::read(text, topology)?;
+        let of_line = match line {
+            Some((line, site)) => line::read_nodes(line, topology, site)?,
+            None => Vec::new(),
+        };
+        printed.into_iter().map(|node| Self::of_printed_node(node, &of_line, topology)).collect()
+    }
 
-        let seen: Vec<ObservedRank> =
-            reading.ranks.into_iter().map(|rank| ObservedRank::of_line(rank, topology)).collect();
-        let of_node = printed.of.map(|of| format!(" on {of}")).unwrap_or_default();
+    /// The ranks of one node that a launcher printed; what the nodes of the line say of their GPUs.
+    fn of_printed_node(
+        printed: Launched,
+        of_line: &[Launched],
+        topology: &Topology,
+    ) -> Result<Self, CheckError> {
+        let asked = of_line.iter().find(|node| node.node == printed.node).or(of_line.first());
+        let (mut readings, mut notes) = (printed.readings, printed.notes);
+        if let Some(asked) = asked {
+            readings = with_line(&readings[0].ranks, printed.node, asked)?;
+            notes.extend(asked.notes.iter().cloned());
+        }
+        let readings: Vec<(Vec<String>, Vec<ObservedRank>)> = readings
+            .into_iter()
+            .map(|reading| (reading.assumes, of_line_ranks(reading.ranks, topology)))
+            .collect();
+
+        let seen = readings.first().map(|(_, seen)| seen.clone()).unwrap_or_default();
+        let of_node = printed.of.as_ref().map(|of| format!(" on {of}")).unwrap_or_default();
         let ranks = if seen.len() == 1 { "rank" } else { "ranks" };
         let words = format!("{} {ranks} as {} printed them{of_node}", seen.len(), printed.launcher.name());
-        let readings = vec![(reading.assumes, seen.clone())];
-        Ok(Self { readings, notes: printed.notes, ..Self::whole(seen, Some(printed.launcher), words) })
+
+        Ok(Self {
+            node: printed.of,
+            readings,
+            notes,
+            has_own_part: asked.is_some_and(|asked| asked.has_own_part),
+            ..Self::whole(seen, Some(printed.launcher), words)
+        })
     }
 
     /// Running processes that were named, looked at from outside.
@@ -211,12 +230,54 @@ impl Group {
             missing: IdSet::default(),
             launcher,
             words,
+            node: None,
             notes: Vec::new(),
             readings: Vec::new(),
             binds_behind: false,
             has_own_part: false,
         }
     }
+}
+
+/// Ranks of a line as they are judged.
+fn of_line_ranks(ranks: Vec<LineRank>, topology: &Topology) -> Vec<ObservedRank> {
+    ranks.into_iter().map(|rank| ObservedRank::of_line(rank, topology)).collect()
+}
+
+/// Ranks that a launcher printed with the GPUs and the memory that their line gives them, in each way that
+/// the line may mean.
+///
+/// # Errors
+/// [`CheckError::OtherCount`], and [`LineError::NotSaid`] where what stands behind the launcher binds the
+/// ranks again.
+fn with_line(printed: &[LineRank], node: usize, asked: &Launched) -> Result<Vec<Reading>, CheckError> {
+    if asked.binds_behind {
+        let what = "what stands behind the launcher binds the ranks after the launcher has printed its own \
+            binding: check the line without --printed";
+        return Err(LineError::NotSaid(what.to_owned()).into());
+    }
+
+    let mut readings: Vec<Reading> = Vec::new();
+    for reading in &asked.readings {
+        let line = reading.ranks.len();
+        // A node other than the first may have fewer ranks.
+        if printed.len() > line || printed.len() < line && node == 0 {
+            return Err(CheckError::OtherCount { line, printed: printed.len() });
+        }
+
+        let mut ranks = printed.to_vec();
+        for (rank, asked) in ranks.iter_mut().zip(&reading.ranks) {
+            rank.gpus = asked.gpus.clone();
+            rank.asked_gpus.clone_from(&asked.asked_gpus);
+            rank.policy.clone_from(&asked.policy);
+        }
+
+        match readings.iter_mut().find(|known| known.ranks == ranks) {
+            Some(same) => same.assumes.retain(|what| reading.assumes.contains(what)),
+            None => readings.push(Reading { assumes: reading.assumes.clone(), ranks }),
+        }
+    }
+    Ok(readings)
 }
 
 fn looked_at(

@@ -52,6 +52,7 @@ pub use request::{CheckRequest, Whom};
 
 use group::{Group, GroupMeeting};
 use machine::Machine;
+use node::worst_node;
 
 /// What came of looking.
 pub enum Looked {
@@ -73,8 +74,12 @@ pub fn look(asked: &CheckRequest) -> Result<Looked, CheckError> {
         _ => Machine::read(&asked.input)?,
     };
     let met = match &asked.whom {
-        Whom::Line(line, site) => GroupMeeting::alone(Group::of_line(line, site, &machine)?),
-        Whom::Printed(text, line) => GroupMeeting::alone(Group::of_printed(text, line.as_ref(), &machine)?),
+        Whom::Line(line, site) => {
+            GroupMeeting::alone(worst_node(&machine, Group::of_line(line, site, &machine)?))
+        }
+        Whom::Printed(text, line) => {
+            GroupMeeting::alone(worst_node(&machine, Group::of_printed(text, line.as_ref(), &machine)?))
+        }
         Whom::Processes(pids) => GroupMeeting::alone(Group::of_processes(pids, &machine)?),
         Whom::GpuUsers => GroupMeeting::alone(Group::of_gpu_users(&machine)),
         Whom::Launch(launch) => Group::of_launch(launch, &machine, asked)?,

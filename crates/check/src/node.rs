@@ -173,6 +173,30 @@ pub(crate) fn settle(machine: &Machine, group: &mut Group) -> bool {
     true
 }
 
+/// The nodes of one launch: the first of the worst placed ones, with a note on what the others are.
+pub(crate) fn worst_node(machine: &Machine, nodes: Vec<Group>) -> Group {
+    let mut all: Vec<(PlacementVerdict, Group)> =
+        nodes.into_iter().map(|mut node| (verdict(machine, &mut node), node)).collect();
+    // Of several that are as bad, `max_by_key` takes the last.
+    let worst = (0..all.len()).rev().max_by_key(|at| all[*at].0).unwrap_or_default();
+    let (_, mut shown) = all.swap_remove(worst);
+    all.sort_by(|(_, one), (_, other)| one.node.cmp(&other.node));
+
+    for (placed, node) in &all {
+        if let Some(name) = &node.node {
+            add(&mut shown.notes, format!("{name}: {}", placed.name()));
+        }
+    }
+    shown
+}
+
+/// How the ranks of a node are placed, in all the ways that their line may mean.
+pub(crate) fn verdict(machine: &Machine, group: &mut Group) -> PlacementVerdict {
+    let is_open = settle(machine, group);
+    let (_, judgement) = judged(machine, &group.seen);
+    if is_open { PlacementVerdict::Unknown } else { judgement.placed }
+}
+
 fn add(notes: &mut Vec<String>, note: String) {
     if !notes.contains(&note) {
         notes.push(note);

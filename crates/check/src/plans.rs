@@ -23,7 +23,7 @@ use topo::Topology;
 use crate::CheckError;
 use crate::group::Group;
 use crate::machine::Machine;
-use crate::node::{Node, judged, settle};
+use crate::node::{Node, judged, settle, worst_node};
 
 type Outcome = Result<(), Box<dyn Error>>;
 
@@ -133,7 +133,7 @@ fn lines(machine: &Machine, places: &NodePlaces, folder: &Path) -> Result<Vec<St
 fn verdict(machine: &Machine, line: &str) -> Result<(PlacementVerdict, String), CheckError> {
     let mut group = match Group::of_line(line, &SlurmFiles::default(), machine) {
         Err(CheckError::Line(LineError::NotSaid(why))) => return Ok((PlacementVerdict::Unknown, why)),
-        group => group?,
+        nodes => worst_node(machine, nodes?),
     };
     let is_open = settle(machine, &mut group);
     let (_, judgement) = judged(machine, &group.seen);
@@ -273,7 +273,8 @@ fn every_fix_that_is_printed_judged_again_is_well_placed() -> Outcome {
         let Some(places) = recommend(topology, &ask).ok().filter(|_| gpus > 0 && are_alike) else { continue };
         for line in worst_lines(topology, &places) {
             let group = || Group::of_line(&line, &SlurmFiles::default(), &machine);
-            let Ok(group) = group() else { continue };
+            let Ok(nodes) = group() else { continue };
+            let group = worst_node(&machine, nodes);
             let node =
                 Node::judge(Machine::of_line(std::slice::from_ref(&file))?, group, None, Duration::ZERO);
             for fix in node.fix().iter().filter(|fix| !fix.contains('…')) {

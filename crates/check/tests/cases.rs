@@ -7,6 +7,7 @@ use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use check::Whom;
 use launchers::slurm_files::SlurmFiles;
 use launchers::{Dialect, Situation, say};
 use placement::{Ask, GpuChoice, NodePlaces, recommend};
@@ -146,5 +147,72 @@ fn the_fix_of_flux_gives_each_rank_its_gpu_and_is_well_placed() -> Done {
     let fix = fix.first().ok_or("no fix")?.replace("PROGRAM", "./app");
     let (verdict, said, _) = judged(name, &fix)?;
     assert_eq!(verdict, "well", "{fix}: {said}");
+    Ok(())
+}
+
+/// The leonardo node has four GPUs.
+fn judged_on_leonardo(line: &str) -> Result<(&'static str, String), Box<dyn Error>> {
+    let machine = Path::new(env!("CARGO_MANIFEST_DIR")).join("../topo/tests/fixtures/leonardo.xml");
+    let (verdict, said, _) = judged_line::judged(line, &machine, SlurmFiles::default())?;
+    Ok((verdict, said))
+}
+
+#[test]
+fn a_gpu_chosen_by_the_number_in_the_launch_is_absent_on_the_second_node() -> Done {
+    let by = |variable: &str| format!("sh -c \"CUDA_VISIBLE_DEVICES=\\${variable} exec ./app\"");
+    let srun = "srun -N2 -n 8 --cpu-bind=map_cpu:0,4,8,12 --gpus-per-node=4";
+    for (launcher, variable) in [
+        (srun, "SLURM_PROCID"),
+        ("mpiexec -n 8 -ppn 4 -bind-to user:0,4,8,12", "PMI_RANK"),
+        ("mpiexec -n 8 --ppn 4 --cpu-bind list:0:4:8:12", "PALS_RANKID"),
+    ] {
+        let (verdict, said) = judged_on_leonardo(&format!("{launcher} {}", by(variable)))?;
+        assert_eq!(verdict, "wrong", "{launcher}: {said}");
+        assert!(
+            said.contains("those of node 1 (of 8 ranks") && said.contains("node 0: well placed"),
+            "{said}"
+        );
+    }
+    let cyclic = format!("{srun} -m cyclic {}", by("SLURM_PROCID"));
+    let (verdict, said) = judged_on_leonardo(&cyclic)?;
+    assert_eq!(verdict, "wrong", "{said}");
+    let local = format!("{srun} {}", by("SLURM_LOCALID"));
+    assert_eq!(judged_on_leonardo(&local)?.0, "well");
+    let modulo = format!("{srun} bash -c \"CUDA_VISIBLE_DEVICES=\\$((SLURM_PROCID % 4)) exec ./app\"");
+    assert_eq!(judged_on_leonardo(&modulo)?.0, "well");
+    Ok(())
+}
+
+fn judged_as_printed(name: &str, text: &str, line: &str) -> Result<(&'static str, String), Box<dyn Error>> {
+    let line = Some((line.to_owned(), SlurmFiles::default()));
+    judged_line::judged_of(Whom::Printed(text.to_owned(), line), &case(&format!("{name}.xml")))
+        .map(|(verdict, said, _)| (verdict, said))
+}
+
+#[test]
+fn of_a_text_of_several_nodes_the_worst_node_is_the_answer() -> Done {
+    let task = |host: &str, task: usize, mask: &str| {
+        format!("cpu-bind=MASK - {host}, task  {task}  {} [{}]: mask {mask} set\n", task % 2, 50 + task)
+    };
+    let near = task("n1", 0, "0x00f0") + &task("n1", 1, "0x000f");
+    let text = |masks: [&str; 2]| near.clone() + &task("n2", 2, masks[0]) + &task("n2", 3, masks[1]);
+    let line = "srun -N2 -n4 --gpus-per-node=4 --gpu-bind=map:2,3 ./app";
+    let (verdict, said) = judged_as_printed("four-modules-gpus-reversed", &text(["0x00f0", "0x000f"]), line)?;
+    assert_eq!(verdict, "well", "{said}");
+    let (verdict, said) = judged_as_printed("four-modules-gpus-reversed", &text(["0xf000", "0xf000"]), line)?;
+    assert_eq!(verdict, "wrong", "{said}");
+    assert!(said.contains("on n2, of 2 nodes in the text") && said.contains("n1"), "{said}");
+    Ok(())
+}
+
+#[test]
+fn what_binds_behind_a_launcher_is_not_in_what_it_printed() -> Done {
+    let text = "[vm:1] MCW rank 0 is not bound\n[vm:1] MCW rank 1 is not bound\n";
+    for behind in ["numabench exec -- ./app", "taskset -c 20 ./app", "numactl -m 3 ./app"] {
+        let line = format!("mpirun -np 2 {behind}");
+        let (verdict, said) = judged_as_printed("four-modules-gpus-reversed", text, &line)?;
+        assert_eq!(verdict, "unknown", "{behind}: {said}");
+        assert!(said.contains("without --printed"), "{behind}: {said}");
+    }
     Ok(())
 }

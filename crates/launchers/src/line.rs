@@ -19,6 +19,7 @@ use topo::Topology;
 use topo::process::PolicyMode;
 use topo::running::UsableGpus;
 
+use crate::count::{Count, DealtNode};
 pub use crate::error::LineError;
 use crate::exec_call::ExecCall;
 use crate::facts::{Reads, SharedPus};
@@ -37,7 +38,7 @@ use crate::{gpus, mpirun};
 pub struct LineRank {
     /// Its number on its node.
     pub rank: usize,
-    /// Its number in the launch, whose first node is the judged one.
+    /// Its number in the launch.
     pub world: usize,
     /// The PUs that it may run on; or why they are not known.
     pub pus: Known<IdSet>,
@@ -69,6 +70,8 @@ pub struct Launched {
     pub launcher: Launcher,
     /// Of how many ranks and nodes they are those of one node, in words; `None` where they are all.
     pub of: Option<String>,
+    /// The number of that node among those of the launch.
+    pub node: usize,
     /// What is to be known beside what is judged.
     pub notes: Vec<String>,
     /// Whether what stands behind the launcher binds PUs or memory itself, so that the launcher's options
@@ -81,6 +84,7 @@ pub struct Launched {
 
 /// Reads the line, with lines before it that set its variables; files that it names (a rankfile, a wrapper)
 /// are read too. Several lines that start a process each (`numactl … ./app &`) are the ranks of one node.
+/// The ranks are those of the launch's first node.
 ///
 /// # Errors
 /// [`LineError`].
@@ -93,8 +97,17 @@ pub fn read(line: &str, topology: &Topology) -> Result<Launched, LineError> {
 /// # Errors
 /// [`LineError`]: also where a file of the site is of another machine.
 pub fn read_at(line: &str, topology: &Topology, site: &SlurmFiles) -> Result<Launched, LineError> {
+    read_nodes(line, topology, site).map(|mut nodes| nodes.swap_remove(0))
+}
+
+/// The same for each node of the launch whose ranks differ from those of the nodes before it; at least the
+/// first.
+///
+/// # Errors
+/// [`LineError`]: also where a file of the site is of another machine.
+pub fn read_nodes(line: &str, topology: &Topology, site: &SlurmFiles) -> Result<Vec<Launched>, LineError> {
     match processes(line, topology) {
-        Some(launched) => launched,
+        Some(launched) => launched.map(|launched| vec![launched]),
         None => read_one(line, topology, site),
     }
 }
@@ -125,7 +138,7 @@ fn processes(text: &str, topology: &Topology) -> Option<Result<Launched, LineErr
 
     for line in lines {
         let launched = match read_one(line, topology, &SlurmFiles::default()) {
-            Ok(launched) if launched.launcher == Launcher::Nobody => launched,
+            Ok(mut nodes) if nodes[0].launcher == Launcher::Nobody => nodes.swap_remove(0),
             Ok(_) => {
                 let what = "of several lines each is to start one process: write the line of one launcher";
                 return Some(Err(LineError::NotSaid(what.to_owned())));
@@ -141,10 +154,10 @@ fn processes(text: &str, topology: &Topology) -> Option<Result<Launched, LineErr
     Some(finish(vec![Reading { assumes: Vec::new(), ranks }], Launcher::Nobody, None, notes))
 }
 
-/// Reads one line.
-fn read_one(line: &str, topology: &Topology, site: &SlurmFiles) -> Result<Launched, LineError> {
+/// Reads one line: the nodes of its launch.
+fn read_one(line: &str, topology: &Topology, site: &SlurmFiles) -> Result<Vec<Launched>, LineError> {
     let started = pasted(line, process(topology, Launcher::Nobody, &BTreeMap::new()))?;
-    let Some(launch) = launch_of(&started)? else { return alone(started) };
+    let Some(launch) = launch_of(&started)? else { return Ok(vec![alone(started)?]) };
     let (outer, words) = launch;
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let (name, rest) = (base(words[0]), &words[1..]);
@@ -162,7 +175,7 @@ fn read_one(line: &str, topology: &Topology, site: &SlurmFiles) -> Result<Launch
     let read = match Launcher::of_command(name).map(|named| (named, &named.facts().reads)) {
         Some((named, Reads::Own(_, read))) => read(&line_here).map(|options| (named, options)),
         Some((named, Reads::Mpirun(_))) => mpirun::read(named, &line_here),
-        Some((_, Reads::Nothing)) | None => return alone(started),
+        Some((_, Reads::Nothing)) | None => return Ok(vec![alone(started)?]),
     };
     let read_to = read.as_ref().map_or(words.len(), |(_, options)| words.len() - options.program.len());
     known(line, outer, &words, read_to, read.is_err())?;
@@ -220,30 +233,60 @@ fn alone(started: Vec<Process<'_>>) -> Result<Launched, LineError> {
     finish(vec![Reading { assumes: Vec::new(), ranks }], launcher, of, notes)
 }
 
-/// The ranks of a launcher's line.
-fn launched(outer: &Process<'_>, launcher: Launcher, options: Options<'_>) -> Result<Launched, LineError> {
+/// The ranks of a launcher's line, for each node whose ranks differ from those of the nodes before it.
+fn launched(
+    outer: &Process<'_>,
+    launcher: Launcher,
+    options: Options<'_>,
+) -> Result<Vec<Launched>, LineError> {
+    let size = options.layouts.first().map_or(0, |layout| layout.starts.len());
+    let mut nodes: Vec<Launched> = Vec::new();
+    for node in options.count.dealt(size) {
+        let launched = on_node(outer, launcher, &options, &node)?;
+        if !nodes.iter().any(|before| is_like(before, &launched)) {
+            nodes.push(launched);
+        }
+    }
+    Ok(nodes)
+}
+
+/// Whether the ranks of a node start as those of another one, which may have more.
+fn is_like(before: &Launched, node: &Launched) -> bool {
+    let starts_like =
+        |(one, other): (&LineRank, &LineRank)| LineRank { world: one.world, ..other.clone() } == *one;
+    let reads_like = |(one, other): (&Reading, &Reading)| {
+        one.assumes == other.assumes
+            && other.ranks.len() <= one.ranks.len()
+            && one.ranks.iter().zip(&other.ranks).all(starts_like)
+    };
+    before.readings.len() == node.readings.len() && before.readings.iter().zip(&node.readings).all(reads_like)
+}
+
+/// The ranks of one node.
+fn on_node(
+    outer: &Process<'_>,
+    launcher: Launcher,
+    options: &Options<'_>,
+    node: &DealtNode,
+) -> Result<Launched, LineError> {
     let topology = outer.topology;
-    let Options { count, layouts, program, environment, mut notes } = options;
+    let mut notes = options.notes.clone();
     let mut given = outer.values();
-    given.extend(environment);
+    given.extend(options.environment.clone());
     let mut readings: Vec<Reading> = Vec::new();
-    let (mut started_by, mut of, mut binds_behind) = (launcher, None, false);
-    let has_own_part = layouts.iter().any(|layout| {
+    let (mut started_by, mut binds_behind) = (launcher, false);
+    let has_own_part = options.layouts.iter().any(|layout| {
         layout.assumes.iter().any(|what| what == OWN_PART)
             || layout.starts.iter().any(|start| start.pool.is_some())
     });
 
-    for Layout { assumes, starts } in layouts {
-        let size = starts.len();
-        let mut ranks = Vec::with_capacity(size);
-        for (number, start) in starts.iter().enumerate() {
+    for Layout { assumes, starts } in &options.layouts {
+        let mut ranks = Vec::with_capacity(node.size);
+        for (number, start) in starts.iter().take(node.size).enumerate() {
             let mut process = process(topology, launcher, &given);
-            tell(
-                &mut process,
-                launcher,
-                Numbers { rank: number, world: start.world.unwrap_or(number), size },
-                &count,
-            );
+            let world = start.world.unwrap_or(number);
+            let world = node.worlds.as_ref().and_then(|worlds| worlds.get(world).copied());
+            tell(&mut process, launcher, Numbers { rank: number, world, node }, &options.count);
             match &start.pus {
                 Some(pus) => process.bind(pus.clone()),
                 None => process.pus = Ok(topology.allowed.pus.clone()),
@@ -251,7 +294,7 @@ fn launched(outer: &Process<'_>, launcher: Launcher, options: Options<'_>) -> Re
             process.policy = Ok(start.policy.clone());
             process.foreign.clone_from(&outer.foreign);
             let before = (process.pus.clone(), process.policy.clone());
-            let process = ended(follow(process, program)?)?;
+            let process = ended(follow(process, options.program)?)?;
             for note in process.notes.iter().cloned().chain(read_of_others(&process, launcher)?) {
                 if !notes.contains(&note) {
                     notes.push(note);
@@ -260,7 +303,7 @@ fn launched(outer: &Process<'_>, launcher: Launcher, options: Options<'_>) -> Re
             binds_behind |= process.exec.is_some() || before != (process.pus.clone(), process.policy.clone());
             if process.workers.is_some() {
                 // One torchrun a node: its workers are the ranks.
-                if size > 1 {
+                if node.size > 1 {
                     let what = "each rank starts torchrun, whose workers then meet on the same GPUs: start \
                         one torchrun a node";
                     return Err(LineError::NotSaid(what.to_owned()));
@@ -268,17 +311,22 @@ fn launched(outer: &Process<'_>, launcher: Launcher, options: Options<'_>) -> Re
                 started_by = Launcher::Torchrun;
                 ranks = workers_of(&process, Some(start), &mut notes)?;
             } else {
-                ranks.push(rank(&process, number, Some(start))?);
+                ranks.push(LineRank {
+                    world: world.unwrap_or(number),
+                    ..rank(&process, number, Some(start))?
+                });
             }
         }
-        of = of.or(count.beyond(size));
         match readings.iter_mut().find(|reading| reading.ranks == ranks) {
             // Both ways end alike: neither is assumed.
             Some(same) => same.assumes.retain(|what| assumes.contains(what)),
-            None => readings.push(Reading { assumes, ranks }),
+            None => readings.push(Reading { assumes: assumes.clone(), ranks }),
         }
     }
-    Ok(Launched { binds_behind, has_own_part, ..finish(readings, started_by, of, notes)? })
+
+    let of = options.count.beyond(node.size);
+    let finished = finish(readings, started_by, of, notes)?;
+    Ok(Launched { node: node.node, binds_behind, has_own_part, ..finished })
 }
 
 /// What to say of variables that another launcher sets and this one's rank reads.
@@ -308,28 +356,28 @@ fn read_of_others(process: &Process<'_>, launcher: Launcher) -> Result<Vec<Strin
 
 /// A rank's numbers.
 #[derive(Clone, Copy)]
-struct Numbers {
+struct Numbers<'n> {
     /// On its node.
     rank: usize,
-    /// In the launch.
-    world: usize,
-    /// Ranks of the node.
-    size: usize,
+    /// In the launch; `None`: not known.
+    world: Option<usize>,
+    /// Its node.
+    node: &'n DealtNode,
 }
 
 /// Gives the process the variables of its launcher.
-fn tell(process: &mut Process<'_>, launcher: Launcher, numbers: Numbers, count: &crate::count::Count) {
-    let Numbers { rank, world, size } = numbers;
-    let is_all = count.beyond(size).is_none();
+fn tell(process: &mut Process<'_>, launcher: Launcher, numbers: Numbers<'_>, count: &Count) {
+    let Numbers { rank, world, node } = numbers;
+    let is_all = count.beyond(node.size).is_none();
+    let known = |number: Option<usize>| number.map_or_else(|| UNKNOWN.to_string(), |one| one.to_string());
     for (name, tells) in launcher.facts().tells {
         let value = match tells {
             Tells::LocalRank => rank.to_string(),
-            Tells::LocalSize => size.to_string(),
-            // The first node's ranks come first, as all launchers distribute them where nothing else is said.
-            Tells::Rank => world.to_string(),
-            Tells::Size if is_all => size.to_string(),
-            Tells::Size => count.ranks.map_or_else(|| UNKNOWN.to_string(), |ranks| ranks.to_string()),
-            Tells::Node => "0".to_owned(),
+            Tells::LocalSize => node.size.to_string(),
+            Tells::Rank => known(world),
+            Tells::Size if is_all => node.size.to_string(),
+            Tells::Size => known(count.ranks),
+            Tells::Node => node.node.to_string(),
         };
         process.give(name, value);
     }
@@ -425,11 +473,9 @@ fn rank(process: &Process<'_>, number: usize, start: Option<&Start>) -> Result<L
         ExecCall { pool: start.and_then(|start| start.pool.clone()).unwrap_or(pool), ..exec.0.clone() }
     });
 
-    let world = start.and_then(|start| start.world).unwrap_or(number);
-
     Ok(LineRank {
         rank: number,
-        world,
+        world: number,
         pus,
         policy: process.policy.clone(),
         gpus,
@@ -459,5 +505,5 @@ fn finish(
     if let (true, Some(Err(why))) = (ranks().all(is_open), ranks().next().map(|rank| &rank.pus)) {
         return Err(LineError::NotSaid(why.clone()));
     }
-    Ok(Launched { readings, launcher, of, notes, binds_behind: false, has_own_part: false })
+    Ok(Launched { readings, launcher, of, node: 0, notes, binds_behind: false, has_own_part: false })
 }

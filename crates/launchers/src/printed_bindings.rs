@@ -8,8 +8,8 @@
 //! and Intel MPI are from real launchers on saved machines (`tests/printed_bindings.rs`), srun's and PALS'
 //! from public logs.
 //!
-//! A text of several nodes is judged for the node of its first rank. Left out: the launch itself, which is
-//! not known from this.
+//! A text of several nodes has ranks of each, in the order of their first ranks. Left out: the launch itself,
+//! which is not known from this.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -53,61 +53,79 @@ enum Place {
     Cores(IdSet),
     /// It may run anywhere.
     Unbound,
-    /// The binding failed, in the line's words.
+    /// The binding did not work: how the launcher ends its line.
     Failed(String),
 }
 
-/// The ranks of one node, as a launcher said where they are.
+/// The ranks of each node, as a launcher said where they are: at least one node.
 ///
 /// # Errors
 /// [`PrintedError`]: no line is a launcher's, lines are of several launchers, or they cannot be of this
 /// machine.
-pub fn read(text: &str, topology: &Topology) -> Result<Launched, PrintedError> {
+pub fn read(text: &str, topology: &Topology) -> Result<Vec<Launched>, PrintedError> {
     let mut lines: Vec<Bound> = Vec::new();
     let mut pins = false;
     for line in text.lines() {
         pins |= line.contains("Pin cpu");
         lines.extend(bound(line, pins));
     }
-    let Some(first) = lines.iter().min_by_key(|line| line.world) else {
+    lines.sort_by_key(|line| line.world);
+    let Some(launcher) = lines.first().map(|line| line.launcher) else {
         return Err(PrintedError(
             "no line says where a rank is, as --report-bindings (Open MPI), --cpu-bind=verbose (srun, PALS), \
              HYDRA_TOPO_DEBUG=1 (MPICH) or I_MPI_DEBUG=4 (Intel MPI) print it"
             .to_owned(),
         ));
     };
-    let (launcher, host) = (first.launcher, first.host.clone());
     if lines.iter().any(|line| line.launcher != launcher) {
         return Err(PrintedError("it has lines of several launchers: give those of one launch".to_owned()));
     }
-    let hosts: BTreeSet<&Option<String>> = lines.iter().map(|line| &line.host).collect();
-    let nodes = hosts.len();
-    lines.retain(|line| line.host == host);
-    let by_number: BTreeMap<usize, Bound> = lines.into_iter().map(|line| (line.world, line)).collect();
 
+    let mut hosts: Vec<(Option<String>, BTreeMap<usize, Bound>)> = Vec::new();
+    for line in lines {
+        match hosts.iter_mut().find(|(host, _)| *host == line.host) {
+            // The last line of a rank counts.
+            Some((_, of_host)) => {
+                of_host.insert(line.world, line);
+            }
+            None => hosts.push((line.host.clone(), BTreeMap::from([(line.world, line)]))),
+        }
+    }
+
+    let nodes = hosts.len();
+    let one = |(node, (host, lines)): (usize, (Option<String>, BTreeMap<usize, Bound>))| {
+        let ranks = ranks_of_node(lines, topology)?;
+        let of = (nodes > 1).then(|| format!("{}, of {nodes} nodes in the text", host.unwrap_or_default()));
+        Ok(Launched {
+            readings: vec![Reading { assumes: Vec::new(), ranks }],
+            launcher,
+            of,
+            node,
+            notes: assumptions(launcher),
+            binds_behind: false,
+            has_own_part: false,
+        })
+    };
+    hosts.into_iter().enumerate().map(one).collect()
+}
+
+/// The ranks of the lines of one node, by their numbers in the launch.
+fn ranks_of_node(lines: BTreeMap<usize, Bound>, topology: &Topology) -> Result<Vec<LineRank>, PrintedError> {
     let job = JobMachine::of(topology);
     let mut ranks = Vec::new();
-    for (at, (world, line)) in by_number.into_iter().enumerate() {
+    for (at, (world, line)) in lines.into_iter().enumerate() {
         let pus = pus(&line.pus, &job)?;
         ranks.push(rank(line.local.unwrap_or(at), world, pus, topology));
     }
     ranks.sort_by_key(|rank| rank.rank);
+
     let unique: BTreeSet<usize> = ranks.iter().map(|rank| rank.rank).collect();
     if unique.len() != ranks.len() {
         return Err(PrintedError(
             "two ranks have one number on their node: give the lines of one launch".to_owned(),
         ));
     }
-    let of =
-        (nodes > 1).then(|| format!("{}, the first of {nodes} nodes in the text", host.unwrap_or_default()));
-    Ok(Launched {
-        readings: vec![Reading { assumes: Vec::new(), ranks }],
-        launcher,
-        of,
-        notes: assumptions(launcher),
-        binds_behind: false,
-        has_own_part: false,
-    })
+    Ok(ranks)
 }
 
 /// What is taken to be so without the text saying it.
@@ -185,8 +203,10 @@ fn srun(line: &str) -> Option<Bound> {
     let mut numbers = task.split_whitespace();
     let (world, local) = (numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?);
     let (mask, outcome) = mask.trim().split_once(' ').unwrap_or((mask.trim(), "set"));
-    let pus =
-        if outcome == "set" { Place::Pus(parse_mask(mask)?) } else { Place::Failed(outcome.to_owned()) };
+    let pus = match outcome {
+        "set" => Place::Pus(parse_mask(mask)?),
+        _ => Place::Failed(outcome.to_ascii_lowercase()),
+    };
     Some(Bound { launcher: Launcher::Srun, host: Some(host.to_owned()), world, local: Some(local), pus })
 }
 
@@ -241,7 +261,7 @@ fn pus(place: &Place, job: &JobMachine<'_>) -> Result<Known<IdSet>, PrintedError
         Place::Map(map) => pus_of_map(map, job)?,
         Place::Cores(numbers) => pus_of_cores(numbers, job)?,
         Place::Unbound => job.pus.clone(),
-        Place::Failed(why) => return Ok(Err(format!("the launcher says that the binding is not {why}"))),
+        Place::Failed(why) => return Ok(Err(format!("the launcher printed that its binding {why}"))),
     };
 
     if !pus.is_subset(&all) {

@@ -4,7 +4,7 @@
 use stats::IdSet;
 
 use crate::gres_conf::GresConfError;
-use crate::line::{LineError, LineRank, read};
+use crate::line::{Launched, LineError, LineRank, read};
 use crate::slurm_files::SlurmFiles;
 use crate::written_machine::{address, machine};
 
@@ -263,7 +263,11 @@ fn options_with_a_word_of_their_own_end_no_launchers_options() {
 fn of_several_nodes_the_ranks_of_one_are_judged_in_whatever_order_the_line_says_it() {
     for (line, ranks, of) in [
         ("srun -N2 -n8 --cpu-bind=map_cpu:0,1 ./a", 4, Some("of 8 ranks on 2 nodes")),
-        ("srun -n 8 --nodes 2-4 --cpu-bind=map_cpu:0,1 ./a", 4, Some("of 8 ranks on 2 nodes")),
+        ("srun -n 8 --nodes 2-2 --cpu-bind=map_cpu:0,1 ./a", 4, Some("of 8 ranks on 2 nodes")),
+        ("srun --nodes 2-4 --ntasks-per-node=2 --cpu-bind=map_cpu:0,1 ./a", 2, Some("of 2 nodes")),
+        ("srun -N1 -n4 --ntasks-per-node=2 --cpu-bind=map_cpu:0,1 ./a", 4, None),
+        ("srun -N2 -n6 --ntasks-per-node=2 --cpu-bind=map_cpu:0,1 ./a", 3, Some("of 6 ranks on 2 nodes")),
+        ("srun -N2 -n6 -m plane=4 --cpu-bind=map_cpu:0,1 ./a", 4, Some("of 6 ranks on 2 nodes")),
         ("srun -N2 -n5 --cpu-bind=map_cpu:0,1 ./a", 3, Some("of 5 ranks on 2 nodes")),
         ("srun --ntasks-per-node=2 -n 8 --cpu-bind=map_cpu:0,1 ./a", 2, Some("of 8 ranks")),
         ("srun -n 8 --ntasks-per-node=2 --cpu-bind=map_cpu:0,1 ./a", 2, Some("of 8 ranks")),
@@ -282,6 +286,58 @@ fn of_several_nodes_the_ranks_of_one_are_judged_in_whatever_order_the_line_says_
         let read = read.map(|read| (read.readings[0].ranks.len(), read.of));
         assert_eq!(read, Ok((ranks, of.map(str::to_owned))), "{line}");
     }
+}
+
+#[test]
+fn a_number_of_ranks_that_the_job_or_a_file_decides_is_not_known() {
+    for option in ["-N2-4 -n8", "-N2,4 -n8", "-N2 -n8 -m arbitrary", "-N2 -n8 -m block,Pack"] {
+        let line = format!("srun {option} --cpu-bind=map_cpu:0,1 ./a");
+        let refused = read(&line, &machine());
+        assert!(matches!(refused, Err(LineError::NotSaid(_))), "{line}: {refused:?}");
+    }
+}
+
+/// Which GPUs the ranks of each node get by a variable of the launch, or `-` where it is not known.
+#[test]
+fn each_nodes_ranks_read_their_own_numbers_in_the_launch() -> Result<(), Box<dyn std::error::Error>> {
+    let shown = |line: &str, variable: &str| -> Result<Vec<String>, Box<dyn std::error::Error>> {
+        let line = format!("{line} sh -c 'CUDA_VISIBLE_DEVICES=${variable} exec ./a'");
+        let nodes = crate::line::read_nodes(&line, &machine(), &Default::default())?;
+        let of_node = |node: &Launched| {
+            let of_rank = |rank: &LineRank| match (&rank.gpus.devices, &rank.gpus.absent) {
+                (None, _) => "-".to_owned(),
+                (_, Some(absent)) => absent.clone(),
+                (Some(_), None) => rank.gpus.reason.rsplit('=').next().unwrap_or_default().to_owned(),
+            };
+            node.readings[0].ranks.iter().map(of_rank).collect::<Vec<_>>().join(" ")
+        };
+        Ok(nodes.iter().map(of_node).collect())
+    };
+    let filled = ["0 1", "2 3"];
+    let turns = ["0 2", "1 3"];
+    let open = ["- -"];
+
+    for (line, variable, gpus) in [
+        ("srun -N2 -n4 --cpu-bind=map_cpu:0,4", "SLURM_PROCID", &filled[..]),
+        ("srun -N2 -n4 -m cyclic --cpu-bind=map_cpu:0,4", "SLURM_PROCID", &turns),
+        ("SLURM_DISTRIBUTION=cyclic:block srun -N2 -n4 --cpu-bind=map_cpu:0,4", "SLURM_PROCID", &turns),
+        ("srun -N2 -n4 --cpu-bind=map_cpu:0,4", "SLURM_NODEID", &["0 0", "1 1"]),
+        ("srun -N2 -n4 --cpu-bind=map_cpu:0,4", "SLURM_LOCALID", &["0 1"]),
+        ("mpirun -np 4 -N 2", "OMPI_COMM_WORLD_RANK", &filled),
+        ("mpirun -np 4 --host a:2,b:2", "OMPI_COMM_WORLD_RANK", &filled),
+        ("mpirun -np 4 --host a:2,b:2 --map-by node", "OMPI_COMM_WORLD_RANK", &turns),
+        ("mpirun -np 4 --host a:2,b:2 --map-by node --rank-by slot", "OMPI_COMM_WORLD_RANK", &open),
+        ("mpiexec -n 4 -ppn 2 -bind-to user:0,4", "PMI_RANK", &filled),
+        ("mpiexec -n 4 --ppn 2 --cpu-bind list:0:4", "PALS_RANKID", &filled),
+        ("flux run -N2 -n4 -x", "FLUX_TASK_RANK", &filled),
+        ("flux run -N2 -n4 -x --taskmap=cyclic", "FLUX_TASK_RANK", &turns),
+        ("flux run -N2 -n4 -x --taskmap=manual:x", "FLUX_TASK_RANK", &open),
+        ("srun -N2 -n10 --cpu-bind=map_cpu:0,4", "SLURM_PROCID", &["0 1 2 3 GPU 4 of 4"]),
+    ] {
+        let shown = shown(line, variable).map_err(|error| format!("{line}: {error}"))?;
+        assert_eq!(shown.iter().map(String::as_str).collect::<Vec<_>>()[..gpus.len()], *gpus, "{line}");
+    }
+    Ok(())
 }
 
 #[test]

@@ -16,8 +16,8 @@ fn machine(name: &str) -> Result<Topology, topo::TopoError> {
 
 /// The ranks' PUs in the order of their numbers in the launch, `?` where they are not known.
 fn places(text: &str, name: &str) -> Result<Vec<String>, Box<dyn Error>> {
-    let launched = read(text, &machine(name)?)?;
-    let mut ranks = launched.readings[0].ranks.clone();
+    let nodes = read(text, &machine(name)?)?;
+    let mut ranks = nodes[0].readings[0].ranks.clone();
     ranks.sort_by_key(|rank| rank.world);
     Ok(ranks.iter().map(|rank| rank.pus.as_ref().map_or("?".to_owned(), ToString::to_string)).collect())
 }
@@ -95,21 +95,26 @@ fn intel_mpis_table_lists_pus() -> Outcome {
 
 /// As tasks of two nodes log it, here with the form of public logs.
 #[test]
-fn srun_and_pals_print_masks_and_the_first_node_counts() -> Outcome {
+fn srun_and_pals_print_masks_with_each_ranks_node() -> Outcome {
     let srun = "cpu-bind=MASK - nid002, task  2  0 [77]: mask 0x1 set\n\
         cpu-bind=MASK - nid001, task  1  1 [54]: mask 0xff00000000000000 set\n\
         cpu-bind=MASK - nid001, task  0  0 [53]: mask 0xff000000000000 set\n";
     assert_eq!(places(srun, "lumi-g")?, ["48-55", "56-63"]);
-    let of = read(srun, &machine("lumi-g")?)?;
-    assert_eq!(of.of.as_deref(), Some("nid001, the first of 2 nodes in the text"));
+    let nodes = read(srun, &machine("lumi-g")?)?;
+    let names: Vec<_> = nodes.iter().map(|node| node.of.as_deref().unwrap_or_default()).collect();
+    assert_eq!(names, ["nid001, of 2 nodes in the text", "nid002, of 2 nodes in the text"]);
+    let second = &nodes[1].readings[0].ranks;
+    assert_eq!((second.len(), second[0].world, &second[0].pus), (1, 2, &Ok("0".parse()?)));
     let pals = "x1 0: cpubind:list x3109c0 pid 2105784 rank 0 0: mask 0x3\n\
         x1 1: cpubind:list x3109c0 pid 2105785 rank 1 1: mask 0x300\n";
     assert_eq!(
-        (places(pals, "lumi-g")?, read(pals, &machine("lumi-g")?)?.launcher),
+        (places(pals, "lumi-g")?, read(pals, &machine("lumi-g")?)?[0].launcher),
         (vec!["0-1".into(), "8-9".into()], Launcher::Pals)
     );
     let failed = "cpu-bind=MASK - a, task 0 0 [1]: mask 0x1 FAILED\n";
     assert_eq!(places(failed, "lumi-g")?, ["?"]);
+    let why = read(failed, &machine("lumi-g")?)?[0].readings[0].ranks[0].pus.clone();
+    assert_eq!(why, Err("the launcher printed that its binding failed".to_owned()));
     Ok(())
 }
 

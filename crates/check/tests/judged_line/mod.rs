@@ -19,7 +19,14 @@ pub fn judged(
     machine: &Path,
     site: SlurmFiles,
 ) -> Result<(&'static str, String, Vec<String>), Box<dyn Error>> {
-    let whom = Whom::Line(line.to_owned(), site);
+    judged_of(Whom::Line(line.to_owned(), site), machine)
+}
+
+/// The same of others that are judged without being run.
+///
+/// # Errors
+/// The machine cannot be read.
+pub fn judged_of(whom: Whom, machine: &Path) -> Result<(&'static str, String, Vec<String>), Box<dyn Error>> {
     let asked = CheckRequest {
         whom,
         input: vec![machine.to_owned()],

@@ -11,7 +11,7 @@ use ranks::Flavour;
 use stats::IdSet;
 use topo::Topology;
 
-use crate::count::Count;
+use crate::count::{Count, Dealing};
 use crate::error::LineError;
 use crate::facts::{LauncherFacts, MpiOption, OF_ANY, Reads, Sensed, SharedPus, Written};
 use crate::grammar::{Grammar, Style};
@@ -96,6 +96,7 @@ fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> {
             "c" | "cores-per-task" => cores = one.count()?,
             "g" | "gpus-per-task" => gpus = number(&option, value)?,
             "x" | "exclusive" => exclusive = true,
+            "taskmap" => said.dealing = dealing(value),
             "env" => environment.extend(one.assignment()),
             "o" | "setopt" => match value.split_once('=') {
                 Some(("cpu-affinity", how)) => cpu = affinity(how),
@@ -175,6 +176,15 @@ fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> {
         environment,
         notes: Vec::new(),
     })
+}
+
+/// `--taskmap` (flux-run(1)): which node gets which tasks.
+fn dealing(taskmap: &str) -> Dealing {
+    match taskmap.split_once(':').unwrap_or((taskmap, "1")) {
+        ("block", _) => Dealing::Filled,
+        ("cyclic", each) => each.parse().map_or(Dealing::Unknown, Dealing::Turns),
+        _ => Dealing::Unknown,
+    }
 }
 
 /// A task's entry of a map, which begins again where there are more tasks.

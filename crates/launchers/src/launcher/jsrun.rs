@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use stats::IdSet;
 use topo::Topology;
 
-use crate::count::Count;
+use crate::count::{Count, Dealing};
 use crate::error::LineError;
 use crate::facts::{LauncherFacts, OF_ANY, Reads, Sensed, SharedPus};
 use crate::grammar::{Grammar, Style};
@@ -96,6 +96,11 @@ fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> {
     let count = Count {
         ranks: sets.map(|sets| sets.saturating_mul(tasks)),
         of_a_node: Some(here.saturating_mul(tasks)),
+        dealing: if distribution.starts_with("cyclic") && tasks > 1 {
+            Dealing::Unknown
+        } else {
+            Dealing::Filled
+        },
         ..Count::default()
     };
     let ranks = count.here(1)?;

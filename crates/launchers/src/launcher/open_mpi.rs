@@ -90,6 +90,7 @@ fn outcome(
     line: &LaunchLine<'_>,
 ) -> Result<Outcome, LineError> {
     let machine = line.machine;
+    common.count.dealing = options.dealing();
     if let Some(word) = &options.foreign {
         return Ok(Err(NoPlace::NoOption(word.clone())));
     }

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::count::Dealing;
 use crate::error::LineError;
 use crate::grammar::Given;
 use crate::objects::Part;
@@ -65,6 +66,10 @@ pub(crate) struct MappingOptions {
     /// `--bind-to`: `Some(None)` is none.
     pub bind_to: Option<Option<Part>>,
     pub numbering: Numbering,
+    /// Ranks go round the nodes of the launch.
+    pub maps_by_node: bool,
+    /// Whether `--rank-by` numbers them round the nodes; `None`: it does not say it.
+    pub ranks_by_node: Option<bool>,
     /// `:span`: objects of all nodes count as those of one.
     pub spanning: bool,
     /// Hardware threads count as CPUs.
@@ -131,6 +136,8 @@ impl MappingOptions {
             cpus: None,
             bind_to: None,
             numbering: Numbering::Default,
+            maps_by_node: false,
+            ranks_by_node: None,
             spanning: false,
             by_threads: false,
             oversubscribe: false,
@@ -141,6 +148,17 @@ impl MappingOptions {
             cpu_list: None,
             pe_list: None,
             foreign: None,
+        }
+    }
+
+    /// In which order the nodes of the launch get their ranks.
+    pub fn dealing(&self) -> Dealing {
+        let is_within = matches!(self.numbering, Numbering::Default | Numbering::Slot | Numbering::Fill);
+        match self.maps_by_node {
+            _ if !is_within || self.spanning || self.rankfile.is_some() => Dealing::Unknown,
+            by_node if self.ranks_by_node.is_some_and(|ranks| ranks != by_node) => Dealing::Unknown,
+            true => Dealing::Turns(1),
+            false => Dealing::Filled,
         }
     }
 
@@ -161,7 +179,7 @@ impl MappingOptions {
             "npernode" | "N" => self.map_by(&option, &format!("ppr:{value}:node"))?,
             "pernode" => self.map_by(&option, "ppr:1:node")?,
             "bycore" => self.by = Some(By::Part(Part::Core)),
-            "byslot" | "bynode" => self.by = Some(By::Node),
+            "byslot" | "bynode" => (self.by, self.maps_by_node) = (Some(By::Node), one.name == "bynode"),
             "cpus-per-proc" | "cpus-per-rank" => self.cpus = Some(one.count()?),
             "bind-to" => self.bind_to(&option, value)?,
             "bind-to-core" => self.bind_to = Some(Some(Part::Core)),
@@ -241,6 +259,7 @@ impl MappingOptions {
             self.is_of_no_object = true;
         } else {
             let name = parts.next().unwrap_or_default();
+            self.maps_by_node = name.eq_ignore_ascii_case("node");
             match self.object(option, name) {
                 Some(by) => (self.by, self.per_object) = (Some(by), None),
                 None if matches!(
@@ -315,6 +334,7 @@ impl MappingOptions {
 
     fn rank_by(&mut self, value: &str) {
         let lower = value.to_ascii_lowercase();
+        self.ranks_by_node = matches!(lower.as_str(), "slot" | "node").then(|| lower == "node");
         self.numbering = match (lower.as_str(), Part::named(&lower)) {
             ("slot" | "node", _) => Numbering::Slot,
             ("fill", _) => Numbering::Fill,

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use stats::IdSet;
 use topo::Topology;
 
+use super::nodes::{self, Nodes};
 use super::{distribution, gpus, memory};
 use crate::count::Count;
 use crate::error::LineError;
@@ -20,7 +21,7 @@ use crate::grammar::{Given, Grammar, Style};
 use crate::layout::{LaunchLine, Layout, OWN_PART, Options};
 use crate::objects::{JobMachine, Part};
 use crate::slurm_node::{Autobind, Units};
-use crate::value::{count, repeated, wrong};
+use crate::value::{repeated, wrong};
 use crate::{parse_map_cpu, parse_mask, parse_mask_cpu};
 
 /// Options of plug-ins (SPANK) are written by sites: they are passed over.
@@ -69,6 +70,7 @@ const VARIABLES: &[(&str, &str)] = &[
 #[derive(Debug, Default)]
 struct Said<'l> {
     count: Count,
+    nodes: Option<Nodes>,
     cpus_per_task: Option<usize>,
     cpus_per_gpu: Option<usize>,
     /// `--cpu-bind`, as it is written.
@@ -122,6 +124,7 @@ pub(super) fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> 
 
     let units = site.nodes.as_ref().map(|nodes| nodes.of_machine(machine)).transpose()?;
     let mut notes = Vec::new();
+    nodes::deal(&mut said.count, said.nodes, said.distribution, variables, &mut notes)?;
     let binding = said.binding(machine)?;
     let of_gpus = said.gpus.listed()?;
     let listed = match &binding {
@@ -216,7 +219,7 @@ impl<'l> Said<'l> {
         let (option, value) = (one.spelled(), one.value());
         match one.name {
             "n" | "ntasks" => self.count.ranks = Some(one.count()?),
-            "N" | "nodes" => self.count.nodes = Some(nodes(&option, value)?),
+            "N" | "nodes" => self.nodes = Some(Nodes::read(&option, value)?),
             "ntasks-per-node" | "tasks-per-node" => self.count.of_a_node = Some(one.count()?),
             "c" | "cpus-per-task" => {
                 self.cpus_per_task = Some(one.count()?);
@@ -574,11 +577,4 @@ fn hint(value: &str) -> Option<Hint> {
         _ => return None,
     };
     Some(Hint { one_thread, bound_to })
-}
-
-/// `2`, `2-4`, `2,4,8`: the first.
-fn nodes(option: &str, value: &str) -> Result<usize, LineError> {
-    let end = value.find(['-', ',', ':']).unwrap_or(value.len());
-    count(option, &value[..end])
-        .map_err(|_| wrong(option, value, "write a number of nodes (2), or the least and the most (2-4)"))
 }
