@@ -216,3 +216,83 @@ fn what_binds_behind_a_launcher_is_not_in_what_it_printed() -> Done {
     }
     Ok(())
 }
+
+/// Slurm 22.05 gives such tasks no CUDA_VISIBLE_DEVICES, or an empty one.
+#[test]
+fn a_step_without_gpus_shows_its_tasks_none() -> Done {
+    let of = |before: &str, options: &str| -> Result<String, Box<dyn Error>> {
+        let line = format!("{before} srun -N1 -n2 {options} --cpu-bind=map_cpu:0,4 ./app");
+        let (_, said) = judged_on_leonardo(line.trim_start())?;
+        Ok(said)
+    };
+    for (before, options) in [
+        ("", "--gres=none"),
+        ("", "--gpus-per-node=0"),
+        ("", "--gpus-per-task=0"),
+        ("", "--gpus=0"),
+        ("", "--gres=gpu:0"),
+        ("SLURM_STEP_GRES=none", ""),
+        ("SLURM_GRES=none", "--gpu-bind=closest"),
+    ] {
+        let said = of(before, options)?;
+        let gpus = said.lines().filter(|line| line.trim_start().starts_with("rank "));
+        assert!(gpus.clone().count() == 2 && gpus.clone().all(|row| row.ends_with("-    -")), "{said}");
+    }
+    for (before, options) in [("SLURM_GRES=gpu:2", ""), ("SLURM_STEP_GRES=gpu:4 SLURM_GRES=gpu:2", "")] {
+        let said = of(before, options)?;
+        assert!(said.contains("2 of the node's 4 GPUs"), "{before} {options}: {said}");
+    }
+    let said = of("", "--gpus-per-node=2 --gres=craynetwork:1")?;
+    assert!(said.contains("2 of the node's 4 GPUs"), "{said}");
+    Ok(())
+}
+
+#[test]
+fn variables_of_srun_stand_for_its_options_without_a_value() -> Done {
+    let name = "two-cores-gpus-reversed";
+    let within = "srun -N1 -n1 --cpu-bind=map_cpu:1 ./app";
+    let is_refused = |variable: &str| -> Result<bool, Box<dyn Error>> {
+        let (_, said, _) = judged(name, &format!("{variable} {within}"))?;
+        Ok(said.contains("CPU binding outside of job step allocation"))
+    };
+    for on in ["SLURM_EXACT=1", "SLURM_EXACT=yes", "SLURM_EXACT=2", "SLURM_EXACT=", "SLURM_EXCLUSIVE="] {
+        assert!(is_refused(on)?, "{on}");
+    }
+    for off in ["SLURM_EXACT=0", "SLURM_EXACT=true", "SLURM_EXACT=no", "SLURM_EXCLUSIVE=user"] {
+        assert!(!is_refused(off)?, "{off}");
+    }
+
+    let many = "srun -N1 -n9 --cpu-bind=none ./app";
+    assert_eq!(judged(name, many)?.0, "refused");
+    assert_eq!(judged(name, &format!("SLURM_OVERCOMMIT=0 {many}"))?.0, "refused");
+    assert_ne!(judged(name, &format!("SLURM_OVERCOMMIT=1 {many}"))?.0, "refused");
+    Ok(())
+}
+
+#[test]
+fn of_two_variables_of_srun_for_one_option_the_right_one_counts() -> Done {
+    for (variables, ranks) in [
+        ("SLURM_NTASKS=4 SLURM_NPROCS=2", "4 ranks of the line"),
+        ("SLURM_NPROCS=2", "2 ranks of the line"),
+        ("SLURM_NTASKS=4 SLURM_NNODES=1 SLURM_JOB_NUM_NODES=2", "2 ranks of the line"),
+    ] {
+        let line = format!("{variables} srun --cpu-bind=map_cpu:0,4,8,12 --gpu-bind=map:0,1,2,3 ./app");
+        let (_, said) = judged_on_leonardo(&line)?;
+        assert!(said.contains(ranks), "{variables}: {said}");
+    }
+    Ok(())
+}
+
+/// Slurm 22.05 bound such tasks so where a task without these options was left to both CPUs.
+#[test]
+fn options_that_bind_tasks_without_cpu_bind_leave_no_choice_to_the_site() -> Done {
+    let name = "two-cores-gpus-reversed";
+    for bound in ["-B 1:2:1", "--extra-node-info=1:2", "--threads-per-core=1", "--ntasks-per-core=1"] {
+        let line = format!("srun -N1 -n2 {bound} --gpus-per-node=2 --gpu-bind=map_gpu:1,0 ./app");
+        let (_, said, _) = judged(name, &line)?;
+        assert!(!said.contains("leaves tasks unbound"), "{bound}: {said}");
+    }
+    let (verdict, said, _) = judged(name, "srun -N1 -B 1:2:1 ./app")?;
+    assert!(verdict == "unknown" && said.contains("a task for each thread"), "{said}");
+    Ok(())
+}

@@ -26,6 +26,9 @@ pub(crate) fn usable(process: &Process<'_>, given: Option<&Known<Vec<usize>>>) -
         (Some(Err(why)), Some(_)) => {
             unknown(format!("{why}; what the program's variables name depends on it"))
         }
+        (Some(Ok(given)), None) if given.is_empty() => {
+            usable_at(process, given, "the line gives it no GPU".to_owned())
+        }
         (Some(Ok(given)), None) if given.len() < all.len() && is_by_cuda(process, given) => {
             match in_pci_order(process, &all) {
                 Ok(()) => usable_at(process, given, "the line gives it this GPU".to_owned()),

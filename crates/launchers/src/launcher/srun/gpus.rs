@@ -15,7 +15,7 @@ use crate::grammar::Given;
 use crate::gres_conf::NodeGpus;
 use crate::layout::{Layout, Start};
 use crate::parse_mask;
-use crate::value::{count, decimal_or_hex, repeated, wrong};
+use crate::value::{count, decimal_or_hex, number, repeated, wrong};
 
 /// What is said of GPUs.
 #[derive(Debug, Default)]
@@ -41,23 +41,26 @@ impl<'l> Said<'l> {
     pub fn option(&mut self, one: &Given<'l>) -> Result<(), LineError> {
         let (option, value) = (one.spelled(), one.value());
         // `a100:4`, `gpu:a100:4`: the number is the last.
-        let number = || count(&option, value.rsplit(':').next().unwrap_or(value));
+        let last = value.rsplit(':').next().unwrap_or(value);
+        let several = || number(&option, last);
         match one.name {
             "gpu-bind" => self.bind = Some(value),
             "tres-bind" => self.bind = value.strip_prefix("gres/gpu:").or(self.bind),
-            "gpus-per-task" => self.per_task = Some(number()?),
+            "gpus-per-task" => self.per_task = Some(several()?),
             "tres-per-task" => {
                 if let Some((_, gpus)) = value.split_once("gres/gpu") {
                     self.per_task = Some(count(&option, gpus.rsplit([':', '=']).next().unwrap_or("1"))?);
                 }
             }
-            "ntasks-per-gpu" => self.tasks_per_gpu = Some(number()?),
-            "gpus-per-node" => self.per_node = number().ok(),
-            "G" | "gpus" => self.of_job = number().ok(),
+            "ntasks-per-gpu" => self.tasks_per_gpu = Some(count(&option, last)?),
+            "gpus-per-node" => self.per_node = several().ok(),
+            "G" | "gpus" => self.of_job = several().ok(),
+            "gres" if value.eq_ignore_ascii_case("none") => self.per_node = Some(0),
             "gres" => {
                 let of_gpus = value.split(',').find(|gres| gres.split(':').next() == Some("gpu"));
-                self.per_node = of_gpus
-                    .map(|gres| gres.rsplit(':').next().and_then(|number| number.parse().ok()).unwrap_or(1));
+                let number =
+                    |gres: &str| gres.rsplit(':').next().and_then(|number| number.parse().ok()).unwrap_or(1);
+                self.per_node = of_gpus.map(number).or(self.per_node);
             }
             _ => {}
         }
@@ -183,7 +186,8 @@ impl<'l> Said<'l> {
         notes: &mut Vec<String>,
     ) -> Result<Vec<Layout>, LineError> {
         let (total, ranks) = (topology.gpus.len(), layout.starts.len());
-        let Some(kind) = self.kind()? else { return Ok(vec![self.all(layout, total, nodes)]) };
+        let kind = self.kind()?.filter(|_| self.of_step(ranks, nodes) != Some(0));
+        let Some(kind) = kind else { return Ok(vec![self.all(layout, total, nodes)]) };
         if self.bind.is_some_and(|value| ["map:", "mask:"].iter().any(|new| value.contains(new))) {
             notes.push(
                 "Slurm 22.05 and before refuse --gpu-bind=map: and mask:, and know map_gpu: and mask_gpu:"
@@ -210,6 +214,7 @@ impl<'l> Said<'l> {
     fn all(&self, layout: Layout, total: usize, nodes: usize) -> Layout {
         let ranks = layout.starts.len();
         match self.of_step(ranks, nodes).filter(|own| *own < total) {
+            Some(0) => layout.with_gpus(std::iter::repeat(Ok(Vec::new()))),
             Some(own) => layout.with_gpus(std::iter::repeat(Err(chosen_by_slurm(own, total)))),
             None => layout,
         }

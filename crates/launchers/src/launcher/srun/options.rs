@@ -48,23 +48,48 @@ const SRUN: Grammar = Grammar {
     is_open: true,
 };
 
-/// Variables that stand for options (srun(1), INPUT ENVIRONMENT VARIABLES).
+/// Variables that stand for options (srun(1), INPUT ENVIRONMENT VARIABLES, of 22.05 to 24.11), as far as they
+/// place tasks or say which GPUs they have. Of two for one option the later one counts.
 const VARIABLES: &[(&str, &str)] = &[
     ("SRUN_CPUS_PER_TASK", "cpus-per-task"),
+    ("SLURM_CORE_SPEC", "core-spec"),
+    ("SLURM_CPUS_PER_GPU", "cpus-per-gpu"),
     ("SLURM_CPU_BIND", "cpu-bind"),
     ("SLURM_DISTRIBUTION", "distribution"),
+    ("SLURM_EXCLUSIVE", "exclusive"),
+    ("SLURM_EXPORT_ENV", "export"),
+    ("SRUN_EXPORT_ENV", "export"),
     ("SLURM_GPU_BIND", "gpu-bind"),
     ("SLURM_GPUS", "gpus"),
     ("SLURM_GPUS_PER_NODE", "gpus-per-node"),
     ("SLURM_GPUS_PER_TASK", "gpus-per-task"),
+    ("SLURM_STEP_GRES", "gres"),
+    ("SLURM_GRES", "gres"),
     ("SLURM_HINT", "hint"),
     ("SLURM_MEM_BIND", "mem-bind"),
     ("SLURM_NNODES", "nodes"),
+    ("SLURM_JOB_NUM_NODES", "nodes"),
+    ("SLURM_NPROCS", "ntasks"),
     ("SLURM_NTASKS", "ntasks"),
+    ("SLURM_NTASKS_PER_CORE", "ntasks-per-core"),
     ("SLURM_NTASKS_PER_GPU", "ntasks-per-gpu"),
     ("SLURM_NTASKS_PER_NODE", "ntasks-per-node"),
+    ("SLURM_NTASKS_PER_SOCKET", "ntasks-per-socket"),
+    ("SLURM_TASK_PROLOG", "task-prolog"),
+    ("SLURM_THREAD_SPEC", "thread-spec"),
     ("SLURM_THREADS_PER_CORE", "threads-per-core"),
+    ("SLURM_TRES_BIND", "tres-bind"),
+    ("SLURM_TRES_PER_TASK", "tres-per-task"),
 ];
+
+/// Variables that stand for options without a value.
+const FLAGS: &[(&str, &str)] = &[("SLURM_EXACT", "exact"), ("SLURM_OVERCOMMIT", "overcommit")];
+
+/// Whether the value of such a variable switches the option on. Seen with 22.05, where `true`, `y` and `on`
+/// do not.
+fn is_on(value: &str) -> bool {
+    matches!(value, "" | "yes") || value.parse::<i64>().is_ok_and(|number| number != 0)
+}
 
 /// What the options say.
 #[derive(Debug, Default)]
@@ -89,6 +114,8 @@ struct Said<'l> {
     is_exact: bool,
     tasks_per_core: Option<usize>,
     tasks_per_socket: Option<usize>,
+    /// The last level that `-B SOCKETS:CORES:THREADS` counts.
+    node_info: Option<Part>,
     gpus: gpus::Said<'l>,
     mem_bind: Option<&'l str>,
 }
@@ -110,6 +137,11 @@ pub(super) fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> 
         }
     }
 
+    for (variable, option) in FLAGS {
+        if variables.get(*variable).is_some_and(|value| is_on(value)) {
+            said.option(&Given { name: option, value: None, second: None })?;
+        }
+    }
     for one in &given {
         said.option(one)?;
     }
@@ -119,6 +151,14 @@ pub(super) fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> 
             "--core-spec=0 asks for cores that are kept from the job in which this machine was read, where \
              the site allows it: read the machine in such a job"
                 .to_owned(),
+        ));
+    }
+
+    if said.node_info == Some(Part::Thread) && said.count.ranks.is_none() && said.nodes.is_some() {
+        return Err(LineError::NotSaid(
+            "with -B of sockets, cores and threads, with -N and without -n srun starts a task for each thread: \
+             write -n"
+            .to_owned(),
         ));
     }
 
@@ -241,7 +281,7 @@ impl<'l> Said<'l> {
             "mem-bind" | "mem_bind" => self.mem_bind = Some(value),
             "m" | "distribution" => self.distribution = Some(value),
             "hint" => self.hint = self.hint.or(hint(value)),
-            "S" | "core-spec" if value != "0" => {
+            "S" | "core-spec" | "thread-spec" if value != "0" => {
                 return Err(LineError::NotSaid(format!(
                     "{option} {value} keeps cores from the job, and Slurm chooses which: run numabench check \
                      inside of the launch"
@@ -249,6 +289,13 @@ impl<'l> Said<'l> {
             }
             // All cores, also those that a site keeps from jobs otherwise.
             "S" | "core-spec" => self.has_all_cores = true,
+            "B" | "extra-node-info" => {
+                self.node_info = Some(match value.split(':').count() {
+                    1 => Part::Package,
+                    2 => Part::Core,
+                    _ => Part::Thread,
+                });
+            }
             "ntasks-per-core" => self.tasks_per_core = Some(one.count()?),
             "ntasks-per-socket" => self.tasks_per_socket = Some(one.count()?),
             "threads-per-core" => {
@@ -439,6 +486,13 @@ impl<'l> Said<'l> {
         hint_is_open || self.hint.is_some() && is_passed_over || self.tasks_per_socket.is_some()
     }
 
+    /// What options bind tasks to that say nothing else of binding (srun(1); seen with 22.05).
+    fn bound_by_options(&self) -> Option<Part> {
+        let of_cores = self.tasks_per_core.map(|_| Part::Core);
+        let of_threads = self.one_thread.filter(|one| *one).map(|_| Part::Thread);
+        self.node_info.or(of_cores).or(of_threads)
+    }
+
     /// Tasks of a line without `--cpu-bind` (srun(1), "auto binding").
     fn by_default(
         &self,
@@ -451,6 +505,10 @@ impl<'l> Said<'l> {
         // Seen bound to threads of its own share, and to all of it.
         if autobind.is_some() && self.one_thread == Some(false) {
             return vec![Layout::unknown(step.ranks, distribution::NOT_KNOWN)];
+        }
+
+        if let Some(part) = self.bound_by_options() {
+            return bound_to(part);
         }
 
         match autobind {
