@@ -485,3 +485,41 @@ fn a_variable_that_nothing_sets_is_named_and_one_that_places_nothing_is_passed_o
         "the shell expands SLURM_LOCALID before srun starts any rank"
     )));
 }
+
+/// What Open MPI's parameters say of places is followed or is not known; those of other frameworks say
+/// nothing.
+#[test]
+fn a_parameter_of_open_mpi_that_is_not_followed_makes_the_places_unknown() {
+    let at = |line: &str| match read(line, &machine()) {
+        Ok(read) => read.readings.iter().map(|one| pus(&one.ranks[0])).collect::<Vec<_>>().join(" or "),
+        Err(error) => error.to_string(),
+    };
+    for parameter in [
+        "rmaps_ppr_pattern 1:core",
+        "hwloc_base_cpu_list 4,0",
+        "rmaps seq",
+        "rmaps_base_no_schedule_local 1",
+        "rmaps_base_ranking_policy core",
+    ] {
+        let (name, value) = parameter.split_once(' ').unwrap_or_default();
+        for line in [
+            format!("mpirun -np 2 --mca {parameter} --map-by core ./a"),
+            format!("OMPI_MCA_{name}={value} mpirun -np 2 --map-by core ./a"),
+        ] {
+            let said = at(&line);
+            assert!(said.contains(&format!("{name} of mpirun is not followed")), "{line}: {said}");
+        }
+    }
+    for file in ["--tune x.conf", "--am x.conf"] {
+        let said = at(&format!("mpirun -np 2 {file} --map-by core ./a"));
+        assert!(said.contains("is not followed"), "{file}: {said}");
+    }
+    for other in ["pml ucx", "btl ^openib", "hwloc_base_report_bindings 1", "rmaps_base_verbose 5"] {
+        assert_eq!(at(&format!("mpirun -np 2 --mca {other} --map-by core ./a")), "0,8", "{other}");
+    }
+    // Two cores a rank.
+    let wide = at("mpirun -np 2 --mca rmaps_base_cpus_per_proc 2 --map-by numa ./a");
+    assert!(wide.contains("0-1,8-9"), "{wide}");
+    let wide = at("mpirun -np 2 --cpus-per-rank 2 --map-by numa ./a");
+    assert!(wide.contains("0-1,8-9"), "{wide}");
+}

@@ -56,7 +56,7 @@ pub(crate) static FACTS: LauncherFacts = LauncherFacts {
 /// Options that no other `mpirun` or `mpiexec` has.
 pub(crate) const ITS_OWN: &str = "mca gmca omca prtemca pmixmca x rankfile rf report-bindings npernode \
     npersocket pernode display display-map use-hwthread-cpus oversubscribe cpu-set cpu-list bind-to-core \
-    bind-to-socket bynode byslot bycore cpus-per-proc rank-by allow-run-as-root hostfile tag-output";
+    bind-to-socket bynode byslot bycore cpus-per-proc cpus-per-rank rank-by allow-run-as-root hostfile tag-output";
 
 /// Where Open MPI's options put ranks: one layout where its versions do the same, else one for each that
 /// takes the line.
@@ -113,6 +113,12 @@ fn outcome(
         return Ok(Err(NoPlace::NotFollowed(why.to_owned())));
     }
     let ranks = number_of_ranks(common)?;
+    let objects = options.by.map_or(1, |by| objects_of(machine, by).len());
+    if options.spanning && objects > 1 && ranks > objects {
+        let why = "how :span numbers more ranks than there are objects is not followed: mpirun \
+            --report-bindings shows where ranks go";
+        return Ok(Err(NoPlace::NotFollowed(why.to_owned())));
+    }
     Ok(match options.version {
         Version::Four => four::place(options, machine, ranks),
         Version::Five => five::place(options, machine, ranks),

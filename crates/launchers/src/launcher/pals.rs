@@ -59,7 +59,7 @@ pub(crate) static FACTS: LauncherFacts = LauncherFacts {
 };
 
 /// Options that no other `mpirun` or `mpiexec` has.
-pub(crate) const ITS_OWN: &str = "cpu-bind depth d gpu-bind mem-bind membind cpus-per-rank hostlist";
+pub(crate) const ITS_OWN: &str = "cpu-bind depth d gpu-bind mem-bind membind hostlist";
 
 fn sensed(variables: &LauncherVariables<'_>) -> Option<Sensed> {
     if !variables.is_set("PALS_RANKID") || variables.is_set("SLURM_STEP_ID") {

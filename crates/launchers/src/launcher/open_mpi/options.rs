@@ -187,7 +187,7 @@ impl MappingOptions {
                 self.bind_to = Some(Some(Part::Package));
                 self.only_in(Version::Four, &option);
             }
-            "nolocal" => self.other = Some(option.clone()),
+            "nolocal" | "tune" | "am" | "app" => self.other = Some(option.clone()),
             "rank-by" => self.rank_by(value),
             "use-hwthread-cpus" => self.by_threads = true,
             "oversubscribe" => self.oversubscribe = true,
@@ -227,8 +227,30 @@ impl MappingOptions {
                 self.physical = matches!(value, "1" | "true");
                 Ok(())
             }
-            _ => Ok(()),
+            "rmaps_base_cpus_per_proc" | "rmaps_base_cpus_per_rank" if self.version == Version::Four => {
+                self.cpus = Some(count(&format!("--mca {name}"), value)?);
+                Ok(())
+            }
+            _ if self.passes_over(name) => Ok(()),
+            _ => {
+                self.other = Some(format!("--mca {name}"));
+                Ok(())
+            }
         }
+    }
+
+    /// Whether a parameter changes nothing of where this version puts ranks: it is of another framework, only
+    /// prints, or is the other version's.
+    fn passes_over(&self, name: &str) -> bool {
+        let of_placement = ["rmaps", "hwloc", "rtc", "ras_", "orte_rankfile", "orte_default_", "orte_soft_"];
+        let prints = ["_verbose", "_display_", "_report_bindings"];
+        let of_others = match self.version {
+            Version::Four => ["rmaps_default_", "hwloc_default_"],
+            Version::Five => ["rmaps_base_mapping_policy", "hwloc_base_binding_policy"],
+        };
+        !of_placement.iter().any(|prefix| name.starts_with(prefix))
+            || prints.iter().any(|part| name.contains(part))
+            || of_others.iter().any(|prefix| name.starts_with(prefix))
     }
 
     fn map_by(&mut self, option: &str, value: &str) -> Result<(), LineError> {

@@ -156,8 +156,7 @@ pub(super) fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> 
 
     if said.node_info == Some(Part::Thread) && said.count.ranks.is_none() && said.nodes.is_some() {
         return Err(LineError::NotSaid(
-            "with -B of sockets, cores and threads, with -N and without -n srun starts a task for each thread: \
-             write -n"
+            "with -N and -B SOCKETS:CORES:THREADS and without -n srun starts a task for each thread: write -n"
             .to_owned(),
         ));
     }
