@@ -56,7 +56,8 @@ pub(crate) static FACTS: LauncherFacts = LauncherFacts {
 /// Options that no other `mpirun` or `mpiexec` has.
 pub(crate) const ITS_OWN: &str = "mca gmca omca prtemca pmixmca x rankfile rf report-bindings npernode \
     npersocket pernode display display-map use-hwthread-cpus oversubscribe cpu-set cpu-list bind-to-core \
-    bind-to-socket bynode byslot bycore cpus-per-proc cpus-per-rank rank-by allow-run-as-root hostfile tag-output";
+    bind-to-socket bynode byslot bycore cpus-per-proc cpus-per-rank rank-by allow-run-as-root \
+    hostfile tag-output";
 
 /// Where Open MPI's options put ranks: one layout where its versions do the same, else one for each that
 /// takes the line.

@@ -2,7 +2,7 @@
 //! `IFS` says. File names are not expanded: there are none here.
 
 use super::Unread;
-use super::arithmetic::{self, Variables, integer};
+use super::arithmetic::{self, Target, Variables, integer};
 use super::condition::Operand;
 use super::pattern::{Pattern, fits};
 use super::run::Shell;
@@ -339,11 +339,11 @@ fn without(value: &str, operator: &str, pattern: &[(char, bool)]) -> String {
 }
 
 impl Variables for Shell<'_> {
-    fn number(&self, name: &str, index: Option<i64>) -> Option<i64> {
-        let value = match (self.arrays.get(name), index) {
-            (Some(items), index) => items.get(usize::try_from(index.unwrap_or(0)).ok()?).cloned(),
-            (None, None) => self.process.variable(name),
-            (None, Some(_)) => Some(UNKNOWN.to_string()),
+    fn number(&self, target: &Target) -> Option<i64> {
+        let value = match (self.arrays.get(&target.name), target.index) {
+            (Some(items), index) => items.get(usize::try_from(index.unwrap_or(Some(0))?).ok()?).cloned(),
+            (None, None | Some(Some(0))) => self.process.variable(&target.name),
+            (None, Some(_)) => return None,
         };
         match value.as_deref().map(str::trim) {
             None | Some("") => Some(0),
@@ -351,8 +351,21 @@ impl Variables for Shell<'_> {
         }
     }
 
-    fn assign(&mut self, name: &str, value: Option<i64>) {
+    fn assign(&mut self, target: &Target, value: Option<i64>) {
         let value = value.map_or_else(|| UNKNOWN.to_string(), |value| value.to_string());
-        self.process.set(name, value);
+        match target.index {
+            None if !self.arrays.contains_key(&target.name) => self.process.set(&target.name, value),
+            index => {
+                let at = index.unwrap_or(Some(0)).and_then(|at| usize::try_from(at).ok());
+                self.set_item(&target.name, at, value);
+            }
+        }
+    }
+
+    fn lose(&mut self, name: &str) {
+        match self.arrays.contains_key(name) {
+            true => self.set_item(name, None, UNKNOWN.to_string()),
+            false => self.process.set(name, UNKNOWN.to_string()),
+        }
     }
 }

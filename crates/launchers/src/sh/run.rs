@@ -410,15 +410,8 @@ impl<'t> Shell<'t> {
             }
             (AssignmentValue::Word(word), Some(index)) => {
                 let value = self.text(word)?;
-                let at = self.arithmetic(index)?.parse::<usize>().ok().filter(|at| *at < 10_000);
-                let items = self.arrays.entry(name.clone()).or_default();
-                match at {
-                    Some(at) => {
-                        items.resize(items.len().max(at + 1), String::new());
-                        items[at] = value;
-                    }
-                    None => *items = vec![UNKNOWN.to_string()],
-                }
+                let at = self.arithmetic(index)?.parse::<usize>().ok();
+                self.set_item(name, at, value);
             }
             (AssignmentValue::Word(word), None) => {
                 let value = self.text(word)?;
@@ -435,6 +428,18 @@ impl<'t> Shell<'t> {
             self.process.export(name);
         }
         Ok(())
+    }
+
+    /// Gives an array's item a value; where it is not known which item, the array is not known.
+    pub(super) fn set_item(&mut self, name: &str, at: Option<usize>, value: String) {
+        let items = self.arrays.entry(name.to_owned()).or_default();
+        match at.filter(|at| *at < 10_000) {
+            Some(at) => {
+                items.resize(items.len().max(at + 1), String::new());
+                items[at] = value;
+            }
+            None => *items = vec![UNKNOWN.to_string()],
+        }
     }
 
     /// A command of the shell, a function, or a program.
