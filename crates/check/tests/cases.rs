@@ -296,3 +296,19 @@ fn options_that_bind_tasks_without_cpu_bind_leave_no_choice_to_the_site() -> Don
     assert!(verdict == "unknown" && said.contains("a task for each thread"), "{said}");
     Ok(())
 }
+
+#[test]
+fn a_variable_that_counts_from_a_tasks_own_gpus_where_the_site_confines_it_is_not_known() -> Done {
+    let line = |gpus: &str, value: &str| {
+        format!(
+            "srun -N1 -n4 {gpus} --cpu-bind=map_cpu:0,4,8,12 \
+             sh -c \"CUDA_VISIBLE_DEVICES={value} exec ./app\""
+        )
+    };
+    let (verdict, said) = judged_on_leonardo(&line("--gpus-per-task=1", "\\$SLURM_LOCALID"))?;
+    assert_eq!(verdict, "unknown", "{said}");
+    assert!(said.contains("how the site confines GPUs"), "{said}");
+    let (verdict, said) = judged_on_leonardo(&line("--gpus-per-node=4", "\\$SLURM_LOCALID"))?;
+    assert_eq!(verdict, "well", "{said}");
+    Ok(())
+}

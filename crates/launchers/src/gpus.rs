@@ -16,12 +16,12 @@ use crate::process::{GPU_VARIABLES, Known, Process};
 pub(crate) fn usable(process: &Process<'_>, given: Option<&Known<Vec<usize>>>) -> UsableGpus {
     let topology = process.topology;
     let all: Vec<usize> = (0..topology.gpus.len()).collect();
-    let shown = match shown(process, &all) {
+    let by_variables = match shown(process, &all) {
         Ok(shown) => shown,
         Err(why) => return unknown(why),
     };
 
-    match (given, shown) {
+    match (given, by_variables) {
         (Some(Err(why)), None) => unknown(why.clone()),
         (Some(Err(why)), Some(_)) => {
             unknown(format!("{why}; what the program's variables name depends on it"))
@@ -36,7 +36,7 @@ pub(crate) fn usable(process: &Process<'_>, given: Option<&Known<Vec<usize>>>) -
             }
         }
         (Some(Ok(given)), None) => usable_at(process, given, "the line gives it this GPU".to_owned()),
-        (Some(Ok(given)), Some((shown, text))) if *given == all || *given == shown => {
+        (Some(Ok(given)), Some((shown, text))) if is_as_confined(process, given, &shown) => {
             usable_at(process, &shown, format!("it is shown {text}"))
         }
         (Some(Ok(_)), Some((_, text))) => unknown(format!(
@@ -46,6 +46,12 @@ pub(crate) fn usable(process: &Process<'_>, given: Option<&Known<Vec<usize>>>) -
         (None, Some((shown, text))) => usable_at(process, &shown, format!("it is shown {text}")),
         (None, None) => usable_at(process, &all, "nothing hides one".to_owned()),
     }
+}
+
+/// Whether variables show the same GPUs where a site confines the process to those that its launcher gives it,
+/// so that they count from these.
+fn is_as_confined(process: &Process<'_>, given: &[usize], by_variables: &[usize]) -> bool {
+    matches!(shown(process, given), Ok(Some((confined, _))) if confined == by_variables)
 }
 
 /// Whether a launcher says these GPUs by `CUDA_VISIBLE_DEVICES`.
