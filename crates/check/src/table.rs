@@ -412,6 +412,9 @@ fn sum(shown: &NodeTable<'_>) -> String {
             format!("unknown: {all} {of_all}, it depends on {}", shown.depends_on)
         }
         PlacementVerdict::Unknown => format!("unknown: {unknown} {of_all}"),
+        PlacementVerdict::Well if shown.judgement.leaves_gpus_to_programs() => {
+            format!("well placed: {all} {of_all}, if each uses another GPU of those that it sees")
+        }
         PlacementVerdict::Well => format!("well placed: {all} {of_all}"),
     }
 }

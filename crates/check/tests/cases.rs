@@ -312,3 +312,16 @@ fn a_variable_that_counts_from_a_tasks_own_gpus_where_the_site_confines_it_is_no
     assert_eq!(verdict, "well", "{said}");
     Ok(())
 }
+
+#[test]
+fn ranks_that_see_the_same_gpus_are_well_placed_on_a_condition() -> Done {
+    let line = "srun -N1 -n4 --gpus-per-node=4 --gpu-bind=none --cpu-bind=map_cpu:0,4,8,12 ./app";
+    let (verdict, said) = judged_on_leonardo(line)?;
+    assert_eq!(verdict, "well", "{said}");
+    let first = said.lines().next().unwrap_or_default();
+    assert!(first.contains("4 of 4 ranks, if each uses another GPU"), "{said}");
+    assert!(said.contains("note: ranks 0-3 each see the same 4 GPUs"), "{said}");
+    let one = "srun -N1 -n1 --gpus-per-node=4 --gpu-bind=none --cpu-bind=map_cpu:0 ./app";
+    assert!(!judged_on_leonardo(one)?.1.contains("if each uses"));
+    Ok(())
+}

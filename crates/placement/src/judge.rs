@@ -15,8 +15,8 @@
 //! * **well placed** otherwise. That says that the rank is where the platform calls near, not that it is
 //!   fastest there: a measurement says that.
 //!
-//! The rest is remarks, which decide nothing: a GPU that the user may not open, a nearer L3, sets that
-//! overlap without need, reserved cores, GPU-to-GPU IPC that a cgroup cuts. `near` judges a rank's PUs and
+//! The rest is remarks, which decide nothing: a GPU that the user may not open, several GPUs that ranks see
+//! alike (which of them each uses, its program decides), a nearer L3, sets that overlap without need, reserved cores, GPU-to-GPU IPC that a cgroup cuts. `near` judges a rank's PUs and
 //! GPUs, `room` whether it could be nearer beside the other ranks, `memory` its memory, `apart` whether ranks
 //! share PUs or cores, `devices` whether they share GPUs. Left out: what a program does with several GPUs,
 //! caches other than L3, and network adapters.
@@ -115,7 +115,7 @@ pub enum FindingKind {
     GpuClosed,
     /// A rank may run inside and outside of its GPU's domain.
     NotBound,
-    /// A rank's GPUs are not known, or are of several domains.
+    /// A rank's GPUs are not known, are of several domains, or are several that other ranks see too.
     GpuNotKnown,
     /// Where a rank's GPU is, nobody says.
     LocalityNotKnown,
@@ -204,6 +204,16 @@ pub struct Judgement {
     pub ipc: Ipc,
 }
 
+impl Judgement {
+    /// Whether ranks see the same GPUs, each of them near, and which of these each uses is not seen.
+    pub fn leaves_gpus_to_programs(&self) -> bool {
+        let is_left = |found: &Finding| {
+            found.kind == FindingKind::GpuNotKnown && found.weight == PlacementVerdict::Well
+        };
+        self.findings.iter().any(is_left)
+    }
+}
+
 /// Judges the ranks of a node together.
 pub fn judge(topology: &Topology, pool: &JobResources, ranks: &[Observed]) -> Judgement {
     let mut findings = Vec::new();
@@ -234,6 +244,9 @@ pub fn judge(topology: &Topology, pool: &JobResources, ranks: &[Observed]) -> Ju
     findings = nowhere(findings, &judged);
     findings.extend(apart::apart(topology, pool, ranks));
     findings.extend(devices::shared(topology, pool, ranks));
+    let is_open = |found: &&Finding| found.kind == FindingKind::GpuNotKnown;
+    let open = findings.iter().filter(is_open).flat_map(|found| found.ranks.clone()).collect();
+    findings.extend(devices::undecided(ranks, &open));
     let ipc = devices::ipc(ranks);
     findings.extend(ipc.finding(ranks));
 

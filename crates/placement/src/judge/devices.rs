@@ -5,7 +5,7 @@
 //! IPC between GPUs needs each process to open the other's device file; a device cgroup for each task refuses
 //! that (PLACEMENT's rule 7), while variables that only hide a GPU do not.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use stats::PciAddress;
 use topo::model::Topology;
@@ -89,6 +89,28 @@ pub(super) fn shared(topology: &Topology, pool: &JobResources, ranks: &[Observed
             None => (PlacementVerdict::Well, base),
         };
         Finding { kind: FindingKind::SharedGpu, weight, ranks: who.clone(), text }
+    };
+    crowded.map(finding).collect()
+}
+
+/// Several GPUs that ranks see alike, beside ranks whose GPUs are known to be open already.
+pub(super) fn undecided(ranks: &[Observed], open: &BTreeSet<usize>) -> Vec<Finding> {
+    type Devices<'r> = BTreeSet<(Option<PciAddress>, Option<&'r String>)>;
+    let mut users: BTreeMap<Devices<'_>, Vec<usize>> = BTreeMap::new();
+    for (rank, seen) in ranks.iter().enumerate().filter(|(rank, _)| !open.contains(rank)) {
+        let devices = seen.gpus.iter().flatten().map(|device| (device.pci, device.part.as_ref()));
+        users.entry(devices.collect()).or_default().push(rank);
+    }
+
+    let crowded = users.into_iter().filter(|(devices, who)| devices.len() > 1 && who.len() > 1);
+    let finding = |(devices, who): (Devices<'_>, Vec<usize>)| {
+        let text = format!(
+            "{} each see the same {} GPUs: their programs decide which of them each uses, and those that take \
+             the first one share it",
+            names(ranks, &who),
+            devices.len()
+        );
+        Finding { kind: FindingKind::GpuNotKnown, weight: PlacementVerdict::Well, ranks: who, text }
     };
     crowded.map(finding).collect()
 }
