@@ -30,7 +30,7 @@ pub struct FixContext<'c> {
     pub judgement: &'c Judgement,
     /// What started them; `None`: they are running processes that were looked at.
     pub launcher: Option<Launcher>,
-    /// The name of this node.
+    /// The name of the ranks' node.
     pub host: &'c str,
     /// What is known of the step.
     pub situation: Situation,
@@ -139,7 +139,7 @@ fn own_option(case: &FixContext<'_>, launcher: Launcher, places: &NodePlaces) ->
         alone.places.iter_mut().for_each(|place| place.target = None);
     }
 
-    // The words may name the host, which is this one's and not a saved machine's.
+    // The words may name the host, which is that of the processes and not always the saved machine's.
     let here = Topology { hostname: Some(case.host.to_owned()), ..case.topology.clone() };
 
     match binding(&here, &alone, launcher, &case.situation) {

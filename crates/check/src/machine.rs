@@ -81,15 +81,10 @@ impl Machine {
         self.here()?.step.as_ref()
     }
 
-    /// The name of this host.
+    /// The name of the host whose processes are judged: this one's, or that of the saved machine where
+    /// nothing of this one counts.
     pub fn host(&self) -> String {
-        match self.here() {
-            Some(here) => here.topology.host(),
-            None => {
-                let kernels = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-                stats::printable::name(kernels.trim_end())
-            }
-        }
+        self.here().map_or_else(|| self.judged_by().host(), |here| here.topology.host())
     }
 
     /// The machine that is judged by.

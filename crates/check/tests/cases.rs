@@ -325,3 +325,29 @@ fn ranks_that_see_the_same_gpus_are_well_placed_on_a_condition() -> Done {
     assert!(!judged_on_leonardo(one)?.1.contains("if each uses"));
     Ok(())
 }
+
+#[test]
+fn what_srun_takes_from_files_is_not_known_and_what_it_exports_counts() -> Done {
+    let line = |options: &str| format!("srun -N1 -n4 --cpu-bind=map_cpu:0,4,8,12 {options} ./app");
+    for (options, why) in [("--multi-prog", "a file that is not read"), ("--task-prolog=x.sh", "is not read")]
+    {
+        let (verdict, said) = judged_on_leonardo(&line(options))?;
+        assert!(verdict == "unknown" && said.contains(why), "{options}: {said}");
+    }
+    let (_, said) = judged_on_leonardo(&line("--export=ALL,CUDA_VISIBLE_DEVICES=3"))?;
+    assert!(said.contains("rank 0  0    0     default  ?      3"), "{said}");
+    let (verdict, said) = judged_on_leonardo(&line("numabench exec --workers=2 --"))?;
+    assert!(verdict == "unknown" && said.contains("the GPU that it opens first"), "{said}");
+    Ok(())
+}
+
+#[test]
+fn a_fix_for_a_saved_machine_names_that_machine() -> Done {
+    let machine = Path::new(env!("CARGO_MANIFEST_DIR")).join("../topo/tests/fixtures/hgx-h100.xml");
+    let line =
+        "mpirun -np 2 --cpu-list 0,1 sh -c 'CUDA_VISIBLE_DEVICES=$((7-OMPI_COMM_WORLD_LOCAL_RANK)) exec ./a'";
+    let (_, said, fix) = judged_line::judged(line, &machine, SlurmFiles::default())?;
+    let saved = topo::survey_xml(&machine)?.topology.host();
+    assert!(fix.concat().contains(&format!("rank 0={saved} slot=")), "{saved}: {fix:?} {said}");
+    Ok(())
+}

@@ -11,7 +11,7 @@ const EXEC: Grammar = Grammar {
     style: Style::Getopt,
     letters: "hvq",
     names: "smt keep-cpus report print help quiet verbose \
-        gpus: gpu: cores-per-rank: strategy: reserve: membind: nic: from: rank: ranks: color:",
+        gpus: gpu: cores-per-rank: strategy: reserve: membind: nic: from: rank: ranks: color: workers::",
     is_open: false,
 };
 
@@ -33,6 +33,15 @@ impl ExecCall {
         let (given, program) = EXEC.read(words)?;
         let options = given.iter().map(|one| (one.name.to_owned(), one.value().to_owned())).collect();
         let call = Self { options, pool: IdSet::default() };
+
+        if call.value("workers").is_some() {
+            return Err(LineError::NotSaid(
+                "numabench exec --workers binds each worker by the GPU that it opens first: numabench check \
+                 --all shows the workers once they run"
+                    .to_owned(),
+            ));
+        }
+
         match (call.value("print"), call.value("from"), program) {
             (Some(_), ..) => Err(LineError::NotSaid("numabench exec --print starts no program".to_owned())),
             (_, Some(_), _) => Err(LineError::NotSaid(

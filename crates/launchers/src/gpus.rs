@@ -48,8 +48,8 @@ pub(crate) fn usable(process: &Process<'_>, given: Option<&Known<Vec<usize>>>) -
     }
 }
 
-/// Whether variables show the same GPUs where a site confines the process to those that its launcher gives it,
-/// so that they count from these.
+/// Whether variables show the same GPUs where a site confines the process to those that its launcher gives
+/// it, so that they count from these.
 fn is_as_confined(process: &Process<'_>, given: &[usize], by_variables: &[usize]) -> bool {
     matches!(shown(process, given), Ok(Some((confined, _))) if confined == by_variables)
 }

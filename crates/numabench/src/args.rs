@@ -251,4 +251,27 @@ mod tests {
             assert!(help.as_ref().is_some_and(|help| help.contains(&names)), "{name}: {help:?}");
         }
     }
+
+    /// Another option of exec in a line must not be taken for an unknown one.
+    #[test]
+    fn every_option_of_exec_is_known_in_a_launch_line() -> Result<(), Box<dyn std::error::Error>> {
+        let machine =
+            std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../topo/tests/fixtures/vm-two-nodes.xml");
+        let topology = topo::from_xml(&machine)?;
+        let mut all = Args::command();
+        all.build();
+        let exec = all.find_subcommand("exec").ok_or("no exec")?;
+        let mut options = 0;
+        for option in exec.get_arguments() {
+            let Some(name) = option.get_long() else { continue };
+            let value = if option.get_action().takes_values() { "=1" } else { "" };
+            let line = format!("srun -n2 --cpu-bind=none numabench exec --{name}{value} -- ./app");
+            let said = launchers::line::read(&line, &topology)
+                .map_or_else(|error| error.to_string(), |_| String::new());
+            assert!(!said.contains("is no option"), "{line}: {said}");
+            options += 1;
+        }
+        assert!(options > 10, "{options} options");
+        Ok(())
+    }
 }

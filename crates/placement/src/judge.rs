@@ -15,11 +15,12 @@
 //! * **well placed** otherwise. That says that the rank is where the platform calls near, not that it is
 //!   fastest there: a measurement says that.
 //!
-//! The rest is remarks, which decide nothing: a GPU that the user may not open, several GPUs that ranks see
-//! alike (which of them each uses, its program decides), a nearer L3, sets that overlap without need, reserved cores, GPU-to-GPU IPC that a cgroup cuts. `near` judges a rank's PUs and
-//! GPUs, `room` whether it could be nearer beside the other ranks, `memory` its memory, `apart` whether ranks
-//! share PUs or cores, `devices` whether they share GPUs. Left out: what a program does with several GPUs,
-//! caches other than L3, and network adapters.
+//! The rest is remarks, which decide nothing: a GPU that the user may not open, several GPUs that ranks
+//! see alike (which of them each uses, its program decides), a nearer L3, sets that overlap without need,
+//! reserved cores, GPU-to-GPU IPC that a cgroup cuts. `near` judges a rank's PUs and GPUs, `room` whether
+//! it could be nearer beside the other ranks, `memory` its memory, `apart` whether ranks share PUs or
+//! cores, `devices` whether they share GPUs. Left out: what a program does with several GPUs, caches other
+//! than L3, and network adapters.
 
 mod apart;
 mod by_gpu;

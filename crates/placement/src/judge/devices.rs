@@ -105,8 +105,8 @@ pub(super) fn undecided(ranks: &[Observed], open: &BTreeSet<usize>) -> Vec<Findi
     let crowded = users.into_iter().filter(|(devices, who)| devices.len() > 1 && who.len() > 1);
     let finding = |(devices, who): (Devices<'_>, Vec<usize>)| {
         let text = format!(
-            "{} each see the same {} GPUs: their programs decide which of them each uses, and those that take \
-             the first one share it",
+            "{} each see the same {} GPUs: their programs decide which of them each uses, and those that \
+             take the first one share it",
             names(ranks, &who),
             devices.len()
         );

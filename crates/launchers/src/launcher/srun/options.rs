@@ -116,6 +116,8 @@ struct Said<'l> {
     tasks_per_socket: Option<usize>,
     /// The last level that `-B SOCKETS:CORES:THREADS` counts.
     node_info: Option<Part>,
+    /// `--export`.
+    exported: Option<&'l str>,
     gpus: gpus::Said<'l>,
     mem_bind: Option<&'l str>,
 }
@@ -269,6 +271,20 @@ impl<'l> Said<'l> {
             "whole" => {}
             // `--exclusive=user` is of the job.
             "exact" | "exclusive" if value.is_empty() => self.is_exact = true,
+            "multi-prog" => {
+                return Err(LineError::NotSaid(
+                    "with --multi-prog each task's program stands in a file that is not read: write the line \
+                     of one of the programs"
+                        .to_owned(),
+                ));
+            }
+            "task-prolog" => {
+                return Err(LineError::NotSaid(
+                    "--task-prolog may set the tasks' variables, and is not read: leave it out for the check"
+                        .to_owned(),
+                ));
+            }
+            "export" => self.exported = Some(value),
             "het-group" | "pack-group" => {
                 return Err(LineError::NotSaid(format!(
                     "{option} starts tasks in a part of a heterogeneous job, whose nodes the line does not \
@@ -611,7 +627,9 @@ impl<'l> Said<'l> {
             ("SLURM_NNODES", Some(nodes)),
         ];
         let told = told.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.to_string())));
-        told.collect()
+        let exported = self.exported.into_iter().flat_map(|list| list.split(','));
+        let exported = exported.filter_map(|entry| entry.split_once('='));
+        exported.map(|(name, value)| (name.to_owned(), value.to_owned())).chain(told).collect()
     }
 }
 
