@@ -9,8 +9,8 @@ use crate::grammar::{Grammar, Style};
 const EXEC: Grammar = Grammar {
     tool: "numabench exec",
     style: Style::Getopt,
-    letters: "hvq",
-    names: "smt keep-cpus report print help quiet verbose \
+    letters: "hvVq",
+    names: "smt keep-cpus report print help quiet verbose version \
         gpus: gpu: cores-per-rank: strategy: reserve: membind: nic: from: rank: ranks: color: workers::",
     is_open: false,
 };

@@ -257,7 +257,7 @@ mod tests {
     fn every_option_of_exec_is_known_in_a_launch_line() -> Result<(), Box<dyn std::error::Error>> {
         let machine =
             std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../topo/tests/fixtures/vm-two-nodes.xml");
-        let topology = topo::from_xml(&machine)?;
+        let topology = ::topo::from_xml(&machine)?;
         let mut all = Args::command();
         all.build();
         let exec = all.find_subcommand("exec").ok_or("no exec")?;

@@ -176,13 +176,15 @@ fn of_a_line_for_several_nodes_one_nodes_ranks_are_judged_and_the_answer_says_it
     let gpus = "--gpus-per-task=1";
     for line in [
         format!("srun -N2 -n16 {gpus} {LUMI} ./app"),
-        format!("srun -n16 {gpus} {LUMI} --nodes 2-4 ./app"),
+        format!("srun -n16 {gpus} {LUMI} --nodes 2-2 ./app"),
         format!("srun --ntasks-per-node=8 -n16 {gpus} {LUMI} ./app"),
     ] {
         let ended = on_lumi(&line).well();
         let words = "judged: 8 ranks of the line, which is not run: those of one node (of 16 ranks";
         assert!(ended.out.contains(words), "{line}: {}", ended.out);
     }
+    on_lumi(&format!("srun -n16 {gpus} {LUMI} --nodes 2-4 ./app"))
+        .refused(6, &["how many nodes the step gets"]);
 }
 
 #[test]
