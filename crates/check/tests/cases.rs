@@ -351,3 +351,21 @@ fn a_fix_for_a_saved_machine_names_that_machine() -> Done {
     assert!(fix.concat().contains(&format!("rank 0={saved} slot=")), "{saved}: {fix:?} {said}");
     Ok(())
 }
+
+#[test]
+fn threads_of_openmp_that_do_not_fit_a_ranks_pus_are_a_note() -> Done {
+    for (line, note) in [
+        (
+            "OMP_NUM_THREADS=64 CUDA_VISIBLE_DEVICES=0 taskset -c 0-3 ./app",
+            "OMP_NUM_THREADS=64 is more threads",
+        ),
+        ("OMP_PLACES={16} CUDA_VISIBLE_DEVICES=0 taskset -c 0-3 ./app", "OMP_PLACES={16} names PUs outside"),
+        ("OMP_NUM_THREADS=2 srun -n1 --cpu-bind=map_cpu:0 ./app", "than a rank has PUs (1 PU)"),
+    ] {
+        let (_, said) = judged_on_leonardo(line)?;
+        assert!(said.contains(note), "{line}: {said}");
+    }
+    let fits = "OMP_NUM_THREADS=4 OMP_PLACES={0:4} CUDA_VISIBLE_DEVICES=0 taskset -c 0-3 ./app";
+    assert!(!judged_on_leonardo(fits)?.1.contains("OMP_"));
+    Ok(())
+}

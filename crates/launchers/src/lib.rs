@@ -12,7 +12,7 @@
 //!   tells the three apart that share a command's name;
 //! * `numactl`, `taskset`, `hwloc_location`, `prefix` what stands before a program, `sh` a wrapper's script,
 //!   `exec_call` our own exec, `follow` one rank's `process` through them, `gpus` those that it sees,
-//!   `unknown` what is not known in a value;
+//!   `openmp` what of its threads does not fit, `unknown` what is not known in a value;
 //! * `layout` what a launcher says of each rank, `count` how many there are, `objects` the machine's parts in
 //!   launchers' order, `rankfile` Open MPI's file;
 //! * `gres_conf` which cores the site says each GPU is near to, `slurm_node` what it takes for a socket and a
@@ -52,6 +52,7 @@ mod mpirun;
 pub mod node_gres;
 mod numactl;
 mod objects;
+mod openmp;
 mod pasted;
 mod prefix;
 pub mod printed_bindings;

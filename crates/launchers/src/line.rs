@@ -31,7 +31,7 @@ use crate::pasted::{known, launch_of, pasted};
 use crate::process::{GPU_VARIABLES, Known, Policy, Process, Variable};
 use crate::slurm_files::SlurmFiles;
 use crate::unknown::UNKNOWN;
-use crate::{gpus, mpirun};
+use crate::{gpus, mpirun, openmp};
 
 /// One rank, as the line would start it.
 #[derive(Clone, Debug, PartialEq)]
@@ -223,6 +223,7 @@ pub(crate) fn process<'t>(
 fn alone(started: Vec<Process<'_>>) -> Result<Launched, LineError> {
     let process = ended(started)?;
     let mut notes = process.notes.clone();
+    notes.extend(openmp::notes(&process));
     let (ranks, launcher, of) = match &process.workers {
         Some(workers) => {
             let of = workers.nodes.filter(|nodes| *nodes > 1).map(|nodes| format!("of {nodes} nodes"));
@@ -295,7 +296,8 @@ fn on_node(
             process.foreign.clone_from(&outer.foreign);
             let before = (process.pus.clone(), process.policy.clone());
             let process = ended(follow(process, options.program)?)?;
-            for note in process.notes.iter().cloned().chain(read_of_others(&process, launcher)?) {
+            let of_others = read_of_others(&process, launcher)?;
+            for note in process.notes.iter().cloned().chain(of_others).chain(openmp::notes(&process)) {
                 if !notes.contains(&note) {
                     notes.push(note);
                 }
