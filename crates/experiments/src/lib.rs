@@ -10,7 +10,7 @@
 //!   them are made of: a suite of the engine and, for each of its figures, the case and the place in the
 //!   document; `outline` the plan of one;
 //! * `matrix`, `latency`, `peer`, `sweep`, `contend`, `pieces`, `moving`, `suite`, `groups` the kinds of
-//! measurement, made of
+//!   measurement, made of
 //!   * `gpu_matrix`, `gpu_loads`, `core_pairs`, `peer_plan`, `memory_matrix`: rows, devices, sizes and who is
 //!     at it at once; `memory_range` how long ranges must be;
 //!   * `columns` what a matrix's columns are called;
