@@ -2,8 +2,7 @@
 //! here, and nowhere else; what follows from them `analysis` says (`conclusion`).
 //!
 //! * `rank_part` what each rank's process knows beforehand, filled in by `collect` with `environment`,
-//!   `devices`
-//!   and `nodes`;
+//!   `devices` and `nodes`;
 //! * `place_workers` who measured which place; `cases` what it gave; `bounds` withdraws a bound that was
 //!   exceeded; `verdict` how the run ended.
 
