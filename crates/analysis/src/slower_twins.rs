@@ -3,15 +3,16 @@
 //!
 //! Twins have the same model, memory and best link, and are used alike: by a rank as near to it, with memory
 //! as near. Only pinned copies and copies to other GPUs, of 1 MiB and more, are looked at, because pageable
-//! ones are as noisy as the CPU's caches; and only those with an interval, or with three blocks: of one
-//! nobody knows whether it is the GPU's. Where ranks copied one after the other, 10 % below the median of the
-//! twins is a finding; of several ranks of a GPU (a matrix has one for each node of host memory, or for each
-//! other GPU) those with near memory count, and of them the fastest, which says most of the GPU itself. Where
-//! they copied at once they also contend, and GPUs share switches, sockets and memory: there it takes 25 %,
-//! each GPU has one rank, and fewer than half of the twins may be slow, for half of a node being slower than
-//! the other half is its shape and no fault. Left out on purpose: GPUs that are faster; sets that copy at
-//! once and are measured alone as well (`contend`); copies within a GPU's own memory ([`slower_memory`]);
-//! copies between GPUs where not every pair was asked for, as in a ring.
+//! ones are as noisy as the CPU's caches; and where no case has an interval, three blocks at least have to be
+//! slow in all cases: of a single one nobody knows whether it is the GPU's. Where ranks copied one after the
+//! other, 10 % below the median of the twins is a finding; of several ranks of a GPU (a matrix has one for
+//! each node of host memory, or for each other GPU) those with near memory count, and of them the fastest,
+//! which says most of the GPU itself. Where they copied at once they also contend, and GPUs share switches,
+//! sockets and memory: there it takes 25 %, each GPU has one rank, and fewer than half of the twins may be
+//! slow, for half of a node being slower than the other half is its shape and no fault. Left out on purpose:
+//! GPUs that are faster; sets that copy at once and are measured alone as well (`contend`); copies within a
+//! GPU's own memory ([`slower_memory`]); copies between GPUs where not every pair was asked for, as in a
+//! ring.
 
 use std::collections::BTreeMap;
 
@@ -30,8 +31,7 @@ use report::other_end::other_ends;
 /// Copies below this size are told by their latency, which is not the link's.
 const LEAST_BYTES: u64 = 1 << 20;
 
-/// Of fewer blocks than an interval takes, all the rounds of so many say how fast a GPU may be; of fewer,
-/// nothing.
+/// Without an interval so many blocks have to be slow, of one case or of several, and none may not be.
 const LEAST_BLOCKS: u64 = 3;
 
 /// How far below its twins a GPU is a finding where each copied alone.
@@ -60,6 +60,20 @@ struct Twin<'d> {
     device: &'d Device,
     rank: u32,
     rate: TwinRate,
+    evidence: Evidence,
+}
+
+/// What it rests on that a GPU is slower.
+#[derive(Clone, Copy, Default)]
+struct Evidence {
+    blocks: u64,
+    has_interval: bool,
+}
+
+impl Evidence {
+    fn and(self, more: Self) -> Self {
+        Self { blocks: self.blocks + more.blocks, has_interval: self.has_interval || more.has_interval }
+    }
 }
 
 /// The schema's first minor version with a field for them.
@@ -85,6 +99,7 @@ pub fn slower_twins<B>(document: &Document<B>) -> Vec<SlowerTwin> {
 
     let mut found: BTreeMap<usize, SlowerTwin> = BTreeMap::new();
     let mut judged: BTreeMap<&str, u32> = BTreeMap::new();
+    let mut evidence: BTreeMap<usize, Evidence> = BTreeMap::new();
     for set in &sets {
         let TwinSet { case, twins } = set;
         for twin in twins {
@@ -94,6 +109,8 @@ pub fn slower_twins<B>(document: &Document<B>) -> Vec<SlowerTwin> {
         let rates: Vec<TwinRate> = twins.iter().map(|twin| twin.rate).collect();
         for (number, reference) in slower_than_others(limit, &rates, middling[usize::from(is_alone(set))]) {
             let (twin, at) = (&twins[number], twins[number].at);
+            let before = evidence.entry(at).or_default();
+            *before = before.and(twin.evidence);
             let part = |slower: &SlowerTwin| slower.bytes_per_s / slower.twins_bytes_per_s;
             let this = SlowerTwin {
                 device: twin.device.id.clone(),
@@ -116,7 +133,12 @@ pub fn slower_twins<B>(document: &Document<B>) -> Vec<SlowerTwin> {
         let judged_cases = judged.get(&slower.device[..]).copied().unwrap_or_default();
         SlowerTwin { judged_cases, ..slower }
     };
-    found.into_values().map(counted).collect()
+    let is_sure = |(at, slower): &(usize, SlowerTwin)| {
+        let Evidence { blocks, has_interval } = evidence.get(at).copied().unwrap_or_default();
+        has_interval || (blocks >= LEAST_BLOCKS && slower.slower_cases == slower.judged_cases)
+    };
+    let all = found.into_iter().map(|(at, slower)| (at, counted(slower)));
+    all.filter(is_sure).map(|(_, slower)| slower).collect()
 }
 
 /// Twins in a case.
@@ -260,10 +282,11 @@ fn is_within(others: &BTreeMap<u32, String>, device: &Device, rank: &Rank) -> bo
 
 fn twin<'d, B>(at: usize, device: &'d Device, result: &RankResult<B>) -> Option<Twin<'d>> {
     let summary = result.summary()?;
-    let ends = summary.median_interval_ns.map(|interval| (interval.low, interval.high));
-    let ends = ends.or((summary.blocks >= LEAST_BLOCKS).then_some((summary.min_ns, summary.max_ns)));
-    let rate = TwinRate::of(summary.median_bytes_per_s, summary.median_ns, ends?)?;
-    Some(Twin { at, device, rank: result.rank, rate })
+    // Of a few blocks there is no interval: then the fastest round says how fast the GPU may be.
+    let least_ns = summary.median_interval_ns.map_or(summary.min_ns, |interval| interval.low);
+    let rate = TwinRate::of(summary.median_bytes_per_s, summary.median_ns, least_ns)?;
+    let evidence = Evidence { blocks: summary.blocks, has_interval: summary.median_interval_ns.is_some() };
+    Some(Twin { at, device, rank: result.rank, rate, evidence })
 }
 
 /// Whether a rank's memory is on its GPU's own node; `None` where nobody knows.
@@ -288,21 +311,19 @@ pub struct TwinRate {
     bytes_per_s: f64,
     /// How many times its rate it may have at most: 1 and more.
     reach: f64,
-    /// How many times its rate it has at least: 1 and less.
-    floor: f64,
 }
 
 impl TwinRate {
-    /// Of a rate, and of the time of a round with the ends of what it may be; `None` where these are no rate.
-    pub fn of(bytes_per_s: f64, median_ns: f64, ends_ns: (f64, f64)) -> Option<Self> {
-        let (reach, floor) = (median_ns / ends_ns.0, median_ns / ends_ns.1);
-        let is_rate = bytes_per_s.is_finite() && bytes_per_s > 0.0 && reach.is_finite() && floor.is_finite();
-        is_rate.then_some(Self { bytes_per_s, reach, floor })
+    /// Of a rate, and of the time of a round with the least that it may be; `None` where these are no rate.
+    pub fn of(bytes_per_s: f64, median_ns: f64, least_ns: f64) -> Option<Self> {
+        let reach = median_ns / least_ns;
+        let is_rate = bytes_per_s.is_finite() && bytes_per_s > 0.0 && reach.is_finite();
+        is_rate.then_some(Self { bytes_per_s, reach })
     }
 
     /// A rate that several measurements share, and that is taken as it is.
     const fn exact(bytes_per_s: f64) -> Self {
-        Self { bytes_per_s, reach: 1.0, floor: 1.0 }
+        Self { bytes_per_s, reach: 1.0 }
     }
 }
 
@@ -312,24 +333,19 @@ pub fn middling_reach(twins: impl Iterator<Item = TwinRate>) -> f64 {
 }
 
 /// Those that are so far below the median of the others, by their number, with that median; none where they
-/// are half of the twins or more, unless there are but two. The near end of the interval counts: what the
-/// twin has at most, and of a single other what that has at least; a median of several is no single one's
-/// luck. No twin's rate is taken to be known better than the `middling` one of all cases: three allocations
-/// that happen to be in the same of two modes have a narrow interval, which other intervals of the run show
-/// to be luck.
+/// are half of the twins or more, unless there are but two. No twin's rate is taken to be known better than
+/// the `middling` one of all cases: three allocations that happen to be in the same of two modes have a
+/// narrow interval, which other intervals of the run show to be luck.
 pub fn slower_than_others(limit: f64, twins: &[TwinRate], middling: f64) -> Vec<(usize, f64)> {
-    let median_of_others = |at: usize, rate: fn(&TwinRate) -> f64| {
-        let others = twins.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, twin)| rate(twin));
+    let against_others = |at: usize| {
+        let others =
+            twins.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, twin)| twin.bytes_per_s);
         stats::interval::median(&others.collect::<Vec<f64>>())
     };
 
     let is_slow = |(at, twin): (usize, &TwinRate)| {
-        let others = median_of_others(at, |twin| twin.bytes_per_s)?;
-        let at_least = match twins.len() {
-            2 => median_of_others(at, |twin| twin.bytes_per_s * twin.floor)?,
-            _ => others,
-        };
-        (twin.bytes_per_s * twin.reach.max(middling) < at_least * (1.0 - limit)).then_some((at, others))
+        let others = against_others(at)?;
+        (twin.bytes_per_s * twin.reach.max(middling) < others * (1.0 - limit)).then_some((at, others))
     };
     let slow: Vec<(usize, f64)> = twins.iter().enumerate().filter_map(is_slow).collect();
     if twins.len() > 2 && slow.len() * 2 >= twins.len() { Vec::new() } else { slow }
@@ -356,8 +372,7 @@ mod tests {
     use super::*;
 
     fn slow(twins: &[[f64; 2]]) -> Vec<f64> {
-        let rate =
-            |[rate, reach]: &[f64; 2]| TwinRate { bytes_per_s: *rate, reach: *reach, floor: reach.recip() };
+        let rate = |[rate, reach]: &[f64; 2]| TwinRate { bytes_per_s: *rate, reach: *reach };
         let rates: Vec<TwinRate> = twins.iter().map(rate).collect();
         let middling = middling_reach(rates.iter().copied());
         slower_than_others(SLOWER_ALONE, &rates, middling).into_iter().map(|(at, _)| twins[at][0]).collect()
@@ -365,9 +380,9 @@ mod tests {
 
     #[test]
     fn a_twin_is_not_named_beside_one_that_is_not_known_itself() {
-        assert_eq!(slow(&[[7.7, 1.01], [15.2, 2.5]]), [0.0; 0], "the other one may have as little");
+        assert_eq!(slow(&[[7.7, 1.01], [15.2, 3.5]]), [0.0; 0], "the middling one of two is wide");
         assert_eq!(slow(&[[7.7, 1.01], [15.2, 1.02]]), [7.7]);
-        assert!(TwinRate::of(1e9, 1.0, (f64::NAN, 2.0)).is_none(), "what has no end is no rate");
+        assert!(TwinRate::of(1e9, 1.0, f64::NAN).is_none(), "what has no end is no rate");
     }
 
     #[test]

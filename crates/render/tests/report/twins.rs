@@ -6,6 +6,7 @@ use report::Document;
 use report::case::Order;
 use report::contention::Penalty;
 use report::device::DeviceKind;
+use report::result::Outcome;
 use report::settings::{Direction, MemoryKind};
 
 use crate::samples::{self, MIB};
@@ -43,6 +44,24 @@ fn a_gpu_at_half_the_rate_of_its_twins_is_named_with_its_link() {
     assert!((slower.bytes_per_s / slower.twins_bytes_per_s - 0.5).abs() < 0.01, "{slower:?}");
     assert_eq!((slower.slower_cases, slower.judged_cases), (1, 1));
     assert_eq!(slower.cause, "its link has 8 of 16 lanes");
+}
+
+#[test]
+fn without_an_interval_it_takes_three_slow_blocks_and_none_that_is_not() {
+    let with_blocks = |mut document: Document, blocks: u64| {
+        for result in document.cases.iter_mut().flat_map(|case| &mut case.ranks) {
+            if let Outcome::Measured { summary, .. } = &mut result.outcome {
+                (summary.median_interval_ns, summary.blocks) = (None, blocks);
+            }
+        }
+        named(&document)
+    };
+    let slow = || one_at(0.5, Order::Alone);
+    assert_eq!([1, 2, 3].map(|blocks| with_blocks(slow(), blocks).len()), [0, 0, 1]);
+
+    let mut twice = slow();
+    twice.cases.extend(node(Order::Alone, [4.86e6; 8]).cases);
+    assert_eq!(with_blocks(twice, 3), [0; 0], "in another case it is as fast as the others");
 }
 
 #[test]

@@ -24,7 +24,7 @@ fn named(random: &mut SplitMix64, machine: Machine, twins: usize, first: f64) ->
         let blocks: Vec<BlockValue> = times.enumerate().map(block).collect();
         let middle = median(&values(&blocks))?;
         let interval = block_interval(&blocks, 0.95)?;
-        TwinRate::of(1e15 / middle, middle, (interval.low, interval.high))
+        TwinRate::of(1e15 / middle, middle, interval.low)
     };
     let rates: Vec<TwinRate> = field.iter().enumerate().filter_map(rate).collect();
     let middling = middling_reach(rates.iter().copied());
