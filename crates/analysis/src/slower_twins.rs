@@ -70,12 +70,6 @@ struct Evidence {
     has_interval: bool,
 }
 
-impl Evidence {
-    fn and(self, more: Self) -> Self {
-        Self { blocks: self.blocks + more.blocks, has_interval: self.has_interval || more.has_interval }
-    }
-}
-
 /// The schema's first minor version with a field for them.
 const SINCE_MINOR: u32 = 2;
 
@@ -109,8 +103,9 @@ pub fn slower_twins<B>(document: &Document<B>) -> Vec<SlowerTwin> {
         let rates: Vec<TwinRate> = twins.iter().map(|twin| twin.rate).collect();
         for (number, reference) in slower_than_others(limit, &rates, middling[usize::from(is_alone(set))]) {
             let (twin, at) = (&twins[number], twins[number].at);
-            let before = evidence.entry(at).or_default();
-            *before = before.and(twin.evidence);
+            let all = evidence.entry(at).or_default();
+            all.blocks += twin.evidence.blocks;
+            all.has_interval |= twin.evidence.has_interval;
             let part = |slower: &SlowerTwin| slower.bytes_per_s / slower.twins_bytes_per_s;
             let this = SlowerTwin {
                 device: twin.device.id.clone(),
