@@ -199,11 +199,16 @@ impl<D: Driver> GpuComputer<D> {
 
     /// The streams of overlapped steps, where there are such steps.
     fn need_lanes(&mut self, steps: &[RoundStep]) -> Result<(), DeviceError> {
-        if steps.iter().any(|step| matches!(step, RoundStep::Overlapped(_))) && self.lanes.is_none() {
+        if overlap(steps) && self.lanes.is_none() {
             self.lanes = Some(Overlap::new(&self.context)?);
         }
         Ok(())
     }
+}
+
+/// Whether there are steps that overlap.
+fn overlap(steps: &[RoundStep]) -> bool {
+    steps.iter().any(|step| matches!(step, RoundStep::Overlapped(_)))
 }
 
 /// What queues the steps, which were checked, on a stream.
@@ -306,13 +311,22 @@ impl<D: Driver> Computer for GpuComputer<D> {
         self.queue.round(queued(&self.memory, (&self.context, self.lanes.as_ref()), steps))
     }
 
-    fn hold(&mut self) -> Result<(), DeviceError> {
+    fn hold(&mut self, steps: &[RoundStep]) -> Result<(), DeviceError> {
+        // A driver that has no further channel makes a stream only once its queues are idle, and waits for
+        // that: behind a closed latch for ever (CUDA 13.0, from some 25 such computers of a GPU on).
+        self.need_lanes(steps)?;
         self.queue.hold()
     }
 
     fn enqueue(&mut self, steps: &[RoundStep], rounds: u32) -> Result<(), DeviceError> {
         self.check(steps)?;
-        self.need_lanes(steps)?;
+        if overlap(steps) && self.lanes.is_none() {
+            self.queue.release();
+            return Err(DeviceError::Unsupported {
+                what: "queuing steps that overlap",
+                reason: "their streams are made by `hold`, which was not told of them".to_owned(),
+            });
+        }
         self.queue.enqueue(rounds, queued(&self.memory, (&self.context, self.lanes.as_ref()), steps))
     }
 

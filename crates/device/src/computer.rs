@@ -120,7 +120,8 @@ pub const MOST_ARGUMENTS: usize = 8;
 /// `wait_for`, `settle`. A library that is to read or write the area gets its address, and that of the host
 /// range; the two never change, and nobody else touches what it uses meanwhile.
 ///
-/// A batch is `hold`, `enqueue`s, `release`, further `enqueue`s, `finish`, as in [`crate::Copier`]. Steps
+/// A batch is `hold`, `enqueue`s, `release`, further `enqueue`s, `finish`, as in [`crate::Copier`]; what its
+/// steps need is made before the latch closes: behind a closed one a driver may wait for it to open. Steps
 /// must lie inside host range and area, and arguments be what the kernels take: a kernel that writes
 /// elsewhere faults the device.
 pub trait Computer {
@@ -171,17 +172,17 @@ pub trait Computer {
     /// [`DeviceError::Unsupported`] for steps outside of the memory, or the call that failed.
     fn round(&mut self, steps: &[RoundStep]) -> Result<(), DeviceError>;
 
-    /// Closes the latch.
+    /// Makes what these steps need, and closes the latch.
     ///
     /// # Errors
     /// [`DeviceError::Unsupported`] without a latch, or the call that failed.
-    fn hold(&mut self) -> Result<(), DeviceError>;
+    fn hold(&mut self, steps: &[RoundStep]) -> Result<(), DeviceError>;
 
     /// Queues these steps `rounds` times, and a mark at their end.
     ///
     /// # Errors
-    /// [`DeviceError::Unsupported`] without a `hold` before or for steps outside of the memory, or the call
-    /// that failed. Opens the latch.
+    /// [`DeviceError::Unsupported`] without a `hold` before, for steps outside of the memory or such that
+    /// overlap where those of `hold` did not, or the call that failed. Opens the latch.
     fn enqueue(&mut self, steps: &[RoundStep], rounds: u32) -> Result<(), DeviceError>;
 
     /// Opens the latch.

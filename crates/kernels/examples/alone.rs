@@ -62,7 +62,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         let mut timed = |steps: &[RoundStep], runs: u32| -> Result<f64, device::DeviceError> {
             let mut ends = Vec::new();
             computer.round(steps)?;
-            computer.hold()?;
+            computer.hold(steps)?;
             (0..MARKS.min(3)).try_for_each(|_| computer.enqueue(steps, runs))?;
             computer.release()?;
             (3..MARKS).try_for_each(|_| computer.enqueue(steps, runs))?;

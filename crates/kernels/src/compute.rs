@@ -193,7 +193,7 @@ impl Work for Compute<'_> {
     }
 
     fn hold(&mut self) -> Result<(), Failure> {
-        self.computer.hold().map_err(measuring)
+        self.computer.hold(&self.steps).map_err(measuring)
     }
 
     fn enqueue(&mut self, rounds: u32) -> Result<(), Failure> {

@@ -15,6 +15,7 @@
 //! memory-node NUMBER        what CUDA's driver says is the NUMA node that its memory is (Grace) [none]
 //! system                    it reads and writes what malloc gives (HMM, ATS)
 //! shared                    it shares one memory with the CPU (an APU)
+//! few-channels              it makes a stream only while no stream waits for a value [at once]
 //! h2d RATE LATENCY [FAR]    as `h2d 23.5GB/s 6us` [as fast as this machine copies]; FAR with remote memory
 //! d2h RATE LATENCY [FAR]
 //! pageable WEIGHT           copies of memory that is not pinned take WEIGHT times their bytes [1]
@@ -77,6 +78,7 @@ pub struct Device {
     pub host_node: Option<u32>,
     pub memory_node: Option<u32>,
     pub shared: bool,
+    pub few_channels: bool,
     pub system: bool,
     pub h2d: Option<Speed>,
     pub d2h: Option<Speed>,
@@ -222,6 +224,7 @@ impl Device {
             ("host-node", [number]) => self.host_node = Some(parsed(number)?),
             ("memory-node", [number]) => self.memory_node = Some(parsed(number)?),
             ("shared", []) => self.shared = true,
+            ("few-channels", []) => self.few_channels = true,
             ("system", []) => self.system = true,
             ("h2d", [rate, latency]) => self.h2d = speed(rate, latency)?,
             ("d2h", [rate, latency]) => self.d2h = speed(rate, latency)?,

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::code::{Answer, INVALID_HANDLE, NOT_READY};
-use crate::{actor, clock, memory};
+use crate::{actor, clock, devices, memory, wait_word};
 
 /// What is queued: it is done on the stream's thread, and returns when it has ended.
 type Op = Box<dyn FnOnce() + Send>;
@@ -71,6 +71,10 @@ impl Line {
 impl Stream {
     /// A new one's handle.
     pub fn create(device: usize) -> usize {
+        // As CUDA's driver does from some tens of streams on.
+        if devices::all().devices[device].few_channels {
+            wait_word::none_held();
+        }
         memory::OBJECTS.fetch_add(1, Ordering::AcqRel);
         let line = Arc::<Line>::default();
         let worked = Arc::clone(&line);

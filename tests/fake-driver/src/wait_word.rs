@@ -48,6 +48,13 @@ pub fn while_held(wait: &WaitWord, act: impl FnOnce()) {
     held().retain(|other| other.word != wait.word || other.value != wait.value);
 }
 
+/// Returns once no stream is at a wait.
+pub fn none_held() {
+    while !HELD.lock().unwrap_or_else(PoisonError::into_inner).is_empty() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
 /// The words that streams wait for and that have come to their value.
 pub fn over() -> Vec<usize> {
     let held = HELD.lock().unwrap_or_else(PoisonError::into_inner);

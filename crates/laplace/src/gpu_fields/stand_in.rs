@@ -153,7 +153,7 @@ impl Computer for HeapComputer {
         Ok(())
     }
 
-    fn hold(&mut self) -> Result<(), DeviceError> {
+    fn hold(&mut self, _steps: &[RoundStep]) -> Result<(), DeviceError> {
         Err(failure())
     }
 

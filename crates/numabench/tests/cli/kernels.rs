@@ -79,6 +79,21 @@ fn transfers_both_ways_and_launches_go_on_at_once_where_a_problem_has_parts() ->
     Ok(())
 }
 
+/// Streams that overlap transfers were made behind the closed latch: from some tens of ranks of a GPU on
+/// CUDA's driver waits there for its queues to be idle, and no rank had a figure (32 rows of an H200).
+#[test]
+fn a_driver_that_makes_streams_only_while_no_latch_holds_makes_all_of_them() -> Done {
+    for kind in kinds::tried() {
+        let devices = "device 0000:05:00.0; few-channels; h2d 10GB/s 1us; d2h 10GB/s 1us";
+        let told = [("FAKE_DEVICES", devices), ("LD_PRELOAD", &kind.library()?[..])];
+        let args = ["--kernels", "triad", "--timeout", "20s", "--json", "-"];
+        let document = proof::document(&simulated(&kind, &told, &args)?)?;
+        let place = &kernel(&document, "triad")?["places"][0];
+        assert!(place["per_s"].as_f64() > Some(0.0), "{}: {place}", kind.name);
+    }
+    Ok(())
+}
+
 #[test]
 fn a_run_takes_the_host_what_it_takes_the_gpu_and_the_table_has_both_side_by_side() -> Done {
     for kind in kinds::tried() {
@@ -306,7 +321,8 @@ fn a_gpu_that_computes_little_in_double_precision_is_said_and_nothing_fails() ->
 
 #[test]
 fn in_a_guest_each_kernel_near_and_far_is_one_row_the_worst_first() -> Done {
-    // What the kernels compute is verified in the tests above; here it would take the emulator half of the time.
+    // What the kernels compute is verified in the tests above; here it would take the emulator half of the
+    // time.
     let library = format!(
         "{}:/opt/libamdhip64.so.7",
         driver::stand_in(Driver::Hip)?.join("libamdhip64.so.7").display()
