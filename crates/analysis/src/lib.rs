@@ -11,8 +11,8 @@
 //! * `conclusion` what a finished document says, whichever kind of result it is, by all of these;
 //! * `answer` what a ping-pong found, in the sentences read first; `device_memory` those on GPUs that share
 //!   memory with their CPU, `throttling` those on what GPUs were under; `placement` whether ranks were seen
-//!   where they were asked to be; `slower_twins` GPUs slower than those like them; `difference` what a node
-//!   has otherwise than most;
+//!   where they were asked to be; `slower_twins` GPUs slower than those like them, `slower_memory` those
+//!   whose own memory is; `difference` what a node has otherwise than most;
 //! * `answer_status` whether a document's answer is good, a finding, or none yet; `family` cases of one
 //!   document that are compared with each other: every verdict over them asks it;
 //! * `figure` what a document says of one case in one place; `run` all of a document's figures, and
@@ -92,6 +92,7 @@ pub mod reference_answer;
 pub mod reference_fits;
 pub mod run;
 pub mod schema;
+pub mod slower_memory;
 pub mod slower_twins;
 pub mod sweep_fits;
 pub mod systems;

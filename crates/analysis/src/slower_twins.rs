@@ -24,8 +24,7 @@ use report::result::RankResult;
 use report::settings::{Direction, MemoryKind};
 use report::slower_twin::SlowerTwin;
 
-use crate::baseline::{Class, is_staged, values};
-use crate::gate::OWN_MEMORY;
+use crate::baseline::is_staged;
 use report::other_end::other_ends;
 
 /// Copies below this size are told by their latency, which is not the link's.
@@ -84,6 +83,16 @@ pub fn completed<B>(mut document: Document<B>) -> Document<B> {
 
 /// The GPUs of a document that are slower than their twins, in the order of its devices.
 pub fn slower_twins<B>(document: &Document<B>) -> Vec<SlowerTwin> {
+    found(document).into_iter().filter(|(_, is_sure)| *is_sure).map(|(slower, _)| slower).collect()
+}
+
+/// The same with those of which fewer blocks were slow than it takes: for who looks again.
+pub fn suspected_twins<B>(document: &Document<B>) -> Vec<SlowerTwin> {
+    found(document).into_iter().map(|(slower, _)| slower).collect()
+}
+
+/// Each that is slower here, and whether that rests on enough blocks.
+fn found<B>(document: &Document<B>) -> Vec<(SlowerTwin, bool)> {
     let sets = twin_sets(document);
     let is_alone = |set: &TwinSet<B>| set.case.order == Order::Alone;
     let middling = [false, true].map(|alone| {
@@ -128,12 +137,13 @@ pub fn slower_twins<B>(document: &Document<B>) -> Vec<SlowerTwin> {
         let judged_cases = judged.get(&slower.device[..]).copied().unwrap_or_default();
         SlowerTwin { judged_cases, ..slower }
     };
-    let is_sure = |(at, slower): &(usize, SlowerTwin)| {
-        let Evidence { blocks, has_interval } = evidence.get(at).copied().unwrap_or_default();
-        has_interval || (blocks >= LEAST_BLOCKS && slower.slower_cases == slower.judged_cases)
+    let with_sureness = |(at, slower): (usize, SlowerTwin)| {
+        let Evidence { blocks, has_interval } = evidence.get(&at).copied().unwrap_or_default();
+        let slower = counted(slower);
+        let is_sure = has_interval || (blocks >= LEAST_BLOCKS && slower.slower_cases == slower.judged_cases);
+        (slower, is_sure)
     };
-    let all = found.into_iter().map(|(at, slower)| (at, counted(slower)));
-    all.filter(is_sure).map(|(_, slower)| slower).collect()
+    found.into_iter().map(with_sureness).collect()
 }
 
 /// Twins in a case.
@@ -151,40 +161,6 @@ fn twin_sets<B>(document: &Document<B>) -> Vec<TwinSet<'_, B>> {
         groups.filter(|twins| twins.len() > 1).map(move |twins| TwinSet { case, twins }).collect::<Vec<_>>()
     };
     document.cases.iter().filter(|case| is_judged(case)).flat_map(of_case).collect()
-}
-
-/// The GPUs whose copies within their own memory are slower than those of their twins here: the clocks or the
-/// memory of one are at fault, no link.
-pub fn slower_memory(document: &Document) -> Vec<SlowerTwin> {
-    let mut groups: BTreeMap<(Class, String), Vec<(String, f64)>> = BTreeMap::new();
-    for value in values(document).into_iter().filter(|value| value.case.ends_with("/within")) {
-        groups.entry((value.class, value.case)).or_default().push((value.device, value.rate));
-    }
-    let mut found = Vec::new();
-
-    for ((_, case), twins) in groups {
-        let rates: Vec<TwinRate> = twins.iter().map(|(_, rate)| TwinRate::exact(*rate)).collect();
-        let slower = |(number, others): (usize, f64)| {
-            let (device, rate) = &twins[number];
-            SlowerTwin {
-                device: device.clone(),
-                rank: document
-                    .ranks
-                    .iter()
-                    .find(|rank| rank.asked.device == *device)
-                    .map_or(0, |rank| rank.rank),
-                case: case.clone(),
-                bytes_per_s: *rate,
-                twins_bytes_per_s: others,
-                twins: twins.len() as u32 - 1,
-                slower_cases: 1,
-                judged_cases: 1,
-                cause: OWN_MEMORY.to_owned(),
-            }
-        };
-        found.extend(slower_than_others(SLOWER_ALONE, &rates, 1.0).into_iter().map(slower));
-    }
-    found
 }
 
 /// Whether GPUs are compared with each other in a case.
@@ -317,7 +293,7 @@ impl TwinRate {
     }
 
     /// A rate that several measurements share, and that is taken as it is.
-    const fn exact(bytes_per_s: f64) -> Self {
+    pub(crate) const fn exact(bytes_per_s: f64) -> Self {
         Self { bytes_per_s, reach: 1.0 }
     }
 }

@@ -415,6 +415,16 @@ fn sum(shown: &NodeTable<'_>) -> String {
         PlacementVerdict::Well if shown.judgement.leaves_gpus_to_programs() => {
             format!("well placed: {all} {of_all}, if each uses another GPU of those that it sees")
         }
+        // On a node with GPUs that is seldom what was meant.
+        PlacementVerdict::Well if none_sees_a_gpu(shown) => {
+            format!("well placed: {all} {of_all}, none of which sees a GPU")
+        }
         PlacementVerdict::Well => format!("well placed: {all} {of_all}"),
     }
+}
+
+/// Whether the machine has GPUs and it is known of all ranks that they see none.
+fn none_sees_a_gpu(shown: &NodeTable<'_>) -> bool {
+    let sees_none = |seen: &ObservedRank| seen.running.gpus.devices.as_ref().is_some_and(Vec::is_empty);
+    !shown.topology.gpus.is_empty() && shown.missing.is_empty() && shown.seen.iter().all(sees_none)
 }

@@ -237,6 +237,7 @@ fn a_step_without_gpus_shows_its_tasks_none() -> Done {
         let said = of(before, options)?;
         let gpus = said.lines().filter(|line| line.trim_start().starts_with("rank "));
         assert!(gpus.clone().count() == 2 && gpus.clone().all(|row| row.ends_with("-    -")), "{said}");
+        assert!(said.contains("well placed: 2 of 2 ranks, none of which sees a GPU"), "{said}");
     }
     for (before, options) in [("SLURM_GRES=gpu:2", ""), ("SLURM_STEP_GRES=gpu:4 SLURM_GRES=gpu:2", "")] {
         let said = of(before, options)?;

@@ -18,7 +18,8 @@ use std::time::{Duration, Instant};
 
 use analysis::baseline::{Baseline, Value, values};
 use analysis::gate::{Checked, Decision, Gate, PASSES, decide};
-use analysis::slower_twins::slower_memory;
+use analysis::slower_memory::slower_memory;
+use analysis::slower_twins::suspected_twins;
 use report::slower_twin::SlowerTwin;
 use report::{Document, SavedDocument};
 
@@ -127,8 +128,7 @@ impl BandwidthCheck {
             };
             let is_asked = |value: &Value| self.copies.iter().any(|copies| copies.are_of(value));
             passes.push(documents.iter().flat_map(values).filter(is_asked).collect());
-            let twins_of = |document: &Document| document.slower_twins.clone();
-            let mut twins: Vec<SlowerTwin> = documents.iter().flat_map(twins_of).collect();
+            let mut twins: Vec<SlowerTwin> = documents.iter().flat_map(suspected_twins).collect();
             if self.has(CheckedCopies::Hbm) {
                 twins.extend(documents.iter().flat_map(slower_memory));
             }
