@@ -59,7 +59,7 @@ pub struct NodeChange {
     #[serde(default)]
     #[schemars(extend("since" = "1.7"))]
     pub worse_places: Vec<String>,
-    /// How many figures of the base have none on the new side.
+    /// How many figures of the base have none on the new side, in columns that other places have there.
     #[serde(default)]
     #[schemars(extend("since" = "1.7"))]
     pub missing: u32,
@@ -84,36 +84,26 @@ pub fn node_changes(tool: Tool, base: &[NodeRun], new: &[NodeRun]) -> Option<Nod
     let changes: BTreeMap<Place<'_>, f64> = on_both.collect();
 
     let limits = limits(tool, &changes);
+    let mut of_hosts: BTreeMap<&str, Vec<PlaceChange<'_>>> = BTreeMap::new();
+    for ((host, column, place), change) in &changes {
+        let place = words.get(&(*host, *place)).copied().unwrap_or(place);
+        of_hosts.entry(host).or_default().push(PlaceChange { column, place, change: *change });
+    }
+    // What no node was measured by again is missing on all of them, which is no node's own.
+    let again: BTreeSet<&str> = changes.keys().map(|(_, column, _)| *column).collect();
+    let mut missing: BTreeMap<&str, u32> = BTreeMap::new();
+    for (host, ..) in old.keys().filter(|place| again.contains(place.1) && !now.contains_key(*place)) {
+        *missing.entry(host).or_default() += 1;
+    }
+
     let row = |host: &String| {
-        let of = |column: &&str| {
-            let own = changes.iter().filter(|((on, of, _), _)| *on == host && of == column);
-            own.map(|((.., place), change)| (*place, *change)).collect::<Vec<(&str, f64)>>()
-        };
-        let is_worse = |column: &str, change: f64| limits.get(column).is_some_and(|limit| change < *limit);
-        let worse_in = |column: &&str| {
-            let own = of(column).into_iter().filter(|(_, change)| is_worse(column, *change));
-            own.map(|(place, _)| words.get(&(&host[..], place)).copied().unwrap_or(place))
-                .collect::<Vec<&str>>()
-        };
-        let is_missing = |place: &&Place<'_>| place.0 == host && !now.contains_key(*place);
-
-        let lowest = |column| of(column).into_iter().map(|(_, change)| change).reduce(f64::min);
-        let places = distinct(names.iter().flat_map(worse_in));
-        NodeChange {
-            host: host.clone(),
-            changes: names.iter().map(lowest).collect(),
-            worse: names
-                .iter()
-                .filter(|name| !worse_in(name).is_empty())
-                .map(|name| (*name).into())
-                .collect(),
-            worse_places: places.into_iter().map(str::to_owned).collect(),
-            missing: old.keys().filter(is_missing).count() as u32,
-        }
+        let own = of_hosts.get(&host[..]).map_or(&[][..], Vec::as_slice);
+        let missing = missing.get(&host[..]).copied().unwrap_or_default();
+        NodeChange { missing, ..node_change(host, own, &names, &limits) }
     };
-
     let mut rows: Vec<NodeChange> = before.intersection(&after).map(row).collect();
     rows.sort_by_key(|row| std::cmp::Reverse((row.worse.len(), row.missing)));
+
     let column = |name: &&str| {
         let all = changes.iter().filter(|((_, of, _), _)| of == name).map(|(_, change)| *change);
         ChangedColumn {
@@ -132,6 +122,34 @@ pub fn node_changes(tool: Tool, base: &[NodeRun], new: &[NodeRun]) -> Option<Nod
         is_judged: !limits.is_empty(),
         rows,
     })
+}
+
+/// The change of a place of a node, named as people name it.
+struct PlaceChange<'r> {
+    column: &'r str,
+    place: &'r str,
+    change: f64,
+}
+
+/// What became of a node with these changes.
+fn node_change(
+    host: &str,
+    own: &[PlaceChange<'_>],
+    columns: &[&str],
+    limits: &BTreeMap<String, f64>,
+) -> NodeChange {
+    let worse = || own.iter().filter(|of| limits.get(of.column).is_some_and(|limit| of.change < *limit));
+    let lowest =
+        |column: &&str| own.iter().filter(|of| of.column == *column).map(|of| of.change).reduce(f64::min);
+    let is_worse = |column: &&&str| worse().any(|of| of.column == **column);
+
+    NodeChange {
+        host: host.to_owned(),
+        changes: columns.iter().map(lowest).collect(),
+        worse: columns.iter().filter(is_worse).map(|column| (*column).to_owned()).collect(),
+        worse_places: distinct(worse().map(|of| of.place)).into_iter().map(str::to_owned).collect(),
+        missing: 0,
+    }
 }
 
 /// How low a change may be in each column where there are enough nodes to tell.
@@ -204,6 +222,15 @@ mod tests {
         assert!(worst.changes[0].is_some_and(|change| change < 0.51), "{worst:?}");
         assert_eq!((&changes.rows[1].host[..], changes.rows[1].missing), ("n07", 3));
         assert!(changes.rows[2..].iter().all(|row| row.missing == 0 && row.worse.is_empty()));
+
+        // Another size is another column, which no node lacks.
+        let other = |mut run: NodeRun| {
+            run.points.iter_mut().for_each(|point| point.column = "H2D 4 KiB".into());
+            run
+        };
+        let base: Vec<NodeRun> = fleet(None).into_iter().chain(fleet(None).into_iter().map(other)).collect();
+        let changes = node_changes(tool(), &base, &fleet(None)).ok_or("several nodes")?;
+        assert!(changes.rows.iter().all(|row| row.missing == 0), "{:?}", changes.rows);
         Ok(())
     }
 

@@ -179,8 +179,7 @@ pub(crate) fn worst_node(machine: &Machine, nodes: Vec<Group>) -> Group {
         nodes.into_iter().map(|mut node| (verdict(machine, &mut node), node)).collect();
     // Of several that are as bad, `max_by_key` takes the last.
     let worst = (0..all.len()).rev().max_by_key(|at| all[*at].0).unwrap_or_default();
-    let (_, mut shown) = all.swap_remove(worst);
-    all.sort_by(|(_, one), (_, other)| one.node.cmp(&other.node));
+    let (_, mut shown) = all.remove(worst);
 
     for (placed, node) in &all {
         if let Some(name) = &node.node {

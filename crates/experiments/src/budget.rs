@@ -35,12 +35,21 @@ pub(crate) fn budget_of_processes(
     topology: &Topology,
     found: &FoundPlatform,
 ) -> Result<(), Fault> {
+    of_processes(config, plan, topology, |target| device_bytes(&*found.platform, target))
+}
+
+fn of_processes(
+    config: &RunConfig,
+    plan: &Plan,
+    topology: &Topology,
+    device: impl Fn(TargetId) -> Option<u64>,
+) -> Result<(), Fault> {
     let mut shared = topology.clone();
     shared.allowed.memory_limits.retain(|limit| !limit.is_of_each_process());
-    budget(config, plan, &shared, found)?;
+    on_node(config, plan, &shared, &device)?;
 
     let alone = |rank: &RankPlan| Plan { ranks: vec![rank.clone()], notes: Vec::new() };
-    plan.ranks.iter().try_for_each(|rank| budget(config, &alone(rank), topology, found))
+    plan.ranks.iter().try_for_each(|rank| on_node(config, &alone(rank), topology, &device))
 }
 
 /// Whether the memory of a place is enough. `words`: what needs it, with what is needed, and the way out.
@@ -103,4 +112,41 @@ pub(crate) fn short_of(
 ) -> Option<BudgetError> {
     let limit = topology.allowed.memory_left();
     check_budget(config, plan, |node| topology.memory_bytes(node), device, limit).err()
+}
+
+#[cfg(test)]
+mod tests {
+    use device::{Direction, MemoryKind};
+    use placement::Target;
+    use topo::model::MemoryLimit;
+
+    use super::*;
+    use crate::experiment::place;
+
+    const GIB: u64 = 1 << 30;
+
+    #[test]
+    fn a_limit_of_each_process_is_held_against_each_rank_and_a_groups_against_all() {
+        let mut topology = topo::read().expect("this machine");
+        topology.nodes.iter_mut().for_each(|node| node.total_bytes = 64 * GIB);
+        let node = topology.nodes[0].os_index;
+        let target = Target { index: 0, id: TargetId::Node(node), uuid: None };
+        let ranks = (0..2).map(|rank| place(&topology, rank, 0, node, target.clone())).collect();
+        let plan = Plan { ranks, notes: Vec::new() };
+        let (directions, memory) = (vec![Direction::H2d], vec![MemoryKind::Pageable]);
+        let config = RunConfig { sizes: vec![GIB as usize], directions, memory, ..RunConfig::default() };
+
+        // A copy between ranges of host memory: two a rank.
+        for (source, gib, fits) in [
+            ("ulimit -v", 2, true),
+            ("ulimit -v", 1, false),
+            ("/sys/fs/cgroup/memory.max", 4, true),
+            ("/sys/fs/cgroup/memory.max", 2, false),
+        ] {
+            let limit = MemoryLimit { bytes: gib * GIB, used_bytes: None, source: source.to_owned() };
+            topology.allowed.memory_limits = vec![limit];
+            let found = of_processes(&config, &plan, &topology, |_| None);
+            assert_eq!(found.is_ok(), fits, "{source}, {gib} GiB: {found:?}");
+        }
+    }
 }

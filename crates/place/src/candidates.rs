@@ -180,3 +180,25 @@ pub fn worth_measuring(
 fn pus_and_nodes(places: &NodePlaces) -> Vec<(u32, Option<u32>)> {
     places.places.iter().map(|place| (place.first_pu(), place.memory_node)).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn strategies_that_begin_on_the_same_pus_are_not_said_to_be_the_same_where_they_have_others()
+    -> Result<(), Box<dyn std::error::Error>> {
+        let notes = |machine: &str, ask: &Ask| -> Result<Vec<String>, Box<dyn std::error::Error>> {
+            let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../topo/tests/fixtures").join(machine);
+            Ok(worth_measuring(&topo::from_xml(&file)?, ask, &[])?.1)
+        };
+        let one = Ask { ranks: Some(1), ..Ask::default() };
+        let said = notes("vm-one-node.xml", &one)?.concat();
+        assert!(said.contains("compact begins on the same PUs as close here"), "{said}");
+        let alike = notes("vm-one-node.xml", &Ask { cores_per_rank: Some(1), ..one })?.concat();
+        assert!(alike.contains("compact gives the same placement as close here"), "{alike}");
+        Ok(())
+    }
+}

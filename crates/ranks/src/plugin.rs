@@ -209,6 +209,14 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_cannot_be_looked_for_is_not_said_to_be_absent() {
+        // What stands before the name is no folder.
+        let below_a_file = OsStr::new("/proc/self/stat/x.so");
+        let error = Plugin::find(Some(below_a_file), Path::new("/x")).expect_err("no library");
+        assert!(!error.is_absent() && error.to_string().contains("Not a directory"), "{error}");
+    }
+
+    #[test]
     fn what_the_linker_refuses_is_told_in_its_words() {
         let error =
             Plugin::find(Some(OsStr::new("/proc/self/stat")), Path::new("/x")).expect_err("no library");

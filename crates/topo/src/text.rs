@@ -180,6 +180,17 @@ mod tests {
     }
 
     #[test]
+    fn a_node_whose_cpus_a_file_of_a_job_leaves_out_is_not_said_to_have_none() -> Result<(), crate::TopoError>
+    {
+        let mut survey = fixture("knl.xml")?;
+        assert!(render(&survey, 100).contains("memory without CPUs; "));
+        survey.topology.cores.remove(0);
+        let text = render(&survey, 100);
+        assert!(text.contains("the file shows no CPUs of it; ") && !text.contains("without CPUs"), "{text}");
+        Ok(())
+    }
+
+    #[test]
     fn no_line_is_wider_than_asked_for() -> Result<(), Box<dyn std::error::Error>> {
         for name in ["two-packages-gpus.xml", "superchips.xml"] {
             let survey = fixture(name)?;

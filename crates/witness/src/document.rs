@@ -83,7 +83,7 @@ pub fn document(
 
 /// The line that starts the program near its GPUs; `None` where nothing is far, or where no single place is
 /// near to all of them. A program that copies to several must see them all.
-fn remedy(buffers: &[WitnessBuffer], about: &RunFacts, near: &[NearNodes]) -> Option<String> {
+pub(crate) fn remedy(buffers: &[WitnessBuffer], about: &RunFacts, near: &[NearNodes]) -> Option<String> {
     if buffers.iter().all(|buffer| buffer.far_bytes == 0) {
         return None;
     }

@@ -57,7 +57,11 @@ fn seen(records: Vec<ProcessRecord>, near: &[NearNodes]) -> WitnessDocument {
 }
 
 fn of_records(records: &Records, near: &[NearNodes]) -> WitnessDocument {
-    let about = RunFacts {
+    document(about(), records, near, None)
+}
+
+fn about() -> RunFacts {
+    RunFacts {
         tool: Tool { name: "numabench".to_owned(), version: "0".to_owned(), git: None },
         argv: Vec::new(),
         started_at: "2026-01-01T00:00:00Z".to_owned(),
@@ -66,8 +70,7 @@ fn of_records(records: &Records, near: &[NearNodes]) -> WitnessDocument {
         rank: None,
         program: vec!["app".to_owned(), "a b".to_owned()],
         status: ExitStatus::from_raw(0),
-    };
-    document(about, records, near, None)
+    }
 }
 
 #[test]
@@ -100,6 +103,22 @@ fn addresses_next_to_each_other_are_one_buffer_and_its_bytes_follow_the_pages_th
     assert_eq!((total.far_bytes, total.unknown_bytes), (34_816, 4096));
     assert!(found.buffers.iter().all(|of| of.platform == Some(PlatformKind::Hip)));
     assert_eq!(found.remedy.as_deref(), Some("numabench exec --gpus 0 -- app 'a b'"));
+}
+
+/// The remedy of a program with a far buffer of GPU 0 and a near one of GPU 1, which is near to these nodes.
+fn remedy_beside(nodes: &[u32]) -> Option<String> {
+    let far = record(&[(0x1000, 0x2000, 1, memory::PINNED, 1, 4096, &[(1, 4096)])]);
+    let first = seen(far.into_iter().collect(), &near(&[0])).buffers.remove(0);
+    let second = WitnessBuffer { gpu: "0000:09:00.0".to_owned(), far_bytes: 0, ..first.clone() };
+    let other = NearNodes { gpu: second.gpu.clone(), index: 1, ..near(nodes).remove(0) };
+    super::document::remedy(&[first, second], &about(), &[near(&[0]).remove(0), other])
+}
+
+#[test]
+fn the_remedy_of_a_program_with_two_gpus_is_near_to_both_and_hides_none() {
+    let both = "numabench exec --gpus 0 --gpu near -- app 'a b'";
+    assert_eq!(remedy_beside(&[0]).as_deref(), Some(both));
+    assert_eq!(remedy_beside(&[1]), None, "what is near to one would be far from the other");
 }
 
 #[test]

@@ -114,6 +114,11 @@ fn how_the_kernel_manages_memory() -> Outcome {
 
 /// What the nodes are.
 pub const NODES: &[Case] = &[
+    ("memory.nodes-per-package", Is::Open, "whether this is a virtual machine is not shown", |machine| {
+        // This machine's files say nothing of a saved one.
+        machine.survey.topology.source = TopologySource::XmlFile { path: "a.xml".into() };
+        Ok(())
+    }),
     ("memory.nodes-per-package", Is::Odd, "SNC1", |_| Ok(())),
     ("memory.nodes-per-package", Is::Well, "2 NUMA nodes a package (NPS2)", |machine| {
         let quarters = [(0, "0-3"), (1, "4-7"), (2, "8-11"), (3, "12-15")];
@@ -314,6 +319,11 @@ pub const CORES: &[Case] = &[
         Ok(())
     }),
     ("cpu.memory-nodes", Is::Well, "0-1", |_| Ok(())),
+    ("cpu.memory-nodes", Is::Well, "NUMA nodes 0: those of its cores", |machine| {
+        let bare = &mut machine.survey.topology.nodes[1];
+        (bare.kind, bare.total_bytes) = (NodeKind::CpuOnly, 0);
+        Ok(())
+    }),
     ("cpu.memory-nodes", Is::Costly, "PUs 8-15", |node| {
         node.survey.topology.allowed.nodes = set("0");
         Ok(())

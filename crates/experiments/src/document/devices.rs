@@ -11,7 +11,7 @@ use report::device::{Coherence, Device, DeviceKind, Latch, Link, ReadWhen};
 use stats::IdSet;
 use topo::gpu_condition::GpuConditions;
 use topo::host_link::HostLink;
-use topo::model::Rung;
+use topo::model::{Gpu, Rung, Topology};
 
 use super::DocumentFacts;
 use super::place_workers::PlaceWorkers;
@@ -184,13 +184,18 @@ fn numa_node(local: &Local, target: TargetId, known: &DeviceFacts) -> Known<u32>
     let Some(gpu) = local.topology.gpu_at(pci) else {
         return Known::unknown("hwloc", "not on the PCI bus that this process sees");
     };
-    let has_cores = |node: &u32| local.topology.node(*node).is_some_and(|node| !node.pus.is_empty());
-    let all = local.topology.host_nodes(gpu);
+    near_node(local.topology, gpu, known.host_node)
+}
+
+/// The node that a GPU is near to; `told` is what the driver says.
+fn near_node(topology: &Topology, gpu: &Gpu, told: Option<u32>) -> Known<u32> {
+    let has_cores = |node: &u32| topology.node(*node).is_some_and(|node| !node.pus.is_empty());
+    let all = topology.host_nodes(gpu);
     let with_cores: IdSet = all.iter().filter(has_cores).collect();
     let nodes = if with_cores.is_empty() { all } else { with_cores };
 
     let is_told = gpu.locality.rung != Rung::Unknown;
-    match (nodes.first().filter(|_| is_told && nodes.len() == 1), known.host_node) {
+    match (nodes.first().filter(|_| is_told && nodes.len() == 1), told) {
         (Some(node), _) => Known::value(node, gpu.locality.reason.clone()),
         (None, Some(node)) => Known::value(node, "the driver (CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID)"),
         (None, None) if is_told && !nodes.is_empty() => Known::unknown(
@@ -308,6 +313,28 @@ fn latch(latch: Option<&pingpong::Latch>) -> Known<Latch> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_several_nodes_with_cores_none_is_the_gpus_unless_the_driver_names_it()
+    -> Result<(), Box<dyn std::error::Error>> {
+        let fixtures = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../topo/tests/fixtures");
+        let mut topology = topo::from_xml(&fixtures.join("leonardo.xml"))?;
+        let mut gpu = topology.gpus[0].clone();
+        let own = near_node(&topology, &gpu, None).value;
+        assert_eq!(own, gpu.locality.nodes.first());
+
+        gpu.locality.nodes = "0-1".parse()?;
+        let open = near_node(&topology, &gpu, None);
+        assert!(
+            open.value.is_none() && open.reason.is_some_and(|why| why.contains("nodes 0-1 are all local"))
+        );
+        assert_eq!(near_node(&topology, &gpu, Some(1)).value, Some(1), "the driver's word");
+
+        // Memory without cores beside the node is no second place for ranks.
+        topology.nodes[1].pus = IdSet::default();
+        assert_eq!(near_node(&topology, &gpu, None).value, Some(0));
+        Ok(())
+    }
 
     #[test]
     fn a_pcie_5_x16_link_carries_63_gigabytes_a_second() {

@@ -131,6 +131,8 @@ fn the_pool_may_be_other_than_what_is_allowed_but_never_offline() {
         refused,
         Err(RecommendError::NoPu { pool: set("0-1"), missing: set("0-1"), reserved: set("") })
     );
+    let words = refused.map_err(|error| error.to_string()).err().unwrap_or_default();
+    assert_eq!(words, "there is no PU to place ranks on: of PUs 0-1, 0-1 are not online here");
     let all = Ask { reserve: set("0-17"), ..Ask::default() };
     assert!(matches!(recommend(&machine(), &all), Err(RecommendError::NoPu { .. })));
 }

@@ -11,6 +11,8 @@ use crate::terminal::page::{Page, Tone};
 
 /// So many nodes have a row.
 const MOST_ROWS: usize = 32;
+/// So many nodes without a figure are named.
+const MOST_NAMED: usize = 8;
 /// So many places of a node are named.
 const MOST_PLACES: usize = 3;
 
@@ -48,8 +50,11 @@ fn with_places(row: &NodeChange) -> String {
 /// The nodes that lack figures of the base.
 fn missing(changes: &NodeChanges) -> Option<String> {
     let lacking = changes.rows.iter().filter(|row| row.missing > 0);
-    let named: Vec<String> =
+    let all: Vec<String> =
         lacking.map(|row| format!("{} ({})", row.host, counted(row.missing as usize, "figure"))).collect();
+    let more = all.len().saturating_sub(MOST_NAMED);
+    let rest = (more > 0).then(|| format!("{more} more"));
+    let named: Vec<String> = all.into_iter().take(MOST_NAMED).chain(rest).collect();
     (!named.is_empty()).then(|| format!("Without a new figure: {}.", named.join(", ")))
 }
 
