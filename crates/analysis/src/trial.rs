@@ -20,6 +20,7 @@ pub fn run(name: &str, document: &TrialDocument) -> Result<Run, NoRun> {
     if document.rows.is_empty() {
         return Err(NoRun::Empty);
     }
+
     let host = document.hostname.clone().unwrap_or_default();
     let mut conditions = vec![
         Condition::new("program", document.settings.program.join(" "), true),

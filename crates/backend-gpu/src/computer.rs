@@ -239,6 +239,7 @@ fn queued<'a, D: Driver>(
             // `check` lets none through.
             RoundStep::Overlapped(_) => Ok(()),
         };
+
         steps.iter().try_for_each(|step| match (step, lanes) {
             (RoundStep::Overlapped(steps), Some(lanes)) => lanes.queue(stream, steps, queue),
             _ => queue(step, stream),

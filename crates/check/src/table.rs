@@ -218,6 +218,7 @@ fn adapters(text: &mut String, shown: &NodeTable<'_>) {
             }
             continue;
         };
+
         let elsewhere = nic::elsewhere(near, &seen.nic_variables);
         for variable in &elsewhere {
             line(

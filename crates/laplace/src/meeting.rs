@@ -224,6 +224,7 @@ mod tests {
         );
         let overlap = refused(LaplaceOptions { overlap: Some(true), ..asked(&[]) }, &[location(0, GPU)]);
         assert!(overlap.to_string().starts_with("--overlap on: "), "{overlap}");
+
         let two = [location(0, GPU), location(1, GPU)];
         let of_ranks = |ranks: &[usize], ways: &[HaloWay], overlap| {
             refused(LaplaceOptions { ranks: ranks.to_vec(), overlap, ..asked(ways) }, &two).to_string()

@@ -21,7 +21,7 @@ const LONG: usize = 15;
 /// As many as there were when somebody last looked, of production code, and no more: each number only falls.
 const MOST: [usize; 2] = [MOST_WIDE, MOST_UNBROKEN];
 const MOST_WIDE: usize = 23;
-const MOST_UNBROKEN: usize = 63;
+const MOST_UNBROKEN: usize = 60;
 
 /// Wide lines, and long functions without a paragraph, of production code.
 pub fn counts(files: &[(PathBuf, String)]) -> [usize; 2] {

@@ -229,6 +229,7 @@ fn memory_node(
     if let MemoryHome::Node(node) = known.memory_home {
         return Some(Known::value(node, "the driver (CU_DEVICE_ATTRIBUTE_NUMA_ID)"));
     }
+
     let nearest = local.topology.gpu_at(pci).and_then(|gpu| local.topology.memory_node(gpu));
     match (coherence, known.memory_home, nearest) {
         (None, MemoryHome::Device, _) => None,

@@ -117,11 +117,13 @@ impl MappingOptions {
             Version::Four => &["OMPI_MCA_"],
             Version::Five => &["OMPI_MCA_", "PRTE_MCA_"],
         };
+
         for (name, value) in variables {
             if let Some(parameter) = prefixes.iter().find_map(|prefix| name.strip_prefix(prefix)) {
                 options.parameter(parameter, value)?;
             }
         }
+
         for one in given {
             options.option(one)?;
         }
