@@ -57,6 +57,18 @@ pub struct Comparison {
     pub reference: Vec<ReferenceAnswer>,
 }
 
+impl Comparison {
+    /// The same with what became of each node, of which the summary says what is no case's.
+    pub fn with_nodes(self, nodes: Option<NodeChanges>) -> Self {
+        let clause = nodes.as_ref().and_then(NodeChanges::clause);
+        let summary = match clause {
+            Some(clause) => format!("{}; {clause}", self.summary),
+            None => self.summary,
+        };
+        Self { nodes, summary, ..self }
+    }
+}
+
 /// How many cases came to what.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Counts {

@@ -13,6 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stats::alike::distinct;
 use stats::interval::median;
+use stats::units::counted;
 
 use crate::baseline::{Class, Value, learn};
 use crate::node_run::{NodeRun, PlaceFigure};
@@ -63,6 +64,25 @@ pub struct NodeChange {
     #[serde(default)]
     #[schemars(extend("since" = "1.7"))]
     pub missing: u32,
+}
+
+impl NodeChanges {
+    /// How many nodes got worse by themselves or lack figures; `None` of none.
+    pub fn clause(&self) -> Option<String> {
+        let all = counted(self.rows.len(), "node");
+        let worse = self.rows.iter().filter(|row| !row.worse.is_empty()).count();
+        let lacking = self.rows.iter().filter(|row| row.missing > 0).count();
+        let said = [
+            (worse > 0).then(|| {
+                format!("{worse} of {all} got worse by {}", if worse == 1 { "itself" } else { "themselves" })
+            }),
+            (lacking > 0).then(|| {
+                format!("{lacking} of {all} {} figures", if lacking == 1 { "lacks" } else { "lack" })
+            }),
+        ];
+        let said: Vec<String> = said.into_iter().flatten().collect();
+        (!said.is_empty()).then(|| said.join("; "))
+    }
 }
 
 /// Where a figure was measured: host, column, place.
@@ -217,6 +237,8 @@ mod tests {
         new[7].points.truncate(1);
         let changes = node_changes(tool(), &fleet(None), &new).ok_or("several nodes")?;
 
+        let clause = "1 of 10 nodes got worse by itself; 1 of 10 nodes lacks figures";
+        assert_eq!(changes.clause().as_deref(), Some(clause));
         let worst = &changes.rows[0];
         assert_eq!((&worst.host[..], &worst.worse_places[..]), ("n03", &["GPU 1".to_owned()][..]));
         assert!(worst.changes[0].is_some_and(|change| change < 0.51), "{worst:?}");

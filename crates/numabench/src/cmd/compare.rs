@@ -39,7 +39,7 @@ pub fn run(args: &Compare) -> Result<Exit, Fault> {
         side.reference.into_iter().map(|text| (name.to_owned(), text))
     };
     let reference = gathered(side("base", base).chain(side("new", new)));
-    let comparison = Comparison { nodes, reference, ..compared };
+    let comparison = Comparison { reference, ..compared }.with_nodes(nodes);
     output.show(&comparison, |comparison| match args.markdown {
         true => render::compared::markdown(comparison),
         false => {

@@ -44,7 +44,7 @@ fn with_places(row: &NodeChange) -> String {
     let more = places.len().saturating_sub(MOST_PLACES);
     let rest = (more > 0).then(|| format!("{more} more"));
     let named: Vec<String> = shown.chain(rest).collect();
-    if named.is_empty() { row.host.clone() } else { format!("{} ({})", row.host, named.join(", ")) }
+    if named.is_empty() { row.host.clone() } else { format!("{} ({})", row.host, named.join("; ")) }
 }
 
 /// The nodes that lack figures of the base.
