@@ -34,7 +34,8 @@ pub fn groups(document: &Document) -> Vec<MeasuredGroups> {
         _ => None,
     };
 
-    let asked = || document.matrices.iter().filter_map(|matrix| Some((by(matrix)?, matrix)));
+    let asking = || document.matrices.iter().filter(|matrix| asks(document, matrix));
+    let asked = || asking().filter_map(|matrix| Some((by(matrix)?, matrix)));
     let of_gpus = asked().filter(|(by, _)| *by != GroupedBy::Handovers).count();
     let found = |(by, matrix): (GroupedBy, &Matrix)| {
         let plane = matrix.planes(document).into_iter().next()?;
@@ -91,12 +92,19 @@ pub const ONE_OF_EACH: &str = "one L3 and one NUMA node";
 /// Whether the figures of any question do not decide it, or were not had; a question of which the topology
 /// leaves nothing to decide is none.
 pub fn is_undecided(document: &Document) -> bool {
-    let asks = |matrix: &&Matrix| {
-        let square = matches!(matrix.compares, Compares::Beside | Compares::LeaveOneOut | Compares::Cores);
-        square && matrix.rows.len() >= LEAST_ITEMS && !matrix.planes(document).is_empty()
-    };
-    let asked = document.matrices.iter().filter(asks).count();
+    let asked = document.matrices.iter().filter(|matrix| asks(document, matrix)).count();
     asked > document.groups.len() || document.groups.iter().any(is_open)
+}
+
+/// Whether a matrix asks who belongs to whom: it is square, of enough items, and has what two of them came to.
+/// Of many GPUs each is measured alone, and no two beside each other.
+fn asks(document: &Document, matrix: &Matrix) -> bool {
+    let is_square = matches!(matrix.compares, Compares::Beside | Compares::LeaveOneOut | Compares::Cores);
+    let of_two = |plane: &Plane| {
+        let mut pairs = matrix.places().filter(|(row, column)| row != column);
+        pairs.any(|(row, column)| matrix.cell(document, plane, row, column).is_some())
+    };
+    is_square && matrix.rows.len() >= LEAST_ITEMS && matrix.planes(document).first().is_some_and(of_two)
 }
 
 /// Whether figures that do not decide leave a question open.

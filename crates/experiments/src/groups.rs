@@ -7,8 +7,8 @@
 
 use std::time::{Duration, Instant};
 
-use analysis::conclusion::with_own_time;
-use analysis::groups::{groups, is_undecided, verdict};
+use analysis::conclusion;
+use analysis::groups::is_undecided;
 use device::PlatformKind;
 use placement::Target;
 use report::Document;
@@ -30,6 +30,7 @@ use crate::experiment::Experiment;
 use crate::fault::Fault;
 use crate::finding::found;
 use crate::gpu_groups::GpuGroups;
+use crate::journal::FinishedRun;
 use crate::merged::merged;
 use crate::options::{GroupsOptions, Measuring};
 use crate::outline::Outline;
@@ -50,6 +51,8 @@ struct Parts {
     gpus: Option<GpuGroups>,
     cores: Option<CorePairs>,
     time: Duration,
+    /// What was asked for and cannot be grouped here, in sentences.
+    left_out: Vec<String>,
 }
 
 impl Measurement for GroupsOptions {
@@ -91,7 +94,7 @@ impl GroupsOptions {
     ///
     /// # Errors
     /// What was asked for cannot be measured here.
-    pub fn measure(&self, mut session: RunContext) -> Result<(Document, Exit), Fault> {
+    pub fn measure(&self, mut session: RunContext) -> Result<FinishedRun, Fault> {
         let began = Instant::now();
         let survey = survey()?;
         let topology = &survey.topology;
@@ -100,7 +103,7 @@ impl GroupsOptions {
                 session = again;
                 found
             }
-            Err(ended) => return Ok((ended.document, ended.exit)),
+            Err(ended) => return Ok(ended),
         };
 
         self.measuring.refuse_on(found.platform.facts().kind)?;
@@ -117,6 +120,8 @@ impl GroupsOptions {
         let ended = run(&self.measuring, &first, &survey, &found, of_first);
         let (mut document, mut exit) = (ended.document, ended.exit);
 
+        // The second run is part of the document of both: by itself it is kept nowhere.
+
         if exit == Exit::Ok
             && let Some(mut second) = parts.second(&document, topology, &found)
         {
@@ -126,7 +131,7 @@ impl GroupsOptions {
                 &second,
                 &survey,
                 &found,
-                RunContext { origin, sink, signals, observer, say },
+                RunContext { origin, sink: None, signals, observer, say },
             );
             let (status, reason) = (next.document.status, next.document.status_reason.clone());
             exit = next.exit;
@@ -134,26 +139,30 @@ impl GroupsOptions {
             (document.status, document.status_reason) = (status, reason);
         }
 
-        let concluded = conclude(document, exit, topology);
+        let (document, exit) = conclude(document, exit, topology, parts.left_out);
 
         // As in `driver::measure`.
         std::mem::forget(found);
-        Ok(concluded)
+        Ok(FinishedRun::kept(sink, document, exit))
     }
 }
 
 /// Says what belongs together, and ends with what is to be said of it.
-fn conclude(mut document: Document, exit: Exit, topology: &Topology) -> (Document, Exit) {
+fn conclude(
+    mut document: Document,
+    exit: Exit,
+    topology: &Topology,
+    left_out: Vec<String>,
+) -> (Document, Exit) {
     document.rows = report::rows::rows(&document);
-    document.groups = groups(&document);
     let (of_cores, of_gpus) =
         (DeclaredGroups::of_cores(topology), DeclaredGroups::of_gpus(&document.devices, topology));
-    for found in &mut document.groups {
+    conclusion::conclude(&mut document, |found| {
         let declared = if found.by == GroupedBy::Handovers { &of_cores } else { &of_gpus };
-        found.declared = declared.like(found);
-    }
+        declared.like(found)
+    });
+    document.verdict.extend(left_out);
 
-    document.verdict = with_own_time(&document.command, verdict(&document));
     let exit = if exit == Exit::Ok && is_undecided(&document) { Exit::Undecided } else { exit };
     if exit == Exit::Undecided {
         document.status = Status::Complete;
@@ -184,16 +193,26 @@ impl Parts {
             .then(|| GpuGroups::new(measuring, size, kind, topology, targets, available))
             .transpose()?;
 
+        let mut left_out = Vec::new();
+        if args.gpus && gpus.is_none() {
+            let there = if kind == PlatformKind::Host { "none" } else { "one" };
+            left_out.push(format!("GPUs: not grouped: it takes two, and there is {there}."));
+        }
+
         // Where GPUs take part a machine of one core has its answer all the same.
         if !args.cores {
-            return Ok(Self { gpus, cores: None, time });
+            return Ok(Self { gpus, cores: None, time, left_out });
         }
         let cores = match CorePairs::new(measuring, topology, None, Some(MOST_CORES)) {
             Err(why) if gpus.is_none() => return Err(why),
+            Err(why) => {
+                left_out.push(format!("Cores: not grouped: {why}."));
+                None
+            }
             Ok(cores) if gpus.is_some() => Some(cores.beside_gpus(measuring)),
-            cores => cores.ok(),
+            Ok(cores) => Some(cores),
         };
-        Ok(Self { gpus, cores, time })
+        Ok(Self { gpus, cores, time, left_out })
     }
 
     fn figures_description(&self) -> String {

@@ -7,7 +7,7 @@ use stats::IdSet;
 use stats::grouping::{GroupingFinding, LEAST_BLOCKS, LEAST_ITEMS};
 use stats::units;
 
-use super::{ONE_OF_EACH, Table};
+use super::{ONE_OF_EACH, Table, asks};
 use crate::headline;
 use crate::matrix_analysis::{CellFigure, MatrixFigures};
 use crate::words::capital;
@@ -99,7 +99,8 @@ fn of_gpus(document: &Document) -> Vec<String> {
 /// `None` where one could not be asked.
 fn of_all_questions(document: &Document, asked: &[&MeasuredGroups]) -> Option<GroupingFinding> {
     let questions = [Compares::Beside, Compares::LeaveOneOut];
-    if questions.into_iter().flat_map(|compares| tables(document, compares)).count() > asked.len() {
+    let tables = questions.into_iter().flat_map(|compares| tables(document, compares));
+    if tables.filter(|table| asks(document, table.matrix)).count() > asked.len() {
         return None;
     }
 
@@ -263,7 +264,9 @@ fn of_cores(document: &Document) -> Vec<String> {
         .collect();
     let medians = || cells.iter().map(|(_, median)| *median);
     let Some(all) = between(medians(), units::range) else {
-        return vec!["Cores: no figure was measured.".to_owned()];
+        let none =
+            if table.cells().is_empty() { "no figure was measured" } else { "every figure is too noisy" };
+        return vec![format!("Cores: {none}.")];
     };
     let found = document.groups.iter().find(|found| found.by == GroupedBy::Handovers);
     let Some(found) = found else {

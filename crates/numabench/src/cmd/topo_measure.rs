@@ -1,21 +1,18 @@
 //! `numabench topo --measure`: which GPUs and which cores belong together where nobody declares it, by what
 //! they lose together and by how long a flag takes.
 
-use std::path::Path;
-
 use engine::{Amount, EngineConfig, WARMUP};
 use experiments::config;
 use experiments::driver::{self, RunContext};
 use experiments::options::{GroupsOptions, Measuring};
-use render::terminal::{Style, table};
 
 use crate::args::topo::{Measured, Topo};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::progress::Progress;
-use crate::result_output::origin;
+use crate::result_output::{Extent, Output, origin};
 use crate::signals::Signals;
-use crate::{output_file, result_output, terminal};
+use crate::terminal;
 
 /// Runs the command.
 pub fn run(args: &Topo) -> Result<Exit, Fault> {
@@ -26,8 +23,8 @@ pub fn run(args: &Topo) -> Result<Exit, Fault> {
         terminal::print(driver::outline(&groups)?.to_string().as_bytes())?;
         return Ok(Exit::Ok);
     }
-    let json = args.json.as_deref();
-    let sink = output_file::of_document(json)?;
+    let output = Output::plain(args.json.as_deref(), Extent::Full, false, args.color);
+    let sink = output.open()?;
     let signals = Signals::catch()?;
     let mut progress = Progress::new(false);
     let session = RunContext {
@@ -38,16 +35,9 @@ pub fn run(args: &Topo) -> Result<Exit, Fault> {
         say: terminal::say,
     };
 
-    let (document, exit) = groups.measure(session)?;
+    let ended = groups.measure(session)?;
 
-    if json == Some(Path::new("-")) {
-        terminal::print_document(&result_output::json(&document)?)?;
-    } else {
-        let color = terminal::color(args.color);
-        let style = Style { width: terminal::width(), color, quiet: false, saved_to: None, screen: None };
-        terminal::print(table(&document, &style).as_bytes())?;
-    }
-    Ok(exit)
+    output.show(ended)
 }
 
 /// What is to be measured.

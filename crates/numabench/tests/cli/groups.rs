@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::kinds::{self, Kind};
 use crate::proof::{self, list, text};
-use crate::run::{BINARY, Done, Ended, end, run, with_driver};
+use crate::run::{BINARY, Done, Ended, end, run, variables, with_driver};
 
 /// `numabench topo --measure=gpus` on the stand-in, with devices whose rates are described. So many rounds
 /// that what one rank starts later than another on a busy machine is little of their time together.
@@ -208,12 +208,38 @@ fn of_many_gpus_all_but_one_tells_groups_without_pairs() -> Done {
     let described = devices(10, "link left 100GB/s; link right 100GB/s", |at| {
         vec![if at % 2 == 0 { "left 1".to_owned() } else { "right 1".to_owned() }]
     });
-    let document = proof::document(&measured(kind, &described, &["--json"])?)?;
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("groups.json");
+    let ended = measured(kind, &described, &["--json", &file.display().to_string()])?;
+    assert_eq!(ended.code, Some(0), "no pair was asked for: {}{}", ended.out, ended.err);
+
+    let document: Value = serde_json::from_slice(&std::fs::read(&file)?)?;
     let groups = list(&document, "/groups");
     assert_eq!(groups.len(), 1, "{groups:?}");
     assert_eq!(groups[0]["groups"], json!([[0, 2, 4, 6, 8], [1, 3, 5, 7, 9]]));
     let first = findings(&document)[0];
     assert!(first.contains("0,2,4,6,8") && first.contains("1,3,5,7,9"), "{first}");
+    let shown = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains(first), "the file has what the screen has: {shown}");
+    let kept = (document["exit_code"].as_u64(), list(&document, "/matrices").len());
+    assert_eq!(kept, (Some(0), 3), "both runs: {}", document["matrices"]);
+    Ok(())
+}
+
+#[test]
+fn gpus_or_cores_that_cannot_be_grouped_are_not_passed_over_in_silence() -> Done {
+    let kind = &kinds::tried()[0];
+    let described = devices(2, "link all 60GB/s", |_| vec!["all 1".to_owned()]);
+    let mut on_one_core = assert_cmd::Command::new("taskset");
+    on_one_core.envs(variables(&kind.folder()?)).env("FAKE_DEVICES", described);
+    on_one_core.args(["-c", "0", BINARY, "topo", "--measure=gpus,cores", "--backend", kind.name]);
+    let ended = end(&mut on_one_core, ["--size", "1MiB", "--reps", "12"]);
+    assert!(ended.out.contains("  Cores: not grouped: "), "{}{}", ended.out, ended.err);
+
+    let args = ["topo", "--measure=gpus,cores", "--backend", "host", "--reps", "4"];
+    let ended = run(&args);
+    let said = "GPUs: not grouped: it takes two, and there is none.";
+    assert!(ended.out.contains(said) || ended.code == Some(77), "{}{}", ended.out, ended.err);
     Ok(())
 }
 
