@@ -5,6 +5,7 @@
 //! node. Ranks are numbered by the launcher and hosts are named by the scheduler, so neither belongs to it,
 //! except that hosts tell the nodes of one run apart.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use report::block::BlockTime;
@@ -183,31 +184,44 @@ pub fn status_word(status: RowStatus) -> &'static str {
 /// In a key in the place of a range's bytes: it goes beyond the caches, and how far says nothing of the
 /// figure.
 pub const BEYOND_CACHES: &str = "beyond-caches";
-/// So many times the L3 a range must be for that, with those of the ranks at once together.
+/// So many times the L3 a range must be for that, with those of the ranks that share the cache at once.
 pub const TIMES_L3: u64 = 4;
+
+/// How many of a case's ranks are at once behind each L3; none of ranks one after the other.
+pub fn l3_sharers<'r, B>(
+    case: &Case<B>,
+    ranks: &BTreeMap<u32, &'r Rank>,
+) -> BTreeMap<(&'r str, Option<u32>), u64> {
+    let at_once = case.ranks.iter().filter(|_| case.order == Order::Simultaneous);
+    let mut sharers = BTreeMap::new();
+    for rank in at_once.filter_map(|result| ranks.get(&result.rank)) {
+        *sharers.entry(rank.l3()).or_insert(0) += 1;
+    }
+    sharers
+}
 
 /// A case's id; where the CPU streams through a range beyond its caches, with that in the place of the bytes.
 /// A range that is chosen for a machine differs with
 /// what a job may use of it, and its figure does not.
-fn case_by_meaning<B>(case: &Case<B>, rank: &Rank) -> String {
+fn case_by_meaning<B>(case: &Case<B>, rank: &Rank, sharers: u64) -> String {
     let streams = matches!(case.direction, Direction::Read | Direction::Write | Direction::Copy);
     let (Some(range), Some(l3), true) = (case.range_bytes, rank.l3_bytes, streams) else {
         return case.id.clone();
     };
-    let at_once = if case.order == Order::Simultaneous { case.ranks.len() as u64 } else { 1 };
-    if range.saturating_mul(at_once) < l3.saturating_mul(TIMES_L3) {
+    if range.saturating_mul(sharers) < l3.saturating_mul(TIMES_L3) {
         return case.id.clone();
     }
     case.id.replacen(&format!("/{}", case.bytes), &format!("/{BEYOND_CACHES}"), 1)
 }
 
 impl Key {
-    /// The key of a case on a rank of a run on one or `several` nodes; `other` is the device that this rank's
+    /// The key of a case on a rank of a run on one or `several` nodes, where `sharers` ranks behind its L3 are at
+    /// once; `other` is the device that this rank's
     /// copies to, or loads from, where its own does not tell.
-    pub fn of<B>(case: &Case<B>, rank: &Rank, several: bool, other: Option<&str>) -> Self {
+    pub fn of<B>(case: &Case<B>, rank: &Rank, sharers: u64, several: bool, other: Option<&str>) -> Self {
         let device = name_on_node(&rank.asked.device);
         Self {
-            case: case_by_meaning(case, rank),
+            case: case_by_meaning(case, rank, sharers),
             host: several.then(|| rank.host.clone()),
             device: other.map_or(device.to_owned(), |other| format!("{device}{BETWEEN}{other}")),
             pu: rank.asked.pu,

@@ -14,7 +14,7 @@ use report::round_count::RoundCount;
 use report::settings::CopyEngine;
 
 use crate::conditions::{Condition, conditions};
-use crate::figure::{Figure, Key};
+use crate::figure::{Figure, Key, l3_sharers};
 
 /// One run.
 #[derive(Clone, Debug)]
@@ -94,10 +94,12 @@ impl Run {
 
         for case in &document.cases {
             let count = RoundCount::of(document, case);
+            let sharers = l3_sharers(case, &ranks);
             for result in &case.ranks {
                 let Some(rank) = ranks.get(&result.rank) else { continue };
                 let other = others.get(&result.rank).map(String::as_str);
-                let key = Key::of(case, rank, several, other);
+                let sharers = sharers.get(&rank.l3()).copied().unwrap_or(1);
+                let key = Key::of(case, rank, sharers, several, other);
                 figures.insert(numbered(key, &figures), Figure::of(case, result, count));
             }
         }

@@ -185,10 +185,19 @@ fn rows_of_each_device(each: usize, devices: usize, kind: &str) -> Vec<Together>
     rows
 }
 
+/// Whether each rank alone would have the same figure, so that one stands for all: they share device and memory,
+/// and their PUs an L3.
+fn are_alike(plan: &Plan, topology: &Topology) -> bool {
+    let l3 = |rank: &placement::RankPlan| topology.l3_of(rank.pu).and_then(|l3| l3.pus.first());
+    let node = |rank: &placement::RankPlan| topology.nodes.iter().position(|node| node.pus.contains(rank.pu));
+    let place = |rank: &placement::RankPlan| (rank.target.id, rank.memory_node, node(rank), l3(rank));
+    plan.ranks.iter().all(|rank| place(rank) == place(&plan.ranks[0]))
+}
+
 /// Alone; the first two, three, … and all; then groups that share something.
 fn rows(survey: &Survey, plan: &Plan, one_device: bool) -> Vec<Together> {
     let ranks = plan.ranks.len();
-    let alone = if one_device { vec![0] } else { (0..ranks).collect() };
+    let alone = if are_alike(plan, &survey.topology) { vec![0] } else { (0..ranks).collect() };
     let mut rows =
         vec![Together { name: "alone".to_owned(), ranks: alone, order: Order::Alone, shares: None }];
     let pci = |rank: &placement::RankPlan| match rank.target.id {

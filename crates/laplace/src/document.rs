@@ -143,12 +143,13 @@ fn one_case(
     let memory = if way.variant.way.has_gpu() { MemoryKind::Pinned } else { MemoryKind::Pageable };
     let bytes_of = |rank: usize| bytes_moved(&RowShare::new(grid, options.precision, rank, ranks.len()));
     let bytes = (0..ranks.len()).map(bytes_of).max().unwrap_or(0);
-    let moved = Moved { direction: Direction::Kernel, order, bytes, range_bytes: None, ranks: ranks.len() };
+    let moved = Moved { direction: Direction::Kernel, order, bytes, range_bytes: None };
     let result = |(at, rank): (usize, &Rank)| {
         let blocks: Vec<Block> = way.blocks[at].iter().map(|found| block(found, bytes_of(at))).collect();
         let of_rank = rank_case(timer, way, &blocks, found.ranks.get(at), bytes_of(at) / 2);
         let device = devices.iter().find(|device| device.id == rank.asked.device);
-        rank_result(true, rank, moved, &of_rank, device)
+        let sharers = ranks.iter().filter(|other| other.l3() == rank.l3()).count() as u64;
+        rank_result(true, rank, (moved, sharers), &of_rank, device)
     };
     let results: Vec<_> = ranks.iter().enumerate().map(result).collect();
     let rates: Vec<(u32, f64)> =

@@ -47,11 +47,24 @@ pub struct Rank {
     #[serde(default)]
     #[schemars(extend("since" = "1.5"))]
     pub l3_bytes: Option<u64>,
+    /// The lowest PU (OS index) behind that cache: ranks of one host with the same one share it. Null where it
+    /// has none, and before 1.6.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.6"))]
+    pub l3_first_pu: Option<u32>,
     /// Where its time went; null before it has measured anything. Where one thread measures several places
     /// one after the other (a matrix), the time of all of them stands with the first.
     #[serde(default)]
     #[schemars(extend("since" = "1.2"))]
     pub time: Option<TimeSpent>,
+}
+
+impl Rank {
+    /// Which L3 cache its PU is behind: its host and the lowest PU. Before 1.6 the ranks of a host are said to
+    /// share one.
+    pub fn l3(&self) -> (&str, Option<u32>) {
+        (&self.host, self.l3_first_pu)
+    }
 }
 
 /// A PU, a memory node and a device.

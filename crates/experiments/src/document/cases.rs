@@ -54,18 +54,22 @@ fn document_case(
         order,
         bytes: asked.bytes,
         range_bytes: asked.range_bytes.or_else(|| bytes_of_kernel(facts, asked)),
-        ranks: mappings.iter().map(|mapping| mapping.places.len()).max().unwrap_or(0),
     };
     // What goes between GPUs may take another way than the PCIe link that bounds the others, and of touches
     // only some take one.
     let has_own_way = matches!(asked.memory, MemoryKind::Device | MemoryKind::Managed | MemoryKind::System);
 
     let figures = || mappings.iter().flat_map(|mapping| mapping.figures(state));
+    let mut at_once = BTreeMap::new();
+    for (_, place, _) in figures() {
+        *at_once.entry(facts.parts[place].rank.l3()).or_insert(0_u64) += 1;
+    }
     let mut ranks: Vec<RankResult> = figures()
         .map(|(result, place, _)| {
             let part = &facts.parts[place];
             let device = devices.get(&part.device.id[..]).copied().filter(|_| !has_own_way);
-            rank_result(facts.settings.verify, &part.rank, moved, result, device)
+            let sharers = if order == case::Order::Simultaneous { at_once[&part.rank.l3()] } else { 1 };
+            rank_result(facts.settings.verify, &part.rank, (moved, sharers), result, device)
         })
         .collect();
     ranks.sort_by_key(|result| result.rank);
@@ -197,14 +201,12 @@ pub struct Moved {
     /// The bytes that are gone through again and again: the range of the CPU's own accesses, or a kernel's
     /// data; `None` for copies to and from devices.
     pub range_bytes: Option<u64>,
-    /// How many ranks it has.
-    pub ranks: usize,
 }
 
 impl Moved {
-    /// Whether the data of all ranks at once is below [`TIMES_L3`] times the cache, so that part of it stays
-    /// there.
-    fn is_cached(self, cache_bytes: u64) -> bool {
+    /// Whether the data of the ranks that share a cache, at once, is below [`TIMES_L3`] times that cache, so that
+    /// part of it stays there.
+    fn is_cached(self, sharers: u64, cache_bytes: u64) -> bool {
         let ranges = match (self.direction, self.range_bytes) {
             (Direction::H2d | Direction::D2h, None) | (Direction::Copy, Some(_)) => 2,
             (Direction::RoundTrip, None) => 3,
@@ -214,23 +216,23 @@ impl Moved {
             (Direction::Kernel, Some(_)) => 1,
             _ => return false,
         };
-        let at_once = if self.order == case::Order::Simultaneous { self.ranks.max(1) as u64 } else { 1 };
         let each = self.range_bytes.unwrap_or(self.bytes);
-        each.saturating_mul(ranges).saturating_mul(at_once) < cache_bytes.saturating_mul(TIMES_L3)
+        each.saturating_mul(ranges).saturating_mul(sharers) < cache_bytes.saturating_mul(TIMES_L3)
     }
 }
 
-/// What a case gave on one rank, whose place this is; `verify`: whether that was asked for.
+/// What a case gave on one rank, whose place this is; `verify`: whether that was asked for, `sharers`: how many
+/// ranks behind this rank's L3 move as much at once.
 pub fn rank_result(
     verify: bool,
     place: &Rank,
-    moved: Moved,
+    (moved, sharers): (Moved, u64),
     result: &RankCase,
     device: Option<&Device>,
 ) -> RankResult {
     let rank = place.rank;
     let is_the_cpus = device.is_some_and(|device| device.kind == DeviceKind::HostMemory);
-    let is_cached = is_the_cpus && place.l3_bytes.is_some_and(|cache| moved.is_cached(cache));
+    let is_cached = is_the_cpus && place.l3_bytes.is_some_and(|cache| moved.is_cached(sharers, cache));
     let outcome = outcome(moved.direction, result, device, is_cached);
     let seen = |seen: Option<&ObservedPlacement>| seen.map(placement_seen);
 

@@ -38,9 +38,11 @@ impl Local<'_> {
             notes.push(format!("{sharers} ranks share this device"));
         }
 
+        let l3 = self.topology.l3_of(plan.pu);
         Rank {
             time: None,
-            l3_bytes: self.topology.l3_of(plan.pu).and_then(|l3| l3.size_bytes),
+            l3_bytes: l3.and_then(|l3| l3.size_bytes),
+            l3_first_pu: l3.and_then(|l3| l3.pus.first()),
             rank: plan.rank as u32,
             node: self.node as u32,
             node_rank: node_rank as u32,

@@ -50,6 +50,7 @@
 
 mod arguments;
 mod c_program;
+mod caches;
 mod captures;
 mod check;
 mod check_bandwidth;

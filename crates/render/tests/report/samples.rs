@@ -272,6 +272,7 @@ pub fn rank(rank: u32, pu: u32, node: u32, device: &str) -> Rank {
     Rank {
         time: None,
         l3_bytes: None,
+        l3_first_pu: None,
         rank,
         node: 0,
         node_rank: rank,
