@@ -215,9 +215,9 @@ fn case_by_meaning<B>(case: &Case<B>, rank: &Rank, sharers: u64) -> String {
 }
 
 impl Key {
-    /// The key of a case on a rank of a run on one or `several` nodes, where `sharers` ranks behind its L3 are at
-    /// once; `other` is the device that this rank's
-    /// copies to, or loads from, where its own does not tell.
+    /// The key of a case on a rank of a run on one or `several` nodes, where `sharers` ranks behind its L3
+    /// are at once; `other` is the device that this rank's copies to, or loads from, where its own does not
+    /// tell.
     pub fn of<B>(case: &Case<B>, rank: &Rank, sharers: u64, several: bool, other: Option<&str>) -> Self {
         let device = name_on_node(&rank.asked.device);
         Self {

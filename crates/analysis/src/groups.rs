@@ -96,8 +96,8 @@ pub fn is_undecided(document: &Document) -> bool {
     asked > document.groups.len() || document.groups.iter().any(is_open)
 }
 
-/// Whether a matrix asks who belongs to whom: it is square, of enough items, and has what two of them came to.
-/// Of many GPUs each is measured alone, and no two beside each other.
+/// Whether a matrix asks who belongs to whom: it is square, of enough items, and has what two of them came
+/// to. Of many GPUs each is measured alone, and no two beside each other.
 fn asks(document: &Document, matrix: &Matrix) -> bool {
     let is_square = matches!(matrix.compares, Compares::Beside | Compares::LeaveOneOut | Compares::Cores);
     let of_two = |plane: &Plane| {

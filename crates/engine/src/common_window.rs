@@ -150,23 +150,23 @@ pub(crate) fn counted(
     // last round.
     let to = window.earliest_end_ns.saturating_sub(timeline.start_ns) as f64 + 1.0;
     let first = span(&timeline.marks[0], from, to)?;
-    let mark_bytes = bytes_a_round * f64::from(rounds);
-    let elapsed_ns = first.elapsed_ns;
-    let bytes = match lanes {
+    let counted = first.round_ns.len() as f64;
+    let (ways, stretch) = match lanes {
         Lanes::Two => {
             // Each lane's own rate over the common time: the one that finished early does not dilute the
-            // other.
+            // other. A round of both takes what its bytes take at the rates of both added up.
             let second = span(&timeline.marks[1], from, to)?;
-            let rate = |span: &Span| span.round_ns.len() as f64 * mark_bytes / span.elapsed_ns;
-            (rate(&first) + rate(&second)) * elapsed_ns
+            let rate = |span: &Span| span.round_ns.len() as f64 / span.elapsed_ns;
+            (2.0, 2.0 * rate(&first) / (rate(&first) + rate(&second)))
         }
-        Lanes::One => first.round_ns.len() as f64 * mark_bytes,
+        Lanes::One => (1.0, 1.0),
     };
 
     let start_ns = timeline.start_ns + first.from_ns as u64;
-    let end_ns = timeline.start_ns + (first.from_ns + elapsed_ns) as u64;
-    let round_ns = first.round_ns.iter().map(|ns| ns / f64::from(rounds)).collect();
-    let bytes = bytes.round() as u64;
+    let end_ns = timeline.start_ns + (first.from_ns + first.elapsed_ns) as u64;
+    let round_ns = first.round_ns.iter().map(|ns| ns * stretch / f64::from(rounds)).collect();
+    let elapsed_ns = first.elapsed_ns * stretch;
+    let bytes = (counted * ways * bytes_a_round * f64::from(rounds)).round() as u64;
     Some(Block { start_ns, end_ns, elapsed_ns, bytes, round_ns, copies_per_round: rounds, allocation: 0 })
 }
 
@@ -234,12 +234,22 @@ mod tests {
     }
 
     #[test]
-    fn both_directions_at_once_add_their_rates_over_the_common_time() {
-        // H2D ends a copy every 10 ns, D2H every 20 ns: 100 bytes × (1/10 + 1/20) for the 20 ns after the
-        // first round of both.
+    fn both_directions_at_once_add_their_rates_over_the_common_time() -> Result<(), &'static str> {
+        // H2D ends a copy every 10 ns, D2H every 20 ns: two rounds of 100 bytes each way, at
+        // 100 bytes × (1/10 + 1/20).
         let both = timeline(0, &[10.0, 20.0, 30.0, 40.0], &[20.0, 40.0, 60.0]);
-        let block = counted(&both, &both.own_window(), Lanes::Two, 100.0, 1);
-        assert_eq!(block.map(|b| (b.elapsed_ns, b.bytes)), Some((20.0, 300)));
+        let turned = Timeline { marks: [both.marks[1].clone(), both.marks[0].clone()], ..both.clone() };
+        for timeline in [both, turned] {
+            let block = counted(&timeline, &timeline.own_window(), Lanes::Two, 100.0, 1).ok_or("no block")?;
+            let (rate, rounds) = (block.bytes as f64 / block.elapsed_ns, block.round_ns.len() as f64);
+            assert!((rate - 15.0).abs() < 1e-9, "{block:?}");
+            assert!(
+                (block.value().value - 200.0 / 15.0).abs() < 1e-9,
+                "of both, whichever is first: {block:?}"
+            );
+            assert!((block.round_ns.iter().sum::<f64>() - rounds * 200.0 / 15.0).abs() < 1e-9, "{block:?}");
+        }
+        Ok(())
     }
 
     #[test]

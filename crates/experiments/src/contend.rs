@@ -185,8 +185,8 @@ fn rows_of_each_device(each: usize, devices: usize, kind: &str) -> Vec<Together>
     rows
 }
 
-/// Whether each rank alone would have the same figure, so that one stands for all: they share device and memory,
-/// and their PUs an L3.
+/// Whether each rank alone would have the same figure, so that one stands for all: they share device and
+/// memory, and their PUs an L3.
 fn are_alike(plan: &Plan, topology: &Topology) -> bool {
     let l3 = |rank: &placement::RankPlan| topology.l3_of(rank.pu).and_then(|l3| l3.pus.first());
     let node = |rank: &placement::RankPlan| topology.nodes.iter().position(|node| node.pus.contains(rank.pu));

@@ -47,8 +47,8 @@ pub struct Rank {
     #[serde(default)]
     #[schemars(extend("since" = "1.5"))]
     pub l3_bytes: Option<u64>,
-    /// The lowest PU (OS index) behind that cache: ranks of one host with the same one share it. Null where it
-    /// has none, and before 1.6.
+    /// The lowest PU (OS index) behind that cache: ranks of one host with the same one share it. Null where
+    /// it has none, and before 1.6.
     #[serde(default)]
     #[schemars(extend("since" = "1.6"))]
     pub l3_first_pu: Option<u32>,
@@ -60,8 +60,8 @@ pub struct Rank {
 }
 
 impl Rank {
-    /// Which L3 cache its PU is behind: its host and the lowest PU. Before 1.6 the ranks of a host are said to
-    /// share one.
+    /// Which L3 cache its PU is behind: its host and the lowest PU. Before 1.6 the ranks of a host are said
+    /// to share one.
     pub fn l3(&self) -> (&str, Option<u32>) {
         (&self.host, self.l3_first_pu)
     }

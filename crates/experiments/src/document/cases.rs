@@ -204,8 +204,8 @@ pub struct Moved {
 }
 
 impl Moved {
-    /// Whether the data of the ranks that share a cache, at once, is below [`TIMES_L3`] times that cache, so that
-    /// part of it stays there.
+    /// Whether the data of the ranks that share a cache, at once, is below [`TIMES_L3`] times that cache, so
+    /// that part of it stays there.
     fn is_cached(self, sharers: u64, cache_bytes: u64) -> bool {
         let ranges = match (self.direction, self.range_bytes) {
             (Direction::H2d | Direction::D2h, None) | (Direction::Copy, Some(_)) => 2,
@@ -221,8 +221,8 @@ impl Moved {
     }
 }
 
-/// What a case gave on one rank, whose place this is; `verify`: whether that was asked for, `sharers`: how many
-/// ranks behind this rank's L3 move as much at once.
+/// What a case gave on one rank, whose place this is; `verify`: whether that was asked for, `sharers`: how
+/// many ranks behind this rank's L3 move as much at once.
 pub fn rank_result(
     verify: bool,
     place: &Rank,
