@@ -5,7 +5,7 @@
 //! bandwidthTest.cu), and several devices are added up: the cases say so. GB are 10^9 bytes; samples before
 //! CUDA 10.2 print MB/s, which are 2^20 bytes.
 
-use report::imported::ImportedUnit;
+use report::imported::{ImportedStatus, ImportedUnit};
 
 use super::error::{ImportError, ImportErrorKind};
 use super::numbers::{looks_like_number, number, whole};
@@ -26,6 +26,9 @@ const ASIDE: [&str; 6] =
 /// The table that is read.
 #[derive(Clone, Default)]
 struct Table {
+    /// The line of its heading.
+    line: u64,
+    rows: usize,
     direction: &'static str,
     memory: &'static str,
     is_combined: bool,
@@ -38,28 +41,29 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
     let mut strays = StrayLines::default();
     let mut table: Option<Table> = None;
     let mut names: Vec<&str> = Vec::new();
-    let mut is_known = false;
+    let mut result: Option<(u64, &str)> = None;
 
     for (line, words) in (1_u64..).zip(text.lines()) {
         let words = words.trim();
         if let Some(found) = heading(words, line)? {
-            (table, is_known) = (Some(found), true);
+            close_table(table.replace(found))?;
         } else if let Some(rest) = words.strip_prefix("bandwidthTest-") {
             taken.cases.push(csv(rest, line)?);
-            is_known = true;
         } else if table.as_mut().is_some_and(|table| table.describe(words)) {
             // It is the table's.
         } else if is_row(words) {
-            let Some(table) = &table else {
+            let Some(table) = &mut table else {
                 return Err(ImportError::stray(line, words, "bandwidthTest before a heading"));
             };
             taken.cases.push(row(table, words, line)?);
+            table.rows += 1;
         } else if let Some(name) =
             words.strip_prefix("Device ").and_then(|rest| Some(rest.split_once(": ")?.1))
         {
             names.push(name.trim());
-        } else if let Some(result) = words.strip_prefix("Result = ") {
-            taken.fact("result", result, false);
+        } else if let Some(word) = words.strip_prefix("Result = ") {
+            taken.fact("result", word, false);
+            result = Some((line, word));
         } else if !(words.is_empty()
             || words.chars().all(|c| c == '.')
             || ASIDE.iter().any(|aside| words.starts_with(aside)))
@@ -68,23 +72,49 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
         }
     }
 
-    if !is_known {
+    close_table(table)?;
+    if taken.cases.is_empty() {
         let missing = "it has no heading such as \"Host to Device Bandwidth, 1 Device(s)\"";
         return Err(ImportError::whole(ImportErrorKind::NotThis {
             program: Program::BandwidthTest.name(),
             missing,
         }));
     }
-    if taken.cases.is_empty() {
-        return Err(ImportError::whole(ImportErrorKind::Truncated {
-            missing: "it has no rows below its heading".to_owned(),
-        }));
+    match result {
+        Some((_, "PASS")) => {}
+        Some((line, word)) => taken.cases.push(failed(word, line)),
+        None => {
+            let missing = "it has no line \"Result = …\"".to_owned();
+            return Err(ImportError::truncated(text.lines().count() as u64, missing));
+        }
     }
     if !names.is_empty() {
         taken.fact("gpu", names.join(", "), true);
     }
     strays.note(&mut taken, Program::BandwidthTest.name());
     Ok(taken)
+}
+
+/// Another table begins, or the text ends: the one before must have rows.
+fn close_table(table: Option<Table>) -> Result<(), ImportError> {
+    match table {
+        Some(Table { rows: 0, line, .. }) => {
+            Err(ImportError::truncated(line, "it has no rows below its heading".to_owned()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// `Result = FAIL` is of the whole run: which figures it is about, the program does not say.
+fn failed(result: &str, line: u64) -> Case {
+    Case {
+        id: "bandwidthTest/result".to_owned(),
+        place: "all devices".to_owned(),
+        bytes: None,
+        unit: ImportedUnit::BytesPerS,
+        figure: Err((ImportedStatus::Failed, format!("Result = {result}"))),
+        line: Some(line),
+    }
 }
 
 /// `Host to Device Bandwidth, 1 Device(s)`.
@@ -95,7 +125,7 @@ fn heading(words: &str, line: u64) -> Result<Option<Table>, ImportError> {
         };
         let count = rest.split_whitespace().next().unwrap_or_default();
         let devices = whole(count, line, "a count of devices")?;
-        return Ok(Some(Table { direction, devices, memory: "unknown memory", ..Table::default() }));
+        return Ok(Some(Table { line, direction, devices, memory: "unknown memory", ..Table::default() }));
     }
     Ok(None)
 }
@@ -180,6 +210,7 @@ fn csv(rest: &str, line: u64) -> Result<Case, ImportError> {
         is_combined: memory.ends_with("WriteCombined"),
         devices: whole(field("NumDevsUsed"), line, "a count of devices")?,
         scale: scale(bandwidth),
+        ..Table::default()
     };
     let bytes = whole(&number_of(field("Size")), line, "a size in bytes")?;
     table.case(bytes, number(&number_of(bandwidth), line, "a bandwidth")?, line)
@@ -190,6 +221,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_run_that_says_that_it_failed_has_a_case_that_failed() -> Result<(), ImportError> {
+        let text = "Host to Device Bandwidth, 1 Device(s)\n PINNED Memory Transfers\n   Transfer Size (Bytes)\t\
+            Bandwidth(GB/s)\n   33554432\t12.3\n\nResult = FAIL\n";
+        let cases = take(text)?.cases;
+        let failed = (ImportedStatus::Failed, "Result = FAIL".to_owned());
+        assert_eq!(
+            cases.iter().map(|case| case.figure.clone()).collect::<Vec<_>>(),
+            [Ok(12.3e9), Err(failed)]
+        );
+        Ok(())
+    }
+
+    #[test]
     fn a_table_that_is_no_table_is_refused_with_what_it_lacks() {
         let heading = "Host to Device Bandwidth, 1 Device(s)\n PINNED Memory Transfers\n";
         let columns = "   Transfer Size (Bytes)\tBandwidth(GB/s)\n";
@@ -198,6 +242,14 @@ mod tests {
             (format!("{heading}{columns}   33554432\tnan\n"), "line 4: \"nan\" stands where a bandwidth"),
             (format!("{heading}{columns}   33554432\t-inf\n"), "line 4: \"-inf\" stands where a bandwidth"),
             (format!("{heading}{columns}"), "it has no rows below its heading"),
+            (
+                format!("{heading}{columns}   33554432\t12.3\n"),
+                "line 4: the output ends in the middle: it has no line",
+            ),
+            (
+                format!("{heading}{columns}{heading}{columns}   33554432\t12.3\n\nResult = PASS\n"),
+                "line 1: the output ends in the middle: it has no rows",
+            ),
             (format!("{heading}   33554432\t12.3\n"), "line 3: the heading above has no unit (GB/s or MB/s)"),
         ] {
             assert!(refused(&text).contains(said), "{said}: {}", refused(&text));
