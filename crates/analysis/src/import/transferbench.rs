@@ -38,7 +38,8 @@ struct Reader {
     test: Option<Test>,
     peers: Option<Peers>,
     bytes: Option<u64>,
-    said: Option<String>,
+    /// The first error that came with no test under way, and its line.
+    error: Option<(u64, String)>,
     /// The heading of a preset that is not read, and its line.
     preset: Option<(u64, String)>,
     /// Presets that have a table of their own.
@@ -52,7 +53,8 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
     }
     reader.ended()?;
     reader.presets.ended()?;
-    let Reader { mut taken, said, preset, presets, .. } = reader;
+    let Reader { mut taken, error, preset, presets, .. } = reader;
+    taken.facts.extend(presets.facts);
     taken.cases.extend(presets.cases);
 
     if let Some((line, test)) = &preset
@@ -69,10 +71,16 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
     if taken.cases.is_empty() {
         let program = Program::TransferBench.name();
         let missing = "it has no rows \"Executor: …\" or \"GPU 00 -> …\"";
-        return Err(ImportError::whole(match said {
-            Some(said) if taken.version.is_some() => ImportErrorKind::NoFigures { said },
+        return Err(ImportError::whole(match error {
+            Some((_, said)) if taken.version.is_some() => ImportErrorKind::NoFigures { said },
             _ => ImportErrorKind::NotThis { program, missing },
         }));
+    }
+    // An error between tests costs those that were to follow.
+    if let Some((line, said)) = error
+        && !taken.cases.iter().any(|case| case.figure.is_err())
+    {
+        taken.cases.push(failed("transferbench/error".to_owned(), "what follows the error", said, line));
     }
     Ok(taken)
 }
@@ -125,6 +133,10 @@ impl Reader {
             }
             ["Unidirectional" | "Bidirectional", "copy", ..] => {
                 self.ended()?;
+                // `… GB/s [Local read / Remote write] (GPU-Executor: GFX)`.
+                if let Some((_, how)) = words.split_once("GB/s [") {
+                    self.taken.fact("copies of p2p", format!("[{}", how.trim_end_matches([',', ' '])), true);
+                }
                 let name =
                     if cells[0] == "Unidirectional" { "p2p-unidirectional" } else { "p2p-bidirectional" };
                 self.peers = Some(Peers { name, line, columns: Vec::new(), rows: BTreeMap::new() });
@@ -134,17 +146,14 @@ impl Reader {
                 self.peer(cells[0], index, arrow, &cells[3..], line)?;
             }
             [first, ..] if first.starts_with("[ERROR]") || first.starts_with("ERROR") => {
-                self.said = Some(short(words));
+                self.error.get_or_insert((line, short(words)));
                 // The program ends at an error: what was under way has no figures.
                 if let Some(Test { number, line }) = self.test.take() {
-                    self.without(format!("transferbench/test {number}"), "all transfers", short(words), line);
+                    let id = format!("transferbench/test {number}");
+                    self.taken.cases.push(failed(id, "all transfers", short(words), line));
                 } else if let Some(Peers { name, line, .. }) = self.peers.take() {
-                    self.without(
-                        format!("transferbench/{name}"),
-                        "the rows that are missing",
-                        short(words),
-                        line,
-                    );
+                    let id = format!("transferbench/{name}");
+                    self.taken.cases.push(failed(id, "the rows that are missing", short(words), line));
                 }
             }
             _ => {}
@@ -226,22 +235,7 @@ impl Reader {
     }
 
     fn figure(&mut self, id: String, place: String, bytes: Option<u64>, rate: f64, line: u64) {
-        self.case(id, place, bytes, figure(rate, 1e9), line);
-    }
-
-    fn without(&mut self, id: String, place: &str, reason: String, line: u64) {
-        self.case(id, place.to_owned(), None, Err((ImportedStatus::Failed, reason)), line);
-    }
-
-    fn case(&mut self, id: String, place: String, bytes: Option<u64>, figure: CaseFigure, line: u64) {
-        self.taken.cases.push(Case {
-            id,
-            place,
-            bytes,
-            unit: ImportedUnit::BytesPerS,
-            figure,
-            line: Some(line),
-        });
+        self.taken.cases.push(case(id, place, bytes, figure(rate, 1e9), line));
     }
 
     /// Another part begins, or the text ends: what was under way must be whole.
@@ -269,6 +263,15 @@ impl Reader {
             None => Ok(()),
         }
     }
+}
+
+/// A case that an error cost its figures.
+fn failed(id: String, place: &str, reason: String, line: u64) -> Case {
+    case(id, place.to_owned(), None, Err((ImportedStatus::Failed, reason)), line)
+}
+
+fn case(id: String, place: String, bytes: Option<u64>, figure: CaseFigure, line: u64) -> Case {
+    Case { id, place, bytes, unit: ImportedUnit::BytesPerS, figure, line: Some(line) }
 }
 
 /// The figures of a row: `56.299 GB/s 4.768 ms 268435456 bytes`, and what comes after.
@@ -312,6 +315,8 @@ fn plain(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use report::imported::ImportedFact;
+
     use super::*;
 
     #[test]
@@ -325,6 +330,30 @@ mod tests {
             refused.to_string().contains("the preset \"GPU-RDMA All-To-All benchmark:\" is not read here"),
             "{refused}"
         );
+    }
+
+    #[test]
+    fn an_error_behind_a_test_is_a_case_that_failed() -> Result<(), ImportError> {
+        let test = "TransferBench v1.62\nTest 1:\n Executor: GPU 00 | 56.299 GB/s | 4.768 ms | 268435456 \
+            bytes | 56.309 GB/s (sum)\n Aggregate (CPU) | 55.015 GB/s | 4.879 ms | 268435456 bytes\n";
+        let error = "[ERROR] HIP Error: invalid device\n[ERROR] gone\n";
+        let cases = take(&format!("{test}{error}"))?.cases;
+        let failed = (ImportedStatus::Failed, "[ERROR] HIP Error: invalid device".to_owned());
+        assert_eq!((cases.len(), cases[2].line, &cases[2].figure), (3, Some(5), &Err(failed)));
+        Ok(())
+    }
+
+    #[test]
+    fn peers_say_how_they_were_copied_so_that_other_copies_are_not_compared() -> Result<(), ImportError> {
+        let how = "[Remote read / Local write] (GPU-Executor: DMA)";
+        let matrix = format!(
+            "Bytes Per Direction 4194304\nUnidirectional copy peak bandwidth GB/s {how}\n SRC+EXE\\DST  GPU 00  \
+             GPU 01\n  GPU 00  ->  108.95  64.58\n  GPU 01  ->  66.52  109.18\n"
+        );
+        let facts = take(&matrix)?.facts;
+        let fact = ImportedFact { name: "copies of p2p".to_owned(), value: how.to_owned(), essential: true };
+        assert_eq!(facts, [fact]);
+        Ok(())
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! different ways. Of `scaling` the rate of one GPU's kernel to each device, by compute units; the row `Best`
 //! repeats rows above it. A rate counts the bytes of a transfer once.
 
-use report::imported::ImportedUnit;
+use report::imported::{ImportedFact, ImportedUnit};
 
 use super::error::{ImportError, as_many};
 use super::numbers::{number, whole};
@@ -34,6 +34,8 @@ struct Table {
 #[derive(Default)]
 pub(super) struct PresetReader {
     pub cases: Vec<Case>,
+    /// How the transfers of `a2a` were made: other ones are not compared.
+    pub facts: Vec<ImportedFact>,
     /// `a2a` prints its transfers as a test before its table, and sums behind it.
     bytes: Option<u64>,
     table: Option<Table>,
@@ -46,6 +48,8 @@ impl PresetReader {
         let cells: Vec<&str> = spaced.split_whitespace().collect();
 
         match cells[..] {
+            [name @ ("A2A_MODE" | "USE_DMA_EXEC"), "=", value, ..]
+            | [name @ ("A2A_MODE" | "USE_DMA_EXEC"), value, ..] => self.fact(name, value),
             ["GPU-GFX", "All-To-All" | "Scaling", "benchmark:"] => self.ended()?,
             [.., "benchmark:"] => {
                 self.bytes = None;
@@ -58,6 +62,9 @@ impl PresetReader {
             ["-", "Copying", bytes, "bytes", "between", ..] if words.contains("CUs") => {
                 let bytes = whole(bytes, line, "a size in bytes")?;
                 self.bytes = Some(bytes);
+                // `… between directly connected pairs of GPUs using 8 CUs (6 Transfers)`.
+                let how = words.split_once(" between ").map_or("", |(_, how)| how);
+                self.fact("copies of a2a", how.split(" (").next().unwrap_or(how));
                 // Without a pair that it may copy between the program ends here.
                 if !words.contains("(0 Transfers)") {
                     self.begin(Preset::AllToAll, bytes, line);
@@ -93,6 +100,11 @@ impl PresetReader {
                 format!("its table has {} of {wanted} rows", table.rows),
             )),
         }
+    }
+
+    fn fact(&mut self, name: &str, value: &str) {
+        let fact = ImportedFact { name: name.to_owned(), value: value.to_owned(), essential: true };
+        self.facts.push(fact);
     }
 
     fn begin(&mut self, preset: Preset, bytes: u64, line: u64) {
