@@ -63,6 +63,8 @@ struct Reader {
     taken: Taken,
     strays: StrayLines,
     part: Part,
+    /// The first line of the part, and how many cases came before it.
+    part_begin: (u64, usize),
     /// The nodes of a matrix's columns.
     columns: Vec<u64>,
     /// What the matrix of cache latencies is of.
@@ -74,12 +76,14 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
         taken: Taken::default(),
         strays: StrayLines::default(),
         part: Part::None,
+        part_begin: (0, 0),
         columns: Vec::new(),
         caches: String::new(),
     };
     for (line, words) in (1_u64..).zip(text.lines()) {
         reader.line(words.trim(), line)?;
     }
+    reader.note_empty_part();
 
     let Reader { mut taken, strays, .. } = reader;
     if taken.cases.is_empty() {
@@ -93,7 +97,9 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
 impl Reader {
     fn line(&mut self, words: &str, line: u64) -> Result<(), ImportError> {
         if let Some((_, part)) = PARTS.iter().find(|(title, _)| words.starts_with(title)) {
+            self.note_empty_part();
             (self.part, self.columns) = (*part, Vec::new());
+            self.part_begin = (line, self.taken.cases.len());
         } else if let Some((_, version)) = titled(words) {
             self.taken.version = Some(version.trim().to_owned());
         } else if let Some(columns) = columns(words, line)? {
@@ -115,6 +121,15 @@ impl Reader {
             words.clone_into(&mut self.caches);
         }
         Ok(())
+    }
+
+    /// Another part begins, or the text ends: the one before has figures, or a note that it has none.
+    fn note_empty_part(&mut self) {
+        let (line, before) = self.part_begin;
+        if self.part != Part::None && self.taken.cases.len() == before {
+            let note = format!("line {line}: the part has no figures: the output may be cut off");
+            self.taken.notes.push(note);
+        }
     }
 
     /// A row of a matrix, or of the table of loaded latencies.
@@ -190,4 +205,19 @@ fn columns(words: &str, line: u64) -> Result<Option<Vec<u64>>, ImportError> {
         return Ok(None);
     }
     cells.into_iter().map(|cell| whole(cell, line, "a node's number")).collect::<Result<_, _>>().map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_without_figures_is_noted_with_its_line() -> Result<(), ImportError> {
+        let text = "Measuring idle latencies (in ns)...\n\t\tNuma node\nNuma node\t     0\n       0\t  81.5\n\n\
+            Measuring Peak Injection Memory Bandwidths for the system\nBandwidths are in MB/sec\n";
+        let taken = take(text)?;
+        assert_eq!(taken.cases.len(), 1);
+        assert_eq!(taken.notes, ["line 6: the part has no figures: the output may be cut off"]);
+        Ok(())
+    }
 }

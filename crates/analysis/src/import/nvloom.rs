@@ -6,7 +6,8 @@
 //! their sum. In matrices of GPUs with GPUs and of racks with racks a column is the source and a row the
 //! destination; of GPUs with racks, and of latencies, a row is what copies or loads. Left out: least, mean,
 //! most and total, which say again what the matrix holds. Memory is a GPU's own, or EGM where the test's name
-//! says so; a process has one GPU, so that places are processes.
+//! says so; a process has one GPU, so that places are processes. Figures of copies of several processes at
+//! once (`std::reduce` in `cli/testcases.cpp`) are their sum, and their place says so.
 
 use report::imported::{ImportedStatus, ImportedUnit};
 
@@ -16,10 +17,12 @@ use super::stray::StrayLines;
 use super::{Case, Program, Taken, figure};
 
 /// A test under way.
+#[derive(Default)]
 struct Test {
     name: String,
     line: u64,
     columns: Vec<String>,
+    rows: usize,
     cells: Vec<Cell>,
     /// Its line `Min …` was read, or it was waived.
     is_whole: bool,
@@ -37,6 +40,7 @@ struct Reader {
     taken: Taken,
     bytes: Option<u64>,
     hosts: Vec<String>,
+    processes: usize,
     /// The models of its GPUs, each once.
     gpus: Vec<String>,
     test: Option<Test>,
@@ -83,7 +87,7 @@ impl Reader {
         } else if let Some(name) = words.strip_prefix("Running ") {
             self.ended()?;
             let name = name.trim().to_owned();
-            self.test = Some(Test { name, line, columns: Vec::new(), cells: Vec::new(), is_whole: false });
+            self.test = Some(Test { name, line, ..Test::default() });
         } else if words.trim() == "testcase WAIVED" {
             self.waived(line);
         } else if let Some(test) = self.test.as_mut().filter(|test| test.is_row(words)) {
@@ -99,6 +103,7 @@ impl Reader {
 
     /// `Process  0 (host): device 0: NVIDIA GB200 (00000008:01:00); rackGuid: 8a…`.
     fn process(&mut self, words: &str) {
+        self.processes += 1;
         let (host, rest) = words.split_once("): device ").unwrap_or((words, ""));
         let host = host.rsplit_once('(').map_or("", |(_, host)| host).to_owned();
         if !self.hosts.contains(&host) {
@@ -132,6 +137,20 @@ impl Reader {
         let is_time = words.ends_with(" ns");
         let (unit, scale) = if is_time { (ImportedUnit::Ns, 1.0) } else { (ImportedUnit::BytesPerS, 1e9) };
         test.is_whole = true;
+
+        // The program ended the matrix: rows that are not there were lost between it and the file.
+        let rows = test.wanted_rows(self.processes);
+        if test.rows < rows {
+            let reason = format!("its matrix has {} of {rows} rows", test.rows);
+            self.taken.cases.push(Case {
+                id: format!("nvloom/{}", test.name),
+                place: "the rows that are missing".to_owned(),
+                bytes: None,
+                unit,
+                figure: Err((ImportedStatus::Failed, reason)),
+                line: Some(test.line),
+            });
+        }
 
         for cell in test.cells.drain(..) {
             self.taken.cases.push(Case {
@@ -187,6 +206,7 @@ impl Test {
         let label = cells.next().unwrap_or_default();
         let cells: Vec<&str> = cells.collect();
         as_many(cells.len(), self.columns.len(), line)?;
+        self.rows += 1;
         for (column, cell) in self.columns.iter().zip(cells) {
             // `812.31;(0-5)` names the pair of a single measurement.
             let (text, pair) = cell.split_once(";(").unwrap_or((cell, ""));
@@ -200,6 +220,20 @@ impl Test {
         Ok(())
     }
 
+    /// How many rows its matrix has in a run of so many processes (0 where they are not listed).
+    fn wanted_rows(&self, processes: usize) -> usize {
+        let is_by_process = self.columns.len() == 1 || self.name.starts_with("gpu_to_rack_");
+        match is_by_process && !self.is_of_all() && !self.name.starts_with("rack_to_rack_") {
+            true => processes,
+            false => self.columns.len(),
+        }
+    }
+
+    /// Whether all processes send at once and one figure counts all of them.
+    fn is_of_all(&self) -> bool {
+        self.name.starts_with("multicast_all_to_all_")
+    }
+
     /// The places that a cell's copy is between, by what its test has for rows and columns.
     fn place(&self, row: &str, column: &str, pair: &str) -> String {
         let name = &self.name[..];
@@ -207,8 +241,11 @@ impl Test {
         let pair = if pair.is_empty() { String::new() } else { format!(", processes {pair}") };
         match name {
             _ if name.starts_with("gpu_to_rack_") => format!("process {row} {arrow} rack {column}{pair}"),
-            _ if name.starts_with("rack_to_rack_") => format!("rack {column} {arrow} rack {row}"),
+            _ if name.starts_with("rack_to_rack_") => format!("rack {column} {arrow} rack {row}, added up"),
             _ if name.starts_with("latency_") => format!("process {row}, memory of process {column}"),
+            _ if self.is_of_all() => "all processes, added up".to_owned(),
+            _ if name.starts_with("all_to_one_") => format!("all others -> process {row}, added up"),
+            _ if name.starts_with("all_from_one_") => format!("process {row} -> all others, added up"),
             _ if self.columns.len() == 1 => format!("process {row}"),
             _ if name.contains("_unidir_") || name.contains("_bidir_") => {
                 format!("process {column} {arrow} process {row}")
@@ -271,6 +308,46 @@ mod tests {
         let error = take("NCCL version 2.28\n").unwrap_err();
         assert!(error.to_string().starts_with("this is not the output of nvloom"), "{error}");
     }
+    #[test]
+    fn a_sum_over_processes_says_that_it_is_one() -> Result<(), ImportError> {
+        for (name, place) in [
+            ("multicast_all_to_all_mc_write", "all processes, added up"),
+            ("multicast_one_to_all_mc_write", "process 0"),
+            ("all_to_one_device_to_device_write_ce", "all others -> process 0, added up"),
+            ("all_from_one_device_to_device_read_ce", "process 0 -> all others, added up"),
+            ("rack_to_rack_unidir_device_to_device_write_ce", "rack 0 -> rack 0, added up"),
+        ] {
+            let text = format!("Running {name}\n\t0\n0\t700.10\nMin {name} 700.10 GB/s\n");
+            assert_eq!(take(&text)?.cases[0].place, place);
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn rows_that_are_missing_are_a_case_that_failed() -> Result<(), ImportError> {
+        let process =
+            |rank: u32| format!("Process {rank} (node1): device {rank}: NVIDIA GB200 (8:01:00); r\n");
+        let processes = process(0) + &process(1);
+        for (name, rows, missing) in [
+            ("latency_device", "\t0\t1\n0\tN/A\t810.10\n", Some("its matrix has 1 of 2 rows")),
+            ("bisect_device_to_device_write_sm", "\t0\n0->1\t771.20\n", Some("its matrix has 1 of 2 rows")),
+            ("bisect_device_to_device_write_sm", "\t0\n0->1\t771.20\n1->0\t771.30\n", None),
+            (
+                "gpu_to_rack_device_to_device_bidir_write_ce",
+                "\t8a-0\t8a-1\t9b-0\n0\t1\t2\t3\n1\t1\t2\t3\n",
+                None,
+            ),
+            ("rack_to_rack_unidir_device_to_device_write_ce", "\t8a\n8a\tN/A\n", None),
+            ("multicast_all_to_all_mc_write", "\t0\n0\t1500.00\n", None),
+        ] {
+            let whole = "Running device_to_device_local_copy\n\t0\n0\t1.0\n1\t1.0\nMin device_to_device_local_copy 1\n";
+            let taken = take(&format!("{processes}{whole}Running {name}\n{rows}Min {name} 1.00 GB/s\n"))?;
+            let failed = taken.cases.iter().find_map(|case| case.figure.as_ref().err());
+            assert_eq!(failed.map(|(_, reason)| &reason[..]), missing, "{name}");
+        }
+        Ok(())
+    }
+
     #[test]
     fn the_models_of_a_run_with_two_kinds_of_gpu_are_one_fact() -> Result<(), ImportError> {
         let process = |rank: u32, name: &str| {
