@@ -222,8 +222,8 @@ mod tests {
 
     #[test]
     fn a_run_that_says_that_it_failed_has_a_case_that_failed() -> Result<(), ImportError> {
-        let text = "Host to Device Bandwidth, 1 Device(s)\n PINNED Memory Transfers\n   Transfer Size (Bytes)\t\
-            Bandwidth(GB/s)\n   33554432\t12.3\n\nResult = FAIL\n";
+        let text = "Host to Device Bandwidth, 1 Device(s)\n PINNED Memory Transfers\n   Transfer Size \
+            (Bytes)\tBandwidth(GB/s)\n   33554432\t12.3\n\nResult = FAIL\n";
         let cases = take(text)?.cases;
         let failed = (ImportedStatus::Failed, "Result = FAIL".to_owned());
         assert_eq!(

@@ -213,7 +213,8 @@ mod tests {
 
     #[test]
     fn a_part_without_figures_is_noted_with_its_line() -> Result<(), ImportError> {
-        let text = "Measuring idle latencies (in ns)...\n\t\tNuma node\nNuma node\t     0\n       0\t  81.5\n\n\
+        let text = "Measuring idle latencies (in ns)...\n\t\tNuma node\nNuma node\t     0\n       \
+            0\t  81.5\n\n\
             Measuring Peak Injection Memory Bandwidths for the system\nBandwidths are in MB/sec\n";
         let taken = take(text)?;
         assert_eq!(taken.cases.len(), 1);

@@ -239,6 +239,7 @@ impl Test {
         let name = &self.name[..];
         let arrow = if name.contains("_bidir_") { "<->" } else { "->" };
         let pair = if pair.is_empty() { String::new() } else { format!(", processes {pair}") };
+
         match name {
             _ if name.starts_with("gpu_to_rack_") => format!("process {row} {arrow} rack {column}{pair}"),
             _ if name.starts_with("rack_to_rack_") => format!("rack {column} {arrow} rack {row}, added up"),
@@ -328,6 +329,7 @@ mod tests {
         let process =
             |rank: u32| format!("Process {rank} (node1): device {rank}: NVIDIA GB200 (8:01:00); r\n");
         let processes = process(0) + &process(1);
+
         for (name, rows, missing) in [
             ("latency_device", "\t0\t1\n0\tN/A\t810.10\n", Some("its matrix has 1 of 2 rows")),
             ("bisect_device_to_device_write_sm", "\t0\n0->1\t771.20\n", Some("its matrix has 1 of 2 rows")),
@@ -340,7 +342,7 @@ mod tests {
             ("rack_to_rack_unidir_device_to_device_write_ce", "\t8a\n8a\tN/A\n", None),
             ("multicast_all_to_all_mc_write", "\t0\n0\t1500.00\n", None),
         ] {
-            let whole = "Running device_to_device_local_copy\n\t0\n0\t1.0\n1\t1.0\nMin device_to_device_local_copy 1\n";
+            let whole = "Running local_copy\n\t0\n0\t1.0\n1\t1.0\nMin local_copy 1\n";
             let taken = take(&format!("{processes}{whole}Running {name}\n{rows}Min {name} 1.00 GB/s\n"))?;
             let failed = taken.cases.iter().find_map(|case| case.figure.as_ref().err());
             assert_eq!(failed.map(|(_, reason)| &reason[..]), missing, "{name}");

@@ -257,7 +257,8 @@ impl<'w> Row<'w> {
 mod tests {
     use super::*;
 
-    const DISABLED: &str = "Unidirectional P2P=Disabled Bandwidth Matrix (GB/s)\n   D\\D     0      1 \n     0 2474.76  37.19 \n";
+    const DISABLED: &str = "Unidirectional P2P=Disabled Bandwidth Matrix (GB/s)\n   D\\D     0      1 \n     \
+        0 2474.76  37.19 \n";
     const ENABLED: &str = "Unidirectional P2P=Enabled Bandwidth (P2P Writes) Matrix (GB/s)\n";
     const TABLE: &str = "   D\\D     0      1 \n     0 2494.76 371.02 \n     1  37.81 2509.22 \n";
 

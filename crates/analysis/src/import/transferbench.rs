@@ -347,8 +347,8 @@ mod tests {
     fn peers_say_how_they_were_copied_so_that_other_copies_are_not_compared() -> Result<(), ImportError> {
         let how = "[Remote read / Local write] (GPU-Executor: DMA)";
         let matrix = format!(
-            "Bytes Per Direction 4194304\nUnidirectional copy peak bandwidth GB/s {how}\n SRC+EXE\\DST  GPU 00  \
-             GPU 01\n  GPU 00  ->  108.95  64.58\n  GPU 01  ->  66.52  109.18\n"
+            "Bytes Per Direction 4194304\nUnidirectional copy peak bandwidth GB/s {how}\n SRC+EXE\\DST  GPU \
+             00  GPU 01\n  GPU 00  ->  108.95  64.58\n  GPU 01  ->  66.52  109.18\n"
         );
         let facts = take(&matrix)?.facts;
         let fact = ImportedFact { name: "copies of p2p".to_owned(), value: how.to_owned(), essential: true };
