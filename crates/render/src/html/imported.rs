@@ -19,8 +19,6 @@ use crate::charts::colours::series;
 use crate::charts::rows::{Mark, Row, Rows};
 use crate::digits;
 
-/// Rows of a table at most; the rest is in the document.
-const ROWS: usize = 400;
 /// Bars that a reader looks through.
 const BARS: usize = 64;
 
@@ -50,14 +48,8 @@ impl Paged for ImportedDocument {
         page.list(&self.notes);
         bars(self, page);
         let header = ["case", "between", "GB/s ", "µs ", "status", "line "];
-        page.folded_table(
-            "Figures as the program printed them",
-            &header,
-            self.cases.iter().take(ROWS).map(cells),
-        );
-        if self.cases.len() > ROWS {
-            page.element("p", &format!("{} more figures are in the document.", self.cases.len() - ROWS));
-        }
+        let rows = self.cases.iter().map(cells);
+        page.folded_first_rows("Figures as the program printed them", &header, rows);
 
         let known = |value: &Option<String>| value.clone().unwrap_or("not said".to_owned());
         let mut rows = vec![
@@ -86,12 +78,19 @@ fn bars(document: &ImportedDocument, page: &mut HtmlPage) {
         let marks = vec![(Mark::Bar(rate / 1e9), format!("{name}: {said}"))];
         Some(Row { name, said, colour: series(0), marks })
     };
-    let rows: Vec<Row> = rates.filter_map(row).take(BARS).collect();
+
+    let mut rows: Vec<Row> = rates.filter_map(row).collect();
+    let left_out = rows.len().saturating_sub(BARS);
+    rows.truncate(BARS);
     if rows.is_empty() {
         return;
     }
+
     let rows = Rows { title: "GB/s".to_owned(), rows, from_zero: true, ..Rows::default() };
     page.picture("Rates as the program printed them", &rows.described(8), |wide| rows.drawn(wide));
+    if left_out > 0 {
+        page.element("p", &format!("{left_out} more rates are in the table."));
+    }
 }
 
 fn cells(case: &ImportedCase) -> Vec<String> {

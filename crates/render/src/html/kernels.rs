@@ -8,6 +8,7 @@ use report::kernels::{KernelFigures, KernelPlace};
 use stats::alike::distinct;
 use stats::compare::TwoSampleVerdict;
 use stats::interval::Interval;
+use stats::units::counted;
 
 use super::write::HtmlPage;
 use crate::charts::colours::series;
@@ -21,11 +22,22 @@ pub(super) fn draw(document: &Document, page: &mut HtmlPage) {
     let places = document.kernels.iter().flat_map(|kernel| &kernel.places);
     let with_transfers = places.filter(|place| place.transfer_share.is_some());
     let places = distinct(with_transfers.map(|place| (&place.row[..], &place.column[..])));
+    let left_out = places.len().saturating_sub(PLACES);
     for place in places.into_iter().take(PLACES) {
         shares(document, place, page);
     }
-    for (pair, of_pair) in losses_by_pair(document).into_iter().take(PLACES) {
+    if left_out > 0 {
+        page.element("p", &format!("Transfers of {} are in the JSON.", counted(left_out, "more place")));
+    }
+
+    let pairs = losses_by_pair(document);
+    let left_out = pairs.len().saturating_sub(PLACES);
+    for (pair, of_pair) in pairs.into_iter().take(PLACES) {
         losses(document, pair, of_pair, page);
+    }
+    if left_out > 0 {
+        let pairs = counted(left_out, "more pair");
+        page.element("p", &format!("Losses of {pairs} of places are in the JSON."));
     }
 }
 

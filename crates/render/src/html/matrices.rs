@@ -16,6 +16,8 @@ use crate::terminal::plane_caption;
 const NUMBERED: usize = 24;
 /// Of larger ones nobody sees a cell.
 const MOST: usize = 256;
+/// Notes of rows that stand open.
+const NOTES: usize = 8;
 
 pub(super) fn draw(document: &Document, page: &mut HtmlPage) {
     for matrix in &document.matrices {
@@ -56,9 +58,7 @@ pub(super) fn draw(document: &Document, page: &mut HtmlPage) {
                 row.reason.as_ref().map(|reason| format!("not measured: {reason}")).or(row.note.clone())?;
             Some(format!("{}: {why}", row.name))
         });
-        let mut notes: Vec<String> = notes.collect();
-        notes.truncate(8);
-        page.list(&notes);
+        page.list_open(&notes.collect::<Vec<_>>(), NOTES, "more row");
     }
 }
 

@@ -25,9 +25,6 @@ use crate::charts::rows::{Mark, Row, Rows};
 use crate::terminal::locality_short;
 use crate::{digits, node};
 
-/// Rows of a table at most; the rest is in the document.
-const ROWS: usize = 400;
-
 impl Paged for MpiDocument {
     const SEVERAL: [&str; 2] = ["numabench mpi", "runs"];
 
@@ -187,7 +184,7 @@ fn plot(all: &BTreeMap<(&str, &str), Vec<&MpiCase>>, is_rate: bool) -> Plot {
     over_sizes("a message", all.iter().enumerate().map(of).collect(), is_rate)
 }
 
-fn figures(document: &MpiDocument, page: &mut HtmlPage) {
+fn figures<'d>(document: &'d MpiDocument, page: &mut HtmlPage) {
     let number = |value: Option<f64>, scale: f64| {
         value.map_or("–".to_owned(), |value| digits::shown(value / scale, None))
     };
@@ -205,7 +202,8 @@ fn figures(document: &MpiDocument, page: &mut HtmlPage) {
         ]
     };
 
-    let cases = || document.pairs.iter().flat_map(|pair| pair.cases.iter().map(move |case| (pair, case)));
+    let of_pair = |pair: &'d MpiPair| pair.cases.iter().map(move |case| (pair, case));
+    let cases: Vec<(&MpiPair, &MpiCase)> = document.pairs.iter().flat_map(of_pair).collect();
     let header = [
         "path/pattern/bytes",
         "ranks",
@@ -216,17 +214,17 @@ fn figures(document: &MpiDocument, page: &mut HtmlPage) {
         "blocks ",
         "status",
     ];
-    page.folded_table("Messages of each pair of ranks", &header, cases().take(ROWS).map(cells));
+    page.folded_first_rows("Messages of each pair of ranks", &header, cases.into_iter().map(cells));
 }
 
 /// What MPI does with device memory, operation by operation.
-fn tried(document: &MpiDocument, page: &mut HtmlPage) {
-    let tried =
-        || document.pairs.iter().flat_map(|pair| pair.operations.iter().map(move |tried| (pair, tried)));
-    if tried().next().is_none() {
+fn tried<'d>(document: &'d MpiDocument, page: &mut HtmlPage) {
+    let of_pair = |pair: &'d MpiPair| pair.operations.iter().map(move |tried| (pair, tried));
+    let tried: Vec<_> = document.pairs.iter().flat_map(of_pair).collect();
+    if tried.is_empty() {
         return;
     }
-    let rows = tried().take(ROWS).map(|(pair, tried)| {
+    let rows = tried.iter().map(|(pair, tried)| {
         vec![
             tried.operation.name().to_owned(),
             tried.bytes.to_string(),
@@ -236,7 +234,7 @@ fn tried(document: &MpiDocument, page: &mut HtmlPage) {
         ]
     });
 
-    page.folded_table(
+    page.folded_first_rows(
         "Operations that device memory was given to",
         &["operation", "bytes ", "ranks", "outcome", "detail"],
         rows,

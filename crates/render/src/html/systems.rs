@@ -30,6 +30,9 @@ pub fn systems(systems: &Systems) -> String {
     for (what, figures) in things.iter().take(CHARTS) {
         page.rows(&format!("{what}, by place and system"), &chart(systems, figures));
     }
+    if things.len() > CHARTS {
+        page.element("p", &format!("{} more cases are in the table.", things.len() - CHARTS));
+    }
     table(systems, &mut page);
     page.end()
 }

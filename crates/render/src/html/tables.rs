@@ -17,10 +17,10 @@ use crate::charts::rows::{Mark, Row, Rows};
 use crate::terminal::locality;
 use crate::{digits, names};
 
-/// Rows of a table at most; the rest is in the document.
-const ROWS: usize = 400;
 /// Results whose blocks are drawn.
 const STRIPS: usize = 60;
+/// About how many blocks of one are drawn: of more, every so manyth, and the last.
+const SPECKS: usize = 100;
 
 pub(super) fn draw(document: &Document, page: &mut HtmlPage) {
     figures(document, page);
@@ -31,12 +31,8 @@ pub(super) fn draw(document: &Document, page: &mut HtmlPage) {
 
 fn figures(document: &Document, page: &mut HtmlPage) {
     let header = ["case", "", "time ", "± 95 % ", "rate ", "of the link's limit ", "blocks ", "status"];
-    page.folded(&format!("All {}", counted(document.rows.len(), "figure")), |page| {
-        page.table("Figures", &header, document.rows.iter().take(ROWS).map(|row| cells(document, row)));
-        if document.rows.len() > ROWS {
-            page.element("p", &format!("{} more figures are in the document.", document.rows.len() - ROWS));
-        }
-    });
+    let caption = format!("All {}", counted(document.rows.len(), "figure"));
+    page.folded_first_rows(&caption, &header, document.rows.iter().map(|row| cells(document, row)));
 }
 
 fn cells(document: &Document, row: &FigureRow) -> Vec<String> {
@@ -61,7 +57,7 @@ fn cells(document: &Document, row: &FigureRow) -> Vec<String> {
 }
 
 fn placement(document: &Document, page: &mut HtmlPage) {
-    let rows = document.ranks.iter().take(ROWS).map(|rank| {
+    let rows = document.ranks.iter().map(|rank| {
         let seen: Vec<&PlacementSeen> = document
             .cases
             .iter()
@@ -87,7 +83,7 @@ fn placement(document: &Document, page: &mut HtmlPage) {
         ]
     });
     let header = ["", "host", "PU asked ", "PU seen ", "node asked ", "pages seen on ", "device", "locality"];
-    page.folded_table("Placement of each rank, asked and seen", &header, rows);
+    page.folded_first_rows("Placement of each rank, asked and seen", &header, rows);
 }
 
 /// Every block as a speck beside the median: drift, two modes and a slow first block are seen here before any
@@ -105,8 +101,11 @@ fn blocks(document: &Document, page: &mut HtmlPage) {
         let name = format!("{}, {}", names::rank(document, result.rank), names::case(document, case));
         let percent = |value: f64| (value / figure.median - 1.0) * 100.0;
         let last = figure.blocks.len();
-        let marks = figure.blocks.iter().enumerate().map(|(at, value)| {
-            // Each tenth has a value: thousands of them would be most of the page.
+        let step = last.div_ceil(SPECKS);
+        let drawn = |at: usize| at.is_multiple_of(step) || at + 1 == last;
+        let blocks = figure.blocks.iter().enumerate().filter(|(at, _)| drawn(*at));
+        let marks = blocks.map(|(at, value)| {
+            // The first and the last have a value: thousands of them would be most of the page.
             let said = if at == 0 || at + 1 == last {
                 format!("block {} of {last}: {:+.2} %", at + 1, percent(*value))
             } else {
@@ -114,7 +113,11 @@ fn blocks(document: &Document, page: &mut HtmlPage) {
             };
             (Mark::Speck(percent(*value)), said)
         });
-        Row { said: counted(last, "block"), colour: series(0), marks: marks.take(100).collect(), name }
+        let said = match step {
+            1 => counted(last, "block"),
+            _ => format!("{last} blocks, 1 of {step} drawn"),
+        };
+        Row { said, colour: series(0), marks: marks.collect(), name }
     };
 
     let rows = Rows {

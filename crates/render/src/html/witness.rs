@@ -19,9 +19,8 @@ use crate::charts::rows::{Mark, Row, Rows};
 use crate::digits;
 use crate::witness_cells;
 
-/// Bars that a reader looks through, and rows of a table.
+/// Bars that a reader looks through.
 const BARS: usize = 40;
-const ROWS: usize = 400;
 
 impl Paged for WitnessLaunch {
     const SEVERAL: [&str; 2] = ["numabench witness", "runs"];
@@ -134,22 +133,18 @@ fn tables(launch: &WitnessLaunch, links: &[WitnessLink], page: &mut HtmlPage) {
         ]
     };
     let header = ["way", "distance", "bytes ", "copies timed ", "rate "];
-    page.folded_table("Bytes by node and GPU", &header, links.iter().take(ROWS).map(cells));
+    page.folded_first_rows("Bytes by node and GPU", &header, links.iter().map(cells));
 
     let has_several = document.processes.len() > 1;
-    let buffers = document.buffers.iter().take(ROWS);
-    let rows = buffers.map(|buffer| Vec::from(witness_cells::buffer(buffer, has_several)));
-    page.folded_table("Buffers, most far bytes first", &witness_cells::BUFFERS, rows);
-    if document.buffers.len() > ROWS {
-        page.element("p", &format!("{} more buffers are in the document.", document.buffers.len() - ROWS));
-    }
+    let rows = document.buffers.iter().map(|buffer| Vec::from(witness_cells::buffer(buffer, has_several)));
+    page.folded_first_rows("Buffers, most far bytes first", &witness_cells::BUFFERS, rows);
 
-    let rows = document.processes.iter().take(ROWS).map(|process| {
+    let rows = document.processes.iter().map(|process| {
         let counts = [process.device_bytes, process.host_bytes, process.prefetch_bytes, process.graphs];
         let names = [process.pid.to_string(), process.name.clone()];
         names.into_iter().chain(counts.map(|count| count.to_string())).collect()
     });
     let header =
         ["process", "name", "bytes between GPUs ", "bytes within host ", "bytes prefetched ", "graphs "];
-    page.folded_table("Processes that copied", &header, rows);
+    page.folded_first_rows("Processes that copied", &header, rows);
 }

@@ -12,6 +12,8 @@ use svg::text_metrics::TEXT;
 pub(super) const WIDE: f64 = 760.0;
 pub(super) const NARROW: f64 = 352.0;
 
+/// Rows of a table at most, where it may be long.
+const ROWS: usize = 400;
 /// So many sentences stand open.
 const SENTENCES: usize = 8;
 
@@ -117,11 +119,7 @@ impl HtmlPage {
             if !more.is_empty() {
                 page.heading(1, "What else was found");
             }
-            let (open, folded) = more.split_at(more.len().min(SENTENCES));
-            page.list(open);
-            if !folded.is_empty() {
-                page.folded(&counted(folded.len(), "more sentence"), |page| page.list(folded));
-            }
+            page.list_open(more, SENTENCES, "more sentence");
         });
     }
 
@@ -130,6 +128,15 @@ impl HtmlPage {
         if !entries.is_empty() {
             let items: String = entries.iter().map(|text| format!("<li>{}</li>\n", escaped(text))).collect();
             self.raw(&format!("<ul>\n{items}</ul>\n"));
+        }
+    }
+
+    /// A list whose first entries are open; the others, called `more`, are folded away.
+    pub(super) fn list_open(&mut self, entries: &[String], most: usize, more: &str) {
+        let (open, folded) = entries.split_at(entries.len().min(most));
+        self.list(open);
+        if !folded.is_empty() {
+            self.folded(&counted(folded.len(), more), |page| page.list(folded));
         }
     }
 
@@ -151,6 +158,23 @@ impl HtmlPage {
         rows: impl Iterator<Item = Vec<String>>,
     ) {
         self.folded(caption, |page| page.table(caption, header, rows));
+    }
+
+    /// The first rows of a table, folded away, and how many more there are.
+    pub(super) fn folded_first_rows(
+        &mut self,
+        caption: &str,
+        header: &[&str],
+        rows: impl ExactSizeIterator<Item = Vec<String>>,
+    ) {
+        self.folded(caption, |page| {
+            let left_out = rows.len().saturating_sub(ROWS);
+            page.table(caption, header, rows.take(ROWS));
+            if left_out > 0 {
+                let rows = counted(left_out, "more row");
+                page.element("p", &format!("Not on this page: {rows}, in the JSON."));
+            }
+        });
     }
 
     /// A table: the caption, the header, and rows; columns whose header ends in a space are numbers, and the
