@@ -197,23 +197,61 @@ fn plot(
         Series { name: format!("{name}{fitted}"), colour: series(at), points, fit: lines }
     };
 
-    let bound = document
-        .devices
-        .iter()
-        .filter(|device| {
-            is_rate && sweeps.iter().any(|(_, rows)| rows.iter().any(|row| row.device == device.id))
-        })
-        .filter_map(|device| device.bound_bytes_per_s.value)
-        .reduce(f64::max);
-
     let ends = || sweeps.iter().flat_map(|(_, rows)| rows.iter().map(|row| row.bytes as f64));
     let ends = (ends().fold(f64::MAX, f64::min), ends().fold(1.0, f64::max));
-    let reference = bound.map(|bound| Reference {
-        name: format!("limit of the link, {}", digits::rate(bound, None)),
-        points: vec![(ends.0, bound / 1e9), (ends.1, bound / 1e9)],
+    let limits = if is_rate { link_limits(document, sweeps) } else { Vec::new() };
+    let is_one = limits.iter().all(|limit| limit.one_way == limits[0].one_way);
+    let references = limits.iter().map(|limit| Reference {
+        name: limit.name(is_one),
+        points: vec![(ends.0, limit.bytes_per_s() / 1e9), (ends.1, limit.bytes_per_s() / 1e9)],
     });
     let plot = over_sizes("a copy", sweeps.iter().enumerate().map(of).collect(), is_rate);
-    Plot { references: reference.into_iter().collect(), ..plot }
+    Plot { references: references.collect(), ..plot }
+}
+
+/// The limit of the links of some GPUs.
+struct LinkLimit {
+    /// In one direction, bytes/s.
+    one_way: f64,
+    /// Both directions at once, whose rates are added up.
+    is_bidirectional: bool,
+    gpus: BTreeSet<String>,
+}
+
+impl LinkLimit {
+    fn bytes_per_s(&self) -> f64 {
+        if self.is_bidirectional { 2.0 * self.one_way } else { self.one_way }
+    }
+
+    /// Its name, with the GPUs where others have another limit.
+    fn name(&self, is_one: bool) -> String {
+        let gpus: Vec<&str> = self.gpus.iter().map(String::as_str).collect();
+        let of = if is_one { String::new() } else { format!(" of {}", gpus.join(", ")) };
+        let both = if self.is_bidirectional { " in both directions" } else { "" };
+        format!("limit of the link{of}{both}, {}", digits::rate(self.bytes_per_s(), None))
+    }
+}
+
+/// The limits of the links that the sweeps go over, each once.
+fn link_limits(document: &Document, sweeps: &[Sweep<'_>]) -> Vec<LinkLimit> {
+    let mut limits: Vec<LinkLimit> = Vec::new();
+    for ((way, _), rows) in sweeps.iter().filter(|((way, _), _)| *way != Direction::Kernel) {
+        let is_used = |id: &str| rows.iter().any(|row| row.device == id);
+        let is_bidirectional = *way == Direction::Bidirectional;
+
+        for device in document.devices.iter().filter(|device| is_used(&device.id)) {
+            let Some(one_way) = device.bound_bytes_per_s.value else { continue };
+            let is_same = |limit: &&mut LinkLimit| {
+                (limit.one_way, limit.is_bidirectional) == (one_way, is_bidirectional)
+            };
+            let name = names::device(device);
+            match limits.iter_mut().find(is_same) {
+                Some(limit) => limit.gpus.extend([name]),
+                None => limits.push(LinkLimit { one_way, is_bidirectional, gpus: [name].into() }),
+            }
+        }
+    }
+    limits
 }
 
 fn sweep_point(name: &str, row: &Row, fit: Option<&SweepFit>, is_rate: bool) -> Option<PlotPoint> {
