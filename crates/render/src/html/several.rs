@@ -5,16 +5,20 @@ use std::collections::BTreeMap;
 
 use analysis::answer_status;
 use analysis::compare::{Thresholds, compare};
-use analysis::comparison::ComparedCase;
+use analysis::comparison::{ComparedCase, Lacking};
 use analysis::conditions::Differing;
 use analysis::figure::{Key, Unit};
-use analysis::history::{LevelChange, history};
+use analysis::history::{History, LevelChange, history};
 use analysis::judge::ChangeVerdict;
 use analysis::run::Run;
 use report::document::Tool;
 use report::kernels::WorkUnit;
+use report::matrix::engine_group;
 use report::timestamp::unix_ns;
+use stats::change_point::LEAST_VALUES;
 use stats::interval::range;
+use stats::series_shape::SeriesShape;
+use stats::units::counted;
 
 use super::write::HtmlPage;
 use crate::charts::colours::series;
@@ -24,7 +28,7 @@ use crate::charts::scale;
 use crate::compared::verdict;
 use crate::digits::{self, compared as figure};
 
-/// Cases drawn, and pictures.
+/// Cases drawn, and pictures; so many lines of a list are open.
 const CASES: usize = 60;
 const PICTURES: usize = 12;
 
@@ -53,6 +57,11 @@ pub(super) fn draw(taken: &[Run], tool: &Tool, names: Names<'_>, page: &mut Html
             let summary = format!("{} against {}: {said}", last.name, first.name);
             page.answer(answer_status::of_counts(&comparison.counts), &[summary]);
             differences(&comparison.cases, names, page);
+
+            let missing = comparison.missing.iter().map(|case| lacking(&last.name, case, names));
+            let added = comparison.added.iter().map(|case| lacking(&first.name, case, names));
+            page.list_open(&missing.chain(added).collect::<Vec<_>>(), PICTURES, "more line");
+
             let differing = comparison.differing.iter().map(|differs| {
                 let (base, new) = differs.sides();
                 vec![differs.fact.clone(), base, new]
@@ -75,7 +84,7 @@ pub(super) fn draw(taken: &[Run], tool: &Tool, names: Names<'_>, page: &mut Html
                 ]
             });
             let header = ["case", "first ", "last ", "change ", "95 % interval ", "verdict"];
-            page.folded_table("All cases, first against last", &header, rows.take(400));
+            page.folded_first_rows("All cases, first against last", &header, rows);
         }
         Err(error) => page.element("p", &error.to_string()),
     }
@@ -85,16 +94,25 @@ pub(super) fn draw(taken: &[Run], tool: &Tool, names: Names<'_>, page: &mut Html
     }
 }
 
-/// Each case's change with its interval; those for the worse first.
+/// `b.json has no figure of H2D …: skipped`.
+fn lacking(name: &str, case: &Lacking, names: Names<'_>) -> String {
+    let reason = case.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
+    format!("{name} has no figure of {}{reason}", names(&case.key))
+}
+
+/// The largest changes, each with its interval; those for the worse first.
 fn differences(cases: &[ComparedCase], names: Names<'_>, page: &mut HtmlPage) {
     let better = |case: &ComparedCase| match case.unit.more_is_better() {
         true => 1.0 + case.change(),
         false => 1.0 / (1.0 + case.change()),
     };
+    let size = |case: &ComparedCase| better(case).ln().abs();
     let mut sorted: Vec<&ComparedCase> = cases.iter().collect();
-    sorted.sort_by(|a, b| better(a).total_cmp(&better(b)));
+    sorted.sort_by(|a, b| size(b).total_cmp(&size(a)));
     let left_out = sorted.len().saturating_sub(CASES);
     sorted.truncate(CASES);
+    sorted.sort_by(|a, b| better(a).total_cmp(&better(b)));
+
     let percent = |ratio: f64| (ratio - 1.0) * 100.0;
     let row = |case: &&ComparedCase| {
         let colour = match case.verdict {
@@ -151,56 +169,75 @@ fn differences(cases: &[ComparedCase], names: Names<'_>, page: &mut HtmlPage) {
     page.picture("What changed, the worst first", &rows.described(8), |wide| rows.drawn(wide));
 
     if left_out > 0 {
-        page.element("p", &format!("{left_out} more cases changed less and are in the table."));
+        page.element("p", &format!("{left_out} more cases changed less."));
     }
 }
 
 /// When a run began (days after the first), its figure and its file.
 type At<'r> = (f64, f64, &'r str);
 
-/// A line a case and place over all runs, those that moved most first.
+/// A figure over all runs, as their history tells series apart.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct SeriesOf<'r> {
+    key: &'r Key,
+    host: &'r str,
+    /// The engine of its copies, where it is not the copy engines.
+    engine: Option<&'static str>,
+}
+
+impl SeriesOf<'_> {
+    /// The key that a history has for it.
+    fn key_in_history(&self) -> Key {
+        let engine = self.engine.map_or(String::new(), |engine| format!("/{engine}"));
+        let case = self.key.case.clone() + &engine;
+        Key { host: Some(self.host.to_owned()), case, ..self.key.clone() }
+    }
+
+    /// Its name, with the host where others have figures too.
+    fn name(&self, names: Names<'_>, has_several_hosts: bool) -> String {
+        let host = self.key.host.clone().or_else(|| has_several_hosts.then(|| self.host.to_owned()));
+        let engine = self.engine.map_or(String::new(), |engine| format!(", --engine {engine}"));
+        names(&Key { host, ..self.key.clone() }) + &engine
+    }
+}
+
+/// A line a series over all runs, those that moved most first.
 fn over_time(runs: &[Run], tool: &Tool, names: Names<'_>, page: &mut HtmlPage) {
     let begun = |run: &Run| unix_ns(&run.started_at).map(|ns| ns as f64 / 86_400e9);
     let begin = runs.iter().filter_map(begun).fold(f64::MAX, f64::min);
-    let mut all: BTreeMap<&Key, (Unit, Vec<At<'_>>)> = BTreeMap::new();
+    let mut all: BTreeMap<SeriesOf<'_>, (Unit, Vec<At<'_>>)> = BTreeMap::new();
     for run in runs {
         let Some(at) = begun(run) else { continue };
         for (key, found) in &run.figures {
             if let Ok(found) = found {
-                let (_, points) = all.entry(key).or_insert((found.unit, Vec::new()));
+                let of = SeriesOf { key, host: &run.host, engine: engine_group(run.engine) };
+                let (_, points) = all.entry(of).or_insert((found.unit, Vec::new()));
                 points.push((at - begin, found.median, &run.name));
             }
         }
     }
 
+    let found = history(tool.clone(), runs.to_vec(), Thresholds::default());
+    let series: BTreeMap<Key, SeriesOf<'_>> = all.keys().map(|of| (of.key_in_history(), *of)).collect();
     all.retain(|_, (_, points)| points.len() > 2);
     let moved =
         |points: &[At<'_>]| range(points.iter().map(|point| point.1)).map_or(1.0, |(low, high)| high / low);
-    let mut ordered: Vec<(&Key, (Unit, Vec<At<'_>>))> = all.into_iter().collect();
+    let mut ordered: Vec<(SeriesOf<'_>, (Unit, Vec<At<'_>>))> = all.into_iter().collect();
     ordered.sort_by(|a, b| moved(&b.1.1).total_cmp(&moved(&a.1.1)));
-    if ordered.is_empty() {
+    if ordered.is_empty() && found.ended.is_empty() {
         return;
     }
-    let found = history(tool.clone(), runs.to_vec(), Thresholds::default());
+
     page.heading(0, "Over time");
-    let steps: Vec<String> =
-        found.steps.iter().take(PICTURES).map(|step| level_change_line(step, names)).collect();
-    match steps.is_empty() {
-        true => page.element("p", "No figure changed its level for certain."),
-        false => page.list(&steps),
-    }
+    let has_several_hosts = runs.iter().any(|run| run.host != runs[0].host);
+    let name_of = |of: &SeriesOf<'_>| of.name(names, has_several_hosts);
+    level_changes(&found, &|key| series.get(key).map_or_else(|| names(key), name_of), page);
 
     let count = ordered.len();
-
-    for (key, (unit, points)) in ordered.into_iter().take(PICTURES) {
-        draw_series(
-            &names(key),
-            unit,
-            points,
-            found.steps.iter().filter(|step| is_of(step, key)),
-            begin,
-            page,
-        );
+    for (of, (unit, points)) in ordered.into_iter().take(PICTURES) {
+        let key = of.key_in_history();
+        let steps = found.steps.iter().filter(|step| step.key == key);
+        draw_series(&name_of(&of), unit, points, steps, begin, page);
     }
 
     if count > PICTURES {
@@ -208,15 +245,43 @@ fn over_time(runs: &[Run], tool: &Tool, names: Names<'_>, page: &mut HtmlPage) {
     }
 }
 
-fn is_of(step: &LevelChange, key: &Key) -> bool {
-    (
-        &step.key.case,
-        &step.key.device,
-        step.key.pu,
-        step.key.memory_node,
-        &step.key.memory_spread,
-        &step.key.place,
-    ) == (&key.case, &key.device, key.pu, key.memory_node, &key.memory_spread, &key.place)
+/// What the search for changes of level found, and what it did not search.
+fn level_changes(found: &History, names: Names<'_>, page: &mut HtmlPage) {
+    let ended = found.ended.iter().map(|series| {
+        let runs = counted(series.runs_without as usize, "run");
+        format!(
+            "{}: {}, {runs} without a figure: {}",
+            series.first_without,
+            names(&series.key),
+            series.reason
+        )
+    });
+    let steps = found.steps.iter().map(|step| level_change_line(step, names));
+    let moving = found.moving.iter().map(|series| {
+        let shape = match series.shape {
+            SeriesShape::Alternating { .. } => "alternates between two levels",
+            SeriesShape::Drifting { .. } => "drifts slowly",
+            SeriesShape::Wandering { .. } => "wanders",
+        };
+        format!("{} {shape}, without a step", names(&series.key))
+    });
+
+    let lines: Vec<String> = ended.chain(steps).chain(moving).collect();
+    match found.series {
+        0 => page
+            .element("p", &format!("Not searched for changes of level: a figure needs {LEAST_VALUES} runs.")),
+        series if lines.is_empty() => {
+            let searched = counted(series as usize, "figure");
+            page.element("p", &format!("{searched} searched: none changed its level for certain."));
+        }
+        _ => {}
+    }
+    page.list_open(&lines, PICTURES, "more line");
+
+    if found.too_short > 0 && found.series > 0 {
+        let short = counted(found.too_short as usize, "figure");
+        page.element("p", &format!("Not searched: {short} of fewer than {LEAST_VALUES} runs."));
+    }
 }
 
 /// `2026-02-04: H2D …: from 24.3 to 12.3 GB/s; changed then: driver: 550, then 560`.

@@ -19,14 +19,14 @@ use stats::interval::Interval;
 
 use crate::made::{Done, between_gpus, document};
 
-const BOTH: [Direction; 2] = [Direction::H2d, Direction::D2h];
+pub const BOTH: [Direction; 2] = [Direction::H2d, Direction::D2h];
 
-fn runs(documents: Vec<Document>) -> Vec<(String, Document)> {
+pub fn runs(documents: Vec<Document>) -> Vec<(String, Document)> {
     documents.into_iter().enumerate().map(|(at, document)| (format!("run-{at}.json"), document)).collect()
 }
 
 /// The markup of the figure with this title.
-fn figure<'t>(html: &'t str, title: &str) -> Result<&'t str, String> {
+pub fn figure<'t>(html: &'t str, title: &str) -> Result<&'t str, String> {
     let rest = html.split(&format!("<figcaption>{title}")).nth(1).ok_or(format!("no figure {title:?}"))?;
     rest.split("</figure>").next().ok_or("no end".to_owned())
 }

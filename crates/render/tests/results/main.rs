@@ -3,8 +3,9 @@
 //! * `made` documents with figures of a test's choosing;
 //! * `consumers` what is exported, read by those that it is for;
 //! * `fleet` the gate on a simulated fleet;
-//! * `old` documents of every schema version; `html` the report; `imports` and `imports_nvbandwidth` outputs
-//!   of other programs as documents; `exchanges` documents of `numabench mpi`;
+//! * `old` documents of every schema version; `html` the report, `html_left_out` what it leaves out;
+//! * `imports` and `imports_nvbandwidth` outputs of other programs as documents; `exchanges` documents of
+//!   `numabench mpi`;
 //! * `incomplete` what is exported of runs that did not end well;
 //! * `references` published figures that fit a document;
 //! * `screens` what a terminal shows of documents of other kinds; `witness` documents of programs' copies;
@@ -15,6 +16,7 @@ mod consumers;
 mod exchanges;
 mod fleet;
 mod html;
+mod html_left_out;
 mod imports;
 mod imports_nvbandwidth;
 mod imports_posted;
