@@ -16,7 +16,7 @@ mod learning;
 
 use std::collections::BTreeMap;
 
-pub use learning::{NotLearned, learn};
+pub use learning::{NotLearned, OddPlace, learn, odd_of_few};
 use report::Document;
 use report::device::{Device, DeviceKind, Link, name_on_node};
 use report::document::Tool;

@@ -15,7 +15,7 @@ use stats::alike::distinct;
 use stats::interval::median;
 use stats::units::counted;
 
-use crate::baseline::{Class, Value, learn};
+use crate::baseline::{Class, OddPlace, Value, learn, odd_of_few};
 use crate::node_run::{NodeRun, PlaceFigure};
 
 /// What became of nodes between two sides.
@@ -44,6 +44,22 @@ pub struct ChangedColumn {
     #[serde(default)]
     #[schemars(extend("since" = "1.7"))]
     pub is_judged: bool,
+    /// A change below it is a place's own; null where there are too few nodes to tell.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.7"))]
+    pub limit: Option<f64>,
+}
+
+impl ChangedColumn {
+    /// What part more than the others a place may lose, as a fraction of its figure.
+    pub fn margin(&self) -> Option<f64> {
+        self.limit.map(|limit| 1.0 - limit / self.median)
+    }
+
+    /// Whether a change is as far above the others as one that is a place's own loss lies below them.
+    pub fn is_better(&self, change: f64) -> bool {
+        self.limit.is_some_and(|limit| change * limit > self.median * self.median)
+    }
 }
 
 /// A node.
@@ -103,11 +119,18 @@ pub fn node_changes(tool: Tool, base: &[NodeRun], new: &[NodeRun]) -> Option<Nod
     let on_both = old.iter().filter_map(|(place, before)| Some((*place, now.get(place)? / before)));
     let changes: BTreeMap<Place<'_>, f64> = on_both.collect();
 
-    let limits = limits(tool, &changes);
+    let learned = changes.iter().map(value).collect::<Vec<Value>>();
+    let limits = limits(tool, &learned);
+    let odd = odd_of_few(&learned);
+    let is_odd = |(host, column, place): &Place<'_>| {
+        let is_it = |odd: &&OddPlace| odd.host == *host && odd.case == *column && odd.device == *place;
+        odd.iter().find(is_it).is_some_and(|odd| odd.rate < odd.normal)
+    };
     let mut of_hosts: BTreeMap<&str, Vec<PlaceChange<'_>>> = BTreeMap::new();
-    for ((host, column, place), change) in &changes {
+    for (at @ (host, column, place), change) in &changes {
         let place = words.get(&(*host, *place)).copied().unwrap_or(place);
-        of_hosts.entry(host).or_default().push(PlaceChange { column, place, change: *change });
+        let is_worse = is_odd(at) || limits.get(*column).is_some_and(|limit| change < limit);
+        of_hosts.entry(host).or_default().push(PlaceChange { column, place, change: *change, is_worse });
     }
     // What no node was measured by again is missing on all of them, which is no node's own.
     let again: BTreeSet<&str> = changes.keys().map(|(_, column, _)| *column).collect();
@@ -119,7 +142,7 @@ pub fn node_changes(tool: Tool, base: &[NodeRun], new: &[NodeRun]) -> Option<Nod
     let row = |host: &String| {
         let own = of_hosts.get(&host[..]).map_or(&[][..], Vec::as_slice);
         let missing = missing.get(&host[..]).copied().unwrap_or_default();
-        NodeChange { missing, ..node_change(host, own, &names, &limits) }
+        NodeChange { missing, ..node_change(host, own, &names) }
     };
     let mut rows: Vec<NodeChange> = before.intersection(&after).map(row).collect();
     rows.sort_by_key(|row| std::cmp::Reverse((row.worse.len(), row.missing)));
@@ -130,6 +153,7 @@ pub fn node_changes(tool: Tool, base: &[NodeRun], new: &[NodeRun]) -> Option<Nod
             name: (*name).to_owned(),
             median: median(&all.collect::<Vec<f64>>()).unwrap_or(1.0),
             is_judged: limits.contains_key(*name),
+            limit: limits.get(*name).copied(),
         }
     };
     let columns = names.iter().map(column).collect();
@@ -149,16 +173,12 @@ struct PlaceChange<'r> {
     column: &'r str,
     place: &'r str,
     change: f64,
+    is_worse: bool,
 }
 
 /// What became of a node with these changes.
-fn node_change(
-    host: &str,
-    own: &[PlaceChange<'_>],
-    columns: &[&str],
-    limits: &BTreeMap<String, f64>,
-) -> NodeChange {
-    let worse = || own.iter().filter(|of| limits.get(of.column).is_some_and(|limit| of.change < *limit));
+fn node_change(host: &str, own: &[PlaceChange<'_>], columns: &[&str]) -> NodeChange {
+    let worse = || own.iter().filter(|of| of.is_worse);
     let lowest =
         |column: &&str| own.iter().filter(|of| of.column == *column).map(|of| of.change).reduce(f64::min);
     let is_worse = |column: &&&str| worse().any(|of| of.column == **column);
@@ -172,17 +192,15 @@ fn node_change(
     }
 }
 
-/// How low a change may be in each column where there are enough nodes to tell.
-fn limits(tool: Tool, changes: &BTreeMap<Place<'_>, f64>) -> BTreeMap<String, f64> {
+/// A change as a baseline is learned from it.
+fn value(((host, column, place), change): (&Place<'_>, &f64)) -> Value {
     let class = Class { gpu: "change".into(), best_link: None, cpu: None, locality: String::new() };
-    let value = |((host, column, place), change): (&Place<'_>, &f64)| Value {
-        class: class.clone(),
-        case: (*column).into(),
-        host: (*host).into(),
-        device: (*place).into(),
-        rate: *change,
-    };
-    let learned = learn(tool, 2, &changes.iter().map(value).collect::<Vec<Value>>());
+    Value { class, case: (*column).into(), host: (*host).into(), device: (*place).into(), rate: *change }
+}
+
+/// How low a change may be in each column where there are enough nodes to tell.
+fn limits(tool: Tool, changes: &[Value]) -> BTreeMap<String, f64> {
+    let learned = learn(tool, 2, changes);
     let normals = learned.into_iter().flat_map(|baseline| baseline.normals);
     normals.map(|normal| (normal.case, normal.limit_bytes_per_s)).collect()
 }
@@ -227,6 +245,20 @@ mod tests {
             NodeRun { points: (0..4).map(point).collect(), ..run(host, 1.0) }
         };
         (0..10).map(node).collect()
+    }
+
+    #[test]
+    fn a_node_that_got_better_is_told_from_the_others_and_none_is_said_to_have_lost_anything()
+    -> Result<(), &'static str> {
+        let tool = Tool { name: "numabench".into(), version: "0.0.0".into(), git: None };
+        let changes = node_changes(tool, &fleet(Some((3, 1))), &fleet(None)).ok_or("several nodes")?;
+        let is_better =
+            |row: &&NodeChange| row.changes[0].is_some_and(|one| changes.columns[0].is_better(one));
+        assert_eq!(changes.clause(), None, "{changes:?}");
+        assert!(changes.columns[0].margin().is_some_and(|margin| margin > 0.03), "{changes:?}");
+        // Of several places the one that lost most stands for the node, and three of its GPUs are as they were.
+        assert_eq!(changes.rows.iter().filter(is_better).count(), 0, "{changes:?}");
+        Ok(())
     }
 
     #[test]

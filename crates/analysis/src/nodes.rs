@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stats::interval::median;
 
-use crate::baseline::{Baseline, Class, Normals, Value, learn};
+use crate::baseline::{Baseline, Class, Normals, OddPlace, Value, learn, odd_of_few};
 use crate::figure::Unit;
 use crate::gate::PASSES;
 use crate::node_run::{NodeRun, PlaceFigure};
@@ -67,6 +67,11 @@ pub struct NodeColumn {
     pub median: f64,
     /// How many nodes have one.
     pub nodes: u32,
+    /// How much worse than normal a place may be and not be unlike the others, as a part of what is normal,
+    /// of the class with the widest limit; null where there are too few to tell.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.3"))]
+    pub margin: Option<f64>,
 }
 
 /// A node.
@@ -168,11 +173,13 @@ type Place<'r> = (&'r str, &'r Class, &'r str, &'r str);
 pub fn nodes(tool: Tool, mut runs: Vec<NodeRun>, missing: Vec<MissingNode>) -> Nodes {
     // RFC 3339 in UTC with equal digits sorts as time does.
     runs.sort_by(|a, b| a.host.cmp(&b.host).then(a.started_at.cmp(&b.started_at)));
-    let (baseline, not_judged) = learned(&tool, &runs);
+    let values = values(&runs);
+    let (baseline, not_judged) = learned(&tool, &runs, &values);
+    let unlike = unlike_few_others(&values);
     let below = below(&runs, baseline.as_ref());
     let judged = judged(&runs, baseline.as_ref());
     let fewer = fewer_figures(&runs);
-    let (columns, cells) = cells(&runs);
+    let (columns, cells) = cells(&runs, baseline.as_ref());
     let (settings, counts) = settings(&runs);
     let answers =
         |run: &NodeRun| run.reference.iter().map(|text| (run.host.clone(), text.clone())).collect::<Vec<_>>();
@@ -195,7 +202,12 @@ pub fn nodes(tool: Tool, mut runs: Vec<NodeRun>, missing: Vec<MissingNode>) -> N
             mark: below.iter().map(|one| one.mark).max().unwrap_or(Mark::Well),
             cells: columns.iter().map(cell).collect(),
             below,
-            trouble: trouble.into_iter().cloned().chain(fewer.get(host).cloned()).collect(),
+            trouble: trouble
+                .into_iter()
+                .cloned()
+                .chain(fewer.get(host).cloned())
+                .chain(unlike.get(*host).cloned().unwrap_or_default())
+                .collect(),
             settings: counts.get(host).cloned(),
             is_judged: judged.contains(host),
         });
@@ -217,8 +229,8 @@ pub fn nodes(tool: Tool, mut runs: Vec<NodeRun>, missing: Vec<MissingNode>) -> N
     }
 }
 
-/// What is normal on these nodes, and what there is too little of to say so.
-fn learned(tool: &Tool, runs: &[NodeRun]) -> (Option<Baseline>, Vec<String>) {
+/// The figures of all runs as a baseline is learned from them.
+fn values(runs: &[NodeRun]) -> Vec<Value> {
     let value = |run: &NodeRun, point: &PlaceFigure| Value {
         class: point.class.clone(),
         case: point.column.clone(),
@@ -227,14 +239,30 @@ fn learned(tool: &Tool, runs: &[NodeRun]) -> (Option<Baseline>, Vec<String>) {
         rate: point.unit.as_rate(point.value),
     };
 
-    let values: Vec<Value> =
-        runs.iter().flat_map(|run| run.points.iter().map(move |point| value(run, point))).collect();
+    runs.iter().flat_map(|run| run.points.iter().map(move |point| value(run, point))).collect()
+}
 
-    match learn(tool.clone(), runs.len() as u32, &values) {
+/// By host, which of its places are unlike the others where too few are left to say what is normal.
+fn unlike_few_others(values: &[Value]) -> BTreeMap<String, Vec<String>> {
+    let mut unlike: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for odd in odd_of_few(values) {
+        let OddPlace { host, device, case, rate, normal, others } = odd;
+        let percent = rate / normal * 100.0;
+        unlike.entry(host).or_default().push(format!(
+            "{device} has {percent:.0} % of the median rate in {case}, unlike the {others} others"
+        ));
+    }
+    unlike
+}
+
+/// What is normal on these nodes, and what there is too little of to say so.
+fn learned(tool: &Tool, runs: &[NodeRun], values: &[Value]) -> (Option<Baseline>, Vec<String>) {
+    match learn(tool.clone(), runs.len() as u32, values) {
         Ok(baseline) => {
             let too_few = baseline.too_few.len();
             let few = (too_few > 0)
                 .then(|| format!("{} of a class on too few nodes", stats::units::counted(too_few, "case")));
+
             // On so many nodes that it is taken for how they are built: the reader should know all the same.
             let unlike = baseline.built_unlike.iter().map(|place| format!("{place}, by how they are built"));
             let said = few.into_iter().chain(unlike).collect();
@@ -351,7 +379,7 @@ fn below<'r>(runs: &'r [NodeRun], baseline: Option<&Baseline>) -> BTreeMap<&'r s
 type Cells<'r> = BTreeMap<(&'r str, &'r str), f64>;
 
 /// The columns in the order of first appearance, and each node's figure in each.
-fn cells(runs: &[NodeRun]) -> (Vec<NodeColumn>, Cells<'_>) {
+fn cells<'r>(runs: &'r [NodeRun], baseline: Option<&Baseline>) -> (Vec<NodeColumn>, Cells<'r>) {
     let mut order: Vec<(&str, Unit)> = Vec::new();
     let mut known: BTreeSet<&str> = BTreeSet::new();
     let mut values: BTreeMap<(&str, &str), Vec<f64>> = BTreeMap::new();
@@ -368,9 +396,15 @@ fn cells(runs: &[NodeRun]) -> (Vec<NodeColumn>, Cells<'_>) {
         values.into_iter().filter_map(|(key, values)| Some((key, median(&values)?))).collect();
     let mut by_column: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     cells.iter().for_each(|((_, column), value)| by_column.entry(column).or_default().push(*value));
+    let margin = |name: &str| {
+        let normals = baseline.iter().flat_map(|learned| &learned.normals);
+        let of = normals.filter(|normal| normal.case == name);
+        of.map(|normal| 1.0 - normal.limit_bytes_per_s / normal.median_bytes_per_s).reduce(f64::max)
+    };
     let column = |(name, unit): (&str, Unit)| {
         let values = by_column.get(name)?;
-        Some(NodeColumn { name: name.to_owned(), unit, median: median(values)?, nodes: values.len() as u32 })
+        let nodes = values.len() as u32;
+        Some(NodeColumn { name: name.to_owned(), unit, median: median(values)?, nodes, margin: margin(name) })
     };
     (order.into_iter().filter_map(column).collect(), cells)
 }
@@ -440,6 +474,25 @@ mod tests {
             assert!(slow_time.value > slow_time.limit && slow_time.limit > slow_time.normal, "{slow_time:?}");
             assert_eq!(found.rows[0].cells[1].map(|cell| cell.mark), Some(Mark::Well));
         }
+    }
+
+    #[test]
+    fn one_node_of_three_that_is_unlike_the_two_others_is_in_trouble_though_two_are_too_few_to_judge() {
+        let twice = |host: &str, gbps: f64| {
+            let one = run(host, gbps, 1000.0);
+            let more = one.points[..4].iter().map(|point| {
+                let place = point.place.replace(":00.0", ":00.1");
+                PlaceFigure { place, ..point.clone() }
+            });
+            NodeRun { points: one.points.iter().cloned().chain(more).collect(), ..one.clone() }
+        };
+        let found = nodes(tool(), vec![twice("n1", 55.0), twice("n2", 55.1), twice("n3", 27.0)], Vec::new());
+
+        let troubled: Vec<&str> =
+            found.rows.iter().filter(|row| !row.trouble.is_empty()).map(|row| &row.host[..]).collect();
+        assert_eq!(troubled, ["n3"], "{:?}", found.rows);
+        let said = &found.rows[0].trouble[0];
+        assert!(said.contains("49 % of the median rate in H2D 64 MiB, unlike the 23 others"), "{said}");
     }
 
     #[test]

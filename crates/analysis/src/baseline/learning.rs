@@ -96,7 +96,7 @@ pub fn learn(tool: Tool, documents: u32, values: &[Value]) -> Result<Baseline, N
         documents,
         normals,
         too_few,
-        left_out: unlike.left_out,
+        left_out: unlike.left_out.iter().map(OddPlace::in_words).collect(),
         built_unlike: unlike.by_build,
     })
 }
@@ -127,15 +127,81 @@ fn groups(values: &[Value]) -> BTreeMap<(Class, &str), Vec<&Value>> {
     groups
 }
 
-/// What was found unlike the others of its class, in words.
+/// What was found unlike the others of its class.
 #[derive(Default)]
 struct Unlike {
-    left_out: Vec<String>,
+    left_out: Vec<OddPlace>,
     by_build: Vec<String>,
+}
+
+/// A GPU, a pair or another place whose rate is unlike that of its class.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OddPlace {
+    /// The node's host.
+    pub host: String,
+    /// What it is called there.
+    pub device: String,
+    /// The case.
+    pub case: String,
+    /// Its rate, in the unit of the values.
+    pub rate: f64,
+    /// The others' median.
+    pub normal: f64,
+    /// How many others there are.
+    pub others: usize,
+}
+
+impl OddPlace {
+    fn in_words(&self) -> String {
+        let Self { host, device, case, rate, others, .. } = self;
+        format!("{host}, {device}: {:.1} GB/s in {case}, unlike the {others} others", rate / 1e9)
+    }
 }
 
 /// A GPU, or a pair of them, by its host and its name there.
 type Place<'v> = (&'v str, &'v str);
+
+/// The places of a class in a case: what is normal is learned from those that are not odd.
+struct Places<'v> {
+    values: BTreeMap<Place<'v>, Vec<f64>>,
+    medians: Vec<(Place<'v>, f64)>,
+    unlike: Unlike,
+}
+
+impl<'v> Places<'v> {
+    fn of(values: &[&'v Value], sets: usize, case: &str) -> Self {
+        let mut all: BTreeMap<Place<'v>, Vec<f64>> = BTreeMap::new();
+        for value in values {
+            all.entry((&value.host, &value.device)).or_default().push(value.rate);
+        }
+        let mut medians: Vec<(Place<'v>, f64)> =
+            all.iter().filter_map(|(gpu, rates)| Some((*gpu, median(rates)?))).collect();
+
+        let unlike = outliers(&medians, sets, case);
+        let is_odd = |(host, device): &Place<'_>| {
+            unlike.left_out.iter().any(|odd| odd.host == *host && odd.device == *device)
+        };
+        medians.retain(|(gpu, _)| !is_odd(gpu));
+        all.retain(|gpu, _| !is_odd(gpu));
+        Self { values: all, medians, unlike }
+    }
+
+    fn nodes(&self) -> usize {
+        self.medians.iter().map(|((host, _), _)| host).collect::<BTreeSet<_>>().len()
+    }
+
+    fn are_too_few(&self) -> bool {
+        self.medians.len() < LEAST_GPUS || self.nodes() < LEAST_NODES
+    }
+}
+
+/// Places that are unlike the others of a class of which too few are left to say what is normal.
+pub fn odd_of_few(values: &[Value]) -> Vec<OddPlace> {
+    let groups = groups(values);
+    let sets = groups.len();
+    let places = groups.into_iter().map(|((_, case), values)| Places::of(&values, sets, case));
+    places.filter(Places::are_too_few).flat_map(|places| places.unlike.left_out).collect()
+}
 
 fn normal(
     class: &Class,
@@ -144,18 +210,12 @@ fn normal(
     sets: usize,
     unlike: &mut Unlike,
 ) -> Result<Normal, String> {
-    let mut gpus: BTreeMap<Place<'_>, Vec<f64>> = BTreeMap::new();
-    for value in values {
-        gpus.entry((&value.host, &value.device)).or_default().push(value.rate);
-    }
-    let mut medians: Vec<(Place<'_>, f64)> =
-        gpus.iter().filter_map(|(gpu, rates)| Some((*gpu, median(rates)?))).collect();
-    let (left_out, found) = outliers(&medians, sets, case);
-    medians.retain(|(gpu, _)| !left_out.contains(gpu));
-    gpus.retain(|gpu, _| !left_out.contains(gpu));
+    let places = Places::of(values, sets, case);
+    let nodes = places.nodes();
+    let is_too_few = places.are_too_few();
+    let Places { values: gpus, medians, unlike: found } = places;
 
-    let nodes = medians.iter().map(|((host, _), _)| host).collect::<BTreeSet<_>>().len();
-    if medians.len() < LEAST_GPUS || nodes < LEAST_NODES {
+    if is_too_few {
         let is_of_pairs = medians.iter().any(|((_, device), _)| device.contains(BETWEEN));
         let gpus = match is_of_pairs {
             true => format!("{} of GPUs", counted(medians.len(), "pair")),
@@ -163,7 +223,8 @@ fn normal(
         };
         let nodes = counted(nodes, "node");
         let have = if medians.len() == 1 { "has" } else { "have" };
-        return Err(format!("{gpus} of {nodes} {have} {case} on {}", class.gpu));
+        let odd: String = found.left_out.iter().map(|odd| format!(" ({})", odd.in_words())).collect();
+        return Err(format!("{gpus} of {nodes} {have} {case} on {}{odd}", class.gpu));
     }
     unlike.left_out.extend(found.left_out);
     unlike.by_build.extend(found.by_build);
@@ -183,8 +244,8 @@ fn normal(
     })
 }
 
-/// Those that are left out, and what is unlike the others in words.
-fn outliers<'v>(medians: &[(Place<'v>, f64)], sets: usize, case: &str) -> (BTreeSet<Place<'v>>, Unlike) {
+/// What is unlike the others, and is left out unless nodes are built so.
+fn outliers(medians: &[(Place<'_>, f64)], sets: usize, case: &str) -> Unlike {
     let rates: Vec<f64> = medians.iter().map(|(_, rate)| *rate).collect();
     let hosts = medians.iter().map(|((host, _), _)| host).collect::<BTreeSet<_>>().len();
     // With few nodes all GPUs of one of them may be outliers.
@@ -193,20 +254,23 @@ fn outliers<'v>(medians: &[(Place<'v>, f64)], sets: usize, case: &str) -> (BTree
         .map(|judged| judged.outliers.iter().map(|one| one.index).collect())
         .unwrap_or_default();
 
-    let (mut left_out, mut unlike) = (BTreeSet::new(), Unlike::default());
+    let mut unlike = Unlike::default();
     let by_build = built_unlike(medians, &odd);
     for (device, nodes) in &by_build {
         unlike.by_build.push(format!("{device}: on {} unlike the others in {case}", counted(*nodes, "node")));
     }
     for at in odd.iter().filter(|at| !by_build.contains_key(medians[**at].0.1)) {
         let ((host, device), rate) = medians[*at];
-        let (rate, others) = (rate / 1e9, rates.len() - 1);
-        unlike
-            .left_out
-            .push(format!("{host}, {device}: {rate:.1} GB/s in {case}, unlike the {others} others"));
-        left_out.insert((host, device));
+        unlike.left_out.push(OddPlace {
+            host: host.to_owned(),
+            device: device.to_owned(),
+            case: case.to_owned(),
+            rate,
+            normal: median(&rates).unwrap_or_default(),
+            others: rates.len() - 1,
+        });
     }
-    (left_out, unlike)
+    unlike
 }
 
 /// The limit's logarithm, from the medians of so many nodes' GPUs and the spread of each one's own values.

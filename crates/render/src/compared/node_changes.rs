@@ -1,10 +1,11 @@
 //! What became of nodes between two sides, below a comparison: which got worse by themselves, which are gone,
 //! and a row for each of those.
 
-use analysis::node_changes::{NodeChange, NodeChanges};
+use analysis::node_changes::{ChangedColumn, NodeChange, NodeChanges};
 use stats::units::counted;
 
 use super::escaped::escaped;
+use super::node_names::names;
 use crate::digits::signed_change;
 use crate::terminal::grid::TextGrid;
 use crate::terminal::page::{Page, Tone};
@@ -24,8 +25,12 @@ fn answer(changes: &NodeChanges) -> (String, bool) {
     let alike = changes.rows.iter().filter(|row| row.missing == 0).count();
 
     let text = match (worse.len(), changes.is_judged) {
-        (0, true) if alike == changes.rows.len() => format!("Node by node: {all} changed alike."),
-        (0, true) => format!("Node by node: {alike} of {all} changed alike."),
+        (0, true) => {
+            let whole = if alike == changes.rows.len() { all } else { format!("{alike} whole of {all}") };
+            let margins = changes.columns.iter().filter_map(ChangedColumn::margin);
+            let most = margins.fold(0.0, f64::max) * 100.0;
+            format!("Node by node: none of {whole} lost more than {most:.0} % beyond the others.")
+        }
         (0, false) => format!("Node by node: {all}, too few to tell which changed unlike the others."),
         (some, _) => format!(
             "Node by node: {some} of {} got worse by themselves (measure them again): {}.",
@@ -33,7 +38,7 @@ fn answer(changes: &NodeChanges) -> (String, bool) {
             worse.join(", ")
         ),
     };
-    let rest = [missing(changes), not_judged(changes)].into_iter().flatten();
+    let rest = [better(changes), missing(changes), not_judged(changes)].into_iter().flatten();
     (rest.fold(text, |text, more| format!("{text} {more}")), !worse.is_empty() || alike < changes.rows.len())
 }
 
@@ -45,6 +50,16 @@ fn with_places(row: &NodeChange) -> String {
     let rest = (more > 0).then(|| format!("{more} more"));
     let named: Vec<String> = shown.chain(rest).collect();
     if named.is_empty() { row.host.clone() } else { format!("{} ({})", row.host, named.join("; ")) }
+}
+
+/// The nodes that got better by themselves.
+fn better(changes: &NodeChanges) -> Option<String> {
+    let is_better = |row: &&NodeChange| {
+        let mut cells = row.changes.iter().zip(&changes.columns);
+        cells.any(|(change, column)| change.is_some_and(|change| column.is_better(change)))
+    };
+    let hosts: Vec<&str> = changes.rows.iter().filter(is_better).map(|row| &row.host[..]).collect();
+    (!hosts.is_empty()).then(|| format!("{} got better: {}.", hosts.len(), names(&hosts)))
 }
 
 /// The nodes that lack figures of the base.

@@ -86,7 +86,11 @@ pub(crate) fn answer(nodes: &Nodes) -> (Tone, String) {
         (!in_trouble.is_empty()).then(|| format!("{} in trouble: {}", in_trouble.len(), names(&in_trouble)));
     let alike = hosts(&|row| whole(row) && row.is_judged).len();
     let not_judged = hosts(&|row| whole(row) && !row.is_judged);
-    let alike = (alike > 0).then(|| format!("{} alike", counted(alike, "node")));
+    let margin = nodes.columns.iter().filter_map(|column| column.margin).reduce(f64::max);
+    let margin = margin.map_or_else(String::new, |margin| {
+        format!(" (none more than {:.0} % worse than normal)", (margin * 100.0).ceil())
+    });
+    let alike = (alike > 0).then(|| format!("{} alike{margin}", counted(alike, "node")));
     let not_judged = match (not_judged.len(), &alike) {
         (0, _) => None,
         (all, None) => Some(format!("{}, too few to tell which is unlike the others", counted(all, "node"))),
@@ -167,8 +171,12 @@ fn table(nodes: &Nodes, page: &mut Page) {
         let cells = row.cells.iter().enumerate().map(|(at, cell)| shown(at, cell));
         [row.host.clone(), word(row.mark).to_owned()].into_iter().chain(cells).collect::<Vec<_>>()
     };
-    let (odd, alike): (Vec<&NodeRow>, Vec<&NodeRow>) =
-        nodes.rows.iter().partition(|row| row.mark != Mark::Well || !row.trouble.is_empty());
+    // Nodes of which there are settings alone have no figure that could be judged.
+    let is_alike = |row: &&NodeRow| {
+        let is_judged = row.is_judged || row.cells.iter().all(Option::is_none);
+        row.mark == Mark::Well && row.trouble.is_empty() && is_judged && !row.is_unlike_most()
+    };
+    let (alike, odd): (Vec<&NodeRow>, Vec<&NodeRow>) = nodes.rows.iter().partition(is_alike);
     odd.iter().for_each(|one| grid.row(row(one), Vec::new()));
 
     if alike.len() <= MOST_ROWS {

@@ -225,7 +225,10 @@ fn a_node_without_a_figure_or_with_fewer_is_not_alike() -> Done {
         }
     })?;
     let found = nodes(tool(), failing, Vec::new());
-    assert_eq!(first_line(&found), "2 in trouble: n05, n07; 10 nodes alike.");
+    assert_eq!(
+        first_line(&found),
+        "2 in trouble: n05, n07; 10 nodes alike (none more than 10 % worse than normal)."
+    );
     let n07 = found.rows.iter().find(|row| row.host == "n07").ok_or("n07")?;
     assert_eq!(n07.trouble, ["it has 2 figures where most nodes have 4"]);
     Ok(())
@@ -239,7 +242,10 @@ fn a_kind_on_too_few_nodes_is_not_judged_and_not_alike() -> Done {
         }
     })?;
     let found = nodes(tool(), other, Vec::new());
-    assert_eq!(first_line(&found), "11 nodes alike; 1 not judged, of a kind on too few nodes: n11.");
+    assert_eq!(
+        first_line(&found),
+        "11 nodes alike (none more than 10 % worse than normal); 1 not judged, of a kind on too few nodes: n11."
+    );
     Ok(())
 }
 
