@@ -182,11 +182,12 @@ pub fn verdict(document: &Document) -> Vec<String> {
     );
 
     let half_width = headline::half_width(time(&best), best.interval_ns.as_ref());
+    let rivals = rivals(&measured, best);
     let mut said = vec![match headline::is_known(half_width) {
-        true => format!("Fastest: {} with {figure}.", best.name),
+        true => format!("Fastest: {} with {figure}{rivals}.", best.name),
         false => {
             format!(
-                "Fastest: {}, by a median that is {}, of {plane}.",
+                "Fastest: {}, by a median that is {}, of {plane}{rivals}.",
                 best.name,
                 headline::too_noisy(half_width)
             )
@@ -218,6 +219,23 @@ pub fn verdict(document: &Document) -> Vec<String> {
         ));
     }
     headline::with_advice(said)
+}
+
+/// The ways of as many ranks that the best one is not surely faster than.
+fn rivals(measured: &[&LaplaceWay], best: &LaplaceWay) -> String {
+    let is_told_apart = |other: &LaplaceWay| {
+        let of = |way: &LaplaceWay, over: &LaplaceWay| {
+            let found = way.speed_ups.iter().find(|found| found.over == over.name)?;
+            found.comparison.as_ref().map(|comparison| comparison.verdict)
+        };
+        let verdict = of(best, other).or_else(|| of(other, best));
+        verdict.is_some_and(|verdict| {
+            !matches!(verdict, TwoSampleVerdict::Undecided | TwoSampleVerdict::NoMeasurableDifference)
+        })
+    };
+    let others = measured.iter().filter(|way| way.ranks == best.ranks && way.name != best.name);
+    let rivals: Vec<&str> = others.filter(|way| !is_told_apart(way)).map(|way| &way.name[..]).collect();
+    if rivals.is_empty() { String::new() } else { format!("; as fast may be: {}", rivals.join("; ")) }
 }
 
 /// How the fastest way of the most ranks scales.

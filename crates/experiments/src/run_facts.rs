@@ -37,10 +37,12 @@ pub(crate) struct RunFacts<'a> {
 }
 
 fn host_sentence(share: HostShare) -> String {
+    let HostShare { at_a_time, cpus } = share;
+    // Of a few CPUs half of one is a share that is told by nothing else.
+    let ran = if at_a_time < 10.0 { format!("{at_a_time:.1}") } else { format!("{at_a_time:.0}") };
     format!(
-        "The host of this virtual machine ran {:.0} of {} CPUs at a time: figures of many cores at once are \
-         what it gives, and vary with its other guests.",
-        share.at_a_time, share.cpus
+        "The host of this virtual machine ran {ran} of {cpus} CPUs at a time: figures of many cores at once \
+         are what it gives, and vary with its other guests."
     )
 }
 

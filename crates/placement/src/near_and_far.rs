@@ -79,6 +79,11 @@ pub enum NearAndFarError {
     },
 }
 
+/// Which of the packages a node belongs to; `None` of memory beside them.
+fn package(topology: &Topology, node: u32) -> Option<usize> {
+    topology.packages.iter().position(|package| package.nodes.contains(node))
+}
+
 /// The rows of near and far NUMA nodes of devices, in the machine's order. Each device has a name and the
 /// nodes that are declared near to it.
 ///
@@ -105,7 +110,11 @@ pub fn near_and_far(
         let Some(nearest) = ids().find(|node| near.contains(*node)) else {
             return Err(NearAndFarError::NotUsable { device, nodes: near });
         };
-        let away = |node: &u32| (distance(topology, nearest, *node).unwrap_or(0), Reverse(*node));
+        // Where all distances are alike or none is known, another package is further than the neighbour.
+        let away = |node: &u32| {
+            let is_other_package = package(topology, *node) != package(topology, nearest);
+            (distance(topology, nearest, *node).unwrap_or(0), is_other_package, Reverse(*node))
+        };
         chosen.extend([nearest]);
         chosen.extend(ids().filter(|node| !near.contains(*node)).max_by_key(away));
     }
@@ -134,6 +143,17 @@ mod tests {
         assert_eq!(names(&machine(), &[Some(&[0])]), both());
         assert_eq!(names(&machine(), &[Some(&[1])]), both());
         assert_eq!(names(&machine(), &[Some(&[0]), Some(&[1])]), both(), "each row once");
+    }
+
+    #[test]
+    fn where_distances_are_alike_another_package_is_the_far_one() -> Result<(), Box<dyn std::error::Error>> {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../topo/tests/fixtures/dgx-a100.xml");
+        let mut topology = topo::from_xml(std::path::Path::new(file))?;
+        if let Some(distances) = &mut topology.distances {
+            distances.rows.iter_mut().flatten().for_each(|distance| *distance = 20);
+        }
+        assert_eq!(names(&topology, &[Some(&[0])])?, ["node 0", "node 4"]);
+        Ok(())
     }
 
     #[test]

@@ -195,7 +195,9 @@ pub(super) fn unknown_cost(document: &Document, cases: &[&Case]) -> Option<Strin
         document.ranks.iter().filter(of).map(|rank| &rank.asked.device[..]).collect();
     let only_at_once = document.cases.iter().all(|case| case.order == Order::Simultaneous);
     let has_reason = !document.slower_twins.is_empty() || far_from_gpus(document).is_some();
-    if devices.len() < 2 || !only_at_once || has_reason {
+    // What is one rank's of several on a GPU says nothing of that GPU's link.
+    let ranks_here = document.ranks.iter().filter(of).count();
+    if devices.len() < 2 || devices.len() < ranks_here || !only_at_once || has_reason {
         return None;
     }
 

@@ -119,6 +119,7 @@ fn sentence(compared: &Compared, behind: &[bool]) -> Option<String> {
         asked if *asked > pairs.len() => format!("the {} of {asked} measured", pairs.len()),
         _ => format!("all {}", pairs.len()),
     };
+    let of_all = all.strip_prefix("all ").unwrap_or(&all);
     let rest = match (&less[..], seem.len() - less.len()) {
         ([], 0) if pairs.len() == 1 => {
             return Some(format!("{title} ({size}, {}): {figures} ({}).", way(plane.direction), best.0));
@@ -126,18 +127,19 @@ fn sentence(compared: &Compared, behind: &[bool]) -> Option<String> {
         ([], 0) if part(worst) > ALIKE => format!("{all} {each} alike"),
         ([], 0) => format!("{all} {each} within {percent:.0} % of the best"),
         ([], some) => format!(
-            "{some} of {} {each} {} more than {percent:.0} % behind the best, not significant; try a longer \
-             --max-time",
-            pairs.len(),
+            "{some} of {of_all} {each} {} more than {percent:.0} % behind the best, not significant; try a \
+             longer --max-time",
             are(some)
         ),
-        ([.., slowest], _) => format!(
-            "{} of {} {each} {} more than {percent:.0} % behind the best, slowest: {}",
-            less.len(),
-            pairs.len(),
-            are(less.len()),
-            slowest.0
-        ),
+        ([.., slowest], unsure) => {
+            let unsure = if unsure > 0 { format!("; {unsure} more, not significant") } else { String::new() };
+            format!(
+                "{} of {of_all} {each} {} more than {percent:.0} % behind the best, slowest: {}{unsure}",
+                less.len(),
+                are(less.len()),
+                slowest.0
+            )
+        }
     };
     Some(format!("{title} ({size}, {}): {figures}; {rest}.", way(plane.direction)))
 }

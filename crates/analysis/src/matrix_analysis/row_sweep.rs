@@ -170,32 +170,47 @@ pub fn verdict(document: &Document) -> Vec<String> {
     said
 }
 
-/// The largest copies' losses in one sentence: they are what a bandwidth loses.
+/// The largest copies' losses in one sentence: they are what a bandwidth loses. Memory that is not near and
+/// is the faster one stands there where none loses.
 fn answer(document: &Document, found: &[FarRow]) -> Option<String> {
     let largest = || found.iter().filter_map(|row| Some((row, row.losses.last()?)));
-    let worse = largest().filter(|(_, loss)| loss.verdict() == TwoSampleVerdict::Lower);
-    let Some((row, loss)) = worse.min_by(|a, b| a.1.ratio().total_cmp(&b.1.ratio())) else {
-        let bytes = largest().map(|(_, loss)| loss.bytes()).max()?;
-        let at = size(bytes);
-        let is_same = |loss: &SizeLoss| loss.verdict() == TwoSampleVerdict::NoMeasurableDifference;
-        return Some(match largest().all(|(_, loss)| is_same(loss)) {
-            true => {
-                format!("No measurable difference at {at}: where host memory lies changes no rate by 1 %.")
-            }
-            false => {
-                format!("No certain loss from far memory at {at}; a longer --max-time may decide.")
-            }
-        });
-    };
+    let of = |wanted: TwoSampleVerdict| largest().filter(move |(_, loss)| loss.verdict() == wanted);
+    let by_ratio = |a: &(&FarRow, &SizeLoss), b: &(&FarRow, &SizeLoss)| a.1.ratio().total_cmp(&b.1.ratio());
+    let worst = of(TwoSampleVerdict::Lower).min_by(by_ratio);
+    if let Some((row, loss)) = worst.or_else(|| of(TwoSampleVerdict::Higher).max_by(by_ratio)) {
+        return Some(format!(
+            "Where host memory lies matters: up to {} at {} ({}, {} from {}).",
+            loss.change(),
+            size(loss.bytes()),
+            row.column,
+            words::direction_in(document, row.direction),
+            row.far
+        ));
+    }
 
-    Some(format!(
-        "Where host memory lies matters: up to {} at {} ({}, {} from {}).",
-        loss.change(),
-        size(loss.bytes()),
-        row.column,
-        words::direction_in(document, row.direction),
-        row.far
-    ))
+    let at = size(largest().map(|(_, loss)| loss.bytes()).max()?);
+    let smaller = found.iter().filter_map(|row| Some((row, worst_size(row)?))).min_by(by_ratio);
+    let is_same = |loss: &SizeLoss| loss.verdict() == TwoSampleVerdict::NoMeasurableDifference;
+    Some(match (largest().all(|(_, loss)| is_same(loss)), smaller) {
+        (is_same, Some((row, loss))) => {
+            let found = if is_same { "no measurable difference" } else { "no certain loss" };
+            let (size, change) = (size(loss.bytes()), loss.change());
+            format!("Where host memory lies matters at {size}: {change} from {}; {found} at {at}.", row.far)
+        }
+        (true, None) => {
+            format!("No measurable difference at {at}: where host memory lies changes no rate by 1 %.")
+        }
+        (false, None) => format!("No certain loss from far memory at {at}; a longer --max-time may decide."),
+    })
+}
+
+/// The size at which a row surely loses more than at the largest, where there is one.
+fn worst_size<'r>(row: &'r FarRow<'_>) -> Option<&'r SizeLoss> {
+    let largest = row.losses.last()?;
+    let worse = row.losses.iter().filter(|loss| loss.verdict() == TwoSampleVerdict::Lower);
+    let worst = worse.min_by(|a, b| a.ratio().total_cmp(&b.ratio()))?;
+    let least = if largest.verdict() == TwoSampleVerdict::Lower { largest.ratio() } else { 1.0 };
+    (worst.bytes() != largest.bytes() && worst.ratio() < least - LARGER).then_some(worst)
 }
 
 /// `GPU 0, D2H: 31 % less from node 1 than from node 0 at 64 MiB (4.0 GB/s against 5.8 GB/s); most at 4 MiB,
@@ -225,13 +240,64 @@ fn sentence(document: &Document, row: &FarRow, names_memory: bool) -> String {
         }
     };
 
-    let worse = row.losses.iter().filter(|loss| loss.verdict() == TwoSampleVerdict::Lower);
-    let worst = worse.min_by(|a, b| a.ratio().total_cmp(&b.ratio()));
-    let most = worst.filter(|worst| {
-        let least = if largest.verdict() == TwoSampleVerdict::Lower { largest.ratio() } else { 1.0 };
-        worst.bytes() != largest.bytes() && worst.ratio() < least - LARGER
-    });
+    let most = worst_size(row);
     let most =
         most.map_or(String::new(), |worst| format!("; most at {}, {}", size(worst.bytes()), worst.change()));
     format!("{of}: {found}{most}.")
+}
+
+#[cfg(test)]
+mod tests {
+    use report::read::SavedDocument;
+    use stats::interval::Interval;
+
+    use super::*;
+
+    /// A row's loss at a size: this rate of the near row's 10 GB/s, and what that comes to.
+    fn loss(bytes: u64, part: f64, verdict: TwoSampleVerdict) -> SizeLoss {
+        let figure = |rate: f64| CellFigure {
+            blocks: Vec::new(),
+            median: rate,
+            interval: Some(Interval { low: rate * 0.99, high: rate * 1.01, confidence: 0.95 }),
+            began_ns: Vec::new(),
+            node: 0,
+        };
+        let ratio_interval = Interval { low: part * 0.99, high: part * 1.01, confidence: 0.95 };
+        let comparison =
+            TwoSampleComparison { ratio: part, ratio_interval, p_value: 0.01, cliffs_delta: -1.0, verdict };
+        let plane = Plane { direction: Direction::H2d, bytes, range_bytes: None, memory: MemoryKind::Pinned };
+        SizeLoss { plane, near: figure(10e9), far: figure(part * 10e9), comparison: Some(comparison) }
+    }
+
+    #[test]
+    fn memory_that_is_faster_though_far_and_smaller_sizes_that_lose_are_the_answer_too()
+    -> Result<(), Box<dyn std::error::Error>> {
+        use TwoSampleVerdict::{Higher, Lower, NoMeasurableDifference as Same};
+
+        let document = Document::from_json(include_bytes!("../../../../docs/gallery/sweep.json"))?;
+        let said = |losses: Vec<SizeLoss>| {
+            let row = FarRow {
+                column: "GPU 0",
+                device: "0000:01:00.0",
+                direction: Direction::H2d,
+                memory: MemoryKind::Pinned,
+                near: "node 0",
+                far: "node 1",
+                is_declared: true,
+                losses,
+            };
+            answer(&document, &[row]).unwrap_or_default()
+        };
+        let (small, large) = (4 << 20, 64 << 20);
+        let faster = said(vec![loss(large, 1.2, Higher)]);
+        let found = "Where host memory lies matters: up to 20 % more at 64 MiB (GPU 0, H2D from node 1).";
+        assert_eq!(faster, found);
+        let smaller = said(vec![loss(small, 0.65, Lower), loss(large, 1.0, Same)]);
+        let found = "Where host memory lies matters at 4 MiB: 35 % less from node 1; no measurable \
+                     difference at 64 MiB.";
+        assert_eq!(smaller, found);
+        let same = said(vec![loss(small, 1.0, Same), loss(large, 1.0, Same)]);
+        assert!(same.starts_with("No measurable difference at 64 MiB"), "{same}");
+        Ok(())
+    }
 }

@@ -273,8 +273,13 @@ fn outcome(direction: Direction, result: &RankCase, device: Option<&Device>, is_
         return Outcome::Skipped { reason: NO_BLOCK.to_owned() };
     };
 
-    // What a kernel works through in the GPU's own memory goes over no link.
-    let over_link = device.filter(|_| direction != Direction::Kernel);
+    // What a kernel works through in the GPU's own memory goes over no link, and a latency is no part of a
+    // rate.
+    let is_copied = matches!(
+        direction,
+        Direction::H2d | Direction::D2h | Direction::RoundTrip | Direction::Bidirectional
+    );
+    let over_link = device.filter(|_| is_copied);
     let bound = over_link.and_then(|device| device.bound_bytes_per_s.value);
     let conditions = device.and_then(|device| device.conditions.as_ref()?.value.as_ref());
     let ways = if direction == Direction::Bidirectional { 2.0 } else { 1.0 };

@@ -122,7 +122,7 @@ pub(super) fn usable(
         (Err(reason), _) => (None, reason.clone()),
     };
     let absent = set.as_ref().ok().filter(|_| !reachable.gpus.is_empty());
-    let absent = absent.and_then(|set| absent_of(set, devices.as_deref()?, reachable.gpus.len()));
+    let absent = absent.and_then(|set| absent_of(set, devices.as_deref()?, &reachable));
     let (devices, reason) = match &open {
         Some(open) if !open.is_empty() => with_open(devices, open, reason),
         _ => (devices, reason),
@@ -170,23 +170,38 @@ fn predicted(
 }
 
 /// What a variable lists beyond the devices that its runtime then has: a list with an entry of no device ends
-/// there.
-fn absent_of(set: &BTreeMap<String, String>, devices: &[Visible], there: usize) -> Option<String> {
+/// there. Variables that no runtime of these GPUs reads are passed over, and ROCm's list is the one that
+/// HIP's chooses from.
+fn absent_of(set: &BTreeMap<String, String>, devices: &[Visible], reachable: &Topology) -> Option<String> {
+    let there = reachable.gpus.len();
+    let has = |vendor: u16| reachable.gpus.iter().any(|gpu| gpu.vendor_id == vendor);
+    let is_read = |name: &str| match name.split_once('_').map(|(runtime, _)| runtime) {
+        Some("ROCR" | "HIP") => has(AMD),
+        Some("CUDA") => has(NVIDIA) || has(AMD),
+        Some("NVIDIA") => has(NVIDIA),
+        _ => true,
+    };
+    let is_chosen_from = |name: &str| name.starts_with("ROCR") && set.keys().any(|over| is_over_rocr(over));
+
     let hides_all = |entry: &&str| !entry.is_empty() && entry.parse::<i64>().is_ok_and(|index| index < 0);
     let words = ["none", "void", "nodevfiles", "all"];
-    set.iter().filter(|(name, _)| name.ends_with("VISIBLE_DEVICES")).find_map(|(name, value)| {
+    let lists = set.iter().filter(|(name, _)| name.ends_with("VISIBLE_DEVICES") && is_read(name));
+    lists.into_iter().find_map(|(name, value)| {
+        let left = if is_chosen_from(name) { there } else { devices.len() };
         let entries: Vec<&str> = value.split(',').map(str::trim).filter(|entry| !entry.is_empty()).collect();
         let is_meant =
             entries.iter().any(hides_all) || words.contains(&value.trim().to_ascii_lowercase().as_str());
         let wanted = entries.len();
-        (!is_meant && wanted > devices.len()).then(|| {
+        (!is_meant && wanted > left).then(|| {
             let gpus = if there == 1 { "GPU" } else { "GPUs" };
-            format!(
-                "{name}={value} names {wanted}, of which {} can be used; there are {there} {gpus}",
-                devices.len()
-            )
+            format!("{name}={value} names {wanted}, of which {left} can be used; there are {there} {gpus}")
         })
     })
+}
+
+/// Whether a variable chooses from what ROCm's own leaves.
+fn is_over_rocr(name: &str) -> bool {
+    ["HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"].contains(&name)
 }
 
 /// What is predicted and open; what is open, where nothing was predicted or both have nothing in common.
@@ -196,7 +211,13 @@ fn with_open(
     reason: String,
 ) -> (Option<Vec<Visible>>, String) {
     let is_open = |device: &Visible| device.pci.is_none_or(|pci| open.contains(&pci));
+    // With none by the variables, files that are open are a monitor's: it asks the driver and computes
+    // nothing.
+    let is_none_meant = devices.as_ref().is_some_and(Vec::is_empty);
     let both: Vec<Visible> = devices.into_iter().flatten().filter(is_open).collect();
+    if is_none_meant {
+        return (None, format!("{reason}, and yet it has device files open"));
+    }
     if both.is_empty() {
         let open = open.iter().map(|pci| Visible { pci: Some(*pci), part: None }).collect();
         return (Some(open), format!("the device files that it has open ({reason})"));
@@ -271,8 +292,33 @@ mod tests {
             assert_eq!(gpus.absent.is_some(), absent, "{asked}: {gpus:?}");
         }
 
+        let both = of(&[("ROCR_VISIBLE_DEVICES", "0,1,2,3"), ("CUDA_VISIBLE_DEVICES", "0")])?;
+        assert_eq!((buses(&both), both.absent), (Some(vec![6]), None), "no runtime here reads ROCm's");
+
         let unread = usable(&root, &machine()?, Who::Pid(7), "/proc/7", Err("permission denied".to_owned()));
         assert_eq!((unread.devices, unread.reason.as_str()), (None, "permission denied"));
+        Ok(())
+    }
+
+    #[test]
+    fn hips_list_chooses_from_rocms_and_takes_nothing_away_from_it() -> Outcome {
+        let mut amd = machine()?;
+        amd.gpus.iter_mut().for_each(|gpu| gpu.vendor_id = AMD);
+        let one = [Visible { pci: amd.gpus.first().map(|gpu| gpu.pci), part: None }];
+        for (rocr, hip, absent) in [("0,1", "1", false), ("0,1,2", "1", true), ("0", "0,1", true)] {
+            let variables = set(&[("ROCR_VISIBLE_DEVICES", rocr), ("HIP_VISIBLE_DEVICES", hip)])?;
+            assert_eq!(absent_of(&variables, &one, &amd).is_some(), absent, "{rocr} {hip}");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn of_a_process_with_files_open_and_no_gpu_by_its_variables_it_is_not_known_which_it_has() -> Outcome {
+        let (folder, topology) = here()?;
+        let nothing = set(&[("CUDA_VISIBLE_DEVICES", "")]);
+        let seven = usable(&FsRoot::at(folder.path()), &topology, Who::Pid(7), "/proc/7", nothing);
+        assert_eq!(seven.devices, None, "{}", seven.reason);
+        assert!(seven.reason.contains("and yet it has device files open"), "{}", seven.reason);
         Ok(())
     }
 
