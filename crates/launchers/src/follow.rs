@@ -11,7 +11,7 @@ use crate::error::LineError;
 use crate::exec_call::ExecCall;
 use crate::launcher::{Launcher, torchrun};
 use crate::process::{Process, text_of};
-use crate::unknown::is_unknown;
+use crate::unknown::{UNKNOWN, is_unknown, shown};
 use crate::{hwloc_location, numactl, prefix, sh, taskset};
 
 /// Programs in one another: a script may start itself.
@@ -81,16 +81,18 @@ fn file<'t>(
     name: &str,
     arguments: &[&str],
 ) -> Result<Vec<Process<'t>>, LineError> {
+    if name.starts_with(UNKNOWN) {
+        process.lose("which program is started does not follow from the line, and it may bind");
+        return Ok(vec![process]);
+    }
     let text = if is_unknown(path) { None } else { text_of(path) };
     match text {
         Some(text) if is_shell(&text) => {
             let arguments = arguments.iter().map(|word| (*word).to_owned()).collect();
             return sh::run(&text, path, arguments, process, follow);
         }
-        None if !is_unknown(path)
-            && !Path::new(path).is_file()
-            && prefix::is_called_like_a_wrapper(name, arguments) =>
-        {
+        None if !Path::new(path).is_file() && prefix::is_called_like_a_wrapper(name, arguments) => {
+            let path = shown(path);
             process.lose(&format!(
                 "{path} may bind or choose GPUs and cannot be read here: run the check where the file is, or \
                  put numabench check into the launch"

@@ -12,7 +12,7 @@
 //!
 //! Some 450 lines because the way from a text to its ranks is read from top to bottom.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use stats::IdSet;
 use topo::Topology;
@@ -214,6 +214,8 @@ pub(crate) fn process<'t>(
         exec: None,
         workers: None,
         launch: None,
+        has_input: false,
+        unset: BTreeSet::new(),
         depth: 0,
         notes: Vec::new(),
     }

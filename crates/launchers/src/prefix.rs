@@ -106,6 +106,12 @@ pub(crate) fn shell<'t>(
 ) -> Result<Vec<Process<'t>>, LineError> {
     let (given, rest) = SHELL.read(words)?;
     let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    let has_script = given.iter().all(|one| one.name != "s") && !rest.is_empty();
+    if process.has_input && !has_script {
+        let mut process = process;
+        process.lose(&format!("the commands that {name} reads from its input are not followed"));
+        return Ok(vec![process]);
+    }
 
     match (rest.split_first(), given.iter().any(|one| one.name == "c")) {
         (Some((script, arguments)), true) => {

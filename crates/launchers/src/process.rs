@@ -5,7 +5,7 @@
 //! and so does the last memory policy. What a word does that is not known makes what it may have changed
 //! unknown, with the reason.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use stats::IdSet;
@@ -64,6 +64,8 @@ pub(crate) struct Process<'t> {
     pub variables: BTreeMap<String, Variable>,
     /// Variables that are known not to be set.
     pub absent: Vec<&'static str>,
+    /// Those that a script takes away.
+    pub unset: BTreeSet<String>,
     /// Whether `numabench exec` shares out the PUs that it finds itself on: its launcher binds nobody.
     pub shares_own_pus: bool,
     /// Variables of other launchers that a script expands: its own launcher does not set them, so they are
@@ -78,6 +80,8 @@ pub(crate) struct Process<'t> {
     /// In what was pasted, a launcher's own words; empty where none was met. `None` behind a launcher, where
     /// no other may stand.
     pub launch: Option<Vec<String>>,
+    /// Whether something is written to its input: a shell without a script reads its commands there.
+    pub has_input: bool,
     /// How many programs stand in each other.
     pub depth: usize,
     /// What is to be known beside it.
@@ -102,7 +106,7 @@ impl<'t> Process<'t> {
     pub fn variable(&self, name: &str) -> Option<String> {
         match self.variables.get(name) {
             Some(variable) => Some(variable.value.clone()),
-            None if self.absent.contains(&name) => None,
+            None if self.absent.contains(&name) || self.unset.contains(name) => None,
             None => Some(UNKNOWN.to_string()),
         }
     }
@@ -130,7 +134,7 @@ impl<'t> Process<'t> {
 
     pub fn set(&mut self, name: &str, value: String) {
         let exported = self.variables.get(name).is_some_and(|variable| variable.exported);
-        self.variables.insert(name.to_owned(), Variable { value, exported });
+        self.restore(name, Some(Variable { value, exported }));
     }
 
     pub fn export(&mut self, name: &str) {
@@ -139,12 +143,22 @@ impl<'t> Process<'t> {
 
     /// A variable that programs inherit.
     pub fn give(&mut self, name: &str, value: String) {
-        self.variables.insert(name.to_owned(), Variable { value, exported: true });
+        self.restore(name, Some(Variable { value, exported: true }));
+    }
+
+    /// Puts a variable back as it was.
+    pub fn restore(&mut self, name: &str, variable: Option<Variable>) {
+        self.unset.remove(name);
+        match variable {
+            Some(variable) => drop(self.variables.insert(name.to_owned(), variable)),
+            None => drop(self.variables.remove(name)),
+        }
     }
 
     /// A variable is taken away: an empty one counts for none where it matters.
     pub fn unset(&mut self, name: &str) {
         self.variables.remove(name);
+        self.unset.insert(name.to_owned());
         if let Some(name) = GPU_VARIABLES.into_iter().find(|known| *known == name)
             && !self.absent.contains(&name)
         {
@@ -174,6 +188,7 @@ impl<'t> Process<'t> {
         (self.pus, self.policy) = (Err(why.to_owned()), Err(why.to_owned()));
         self.variables.clear();
         self.absent.clear();
+        self.unset.clear();
         self.doubt = Some(why.to_owned());
     }
 
@@ -181,6 +196,7 @@ impl<'t> Process<'t> {
     pub fn distrust(&mut self, why: &str) {
         self.doubt = Some(why.to_owned());
         self.absent.clear();
+        self.unset.clear();
     }
 
     /// As a program that a shell starts has it: exported variables alone.
@@ -210,8 +226,11 @@ impl<'t> Process<'t> {
         }
 
         self.absent.retain(|name| other.absent.contains(name));
+        self.unset.retain(|name| other.unset.contains(name));
         self.doubt = self.doubt.take().or(other.doubt);
         self.foreign.extend(other.foreign);
+        self.foreign.sort();
+        self.foreign.dedup();
     }
 
     /// Bound to these, or to what is not known.

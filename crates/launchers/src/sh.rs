@@ -5,9 +5,10 @@
 //! variables, arithmetic, arrays, `case`, `if`, `[ ]`, loops and functions change values here and nothing
 //! else, and what would be started is handed to the function that follows a program.
 //!
-//! * `word`, `parse` from text to commands; `expand` words to text, `pattern`, `arithmetic`, `condition` (`[
-//!   ]` and `[[ ]]`) its parts;
-//! * `run` commands, one after another.
+//! * `word`, `parse` from text to commands; `expand` words to text and to lists (`words`, split by
+//!   `fields`), `pattern`, `arithmetic`, `condition` (`[ ]` and `[[ ]]`), `output` (`$(…)`) its parts;
+//! * `run` commands, one after another, and the ways between them; `builtins` what a simple command does,
+//!   `programs` what it starts.
 //!
 //! What is not known here (a file, a program's output, another variable) is
 //! [`UNKNOWN`](crate::unknown::UNKNOWN) in a value, and both ways are followed where a condition depends on
@@ -15,16 +16,22 @@
 //! wrong.
 
 mod arithmetic;
+mod builtins;
 mod condition;
 mod expand;
+mod fields;
+mod output;
 mod parse;
 mod pattern;
+mod programs;
 mod run;
 #[cfg(test)]
 mod tests;
 mod word;
+mod words;
 
-pub(crate) use run::{Follow, is_neutral, run, started};
+pub(crate) use programs::is_neutral;
+pub(crate) use run::{Follow, run, started};
 
 /// Whether the text can be read as commands of a shell.
 pub(crate) fn reads(text: &str) -> bool {

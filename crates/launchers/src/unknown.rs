@@ -10,3 +10,8 @@ pub(crate) const OWN_PID: char = '\u{f8fe}';
 pub(crate) fn is_unknown(text: &str) -> bool {
     text.contains(UNKNOWN)
 }
+
+/// A text as a sentence has it.
+pub(crate) fn shown(text: &str) -> String {
+    text.replace(UNKNOWN, "…")
+}

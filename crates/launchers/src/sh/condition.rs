@@ -10,6 +10,13 @@ pub(super) struct Operand {
     pub pattern: Pattern,
 }
 
+impl Operand {
+    /// A word that stands for itself.
+    pub fn of_text(text: &str) -> Self {
+        Self { text: text.to_owned(), pattern: text.chars().map(|c| (c, true)).collect() }
+    }
+}
+
 /// Words of a condition: each may stand for a level of the reader.
 const MOST_WORDS: usize = 200;
 
@@ -110,8 +117,12 @@ impl Reader<'_> {
             true => fits(&right.pattern, &left.text.chars().collect::<Vec<_>>()),
             false => left.text == right.text,
         };
-        let compare =
-            |is: fn(&i64, &i64) -> bool| Some(is(&integer(left.text.trim())?, &integer(right.text.trim())?));
+        // `[[ ]]` works out numbers as `$(( ))` does; `[` reads decimal digits, also behind a 0.
+        let number = |operand: &Operand| match self.with_patterns {
+            true => integer(operand.text.trim()),
+            false => operand.text.trim().parse().ok(),
+        };
+        let compare = |is: fn(&i64, &i64) -> bool| Some(is(&number(left)?, &number(right)?));
 
         match operator {
             "=" | "==" => Some(equal()),

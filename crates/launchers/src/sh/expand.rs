@@ -1,14 +1,14 @@
 //! Words as a command gets them: variables and arithmetic put in, unquoted values split at blanks, or where
 //! `IFS` says. File names are not expanded: there are none here.
 
-use super::Unread;
 use super::arithmetic::{self, Target, Variables, integer};
 use super::condition::Operand;
+use super::fields::Fields;
 use super::pattern::{Pattern, fits};
 use super::run::Shell;
 use super::word::{Parameter, Piece, Word};
+use super::words::Words;
 use crate::error::LineError;
-use crate::hwloc_location;
 use crate::unknown::{OWN_PID, UNKNOWN, is_unknown};
 
 /// Text that came of a piece.
@@ -18,23 +18,36 @@ struct Part {
     quoted: bool,
     /// Whether it came of a variable or a command and stands unquoted, so that it is split into words.
     is_split: bool,
+    /// Whether it stands for any number of unknown words.
+    is_open: bool,
 }
 
 impl Part {
     fn of_value(text: String, quoted: bool) -> Self {
-        Self { text, quoted, is_split: !quoted }
+        let is_open = !quoted && is_unknown(&text);
+        Self { text, quoted, is_split: !quoted, is_open }
     }
+}
+
+/// How the words of a list stand in a word's parts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lists {
+    /// As words of their own, `"$*"` as one.
+    Apart,
+    /// As one text.
+    Joined,
 }
 
 impl Shell<'_> {
     /// The word as one text.
     pub(super) fn text(&mut self, word: &Word) -> Result<String, LineError> {
-        Ok(self.parts(word)?.into_iter().flatten().map(|part| part.text).collect::<Vec<_>>().join(""))
+        let parts = self.parts(word, Lists::Joined)?.into_iter().flatten();
+        Ok(parts.map(|part| part.text).collect::<Vec<_>>().join(""))
     }
 
     /// The word as a pattern.
     pub(super) fn pattern(&mut self, word: &Word) -> Result<Pattern, LineError> {
-        let parts = self.parts(word)?.into_iter().flatten();
+        let parts = self.parts(word, Lists::Joined)?.into_iter().flatten();
         Ok(parts.flat_map(|part| part.text.chars().map(|c| (c, part.quoted)).collect::<Vec<_>>()).collect())
     }
 
@@ -43,8 +56,12 @@ impl Shell<'_> {
     }
 
     /// The words that these words become.
-    pub(super) fn all_split(&mut self, words: &[Word]) -> Result<Vec<String>, LineError> {
-        Ok(words.iter().map(|word| self.split_words(word)).collect::<Result<Vec<_>, _>>()?.concat())
+    pub(super) fn all_split(&mut self, words: &[Word]) -> Result<Words, LineError> {
+        let mut all = Words::default();
+        for word in words {
+            all.append(self.split_words(word)?);
+        }
+        Ok(all)
     }
 
     /// Where unquoted values are split: at the characters of `IFS`, and at blanks where the script does not
@@ -55,59 +72,58 @@ impl Shell<'_> {
     }
 
     /// The words that this word becomes.
-    fn split_words(&mut self, word: &Word) -> Result<Vec<String>, LineError> {
+    pub(super) fn split_words(&mut self, word: &Word) -> Result<Words, LineError> {
         let word = tilde(word);
         let separators = self.separators();
-        let mut all = Vec::new();
-        let mut open: Option<String> = None;
+        let mut fields = Fields::default();
+        let mut open_from = None;
 
-        for (at, group) in self.parts(&word)?.into_iter().enumerate() {
+        for (at, group) in self.parts(&word, Lists::Apart)?.into_iter().enumerate() {
             // Words of "$@" stand apart.
             if at > 0 {
-                all.extend(open.take());
+                fields.end_word();
             }
             for part in group {
-                if !part.is_split {
-                    if part.quoted || !part.text.is_empty() {
-                        open.get_or_insert_default().push_str(&part.text);
-                    }
-                    continue;
+                if part.is_open {
+                    open_from.get_or_insert(fields.complete());
                 }
-                let mut pieces = part.text.split(|c| separators.contains(c)).peekable();
-                while let Some(piece) = pieces.next() {
-                    if !piece.is_empty() {
-                        open.get_or_insert_default().push_str(piece);
-                    }
-                    if pieces.peek().is_some() {
-                        all.extend(open.take());
-                    }
+                if part.is_split {
+                    fields.add_split(&part.text, &separators);
+                } else if part.quoted || !part.text.is_empty() {
+                    fields.add(&part.text);
                 }
             }
         }
 
-        all.extend(open);
+        let mut all = Words::from(fields.finish());
+        open_from.into_iter().for_each(|from| all.open(from));
         Ok(all)
     }
 
     /// The parts of a word, in groups that are words of their own.
-    fn parts(&mut self, word: &Word) -> Result<Vec<Vec<Part>>, LineError> {
+    fn parts(&mut self, word: &Word, lists: Lists) -> Result<Vec<Vec<Part>>, LineError> {
         let mut groups = vec![Vec::new()];
         for piece in word {
             let part = match piece {
-                Piece::Text { text, quoted } => Part { text: text.clone(), quoted: *quoted, is_split: false },
+                Piece::Text { text, quoted } => {
+                    Part { is_split: false, is_open: false, ..Part::of_value(text.clone(), *quoted) }
+                }
                 Piece::Arithmetic(text) => Part::of_value(self.arithmetic(text)?, true),
                 Piece::Output { script, quoted } => Part::of_value(self.output(script), *quoted),
                 Piece::Parameter { parameter, quoted } if self.is_all(parameter) => {
                     let items = self.all(parameter)?;
-                    for (at, item) in items.into_iter().enumerate() {
-                        if at > 0 {
-                            groups.push(Vec::new());
-                        }
-                        if let Some(group) = groups.last_mut() {
-                            group.push(Part::of_value(item, *quoted));
-                        }
+                    let is_star = parameter.name == "*" || parameter.index.as_deref() == Some("*");
+                    if lists == Lists::Joined || is_star && *quoted {
+                        let between = if is_star { self.separators().chars().next() } else { Some(' ') };
+                        let text = match items.count() {
+                            Some(_) => items.words.join(&between.map(String::from).unwrap_or_default()),
+                            None => UNKNOWN.to_string(),
+                        };
+                        Part::of_value(text, *quoted)
+                    } else {
+                        add_words(&mut groups, &items, *quoted);
+                        continue;
                     }
-                    continue;
                 }
                 Piece::Parameter { parameter, quoted } => Part::of_value(self.parameter(parameter)?, *quoted),
             };
@@ -126,28 +142,32 @@ impl Shell<'_> {
         several && !parameter.length
     }
 
-    fn all(&mut self, parameter: &Parameter) -> Result<Vec<String>, LineError> {
+    fn all(&mut self, parameter: &Parameter) -> Result<Words, LineError> {
         let items = match parameter.name.as_str() {
-            "@" | "*" => self.arguments.clone(),
-            name => self.arrays.get(name).cloned().unwrap_or_else(|| vec![UNKNOWN.to_string()]),
+            "@" | "*" => self.frame.arguments.clone(),
+            name => self.arrays.get(name).cloned().unwrap_or_else(Words::unknown),
         };
 
-        match (parameter.operator.as_str(), items.is_empty()) {
-            ("", _) | (":+" | "+", true) | (":-" | "-", false) => Ok(items),
-            (":+" | "+", false) | (":-" | "-", true) => Ok(vec![self.text(&parameter.word)?]),
+        match (parameter.operator.as_str(), items.count().map(|count| count == 0)) {
+            ("", _) | (":+" | "+", Some(true)) | (":-" | "-", Some(false)) => Ok(items),
+            (":+" | "+", Some(false)) | (":-" | "-", Some(true)) => {
+                Ok(vec![self.text(&parameter.word)?].into())
+            }
             // ${@:2}, ${@:2:3}
             (":", _) => {
                 let text = self.text(&parameter.word)?;
-                let (from, length) = text.split_once(':').unwrap_or((&text, ""));
-                let (from, length) = (integer(from.trim()), integer(length.trim()));
-                let Some(from) = from.and_then(|from| usize::try_from(from).ok()) else {
-                    return Ok(vec![UNKNOWN.to_string()]);
+                let number =
+                    |text: &str| integer(text.trim()).and_then(|number| usize::try_from(number).ok());
+                let (from, most) = match text.split_once(':') {
+                    Some((from, most)) => (number(from), number(most)),
+                    None => (number(&text), Some(usize::MAX)),
                 };
-                let skipped = if parameter.index.is_some() { from } else { from.saturating_sub(1) };
-                let most = length.and_then(|length| usize::try_from(length).ok()).unwrap_or(usize::MAX);
-                Ok(items.into_iter().skip(skipped).take(most).collect())
+                // ${@:1} is the first argument: ${@:0} has the shell's name before it.
+                let first =
+                    if parameter.index.is_some() { from } else { from.and_then(|from| from.checked_sub(1)) };
+                Ok(first.zip(most).map_or_else(Words::unknown, |(first, most)| items.part(first, most)))
             }
-            _ => Ok(vec![UNKNOWN.to_string()]),
+            _ => Ok(Words::unknown()),
         }
     }
 
@@ -157,22 +177,21 @@ impl Shell<'_> {
         if let Ok(number) = name.parse::<usize>() {
             return Ok(match number.checked_sub(1) {
                 None => Some(self.name.clone()),
-                Some(at) => self.arguments.get(at).cloned(),
+                Some(at) => self.frame.arguments.get(at),
             });
         }
 
         Ok(match name {
-            "#" => Some(self.arguments.len().to_string()),
-            "@" | "*" => Some(self.arguments.join(" ")),
+            "#" => Some(text_of_number(self.frame.arguments.count())),
             "$" => Some(OWN_PID.to_string()),
-            "?" => Some(self.status.map_or_else(|| UNKNOWN.to_string(), |ok| u8::from(!ok).to_string())),
+            "?" => Some(text_of_number(self.status)),
             "!" | "-" | "RANDOM" | "LINENO" | "BASHPID" => Some(UNKNOWN.to_string()),
             _ => match (self.arrays.get(name).cloned(), &parameter.index) {
-                (Some(items), None) => items.first().cloned(),
+                (Some(items), None) => items.get(0),
                 (Some(items), Some(index)) => {
                     let at = self.arithmetic(index)?.parse::<usize>().ok();
                     match at {
-                        Some(at) => items.get(at).cloned(),
+                        Some(at) => items.get(at),
                         None => Some(UNKNOWN.to_string()),
                     }
                 }
@@ -189,19 +208,14 @@ impl Shell<'_> {
 
     fn parameter(&mut self, parameter: &Parameter) -> Result<String, LineError> {
         if parameter.length {
-            let items = self.arrays.get(&parameter.name).map(Vec::len);
-            let several = matches!(parameter.index.as_deref(), Some("@" | "*"));
-            let length = match (several, items) {
-                (true, Some(items)) => Some(items),
-                (true, None) if matches!(parameter.name.as_str(), "@" | "*") => Some(self.arguments.len()),
-                (true, None) => None,
-                _ => {
-                    let value =
-                        self.plain(&Parameter { length: false, ..parameter.clone() })?.unwrap_or_default();
-                    (!is_unknown(&value)).then(|| value.chars().count())
-                }
+            let counted = Parameter { length: false, ..parameter.clone() };
+            let length = if self.is_all(&counted) {
+                self.all(&counted)?.count()
+            } else {
+                let value = self.plain(&counted)?.unwrap_or_default();
+                (!is_unknown(&value)).then(|| value.chars().count())
             };
-            return Ok(length.map_or_else(|| UNKNOWN.to_string(), |length| length.to_string()));
+            return Ok(text_of_number(length));
         }
 
         let value = self.plain(parameter)?;
@@ -271,40 +285,24 @@ impl Shell<'_> {
         let value = if text.trim().is_empty() { Some(0) } else { arithmetic::value(&text, self) };
         Ok(value.map_or_else(|| UNKNOWN.to_string(), |value| value.to_string()))
     }
-
-    /// What a command writes, of the few whose output follows from their words.
-    fn output(&mut self, script: &str) -> String {
-        self.worked_out(script).ok().flatten().unwrap_or_else(|| UNKNOWN.to_string())
-    }
-
-    fn worked_out(&mut self, script: &str) -> Result<Option<String>, LineError> {
-        let unread = |_: Unread| LineError::NotSaid(String::new());
-        let node = super::parse::script(script).map_err(unread)?;
-        let super::parse::Node::List(list) = node else { return Ok(None) };
-        let [(_, super::parse::Node::Simple(simple))] = list.as_slice() else { return Ok(None) };
-        if !simple.assignments.is_empty() {
-            return Ok(None);
-        }
-        let all = self.all_split(&simple.words)?;
-        let all: Vec<&str> = all.iter().map(String::as_str).collect();
-
-        Ok(match all.as_slice() {
-            ["hwloc-calc", rest @ ..] => hwloc_location::calculated(self.process.topology, rest),
-            ["echo", rest @ ..] => Some(rest.join(" ")),
-            ["printf", "%s" | "%d" | "%s\\n" | "%d\\n", value] => Some((*value).to_owned()),
-            ["expr", rest @ ..] => Some(self.arithmetic(&rest.join(" "))?),
-            ["seq", "-s", between, first, last] => numbers(first, last).map(|all| all.join(between)),
-            ["seq", first, last] => numbers(first, last).map(|all| all.join(" ")),
-            ["seq", last] => numbers("1", last).map(|all| all.join(" ")),
-            _ => None,
-        })
-    }
 }
 
-/// `seq FIRST LAST`, of a length that nodes have.
-fn numbers(first: &str, last: &str) -> Option<Vec<String>> {
-    let (first, last): (i64, i64) = (first.parse().ok()?, last.parse().ok()?);
-    (last.checked_sub(first)? < 10_000).then(|| (first..=last).map(|number| number.to_string()).collect())
+/// A number as text.
+fn text_of_number(number: Option<impl ToString>) -> String {
+    number.map_or_else(|| UNKNOWN.to_string(), |number| number.to_string())
+}
+
+/// Adds words to the groups of a word: the first continues the last group.
+fn add_words(groups: &mut Vec<Vec<Part>>, items: &Words, quoted: bool) {
+    for (at, item) in items.words.iter().enumerate() {
+        if at > 0 {
+            groups.push(Vec::new());
+        }
+        if let Some(group) = groups.last_mut() {
+            let part = Part::of_value(item.clone(), quoted);
+            group.push(Part { is_open: part.is_open || items.is_open_at(at), ..part });
+        }
+    }
 }
 
 /// The home directory of who asks; another user's is not known.
@@ -341,7 +339,7 @@ fn without(value: &str, operator: &str, pattern: &[(char, bool)]) -> String {
 impl Variables for Shell<'_> {
     fn number(&self, target: &Target) -> Option<i64> {
         let value = match (self.arrays.get(&target.name), target.index) {
-            (Some(items), index) => items.get(usize::try_from(index.unwrap_or(Some(0))?).ok()?).cloned(),
+            (Some(items), index) => items.get(usize::try_from(index.unwrap_or(Some(0))?).ok()?),
             (None, None | Some(Some(0))) => self.process.variable(&target.name),
             (None, Some(_)) => return None,
         };
@@ -357,14 +355,14 @@ impl Variables for Shell<'_> {
             None if !self.arrays.contains_key(&target.name) => self.process.set(&target.name, value),
             index => {
                 let at = index.unwrap_or(Some(0)).and_then(|at| usize::try_from(at).ok());
-                self.set_item(&target.name, at, value);
+                self.set_item(&target.name, at, value, false);
             }
         }
     }
 
     fn lose(&mut self, name: &str) {
         match self.arrays.contains_key(name) {
-            true => self.set_item(name, None, UNKNOWN.to_string()),
+            true => drop(self.arrays.insert(name.to_owned(), Words::unknown())),
             false => self.process.set(name, UNKNOWN.to_string()),
         }
     }

@@ -1,11 +1,12 @@
 //! A script's text as commands: simple ones, lists, pipelines, `if`, `case`, loops, groups, functions.
 //!
-//! Some 780 lines because a grammar is read in one place. What a shell knows beyond it (here-documents feed
-//! only programs, so their text is passed over; `select`, coprocesses, process substitution) is an error that
-//! names the line.
+//! Some 820 lines because a grammar is read in one place. The text of here-documents is passed over, and what
+//! reads it reads something unknown. What a shell knows beyond the grammar here (`select`, coprocesses,
+//! process substitution) is an error that names the line.
 
 use super::Unread;
 use super::word::{Assignment, AssignmentValue, Parameter, Piece, Word, is_name};
+use crate::unknown::UNKNOWN;
 
 /// A command of one program, or of the shell itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,7 +17,7 @@ pub(super) struct Simple {
     pub words: Vec<Word>,
     /// Arrays that a declaration has among its words (`declare -a list=(0 1)`): their names stand in `words`.
     pub arrays: Vec<Assignment>,
-    /// What it reads: the word behind `<<<`.
+    /// What it reads: the word behind `<<<`; something unknown from a file, a here-document or a pipe.
     pub input: Option<Word>,
 }
 
@@ -103,17 +104,25 @@ const RESERVED: [&str; 15] = [
 ];
 
 /// Commands whose words may be assignments.
-const DECLARATIONS: [&str; 5] = ["export", "readonly", "declare", "typeset", "local"];
+pub(super) const DECLARATIONS: [&str; 5] = ["export", "readonly", "declare", "typeset", "local"];
 
 /// How deep commands may be nested: what people write is not.
 const MOST_DEPTH: usize = 60;
 
+/// A here-document whose text is still to come.
+struct HereDocument {
+    /// The line that ends it.
+    end: String,
+    /// Whether tabs before its lines do not count (`<<-`).
+    is_indented: bool,
+}
+
 pub(super) struct Reader {
     text: Vec<char>,
     at: usize,
-    /// Here-documents whose text begins at the next line: the word that ends each.
-    pending: Vec<String>,
-    /// The word behind the last `<<<`, until its command takes it.
+    /// Here-documents whose text begins at the next line.
+    pending: Vec<HereDocument>,
+    /// What the last redirection of an input gives, until its command takes it.
     input: Option<Word>,
     depth: usize,
 }
@@ -162,7 +171,8 @@ impl Reader {
 
     fn newline(&mut self) {
         self.at += 1;
-        for end in std::mem::take(&mut self.pending) {
+
+        for document in std::mem::take(&mut self.pending) {
             loop {
                 let rest = self.text.get(self.at..).unwrap_or_default();
                 if rest.is_empty() {
@@ -171,7 +181,9 @@ impl Reader {
                 let length = rest.iter().position(|c| *c == '\n').unwrap_or(rest.len());
                 let line: String = rest[..length].iter().collect();
                 self.at = (self.at + length + 1).min(self.text.len());
-                if line.trim_start_matches('\t').trim_end_matches('\r') == end {
+                let line = line.trim_end_matches('\r');
+                let line = if document.is_indented { line.trim_start_matches('\t') } else { line };
+                if line == document.end {
                     break;
                 }
             }
@@ -241,8 +253,11 @@ impl Reader {
             } else if self.take("||") {
                 joint = Some(false);
             } else if self.peek() == Some('&') {
-                // In the background: `wait` waits for it.
+                // In the background, in a shell of its own: `wait` waits for it.
                 self.at += 1;
+                if let Some((_, node)) = all.last_mut() {
+                    *node = Node::Subshell(Box::new(std::mem::replace(node, Node::List(Vec::new()))));
+                }
             }
         }
 
@@ -267,7 +282,11 @@ impl Reader {
             self.at += 1;
             self.take("&");
             self.gaps();
-            all.push(self.nested(Self::compound)?);
+            let mut part = self.nested(Self::compound)?;
+            if let Node::Simple(simple) = &mut part {
+                simple.input.get_or_insert_with(unknown);
+            }
+            all.push(part);
         }
 
         let node = match all.len() {
@@ -469,6 +488,7 @@ impl Reader {
 
     fn simple(&mut self) -> Result<Node, Unread> {
         let mut simple = Simple::default();
+        self.input = None;
         loop {
             self.blanks();
             if self.redirection()? {
@@ -572,6 +592,7 @@ impl Reader {
         while self.peek().is_some_and(|c| c.is_ascii_digit()) {
             self.at += 1;
         }
+        let is_input = matches!(self.text[start..self.at], [] | ['0']);
         let operators = ["&>>", "&>", "<<<", "<<-", "<<", ">>", "<&", ">&", ">|", "<>", "<", ">"];
         let Some(operator) = operators.into_iter().find(|operator| self.looking_at(operator)) else {
             self.at = start;
@@ -583,9 +604,8 @@ impl Reader {
         }
         self.blanks();
         let word = self.word()?.ok_or_else(|| self.unread("a redirection without a file"))?;
-        if operator == "<<<" {
-            self.input = Some(word);
-            return Ok(true);
+        if is_input && operator.starts_with('<') {
+            self.input = Some(if operator == "<<<" { word.clone() } else { unknown() });
         }
 
         if matches!(operator, "<<" | "<<-") {
@@ -593,7 +613,7 @@ impl Reader {
                 Piece::Text { text, .. } => text.as_str(),
                 _ => "",
             });
-            self.pending.push(text.collect());
+            self.pending.push(HereDocument { end: text.collect(), is_indented: operator == "<<-" });
         }
         Ok(true)
     }
@@ -742,6 +762,11 @@ impl Reader {
 
         Err(self.unread(&format!("\"{close}\" is missing")))
     }
+}
+
+/// A word of unknown text.
+fn unknown() -> Word {
+    vec![Piece::Text { text: UNKNOWN.to_string(), quoted: true }]
 }
 
 /// Adds to the text at the end of a word; `None` makes an empty text, which a quote is too.

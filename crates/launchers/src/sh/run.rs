@@ -1,21 +1,23 @@
-//! Commands one after another: what they set, and what they would start.
+//! Commands one after another, and the ways that a script may go.
 //!
-//! Some 650 lines because a shell's commands change one state, and each is short.
+//! Where a condition is not known both ways are followed, and what they agree on is known afterwards. A way
+//! that leaves a loop or a function waits at its end for the other one. A loop with an unknown number of
+//! rounds is followed until one more round makes nothing new unknown.
+//!
+//! Some 580 lines because all of it is about one state, and what is merged of it.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::Unread;
-use super::condition::holds;
-use super::parse::{Node, Simple, script};
+use super::parse::{Node, script};
 use super::pattern::{Pattern, fits};
-use super::word::{Assignment, AssignmentValue, Word};
+use super::word::Word;
+use super::words::Words;
 use crate::error::LineError;
-use crate::grammar::is_among;
-use crate::process::{Process, text_of};
-use crate::taskset;
-use crate::unknown::{OWN_PID, UNKNOWN, is_unknown};
+use crate::process::{Process, Variable};
+use crate::unknown::{UNKNOWN, is_unknown};
 
 /// Commands that a wrapper runs for one rank: loops of people are short.
 const MOST_STEPS: usize = 5_000;
@@ -25,6 +27,9 @@ const MOST_DEPTH: usize = 100;
 
 /// Stars of a pattern: each more multiplies what is tried.
 const MOST_STARS: usize = 4;
+
+/// Rounds of a loop that are followed until nothing new becomes unknown.
+const MOST_ROUNDS: usize = 20;
 
 /// What follows a program that the script starts.
 pub(crate) type Follow = for<'t> fn(Process<'t>, &[&str]) -> Result<Vec<Process<'t>>, LineError>;
@@ -42,7 +47,7 @@ pub(crate) fn run<'t>(
     follow: Follow,
 ) -> Result<Vec<Process<'t>>, LineError> {
     let shell = followed(text, name, arguments, process, follow)?;
-    if shell.started.is_empty() && shell.flow == Flow::Ended && shell.status == Some(false) {
+    if shell.started.is_empty() && shell.flow == Flow::Ended && shell.status.is_some_and(|code| code != 0) {
         return Err(LineError::NotSaid(format!(
             "the script {name} ends before it starts a program for some rank"
         )));
@@ -91,13 +96,16 @@ fn followed<'t>(
 ) -> Result<Shell<'t>, LineError> {
     let mut shell = Shell {
         name: name.to_owned(),
-        arguments,
+        frame: Frame { arguments: arguments.into(), ..Frame::default() },
         arrays: BTreeMap::new(),
         functions: BTreeMap::new(),
-        status: Some(true),
+        read_only: Vec::new(),
+        ignores_case: false,
+        status: Some(0),
         steps: 0,
         depth: 0,
         flow: Flow::Next,
+        waiting: Vec::new(),
         started: Vec::new(),
         process,
         follow,
@@ -110,7 +118,7 @@ fn followed<'t>(
 
     match read(text) {
         Ok(node) => {
-            shell.node(&node)?;
+            shell.part(|shell| shell.node(&node), Flow::past_script)?;
             if shell.steps >= MOST_STEPS {
                 unread(&mut shell, "it takes too many steps");
             }
@@ -122,36 +130,115 @@ fn followed<'t>(
 
 /// Where a command leaves the script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Flow {
+pub(super) enum Flow {
     Next,
-    Break,
-    Continue,
+    /// Out of so many loops.
+    Break(usize),
+    /// To the next round of the loop that is so many loops out, from 1.
+    Continue(usize),
     Return,
     /// The shell has ended, or has become a program.
     Ended,
+}
+
+impl Flow {
+    /// Past the end of a loop's round.
+    fn past_round(self) -> Self {
+        if self == Self::Continue(1) { Self::Next } else { self }
+    }
+
+    /// Past the end of a loop.
+    fn past_loop(self) -> Self {
+        match self {
+            Self::Break(1) => Self::Next,
+            Self::Break(loops) => Self::Break(loops - 1),
+            Self::Continue(loops) => Self::Continue(loops - 1),
+            other => other,
+        }
+    }
+
+    /// Past the end of a function or of a file that `source` reads.
+    pub(super) fn past_function(self) -> Self {
+        if self == Self::Return { Self::Next } else { self }
+    }
+
+    /// Past the end of a script.
+    fn past_script(self) -> Self {
+        if self == Self::Ended { self } else { Self::Next }
+    }
+}
+
+/// A variable and an array of this name, as they were before a function made the name its own.
+#[derive(Clone)]
+pub(super) struct Hidden {
+    pub name: String,
+    pub variable: Option<Variable>,
+    pub array: Option<Words>,
+}
+
+/// What belongs to one call of a function, or to the script itself.
+#[derive(Clone, Default)]
+pub(super) struct Frame {
+    pub arguments: Words,
+    /// How many loops stand around a command here.
+    pub loops: usize,
+    pub is_function: bool,
+    /// What `local` hides until the function ends.
+    pub hidden: Vec<Hidden>,
+}
+
+impl Frame {
+    /// Keeps what both ways hide; of a name that one way hides it is not known what it is afterwards.
+    fn agree_on_hidden(&mut self, others: Vec<Hidden>) {
+        let is_in = |all: &[Hidden], one: &Hidden| all.iter().any(|known| known.name == one.name);
+        let (both, mut alone): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.hidden).into_iter().partition(|one| is_in(&others, one));
+        alone.extend(others.into_iter().filter(|one| !is_in(&both, one)));
+
+        for one in &mut alone {
+            let exported = one.variable.as_ref().is_some_and(|variable| variable.exported);
+            one.variable = Some(Variable { value: UNKNOWN.to_string(), exported });
+            one.array = one.array.as_ref().map(|_| Words::unknown());
+        }
+        self.hidden = both;
+        self.hidden.extend(alone);
+    }
 }
 
 /// A shell with what it knows.
 #[derive(Clone)]
 pub(super) struct Shell<'t> {
     pub(super) name: String,
-    pub(super) arguments: Vec<String>,
-    pub(super) arrays: BTreeMap<String, Vec<String>>,
-    functions: BTreeMap<String, Rc<Node>>,
-    /// Whether the last command was well; `None` where that is not known.
-    pub(super) status: Option<bool>,
+    pub(super) frame: Frame,
+    pub(super) arrays: BTreeMap<String, Words>,
+    /// `None` for a function whose commands depend on the way that the script went.
+    pub(super) functions: BTreeMap<String, Option<Rc<Node>>>,
+    /// Variables that cannot be assigned any more.
+    pub(super) read_only: Vec<String>,
+    /// Whether patterns fit letters of either case (`shopt -s nocasematch`).
+    pub(super) ignores_case: bool,
+    /// The last command's exit code, 0 for success; `None` where it is not known.
+    pub(super) status: Option<u8>,
     steps: usize,
     /// How deep functions, scripts and groups stand in each other.
     depth: usize,
-    flow: Flow,
+    pub(super) flow: Flow,
+    /// Ways that may have been taken and left this part of the script by `break`, `continue` or `return`:
+    /// each goes on where the part ends. At most one of each kind.
+    waiting: Vec<Self>,
     /// The programs that it started, each as a process of this rank.
-    started: Vec<Process<'t>>,
+    pub(super) started: Vec<Process<'t>>,
     pub(super) process: Process<'t>,
-    follow: Follow,
+    pub(super) follow: Follow,
+}
+
+/// The exit code of a condition.
+pub(super) fn code(holds: bool) -> u8 {
+    u8::from(!holds)
 }
 
 impl<'t> Shell<'t> {
-    fn node(&mut self, node: &Node) -> Result<(), LineError> {
+    pub(super) fn node(&mut self, node: &Node) -> Result<(), LineError> {
         if self.steps >= MOST_STEPS || self.flow != Flow::Next {
             return Ok(());
         }
@@ -180,7 +267,7 @@ impl<'t> Shell<'t> {
             }
             Node::Not(inner) => {
                 self.node(inner)?;
-                self.status = self.status.map(|status| !status);
+                self.status = self.status.map(|status| code(status != 0));
             }
             Node::If { branches, otherwise } => self.conditional(branches, otherwise.as_deref())?,
             Node::Case { subject, arms } => {
@@ -190,84 +277,171 @@ impl<'t> Shell<'t> {
             Node::For { name, words, body } => {
                 let items = match words {
                     Some(words) => self.all_split(words)?,
-                    None => self.arguments.clone(),
+                    None => self.frame.arguments.clone(),
                 };
-                for item in items {
-                    self.process.set(name, item);
-                    if self.round(body)? {
-                        break;
-                    }
-                }
+                self.repeat(|shell| shell.rounds_over(name, &items, body))?;
             }
-            Node::ForArithmetic { parts: [first, condition, step], body } => {
-                self.arithmetic(first)?;
-                while self.steps < MOST_STEPS {
-                    match self.arithmetic(condition)?.parse::<i64>() {
-                        Ok(0) => break,
-                        Ok(_) => {}
-                        Err(_) => return self.lost("how often a loop runs is not known"),
-                    }
-                    if self.round(body)? {
-                        break;
-                    }
-                    self.arithmetic(step)?;
-                }
+            Node::ForArithmetic { parts, body } => {
+                self.repeat(|shell| shell.counted_rounds(parts, body))?;
             }
             Node::While { until, condition, body } => {
-                while self.steps < MOST_STEPS {
-                    self.node(condition)?;
-                    match self.status {
-                        Some(status) if status == *until => break,
-                        Some(_) => {}
-                        None => return self.lost("how often a loop runs is not known"),
-                    }
-                    if self.round(body)? {
-                        break;
-                    }
-                }
+                self.repeat(|shell| shell.rounds_while(!until, condition, body))?;
             }
             Node::Subshell(body) => {
-                let mut inner = self.clone();
-                inner.node(body)?;
+                let mut inner = Self { waiting: Vec::new(), ..self.clone() };
+                inner.part(|shell| shell.node(body), Flow::past_script)?;
                 (self.started, self.steps, self.status) = (inner.started, inner.steps, inner.status);
             }
             Node::Function { name, body } => {
-                self.functions.insert(name.clone(), Rc::new((**body).clone()));
+                self.functions.insert(name.clone(), Some(Rc::new((**body).clone())));
+                self.status = Some(0);
             }
             Node::Arithmetic(text) => {
-                self.status = self.arithmetic(text)?.parse::<i64>().ok().map(|value| value != 0);
+                self.status = self.arithmetic(text)?.parse::<i64>().ok().map(|value| code(value != 0));
             }
             Node::Test(words) => {
                 let before = self.process.foreign.clone();
                 let operands = words.iter().map(|word| self.operand(word)).collect::<Result<Vec<_>, _>>()?;
                 self.process.foreign = before;
-                self.status = holds(&operands, true);
+                self.status = self.holds(operands, true).map(code);
             }
         }
         Ok(())
     }
 
-    /// One round of a loop; true where the loop ends.
-    fn round(&mut self, body: &Node) -> Result<bool, LineError> {
-        self.node(body)?;
-        Ok(match self.flow {
-            Flow::Break => {
-                self.flow = Flow::Next;
-                true
+    /// A part of the script, behind which ways go on that left it: `past` says where they are then.
+    pub(super) fn part(
+        &mut self,
+        commands: impl FnOnce(&mut Self) -> Result<(), LineError>,
+        past: fn(Flow) -> Flow,
+    ) -> Result<(), LineError> {
+        let further_out = std::mem::take(&mut self.waiting);
+        commands(self)?;
+
+        self.flow = past(self.flow);
+        for mut way in std::mem::take(&mut self.waiting) {
+            way.flow = past(way.flow);
+            self.merge(way);
+        }
+        further_out.into_iter().for_each(|way| self.let_wait(way));
+        Ok(())
+    }
+
+    /// All rounds of a loop.
+    fn repeat(&mut self, rounds: impl FnOnce(&mut Self) -> Result<(), LineError>) -> Result<(), LineError> {
+        self.status = Some(0);
+        self.frame.loops += 1;
+        self.part(rounds, Flow::past_loop)?;
+        self.frame.loops -= 1;
+        Ok(())
+    }
+
+    /// One round of a loop.
+    fn round(&mut self, body: &Node) -> Result<(), LineError> {
+        self.part(|shell| shell.node(body), Flow::past_round)
+    }
+
+    /// Whether a loop may have another round.
+    fn goes_on(&self) -> bool {
+        self.flow == Flow::Next && self.steps < MOST_STEPS
+    }
+
+    fn rounds_over(&mut self, name: &str, items: &Words, body: &Node) -> Result<(), LineError> {
+        for (at, item) in items.words.iter().enumerate() {
+            if !self.goes_on() {
+                return Ok(());
             }
-            Flow::Continue => {
-                self.flow = Flow::Next;
-                false
+            if items.is_open_at(at) {
+                return self.any_rounds(&|shell| {
+                    shell.process.set(name, UNKNOWN.to_string());
+                    shell.round(body)
+                });
             }
-            Flow::Next => self.steps >= MOST_STEPS,
-            Flow::Return | Flow::Ended => true,
-        })
+            self.process.set(name, item.clone());
+            self.round(body)?;
+        }
+        Ok(())
+    }
+
+    fn counted_rounds(&mut self, parts: &[String; 3], body: &Node) -> Result<(), LineError> {
+        let [first, condition, step] = parts;
+        self.arithmetic(first)?;
+
+        while self.goes_on() {
+            match self.arithmetic(condition)?.parse::<i64>() {
+                Ok(0) => return Ok(()),
+                Ok(_) => {}
+                Err(_) => {
+                    return self.any_rounds(&|shell| {
+                        shell.round(body)?;
+                        shell.arithmetic(step)?;
+                        shell.arithmetic(condition).map(drop)
+                    });
+                }
+            }
+            self.round(body)?;
+            self.arithmetic(step)?;
+        }
+        Ok(())
+    }
+
+    fn rounds_while(&mut self, wanted: bool, condition: &Node, body: &Node) -> Result<(), LineError> {
+        let mut status = Some(0);
+
+        while self.goes_on() {
+            self.node(condition)?;
+            match self.status {
+                Some(code) if (code == 0) != wanted => break,
+                Some(_) => {}
+                None => {
+                    return self.any_rounds(&|shell| {
+                        shell.round(body)?;
+                        shell.node(condition)
+                    });
+                }
+            }
+            self.round(body)?;
+            status = self.status;
+        }
+
+        // A loop's exit code is that of its last round, and not of the condition.
+        if self.flow == Flow::Next {
+            self.status = status;
+        }
+        Ok(())
+    }
+
+    /// Rounds of unknown number: what holds afterwards holds after none of them and after each.
+    fn any_rounds(&mut self, round: &dyn Fn(&mut Self) -> Result<(), LineError>) -> Result<(), LineError> {
+        for _ in 0..MOST_ROUNDS {
+            let before = self.clone();
+            self.either(|shell| round(shell), |_| Ok(()))?;
+            self.status = None;
+            if self.knows_as_much_as(&before) {
+                return Ok(());
+            }
+        }
+        self.lost("how often a loop runs is not known")
+    }
+
+    /// Whether this shell and an earlier state of it agree on all that matters to commands.
+    fn knows_as_much_as(&self, before: &Self) -> bool {
+        self.process == before.process
+            && self.process.variables == before.process.variables
+            && self.process.absent == before.process.absent
+            && self.process.unset == before.process.unset
+            && self.arrays == before.arrays
+            && self.frame.arguments == before.frame.arguments
+            && self.functions == before.functions
+            && self.read_only == before.read_only
+            && self.ignores_case == before.ignores_case
+            && self.started == before.started
     }
 
     fn list(&mut self, list: &[(Option<bool>, Node)]) -> Result<(), LineError> {
         for (joint, node) in list {
             match (joint, self.status) {
-                (Some(wanted), Some(status)) if *wanted != status => {}
+                (Some(wanted), Some(status)) if *wanted != (status == 0) => {}
                 (Some(_), None) if self.flow == Flow::Next => {
                     self.either(|shell| shell.node(node), |_| Ok(()))?
                 }
@@ -279,22 +453,26 @@ impl<'t> Shell<'t> {
 
     fn conditional(&mut self, branches: &[(Node, Node)], otherwise: Option<&Node>) -> Result<(), LineError> {
         let Some(((condition, then), rest)) = branches.split_first() else {
-            self.status = Some(true);
+            self.status = Some(0);
             return otherwise.map_or(Ok(()), |node| self.node(node));
         };
         self.node(condition)?;
         match self.status {
-            Some(true) => self.node(then),
-            Some(false) => self.conditional(rest, otherwise),
+            Some(0) => self.node(then),
+            Some(_) => self.conditional(rest, otherwise),
             None => self.either(|shell| shell.node(then), |other| other.conditional(rest, otherwise)),
         }
     }
 
     fn case(&mut self, subject: &str, arms: &[(Vec<Word>, Node)]) -> Result<(), LineError> {
+        let subject = if self.ignores_case { &subject.to_ascii_lowercase() } else { subject };
         let letters: Vec<char> = subject.chars().collect();
         for (at, (patterns, body)) in arms.iter().enumerate() {
-            let patterns: Vec<Pattern> =
+            let mut patterns: Vec<Pattern> =
                 patterns.iter().map(|word| self.pattern(word)).collect::<Result<_, _>>()?;
+            if self.ignores_case {
+                patterns.iter_mut().flatten().for_each(|(c, _)| c.make_ascii_lowercase());
+            }
             let is_any = patterns.iter().any(|pattern| pattern.as_slice() == [('*', false)]);
             let doubtful = patterns.iter().any(|pattern| {
                 pattern.iter().any(|(c, _)| *c == UNKNOWN)
@@ -311,7 +489,7 @@ impl<'t> Shell<'t> {
             }
         }
 
-        self.status = Some(true);
+        self.status = Some(0);
         Ok(())
     }
 
@@ -321,342 +499,88 @@ impl<'t> Shell<'t> {
         one: impl FnOnce(&mut Self) -> Result<(), LineError>,
         another: impl FnOnce(&mut Self) -> Result<(), LineError>,
     ) -> Result<(), LineError> {
+        let further_out = std::mem::take(&mut self.waiting);
         let mut other = self.clone();
         another(&mut other)?;
         one(self)?;
         self.merge(other);
+        further_out.into_iter().for_each(|way| self.let_wait(way));
         Ok(())
     }
 
-    /// Both may be: what they agree on is known.
-    fn merge(&mut self, other: Self) {
+    /// Both may be: what they agree on is known. One that left this part of the script waits at its end.
+    fn merge(&mut self, mut other: Self) {
         self.steps = self.steps.max(other.steps);
-        for process in other.started {
+        for process in std::mem::take(&mut other.started) {
             if !self.started.contains(&process) {
                 self.started.push(process);
             }
         }
+        let waiting = std::mem::take(&mut other.waiting);
 
-        match (self.flow == Flow::Ended, other.flow == Flow::Ended) {
-            (_, true) => {}
-            (true, false) => {
-                (self.flow, self.status, self.arguments) = (other.flow, other.status, other.arguments);
-                (self.arrays, self.functions, self.process) = (other.arrays, other.functions, other.process);
+        match (self.flow, other.flow) {
+            (_, Flow::Ended) => {}
+            (Flow::Ended, _) => self.become_other(other),
+            (own, others) if own == others => self.agree(other),
+            (_, Flow::Next) => {
+                let left = Self { waiting: Vec::new(), started: Vec::new(), ..self.clone() };
+                self.become_other(other);
+                self.let_wait(left);
             }
-            (false, false) => {
-                self.status = self.status.filter(|status| other.status == Some(*status));
-                for (name, items) in &mut self.arrays {
-                    if other.arrays.get(name) != Some(items) {
-                        *items = vec![UNKNOWN.to_string()];
-                    }
-                }
-                if self.arguments != other.arguments {
-                    self.arguments = vec![UNKNOWN.to_string()];
-                }
-                self.process.merge(other.process);
-            }
+            _ => self.let_wait(other),
+        }
+        waiting.into_iter().for_each(|way| self.let_wait(way));
+    }
+
+    /// Goes on as the other way, with the programs and the waiting ways of both.
+    fn become_other(&mut self, other: Self) {
+        let started = std::mem::take(&mut self.started);
+        let waiting = std::mem::take(&mut self.waiting);
+        *self = Self { started, waiting, steps: self.steps, ..other };
+    }
+
+    /// Keeps a way that left for the end of this part of the script.
+    fn let_wait(&mut self, way: Self) {
+        match self.waiting.iter_mut().find(|known| known.flow == way.flow) {
+            Some(known) => known.agree(way),
+            None => self.waiting.push(way),
         }
     }
 
-    fn lost(&mut self, why: &str) -> Result<(), LineError> {
+    /// Keeps what both ways agree on.
+    fn agree(&mut self, other: Self) {
+        self.status = self.status.filter(|status| other.status == Some(*status));
+        self.ignores_case |= other.ignores_case;
+
+        for (name, items) in &mut self.arrays {
+            items.merge(other.arrays.get(name).unwrap_or(&Words::default()));
+        }
+        for name in other.arrays.into_keys() {
+            self.arrays.entry(name).or_insert_with(Words::unknown);
+        }
+        for (name, body) in &mut self.functions {
+            if other.functions.get(name) != Some(body) {
+                *body = None;
+            }
+        }
+        for name in other.functions.into_keys() {
+            self.functions.entry(name).or_default();
+        }
+        self.read_only.extend(other.read_only);
+        self.read_only.sort();
+        self.read_only.dedup();
+
+        self.frame.arguments.merge(&other.frame.arguments);
+        self.frame.agree_on_hidden(other.frame.hidden);
+        self.process.merge(other.process);
+    }
+
+    /// What the script does from here on is not known: nothing of what it sets is.
+    pub(super) fn lost(&mut self, why: &str) -> Result<(), LineError> {
         let what = format!("the script {} is not followed to its end: {why}", self.name);
         self.process.lose(&what);
-        Ok(())
-    }
-
-    fn simple(&mut self, simple: &Simple) -> Result<(), LineError> {
-        let Simple { assignments, words, arrays, input } = simple;
-        let before = self.process.foreign.clone();
-        let all = self.all_split(words)?;
-        // Whether a launcher set a variable is what a condition may ask.
-        if all.first().is_some_and(|name| matches!(name.as_str(), "[" | "test")) {
-            self.process.foreign = before;
-        }
-        if all.is_empty() {
-            self.status = Some(true);
-            return assignments.iter().try_for_each(|one| self.assign(one, false));
-        }
-        arrays.iter().try_for_each(|one| self.assign(one, false))?;
-        let input = input.as_ref().map(|word| self.text(word)).transpose()?;
-        if assignments.is_empty() {
-            return self.command(&all, input.as_deref());
-        }
-
-        // They are the command's alone.
-        let before = self.process.variables.clone();
-        assignments.iter().try_for_each(|one| self.assign(one, true))?;
-        if all[0] == "read" {
-            // What it reads is the shell's own.
-            let separators = self.separators();
-            self.process.variables = before;
-            self.read_words(&all[1..], input.as_deref(), &separators);
-            return Ok(());
-        }
-        self.command(&all, input.as_deref())?;
-        self.process.variables = before;
-        Ok(())
-    }
-
-    fn assign(&mut self, assignment: &Assignment, exported: bool) -> Result<(), LineError> {
-        let name = &assignment.name;
-        match (&assignment.value, &assignment.index) {
-            (AssignmentValue::Array(words), _) => {
-                let added = self.all_split(words)?;
-                let items = self.arrays.entry(name.clone()).or_default();
-                if !assignment.append {
-                    items.clear();
-                }
-                items.extend(added);
-            }
-            (AssignmentValue::Word(word), Some(index)) => {
-                let value = self.text(word)?;
-                let at = self.arithmetic(index)?.parse::<usize>().ok();
-                self.set_item(name, at, value);
-            }
-            (AssignmentValue::Word(word), None) => {
-                let value = self.text(word)?;
-                let before = if assignment.append {
-                    self.process.variable(name).unwrap_or_default()
-                } else {
-                    String::new()
-                };
-                self.process.set(name, before + &value);
-            }
-        }
-
-        if exported {
-            self.process.export(name);
-        }
-        Ok(())
-    }
-
-    /// Gives an array's item a value; where it is not known which item, the array is not known.
-    pub(super) fn set_item(&mut self, name: &str, at: Option<usize>, value: String) {
-        let items = self.arrays.entry(name.to_owned()).or_default();
-        match at.filter(|at| *at < 10_000) {
-            Some(at) => {
-                items.resize(items.len().max(at + 1), String::new());
-                items[at] = value;
-            }
-            None => *items = vec![UNKNOWN.to_string()],
-        }
-    }
-
-    /// A command of the shell, a function, or a program.
-    fn command(&mut self, words: &[String], input: Option<&str>) -> Result<(), LineError> {
-        let Some((name, rest)) = words.split_first() else { return Ok(()) };
-        self.status = Some(true);
-        let operand = |text: &String| super::condition::Operand {
-            text: text.clone(),
-            pattern: text.chars().map(|c| (c, true)).collect(),
-        };
-
-        match name.as_str() {
-            ":" | "true" | "echo" | "printf" | "cd" | "pushd" | "popd" | "set" | "shopt" | "trap"
-            | "umask" | "ulimit" | "wait" | "alias" | "hash" | "module" | "ml" | "sleep" | "mkdir"
-            | "type" => {
-                self.set_arguments(name, rest);
-            }
-            "false" => self.status = Some(false),
-            "export" | "declare" | "typeset" | "local" | "readonly" => self.declare(name, rest),
-            "unset" => {
-                for name in rest.iter().filter(|word| !word.starts_with('-')) {
-                    self.process.unset(name);
-                    self.arrays.remove(name);
-                }
-            }
-            "shift" => {
-                let count = rest.first().map_or(Some(1), |count| count.parse().ok()).unwrap_or(0);
-                self.arguments.drain(..usize::min(count, self.arguments.len()));
-            }
-            "let" => {
-                for text in rest {
-                    self.status = self.arithmetic(text)?.parse::<i64>().ok().map(|value| value != 0);
-                }
-            }
-            "[" | "test" => {
-                let inside = rest.strip_suffix(&["]".to_owned()]).unwrap_or(rest);
-                self.status = holds(&inside.iter().map(operand).collect::<Vec<_>>(), false);
-            }
-            // A tool that the script asks for is taken to be there.
-            "command" | "which"
-                if rest.first().is_none_or(|word| name == "which" || word == "-v" || word == "-V") =>
-            {
-                let tools = ["numactl", "taskset"];
-                self.status = rest.last().filter(|tool| tools.contains(&tool.as_str())).map(|_| true);
-            }
-            "command" | "builtin" => return self.command(rest, input),
-            "eval" => {
-                let text = rest.join(" ");
-                return match script(&text) {
-                    Ok(node) if !is_unknown(&text) => self.node(&node),
-                    _ => self.lost("what eval gets is not known"),
-                };
-            }
-            "source" | "." => self.source(rest)?,
-            "read" => {
-                let separators = self.separators();
-                self.read_words(rest, input, &separators);
-            }
-            "mapfile" | "readarray" => self.read_words(rest, None, ""),
-            "break" => self.flow = Flow::Break,
-            "continue" => self.flow = Flow::Continue,
-            "return" => self.flow = Flow::Return,
-            "exit" => {
-                self.status = rest.first().map_or(self.status, |code| Some(code == "0"));
-                self.flow = Flow::Ended;
-            }
-            "exec" if rest.is_empty() => {}
-            "exec" => {
-                self.program(rest)?;
-                self.flow = Flow::Ended;
-            }
-            name => match self.functions.get(name).map(Rc::clone) {
-                Some(body) => self.called(&body, rest.to_vec())?,
-                None => self.program(words)?,
-            },
-        }
-        Ok(())
-    }
-
-    /// `read -r -a LIST <<< "TEXT"`: of input that is known the words, else nothing.
-    fn read_words(&mut self, words: &[String], input: Option<&str>, separators: &str) {
-        let (options, names): (Vec<&String>, Vec<&String>) =
-            words.iter().partition(|word| word.starts_with('-'));
-        let is_array = options.iter().any(|option| option.ends_with('a'));
-
-        // A delimiter, a number of letters: what they take stands among the names.
-        let is_plain = options.iter().all(|option| option.chars().all(|c| matches!(c, '-' | 'r' | 'a')));
-        let line =
-            input.filter(|input| is_plain && !is_unknown(input)).and_then(|input| input.lines().next());
-        self.status = line.map(|_| true);
-        let is_separator = |c: char| separators.contains(c);
-        let mut rest = line;
-
-        for (at, name) in names.iter().enumerate() {
-            let is_last = at + 1 == names.len();
-            self.arrays.remove(*name);
-            match rest {
-                None => self.process.set(name, UNKNOWN.to_string()),
-                Some(text) if is_array => {
-                    let items = text.split(is_separator).filter(|item| !item.is_empty()).map(str::to_owned);
-                    self.arrays.insert((*name).clone(), items.collect());
-                }
-                Some(text) if is_last => self.process.set(name, text.trim_matches(is_separator).to_owned()),
-                Some(text) => {
-                    let text = text.trim_start_matches(is_separator);
-                    let (first, behind) = text.split_once(is_separator).unwrap_or((text, ""));
-                    self.process.set(name, first.to_owned());
-                    rest = Some(behind);
-                }
-            }
-        }
-    }
-
-    /// `set -- a b`.
-    fn set_arguments(&mut self, name: &str, words: &[String]) {
-        if let ("set", Some(at)) = (name, words.iter().position(|word| word == "--")) {
-            self.arguments = words[at + 1..].to_vec();
-        }
-    }
-
-    /// `export NAME=VALUE`.
-    fn declare(&mut self, command: &str, words: &[String]) {
-        for word in words.iter().filter(|word| !word.starts_with('-')) {
-            let (name, value) =
-                word.split_once('=').map_or((word.as_str(), None), |(name, value)| (name, Some(value)));
-            if let Some(value) = value {
-                self.process.set(name, value.to_owned());
-            }
-            // A program inherits no array.
-            let is_exported = command == "export" || words.iter().any(|word| word == "-x");
-            if is_exported && !self.arrays.contains_key(name) {
-                self.process.export(name);
-            }
-        }
-    }
-
-    /// Another file's commands in this shell.
-    fn source(&mut self, words: &[String]) -> Result<(), LineError> {
-        let Some((path, rest)) = words.split_first() else { return Ok(()) };
-        let text = if is_unknown(path) { None } else { text_of(path) };
-
-        match text.and_then(|text| script(&text).ok()) {
-            Some(node) if rest.is_empty() => {
-                self.node(&node)?;
-                self.returned();
-                Ok(())
-            }
-            Some(node) => self.called(&node, rest.to_vec()),
-            None => {
-                self.status = None;
-                self.process
-                    .distrust(&format!("the file {} that the script reads cannot be read here", shown(path)));
-                Ok(())
-            }
-        }
-    }
-
-    /// Commands with arguments of their own.
-    fn called(&mut self, body: &Node, arguments: Vec<String>) -> Result<(), LineError> {
-        let before = std::mem::replace(&mut self.arguments, arguments);
-        self.node(body)?;
-        self.arguments = before;
-        self.returned();
-        Ok(())
-    }
-
-    /// Where `return` ends: the function or the file.
-    fn returned(&mut self) {
-        if self.flow == Flow::Return {
-            self.flow = Flow::Next;
-        }
-    }
-
-    /// A program in a process of its own, or in the shell's place.
-    fn program(&mut self, words: &[String]) -> Result<(), LineError> {
+        self.arrays.clear();
         self.status = None;
-        let name = words[0].rsplit('/').next().unwrap_or_default();
-        if name == "taskset" && words.iter().any(|word| word.starts_with(OWN_PID)) {
-            return taskset::moved(&mut self.process, &words[1..]);
-        }
-        if is_neutral(name, words) {
-            return Ok(());
-        }
-        let inner = self.process.clone().child();
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-
-        for process in (self.follow)(inner, &words)? {
-            if !self.started.contains(&process) {
-                self.started.push(process);
-            }
-        }
         Ok(())
-    }
-}
-
-/// A path as a sentence has it.
-fn shown(path: &str) -> String {
-    path.replace(UNKNOWN, "…")
-}
-
-/// Programs that look and tell, and place nothing.
-const NEUTRAL: &str = "tee grep sed awk cat head tail sort cut tr wc date hostname uname ls pwd rm cp mv ln \
-    touch chmod id whoami env printenv nproc lscpu lstopo lstopo-no-graphics hwloc-ls nvidia-smi rocm-smi \
-    amd-smi xpu-smi rocminfo nvidia-cuda-mps-control scontrol sinfo conda mamba free df find basename \
-    dirname sync expr seq stat readlink realpath";
-
-/// Programs that look and tell: they are not what the rank is for.
-pub(crate) fn is_neutral(name: &str, words: &[String]) -> bool {
-    let is = |option: &str| words.iter().any(|word| word == option);
-    match name {
-        "numactl" => ["-s", "--show", "-H", "--hardware", "-v", "--version"].iter().any(|option| is(option)),
-        // -p or --pid, alone or among other letters: not the p of --cpu-list.
-        "taskset" => words
-            .iter()
-            .skip(1)
-            .take_while(|word| word.starts_with('-'))
-            .any(|word| word.starts_with("--pid") || (!word.starts_with("--") && word.contains('p'))),
-        _ => is_among(NEUTRAL, name) && (name != "env" || words.len() == 1),
     }
 }

@@ -10,10 +10,17 @@ use crate::line::process;
 use crate::sh::run;
 use crate::written_machine::machine;
 
+mod against_bash;
+
 /// The GPUs shown to the program and its PUs, for rank 2 under srun; `-` for a variable that is not set.
 fn followed(script: &str, arguments: &[&str]) -> Result<Vec<(String, String)>, String> {
+    followed_as(2, script, arguments)
+}
+
+/// The same for this rank of the node.
+fn followed_as(rank: usize, script: &str, arguments: &[&str]) -> Result<Vec<(String, String)>, String> {
     let topology = machine();
-    let variables = BTreeMap::from([("SLURM_LOCALID".to_owned(), "2".to_owned())]);
+    let variables = BTreeMap::from([("SLURM_LOCALID".to_owned(), rank.to_string())]);
     let process = process(&topology, Launcher::Srun, &variables);
     let arguments = arguments.iter().map(|word| (*word).to_owned()).collect();
     let ended = run(script, "wrapper.sh", arguments, process, follow).map_err(|error| error.to_string())?;
@@ -100,6 +107,23 @@ fn what_does_not_follow_from_the_script_is_not_known() {
         "diff <(ls) <(ls); exec ./app",
         "while true; do :; done; exec ./app",
         "if then; exec ./app",
+        "numactl $(cat options) ./app",
+        "numactl $(cat options) -N 0 ./app",
+        "taskset $(cat options) ./app",
+        "taskset -c 0 $(cat options) ./app",
+        "$(cat before) ./app",
+        "\"$(cat before)\" ./app",
+        "exec $(cat before) ./app",
+        "p=; [ -e /site ] && p='numactl -N 0'; $p ./app",
+        "set -- $(cat options); exec numactl \"$@\" ./app",
+        "set -- $(cat words); exec \"$@\"",
+        "set -- $(cat words); $1 ./app",
+        "c=($(cat cpus)); exec taskset -c ${c[1]} ./app",
+        "exec env $(cat words) ./app",
+        "exec $(cat folder)/bind_gpu.sh ./app",
+        "numactl -N 0 bash <<END\nnumactl -N 1 ./app\nEND",
+        "echo numactl -N 0 ./app | bash -s x",
+        "sh < commands",
     ] {
         let found = followed(script, &[]);
         assert!(
@@ -156,4 +180,10 @@ fn no_script_makes_the_reader_fail() {
     let _ = followed(&"${x:-".repeat(3000), &[]);
     let _ = followed(&"$(echo ".repeat(3000), &[]);
     let _ = followed("f() { f; }; f", &[]);
+    let ways = "for i in $(seq 0 2000); do [ -e /x ] && continue; [ -e /y ] && break; g=$g$r; done";
+    let _ = followed(&format!("{ways}; {}", ways.replace("$(seq 0 2000)", "$(cat x)")), &[]);
+    let _ = followed(
+        &format!("{}:{}", "for i in $(cat x); do [ -e $i ] && ".repeat(20), "; done".repeat(20)),
+        &[],
+    );
 }

@@ -38,6 +38,17 @@ pub(super) struct Assignment {
     pub value: AssignmentValue,
 }
 
+impl Assignment {
+    /// Whether a command's output is in it, whose exit code becomes that of the assignment.
+    pub fn has_output(&self) -> bool {
+        let words = match &self.value {
+            AssignmentValue::Word(word) => std::slice::from_ref(word),
+            AssignmentValue::Array(words) => words,
+        };
+        words.iter().flatten().any(|piece| matches!(piece, Piece::Output { .. }))
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum AssignmentValue {
     Word(Word),
