@@ -22,14 +22,19 @@ pub struct SlurmNodes {
     /// In order.
     nodes: Vec<SlurmNode>,
     /// What `TaskPluginParam=` binds tasks to; `None` where the file is no slurm.conf with `TaskPlugin=`.
-    autobind: Option<Autobind>,
+    default_binding: Option<DefaultBinding>,
     /// Whether a step gets its whole node, by `SelectType=`; `None` where the file does not say it.
     gives_whole_nodes: Option<bool>,
 }
 
-/// What tasks are bound to where nothing says it: `TaskPluginParam=autobind=…` (slurm.conf(5)).
+/// What tasks are bound to by `TaskPluginParam=` where their line does not say it (slurm.conf(5)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Autobind(pub Option<Part>);
+pub(crate) enum DefaultBinding {
+    /// `None`, `Cores`, `Sockets`, `Threads`: as `--cpu-bind` with this word.
+    Always(Option<Part>),
+    /// `autobind=…`: where Slurm finds no binding by itself.
+    Otherwise(Option<Part>),
+}
 
 /// A node's numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,7 +122,11 @@ impl FromStr for SlurmNodes {
         if nodes.is_empty() {
             Err(SlurmNodesError::None)
         } else {
-            Ok(Self { nodes, autobind: autobind(text), gives_whole_nodes: gives_whole_nodes(text) })
+            Ok(Self {
+                nodes,
+                default_binding: default_binding(text),
+                gives_whole_nodes: gives_whole_nodes(text),
+            })
         }
     }
 }
@@ -136,7 +145,7 @@ fn gives_whole_nodes(text: &str) -> Option<bool> {
 
 /// What slurm.conf binds tasks to by default; `None` where it does not say what binds them, or a node or
 /// partition has a default of its own.
-fn autobind(text: &str) -> Option<Autobind> {
+fn default_binding(text: &str) -> Option<DefaultBinding> {
     let lines =
         || text.lines().map(|line| line.split('#').next().unwrap_or_default().trim().to_ascii_lowercase());
     let value = |key: &str| lines().filter_map(|line| line.strip_prefix(key).map(str::to_owned)).next_back();
@@ -145,13 +154,18 @@ fn autobind(text: &str) -> Option<Autobind> {
         return None;
     }
     let parameter = value("taskpluginparam=").unwrap_or_default();
-    let kind = parameter.split(',').find_map(|word| word.strip_prefix("autobind="));
-    Some(Autobind(match kind {
-        Some("threads") => Some(Part::Thread),
-        Some("cores") => Some(Part::Core),
-        Some("sockets") => Some(Part::Package),
+    let words = || parameter.split(',').map(str::trim);
+    let part = |word: &str| match word {
+        "threads" => Some(Some(Part::Thread)),
+        "cores" => Some(Some(Part::Core)),
+        "sockets" => Some(Some(Part::Package)),
+        "none" => Some(None),
         _ => None,
-    }))
+    };
+
+    let autobind = words().find_map(|word| part(word.strip_prefix("autobind=")?)).flatten();
+    let always = words().find_map(part).map(DefaultBinding::Always);
+    Some(always.unwrap_or(DefaultBinding::Otherwise(autobind)))
 }
 
 /// What a key counts; of a list of CPUs how many it has.
@@ -189,8 +203,8 @@ impl SlurmNode {
 
 impl SlurmNodes {
     /// What tasks are bound to where nothing says it; `None` where the file does not say that.
-    pub(crate) fn autobind(&self) -> Option<Autobind> {
-        self.autobind
+    pub(crate) fn default_binding(&self) -> Option<DefaultBinding> {
+        self.default_binding
     }
 
     /// Whether a step gets its whole node.

@@ -1,10 +1,10 @@
-//! Lines as people paste them, on the small machine of `exec`'s tests. Some 440 lines because each line is a
+//! Lines as people paste them, on the small machine of `exec`'s tests. Some 480 lines because each line is a
 //! case.
 
 use stats::IdSet;
 
 use crate::gres_conf::GresConfError;
-use crate::line::{Launched, LineError, LineRank, read};
+use crate::line::{Launched, LineError, LineRank, read, read_at};
 use crate::slurm_files::SlurmFiles;
 use crate::written_machine::{address, machine};
 
@@ -360,6 +360,38 @@ fn of_a_rankfile_for_several_hosts_the_ranks_of_the_first_are_judged()
 }
 
 #[test]
+fn words_of_task_plugin_param_bind_as_cpu_bind_does_and_autobind_only_where_slurm_finds_nothing()
+-> Result<(), Box<dyn std::error::Error>> {
+    let topology = machine();
+    let pus = |parameter: &str, options: &str| -> Result<Vec<_>, Box<dyn std::error::Error>> {
+        let conf = format!(
+            "TaskPlugin=task/affinity\n{parameter}SelectType=select/cons_tres\n\
+             NodeName=n CPUs=16 Sockets=2 CoresPerSocket=4 ThreadsPerCore=2\n"
+        );
+        let site = SlurmFiles { gres: None, nodes: Some(conf.parse()?) };
+        let read = read_at(&format!("srun -n2 {options} ./app"), &topology, &site)?;
+        Ok(read.readings.into_iter().flat_map(|reading| reading.ranks).map(|rank| rank.pus).collect())
+    };
+
+    for (word, option) in
+        [("None", "none"), ("Cores", "cores"), ("Verbose,Sockets", "sockets"), ("threads", "threads")]
+    {
+        let parameter = format!("TaskPluginParam={word}\n");
+        for options in ["-c2", "-c4", "-c6"] {
+            let said = pus("", &format!("{options} --cpu-bind={option}"))?;
+            assert_eq!(pus(&parameter, options)?, said, "{word}, {options}");
+        }
+        // The line's own options come first.
+        for options in ["-c2 --cpu-bind=cores", "-c2 --threads-per-core=1", "-c2 --hint=nomultithread"] {
+            assert_eq!(pus(&parameter, options)?, pus("", options)?, "{word}, {options}");
+        }
+    }
+    assert_eq!(pus("TaskPluginParam=None,autobind=threads\n", "-c4")?, pus("", "-c4 --cpu-bind=none")?);
+    assert_ne!(pus("TaskPluginParam=None\n", "-c4")?, pus("TaskPluginParam=autobind=none\n", "-c4")?);
+    Ok(())
+}
+
+#[test]
 fn gpus_beyond_the_machines_are_absent_however_many_are_asked_for() -> Result<(), LineError> {
     let read = read("flux run -n 8 --exclusive -o gpu-affinity=map:99 ./a.out", &machine())?;
     let absent = |rank: usize| read.readings[0].ranks[rank].gpus.absent.clone();
@@ -395,7 +427,7 @@ fn tasks_bound_to_cores_share_none_while_cores_are_free() {
 fn a_gres_conf_decides_which_gpus_slurm_gives_a_task() -> Result<(), Box<dyn std::error::Error>> {
     let at = |conf: &str| Ok::<_, GresConfError>(SlurmFiles { gres: Some(conf.parse()?), nodes: None });
     let given = |conf: &str, line: &str| -> Result<Vec<Vec<u8>>, Box<dyn std::error::Error>> {
-        let launched = crate::line::read_at(line, &machine(), &at(conf)?)?;
+        let launched = read_at(line, &machine(), &at(conf)?)?;
         let buses = |rank: &LineRank| {
             rank.gpus.devices.iter().flatten().filter_map(|one| Some(one.pci?.bus)).collect()
         };
@@ -436,8 +468,7 @@ fn a_gres_conf_decides_which_gpus_slurm_gives_a_task() -> Result<(), Box<dyn std
             "gres.conf names Cores=8-63, and the machine that is judged by has 8 cores",
         ),
     ] {
-        let refused =
-            crate::line::read_at(closest, &machine(), &at(conf)?).err().map(|error| error.to_string());
+        let refused = read_at(closest, &machine(), &at(conf)?).err().map(|error| error.to_string());
         assert_eq!(refused, Some(format!("--launch: {says}")));
     }
     Ok(())

@@ -20,7 +20,7 @@ use crate::error::LineError;
 use crate::grammar::{Given, Grammar, Style};
 use crate::layout::{LaunchLine, Layout, OWN_PART, Options};
 use crate::objects::{JobMachine, Part};
-use crate::slurm_node::{Autobind, Units};
+use crate::slurm_node::{DefaultBinding, Units};
 use crate::value::{repeated, wrong};
 use crate::{parse_map_cpu, parse_mask, parse_mask_cpu};
 
@@ -195,10 +195,10 @@ pub(super) fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> 
         ));
     }
 
-    let autobind = site.nodes.as_ref().and_then(|nodes| nodes.autobind());
+    let default_binding = site.nodes.as_ref().and_then(|nodes| nodes.default_binding());
     let gives_whole_nodes = site.nodes.as_ref().and_then(|nodes| nodes.gives_whole_nodes());
     let mut layouts =
-        said.layouts(machine, Site { units, autobind, gives_whole_nodes }, binding.as_ref(), ranks)?;
+        said.layouts(machine, Site { units, default_binding, gives_whole_nodes }, binding.as_ref(), ranks)?;
     for layout in &mut layouts {
         memory::bind(said.mem_bind, machine, &mut layout.starts)?;
     }
@@ -230,7 +230,7 @@ pub(super) fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> 
 #[derive(Clone, Copy)]
 struct Site {
     units: Option<Units>,
-    autobind: Option<Autobind>,
+    default_binding: Option<DefaultBinding>,
     /// Whether each step gets its whole node: `SelectType=select/linear`.
     gives_whole_nodes: Option<bool>,
 }
@@ -460,8 +460,7 @@ impl<'l> Said<'l> {
                 }
             }
             Some(Binding::Lists(lists)) => vec![Layout::lists(lists, ranks)],
-            Some(Binding::None) if is_own => step.unbound(self.distribution),
-            Some(Binding::None) => vec![Layout::free(ranks)],
+            Some(Binding::None) => self.unbound(step, is_own),
             Some(Binding::Distributed(part)) => match step.layouts(self.distribution, Some(*part), is_own) {
                 layouts if layouts.is_empty() => vec![Layout::unknown(ranks, distribution::NOT_KNOWN)],
                 layouts => layouts,
@@ -480,7 +479,7 @@ impl<'l> Said<'l> {
             None => {
                 let layouts = match self.hint.and_then(|hint| hint.bound_to) {
                     Some(part) => step.layouts(self.distribution, Some(part), is_own),
-                    None => self.by_default(step, site.autobind, is_own),
+                    None => self.by_default(step, site.default_binding, is_own),
                 };
                 if layouts.is_empty() {
                     vec![Layout::unknown(ranks, distribution::NOT_KNOWN)]
@@ -508,17 +507,22 @@ impl<'l> Said<'l> {
         self.node_info.or(of_cores).or(of_threads)
     }
 
+    /// Tasks that nothing binds within their step.
+    fn unbound(&self, step: &distribution::Step<'_>, is_own: bool) -> Vec<Layout> {
+        if is_own { step.unbound(self.distribution) } else { vec![Layout::free(step.ranks)] }
+    }
+
     /// Tasks of a line without `--cpu-bind` (srun(1), "auto binding").
     fn by_default(
         &self,
         step: &distribution::Step<'_>,
-        autobind: Option<Autobind>,
+        default_binding: Option<DefaultBinding>,
         is_own: bool,
     ) -> Vec<Layout> {
         let own = || step.layouts(self.distribution, None, is_own);
         let bound_to = |part| step.layouts(self.distribution, Some(part), is_own);
         // Seen bound to threads of its own share, and to all of it.
-        if autobind.is_some() && self.one_thread == Some(false) {
+        if default_binding.is_some() && self.one_thread == Some(false) {
             return vec![Layout::unknown(step.ranks, distribution::NOT_KNOWN)];
         }
 
@@ -526,9 +530,10 @@ impl<'l> Said<'l> {
             return bound_to(part);
         }
 
-        match autobind {
-            // It counts where Slurm finds nothing by itself.
-            Some(Autobind(part)) => {
+        match default_binding {
+            Some(DefaultBinding::Always(Some(part))) => bound_to(part),
+            Some(DefaultBinding::Always(None)) => self.unbound(step, is_own),
+            Some(DefaultBinding::Otherwise(part)) => {
                 let finds = step.ways().first().is_some_and(|way| step.automatic(*way).is_some());
                 match part.filter(|_| !finds) {
                     Some(part) => bound_to(part),
