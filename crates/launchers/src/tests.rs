@@ -274,6 +274,7 @@ fn of_several_nodes_the_ranks_of_one_are_judged_in_whatever_order_the_line_says_
         ("srun -N4 --ntasks-per-node=2 --cpu-bind=map_cpu:0,1 ./a", 2, Some("of 4 nodes")),
         ("srun -N1 -n2 --cpu-bind=map_cpu:0,1 ./a", 2, None),
         ("mpiexec -ppn 2 -n 8 -bind-to user:0,1 ./a", 2, Some("of 8 ranks")),
+        ("mpiexec -bind-to user:0,1 ./a", 1, None),
         ("mpiexec -n 8 -hosts a,b -bind-to user:0,1 ./a", 4, Some("of 8 ranks on 2 nodes")),
         ("mpirun -np 8 -npernode 2 ./a", 2, Some("of 8 ranks")),
         ("mpirun -N 2 -np 8 ./a", 2, Some("of 8 ranks")),

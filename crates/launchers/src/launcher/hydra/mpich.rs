@@ -46,7 +46,7 @@ fn of_list(list: &str, common: &Common<'_>, machine: &JobMachine<'_>) -> Result<
         let own = ids("--bind-to", &pus.replace('+', ","))?;
         lists.extend(std::iter::repeat_n(own, count("--bind-to", times)?.min(placement::MOST_RANKS)));
     }
-    let ranks = common.count.here(lists.len())?;
+    let ranks = common.count.here(1)?;
     if let Some(beyond) = lists.iter().take(ranks).find(|pus| !pus.is_subset(&machine.pus)) {
         let why =
             format!("-bind-to user names PUs that this machine does not have, or not for this job: {beyond}");
