@@ -120,6 +120,8 @@ pub(crate) struct Options<'l> {
     pub program: &'l [&'l str],
     /// Variables that it gives its ranks.
     pub environment: BTreeMap<String, String>,
+    /// Variables of the line that it does not pass on to its ranks.
+    pub withheld: Vec<String>,
     /// What is to be known beside.
     pub notes: Vec<String>,
 }

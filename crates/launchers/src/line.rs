@@ -275,6 +275,7 @@ fn on_node(
     let topology = outer.topology;
     let mut notes = options.notes.clone();
     let mut given = outer.values();
+    given.retain(|name, _| !options.withheld.contains(name));
     given.extend(options.environment.clone());
     let mut readings: Vec<Reading> = Vec::new();
     let (mut started_by, mut binds_behind) = (launcher, false);

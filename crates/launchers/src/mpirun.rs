@@ -78,7 +78,7 @@ pub(crate) fn read<'l>(named: Launcher, line: &LaunchLine<'l>) -> Result<(Launch
     };
     let Common { count, environment, .. } = common;
 
-    Ok((launcher, Options { count, layouts, program, environment, notes }))
+    Ok((launcher, Options { count, layouts, program, environment, withheld: Vec::new(), notes }))
 }
 
 /// Whose line of `mpirun` or `mpiexec` it is.

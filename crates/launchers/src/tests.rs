@@ -393,6 +393,36 @@ fn words_of_task_plugin_param_bind_as_cpu_bind_does_and_autobind_only_where_slur
 }
 
 #[test]
+fn a_rank_of_srun_has_the_variables_of_the_line_that_export_passes_on() -> Result<(), LineError> {
+    // GPU `$A$B` of each rank, as Slurm 22.05 passes these on; `None` where the program's GPUs are not known.
+    for (export, gpu) in [
+        ("", Some("1")),
+        ("--export=ALL", Some("1")),
+        ("--export=ALL,A=2", Some("2")),
+        ("--export=A=2,ALL", Some("1")),
+        ("--export=A,B", Some("1")),
+        ("--export=A=2,B", Some("2")),
+        ("--export=NONE", None),
+        ("--export=NIL", None),
+        ("--export=NONE,A=2,B", None),
+        ("--export=A", None),
+        ("--export=$LIST", None),
+    ] {
+        let line = format!(
+            "export A=1 B=; srun -n1 --cpu-bind=map_cpu:0 {export} sh -c 'CUDA_VISIBLE_DEVICES=$A$B ./app'"
+        );
+        let rank = &read(&line, &machine())?.readings[0].ranks[0];
+        let devices =
+            rank.gpus.devices.as_ref().map(|devices| devices.iter().filter_map(|one| one.pci).collect());
+        let wanted = gpu.map(|gpu| vec![address(gpu.parse().unwrap_or_default())]);
+        assert_eq!(devices, wanted, "{export}");
+    }
+    let shown = "CUDA_VISIBLE_DEVICES=1 srun -n1 --cpu-bind=map_cpu:0 --export=NONE ./app";
+    assert_eq!(launched(shown), launched("srun -n1 --cpu-bind=map_cpu:0 ./app"));
+    Ok(())
+}
+
+#[test]
 fn gpus_beyond_the_machines_are_absent_however_many_are_asked_for() -> Result<(), LineError> {
     let read = read("flux run -n 8 --exclusive -o gpu-affinity=map:99 ./a.out", &machine())?;
     let absent = |rank: usize| read.readings[0].ranks[rank].gpus.absent.clone();

@@ -174,6 +174,7 @@ fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> {
         layouts: vec![Layout::certain(starts)],
         program,
         environment,
+        withheld: Vec::new(),
         notes: Vec::new(),
     })
 }

@@ -120,7 +120,14 @@ fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> {
             Layout::certain(starts(places, bind, tasks, topology)?.into_iter().take(ranks).collect())
         }
     };
-    Ok(Options { count, layouts: vec![layout], program, environment, notes: Vec::new() })
+    Ok(Options {
+        count,
+        layouts: vec![layout],
+        program,
+        environment,
+        withheld: Vec::new(),
+        notes: Vec::new(),
+    })
 }
 
 /// A resource set: its cores, and its GPUs.

@@ -21,6 +21,7 @@ use crate::grammar::{Given, Grammar, Style};
 use crate::layout::{LaunchLine, Layout, OWN_PART, Options};
 use crate::objects::{JobMachine, Part};
 use crate::slurm_node::{DefaultBinding, Units};
+use crate::unknown::{UNKNOWN, is_unknown};
 use crate::value::{repeated, wrong};
 use crate::{parse_map_cpu, parse_mask, parse_mask_cpu};
 
@@ -222,8 +223,12 @@ pub(super) fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> 
     }
 
     notes.dedup();
-    let environment = said.environment(topology, ranks, nodes);
-    Ok(Options { count: said.count, layouts, program, environment, notes })
+    let passed = passed_on(said.exported, variables);
+    let is_withheld = |name: &&String| !name.starts_with("SLURM_") && !passed.contains_key(*name);
+    let withheld = variables.keys().filter(is_withheld).cloned().collect();
+    let mut environment = passed;
+    environment.extend(said.environment(topology, ranks, nodes));
+    Ok(Options { count: said.count, layouts, program, environment, withheld, notes })
 }
 
 /// What is known of the site's Slurm.
@@ -631,11 +636,29 @@ impl<'l> Said<'l> {
             ("SLURM_GPUS_ON_NODE", Some(gpus).filter(|gpus| *gpus > 0)),
             ("SLURM_NNODES", Some(nodes)),
         ];
-        let told = told.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.to_string())));
-        let exported = self.exported.into_iter().flat_map(|list| list.split(','));
-        let exported = exported.filter_map(|entry| entry.split_once('='));
-        exported.map(|(name, value)| (name.to_owned(), value.to_owned())).chain(told).collect()
+        told.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.to_string()))).collect()
     }
+}
+
+/// What `--export` passes on of the variables of the line, and sets. Those of Slurm itself pass always.
+fn passed_on(list: Option<&str>, variables: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let list = list.unwrap_or("ALL");
+    if is_unknown(list) {
+        return variables.keys().map(|name| (name.clone(), UNKNOWN.to_string())).collect();
+    }
+
+    let mut passed = BTreeMap::new();
+    for entry in list.split(',') {
+        match (entry.split_once('='), variables.get(entry)) {
+            (Some((name, value)), _) => drop(passed.insert(name.to_owned(), value.to_owned())),
+            // What stands behind it does not count either.
+            (None, _) if passed.is_empty() && matches!(entry, "NONE" | "NIL") => return passed,
+            (None, _) if entry == "ALL" => passed.extend(variables.clone()),
+            (None, Some(value)) => drop(passed.insert(entry.to_owned(), value.clone())),
+            (None, None) => {}
+        }
+    }
+    passed
 }
 
 /// What `--hint` asks for.
