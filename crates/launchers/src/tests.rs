@@ -291,8 +291,15 @@ fn of_several_nodes_the_ranks_of_one_are_judged_in_whatever_order_the_line_says_
 
 #[test]
 fn a_number_of_ranks_that_the_job_or_a_file_decides_is_not_known() {
-    for option in ["-N2-4 -n8", "-N2,4 -n8", "-N2 -n8 -m arbitrary", "-N2 -n8 -m block,Pack"] {
-        let line = format!("srun {option} --cpu-bind=map_cpu:0,1 ./a");
+    for options in [
+        "-N2-4 -n8 --cpu-bind=map_cpu:0,1",
+        "-N2,4 -n8 --cpu-bind=map_cpu:0,1",
+        "-N2 -n8 --cpu-bind=map_cpu:0,1 -m arbitrary",
+        "-m arbitrary --cpu-bind=cores",
+        "-N2 -m arbitrary",
+        "-N2 -n8 --cpu-bind=map_cpu:0,1 -m block,Pack",
+    ] {
+        let line = format!("srun {options} ./a");
         let refused = read(&line, &machine());
         assert!(matches!(refused, Err(LineError::NotSaid(_))), "{line}: {refused:?}");
     }

@@ -25,7 +25,7 @@ impl Nodes {
     }
 }
 
-/// Completes the count of tasks by the nodes that they go to.
+/// Completes the count of tasks by the nodes that they go to; `listed` places are in the line's lists.
 ///
 /// # Errors
 /// [`LineError`]: how many tasks a node gets does not follow from the line, or the distribution is none.
@@ -33,6 +33,7 @@ pub(super) fn deal(
     said: &mut Count,
     nodes: Option<Nodes>,
     distribution: Option<&str>,
+    listed: usize,
     variables: &BTreeMap<String, String>,
     notes: &mut Vec<String>,
 ) -> Result<(), LineError> {
@@ -42,7 +43,8 @@ pub(super) fn deal(
     let method = method.split(':').next().unwrap_or_default();
 
     // Without -n the lists of the line are for as many tasks as a node may have.
-    if method == "arbitrary" && said.ranks.is_some() && nodes != Some(Nodes::Exactly(1)) {
+    let is_open = said.ranks.is_some() || listed <= 1;
+    if method == "arbitrary" && is_open && nodes != Some(Nodes::Exactly(1)) {
         return not_said(
             "--distribution=arbitrary takes the number of tasks of each node from a list of hosts that is \
              not read: write the line without it",

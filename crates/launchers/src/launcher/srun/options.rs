@@ -166,13 +166,13 @@ pub(super) fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> 
 
     let units = site.nodes.as_ref().map(|nodes| nodes.of_machine(machine)).transpose()?;
     let mut notes = Vec::new();
-    nodes::deal(&mut said.count, said.nodes, said.distribution, variables, &mut notes)?;
     let binding = said.binding(machine)?;
     let of_gpus = said.gpus.listed()?;
     let listed = match &binding {
         Some(Binding::Lists(lists)) if lists.len() > 1 => lists.len(),
         _ => of_gpus,
     };
+    nodes::deal(&mut said.count, said.nodes, said.distribution, listed, variables, &mut notes)?;
     let nodes = said.count.nodes.unwrap_or(1).max(1);
     let ranks =
         said.count.here(said.gpus.ranks(topology).unwrap_or(listed))?.max(said.gpus.least_ranks(nodes));
