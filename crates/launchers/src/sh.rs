@@ -5,10 +5,10 @@
 //! variables, arithmetic, arrays, `case`, `if`, `[ ]`, loops and functions change values here and nothing
 //! else, and what would be started is handed to the function that follows a program.
 //!
-//! * `word`, `parse` from text to commands; `expand` words to text and to lists (`words`, split by
-//!   `fields`), `pattern`, `arithmetic`, `condition` (`[ ]` and `[[ ]]`), `output` (`$(…)`) its parts;
+//! * `word`, `parse` from text to commands; `expand` words to text and to lists (`words`, split by `fields`),
+//!   `braces`, `pattern`, `arithmetic`, `condition` (`[ ]` and `[[ ]]`), `output` (`$(…)`) its parts;
 //! * `run` commands, one after another, and the ways between them; `builtins` what a simple command does,
-//!   `programs` what it starts.
+//!   `assignment` what it sets, `programs` what it starts.
 //!
 //! What is not known here (a file, a program's output, another variable) is
 //! [`UNKNOWN`](crate::unknown::UNKNOWN) in a value, and both ways are followed where a condition depends on
@@ -16,6 +16,8 @@
 //! wrong.
 
 mod arithmetic;
+mod assignment;
+mod braces;
 mod builtins;
 mod condition;
 mod expand;

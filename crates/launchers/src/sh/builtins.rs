@@ -1,10 +1,10 @@
-//! Simple commands: assignments, the shell's own commands, functions, and programs.
+//! Simple commands: the shell's own ones, functions, and programs.
 
 use super::condition::{Operand, holds};
 use super::fields::{Fields, first_field};
 use super::parse::{DECLARATIONS, Node, Simple, script};
 use super::run::{Flow, Frame, Hidden, Shell, code};
-use super::word::{Assignment, AssignmentValue, Piece, Word};
+use super::word::{Assignment, Piece, Word};
 use super::words::Words;
 use crate::error::LineError;
 use crate::process::text_of;
@@ -47,8 +47,12 @@ impl Shell<'_> {
 
         self.command(&all, input.as_deref())?;
 
+        let is_declaration = DECLARATIONS.contains(&name.as_str());
         for (name, variable) in before {
-            self.process.restore(name, variable);
+            let is_kept = is_declaration && all.words.iter().any(|word| declared_name(word) == name);
+            if !is_kept {
+                self.process.restore(name, variable);
+            }
         }
         Ok(())
     }
@@ -68,56 +72,6 @@ impl Shell<'_> {
             }
         }
         Ok(all)
-    }
-
-    fn assign(&mut self, assignment: &Assignment) -> Result<(), LineError> {
-        let name = &assignment.name;
-        if self.read_only.contains(name) {
-            return self.lost(&format!("it assigns {name}, which is read-only"));
-        }
-
-        match (&assignment.value, &assignment.index) {
-            (AssignmentValue::Array(words), _) => {
-                let added = self.all_split(words)?;
-                let items = self.array(name);
-                if !assignment.append {
-                    *items = Words::default();
-                }
-                items.append(added);
-            }
-            (AssignmentValue::Word(word), Some(index)) => {
-                let value = self.text(word)?;
-                let at = self.arithmetic(index)?.parse::<usize>().ok();
-                self.set_item(name, at, value, assignment.append);
-            }
-            (AssignmentValue::Word(word), None) => {
-                let value = self.text(word)?;
-                self.set_variable(name, value, assignment.append);
-            }
-        }
-        Ok(())
-    }
-
-    /// Gives a variable a value; an array's name alone stands for its first item.
-    fn set_variable(&mut self, name: &str, value: String, append: bool) {
-        if self.arrays.contains_key(name) {
-            return self.set_item(name, Some(0), value, append);
-        }
-        let before = self.process.variable(name).filter(|_| append).unwrap_or_default();
-        self.process.set(name, before + &value);
-    }
-
-    /// The array of this name; a variable becomes its first item.
-    fn array(&mut self, name: &str) -> &mut Words {
-        let first = self.process.variables.get(name).map(|variable| variable.value.clone());
-        self.arrays.entry(name.to_owned()).or_insert_with(|| first.into_iter().collect::<Vec<_>>().into())
-    }
-
-    /// Gives an array's item a value; where it is not known which item, the array is not known.
-    pub(super) fn set_item(&mut self, name: &str, at: Option<usize>, value: String, append: bool) {
-        let items = self.array(name);
-        let before = at.and_then(|at| items.get(at)).filter(|_| append).unwrap_or_default();
-        items.set(at, before + &value);
     }
 
     /// Whether a condition holds, in `[[ ]]` with patterns.
@@ -173,13 +127,17 @@ impl Shell<'_> {
             }
             "command" | "builtin" => return self.command(&arguments, input),
             "eval" => {
+                self.status = last_status;
                 let text = rest.join(" ");
                 return match script(&text) {
                     Ok(node) if !is_unknown(&text) => self.node(&node),
                     _ => self.lost("what eval gets is not known"),
                 };
             }
-            "source" | "." => self.source(&arguments)?,
+            "source" | "." => {
+                self.status = last_status;
+                self.source(&arguments)?;
+            }
             "read" => {
                 let separators = self.separators();
                 self.read_words(rest, input, &separators);
@@ -204,7 +162,10 @@ impl Shell<'_> {
                 self.flow = Flow::Ended;
             }
             name => match self.functions.get(name).cloned() {
-                Some(Some(body)) => self.call(&body, arguments)?,
+                Some(Some(body)) => {
+                    self.status = last_status;
+                    self.call(&body, arguments)?;
+                }
                 Some(None) => return self.lost(&format!("what the function {name} does is not known")),
                 None => self.program(&all.words, input)?,
             },
@@ -250,7 +211,12 @@ impl Shell<'_> {
     /// `set -e -o pipefail -- a b`.
     fn set_arguments(&mut self, words: &Words) {
         let mut at = 0;
+
         while let Some(word) = words.words.get(at).filter(|word| word.starts_with(['-', '+'])) {
+            let is_named = word.ends_with('o') && words.get(at + 1).is_some_and(|name| name == "errexit");
+            if is_named || word.contains('e') && !word.starts_with("--") {
+                self.ends_on_failure = word.starts_with('-');
+            }
             at += if word.ends_with('o') { 2 } else { 1 };
             if word == "--" || word == "-" {
                 self.frame.arguments = words.part(at, usize::MAX);
@@ -314,9 +280,12 @@ impl Shell<'_> {
                 self.process.distrust("which variables the script declares does not follow from the line");
                 continue;
             }
+            if command != "export" && has('i') {
+                self.integers.push(name.to_owned());
+            }
             if let Some((before, value)) = word.split_once('=') {
-                // With these the value is worked out, or written in another way.
-                let is_plain = command == "export" || !['i', 'l', 'n', 'u'].into_iter().any(has);
+                // With these the value is written in another way, or names another variable.
+                let is_plain = command == "export" || !['l', 'n', 'u'].into_iter().any(has);
                 let value = if is_plain { value.to_owned() } else { UNKNOWN.to_string() };
                 self.set_variable(name, value, before.ends_with('+'));
             }

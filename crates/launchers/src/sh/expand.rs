@@ -1,10 +1,11 @@
 //! Words as a command gets them: variables and arithmetic put in, unquoted values split at blanks, or where
-//! `IFS` says. File names are not expanded: there are none here.
+//! `IFS` says. Names of files are not known here: a pattern of them is any number of words.
 
 use super::arithmetic::{self, Target, Variables, integer};
+use super::braces;
 use super::condition::Operand;
 use super::fields::Fields;
-use super::pattern::{Pattern, fits};
+use super::pattern::{Pattern, without};
 use super::run::Shell;
 use super::word::{Parameter, Piece, Word};
 use super::words::Words;
@@ -18,13 +19,13 @@ struct Part {
     quoted: bool,
     /// Whether it came of a variable or a command and stands unquoted, so that it is split into words.
     is_split: bool,
-    /// Whether it stands for any number of unknown words.
+    /// Whether it may stand for any number of unknown words: files that fit a pattern are not known.
     is_open: bool,
 }
 
 impl Part {
     fn of_value(text: String, quoted: bool) -> Self {
-        let is_open = !quoted && is_unknown(&text);
+        let is_open = !quoted && (is_unknown(&text) || text.contains(['*', '?']));
         Self { text, quoted, is_split: !quoted, is_open }
     }
 }
@@ -73,6 +74,16 @@ impl Shell<'_> {
 
     /// The words that this word becomes.
     pub(super) fn split_words(&mut self, word: &Word) -> Result<Words, LineError> {
+        let Some(words) = braces::expanded(word) else { return Ok(Words::unknown()) };
+        let mut all = Words::default();
+        for word in words {
+            all.append(self.split_word(&word)?);
+        }
+        Ok(all)
+    }
+
+    /// The words that a word without braces becomes.
+    fn split_word(&mut self, word: &Word) -> Result<Words, LineError> {
         let word = tilde(word);
         let separators = self.separators();
         let mut fields = Fields::default();
@@ -96,8 +107,25 @@ impl Shell<'_> {
         }
 
         let mut all = Words::from(fields.finish());
+        if all.words == [""] && self.has_empty_list(&word)? {
+            return Ok(Words::default());
+        }
         open_from.into_iter().for_each(|from| all.open(from));
         Ok(all)
+    }
+
+    /// Whether a list of no words is among the pieces: `"$@"` is no word then, and `"$*"` is an empty one.
+    fn has_empty_list(&mut self, word: &Word) -> Result<bool, LineError> {
+        for piece in word {
+            if let Piece::Parameter { parameter, .. } = piece
+                && self.is_all(parameter)
+                && !is_star(parameter)
+                && self.all(parameter)?.count() == Some(0)
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The parts of a word, in groups that are words of their own.
@@ -106,13 +134,13 @@ impl Shell<'_> {
         for piece in word {
             let part = match piece {
                 Piece::Text { text, quoted } => {
-                    Part { is_split: false, is_open: false, ..Part::of_value(text.clone(), *quoted) }
+                    Part { is_split: false, ..Part::of_value(text.clone(), *quoted) }
                 }
                 Piece::Arithmetic(text) => Part::of_value(self.arithmetic(text)?, true),
                 Piece::Output { script, quoted } => Part::of_value(self.output(script), *quoted),
                 Piece::Parameter { parameter, quoted } if self.is_all(parameter) => {
                     let items = self.all(parameter)?;
-                    let is_star = parameter.name == "*" || parameter.index.as_deref() == Some("*");
+                    let is_star = is_star(parameter);
                     if lists == Lists::Joined || is_star && *quoted {
                         let between = if is_star { self.separators().chars().next() } else { Some(' ') };
                         let text = match items.count() {
@@ -287,6 +315,11 @@ impl Shell<'_> {
     }
 }
 
+/// Whether the words of a list stand in one where it is quoted: `"$*"`, `"${list[*]}"`.
+fn is_star(parameter: &Parameter) -> bool {
+    parameter.name == "*" || parameter.index.as_deref() == Some("*")
+}
+
 /// A number as text.
 fn text_of_number(number: Option<impl ToString>) -> String {
     number.map_or_else(|| UNKNOWN.to_string(), |number| number.to_string())
@@ -315,25 +348,6 @@ fn tilde(word: &Word) -> Word {
         text.replace_range(..1, &own.unwrap_or_else(|| UNKNOWN.to_string()));
     }
     word
-}
-
-/// The value without the shortest (`#`, `%`) or longest part at its beginning or end that fits.
-fn without(value: &str, operator: &str, pattern: &[(char, bool)]) -> String {
-    let letters: Vec<char> = value.chars().collect();
-    let count = letters.len();
-    let fitting = |taken: &usize| match operator.starts_with('#') {
-        true => fits(pattern, &letters[..*taken]),
-        false => fits(pattern, &letters[count - taken..]),
-    };
-    let taken = match operator.len() {
-        1 => (0..=count).find(fitting),
-        _ => (0..=count).rev().find(fitting),
-    };
-    let taken = taken.unwrap_or(0);
-    match operator.starts_with('#') {
-        true => letters[taken..].iter().collect(),
-        false => letters[..count - taken].iter().collect(),
-    }
 }
 
 impl Variables for Shell<'_> {

@@ -43,8 +43,8 @@ impl Shell<'_> {
                 Some(self.arithmetic(&rest.iter().map(decimal).collect::<Vec<_>>().join(" "))?)
             }
             ["seq", "-s", between, first, last] => numbers(first, last).map(|all| all.join(between)),
-            ["seq", first, last] => numbers(first, last).map(|all| all.join(" ")),
-            ["seq", last] => numbers("1", last).map(|all| all.join(" ")),
+            ["seq", first, last] => numbers(first, last).map(|all| all.join("\n")),
+            ["seq", last] => numbers("1", last).map(|all| all.join("\n")),
             _ => None,
         })
     }

@@ -1,6 +1,6 @@
 //! A script's text as commands: simple ones, lists, pipelines, `if`, `case`, loops, groups, functions.
 //!
-//! Some 820 lines because a grammar is read in one place. The text of here-documents is passed over, and what
+//! Some 850 lines because a grammar is read in one place. The text of here-documents is passed over, and what
 //! reads it reads something unknown. What a shell knows beyond the grammar here (`select`, coprocesses,
 //! process substitution) is an error that names the line.
 
@@ -520,7 +520,11 @@ impl Reader {
             {
                 let name = text.clone();
                 self.gaps();
-                return Ok(Node::Function { name, body: Box::new(self.nested(Self::compound)?) });
+                let body = Box::new(self.nested(Self::compound)?);
+                if matches!(*body, Node::Simple(_)) {
+                    return Err(self.unread("a function without brackets"));
+                }
+                return Ok(Node::Function { name, body });
             }
         }
 
@@ -701,11 +705,18 @@ impl Reader {
 
     /// What begins with `$` or a backquote.
     fn dollar(&mut self, word: &mut Word, quoted: bool) -> Result<(), Unread> {
-        if self.take("`") {
+        if !quoted && self.take("$'") {
+            let text = self.escaped()?;
+            push(word, None, true);
+            text.chars().for_each(|c| push(word, Some(c), true));
+        } else if self.take("`") {
             word.push(Piece::Output { script: self.up_to('`', "a backquote is not closed")?, quoted });
         } else if self.looking_at("$((") {
             self.at += 1;
             word.push(Piece::Arithmetic(self.arithmetic()?));
+        } else if self.take("$[") {
+            // The old way to write `$((…))`.
+            word.push(Piece::Arithmetic(self.inside('[', ']')?));
         } else if self.take("$(") {
             word.push(Piece::Output { script: self.inside('(', ')')?, quoted });
         } else if self.take("${") {
@@ -729,6 +740,30 @@ impl Reader {
             }
         }
         Ok(())
+    }
+
+    /// The text of `$'…'`, up to the quote that closes it, which is taken.
+    fn escaped(&mut self) -> Result<String, Unread> {
+        let mut text = String::new();
+
+        loop {
+            let c = self.peek().ok_or_else(|| self.unread("a quote is not closed"))?;
+            self.at += 1;
+            match c {
+                '\'' => return Ok(text),
+                '\\' => {
+                    let c = match self.peek() {
+                        Some('n') => '\n',
+                        Some('t') => '\t',
+                        Some(c @ ('\\' | '\'' | '"')) => c,
+                        _ => return Err(self.unread("an escape in $'…'")),
+                    };
+                    self.at += 1;
+                    text.push(c);
+                }
+                c => text.push(c),
+            }
+        }
     }
 
     /// Up to this character, which is taken.

@@ -27,22 +27,68 @@ type Class<'p> = (Vec<(char, char)>, bool, &'p [(char, bool)]);
 fn class(pattern: &[(char, bool)]) -> Option<Class<'_>> {
     let negated = matches!(pattern.first(), Some(('!' | '^', false)));
     let inside = &pattern[usize::from(negated)..];
-    let end = inside.iter().skip(1).position(|(c, _)| *c == ']')? + 1;
-    let letters: Vec<char> = inside[..end].iter().map(|(c, _)| *c).collect();
+    let letters: Vec<char> = inside.iter().map(|(c, _)| *c).collect();
     let mut members = Vec::new();
     let mut at = 0;
 
-    while let Some(low) = letters.get(at) {
+    // A `]` that stands first is a member.
+    while at == 0 || *letters.get(at)? != ']' {
+        let low = *letters.get(at)?;
+        if let Some((ranges, length)) = named_class(&letters[at..]) {
+            members.extend(ranges);
+            at += length;
+            continue;
+        }
         match (letters.get(at + 1), letters.get(at + 2)) {
-            (Some('-'), Some(high)) => {
-                members.push((*low, *high));
+            (Some('-'), Some(high)) if *high != ']' => {
+                members.push((low, *high));
                 at += 3;
             }
             _ => {
-                members.push((*low, *low));
+                members.push((low, low));
                 at += 1;
             }
         }
     }
-    Some((members, negated, &inside[end + 1..]))
+    Some((members, negated, &inside[at + 1..]))
+}
+
+/// `[:digit:]`: the ranges of a named class that stands here, and how long its name is.
+fn named_class(letters: &[char]) -> Option<(&'static [(char, char)], usize)> {
+    let text: String = letters.iter().collect();
+    let (name, _) = text.strip_prefix("[:")?.split_once(":]")?;
+    let ranges: &[(char, char)] = match name {
+        "digit" => &[('0', '9')],
+        "lower" => &[('a', 'z')],
+        "upper" => &[('A', 'Z')],
+        "alpha" => &[('a', 'z'), ('A', 'Z')],
+        "alnum" => &[('0', '9'), ('a', 'z'), ('A', 'Z')],
+        "xdigit" => &[('0', '9'), ('a', 'f'), ('A', 'F')],
+        "blank" => &[(' ', ' '), ('\t', '\t')],
+        "space" => &[(' ', ' '), ('\t', '\r')],
+        "punct" => &[('!', '/'), (':', '@'), ('[', '`'), ('{', '~')],
+        _ => return None,
+    };
+
+    Some((ranges, name.chars().count() + 4))
+}
+
+/// The value without the shortest (`#`, `%`) or longest part at its beginning or end that fits.
+pub(super) fn without(value: &str, operator: &str, pattern: &[(char, bool)]) -> String {
+    let letters: Vec<char> = value.chars().collect();
+    let count = letters.len();
+    let fitting = |taken: &usize| match operator.starts_with('#') {
+        true => fits(pattern, &letters[..*taken]),
+        false => fits(pattern, &letters[count - taken..]),
+    };
+    let taken = match operator.len() {
+        1 => (0..=count).find(fitting),
+        _ => (0..=count).rev().find(fitting),
+    };
+
+    let taken = taken.unwrap_or(0);
+    match operator.starts_with('#') {
+        true => letters[taken..].iter().collect(),
+        false => letters[..count - taken].iter().collect(),
+    }
 }

@@ -4,7 +4,7 @@
 //! that leaves a loop or a function waits at its end for the other one. A loop with an unknown number of
 //! rounds is followed until one more round makes nothing new unknown.
 //!
-//! Some 580 lines because all of it is about one state, and what is merged of it.
+//! Some 620 lines because all of it is about one state, and what is merged of it.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -100,6 +100,9 @@ fn followed<'t>(
         arrays: BTreeMap::new(),
         functions: BTreeMap::new(),
         read_only: Vec::new(),
+        integers: Vec::new(),
+        ends_on_failure: false,
+        conditions: 0,
         ignores_case: false,
         status: Some(0),
         steps: 0,
@@ -215,6 +218,12 @@ pub(super) struct Shell<'t> {
     pub(super) functions: BTreeMap<String, Option<Rc<Node>>>,
     /// Variables that cannot be assigned any more.
     pub(super) read_only: Vec<String>,
+    /// Variables whose values are worked out (`declare -i`).
+    pub(super) integers: Vec<String>,
+    /// Whether a command that fails ends the shell (`set -e`).
+    pub(super) ends_on_failure: bool,
+    /// How many conditions a command stands in: there it may fail.
+    conditions: usize,
     /// Whether patterns fit letters of either case (`shopt -s nocasematch`).
     pub(super) ignores_case: bool,
     /// The last command's exit code, 0 for success; `None` where it is not known.
@@ -250,6 +259,21 @@ impl<'t> Shell<'t> {
         }
         self.step(node)?;
         self.depth -= 1;
+
+        let is_command =
+            matches!(node, Node::Simple(_) | Node::Test(_) | Node::Arithmetic(_) | Node::Subshell(_));
+        let has_failed = is_command && self.status.is_some_and(|code| code != 0);
+        if has_failed && self.ends_on_failure && self.conditions == 0 && self.flow == Flow::Next {
+            self.flow = Flow::Ended;
+        }
+        Ok(())
+    }
+
+    /// A command that may fail: others ask for its exit code.
+    fn condition(&mut self, node: &Node) -> Result<(), LineError> {
+        self.conditions += 1;
+        self.node(node)?;
+        self.conditions -= 1;
         Ok(())
     }
 
@@ -266,7 +290,7 @@ impl<'t> Shell<'t> {
                 self.status = None;
             }
             Node::Not(inner) => {
-                self.node(inner)?;
+                self.condition(inner)?;
                 self.status = self.status.map(|status| code(status != 0));
             }
             Node::If { branches, otherwise } => self.conditional(branches, otherwise.as_deref())?,
@@ -365,6 +389,8 @@ impl<'t> Shell<'t> {
 
     fn counted_rounds(&mut self, parts: &[String; 3], body: &Node) -> Result<(), LineError> {
         let [first, condition, step] = parts;
+        // None is one that always holds.
+        let condition = if condition.is_empty() { "1" } else { condition };
         self.arithmetic(first)?;
 
         while self.goes_on() {
@@ -389,14 +415,14 @@ impl<'t> Shell<'t> {
         let mut status = Some(0);
 
         while self.goes_on() {
-            self.node(condition)?;
+            self.condition(condition)?;
             match self.status {
                 Some(code) if (code == 0) != wanted => break,
                 Some(_) => {}
                 None => {
                     return self.any_rounds(&|shell| {
                         shell.round(body)?;
-                        shell.node(condition)
+                        shell.condition(condition)
                     });
                 }
             }
@@ -439,13 +465,14 @@ impl<'t> Shell<'t> {
     }
 
     fn list(&mut self, list: &[(Option<bool>, Node)]) -> Result<(), LineError> {
-        for (joint, node) in list {
+        for (at, (joint, node)) in list.iter().enumerate() {
+            let is_asked = list.get(at + 1).is_some_and(|(joint, _)| joint.is_some());
+            let follow = |shell: &mut Self| if is_asked { shell.condition(node) } else { shell.node(node) };
+
             match (joint, self.status) {
                 (Some(wanted), Some(status)) if *wanted != (status == 0) => {}
-                (Some(_), None) if self.flow == Flow::Next => {
-                    self.either(|shell| shell.node(node), |_| Ok(()))?
-                }
-                _ => self.node(node)?,
+                (Some(_), None) if self.flow == Flow::Next => self.either(follow, |_| Ok(()))?,
+                _ => follow(self)?,
             }
         }
         Ok(())
@@ -456,7 +483,7 @@ impl<'t> Shell<'t> {
             self.status = Some(0);
             return otherwise.map_or(Ok(()), |node| self.node(node));
         };
-        self.node(condition)?;
+        self.condition(condition)?;
         match self.status {
             Some(0) => self.node(then),
             Some(_) => self.conditional(rest, otherwise),
@@ -551,6 +578,7 @@ impl<'t> Shell<'t> {
     fn agree(&mut self, other: Self) {
         self.status = self.status.filter(|status| other.status == Some(*status));
         self.ignores_case |= other.ignores_case;
+        self.ends_on_failure &= other.ends_on_failure;
 
         for (name, items) in &mut self.arrays {
             items.merge(other.arrays.get(name).unwrap_or(&Words::default()));

@@ -118,6 +118,33 @@ x=a.b.c; g=${x##*.}${x%%.*}
 true && g=1 || g=2
 false || true && g=1
 false && true || g=1
+for i in {0..3}; do g=$i; [ $i = $SLURM_LOCALID ] && break; done
+a=(x{b,c{d,e},}y{2..0}); g="${a[*]}"
+a=({a,b}{,-} {} {x} {a..} "{a,b}" \{a,b} ${SLURM_LOCALID}{1,2}); g="${a[*]}"
+set -- {1..4}; shift $SLURM_LOCALID; g=$1
+set -e; g=1; [ 1 = 2 ] || g=2; [ 1 = 2 ] && g=3; if [ 1 = 2 ]; then g=4; fi; ! true; ./app
+set -e; set +e; false; g=1
+set -euo pipefail; f() { false; g=1; }; g=0; f && g=2
+set -o errexit; while false; do :; done; g=1
+case $SLURM_LOCALID in [[:digit:]]) g=1;; *) g=2;; esac
+case x in [![:alpha:]]) g=1;; [a-]) g=2;; []x]) g=3;; esac
+g=$(seq 3); set -- $g; g=$2$#
+f() { return; }; false; f; g=$?
+f() { g=$?; }; false; f
+x=$'a\tb\'c'; g=${x%b*}${x#*b}
+declare -i n=2+3; g=$n; n=4*2; n+=1; g=$g$n
+for i in 'm*'; do g=$i; done
+x='*'; g=$x"*"
+g=; for ((;;)); do g=x$g; [ $g = xx ] && break; done
+x=1; x=2 export x; g=$x
+x=1; x=2 export y=3; g=$x$y
+a=(); set -- "${a[@]}"; g=$#; set -- "${a[@]}x"; g=$g$#
+set --; set -- "$@"; g=$#; set -- "$*"; g=$g$#
+g=$[SLURM_LOCALID+1]
+f() { local x=1; unset x; g=${x-7}; }; x=5; f; g=$g$x
+f() { local x=$1; [ $x -gt 0 ] && f $((x-1)); g=$g$x; }; g=; f 3
+export A=1; f() { local A=2; bash -c 'CUDA_VISIBLE_DEVICES=$A ./app'; }; f
+set -- -g 3 ./app; while :; do case "$1" in -g) g=$2; shift 2;; *) break;; esac; done; CUDA_VISIBLE_DEVICES=$g "$@"
 r=$SLURM_LOCALID; case $r in 0|1) g=0;; *) g=1;; esac
 r=$SLURM_LOCALID; g=$(( r < 2 ? r * 2 : r + 1 ))
 [ $SLURM_LOCALID = 2 ] && exec ./app; CUDA_VISIBLE_DEVICES=7 ./app
@@ -170,12 +197,16 @@ f() { [ -x /usr/bin/env ] && local g=5; g=6; }; g=1; f
 a=(1 2); unset 'a[0]'; g=${#a[@]}
 a[3]=x; g=${#a[@]}
 x=$(cat one) && g=1 || g=2
+for f in ma*; do g=$f; done
+a=(*); g=${#a[@]}
+set -- ma?; g=$1
+for i in {a..c}; do g=$i; done
+for i in {00..03}; do g=$i; done
 x=$(cat /nowhere) || g=2; g=x$g
 a[3]=x; b=("${a[@]}"); g=${b[0]}
 echo 'export CUDA_VISIBLE_DEVICES=3; ./app' | bash
 export CUDA_VISIBLE_DEVICES=1; bash <<END¶export CUDA_VISIBLE_DEVICES=3; ./app¶END
 readonly x=1; x=2; g=$x
-declare -i g; declare -i h=2+3; g=$h
 export $(cat assigned); ./app
 f() { case $1 in a) return 0;; esac; return 1; }; f $(cat one) && g=1 || g=2
 x=$(cat one); while [ $x -lt 3 ]; do x=$((x+1)); g=$x; done
