@@ -189,7 +189,7 @@ pub fn history(tool: Tool, mut runs: Vec<Run>, thresholds: Thresholds) -> Histor
                 continue;
             }
             let (before, after) = (&runs[points[change.at - 1].0], &runs[points[change.at].0]);
-            let key = Key { host: Some((*host).to_owned()), ..(*key).clone() };
+            let key = on_host(host, key);
             steps.push(LevelChange {
                 key,
                 unit,
@@ -243,13 +243,18 @@ fn ended(
         let (first, reason) = after.first().copied()?;
 
         Some(EndedSeries {
-            key: Key { host: Some((*host).to_owned()), ..(*key).clone() },
+            key: on_host(host, key),
             first_without: runs[*first].started_at.clone(),
             runs_without: after.len() as u32,
             reason: (*reason).clone(),
         })
     };
     lacking.iter().filter_map(of).collect()
+}
+
+/// The key of a series with its node: the run's host, unless the run was of several and the key says which.
+fn on_host(host: &str, key: &Key) -> Key {
+    Key { host: Some(key.host.clone().unwrap_or_else(|| host.to_owned())), ..key.clone() }
 }
 
 /// How a series without a step moves, if it does by as much as matters.
@@ -261,7 +266,7 @@ fn moving_series(
 ) -> Option<MovingSeries> {
     let unit = points.first()?.1.unit;
     let values = values(points);
-    let key = Key { host: Some(host.to_owned()), ..key.clone() };
+    let key = on_host(host, key);
     let shape = series_shape(&values, thresholds.of(unit))?;
     let shape = if unit.is_share() { in_points(shape, &values) } else { shape };
     Some(MovingSeries { key, unit, runs: values.len() as u32, shape })

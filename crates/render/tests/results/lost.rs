@@ -9,6 +9,7 @@ use analysis::run::Run;
 use analysis::unfinished::with_ending;
 use report::Document;
 use report::document::{Status, Tool};
+use report::node::{Node, NodeFacts};
 use report::result::Outcome;
 use report::rows::rows;
 use report::settings::{CopyEngine, Direction};
@@ -175,6 +176,40 @@ fn a_series_that_ends_in_runs_without_a_figure_is_named_and_too_few_runs_were_no
     let (few, first) = searched(&all[..LEAST_VALUES - 1])?;
     assert_eq!(few.series, 0);
     assert_eq!(first, "Nothing was searched in 9 runs: a series needs 10");
+    Ok(())
+}
+
+#[test]
+fn of_runs_on_several_nodes_the_one_that_lost_its_figures_is_named() -> Done {
+    let of = |seed: u64| -> Result<Document, Box<dyn std::error::Error>> {
+        let mut document = document(&[24.3e9, 24.3e9], &BOTH, seed)?;
+        let timer = document.environment.timer.clone();
+        let facts = NodeFacts {
+            probes: Vec::new(),
+            api_version: None,
+            timer,
+            cpu_models: Vec::new(),
+            numa_nodes: 1,
+            memory_bytes: 0,
+            gpus: Vec::new(),
+            topology_digest: report::Known::value(String::new(), "hwloc"),
+        };
+        let node = |(index, host): (u32, &str)| Node {
+            index,
+            host: host.into(),
+            ranks: [index].into_iter().collect(),
+            facts: facts.clone(),
+            differs: Vec::new(),
+        };
+        document.nodes = [(0, "n1"), (1, "n2")].map(node).into();
+        document.ranks[1].host = "n2".into();
+        Ok(document)
+    };
+    let mut all: Vec<Document> = (1..21).map(of).collect::<Result<_, _>>()?;
+    all[14..].iter_mut().for_each(|document| lose(document, &[1], &failed()));
+    let hosts: Vec<Option<String>> =
+        searched(&all)?.0.ended.into_iter().map(|ended| ended.key.host).collect();
+    assert_eq!(hosts, [Some("n2".into()), Some("n2".into())]);
     Ok(())
 }
 
