@@ -1,7 +1,7 @@
 //! A rank that does what the leader says.
 
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use device::{PeerCopier, PeerPath};
 use engine::{PageCheck, clock};
@@ -23,6 +23,10 @@ use crate::results::{CountedBytes, GpuLinkBytes, MessageResults, MessageStep, Ra
 /// How long a rank sleeps that has nothing to do: not so long that a block waits for it.
 pub(crate) const NAP: Duration = Duration::from_micros(100);
 
+/// How long a rank whose call failed hears nothing before it says so itself: the leader may wait in MPI for
+/// what was not sent, and hears nothing either.
+const LEADER_WAITS: Duration = Duration::from_secs(3);
+
 /// One rank: its memory, and what it reaches.
 pub struct MessageRank<'a> {
     /// Its number.
@@ -39,6 +43,8 @@ pub struct MessageRank<'a> {
     pub adapters: Option<&'a HostAdapters>,
     /// Its threads that copy to the GPU, where there are any.
     pub gpu_threads: &'a [GpuThread],
+    /// Says something on standard error.
+    pub say: fn(&str),
 }
 
 impl MessageRank<'_> {
@@ -192,8 +198,13 @@ pub fn follow(
     comm: &mut Communicator,
     journal: &mut dyn SessionJournal<MessageStep, MessageResults>,
 ) -> Result<(), ExchangeFault> {
+    let mut failed: Option<(Instant, String)> = None;
+
     loop {
         let Some(message) = comm.try_receive()? else {
+            if let Some((_, why)) = failed.take_if(|(since, _)| since.elapsed() > LEADER_WAITS) {
+                (here.say)(&format!("note: rank {}: {why}; the other rank still waits for it", here.rank));
+            }
             thread::sleep(NAP);
             continue;
         };
@@ -219,6 +230,10 @@ pub fn follow(
         if is_over {
             return Ok(());
         }
+        failed = match &answer {
+            MessageAnswer::Failed(why) => Some((Instant::now(), why.clone())),
+            _ => None,
+        };
         comm.send(message.from, &write(&answer))?;
     }
 }

@@ -91,8 +91,6 @@ struct Work<'a, 'w, 'h> {
     found: MessageResults,
     key: u64,
     told_to_stay: Instant,
-    /// The ranks are no longer at the same place: nothing more can be measured.
-    broken: bool,
     /// Why a rank that was to send beside the measured ones does not, where one has said so.
     failed_beside: Option<String>,
 }
@@ -121,7 +119,6 @@ impl MessageLead {
             found: MessageResults::default(),
             key: self.seed,
             told_to_stay: Instant::now(),
-            broken: false,
             failed_beside: None,
         };
 
@@ -145,7 +142,12 @@ impl MessageLead {
 impl Work<'_, '_, '_> {
     /// Whether nothing more is to be measured.
     fn ends(&self) -> bool {
-        self.broken || self.is_interrupted()
+        self.found.broken.is_some() || self.is_interrupted()
+    }
+
+    /// Notes that the ranks are no longer at the same place, and why: nothing more can be measured.
+    fn break_off(&mut self, step: &MessageStep, why: &str) {
+        self.found.broken.get_or_insert_with(|| format!("{step}: {why}"));
     }
 
     fn is_interrupted(&self) -> bool {
@@ -163,20 +165,24 @@ impl Work<'_, '_, '_> {
             order(higher),
             MessageOrder::Rounds { .. }
                 | MessageOrder::Check { .. }
+                | MessageOrder::Attempt { .. }
                 | MessageOrder::Count { .. }
                 | MessageOrder::Carry { .. }
         );
 
-        self.tell(&[(lower, order(higher)), (higher, order(lower))]).map(|answers| {
-            // Messages of which one rank's failed are still under way at the other: nothing after them would
-            // mean anything.
-            let failed = answers.iter().filter(|answer| matches!(answer, MessageAnswer::Failed(_))).count();
-            self.broken |= messages && failed == 1;
-            let mut answers = answers.into_iter();
-            let mut next =
-                || answers.next().unwrap_or_else(|| MessageAnswer::Failed("it was not asked".to_owned()));
-            [next(), next()]
-        })
+        let answers = self.tell(&[(lower, order(higher)), (higher, order(lower))])?;
+
+        // Messages of which one rank's failed are still under way at the other: nothing after them would mean
+        // anything.
+        if let ([one], true) = (&failures(&answers)[..], messages) {
+            let step = doing(lower, &order(higher));
+            self.break_off(&step, one);
+        }
+
+        let mut answers = answers.into_iter();
+        let mut next =
+            || answers.next().unwrap_or_else(|| MessageAnswer::Failed("it was not asked".to_owned()));
+        Ok([next(), next()])
     }
 
     /// Has ranks do something, this one last; their answers in the same order.
@@ -187,25 +193,26 @@ impl Work<'_, '_, '_> {
             self.comm.send(*rank, &write(order))?;
         }
 
-        if let Some((rank, order)) = orders.first() {
-            let shown = orders
-                .iter()
-                .find(|(rank, _)| *rank == own)
-                .map_or_else(|| doing(*rank, order), |(rank, order)| doing(*rank, order));
-            self.journal.doing(&shown);
-        }
+        let own_order = orders.iter().find(|(rank, _)| *rank == own);
+        let shown = own_order.or(orders.first()).map(|(rank, order)| doing(*rank, order));
+        let shown = shown.unwrap_or_default();
+        self.journal.doing(&shown);
 
         let mut answers: Vec<Option<MessageAnswer>> = vec![None; orders.len()];
         for (at, (_, order)) in orders.iter().enumerate().filter(|(_, (rank, _))| *rank == own) {
             answers[at] = Some(self.here.perform(order));
         }
-        let failed = answers.iter().flatten().any(|answer| matches!(answer, MessageAnswer::Failed(_)));
-        let until = failed.then(|| Instant::now() + ANSWER_TIMEOUT);
+
+        // A rank whose call failed leaves the other one waiting in MPI: that one is not waited for long.
+        let mut until: Option<Instant> = None;
 
         while answers.iter().any(Option::is_none) {
-            if until.is_some_and(|until| Instant::now() > until) {
-                self.broken = true;
-                break;
+            if let Some(why) = failures(answers.iter().flatten()).first() {
+                let until = *until.get_or_insert_with(|| Instant::now() + ANSWER_TIMEOUT);
+                if Instant::now() > until {
+                    self.break_off(&shown, why);
+                    break;
+                }
             }
             let Some(message) = self.comm.try_receive()? else {
                 thread::sleep(NAP);
@@ -272,7 +279,7 @@ impl Work<'_, '_, '_> {
         }
 
         for at in all {
-            if self.broken {
+            if self.found.broken.is_some() {
                 return Ok(());
             }
             let after = self.look(at, false)?;
@@ -357,7 +364,7 @@ impl Work<'_, '_, '_> {
     fn attempts(&mut self, at: usize, operation: DeviceOperation) -> Result<bool, ExchangeFault> {
         let mut works = true;
         for bytes in &self.lead.attempt_bytes {
-            if self.broken {
+            if self.found.broken.is_some() {
                 break;
             }
             // As it stands if this process does not come back from it.
@@ -373,10 +380,6 @@ impl Work<'_, '_, '_> {
                 self.both(ranks, |with| MessageOrder::Attempt { with, operation, bytes: *bytes, key })?;
             let outcome = outcome(&answers);
             works &= outcome == AttemptOutcome::Works;
-            // Where MPI refused at one rank alone the other's call is still under way: nothing after it would
-            // mean anything.
-            let failed = answers.iter().filter(|answer| matches!(answer, MessageAnswer::Failed(_))).count();
-            self.broken |= failed == 1;
             if let Some(last) = self.found.pairs[at].attempts.last_mut() {
                 last.outcome = outcome;
             }
@@ -431,6 +434,15 @@ impl Work<'_, '_, '_> {
         self.key = self.key.wrapping_add(1);
         self.key
     }
+}
+
+/// Why ranks could not do as they were told.
+fn failures<'a>(answers: impl IntoIterator<Item = &'a MessageAnswer>) -> Vec<&'a str> {
+    let why = |answer: &'a MessageAnswer| match answer {
+        MessageAnswer::Failed(why) => Some(&why[..]),
+        _ => None,
+    };
+    answers.into_iter().filter_map(why).collect()
 }
 
 /// How many rounds of a case a window of its messages has; `None` without a figure that counts, and where

@@ -55,7 +55,7 @@ pub enum AttemptOutcome {
     Crash(String),
     /// It did not return within the time limit, in seconds.
     Hang(u64),
-    /// It was not called, because MPI did not survive another one.
+    /// It was not called, because the session ended before.
     NotTried,
 }
 

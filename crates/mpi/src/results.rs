@@ -186,6 +186,8 @@ pub struct MessageResults {
     pub pairs: Vec<PairFound>,
     /// A signal came.
     pub interrupted: bool,
+    /// Why nothing more could be measured, where a call failed at one rank and left the others elsewhere.
+    pub broken: Option<String>,
 }
 
 #[cfg(test)]

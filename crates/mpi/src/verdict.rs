@@ -26,7 +26,7 @@ pub struct AwarenessVerdict {
     pub transport: Transport,
     /// The operations that do not work.
     pub failing: Vec<DeviceOperation>,
-    /// Those that were not tried, because MPI did not survive another one.
+    /// Those that were not tried, because the session ended before.
     pub not_tried: Vec<DeviceOperation>,
     /// The evidence.
     pub witnesses: Vec<MpiWitness>,
@@ -143,22 +143,26 @@ fn by_rate(cases: &[CaseFound]) -> Option<(Transport, MpiWitness)> {
         cases.iter().filter(|found| found.case.path == MessagePath::GpuAware).map(|found| found.case.bytes);
     let bytes = sizes.filter(|bytes| *bytes >= LARGE).max()?;
     let of = |path, pattern| rate(cases, MessageCase { path, pattern, bytes });
-    let by_mpi = [MessagePattern::OneWay, MessagePattern::PingPong]
-        .into_iter()
-        .filter_map(|pattern| of(MessagePath::GpuAware, pattern));
-    let by_mpi = by_mpi.reduce(|one, other| if one.high >= other.high { one } else { other })?;
     let bound = of(MessagePath::ToHost, MessagePattern::PingPong)?
         .high
         .min(of(MessagePath::ToDevice, MessagePattern::PingPong)?.high);
+
+    // The bound is that of the way from the lower rank to the higher one. The way back is not bounded, so the
+    // mean of both ways reaches twice as much at most.
+    let by_mpi = [(MessagePattern::OneWay, bound), (MessagePattern::PingPong, 2.0 * bound)]
+        .into_iter()
+        .filter_map(|(pattern, most)| Some((of(MessagePath::GpuAware, pattern)?, most)));
+    let share = |(rate, most): &(Rate, f64)| rate.low / most;
+    let (by_mpi, most) = by_mpi.max_by(|one, other| share(one).total_cmp(&share(other)))?;
     let peer = of(MessagePath::Peer, MessagePattern::PingPong);
     let gbs = |rate: f64| format!("{:.1} GB/s", rate / 1e9);
     let (size, got) = (stats::units::size(bytes as u64), gbs(by_mpi.low));
     let witness = |says, detail| MpiWitness { name: EvidenceKind::Rate, says, detail };
 
     Some(match peer {
-        _ if by_mpi.low > bound * CLEARLY => {
+        _ if by_mpi.low > most * CLEARLY => {
             let detail =
-                format!("{got} at {size}: more than any copy through host memory ({} at most)", gbs(bound));
+                format!("{got} at {size}: more than any copy through host memory ({} at most)", gbs(most));
             (Transport::Direct, witness(EvidenceFinding::Direct, detail))
         }
         Some(peer) if by_mpi.high * CLEARLY * 2.0 < peer.low && by_mpi.high <= bound * CLEARLY => {
@@ -170,7 +174,7 @@ fn by_rate(cases: &[CaseFound]) -> Option<(Transport, MpiWitness)> {
             (Transport::Staged, witness(EvidenceFinding::Staged, detail))
         }
         _ => {
-            let detail = format!("{got} at {size}: host memory could do as much ({} at most)", gbs(bound));
+            let detail = format!("{got} at {size}: host memory could do as much ({} at most)", gbs(most));
             (Transport::Unknown, witness(EvidenceFinding::DoesNotDecide, detail))
         }
     })

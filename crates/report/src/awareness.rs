@@ -15,7 +15,7 @@ pub struct MpiDeviceMemory {
     pub transport: Transport,
     /// The operations that do not work.
     pub failing: Vec<DeviceOperation>,
-    /// Those that were not tried, because MPI did not survive another one.
+    /// Those that were not tried, because the session ended before.
     pub not_tried: Vec<DeviceOperation>,
     /// The smallest message from which MPI's own way is faster than a staged copy of ours; null where no size
     /// is significantly faster.
@@ -187,7 +187,7 @@ pub enum OperationOutcome {
     Crash,
     /// It did not return within the time limit.
     Hang,
-    /// It was not called, because MPI did not survive another one.
+    /// It was not called, because the session ended before.
     NotTried,
     /// A value that a newer numabench wrote.
     #[serde(other, skip_serializing)]

@@ -5,6 +5,7 @@
 //! `FAKE_MPI` says it: a behaviour and an operation, with `;` between them. `crash OPERATION` is a SIGSEGV,
 //! as of a library that reads a device's address; `hang` never returns (`crash@1 OPERATION`: at rank 1
 //! alone); `zeros` sends zeros in place of the bytes, or receives them; `error` returns an error code;
+//! `wears` does so after a hundred calls;
 //! `steals` leaves the thread without a device. `cray` in place of these is Cray MPICH's start: with
 //! MPICH_GPU_SUPPORT_ENABLED=1 it ends the process unless its library for the GPU (`GTL`) is there. `watches`
 //! says in MPI_Finalize, or where a process ends without, how many ranges of host memory of a page or more
@@ -54,6 +55,9 @@ const RTLD_LAZY: c_int = 1;
 /// The library that comes after this one.
 const RTLD_NEXT: *mut c_void = std::ptr::without_provenance_mut(usize::MAX);
 const RTLD_NOLOAD: c_int = 4;
+/// How many calls `wears` does before it fails: more than the operation is tried with, and links are counted
+/// by.
+const WORN: usize = 100;
 /// `MPI_ERR_OTHER` of both families is small and not 0.
 const ERROR: c_int = 15;
 
@@ -249,6 +253,10 @@ fn wrong(operation: &str, addresses: &[Word]) -> Option<&'static str> {
         "hang" => loop {
             std::thread::sleep(std::time::Duration::from_secs(1));
         },
+        "wears" => {
+            static CALLS: AtomicUsize = AtomicUsize::new(0);
+            return (CALLS.fetch_add(1, Ordering::Relaxed) >= WORN).then_some("error");
+        }
         _ => {}
     }
     Some(told)

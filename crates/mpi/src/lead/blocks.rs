@@ -15,7 +15,7 @@ use crate::background;
 use crate::case::{MessageCase, MessagePath};
 use crate::command::{MessageAnswer, MessageOrder};
 use crate::fault::ExchangeFault;
-use crate::results::CaseFound;
+use crate::results::{CaseFound, MessageStep};
 
 /// What a block came to.
 struct Took {
@@ -141,19 +141,19 @@ impl Work<'_, '_, '_> {
         let began = background::start(self.comm, &others, case.bytes, copies)?;
         let took = match began {
             Ok(()) => self.own_block(ranks, case, rounds)?,
-            Err(why) => return Ok(self.lost_beside(why)),
+            Err(why) => return Ok(self.lost_beside(ranks, case, why)),
         };
         let went_on = match self.failed_beside.take() {
             Some(why) => Err(why),
             None => background::stop(self.comm, &others, case.bytes)?,
         };
-        Ok(went_on.map_or_else(|why| self.lost_beside(why), |()| took))
+        Ok(went_on.map_or_else(|why| self.lost_beside(ranks, case, why), |()| took))
     }
 
     /// What is left where one of those that send failed: the other may wait for ever, and they are no longer
     /// where the leader takes them to be.
-    fn lost_beside(&mut self, why: String) -> Result<Took, String> {
-        self.broken = true;
+    fn lost_beside(&mut self, ranks: [usize; 2], case: MessageCase, why: String) -> Result<Took, String> {
+        self.break_off(&MessageStep::Case { ranks, case }, &why);
         Err(why)
     }
 

@@ -267,6 +267,7 @@ impl MessageSession<'_> {
             adapters: self.adapters.as_ref(),
             links: counters.as_ref(),
             gpu_threads,
+            say: self.session.say,
         };
 
         session.tell(&SessionMessage::Met(met.clone()));

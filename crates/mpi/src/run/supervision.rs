@@ -113,11 +113,12 @@ impl Supervised for MessageOptions {
         ending: &SessionOutcome<MessageStep>,
     ) -> (Status, Exit, Option<String>) {
         let (status, exit) = ended(self, met.pairs.len(), found, ending);
-        // Why the first case that has no figure has none.
-        let trouble =
-            || found.pairs.iter().flat_map(|pair| &pair.cases).find_map(|case| case.trouble.clone());
-        let failed = || if status == Status::Failed { trouble() } else { None };
-        (status, exit, ending.why.clone().or_else(failed))
+        let why = || match status {
+            Status::Failed => first_trouble(found).map(|(_, why)| why.to_owned()),
+            Status::Partial => why_partial(found),
+            _ => None,
+        };
+        (status, exit, ending.why.clone().or_else(why))
     }
 
     fn document(
@@ -174,9 +175,11 @@ fn ended(
     // A library that died in an operation that it was tried with did what was asked: it answered, if no pair
     // is left that it was not tried with.
     let last = found.pairs.len() == pairs && found.pairs.iter().all(|pair| !pair.attempts.is_empty());
-    let answered = ending.end == SessionEnd::Over || (last && found.pairs.iter().any(ended_by_mpi));
-    let all = cases().all(|case| case.trouble.is_none() || case.case.path == MessagePath::GpuAware);
-    if !answered || !all {
+    let answered = match ending.end {
+        SessionEnd::Over => found.broken.is_none() && !found.interrupted,
+        _ => last && found.pairs.iter().any(ended_by_mpi),
+    };
+    if !answered || first_trouble(found).is_some() {
         return (Status::Partial, Exit::Partial);
     }
     let harms = |attempt: &Attempt| {
@@ -189,6 +192,20 @@ fn ended(
         return (Status::Complete, Exit::Finding);
     }
     (Status::Complete, expected(options.expect, found))
+}
+
+/// The first case without a figure that counts, and why it has none.
+fn first_trouble(found: &MessageResults) -> Option<(MessageStep, &str)> {
+    let mut all = found.pairs.iter().flat_map(|pair| pair.cases.iter().map(move |case| (pair.ranks, case)));
+    all.find_map(|(ranks, found)| {
+        Some((MessageStep::Case { ranks, case: found.case }, found.trouble.as_deref()?))
+    })
+}
+
+/// Why a session that came to its end has less than was asked for.
+fn why_partial(found: &MessageResults) -> Option<String> {
+    let of_case = || first_trouble(found).map(|(case, why)| format!("{case}: {why}"));
+    found.broken.clone().or_else(of_case)
 }
 
 /// The exit where MPI is expected to do something with device memory.
@@ -271,7 +288,7 @@ mod tests {
             ended(
                 &MessageOptions::default(),
                 pairs,
-                &MessageResults { pairs: found, interrupted: false },
+                &MessageResults { pairs: found, ..MessageResults::default() },
                 &ending,
             )
         };
@@ -282,5 +299,29 @@ mod tests {
         assert_eq!(ended(2, vec![pair([0, 1], crash())]), (Status::Partial, Exit::Partial));
         let other = pair([0, 2], Vec::new());
         assert_eq!(ended(2, vec![pair([0, 1], crash()), other]), (Status::Partial, Exit::Partial));
+    }
+
+    #[test]
+    fn a_session_that_came_to_its_end_is_complete_only_if_it_left_nothing_out() {
+        let ended = |found: &MessageResults| {
+            let (end, doing) = (SessionEnd::Over, MessageStep::Else);
+            let ending = SessionOutcome { end, doing, why: None, signal: None };
+            (ended(&MessageOptions::default(), 1, found, &ending).0, why_partial(found))
+        };
+        let works = Attempt { operation: DeviceOperation::Send, bytes: 1024, outcome: AttemptOutcome::Works };
+        let whole = MessageResults { pairs: vec![pair([0, 1], vec![works])], ..MessageResults::default() };
+        assert_eq!(ended(&whole), (Status::Complete, None));
+
+        // A figure that MPI refused at both ranks.
+        let mut refused = whole.clone();
+        let mut case = refused.pairs[0].cases[0].clone();
+        (case.case.path, case.trouble) = (MessagePath::GpuAware, Some("MPI_Send failed".to_owned()));
+        refused.pairs[0].cases.push(case);
+        let why = Some("gpu-aware ping-pong of 8 B: MPI_Send failed".to_owned());
+        assert_eq!(ended(&refused), (Status::Partial, why));
+
+        // A call that failed at one rank alone.
+        let broken = MessageResults { broken: Some("MPI_Put failed".to_owned()), ..whole };
+        assert_eq!(ended(&broken), (Status::Partial, Some("MPI_Put failed".to_owned())));
     }
 }

@@ -129,6 +129,9 @@ fn a_rate_that_host_memory_could_reach_does_not_say_direct() {
 fn by_rates(rates: [(MessagePath, f64); 4]) -> Transport {
     let mut found = pair(&all_work());
     found.cases = rates.map(|(path, gbs)| case(path, gbs)).to_vec();
+    for by_mpi in found.cases.iter_mut().filter(|found| found.case.path == MessagePath::GpuAware) {
+        by_mpi.case.pattern = MessagePattern::OneWay;
+    }
     verdict(&found).transport
 }
 
@@ -227,4 +230,16 @@ fn one_path_is_faster_from_the_size_on_from_which_it_stays_so() {
     // Two that cannot be told apart: neither is faster.
     cases = vec![at(MessagePath::GpuAware, 8, 20.0), at(MessagePath::Staged, 8, 20.005)];
     assert_eq!(crossover(&cases, MessagePath::GpuAware, MessagePath::Staged), turn(None, None));
+}
+
+#[test]
+fn a_ping_pong_may_be_faster_than_the_slower_way_through_host_memory_and_still_be_staged() {
+    let mut found = pair(&all_work());
+    // The way back has faster links: 54 GB/s one way and 200 the other are 85 in the mean.
+    found.cases = rates(85.0);
+    assert_eq!(verdict(&found).transport, Transport::Unknown);
+    for case in found.cases.iter_mut().filter(|found| found.case.path == MessagePath::GpuAware) {
+        case.case.pattern = MessagePattern::OneWay;
+    }
+    assert_eq!(verdict(&found).transport, Transport::Direct, "one way it is too fast for that");
 }

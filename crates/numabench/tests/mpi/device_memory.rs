@@ -267,3 +267,35 @@ fn operations_that_nobody_asked_for_are_not_said_to_be_left_out() -> Done {
     }
     Ok(())
 }
+
+#[test]
+fn an_error_of_mpi_while_it_is_measured_leaves_the_run_partial_and_says_why() -> Done {
+    for mpi in all() {
+        let told = variables("wears@0 send")?;
+        let (ended, document) = mpi.document(&driver::fake()?, &told, &COMMON)?;
+        assert_eq!(document["status"], "partial", "{}: {document:#}", mpi.name);
+        let why = document["status_reason"].as_str().unwrap_or_default();
+        assert!(why.starts_with("gpu-aware ping-pong of ") && why.contains("MPI_Send"), "{why}");
+        assert!(verdict(&document).contains(why), "{}", verdict(&document));
+        assert!(ended.out.contains("not tried: isend"), "{}", ended.out);
+    }
+    Ok(())
+}
+
+#[test]
+fn an_error_at_one_rank_alone_is_told_in_mpis_words() -> Done {
+    for mpi in all() {
+        for (told, call) in
+            [("error@1 send", "MPI_Send"), ("error@0 send", "MPI_Send"), ("error@1 isend", "MPI_Isend")]
+        {
+            let document = with_gpus(&mpi, told, &["--operation-timeout", "8s"])?;
+            let operations = document["pairs"][0]["operations"].as_array().ok_or("operations")?;
+            let failed = operations.iter().find(|tried| tried["outcome"] == "error");
+            let failed = failed.ok_or_else(|| format!("{told}: {document:#}"))?;
+            assert!(failed["detail"].as_str().is_some_and(|detail| detail.starts_with(call)), "{failed}");
+            assert_eq!(document["status"], "partial", "{told}");
+            assert!(document["status_reason"].as_str().is_some_and(|why| why.contains(call)), "{told}");
+        }
+    }
+    Ok(())
+}
