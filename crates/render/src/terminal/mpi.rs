@@ -187,7 +187,7 @@ fn operations(operations: &[MpiOperation], page: &mut Page) {
     let not_tried = that_all(operations, OperationOutcome::NotTried);
     if !not_tried.is_empty() {
         let names = DeviceOperation::names(&not_tried);
-        page.paragraph(Tone::Plain, "  ", &format!("not tried, because of the one before: {names}"));
+        page.paragraph(Tone::Plain, "  ", &format!("not tried: {names}"));
     }
 }
 
@@ -207,7 +207,12 @@ fn reasons(pair: &MpiPair, page: &mut Page) {
     for (reason, cases) in without {
         let (path, pattern) = (cases[0].path.name(), cases[0].pattern.name());
         let size = stats::units::size(cases[0].bytes);
-        page.paragraph(Tone::Warning, "  ", &format!("no figure for {path} {pattern} of {size}: {reason}"));
+        let more = match cases.len() - 1 {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let text = format!("no figure for {path} {pattern} of {size}{more}: {reason}");
+        page.paragraph(Tone::Warning, "  ", &text);
     }
 }
 
