@@ -6,6 +6,7 @@ use report::awareness::{Awareness, DeviceOperation, MpiDeviceMemory, OperationOu
 use report::document::Status;
 use report::message::{MessagePattern, MpiPath};
 use report::mpi::{MpiCase, MpiPair};
+use stats::alike::distinct;
 
 use crate::mpi_figure::{half_width, is_one_way};
 use crate::words::{capital, three_digits};
@@ -164,40 +165,74 @@ fn shared_gpu(document: &MpiDocument, pair: &MpiPair) -> Option<String> {
     ))
 }
 
-/// The best rate of a path at its largest size, and the time of its smallest message.
+/// The paths whose figures stand in one line, and what they are called there.
+const HEADS: [(MpiPath, &str); 5] = [
+    (MpiPath::GpuAware, "GPU-aware"),
+    (MpiPath::Pipelined, "staged by hand in chunks"),
+    (MpiPath::Staged, "staged by hand"),
+    (MpiPath::PeerCopy, "peer copy"),
+    (MpiPath::Host, "host to host"),
+];
+
+/// The rate of each path's large messages and the time of its small ones; where neither was measured, the
+/// rate of what was. The line reads as a comparison, so that all paths stand there with the same sizes.
 fn figures(pair: &MpiPair) -> Option<String> {
-    let heads = [
-        (MpiPath::GpuAware, "GPU-aware"),
-        (MpiPath::Pipelined, "staged by hand in chunks"),
-        (MpiPath::Staged, "staged by hand"),
-        (MpiPath::PeerCopy, "peer copy"),
-        (MpiPath::Host, "host to host"),
-    ];
-    let parts: Vec<String> = heads.into_iter().filter_map(|(path, head)| figure(pair, path, head)).collect();
+    let is_large_rate = |case: &MpiCase| is_one_way(case) && case.bytes >= LARGE && has_rate(case);
+    let is_small_time = |case: &MpiCase| case.pattern == MessagePattern::PingPong && case.bytes < LARGE;
+    let mut rates = at_shared_size(pair, is_large_rate, |bytes| bytes);
+    let times = at_shared_size(pair, is_small_time, |bytes| u64::MAX - bytes);
+
+    if rates.iter().chain(&times).all(|case| case.path == MpiPath::PeerCopy) {
+        let of =
+            |pattern| at_shared_size(pair, |case| case.pattern == pattern && has_rate(case), |bytes| bytes);
+        let windows = [MessagePattern::OneWay, MessagePattern::BothWays].map(of);
+        rates.extend(windows.into_iter().find(|cases| !cases.is_empty()).unwrap_or_default());
+    }
+
+    let part = |(path, head): (MpiPath, &str)| {
+        let said: Vec<String> = best_rate(path, &rates).into_iter().chain(time(path, &times)).collect();
+        (!said.is_empty()).then(|| format!("{head} {}", said.join(", ")))
+    };
+    let parts: Vec<String> = HEADS.into_iter().filter_map(part).collect();
     (!parts.is_empty()).then(|| format!("{}.", capital(&parts.join("; "))))
 }
 
-fn figure(pair: &MpiPair, path: MpiPath, head: &str) -> Option<String> {
-    let counted = || pair.cases.iter().filter(move |case| case.path == path && case.counted_ns().is_some());
-    let large = counted().filter(|case| is_one_way(case) && case.bytes >= LARGE).map(|case| case.bytes).max();
-    let rate = |case: &&MpiCase| case.counted_bytes_per_s().unwrap_or_default();
-    let best = large.and_then(|bytes| {
-        let at_size = counted().filter(|case| case.bytes == bytes && is_one_way(case));
-        let best = at_size.max_by(|one, other| rate(one).total_cmp(&rate(other)))?;
-        let figure = headline::figure(format!("{} GB/s", three_digits(rate(&best) / 1e9)), half_width(best));
-        Some(format!("{figure} at {}", stats::units::size(bytes)))
-    });
-    let small =
-        counted().filter(|case| case.pattern == MessagePattern::PingPong).min_by_key(|case| case.bytes);
-    let small = small.filter(|case| case.bytes < LARGE);
-    let time = small.and_then(|case| {
-        let figure =
-            headline::figure(format!("{} µs", three_digits(case.counted_ns()? / 1e3)), half_width(case));
-        Some(format!("{figure} for {}", stats::units::size(case.bytes)))
-    });
-    let said: Vec<String> = best.into_iter().chain(time).collect();
+/// The counted figures of some kind at the size that the most paths have, the first by `order` of several.
+fn at_shared_size(
+    pair: &MpiPair,
+    is_of_kind: impl Fn(&MpiCase) -> bool,
+    order: impl Fn(u64) -> u64,
+) -> Vec<&MpiCase> {
+    let is_shown = |case: &&MpiCase| {
+        HEADS.iter().any(|(path, _)| case.path == *path) && case.counted_ns().is_some() && is_of_kind(case)
+    };
+    let mut cases: Vec<&MpiCase> = pair.cases.iter().filter(is_shown).collect();
+    let paths_at =
+        |bytes: u64| distinct(cases.iter().filter(|case| case.bytes == bytes).map(|case| case.path)).len();
+    let size = cases.iter().map(|case| case.bytes).max_by_key(|bytes| (paths_at(*bytes), order(*bytes)));
+    cases.retain(|case| Some(case.bytes) == size);
+    cases
+}
 
-    (!said.is_empty()).then(|| format!("{head} {}", said.join(", ")))
+fn has_rate(case: &MpiCase) -> bool {
+    case.counted_bytes_per_s().is_some()
+}
+
+/// `24.1 GB/s at 64 MiB`: the best rate of a path among these figures.
+fn best_rate(path: MpiPath, cases: &[&MpiCase]) -> Option<String> {
+    let rate = |case: &&&MpiCase| case.counted_bytes_per_s().unwrap_or_default();
+    let of_path = cases.iter().filter(|case| case.path == path);
+    let best = of_path.max_by(|one, other| rate(one).total_cmp(&rate(other)))?;
+    let figure = headline::figure(format!("{} GB/s", three_digits(rate(&best) / 1e9)), half_width(best));
+    let both = if best.pattern == MessagePattern::BothWays { " both ways" } else { "" };
+    Some(format!("{figure}{both} at {}", stats::units::size(best.bytes)))
+}
+
+/// `2.05 µs for 8 B`: the time of a path's message among these figures.
+fn time(path: MpiPath, cases: &[&MpiCase]) -> Option<String> {
+    let case = cases.iter().find(|case| case.path == path)?;
+    let figure = headline::figure(format!("{} µs", three_digits(case.counted_ns()? / 1e3)), half_width(case));
+    Some(format!("{figure} for {}", stats::units::size(case.bytes)))
 }
 
 /// What to set, by the library's own documents: Open MPI's FAQ on CUDA and UCX's, MPICH's CHANGES, Cray
@@ -261,6 +296,58 @@ mod tests {
         // GPUs of one address on two nodes are two.
         document.ranks[1].host = "another".to_owned();
         assert!(!is_said(&document));
+        Ok(())
+    }
+
+    /// A document whose first pair has figures of these paths, patterns and sizes alone.
+    fn with_figures(
+        figures: &[(MpiPath, MessagePattern, u64)],
+    ) -> Result<MpiDocument, Box<dyn std::error::Error>> {
+        let kept = include_bytes!("../../render/tests/results/documents/mpi-1.0-aware.json");
+        let mut document = MpiDocument::from_json(kept)?;
+        let pair = &mut document.pairs[0];
+        let case = pair.cases.iter().find(|case| case.counted_ns().is_some()).ok_or("a figure")?.clone();
+        let of = |(path, pattern, bytes): &(MpiPath, MessagePattern, u64)| MpiCase {
+            path: *path,
+            pattern: *pattern,
+            bytes: *bytes,
+            bytes_per_s: Some(2.5e8),
+            ..case.clone()
+        };
+        pair.cases = figures.iter().map(of).collect();
+        pair.device_memory = None;
+        Ok(document)
+    }
+
+    #[test]
+    fn whatever_the_pattern_and_size_a_figure_that_counts_is_told() -> Result<(), Box<dyn std::error::Error>>
+    {
+        use MessagePattern::{BothWays, OneWay};
+        for (pattern, bytes, expected) in [
+            (OneWay, 65_536, "Host to host 0.25 GB/s at 64 KiB."),
+            (BothWays, 65_536, "Host to host 0.25 GB/s both ways at 64 KiB."),
+            (BothWays, 8 << 20, "Host to host 0.25 GB/s both ways at 8 MiB."),
+        ] {
+            let of = |bytes| (MpiPath::Host, pattern, bytes);
+            let said = verdict(&with_figures(&[of(8), of(bytes)])?);
+            assert!(said.iter().any(|line| line == expected), "{said:?}");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn paths_in_one_line_have_one_size() -> Result<(), Box<dyn std::error::Error>> {
+        use MessagePattern::PingPong;
+        let document = with_figures(&[
+            (MpiPath::GpuAware, PingPong, 65_536),
+            (MpiPath::Staged, PingPong, 8),
+            (MpiPath::Staged, PingPong, 65_536),
+            (MpiPath::Host, PingPong, 8),
+            (MpiPath::Host, PingPong, 65_536),
+        ])?;
+        let said = verdict(&document).join(" ");
+        assert_eq!(said.matches(" for 64 KiB").count(), 3, "{said}");
+        assert!(!said.contains(" for 8 B"), "{said}");
         Ok(())
     }
 }

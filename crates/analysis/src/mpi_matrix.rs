@@ -9,8 +9,8 @@
 use report::MpiDocument;
 use report::json::from_word;
 use report::message::{MessagePattern, MpiPath};
-use report::mpi::{MpiCase, MpiMatrix, MpiPlace};
-use stats::alike::distinct;
+use report::mpi::{MpiCase, MpiMatrix, MpiMissingPlace, MpiPlace};
+use stats::alike::{distinct, grouped};
 use stats::block_interval::BlockValue;
 
 use crate::family::{CaseFamily, CaseFinding, ComparedSet, FamilyCase};
@@ -104,6 +104,13 @@ impl MpiMatrixFigures for MpiMatrix {
     }
 }
 
+/// How many pairs of ranks a matrix has, each once.
+fn asked(matrix: &MpiMatrix) -> usize {
+    let pair = |row: &MpiPlace, column: &MpiPlace| [row.rank.min(column.rank), row.rank.max(column.rank)];
+    let all = matrix.rows.iter().flat_map(|row| matrix.columns.iter().map(move |column| pair(row, column)));
+    distinct(all.filter(|[one, other]| one != other)).len()
+}
+
 /// Cells with a figure, each pair of ranks once.
 fn cells<'d>(matrix: &'d MpiMatrix, document: &'d MpiDocument, plane: &MpiPlane) -> Vec<Cell<'d>> {
     let mut cells: Vec<Cell> = Vec::new();
@@ -157,6 +164,10 @@ struct Shown<'d> {
     others: usize,
     /// Whether every two places are surely alike.
     is_same: bool,
+    /// Whether every pair with a place without an adapter near surely takes longer than the best.
+    is_slower_far: bool,
+    /// How many pairs have no figure.
+    missing: usize,
 }
 
 impl Shown<'_> {
@@ -170,6 +181,7 @@ impl Shown<'_> {
 /// Every two places of each plane are compared, and all planes are one family: of many places alike one is
 /// always the best and one the worst.
 fn shown<'d>(document: &'d MpiDocument, matrix: &'d MpiMatrix) -> Vec<Shown<'d>> {
+    let asked = asked(matrix);
     let of_plane = |plane: MpiPlane| {
         let cells = cells(matrix, document, &plane);
         (plane, cells)
@@ -190,8 +202,10 @@ fn shown<'d>(document: &'d MpiDocument, matrix: &'d MpiMatrix) -> Vec<Shown<'d>>
     let compared = CaseFamily::of(members.collect()).within_sets(planes.iter().map(|(_, cells)| cells.len()));
     let one = |((plane, cells), compared): ((MpiPlane, Vec<Cell<'d>>), ComparedSet)| {
         let best = (0..cells.len()).min_by(|a, b| cells[*a].ns().total_cmp(&cells[*b].ns()))?;
-        let worse = (0..cells.len()).filter(|at| compared.finding(*at, best) == CaseFinding::Worse);
+        let is_worse = |at: &usize| compared.finding(*at, best) == CaseFinding::Worse;
+        let worse = (0..cells.len()).filter(is_worse);
         let worst = worse.max_by(|a, b| cells[*a].ns().total_cmp(&cells[*b].ns())).map(|at| cells[at]);
+        let is_slower_far = (0..cells.len()).filter(|at| !cells[*at].is_near_nics()).all(|at| is_worse(&at));
         let best = cells[best];
         Some(Shown {
             plane,
@@ -199,6 +213,8 @@ fn shown<'d>(document: &'d MpiDocument, matrix: &'d MpiMatrix) -> Vec<Shown<'d>>
             worst: worst.map(|worst| (worst, worst.ns() / best.ns())),
             others: cells.len() - 1,
             is_same: compared.findings().all(|finding| finding == CaseFinding::Same),
+            is_slower_far,
+            missing: asked.saturating_sub(cells.len()),
         })
     };
     planes.into_iter().zip(compared).filter_map(one).collect()
@@ -208,18 +224,28 @@ fn shown<'d>(document: &'d MpiDocument, matrix: &'d MpiMatrix) -> Vec<Shown<'d>>
 pub fn verdict(document: &MpiDocument, matrix: &MpiMatrix) -> Vec<String> {
     let all: Vec<Shown> = shown(document, matrix);
     let most = all.iter().filter_map(|at| Some((at, at.worst?.1))).max_by(|a, b| a.1.total_cmp(&b.1));
-    let mut said = vec![match most {
+    let missing = all.iter().map(|at| at.missing).max().unwrap_or_default();
+    let answer = match most {
         Some((at, ratio)) => {
             let ratio = headline::figure(format!("up to {ratio:.2} times"), at.half_width());
             format!("Where the ranks run matters: {ratio} ({}).", at.plane.name())
         }
         None if all.is_empty() => "No figure was measured.".to_owned(),
+        None if all.iter().all(|at| at.others == 0) && missing > 0 => {
+            "One pair alone has a figure: no comparison.".to_owned()
+        }
         None if all.iter().all(|at| at.others == 0) => "One place on each side: no comparison.".to_owned(),
         None if all.iter().all(|at| at.is_same) => {
             "No measurable difference: where the ranks run changes no figure by more than 1 %.".to_owned()
         }
         None => "No certain effect of where the ranks run (a longer --max-time may decide).".to_owned(),
-    }];
+    };
+    let asked = asked(matrix);
+    let partial = match missing {
+        0 => String::new(),
+        missing => format!("PARTIAL, of {} of {asked} pairs: ", asked.saturating_sub(missing)),
+    };
+    let mut said = vec![format!("{partial}{answer}")];
 
     for at in &all {
         let (name, best) = (capital(&at.plane.name()), at.best.description(document));
@@ -237,7 +263,19 @@ pub fn verdict(document: &MpiDocument, matrix: &MpiMatrix) -> Vec<String> {
     }
 
     said.extend(most.and_then(|(at, _)| adapters(document, matrix, at)));
+    said.extend(not_compared(matrix));
     said
+}
+
+/// The places that no rank could have, each reason once.
+fn not_compared(matrix: &MpiMatrix) -> Option<String> {
+    let reasons = grouped(matrix.missing.iter().map(|place| (&place.reason[..], place)));
+    let of = |(reason, places): (&str, Vec<&MpiMissingPlace>)| {
+        let names = distinct(places.iter().map(|place| format!("{} {}", place.host, place.name)));
+        format!("{} ({reason})", names.join(", "))
+    };
+    let all: Vec<String> = reasons.into_iter().map(of).collect();
+    (!all.is_empty()).then(|| format!("Not compared: {}.", all.join("; ")))
 }
 
 /// Whether messages between hosts are fastest where the topology says that adapters are near; `None` where it
@@ -256,8 +294,9 @@ fn adapters(document: &MpiDocument, matrix: &MpiMatrix, at: &Shown) -> Option<St
     let names = with_adapters.map(|place| format!("{} near {}", place.nics.join(", "), place.name));
     let names = distinct(names).join("; ");
 
-    // Where a place without an adapter is not surely slower, the best place may be so by chance.
-    let is_sure = at.worst.as_ref().is_some_and(|(worst, _)| !worst.is_near_nics());
+    // Where a place without an adapter is not surely slower, or was not measured, the best place may be so by
+    // chance.
+    let is_sure = at.is_slower_far && at.missing == 0;
 
     Some(match at.best.is_near_nics() {
         true if !is_sure => return None,

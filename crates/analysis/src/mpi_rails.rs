@@ -31,6 +31,15 @@ fn largest<'d>(document: &'d MpiDocument, host: &str) -> Vec<AdapterPath<'d>> {
     all
 }
 
+/// How many ranks of a host had messages to another host measured.
+fn measured(document: &MpiDocument, host: &str) -> usize {
+    let host_of = |number: u32| document.ranks.iter().find(|rank| rank.rank == number).map(|rank| &rank.host);
+    let between_hosts = document.pairs.iter().filter(|pair| host_of(pair.ranks[0]) != host_of(pair.ranks[1]));
+    let here =
+        between_hosts.flat_map(|pair| pair.ranks).filter(|rank| host_of(*rank).is_some_and(|of| of == host));
+    distinct(here).len()
+}
+
 /// Which ranks of a host share an adapter and which adapter with a link carries none: where there are several
 /// of both.
 fn rails(document: &MpiDocument, host: &str) -> Option<String> {
@@ -60,6 +69,16 @@ fn rails(document: &MpiDocument, host: &str) -> Option<String> {
         format!("{} carries {whom}", adapter.name)
     };
 
+    let measured = measured(document, host);
+    if ways.len() < measured {
+        let carriers = each.iter().filter(|(_, ranks)| !ranks.is_empty());
+        let listed = carriers.map(of).collect::<Vec<_>>().join(", ");
+        let (told, untold) = (ways.len(), measured - ways.len());
+        return Some(format!(
+            "On {host}, of {told} of {measured} ranks: {listed}; what carries the other {untold} is not \
+             known."
+        ));
+    }
     let listed = each.iter().map(of).collect::<Vec<_>>().join(", ");
 
     Some(match most - least {
@@ -89,17 +108,21 @@ fn against_links(document: &MpiDocument, host: &str) -> Option<String> {
             .flatten()
             .map(|(adapter, _)| adapter.link_bytes_per_s)
             .sum::<Option<u64>>()?;
-        (link > 0).then(|| (rate, link as f64, way.names().join(" and ")))
+        (link > 0).then(|| (rate, link as f64, way.names().join(" and "), way.rank.rank))
     };
 
-    let (rate, link, names) = largest(document, host)
+    let (rate, link, names, rank) = largest(document, host)
         .iter()
         .filter_map(reached)
         .max_by(|one, other| (one.0 / one.1).total_cmp(&(other.0 / other.1)))?;
     let [rate_said, link_said] = [rate, link].map(gbs);
+    let which = match measured(document, host) {
+        1 => "messages one way".to_owned(),
+        _ => format!("the fastest messages one way (rank {rank})"),
+    };
 
     Some(format!(
-        "On {host} messages one way reach {rate_said} GB/s, {:.0} % of the {link_said} GB/s that the link of \
+        "On {host} {which} reach {rate_said} GB/s, {:.0} % of the {link_said} GB/s that the link of \
          {names} carries.",
         rate / link * 100.0
     ))
@@ -148,6 +171,22 @@ mod tests {
             "{even}"
         );
         assert!(!only(&document(NEAR, NEAR)?).contains("the adapters are used"), "one rank shares nothing");
+
+        // A third rank, of which the counters did not tell.
+        let mut untold = with_neighbour(document(NEAR, NEAR)?, NEAR)?;
+        let mut pair = untold.pairs[0].clone();
+        (pair.ranks[0], pair.carried) = (8, Vec::new());
+        let mut rank = untold.ranks[0].clone();
+        rank.rank = 8;
+        untold.pairs.push(pair);
+        untold.ranks.push(rank);
+        let said = only(&untold);
+        assert!(
+            said.contains("On h0, of 2 of 3 ranks: r0 carries ranks 0,7; what carries the other 1"),
+            "{said}"
+        );
+        assert!(!said.contains("no rank") && !said.contains("UNEVENLY"), "{said}");
+
         let mut one_kind = with_neighbour(document(NEAR, NEAR)?, NEAR)?;
         one_kind
             .ranks

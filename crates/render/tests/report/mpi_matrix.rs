@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use analysis::mpi_matrix::verdict;
 use report::document::{Status, Tool};
 use report::message::{MessagePattern, MpiPath, MpiPlaceKind};
-use report::mpi::{MpiCase, MpiMatrix, MpiPlace};
+use report::mpi::{MpiCase, MpiMatrix, MpiMissingPlace, MpiPlace};
 use report::mpi::{MpiLibrary, MpiPair, MpiRank, MpiSettings};
 use report::{MpiDocument, SavedDocument};
 use stats::interval::median;
@@ -116,9 +116,32 @@ fn the_dearest_place_is_named_with_how_many_times_and_whether_adapters_are_near_
             ("adapters near the fastest places", said(apart, first, None)),
             ("adapters elsewhere", said(apart, second, None)),
             ("places alike", said(alike, first, None)),
+            ("one place without an adapter is as fast", said([1877.0, 1878.0, 2010.0, 2136.0], first, None)),
             ("a figure that does not count", said([1877.0, 1878.0, 1879.0, 9000.0], [false; 4], Some(3))),
         ])
     );
+}
+
+#[test]
+fn pairs_without_a_figure_and_places_that_no_rank_could_have_are_told_first_and_last() {
+    let places = [(0, 2, 1877.0), (0, 3, 1878.0), (1, 2, 1879.0), (1, 3, 1877.5)];
+    let (mut document, mut matrix) = document(places, [false; 4]);
+    matrix.missing = ["n0", "n1"]
+        .map(|host| MpiMissingPlace {
+            host: host.to_owned(),
+            name: "node 9".to_owned(),
+            reason: "it has no CPUs".to_owned(),
+        })
+        .to_vec();
+    document.pairs[3].cases[0].reason = Some("corrupt".to_owned());
+    let said = verdict(&document, &matrix);
+    assert!(said[0].starts_with("PARTIAL, of 3 of 4 pairs: No measurable difference"), "{said:?}");
+    let last = "Not compared: n0 node 9, n1 node 9 (it has no CPUs).";
+    assert_eq!(said.last().map(String::as_str), Some(last));
+
+    document.pairs.truncate(1);
+    let said = verdict(&document, &matrix);
+    assert_eq!(said[0], "PARTIAL, of 1 of 4 pairs: One pair alone has a figure: no comparison.");
 }
 
 #[test]
@@ -173,4 +196,18 @@ fn the_node_is_drawn_with_what_messages_take_between_its_places() -> Result<(), 
     document.matrix = None;
     assert!(render::node::svg_of_mpi(&document).is_err_and(|why| why.contains("--matrix")));
     Ok(())
+}
+
+#[test]
+fn a_reason_that_several_figures_share_says_how_many_they_are() {
+    let (mut document, _) = document([(0, 2, 1.0), (0, 3, 1.0), (1, 2, 1.0), (1, 3, 1.0)], [false; 4]);
+    document.matrix = None;
+    let cases = &mut document.pairs[0].cases;
+    cases[0].reason = Some("MPI crashed".to_owned());
+    let others = [16, 32].map(|bytes| MpiCase { bytes, ..cases[0].clone() });
+    cases.extend(others);
+    let style =
+        render::terminal::Style { width: 200, color: false, quiet: false, saved_to: None, screen: None };
+    let text = render::terminal::mpi(&document, &style);
+    assert!(text.contains("no figure for host ping-pong of 8 B and 2 more: MPI crashed"), "{text}");
 }
