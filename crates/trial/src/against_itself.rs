@@ -15,8 +15,12 @@ use crate::trial_loop::{Runner, TrialPlan, conduct, stands};
 /// What came of such trials.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FalseAlarms {
-    /// Trials that ended.
+    /// Trials that were asked for.
+    pub asked: u32,
+    /// Trials that came to an answer.
     pub trials: u32,
+    /// Why the next one did not, and no further one was begun.
+    pub ended_by: Option<TrialStop>,
     /// Those that claimed a difference.
     pub wrong: u32,
     /// Those that found none.
@@ -29,7 +33,24 @@ pub struct FalseAlarms {
 
 impl fmt::Display for FalseAlarms {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { trials, wrong, same, equivalence, .. } = *self;
+        let Self { asked, trials, wrong, same, equivalence, ended_by, .. } = *self;
+        if let Some(stop) = ended_by {
+            let why = match stop {
+                TrialStop::MaxTime => "--max-time was reached",
+                TrialStop::Signal => "a signal came",
+                TrialStop::TooShort => "most of a run is starting the program",
+                _ => "too many runs gave no figure",
+            };
+            writeln!(
+                f,
+                "PARTIAL: {trials} of {} came to an answer: {why}.",
+                counted(asked as usize, "trial")
+            )?;
+        }
+        if trials == 0 {
+            return Ok(());
+        }
+
         let most = stats::tolerance::largest_share(wrong, trials, stats::alpha::CONFIDENCE);
         writeln!(
             f,
@@ -58,14 +79,15 @@ impl PlannedTrial {
         let mut runner = ProgramRunner::new(self, session)?;
         runner.warm_up(&mut Vec::new())?;
         let (mut done, mut same, mut wrong) = (0, 0, 0);
+        let mut ended_by = None;
 
         for trial in 0..trials {
             let seed = stats::random::mix(self.plan.seed ^ u64::from(trial));
             let plan = TrialPlan { seed, ..self.plan.clone() };
             let mut runs = Vec::new();
-            if conduct(&plan, &mut runs, &mut Twice { runner: &mut runner, plan: &plan })?
-                == TrialStop::Signal
-            {
+            let stop = conduct(&plan, &mut runs, &mut Twice { runner: &mut runner, plan: &plan })?;
+            if !is_an_answer(stop) {
+                ended_by = Some(stop);
                 break;
             }
             done += 1;
@@ -76,10 +98,18 @@ impl PlannedTrial {
             }
         }
 
-        // What was finished before a signal is a result too.
-        let exit = if done < trials { signals.exit().unwrap_or(Exit::NoResult) } else { Exit::Ok };
-        Ok(FalseAlarms { trials: done, wrong, same, equivalence: self.plan.rule.equivalence, exit })
+        // What was finished before the end is a result too.
+        let of_partial = if done > 0 { Exit::Partial } else { Exit::NoResult };
+        let exit = if done < trials { signals.exit().unwrap_or(of_partial) } else { Exit::Ok };
+        let equivalence = self.plan.rule.equivalence;
+        Ok(FalseAlarms { asked: trials, trials: done, ended_by, wrong, same, equivalence, exit })
     }
+}
+
+/// Whether a trial that stopped so says how often a difference is claimed: one that was cut off had no chance
+/// to claim any.
+fn is_an_answer(stop: TrialStop) -> bool {
+    matches!(stop, TrialStop::Decided | TrialStop::CannotDecide | TrialStop::MaxRuns)
 }
 
 /// A runner whose only variant is run under two names.

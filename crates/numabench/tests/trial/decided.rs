@@ -201,6 +201,25 @@ fn the_baseline_against_itself_is_counted_in_trials() {
 }
 
 #[test]
+fn trials_that_were_cut_off_are_not_counted_as_without_a_claim() -> Done {
+    let slow = run(&["trial", "--aa=5", "--max-time", "2s", "--", "sleep", "0.1"]);
+    assert!(matches!(slow.code, Some(1 | 3)), "{}{}", slow.out, slow.err);
+    assert!(slow.out.starts_with("PARTIAL: ") && slow.out.contains("--max-time was reached"), "{}", slow.out);
+    assert!(!slow.out.contains("of 5 trials claimed"), "{}", slow.out);
+
+    // It fails from its third run on.
+    let folder = tempfile::tempdir()?;
+    let mut command = crate::run::numabench();
+    command.current_dir(folder.path()).args(["trial", "--aa=5", "--"]);
+    let fails =
+        crate::run::end(&mut command, ["sh", "-c", "echo >>ran; sleep 0.05; test $(wc -l <ran) -lt 3"]);
+    assert_eq!(fails.code, Some(1), "{}{}", fails.out, fails.err);
+    let expected = "PARTIAL: 0 of 5 trials came to an answer: too many runs gave no figure.\n";
+    assert_eq!(fails.out, expected);
+    Ok(())
+}
+
+#[test]
 fn a_launch_line_has_the_program_in_its_place_and_its_variables() -> Done {
     let options =
         ["trial", "--launch", "A=1 env B=2 {app}", "--launch", "env B=3 {app}", "--json", "-", "--quiet"];
