@@ -5,6 +5,7 @@ use analysis::witness_answer::{bytes, percent};
 use report::WitnessDocument;
 
 use crate::buffers::NearNodes;
+use crate::gain::MatrixRates;
 use crate::layout::head;
 use crate::record::Records;
 
@@ -17,6 +18,17 @@ pub fn distance_unknown(document: &WitnessDocument, near: &[NearNodes]) -> Optio
         Some(gpu) if gpu.nodes.is_empty() => format!("GPU {}: locality unknown ({})", gpu.index, gpu.reason),
         Some(_) => "no page could be looked at".to_owned(),
     })
+}
+
+/// Why the rates of a matrix may not be, or are not, those of this program's copies.
+pub fn of_matrix(matrix: &MatrixRates, document: &WitnessDocument) -> Option<String> {
+    let files = &matrix.files;
+    if !document.processes.is_empty() && !matrix.are_as_real_as(document.simulated) {
+        let whose = if document.simulated { "the program's GPUs are" } else { "its GPUs are" };
+        return Some(format!("Not used: the rates of {files}, because only {whose} simulated."));
+    }
+    let others = matrix.other_hosts(document.host.as_deref());
+    (!others.is_empty()).then(|| format!("The rates of {files} were measured on {}.", others.join(", ")))
 }
 
 /// What was not seen or not counted.

@@ -11,7 +11,7 @@ use report::witness::{WitnessBuffer, WitnessProcess};
 use report::{SavedDocument, WitnessDocument};
 
 use crate::buffers::{self, NearNodes};
-use crate::gain::MatrixRate;
+use crate::gain::MatrixRates;
 use crate::layout::head;
 use crate::record::{ProcessRecord, Records};
 use crate::{answer, gain};
@@ -37,17 +37,19 @@ pub struct RunFacts {
     pub status: ExitStatus,
 }
 
-/// The document; `matrix` is the rates of this node, with the name of their file.
+/// The document; `matrix` is the rates of this node.
 pub fn document(
     about: RunFacts,
     records: &Records,
     near: &[NearNodes],
-    matrix: Option<(&str, &[MatrixRate])>,
+    matrix: Option<&MatrixRates>,
 ) -> WitnessDocument {
     let found = buffers::buffers(&records.processes, near);
     let total = buffers::total(&found);
     let waited: f64 = found.iter().filter_map(|buffer| buffer.waited_s).sum();
     let remedy = remedy(&found, &about, near);
+    let simulated = records.processes.iter().any(|process| process.head(head::SIMULATED) == 1);
+    let used = matrix.filter(|matrix| matrix.are_as_real_as(simulated));
     let mut document = WitnessDocument {
         schema: WitnessDocument::SCHEMA.to_owned(),
         schema_version: WitnessDocument::VERSION.number(),
@@ -59,13 +61,13 @@ pub fn document(
         rank: about.rank,
         exit_code: about.status.code(),
         signal: about.status.signal(),
-        simulated: records.processes.iter().any(|process| process.head(head::SIMULATED) == 1),
+        simulated,
         verdict: Vec::new(),
         not_seen: Vec::new(),
         total,
         waited_s: found.iter().any(|buffer| buffer.waited_s.is_some()).then_some(waited),
         rates: buffers::rates(&found),
-        gain: matrix.and_then(|(file, rates)| gain::gain(file, rates, &found, near)),
+        gain: used.and_then(|matrix| gain::gain(&matrix.files, &matrix.rates, &found, near)),
         remedy,
         program: about.program,
         buffers: found,
@@ -78,6 +80,7 @@ pub fn document(
     document.distance_unknown = answer::distance_unknown(&document, near);
     document.verdict = witness_answer::verdict(&document, &[document.elapsed_s]);
     document.not_seen = answer::not_seen(records, &document);
+    document.not_seen.extend(matrix.and_then(|matrix| answer::of_matrix(matrix, &document)));
     document
 }
 

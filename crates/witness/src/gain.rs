@@ -15,11 +15,14 @@
 
 use std::collections::BTreeMap;
 
+use report::case::Order;
+use report::matrix::engine_of_group;
 use report::result::BlockSample;
 use report::row::{Row, RowStatus};
-use report::settings::{Direction, MemoryKind};
+use report::settings::{CopyEngine, Direction, MemoryKind};
 use report::witness::{WitnessBuffer, WitnessDirection, WitnessGain, WitnessMemory};
 use report::{Document, quantity::Quantity};
+use stats::alike::distinct;
 
 use crate::buffers::NearNodes;
 
@@ -44,9 +47,49 @@ pub struct MatrixRate {
     pub high: f64,
 }
 
-/// The rates that a document has of nodes and GPUs.
-pub fn rates(matrix: &Document<BlockSample>) -> Vec<MatrixRate> {
-    matrix.rows.iter().filter_map(rate_of).collect()
+/// What the documents of matrices say together.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MatrixRates {
+    /// The names of their files.
+    pub files: String,
+    /// Their rates.
+    pub rates: Vec<MatrixRate>,
+    /// Of each document whose devices are simulated or not, whether they are.
+    pub simulated: Vec<bool>,
+    /// The hosts that they were measured on.
+    pub hosts: Vec<String>,
+}
+
+impl MatrixRates {
+    /// Takes a document's rates, if it has any.
+    pub fn add(&mut self, file: &str, matrix: &Document<BlockSample>) -> bool {
+        let before = self.rates.len();
+        let is_by_kernel = |row: &Row| {
+            let engine = row.group.as_deref().and_then(engine_of_group).unwrap_or(matrix.settings.engine);
+            engine != CopyEngine::Ce
+        };
+        // A copy at the same time as others, or by a kernel, has another rate than the program's own.
+        let is_like = |row: &&Row| row.order == Order::Alone && !is_by_kernel(row);
+        self.rates.extend(matrix.rows.iter().filter(is_like).filter_map(rate_of));
+        if !self.files.is_empty() {
+            self.files.push_str(", ");
+        }
+        self.files.push_str(file);
+        self.simulated.push(matrix.platform.simulated.is_some());
+        self.hosts.push(matrix.environment.hostname.clone());
+        self.rates.len() > before
+    }
+
+    /// Whether they are of such GPUs as the program's: simulated or real.
+    pub(crate) fn are_as_real_as(&self, is_simulated: bool) -> bool {
+        self.simulated.iter().all(|simulated| *simulated == is_simulated)
+    }
+
+    /// The hosts of them that are not this one.
+    pub(crate) fn other_hosts(&self, host: Option<&str>) -> Vec<&str> {
+        let others = self.hosts.iter().filter(|other| host.is_some_and(|host| host != *other));
+        distinct(others.map(String::as_str))
+    }
 }
 
 fn rate_of(row: &Row) -> Option<MatrixRate> {

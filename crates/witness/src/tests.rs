@@ -4,14 +4,16 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use report::WitnessDocument;
+use report::case::Order;
 use report::document::{PlatformKind, Tool};
+use report::settings::CopyEngine;
 use report::witness::{Distance, NodeBytes, WitnessBuffer, WitnessDirection, WitnessMemory};
+use report::{Document, SavedDocument, WitnessDocument};
 use stats::IdSet;
 
 use crate::buffers::{NearNodes, buffers};
 use crate::document::{RunFacts, document};
-use crate::gain::{MatrixRate, gain};
+use crate::gain::{MatrixRate, MatrixRates, gain};
 use crate::layout::{MAGIC, VERSION, WORDS, context, direction, entry, head, memory};
 use crate::record::{ProcessRecord, Records};
 
@@ -296,4 +298,35 @@ fn buffers_of_one_allocation_are_one_though_they_do_not_touch() {
     assert_eq!(record(&words).map(|record| buffers(&[record], &near(&[0])).len()), Some(2));
     words[1].0 = 0x1100;
     assert_eq!(record(&words).map(|record| buffers(&[record], &near(&[0])).len()), Some(1));
+}
+
+#[test]
+fn rates_are_those_of_copies_alone_by_copy_engines() -> Result<(), Box<dyn std::error::Error>> {
+    let kept = include_bytes!("../../../docs/gallery/eight-gpus.json");
+    let mut contend = Document::from_json(kept)?;
+    let alone = contend.rows.iter().filter(|row| row.order == Order::Alone).count();
+    let mut rates = MatrixRates::default();
+    assert!(rates.add("alone.json", &contend));
+    assert_eq!(rates.rates.len(), alone);
+    assert!(alone < contend.rows.len(), "the others are of copies at once");
+
+    contend.settings.engine = CopyEngine::Sm;
+    assert!(!rates.add("kernels.json", &contend));
+    Ok(())
+}
+
+#[test]
+fn rates_of_simulated_gpus_predict_nothing_of_real_ones_and_another_host_is_named() {
+    let rates = MatrixRates {
+        files: "m.json".to_owned(),
+        rates: vec![measured(0, 20e9, 0.0), measured(1, 10e9, 0.0)],
+        simulated: vec![true],
+        hosts: vec!["n1".to_owned()],
+    };
+    let mut about = about();
+    about.host = Some("n0".to_owned());
+    let records = Records { loaded: 1, ..Records::default() };
+    let said = document(about, &records, &near(&[0]), Some(&rates)).not_seen;
+    assert!(said.contains(&"The rates of m.json were measured on n1.".to_owned()), "{said:?}");
+    assert!(rates.are_as_real_as(true) && !rates.are_as_real_as(false));
 }

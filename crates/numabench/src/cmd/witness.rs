@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use ::witness::buffers::NearNodes;
 use ::witness::document::{RunFacts, document};
-use ::witness::gain::{self, MatrixRate};
+use ::witness::gain::MatrixRates;
 use ::witness::hook::{self, VARIABLE};
 use ::witness::record::Records;
 use ::witness::run::{HookedProgram, RunError};
@@ -32,7 +32,8 @@ pub fn run(args: &Witness) -> Result<Exit, Fault> {
     let rank = if launch.is_alone() { None } else { launch.rank };
     let file = args.json.as_deref().map(|file| rank.map_or(file.to_path_buf(), |rank| of_rank(file, rank)));
     let sink = output_file::of_document(file.as_deref())?;
-    let rates = args.matrix.iter().map(|file| read_matrix(file)).collect::<Result<Vec<_>, _>>()?.concat();
+    let mut rates = MatrixRates::default();
+    args.matrix.iter().try_for_each(|file| read_matrix(file, &mut rates))?;
     let executable = std::env::current_exe().unwrap_or_default();
     let hook = hook::find(std::env::var_os(VARIABLE).as_deref(), &executable).map_err(Fault::usage)?;
     let topology = topo::read().map_err(|error| Fault::new(Exit::NoResult, error))?;
@@ -55,12 +56,13 @@ pub fn run(args: &Witness) -> Result<Exit, Fault> {
         program: args.program.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
         status: ran.status,
     };
-    let names: Vec<String> = args.matrix.iter().map(|file| file.display().to_string()).collect();
-    let names = names.join(", ");
-    let named = (!rates.is_empty()).then_some((&names[..], &rates[..]));
-    let found = document(about, &records, &NearNodes::of(&topology), named);
+    let matrix = (!args.matrix.is_empty()).then_some(&rates);
+    let found = document(about, &records, &NearNodes::of(&topology), matrix);
     // Of a launch the first rank speaks; each has its document.
     if rank.is_none_or(|rank| rank == 0) {
+        if !launch.is_alone() {
+            terminal::say_bytes(of_first_rank(&launch, args.json.as_deref()).as_bytes());
+        }
         say(found.clone(), args.full, file.as_deref());
     }
     sink.map_or(Ok(()), |sink| write(&sink, &json(&found)?))?;
@@ -87,23 +89,37 @@ fn say(found: WitnessDocument, full: bool, file: Option<&Path>) {
 
 /// A rank's own file: its number before the extension.
 fn of_rank(file: &Path, rank: usize) -> PathBuf {
+    of_ranks(file, &rank.to_string())
+}
+
+/// The same of several ranks.
+fn of_ranks(file: &Path, ranks: &str) -> PathBuf {
     let stem = file.file_stem().unwrap_or_default().to_string_lossy();
     let extension =
         file.extension().and_then(OsStr::to_str).map(|text| format!(".{text}")).unwrap_or_default();
-    file.with_file_name(format!("{stem}.rank{rank}{extension}"))
+    file.with_file_name(format!("{stem}.rank{ranks}{extension}"))
 }
 
-/// The rates of a matrix's document.
-fn read_matrix(file: &Path) -> Result<Vec<MatrixRate>, Fault> {
+/// That what follows is of the first rank alone, and how to see all.
+fn of_first_rank(launch: &Launch, file: Option<&Path>) -> String {
+    let all = match file {
+        Some(file) => format!("`numabench report {}` shows all", of_ranks(file, "*").display()),
+        None => "with --json FILE each rank keeps its own".to_owned(),
+    };
+    format!("Rank 0 of {} alone ({all}):\n", launch.size)
+}
+
+/// Adds the rates of a matrix's document.
+fn read_matrix(file: &Path, rates: &mut MatrixRates) -> Result<(), Fault> {
     let name = file.display().to_string();
     let matrix: Document = Document::from_json(&documents::bytes(file)?)
         .map_err(|error| Fault::usage(format!("{name}: {error}")))?;
-    let rates = gain::rates(&matrix);
-    if rates.is_empty() {
-        let text = "no rates between NUMA nodes and GPUs: give a document of `numabench matrix --json`";
+    if !rates.add(&name, &matrix) {
+        let text = "no rates of copies alone between NUMA nodes and GPUs, by copy engines: give a document of \
+            `numabench matrix --json`, without --concurrent";
         return Err(Fault::usage(format!("{name}: {text}")));
     }
-    Ok(rates)
+    Ok(())
 }
 
 fn not_run(error: RunError) -> Fault {

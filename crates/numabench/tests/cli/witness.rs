@@ -323,7 +323,11 @@ fn the_documents_of_a_launchs_ranks_are_one_run_and_documents_of_other_kinds_are
     let folder = tempfile::tempdir()?;
     let Some(program) = compiled("copies", folder.path(), false)? else { return Ok(()) };
     for rank in [0, 1] {
-        kept(&program, &folder.path().join("w.json"), &["dlsym", "pinned"], Some(rank)).ok();
+        let said = kept(&program, &folder.path().join("w.json"), &["dlsym", "pinned"], Some(rank));
+        if rank == 0 {
+            let said = said?;
+            assert!(said.starts_with("Rank 0 of 2 processes alone (`numabench report "), "{said}");
+        }
     }
     let at = |name: &str| folder.path().join(name).display().to_string();
     let (first, second) = (at("w.rank0.json"), at("w.rank1.json"));
