@@ -203,7 +203,7 @@ fn rank_case(
     checked: u64,
 ) -> RankCase {
     let last = blocks.len().saturating_sub(1);
-    let ended = way.stop.is_some_and(|stop| stop != StopReason::Error);
+    let ended = way.stop.is_some_and(|stop| stop != StopReason::Error) && !way.is_unchecked;
     let sample = |(at, block): (usize, &Block)| {
         // From the known field on, and at the end: then every cell was compared.
         let verified_bytes = (at == 0 || (at == last && ended)).then_some(checked);
@@ -233,5 +233,27 @@ fn rank_case(
         stop: way.stop,
         so_far,
         seen: rank.map(|rank| rank.seen.clone()).unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::way::{HaloWay, WayVariant};
+
+    #[test]
+    fn the_last_block_is_verified_only_if_a_check_followed_it() {
+        let found = BlockFound { start_ns: 0, end_ns: 1000, iterations: 1, halo_ns: 0 };
+        let blocks = vec![block(&found, 16); 3];
+        let timer = TimerFacts { resolution_ns: 1.0, cost_ns: 1.0 };
+        let verified = |is_unchecked| -> Vec<bool> {
+            let begun = WayFound::begun(WayVariant::by_all(HaloWay::GpuAware, false), 2);
+            let way = WayFound { stop: Some(StopReason::Target), is_unchecked, ..begun };
+            let samples = rank_case(&timer, &way, &blocks, None, 8).samples;
+            samples.iter().map(|sample| sample.verified_bytes.is_some()).collect()
+        };
+        assert_eq!(verified(false), [true, false, true]);
+        // MPI died in another way before the check.
+        assert_eq!(verified(true), [true, false, false]);
     }
 }

@@ -50,12 +50,21 @@ pub struct WayFound {
     pub trouble: Option<WayTrouble>,
     /// Why no further block was measured.
     pub stop: Option<StopReason>,
+    /// Whether its last iterations were not followed by a check of its field.
+    pub is_unchecked: bool,
 }
 
 impl WayFound {
     pub(crate) fn begun(variant: WayVariant, ranks: usize) -> Self {
         let ranks = variant.ranks.unwrap_or(ranks);
-        Self { variant, proof: None, blocks: vec![Vec::new(); ranks], trouble: None, stop: None }
+        Self {
+            variant,
+            proof: None,
+            blocks: vec![Vec::new(); ranks],
+            trouble: None,
+            stop: None,
+            is_unchecked: false,
+        }
     }
 }
 

@@ -10,7 +10,6 @@
 //! Rank 0 says what comes next and hears what it gave. Ways that MPI survives in any case are measured first,
 //! all of them; then device memory is sent.
 
-use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -81,7 +80,7 @@ impl LaplaceRun {
     ) -> Result<LaplaceResults, LaplaceFault> {
         let solutions = plane::solutions(here.planes);
         let fields = vec![Default::default(); solutions.len()];
-        let mut all = All { run: self, solutions, here, comm, journal, fields, unchecked: BTreeSet::new() };
+        let mut all = All { run: self, solutions, here, comm, journal, fields };
         if all.comm.place().rank == 0 { all.lead(interrupted) } else { all.follow() }
     }
 }
@@ -96,8 +95,6 @@ struct All<'a, 'w, 'h> {
     journal: &'a mut dyn SessionJournal<LaplaceStep, LaplaceResults>,
     /// Of each plane the host's field, and the device's.
     fields: Vec<[FieldUse; 2]>,
-    /// Ways with iterations that no check has followed yet.
-    unchecked: BTreeSet<usize>,
 }
 
 impl All<'_, '_, '_> {
@@ -266,7 +263,7 @@ impl All<'_, '_, '_> {
         for at in ways.iter().copied().filter(|_| goes_on()) {
             let (way, field) = (&found.ways[at], self.field_of(found.ways[at].variant)?);
             let is_left = field.is_stale || !field.ways.contains(&at);
-            if is_left && way.trouble.is_none() && self.unchecked.contains(&at) {
+            if is_left && way.trouble.is_none() && way.is_unchecked {
                 self.ready(found, at, iterations[at])?;
                 if found.ways[at].trouble.is_none() {
                     self.iterate(&mut found.ways[at], at, iterations[at])?;

@@ -141,6 +141,7 @@ mod tests {
             blocks: vec![vec![block; blocks]; 2],
             trouble: None,
             stop,
+            is_unchecked: false,
         }
     }
 

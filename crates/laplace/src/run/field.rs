@@ -44,8 +44,8 @@ impl All<'_, '_, '_> {
 
         let trouble = trouble(&answers);
         for at in field.ways {
-            self.unchecked.remove(&at);
             let way = &mut found.ways[at];
+            way.is_unchecked = false;
             way.trouble = way.trouble.take().or_else(|| trouble.clone());
         }
         for (rank, answer) in answers.iter().enumerate() {
@@ -72,7 +72,7 @@ impl All<'_, '_, '_> {
         if !field.ways.contains(&at) {
             field.ways.push(at);
         }
-        self.unchecked.insert(at);
+        way.is_unchecked = true;
         Ok(answers)
     }
 
