@@ -43,7 +43,8 @@ pub struct Mpi {
     /// Which devices: auto takes CUDA, else HIP, where there is a GPU; host sends host memory alone
     #[arg(long, value_parser = one_of(BACKENDS), default_value = "auto", help_heading = "Placement")]
     pub backend: Backend,
-    /// Which ranks: all pairs, or pairs like 0-1,0-8 [default: 0-1]
+    /// Which ranks: all pairs, or pairs like 0-1,0-8; one way is from the lower rank to the higher
+    /// [default: 0-1]
     #[arg(long, value_name = "PAIRS", value_parser = pairs, help_heading = "Placement")]
     pub pairs: Option<PairsAsked>,
     /// So many of all pairs of ranks: chosen by --seed, so that every rank takes part and every kind of
@@ -174,9 +175,16 @@ fn pairs(text: &str) -> Result<PairsAsked, String> {
         (one != other).then_some([one.min(other), one.max(other)])
     };
     let parsed: Option<Vec<[usize; 2]>> = text.split(',').map(pair).collect();
-    parsed
-        .map(PairsAsked::These)
-        .ok_or_else(|| format!("\"{text}\" is neither all nor pairs of two different ranks like 0-1,0-8"))
+
+    let neither = || format!("\"{text}\" is neither all nor pairs of two different ranks like 0-1,0-8");
+    let these = parsed.ok_or_else(neither)?;
+    let repeated = these.iter().enumerate().find(|(at, pair)| these[..*at].contains(pair));
+    match repeated {
+        Some((_, [one, other])) => {
+            Err(format!("\"{text}\" names ranks {one} and {other} twice: leave one out"))
+        }
+        None => Ok(PairsAsked::These(these)),
+    }
 }
 
 /// How messages follow each other.
@@ -235,6 +243,9 @@ mod tests {
     fn pairs_are_two_different_ranks_in_either_order() {
         assert_eq!(pairs("all"), Ok(PairsAsked::All));
         assert_eq!(pairs("0-1,8-0"), Ok(PairsAsked::These(vec![[0, 1], [0, 8]])));
+        for twice in ["0-1,0-1", "0-1,1-0"] {
+            assert!(pairs(twice).is_err_and(|why| why.contains("ranks 0 and 1 twice")), "{twice}");
+        }
         for wrong in ["", "0", "1-1", "0-x", "0-1,"] {
             assert!(pairs(wrong).is_err_and(|why| why.contains("0-1,0-8")), "{wrong}");
         }
