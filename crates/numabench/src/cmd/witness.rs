@@ -115,8 +115,8 @@ fn read_matrix(file: &Path, rates: &mut MatrixRates) -> Result<(), Fault> {
     let matrix: Document = Document::from_json(&documents::bytes(file)?)
         .map_err(|error| Fault::usage(format!("{name}: {error}")))?;
     if !rates.add(&name, &matrix) {
-        let text = "no rates of copies alone between NUMA nodes and GPUs, by copy engines: give a document of \
-            `numabench matrix --json`, without --concurrent";
+        let text = "no rates of copies alone between NUMA nodes and GPUs, by copy engines: give a document \
+            of `numabench matrix --json`, without --concurrent";
         return Err(Fault::usage(format!("{name}: {text}")));
     }
     Ok(())
