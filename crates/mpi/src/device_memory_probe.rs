@@ -58,7 +58,7 @@ impl MessageEnd<'_> {
             DeviceOperation::Isend => {
                 // The send first: one that is refused leaves no receive behind that a later message would
                 // meet.
-                self.calls.start_send_at(halves, 0, bytes).inspect_err(|_| self.release_partner())?;
+                self.calls.start_send_at(halves, 0, bytes)?;
                 self.calls.start_receive(halves, bytes)?;
                 self.calls.wait_all()?;
             }
@@ -105,21 +105,12 @@ impl MessageEnd<'_> {
     fn there_and_back(&mut self, bytes: usize, halves: Halves) -> Result<(), ExchangeFault> {
         for sends in [self.is_lower, !self.is_lower] {
             if sends {
-                self.calls.send_from(halves, bytes).inspect_err(|_| self.release_partner())?;
+                self.calls.send_from(halves, bytes)?;
             } else {
                 self.calls.receive_at(halves, 0, bytes)?;
             }
         }
         Ok(())
-    }
-
-    /// Sends the other rank, which waits in MPI for what could not be sent, a word of host memory instead,
-    /// and the word that it waits for after the operation: a leader that waits in MPI does not hear why.
-    fn release_partner(&mut self) {
-        for _ in 0..2 {
-            // The error to report is the one before.
-            let _ = self.calls.word(true);
-        }
     }
 
     fn prepare_sums(&mut self, bytes: usize) -> Result<(), ExchangeFault> {

@@ -203,7 +203,11 @@ pub fn follow(
     loop {
         let Some(message) = comm.try_receive()? else {
             if let Some((_, why)) = failed.take_if(|(since, _)| since.elapsed() > LEADER_WAITS) {
-                (here.say)(&format!("note: rank {}: {why}; the other rank still waits for it", here.rank));
+                let silent = LEADER_WAITS.as_secs();
+                (here.say)(&format!(
+                    "note: rank {}: {why}; nothing heard from rank 0 for {silent} s since",
+                    here.rank
+                ));
             }
             thread::sleep(NAP);
             continue;
@@ -213,6 +217,7 @@ pub fn follow(
             return Ok(());
         }
         journal.doing(&doing(here.rank, &order));
+        failed = None;
         // The lower one of two that send in the background hears when it is enough; an early word is late.
         if matches!(order, MessageOrder::Stay | MessageOrder::Rest) {
             continue;

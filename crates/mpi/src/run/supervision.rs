@@ -19,7 +19,7 @@ use super::options::{Expectation, MessageOptions};
 use super::session;
 use crate::case::{MessageCase, MessagePath, MessagePattern};
 use crate::operation::{Attempt, AttemptOutcome, DeviceOperation};
-use crate::results::{MessageResults, MessageStep, PairFound};
+use crate::results::{CaseFound, MessageResults, MessageStep, PairFound};
 use crate::verdict::{Awareness, Transport, verdict};
 
 impl Supervised for MessageOptions {
@@ -179,19 +179,27 @@ fn ended(
         SessionEnd::Over => found.broken.is_none() && !found.interrupted,
         _ => last && found.pairs.iter().any(ended_by_mpi),
     };
-    if !answered || first_trouble(found).is_some() {
+    if !answered {
         return (Status::Partial, Exit::Partial);
     }
+    match (first_trouble(found), does_harm(found)) {
+        (Some(_), true) => (Status::Partial, Exit::Finding),
+        (Some(_), false) => (Status::Partial, Exit::Partial),
+        (None, true) => (Status::Complete, Exit::Finding),
+        (None, false) => (Status::Complete, expected(options.expect, found)),
+    }
+}
+
+/// Whether MPI crashes, hangs or brings wrong bytes with device memory.
+fn does_harm(found: &MessageResults) -> bool {
     let harms = |attempt: &Attempt| {
         matches!(
             attempt.outcome,
             AttemptOutcome::Crash(_) | AttemptOutcome::Hang(_) | AttemptOutcome::Garbage(_)
         )
     };
-    if found.pairs.iter().flat_map(|pair| &pair.attempts).any(harms) {
-        return (Status::Complete, Exit::Finding);
-    }
-    (Status::Complete, expected(options.expect, found))
+    let is_corrupt = |case: &CaseFound| case.trouble.as_deref().is_some_and(|why| why.starts_with("corrupt"));
+    found.pairs.iter().any(|pair| pair.attempts.iter().any(harms) || pair.cases.iter().any(is_corrupt))
 }
 
 /// The first case without a figure that counts, and why it has none.
@@ -249,7 +257,6 @@ fn near(document: &mut MpiDocument) -> Exit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::CaseFound;
 
     fn pair(ranks: [usize; 2], attempts: Vec<Attempt>) -> PairFound {
         let case = MessageCase { path: MessagePath::Host, pattern: MessagePattern::PingPong, bytes: 8 };
@@ -319,6 +326,18 @@ mod tests {
         refused.pairs[0].cases.push(case);
         let why = Some("gpu-aware ping-pong of 8 B: MPI_Send failed".to_owned());
         assert_eq!(ended(&refused), (Status::Partial, why));
+
+        // What does harm is a finding, also where a figure is missing, and so are wrong bytes of one.
+        let mut harmful = refused.clone();
+        harmful.pairs[0].attempts[0].outcome = AttemptOutcome::Crash("SIGSEGV".to_owned());
+        let mut corrupt = refused.clone();
+        corrupt.pairs[0].cases[1].trouble = Some("corrupt: byte 0".to_owned());
+        for found in [harmful, corrupt] {
+            let (end, doing) = (SessionEnd::Over, MessageStep::Else);
+            let ending = SessionOutcome { end, doing, why: None, signal: None };
+            let ended = super::ended(&MessageOptions::default(), 1, &found, &ending);
+            assert_eq!(ended, (Status::Partial, Exit::Finding));
+        }
 
         // A call that failed at one rank alone.
         let broken = MessageResults { broken: Some("MPI_Put failed".to_owned()), ..whole };
