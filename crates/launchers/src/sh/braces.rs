@@ -76,7 +76,8 @@ fn inside(pieces: &[Piece]) -> Option<&[Piece]> {
     })?;
     let inside = &pieces[1..end];
     let text = plain(inside).unwrap_or_default();
-    let ends = text.split_once("..").filter(|(first, last)| !first.is_empty() && !last.is_empty());
+    let is_end = |end: &str| end.parse::<i64>().is_ok() || (end.len() == 1 && end != ".");
+    let ends = text.split_once("..").filter(|(first, last)| is_end(first) && last.split("..").all(is_end));
     (ends.is_some() || split_at_commas(inside).len() > 1).then_some(inside)
 }
 

@@ -52,6 +52,8 @@ pub(super) enum Node {
         body: Box<Node>,
     },
     Subshell(Box<Node>),
+    /// With `&` behind it.
+    Background(Box<Node>),
     Function {
         name: String,
         body: Box<Node>,
@@ -256,7 +258,7 @@ impl Reader {
                 // In the background, in a shell of its own: `wait` waits for it.
                 self.at += 1;
                 if let Some((_, node)) = all.last_mut() {
-                    *node = Node::Subshell(Box::new(std::mem::replace(node, Node::List(Vec::new()))));
+                    *node = Node::Background(Box::new(std::mem::replace(node, Node::List(Vec::new()))));
                 }
             }
         }
@@ -756,7 +758,8 @@ impl Reader {
                         Some('n') => '\n',
                         Some('t') => '\t',
                         Some(c @ ('\\' | '\'' | '"')) => c,
-                        _ => return Err(self.unread("an escape in $'…'")),
+                        Some(_) => UNKNOWN,
+                        None => return Err(self.unread("a quote is not closed")),
                     };
                     self.at += 1;
                     text.push(c);

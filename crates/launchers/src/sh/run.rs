@@ -311,10 +311,10 @@ impl<'t> Shell<'t> {
             Node::While { until, condition, body } => {
                 self.repeat(|shell| shell.rounds_while(!until, condition, body))?;
             }
-            Node::Subshell(body) => {
-                let mut inner = Self { waiting: Vec::new(), ..self.clone() };
-                inner.part(|shell| shell.node(body), Flow::past_script)?;
-                (self.started, self.steps, self.status) = (inner.started, inner.steps, inner.status);
+            Node::Subshell(body) => self.subshell(body)?,
+            Node::Background(body) => {
+                self.subshell(body)?;
+                self.status = Some(0);
             }
             Node::Function { name, body } => {
                 self.functions.insert(name.clone(), Some(Rc::new((**body).clone())));
@@ -333,6 +333,13 @@ impl<'t> Shell<'t> {
         Ok(())
     }
 
+    fn subshell(&mut self, body: &Node) -> Result<(), LineError> {
+        let mut inner = Self { waiting: Vec::new(), ..self.clone() };
+        inner.part(|shell| shell.node(body), Flow::past_script)?;
+        (self.started, self.steps, self.status) = (inner.started, inner.steps, inner.status);
+        Ok(())
+    }
+
     /// A part of the script, behind which ways go on that left it: `past` says where they are then.
     pub(super) fn part(
         &mut self,
@@ -340,6 +347,7 @@ impl<'t> Shell<'t> {
         past: fn(Flow) -> Flow,
     ) -> Result<(), LineError> {
         let further_out = std::mem::take(&mut self.waiting);
+        let (depth, conditions, loops) = (self.depth, self.conditions, self.frame.loops);
         commands(self)?;
 
         self.flow = past(self.flow);
@@ -347,6 +355,8 @@ impl<'t> Shell<'t> {
             way.flow = past(way.flow);
             self.merge(way);
         }
+        // A way that left from deeper inside goes on here.
+        (self.depth, self.conditions, self.frame.loops) = (depth, conditions, loops);
         further_out.into_iter().for_each(|way| self.let_wait(way));
         Ok(())
     }
@@ -529,6 +539,8 @@ impl<'t> Shell<'t> {
         let further_out = std::mem::take(&mut self.waiting);
         let mut other = self.clone();
         another(&mut other)?;
+        // Both count: what either takes is taken.
+        self.steps = self.steps.max(other.steps);
         one(self)?;
         self.merge(other);
         further_out.into_iter().for_each(|way| self.let_wait(way));

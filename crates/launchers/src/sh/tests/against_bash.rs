@@ -18,6 +18,10 @@ const SHOW: &str = "export CUDA_VISIBLE_DEVICES=$g; ./app";
 const KNOWN: &str = r#"
 f() { if [ $1 -gt 0 ]; then return 0; fi; return 1; }; if f $SLURM_LOCALID; then g=2; else g=3; fi
 f() { return 3; }; f; g=$?
+set -e; ( exit 1 ) & g=1; wait
+false & g=$?
+g=1; x={a..b.txt}; for i in {v1..v2}; do g=$g${#i}; done
+r=$'\033[0m'; g=$SLURM_LOCALID
 f() { return 256; }; f && g=1 || g=2
 f() { false; return; }; f && g=1 || g=2
 f() { [ $1 = 2 ]; }; f $SLURM_LOCALID && g=1 || g=2
