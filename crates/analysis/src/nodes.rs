@@ -245,7 +245,7 @@ fn values(runs: &[NodeRun]) -> Vec<Value> {
 /// By host, which of its places are unlike the others where too few are left to say what is normal.
 fn unlike_few_others(values: &[Value]) -> BTreeMap<String, Vec<String>> {
     let mut unlike: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for odd in odd_of_few(values) {
+    for odd in odd_of_few(values).into_iter().filter(|odd| odd.rate < odd.normal) {
         let OddPlace { host, device, case, rate, normal, others } = odd;
         let percent = rate / normal * 100.0;
         unlike.entry(host).or_default().push(format!(
@@ -493,6 +493,9 @@ mod tests {
         assert_eq!(troubled, ["n3"], "{:?}", found.rows);
         let said = &found.rows[0].trouble[0];
         assert!(said.contains("49 % of the median rate in H2D 64 MiB, unlike the 23 others"), "{said}");
+
+        let faster = nodes(tool(), vec![twice("n1", 55.0), twice("n2", 55.1), twice("n3", 80.0)], Vec::new());
+        assert!(faster.rows.iter().all(|row| row.trouble.is_empty()), "who is faster is in no trouble");
     }
 
     #[test]
