@@ -7,7 +7,7 @@ use report::settings::Direction;
 use stats::flag::Flag;
 use stats::units::size;
 
-use crate::figure::{TIMES_L3, l3_sharers};
+use crate::figure::{TIMES_L3, at_once_on_l3s};
 
 /// Whether what a result moved is in part in the CPU's cache.
 pub fn is_cached(result: &RankResult) -> bool {
@@ -37,7 +37,7 @@ fn way_out(document: &Document) -> Option<String> {
     let l3 = document.ranks.iter().filter_map(|rank| rank.l3_bytes).max()?;
     let case = document.cases.iter().find(|case| case.ranks.iter().any(is_cached))?;
     let ranks = document.ranks.iter().map(|rank| (rank.rank, rank)).collect();
-    let at_once = l3_sharers(case, &ranks).into_values().min().unwrap_or(1);
+    let at_once = at_once_on_l3s(case, &ranks).into_values().min().unwrap_or(1);
     let (option, value) = match (case.direction, case.range_bytes) {
         (Direction::Kernel, _) => {
             ("--size", size((TIMES_L3 * l3).div_ceil(at_once).next_multiple_of(1 << 20)))

@@ -12,7 +12,7 @@ use report::block::BlockTime;
 use report::case::{Case, Order, axes};
 use report::device::name_on_node;
 use report::quantity::Quantity;
-use report::rank::Rank;
+use report::rank::{L3, Rank, l3_sharers};
 use report::result::RankResult;
 use report::round_count::RoundCount;
 use report::row::RowStatus;
@@ -188,16 +188,9 @@ pub const BEYOND_CACHES: &str = "beyond-caches";
 pub const TIMES_L3: u64 = 4;
 
 /// How many of a case's ranks are at once behind each L3; none of ranks one after the other.
-pub fn l3_sharers<'r, B>(
-    case: &Case<B>,
-    ranks: &BTreeMap<u32, &'r Rank>,
-) -> BTreeMap<(&'r str, Option<u32>), u64> {
+pub fn at_once_on_l3s<'r, B>(case: &Case<B>, ranks: &BTreeMap<u32, &'r Rank>) -> BTreeMap<L3<'r>, u64> {
     let at_once = case.ranks.iter().filter(|_| case.order == Order::Simultaneous);
-    let mut sharers = BTreeMap::new();
-    for rank in at_once.filter_map(|result| ranks.get(&result.rank)) {
-        *sharers.entry(rank.l3()).or_insert(0) += 1;
-    }
-    sharers
+    l3_sharers(at_once.filter_map(|result| ranks.get(&result.rank).copied()))
 }
 
 /// A case's id; where the CPU streams through a range beyond its caches, with that in the place of the bytes.

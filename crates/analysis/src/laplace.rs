@@ -317,3 +317,29 @@ fn digits(value: f64) -> String {
 fn time_of(ns: f64) -> String {
     if ns < 1e6 { format!("{} µs", digits(ns / 1e3)) } else { format!("{} ms", digits(ns / 1e6)) }
 }
+
+#[cfg(test)]
+mod tests {
+    use report::read::SavedDocument;
+
+    use super::*;
+
+    #[test]
+    fn a_way_that_is_not_told_from_the_fastest_stands_beside_it() -> Result<(), Box<dyn std::error::Error>> {
+        let mut document = Document::from_json(include_bytes!("../../../docs/gallery/laplace.json"))?;
+        let said = |document: &Document| verdict(document).remove(0);
+        assert!(!said(&document).contains("as fast may be"), "{}", said(&document));
+
+        for verdict in [TwoSampleVerdict::Undecided, TwoSampleVerdict::NoMeasurableDifference] {
+            let ways = document.laplace.iter_mut().flat_map(|laplace| &mut laplace.ways);
+            let compared = ways.flat_map(|way| &mut way.speed_ups).filter_map(|one| one.comparison.as_mut());
+            compared.for_each(|comparison| comparison.verdict = verdict);
+            let first = said(&document);
+            assert!(
+                first.starts_with("Fastest: gpu with ") && first.contains("; as fast may be: cpu."),
+                "{first}"
+            );
+        }
+        Ok(())
+    }
+}

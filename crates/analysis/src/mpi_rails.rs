@@ -1,6 +1,8 @@
 //! The adapters of a host together: which of its ranks share one while another carries none, and what part of
 //! a link's rate messages reach.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use report::MpiDocument;
 use report::mpi::{MpiAdapter, MpiCase};
 use stats::alike::distinct;
@@ -33,11 +35,11 @@ fn largest<'d>(document: &'d MpiDocument, host: &str) -> Vec<AdapterPath<'d>> {
 
 /// How many ranks of a host had messages to another host measured.
 fn measured(document: &MpiDocument, host: &str) -> usize {
-    let host_of = |number: u32| document.ranks.iter().find(|rank| rank.rank == number).map(|rank| &rank.host);
+    let hosts: BTreeMap<u32, &str> = document.ranks.iter().map(|rank| (rank.rank, &rank.host[..])).collect();
+    let host_of = |rank: u32| hosts.get(&rank).copied();
     let between_hosts = document.pairs.iter().filter(|pair| host_of(pair.ranks[0]) != host_of(pair.ranks[1]));
-    let here =
-        between_hosts.flat_map(|pair| pair.ranks).filter(|rank| host_of(*rank).is_some_and(|of| of == host));
-    distinct(here).len()
+    let here = between_hosts.flat_map(|pair| pair.ranks).filter(|rank| host_of(*rank) == Some(host));
+    here.collect::<BTreeSet<u32>>().len()
 }
 
 /// Which ranks of a host share an adapter and which adapter with a link carries none: where there are several

@@ -258,6 +258,17 @@ mod tests {
         assert!(changes.columns[0].margin().is_some_and(|margin| margin > 0.03), "{changes:?}");
         // Of several places the one that lost most stands for the node, and three of its GPUs are as they were.
         assert_eq!(changes.rows.iter().filter(is_better).count(), 0, "{changes:?}");
+
+        let tool = Tool { name: "numabench".into(), version: "0.0.0".into(), git: None };
+        let mut repaired = fleet(None);
+        repaired[3].points.iter_mut().for_each(|point| point.value *= 2.0);
+        let changes = node_changes(tool, &fleet(None), &repaired).ok_or("several nodes")?;
+        let better = changes
+            .rows
+            .iter()
+            .filter(|row| row.changes[0].is_some_and(|change| changes.columns[0].is_better(change)));
+        assert_eq!(better.map(|row| &row.host[..]).collect::<Vec<_>>(), ["n03"], "{changes:?}");
+        assert_eq!(changes.clause(), None, "{changes:?}");
         Ok(())
     }
 

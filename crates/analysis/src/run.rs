@@ -14,7 +14,7 @@ use report::round_count::RoundCount;
 use report::settings::CopyEngine;
 
 use crate::conditions::{Condition, conditions};
-use crate::figure::{Figure, Key, l3_sharers};
+use crate::figure::{Figure, Key, at_once_on_l3s};
 
 /// One run.
 #[derive(Clone, Debug)]
@@ -94,7 +94,7 @@ impl Run {
 
         for case in &document.cases {
             let count = RoundCount::of(document, case);
-            let sharers = l3_sharers(case, &ranks);
+            let sharers = at_once_on_l3s(case, &ranks);
             for result in &case.ranks {
                 let Some(rank) = ranks.get(&result.rank) else { continue };
                 let other = others.get(&result.rank).map(String::as_str);

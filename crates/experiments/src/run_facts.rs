@@ -139,3 +139,18 @@ impl<'a> RunFacts<'a> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_that_gives_less_than_all_is_not_said_to_give_all() {
+        for (at_a_time, cpus, said) in
+            [(3.6, 4, "ran 3.6 of 4"), (7.55, 8, "ran 7.5 of 8"), (15.1, 16, "ran 15 of 16")]
+        {
+            let sentence = host_sentence(HostShare { at_a_time, cpus });
+            assert!(at_a_time < GIVEN * cpus as f64 && sentence.contains(said), "{sentence}");
+        }
+    }
+}

@@ -12,7 +12,7 @@ use report::document::Document;
 use report::laplace::{Laplace, LaplaceWay};
 use report::launch::Launch;
 use report::outlier_node::not_judged;
-use report::rank::Rank;
+use report::rank::{Rank, l3_sharers};
 use report::settings::{CopyEngine, Direction, MemoryKind, OrderAsked, Settings, TimingAsked};
 use stats::figures::BlockFigures;
 use stats::flag::{self, TimerFacts};
@@ -144,12 +144,12 @@ fn one_case(
     let bytes_of = |rank: usize| bytes_moved(&RowShare::new(grid, options.precision, rank, ranks.len()));
     let bytes = (0..ranks.len()).map(bytes_of).max().unwrap_or(0);
     let moved = Moved { direction: Direction::Kernel, order, bytes, range_bytes: None };
+    let sharers = l3_sharers(ranks);
     let result = |(at, rank): (usize, &Rank)| {
         let blocks: Vec<Block> = way.blocks[at].iter().map(|found| block(found, bytes_of(at))).collect();
         let of_rank = rank_case(timer, way, &blocks, found.ranks.get(at), bytes_of(at) / 2);
         let device = devices.iter().find(|device| device.id == rank.asked.device);
-        let sharers = ranks.iter().filter(|other| other.l3() == rank.l3()).count() as u64;
-        rank_result(true, rank, (moved, sharers), &of_rank, device)
+        rank_result(true, rank, (moved, sharers[&rank.l3()]), &of_rank, device)
     };
     let results: Vec<_> = ranks.iter().enumerate().map(result).collect();
     let rates: Vec<(u32, f64)> =

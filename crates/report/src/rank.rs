@@ -4,6 +4,8 @@
 //! What was seen of the placement is in each case's result, because it is proven before and after each
 //! measurement.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stats::IdSet;
@@ -59,10 +61,22 @@ pub struct Rank {
     pub time: Option<TimeSpent>,
 }
 
+/// Which L3 cache: the host, and the lowest PU behind it.
+pub type L3<'r> = (&'r str, Option<u32>);
+
+/// How many of these ranks are behind each L3.
+pub fn l3_sharers<'r>(ranks: impl IntoIterator<Item = &'r Rank>) -> BTreeMap<L3<'r>, u64> {
+    let mut sharers = BTreeMap::new();
+    for rank in ranks {
+        *sharers.entry(rank.l3()).or_insert(0) += 1;
+    }
+    sharers
+}
+
 impl Rank {
     /// Which L3 cache its PU is behind: its host and the lowest PU. Before 1.6 the ranks of a host are said
     /// to share one.
-    pub fn l3(&self) -> (&str, Option<u32>) {
+    pub fn l3(&self) -> L3<'_> {
         (&self.host, self.l3_first_pu)
     }
 }

@@ -145,7 +145,7 @@ pub struct OddPlace {
     pub case: String,
     /// Its rate, in the unit of the values.
     pub rate: f64,
-    /// The others' median.
+    /// The median of all, its own among them.
     pub normal: f64,
     /// How many others there are.
     pub others: usize,

@@ -119,7 +119,10 @@ fn sentence(compared: &Compared, behind: &[bool]) -> Option<String> {
         asked if *asked > pairs.len() => format!("the {} of {asked} measured", pairs.len()),
         _ => format!("all {}", pairs.len()),
     };
-    let of_all = all.strip_prefix("all ").unwrap_or(&all);
+    let lacking = match asked.saturating_sub(pairs.len()) {
+        0 => String::new(),
+        lacking => format!("; {lacking} of {asked} without a figure"),
+    };
     let rest = match (&less[..], seem.len() - less.len()) {
         ([], 0) if pairs.len() == 1 => {
             return Some(format!("{title} ({size}, {}): {figures} ({}).", way(plane.direction), best.0));
@@ -127,15 +130,17 @@ fn sentence(compared: &Compared, behind: &[bool]) -> Option<String> {
         ([], 0) if part(worst) > ALIKE => format!("{all} {each} alike"),
         ([], 0) => format!("{all} {each} within {percent:.0} % of the best"),
         ([], some) => format!(
-            "{some} of {of_all} {each} {} more than {percent:.0} % behind the best, not significant; try a \
-             longer --max-time",
+            "{some} of {} {each} {} more than {percent:.0} % behind the best, not significant; try a longer \
+             --max-time{lacking}",
+            pairs.len(),
             are(some)
         ),
         ([.., slowest], unsure) => {
             let unsure = if unsure > 0 { format!("; {unsure} more, not significant") } else { String::new() };
             format!(
-                "{} of {of_all} {each} {} more than {percent:.0} % behind the best, slowest: {}{unsure}",
+                "{} of {} {each} {} more than {percent:.0} % behind the best, slowest: {}{unsure}{lacking}",
                 less.len(),
+                pairs.len(),
                 are(less.len()),
                 slowest.0
             )

@@ -12,7 +12,7 @@ use report::contention::{Aggregate, NodeAggregate, Together};
 use report::device::{Device, DeviceKind};
 use report::kernels::WorkUnit;
 use report::outlier_node::outlier_nodes;
-use report::rank::Rank;
+use report::rank::{Rank, l3_sharers};
 use report::result::{
     BlockSample, Mismatch, NO_BLOCK, NodePages, Outcome, PlacementSeen, RankResult, Verification,
 };
@@ -60,10 +60,7 @@ fn document_case(
     let has_own_way = matches!(asked.memory, MemoryKind::Device | MemoryKind::Managed | MemoryKind::System);
 
     let figures = || mappings.iter().flat_map(|mapping| mapping.figures(state));
-    let mut at_once = BTreeMap::new();
-    for (_, place, _) in figures() {
-        *at_once.entry(facts.parts[place].rank.l3()).or_insert(0_u64) += 1;
-    }
+    let at_once = l3_sharers(figures().map(|(_, place, _)| &facts.parts[place].rank));
     let mut ranks: Vec<RankResult> = figures()
         .map(|(result, place, _)| {
             let part = &facts.parts[place];

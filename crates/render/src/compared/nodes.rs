@@ -88,7 +88,8 @@ pub(crate) fn answer(nodes: &Nodes) -> (Tone, String) {
     let not_judged = hosts(&|row| whole(row) && !row.is_judged);
     let margin = nodes.columns.iter().filter_map(|column| column.margin).reduce(f64::max);
     let margin = margin.map_or_else(String::new, |margin| {
-        format!(" (none more than {:.0} % worse than normal)", (margin * 100.0).ceil())
+        let runs = if nodes.rows.iter().any(|row| row.runs > 1) { " in most runs" } else { "" };
+        format!(" (none more than {:.0} % worse than normal{runs})", (margin * 100.0).ceil())
     });
     let alike = (alike > 0).then(|| format!("{} alike{margin}", counted(alike, "node")));
     let not_judged = match (not_judged.len(), &alike) {

@@ -140,3 +140,13 @@ fn ranks_that_are_missing_from_the_run_are_told_beside_the_figures() {
     let told = table.lines().filter(|line| line.contains("MISSING")).collect::<Vec<_>>().join("\n");
     insta::assert_snapshot!("missing_rank", told);
 }
+
+#[test]
+fn one_rank_of_several_on_a_gpu_says_nothing_of_its_link() {
+    let said = |document: &Document| answer(document).concat();
+    let mut document = samples::several_nodes(6, 4);
+    assert!(said(&document).contains("At once the slowest reaches"), "{}", said(&document));
+
+    document.ranks[1].asked.device = document.ranks[0].asked.device.clone();
+    assert!(!said(&document).contains("At once the slowest reaches"), "{}", said(&document));
+}

@@ -90,6 +90,9 @@ fn pairs_are_compared_with_pairs_own_memory_with_own_memory_and_what_is_lost_at_
     let slow = |from: u32, to: u32| if (from, to) == (1, 1) { 750.0 } else { pair(from, to) };
     let mut without_a_sum = measured(pair, pair);
     let reason = "told to".to_owned();
+    let mut without_a_pair =
+        measured(|from, to| if (from, to) == (0, 1) { 200.0 } else { pair(from, to) }, pair);
+    without_a_pair.cases[0].ranks[5].outcome = report::result::Outcome::Skipped { reason: reason.clone() };
     without_a_sum.cases[1].ranks[0].outcome = report::result::Outcome::Skipped { reason };
     insta::assert_snapshot!(
         "said_of_peers",
@@ -99,6 +102,7 @@ fn pairs_are_compared_with_pairs_own_memory_with_own_memory_and_what_is_lost_at_
             ("nothing is lost at once", at_once(|_, _| 390.0)),
             ("every pair loses half", at_once(|from, _| 200.0 + f64::from(from))),
             ("those to GPU 1 lose", at_once(|_, to| if to == 1 { 100.0 } else { 400.0 })),
+            ("a pair has no figure and another is slow", verdict(&without_a_pair).remove(0)),
             ("a sum lacks a figure", verdict(&without_a_sum).pop().unwrap_or_default()),
         ])
     );

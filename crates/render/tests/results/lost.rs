@@ -276,6 +276,18 @@ fn a_kind_on_too_few_nodes_is_not_judged_and_not_alike() -> Done {
             document.devices.iter_mut().for_each(|device| device.name = "NVIDIA A100".into());
         }
     })?;
+    let mut many = other.clone();
+    for copy in 0..3 {
+        many.extend(
+            other[..11].iter().map(|run| NodeRun { host: format!("{}-{copy}", run.host), ..run.clone() }),
+        );
+    }
+    let folded = render::compared::nodes(&nodes(tool(), many, Vec::new()), 200, false);
+    assert!(
+        folded.contains("44 alike") && folded.lines().any(|line| line.trim().starts_with("n11 ")),
+        "{folded}"
+    );
+
     let found = nodes(tool(), other, Vec::new());
     assert_eq!(
         first_line(&found),

@@ -5,7 +5,7 @@
 //! and gives GPUs (`gpus`): where a site's configuration decides, there is a layout for each way that it may
 //! be.
 //!
-//! Some 570 lines because an option of srun and what it does to a step are read together: most change what
+//! Some 680 lines because an option of srun and what it does to a step are read together: most change what
 //! another one means.
 
 use std::collections::BTreeMap;
