@@ -22,6 +22,7 @@ use stats::interval::median;
 use stats::stop::StopReason;
 
 use super::DocumentFacts;
+use super::bounds::percent_of_bound;
 use crate::experiment::{CaseMapping, DocumentCase};
 use crate::memory_range::TIMES_L3;
 
@@ -270,21 +271,13 @@ fn outcome(direction: Direction, result: &RankCase, device: Option<&Device>, is_
         return Outcome::Skipped { reason: NO_BLOCK.to_owned() };
     };
 
-    // What a kernel works through in the GPU's own memory goes over no link, and a latency is no part of a
-    // rate.
-    let is_copied = matches!(
-        direction,
-        Direction::H2d | Direction::D2h | Direction::RoundTrip | Direction::Bidirectional
-    );
-    let over_link = device.filter(|_| is_copied);
-    let bound = over_link.and_then(|device| device.bound_bytes_per_s.value);
+    let bound = device.and_then(|device| device.bound_bytes_per_s.value);
     let conditions = device.and_then(|device| device.conditions.as_ref()?.value.as_ref());
-    let ways = if direction == Direction::Bidirectional { 2.0 } else { 1.0 };
     let of_device = conditions.map(Conditions::flags).unwrap_or_default();
     let cached = is_cached.then_some(Flag::Cached);
 
     Outcome::Measured {
-        percent_of_bound: bound.map(|bound| summary.median_bytes_per_s / (bound * ways) * 100.0),
+        percent_of_bound: percent_of_bound(direction, summary.median_bytes_per_s, bound),
         stop_reason: result.stop.unwrap_or(StopReason::Signal),
         flags: flags.iter().copied().chain(of_device).chain(cached).collect(),
         summary: Box::new(summary.clone()),
