@@ -307,6 +307,7 @@ mod tests {
         let mut document = MpiDocument::from_json(kept)?;
         let pair = &mut document.pairs[0];
         let case = pair.cases.iter().find(|case| case.counted_ns().is_some()).ok_or("a figure")?.clone();
+
         let of = |(path, pattern, bytes): &(MpiPath, MessagePattern, u64)| MpiCase {
             path: *path,
             pattern: *pattern,

@@ -238,6 +238,7 @@ mod tests {
         let heading = "Host to Device Bandwidth, 1 Device(s)\n PINNED Memory Transfers\n";
         let columns = "   Transfer Size (Bytes)\tBandwidth(GB/s)\n";
         let refused = |rows: &str| take(rows).err().map(|error| error.to_string()).unwrap_or_default();
+
         for (text, said) in [
             (format!("{heading}{columns}   33554432\tnan\n"), "line 4: \"nan\" stands where a bandwidth"),
             (format!("{heading}{columns}   33554432\t-inf\n"), "line 4: \"-inf\" stands where a bandwidth"),

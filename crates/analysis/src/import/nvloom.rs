@@ -296,6 +296,7 @@ mod tests {
         );
         let error = take(&format!("{begins}1\t700.20\t\n")).unwrap_err();
         assert_eq!(error.to_string(), "line 4: the row has 1 columns and its header 2");
+
         let stray =
             format!("{begins}Rank 3 lost\n1\t700.20\tN/A\nMin device_to_device_unidir_write_ce 700.10\n");
         assert_eq!(

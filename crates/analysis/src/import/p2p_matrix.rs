@@ -267,6 +267,7 @@ mod tests {
         let latency = "P2P=Enabled Latency Matrix (us)\n   GPU     0      1 \n     0   2.61  14.95 \n     \
             1  11.09   2.10 \n";
         let row = "     1  36.36 2512.44 \n";
+
         for (text, said) in [
             (DISABLED.to_owned(), "line 1: the output ends in the middle: \"Unidirectional P2P=Disabled"),
             (format!("{DISABLED}{ENABLED}{TABLE}"), "(GB/s)\" has 1 rows and 2 columns"),
@@ -290,6 +291,7 @@ mod tests {
         let devices = "Device=0 CAN Access Peer Device=1\nDevice=1 CANNOT Access Peer Device=0\n";
         let matrix =
             "P2P Connectivity Matrix\n     D\\D     0     1\n     0\t     1     1\n     1\t     0     1\n";
+
         for said in [devices, matrix] {
             let ids: Vec<String> =
                 take(&format!("{said}{ENABLED}{TABLE}"))?.cases.into_iter().map(|case| case.id).collect();

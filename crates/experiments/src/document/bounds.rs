@@ -1,8 +1,8 @@
 //! What part of its link's rate a figure reaches.
 //!
 //! A rate above its bound is proof against the bound: the copies went over something else than the link that
-//! it was worked out from. No figure is then given as a part of it. What was measured stands; the device says that its bound is not
-//! known, and why.
+//! it was worked out from. No figure is then given as a part of it. What was measured stands; the device says
+//! that its bound is not known, and why.
 
 use report::Known;
 use report::case::Case;
