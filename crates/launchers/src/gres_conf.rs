@@ -1,5 +1,4 @@
-//! Slurm's gres.conf: which cores the site says each GPU is near to, read and written. Some 410 lines because
-//! reading, writing and their errors are of one format.
+//! Slurm's gres.conf: which cores the site says each GPU is near to, read, and written for one node.
 //!
 //! gres.conf(5): a line is a record of `Key=Value` words, keys in any case; `#` begins a comment; `File=` and
 //! `NodeName=` take Slurm's host lists (`/dev/nvidia[0-3]`, `tux[0-2,7]`); `AutoDetect=` alone counts for all
@@ -12,7 +11,9 @@ use std::str::FromStr;
 
 use stats::{IdSet, printable};
 use topo::Topology;
+use topo::model::{Gpu, Rung};
 
+use crate::conf_lines::{conf_lines, included};
 use crate::error::LineError;
 use crate::host_list;
 use crate::objects::{JobMachine, Part};
@@ -35,8 +36,6 @@ pub struct GresLine {
     pub auto_detect: Option<AutoDetect>,
     /// What it is a record of (`gpu`, `mps`, …); `None` on a line that only says AutoDetect.
     pub name: Option<String>,
-    /// `Type=`.
-    pub kind: Option<String>,
     /// `File=` (or `MultipleFiles=`), one path an entry.
     pub files: Vec<String>,
     /// Whether these files are one device (`MultipleFiles=`, as MIG instances have them).
@@ -45,10 +44,6 @@ pub struct GresLine {
     pub cores: Option<IdSet>,
     /// `Count=`, with its suffix worked out.
     pub count: Option<u64>,
-    /// `Flags=`, as written.
-    pub flags: Option<String>,
-    /// `Links=`, as written.
-    pub links: Option<String>,
 }
 
 /// What finds GPUs by itself.
@@ -64,15 +59,23 @@ pub enum AutoDetect {
     Oneapi,
     /// AWS Neuron.
     Nrt,
+    /// Whatever of these finds a GPU first.
+    Full,
     /// Nothing does.
     Off,
+}
+
+impl AutoDetect {
+    /// Whether slurmd learns from it which cores are near to a GPU: cores that a line names beside it are
+    /// only held against that (gres.conf(5), AutoDetect).
+    pub fn finds_cores(self) -> bool {
+        !matches!(self, Self::Nrt | Self::Off)
+    }
 }
 
 /// A GPU as Slurm counts them on a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GresGpu {
-    /// `Type=`.
-    pub kind: Option<String>,
     /// Its device file (the first of several), where the line names one.
     pub file: Option<String>,
     /// `Cores=`, in Slurm's numbers; `None`: any core.
@@ -103,12 +106,14 @@ pub enum GresConfError {
     },
 }
 
-const WORDS: [(AutoDetect, &str); 6] = [
+/// In the order in which Slurm looks for them in the value.
+const WORDS: [(AutoDetect, &str); 7] = [
+    (AutoDetect::Full, "full"),
     (AutoDetect::Nvml, "nvml"),
-    (AutoDetect::Nvidia, "nvidia"),
     (AutoDetect::Rsmi, "rsmi"),
     (AutoDetect::Oneapi, "oneapi"),
     (AutoDetect::Nrt, "nrt"),
+    (AutoDetect::Nvidia, "nvidia"),
     (AutoDetect::Off, "off"),
 ];
 
@@ -118,20 +123,7 @@ impl FromStr for GresConf {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let text = printable::lines(text);
         let mut conf = Self::default();
-        // A line that ends with a backslash goes on (slurm.conf(5)).
-        let mut begun = String::new();
-
-        for (number, line) in (1..).zip(text.lines()) {
-            let line = line.split('#').next().unwrap_or_default().trim_end();
-            begun.push_str(line.trim_end_matches('\\'));
-            if line.ends_with('\\') {
-                begun.push(' ');
-                continue;
-            }
-            let words = std::mem::take(&mut begun);
-            if words.trim().is_empty() {
-                continue;
-            }
+        for (number, words) in conf_lines(&text) {
             let record = record(&words).map_err(|what| GresConfError::Line { line: number, what })?;
             match (&record.name, &record.node_names) {
                 (None, None) => conf.auto_detect = record.auto_detect,
@@ -144,19 +136,21 @@ impl FromStr for GresConf {
 
 /// One line's words.
 fn record(text: &str) -> Result<GresLine, String> {
+    if let Some(file) = included(text) {
+        return Err(format!("files that are included are not read: put the lines of {file} in its place"));
+    }
     let mut line = GresLine::default();
+
     for word in text.split_whitespace() {
         let (key, value) = word.split_once('=').ok_or_else(|| {
             format!("\"{}\" is not Key=Value: write e.g. Name=gpu File=/dev/nvidia0 Cores=0-15", word)
         })?;
         let value = value.trim_matches('"');
-        let text = || Some(value.to_owned());
         let names = || host_list::expand(value).map_err(|error| format!("{key}=: {error}"));
         match key.to_ascii_lowercase().as_str() {
-            "name" => line.name = text(),
-            "type" => line.kind = text(),
+            "name" => line.name = Some(value.to_owned()),
             "nodename" => line.node_names = Some(names()?),
-            "file" => line.files = names()?,
+            "file" | "files" => line.files = names()?,
             "multiplefiles" => {
                 line.files = names()?;
                 line.is_one_device = true;
@@ -170,16 +164,17 @@ fn record(text: &str) -> Result<GresLine, String> {
             "count" => {
                 line.count = Some(amount(value).ok_or_else(|| format!("{key}={} is no number", value))?)
             }
-            "flags" => line.flags = text(),
-            "links" => line.links = text(),
             "autodetect" => {
-                let known = WORDS.iter().find(|(_, word)| value.eq_ignore_ascii_case(word));
+                let value = value.to_ascii_lowercase();
+                let known = WORDS.iter().find(|(one, word)| match one {
+                    AutoDetect::Off => value == *word,
+                    _ => value.contains(word),
+                });
                 let words = WORDS.map(|(_, word)| word).join(", ");
                 line.auto_detect =
                     Some(known.ok_or_else(|| format!("AutoDetect={} is not one of {words}", value))?.0);
             }
-            // Bounds on shared GRES, which say nothing of places.
-            "ignore" | "linkscount" => {}
+            "type" | "flags" | "link" | "links" => {}
             _ => {
                 return Err(format!(
                     "{} is no parameter of gres.conf: Name, Type, File, MultipleFiles, Cores, Count, Flags, \
@@ -204,6 +199,12 @@ fn amount(text: &str) -> Option<u64> {
         suffix => 1 + "KMGTP".find(suffix.to_ascii_uppercase().as_str()).filter(|_| suffix.len() == 1)?,
     };
     digits.parse::<u64>().ok()?.checked_mul(1 << (10 * power))
+}
+
+impl GresLine {
+    fn is_gpu(&self) -> bool {
+        self.name.as_deref().is_some_and(|name| name.eq_ignore_ascii_case("gpu"))
+    }
 }
 
 impl GresConf {
@@ -255,15 +256,9 @@ impl GresConf {
     /// The GPUs, in the order in which Slurm numbers them where nothing is detected: that of the lines and of
     /// their files.
     pub fn gpus(&self) -> Vec<GresGpu> {
-        let is_gpu =
-            |line: &&GresLine| line.name.as_deref().is_some_and(|name| name.eq_ignore_ascii_case("gpu"));
         let mut all = Vec::new();
-        for line in self.lines.iter().filter(is_gpu) {
-            let one = |file: Option<&String>| GresGpu {
-                kind: line.kind.clone(),
-                file: file.cloned(),
-                cores: line.cores.clone(),
-            };
+        for line in self.lines.iter().filter(|line| line.is_gpu()) {
+            let one = |file: Option<&String>| GresGpu { file: file.cloned(), cores: line.cores.clone() };
             match line.files.as_slice() {
                 [] => {
                     let count = usize::try_from(line.count.unwrap_or(1)).unwrap_or(MOST_GPUS).min(MOST_GPUS);
@@ -278,6 +273,8 @@ impl GresConf {
     }
 }
 
+/// The number of the first render node that Linux gives out.
+pub(crate) const FIRST_RENDER_NODE: u32 = 128;
 /// Slurm's own limit on devices of a node (gres.conf(5), File).
 const MOST_GPUS: usize = 1024;
 
@@ -288,34 +285,21 @@ impl fmt::Display for AutoDetect {
     }
 }
 
-/// As gres.conf has it, each line with its newline.
+/// The lines of a node's GPUs: their files and cores.
 impl fmt::Display for GresConf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(auto_detect) = self.auto_detect {
-            writeln!(f, "AutoDetect={auto_detect}")?;
+        for line in self.lines.iter().filter(|line| line.is_gpu()) {
+            let cores = line.cores.as_ref().map_or(String::new(), |cores| format!(" Cores={cores}"));
+            writeln!(f, "Name=gpu File={}{cores}", host_list::fold(&line.files))?;
         }
-        self.lines.iter().try_for_each(|line| writeln!(f, "{line}"))
+        Ok(())
     }
 }
 
-/// Without a newline; NodeName first, as gres.conf(5) wants it.
-impl fmt::Display for GresLine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let files = if self.is_one_device { "MultipleFiles" } else { "File" };
-        let words = [
-            ("NodeName", self.node_names.as_deref().map(host_list::fold)),
-            ("AutoDetect", self.auto_detect.map(|auto_detect| auto_detect.to_string())),
-            ("Name", self.name.clone()),
-            ("Type", self.kind.clone()),
-            ("Count", self.count.map(|count| count.to_string())),
-            (files, Some(host_list::fold(&self.files)).filter(|files| !files.is_empty())),
-            ("Cores", self.cores.as_ref().map(IdSet::to_string)),
-            ("Flags", self.flags.clone()),
-            ("Links", self.links.clone()),
-        ];
-        let words = words.into_iter().filter_map(|(key, value)| Some(format!("{key}={}", value?)));
-        f.write_str(&words.collect::<Vec<_>>().join(" "))
-    }
+/// The PUs near to a GPU, whoever may use them; `None` where nobody says.
+pub fn near_pus(gpu: &Gpu) -> Option<IdSet> {
+    let pus = gpu.locality.pus.or(&gpu.locality.outside_pus);
+    (gpu.locality.rung != Rung::Unknown && !pus.is_empty()).then_some(pus)
 }
 
 /// The cores of these PUs in Slurm's numbers, for `Cores=`: a core counts where one of its PUs does.
@@ -362,14 +346,15 @@ impl GresConf {
             .of_node(topology.hostname.as_deref())
             .map_err(|error| LineError::Wrong(error.to_string()))?;
         let (gpus, count) = (own.gpus(), topology.gpus.len());
-        let detects = own.auto_detect.is_some_and(|auto_detect| auto_detect != AutoDetect::Off);
+        let detects = own.auto_detect.is_some_and(AutoDetect::finds_cores);
         let every = JobMachine::online(topology).pus;
+        // What is not known to be near is near to all, for Slurm.
+        let detected = |gpu: &Gpu| near_pus(gpu).unwrap_or_else(|| every.clone());
+        let mut near: Vec<IdSet> =
+            topology.gpus.iter().map(|gpu| if detects { detected(gpu) } else { every.clone() }).collect();
 
         if gpus.is_empty() {
-            let detected = topology.gpus.iter().map(|gpu| gpu.locality.pus.or(&gpu.locality.outside_pus));
-            // What is not known to be near is near to all, for Slurm.
-            let detected = detected.map(|pus| if pus.is_empty() { every.clone() } else { pus });
-            return Ok(NodeGpus { order: (0..count).collect(), near: detects.then(|| detected.collect()) });
+            return Ok(NodeGpus { order: (0..count).collect(), near: detects.then_some(near) });
         }
 
         if gpus.len() != count {
@@ -387,7 +372,6 @@ impl GresConf {
             sorted.iter().copied().eq(0..count)
         };
         let order = numbers.filter(in_order).unwrap_or_else(|| (0..count).collect());
-        let mut near = vec![every.clone(); count];
         let of_machine = JobMachine::online(topology).parts(Part::Core);
 
         for (gpu, index) in gpus.iter().zip(&order) {
@@ -400,16 +384,16 @@ impl GresConf {
             })?;
         }
 
-        let named = gpus.iter().any(|gpu| gpu.cores.is_some());
-        Ok(NodeGpus { order, near: named.then_some(near) })
+        let is_near = detects || gpus.iter().any(|gpu| gpu.cores.is_some());
+        Ok(NodeGpus { order, near: is_near.then_some(near) })
     }
 }
 
-/// `/dev/nvidia3` is 3, and `/dev/dri/renderD131` too: render nodes count from 128.
-fn file_number(path: &str) -> Option<usize> {
+/// `/dev/nvidia3` is 3, and `/dev/dri/renderD131` too.
+pub fn file_number(path: &str) -> Option<usize> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let number: usize = name.trim_start_matches(|c: char| !c.is_ascii_digit()).parse().ok()?;
-    if name.starts_with("renderD") { number.checked_sub(128) } else { Some(number) }
+    if name.starts_with("renderD") { number.checked_sub(FIRST_RENDER_NODE as usize) } else { Some(number) }
 }
 
 #[cfg(test)]

@@ -30,6 +30,7 @@
 //! `place` ask.
 
 mod binding;
+pub mod conf_lines;
 mod count;
 pub mod dialect;
 mod error;

@@ -9,12 +9,9 @@
 use stats::IdSet;
 use topo::Survey;
 use topo::gpu_class::{AMD, NVIDIA};
-use topo::model::{Gpu, NodeKind, Rung, Topology};
+use topo::model::{Gpu, NodeKind, Topology};
 
-use crate::gres_conf::{GresConf, GresLine, core_numbers};
-
-/// The number of the first render node that Linux gives out.
-const FIRST_RENDER_NODE: u32 = 128;
+use crate::gres_conf::{FIRST_RENDER_NODE, GresConf, GresLine, core_numbers, near_pus};
 
 /// A node's lines, and what to know of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,12 +39,6 @@ impl Socket {
             Self::NumaNode => "numa_node_as_socket",
         }
     }
-}
-
-/// The PUs near to a GPU, whoever may use them; `None` where nobody says.
-pub fn near_pus(gpu: &Gpu) -> Option<IdSet> {
-    let pus = gpu.locality.pus.or(&gpu.locality.outside_pus);
-    (gpu.locality.rung != Rung::Unknown && !pus.is_empty()).then_some(pus)
 }
 
 /// What Slurm should count as a socket on this node; `None` where packages are what belongs together.

@@ -482,6 +482,8 @@ fn a_gres_conf_decides_which_gpus_slurm_gives_a_task() -> Result<(), Box<dyn std
     assert_eq!(given(true_one, closest)?, buses(&[&[2, 3], &[0, 1]]));
     assert_eq!(given(wrong_one, closest)?, buses(&[&[0, 1], &[2, 3]]), "Slurm believes its file");
     assert_eq!(given("AutoDetect=nvml\n", closest)?, buses(&[&[2, 3], &[0, 1]]));
+    let detected = "AutoDetect=nvml\nName=gpu File=/dev/nvidia[0-3]\n";
+    assert_eq!(given(detected, closest)?, buses(&[&[2, 3], &[0, 1]]), "lines that leave cores to detection");
     let single = "srun -n4 --cpu-bind=map_cpu:0,4 --ntasks-per-gpu=1 ./a.out";
     assert_eq!(given(true_one, single)?, buses(&[&[2], &[1], &[2], &[1]]), "as 22.05 counts");
     let per_task = "srun -n2 --cpu-bind=map_cpu:0,4 --gpus-per-task=1 ./a.out";
