@@ -10,8 +10,6 @@ use stats::PciAddress;
 /// What the driver says of a node's GPUs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GpuHealth {
-    /// Its version.
-    pub driver: String,
     /// Whether the node runs its GPUs in confidential computing mode.
     pub confidential: Option<bool>,
     /// The GPUs, in the driver's order.
@@ -37,8 +35,8 @@ pub struct OneGpu {
     pub repair_pending: Option<bool>,
     /// Whether a row could not be replaced.
     pub repair_failed: Option<bool>,
-    /// Whether only one process may use it at a time (compute mode `EXCLUSIVE_PROCESS`), or none.
-    pub exclusive: Option<bool>,
+    /// How many processes may compute on it.
+    pub compute_mode: Option<ComputeMode>,
     /// The power limit that is enforced and the default one, mW.
     pub power_mw: Option<(u32, u32)>,
     /// Its memory, bytes.
@@ -48,6 +46,17 @@ pub struct OneGpu {
     /// The processes that compute on it, in the ids of the first PID namespace; `None` where the driver gives
     /// no list.
     pub processes: Option<Vec<u32>>,
+}
+
+/// How many processes may compute on a GPU (`nvmlComputeMode_t`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ComputeMode {
+    /// Any.
+    Any,
+    /// One at a time.
+    One,
+    /// None.
+    Prohibited,
 }
 
 /// A GPU and the fabric of NVLink switches (`nvmlGpuFabricState_t`).

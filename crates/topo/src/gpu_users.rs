@@ -47,10 +47,18 @@ pub fn gpu_users(topology: &Topology) -> GpuUsers {
     }
 }
 
+/// The processes that use AMD's GPUs, by amdkfd.
+///
+/// # Errors
+/// It has no list.
+pub fn amd_uses(root: &FsRoot) -> Result<Vec<GpuUse>, String> {
+    kfd::uses(root)
+}
+
 fn under(root: &FsRoot, topology: &Topology) -> GpuUsers {
     let has = |vendor| topology.gpus.iter().any(|gpu| gpu.vendor_id == vendor);
     let nvidia = has(NVIDIA).then(|| ("NVML", nvml::uses()));
-    let amd = has(AMD).then(|| ("KFD", kfd::uses(root)));
+    let amd = has(AMD).then(|| ("KFD", amd_uses(root)));
     let mut users = GpuUsers::default();
     for (name, said) in nvidia.into_iter().chain(amd) {
         match said {

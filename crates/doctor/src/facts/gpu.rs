@@ -5,6 +5,8 @@
 use topo::Survey;
 use topo::fs_root::FsRoot;
 use topo::gpu_class::AMD;
+use topo::gpu_users::{GpuUse, amd_uses};
+use topo::model::Gpu;
 
 /// An AMD GPU.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -13,10 +15,12 @@ pub struct AmdGpu {
     pub name: String,
     /// The power limit that is set and the default one, µW.
     pub power_uw: Option<(u64, u64)>,
-    /// Its memory, and how much of it the bus shows, bytes.
-    pub memory_bytes: Option<(u64, u64)>,
+    /// Its memory, bytes.
+    pub memory_bytes: Option<u64>,
     /// Errors of its memory that were not corrected.
     pub uncorrected: Option<u64>,
+    /// The processes that compute on it; `None` where amdkfd gives no list.
+    pub processes: Option<Vec<u32>>,
     /// How it is divided: `SPX`, `CPX`, …, and its memory: `NPS1`, `NPS4`.
     pub partition: Option<String>,
 }
@@ -25,12 +29,13 @@ pub struct AmdGpu {
 pub fn amd(root: &FsRoot, survey: &Survey) -> Vec<AmdGpu> {
     let whole = survey.topology.gpus.iter().filter(|gpu| gpu.vendor_id == AMD);
     let whole = whole.filter(|gpu| gpu.partition.is_none_or(|part| part.number == 0));
-    whole
-        .map(|gpu| amd_gpu(root, format!("GPU {}", gpu.index), &format!("/sys/bus/pci/devices/{}", gpu.pci)))
-        .collect()
+    let mut whole = whole.peekable();
+    let uses = whole.peek().and_then(|_| amd_uses(root).ok());
+    whole.map(|gpu| amd_gpu(root, gpu, uses.as_deref())).collect()
 }
 
-fn amd_gpu(root: &FsRoot, name: String, folder: &str) -> AmdGpu {
+fn amd_gpu(root: &FsRoot, gpu: &Gpu, uses: Option<&[GpuUse]>) -> AmdGpu {
+    let folder = format!("/sys/bus/pci/devices/{}", gpu.pci);
     let number = |file: &str| root.text(&format!("{folder}/{file}")).ok()?.parse::<u64>().ok();
     let sensors = root.names(&format!("{folder}/hwmon"));
     let limit = |file: &str| sensors.iter().find_map(|sensor| number(&format!("hwmon/{sensor}/{file}")));
@@ -39,9 +44,10 @@ fn amd_gpu(root: &FsRoot, name: String, folder: &str) -> AmdGpu {
         modes.iter().filter_map(|file| root.text(&format!("{folder}/{file}")).ok()).collect();
 
     AmdGpu {
-        name,
+        name: format!("GPU {}", gpu.index),
+        processes: uses.map(|uses| uses.iter().filter(|one| one.pci == gpu.pci).map(|one| one.pid).collect()),
         power_uw: limit("power1_cap").zip(limit("power1_cap_default")),
-        memory_bytes: number("mem_info_vram_total").zip(number("mem_info_vis_vram_total")),
+        memory_bytes: number("mem_info_vram_total"),
         uncorrected: root
             .text(&format!("{folder}/ras/umc_err_count"))
             .ok()

@@ -78,8 +78,8 @@ pub fn devices(root: &FsRoot, survey: &Survey) -> Vec<PciDevice> {
     whole.map(gpu).chain(adapters.map(adapter)).collect()
 }
 
-/// The best generation of any port of this machine that a device can be plugged into or below; `None` where
-/// none says.
+/// The best generation of this machine's root ports, and of those that its devices are plugged into; `None`
+/// where none says. Other bridges are parts of switches, which may be a card's own.
 ///
 /// Asked only where a device can more than the port above it, since it reads files of every device.
 pub fn best_port_generation(root: &FsRoot, devices: &[PciDevice]) -> Option<u8> {
@@ -90,7 +90,10 @@ pub fn best_port_generation(root: &FsRoot, devices: &[PciDevice]) -> Option<u8> 
     let names = root.names(BUS);
     let above = devices.iter().filter_map(|device| device.above.0);
     let bridges = names.iter().filter(|name| {
+        let is_root_port =
+            || root.target(&format!("{BUS}/{name}")).is_some_and(|folder| folders(&folder).len() == 1);
         root.text(&format!("{BUS}/{name}/class")).is_ok_and(|class| class.starts_with(BRIDGE))
+            && is_root_port()
     });
     let speed = |name: &String| link::generation(&root.text(&format!("{BUS}/{name}/max_link_speed")).ok()?);
     bridges.filter_map(speed).chain(above).max()

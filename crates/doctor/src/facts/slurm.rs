@@ -1,32 +1,42 @@
 //! Slurm's configuration as this node has it: slurm.conf, gres.conf and cgroup.conf of one folder.
 //!
 //! Nothing is asked of a daemon: `scontrol` takes a while and may be refused. In "configless" clusters slurmd
-//! keeps the files that it was sent in its spool folder or in /run. Left out: files that `Include` names, and
-//! what slurmctld has been told since.
+//! keeps the files that it was sent in its spool folder or in /run. Left out: what slurmctld has been told
+//! since.
 
-use std::collections::BTreeMap;
-
+use launchers::conf_lines::{conf_lines, included};
 use topo::fs_root::FsRoot;
 
 /// Where slurm.conf lies where `SLURM_CONF` does not say it (slurm.conf(5), "configless").
 const FOLDERS: [&str; 5] =
     ["/etc/slurm", "/etc/slurm-llnl", "/usr/local/etc", "/run/slurm/conf", "/var/spool/slurmd/conf-cache"];
 
+/// Files within files: more is a circle.
+const DEEPEST: usize = 8;
+
 /// The configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Slurm {
     /// The folder that it lies in; `None` where this process is in a job and no file can be read.
     pub folder: Option<String>,
-    /// Parameters of slurm.conf by name in lower case, as written.
-    pub parameters: BTreeMap<String, String>,
-    /// Whether slurm.conf includes other files, which are not read.
-    pub includes: bool,
-    /// The same of cgroup.conf; `None` where there is no such file.
-    pub cgroup: Option<BTreeMap<String, String>>,
-    /// The text of gres.conf; `None` where there is none.
-    pub gres: Option<String>,
+    /// slurm.conf.
+    pub conf: SlurmFile,
+    /// cgroup.conf.
+    pub cgroup: SlurmFile,
+    /// gres.conf.
+    pub gres: SlurmFile,
     /// The name that Slurm has for this node, in a job.
     pub node: Option<String>,
+}
+
+/// One of its files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SlurmFile {
+    /// Its lines, with those of the files that it includes; `None` where there is no such file, or it cannot
+    /// be read.
+    pub text: Option<String>,
+    /// It and files that it includes, those that cannot be read.
+    pub unread: Vec<String>,
 }
 
 /// Reads it; `None` where there is no Slurm.
@@ -38,26 +48,56 @@ pub fn slurm(root: &FsRoot, variable: &dyn Fn(&str) -> Option<String>) -> Option
     if folder.is_none() && set("SLURM_JOB_ID").is_none() {
         return None;
     }
-    let text = |file: &str| root.text(&format!("{}/{file}", folder.as_ref()?)).ok();
-    let conf = text("slurm.conf").unwrap_or_default();
+    let file =
+        |name: &str| folder.as_deref().map_or_else(SlurmFile::default, |at| SlurmFile::read(root, at, name));
 
     Some(Slurm {
-        parameters: parameters(&conf),
-        includes: conf.lines().any(|line| line.trim_start().to_lowercase().starts_with("include ")),
-        cgroup: text("cgroup.conf").map(|text| parameters(&text)),
-        gres: text("gres.conf"),
+        conf: file("slurm.conf"),
+        cgroup: file("cgroup.conf"),
+        gres: file("gres.conf"),
         node: set("SLURMD_NODENAME"),
         folder,
     })
 }
 
-/// `Name=value` a line; names count in any case, `#` begins a comment. Lines that describe nodes and
-/// partitions have many and are none of these.
-fn parameters(text: &str) -> BTreeMap<String, String> {
-    let line = |line: &str| {
-        let (name, value) = line.split('#').next()?.split_once('=')?;
-        let name = name.trim().to_lowercase();
-        (!matches!(name.as_str(), "nodename" | "partitionname")).then(|| (name, value.trim().to_owned()))
-    };
-    text.lines().filter_map(line).collect()
+impl SlurmFile {
+    fn read(root: &FsRoot, folder: &str, name: &str) -> Self {
+        let mut file = Self::default();
+        let path = format!("{folder}/{name}");
+        if root.exists(&path) {
+            let text = file.with_included(root, folder, &path, 0);
+            file.text = text;
+        }
+        file
+    }
+
+    /// The lines of the file at `path` with those that it includes, whose names count from `folder`
+    /// (slurm.conf(5), Include).
+    fn with_included(&mut self, root: &FsRoot, folder: &str, path: &str, depth: usize) -> Option<String> {
+        let Some(text) = root.text(path).ok().filter(|_| depth < DEEPEST) else {
+            self.unread.push(path.to_owned());
+            return None;
+        };
+        let mut whole = String::new();
+
+        for (_, line) in conf_lines(&text) {
+            let Some(name) = included(&line) else {
+                whole.push_str(&line);
+                whole.push('\n');
+                continue;
+            };
+            let path = if name.starts_with('/') { name.to_owned() } else { format!("{folder}/{name}") };
+            whole.push_str(&self.with_included(root, folder, &path, depth + 1).unwrap_or_default());
+        }
+        Some(whole)
+    }
+
+    /// The value of a parameter, whose name counts in any case; of several lines the last. Lines that
+    /// describe nodes and partitions have many and are none of these.
+    pub fn parameter(&self, name: &str) -> Option<&str> {
+        self.text.as_deref()?.lines().rev().find_map(|line| {
+            let (own, value) = line.split_once('=')?;
+            own.trim().eq_ignore_ascii_case(name).then(|| value.trim())
+        })
+    }
 }

@@ -1,7 +1,7 @@
 //! Whether network adapters reach GPU memory without the host.
 
 use report::doctor::{Check, Part};
-use topo::gpu_class::NVIDIA;
+use topo::gpu_class::{AMD, NVIDIA};
 
 use super::probe::{Probe, listed};
 use crate::facts::SystemFacts;
@@ -42,8 +42,19 @@ pub(super) fn gpu_memory(facts: &SystemFacts<'_>) -> Option<Check> {
     if adapters.is_empty() {
         return None;
     }
+    let names = listed(&found.names());
+    let others: Vec<String> = gpus
+        .iter()
+        .filter(|gpu| ![AMD, NVIDIA].contains(&gpu.vendor_id))
+        .map(|gpu| format!("GPU {}", gpu.index))
+        .collect();
+    if !others.is_empty() {
+        return GPU_MEMORY.open(
+            format!("whether {names} reach the memory of {} is not known for their vendor", listed(&others)),
+            "the GPU's maker",
+        );
+    }
     if !gpus.iter().any(|gpu| gpu.vendor_id == NVIDIA) {
-        let names = listed(&found.names());
         return GPU_MEMORY.ok(format!("{names}; AMD's driver hands GPU memory to adapters by itself"));
     }
 

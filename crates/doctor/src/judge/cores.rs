@@ -8,7 +8,7 @@ use stats::IdSet;
 use stats::units::counted;
 use topo::model::Rung;
 
-use super::probe::{Probe, listed};
+use super::probe::{Probe, listed, of_known};
 use super::{HOST, UNREADABLE};
 use crate::facts::cpu::FrequencyPolicy;
 use crate::facts::pci::PciDeviceKind;
@@ -265,7 +265,9 @@ pub(super) fn interrupts(facts: &SystemFacts<'_>) -> Option<Check> {
             INTERRUPTS.remark(format!("all interrupts of {} arrive on far cores", listed(&gpus)), change)
         }
         (true, true) => {
-            INTERRUPTS.ok(format!("those of {} arrive on near cores too", counted(known.len(), "device")))
+            let shown = known.iter().filter(|(one, _)| !one.is_hidden).count();
+            let seen = format!("those of {} arrive on near cores too", counted(shown, "device"));
+            INTERRUPTS.ok(of_known(&seen, shown, known.len(), "device"))
         }
     }
 }

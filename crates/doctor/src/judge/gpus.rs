@@ -2,12 +2,11 @@
 
 use report::doctor::{Check, Part};
 use stats::units::counted;
-use topo::gpu_health::{FabricState, GpuHealth, OneGpu};
+use topo::gpu_health::{ComputeMode, FabricState, GpuHealth, OneGpu};
 
 use super::NVML;
-use super::probe::{Probe, listed};
+use super::probe::{Probe, listed, of_known};
 use crate::facts::SystemFacts;
-use crate::facts::gpu::AmdGpu;
 use crate::facts::mps::Mps;
 
 const PERSISTENCE: Probe = Probe {
@@ -97,6 +96,17 @@ pub(super) fn those(
     health.gpus.iter().filter(|gpu| holds(gpu)).map(|gpu| facts.gpu_name(gpu.pci)).collect()
 }
 
+/// That this holds of the GPUs that it is known of; `None` where that is none.
+fn of_some(
+    probe: &Probe,
+    health: &GpuHealth,
+    words: &str,
+    is_known: impl Fn(&&OneGpu) -> bool,
+) -> Option<Check> {
+    let known = health.gpus.iter().filter(is_known).count();
+    (known > 0).then(|| probe.ok(of_known(words, known, health.gpus.len(), "GPU"))).flatten()
+}
+
 pub(super) fn persistence(facts: &SystemFacts<'_>) -> Option<Check> {
     of_nvidia(facts, &PERSISTENCE, false, |health| {
         let off = those(facts, health, |gpu| gpu.persistent == Some(false));
@@ -106,7 +116,7 @@ pub(super) fn persistence(facts: &SystemFacts<'_>) -> Option<Check> {
                 "start nvidia-persistenced, or as root: nvidia-smi -pm 1",
             );
         }
-        health.gpus.iter().any(|gpu| gpu.persistent.is_some()).then(|| PERSISTENCE.ok("on")).flatten()
+        of_some(&PERSISTENCE, health, "on", |gpu| gpu.persistent.is_some())
     })
 }
 
@@ -129,36 +139,33 @@ pub(super) fn mig(facts: &SystemFacts<'_>) -> Option<Check> {
                 "as root: nvidia-smi --gpu-reset, while nobody uses the GPU",
             ),
             (true, false) => MIG.ok(format!("on: {}", listed(&on))),
-            (true, true) => health.gpus.iter().any(|gpu| gpu.mig.is_some()).then(|| MIG.ok("off")).flatten(),
+            (true, true) => of_some(&MIG, health, "off", |gpu| gpu.mig.is_some()),
         }
     })
 }
 
 pub(super) fn ecc(facts: &SystemFacts<'_>) -> Option<Check> {
-    let errors = |name: &str, count: u64| {
-        format!("{} of memory, not corrected, on {name}", counted(count as usize, "error"))
-    };
-    if !facts.amd.is_empty() {
-        let known: Vec<_> = facts.amd.iter().filter_map(|gpu| Some((&gpu.name, gpu.uncorrected?))).collect();
-        let met: Vec<String> =
-            known.iter().filter(|(_, count)| *count > 0).map(|(name, count)| errors(name, *count)).collect();
-        return match (known.is_empty(), met.is_empty()) {
-            (true, _) => None,
-            (false, true) => ECC.ok("no error of memory that was not corrected"),
-            (false, false) => ECC.remark(listed(&met), RESET),
-        };
+    let of_amd = facts.amd.iter().map(|gpu| (gpu.name.clone(), gpu.uncorrected));
+    let health = facts.nvidia.as_ref().and_then(|said| said.as_ref().ok());
+    let nvidia = health.map_or(&[][..], |health| &health.gpus);
+    let of_nvidia_gpus = nvidia.iter().map(|gpu| (facts.gpu_name(gpu.pci), gpu.uncorrected));
+    let met: Vec<String> = of_amd
+        .chain(of_nvidia_gpus)
+        .filter_map(|(name, count)| Some((name, count.filter(|count| *count > 0)?)))
+        .map(|(name, count)| {
+            format!("{} of memory, not corrected, on {name}", counted(count as usize, "error"))
+        })
+        .collect();
+    if !met.is_empty() {
+        return ECC.remark(format!("{}, since the driver was loaded", listed(&met)), RESET);
     }
 
+    if facts.nvidia.is_none() {
+        let known = facts.amd.iter().filter(|gpu| gpu.uncorrected.is_some()).count();
+        let words = "no error of memory that was not corrected";
+        return (known > 0).then(|| ECC.ok(of_known(words, known, facts.amd.len(), "GPU"))).flatten();
+    }
     of_nvidia(facts, &ECC, false, |health| {
-        let met: Vec<String> = health
-            .gpus
-            .iter()
-            .filter_map(|gpu| Some((gpu, gpu.uncorrected.filter(|count| *count > 0)?)))
-            .map(|(gpu, count)| errors(&facts.gpu_name(gpu.pci), count))
-            .collect();
-        if !met.is_empty() {
-            return ECC.remark(format!("{}, since the driver was loaded", listed(&met)), RESET);
-        }
         let waiting = those(facts, health, |gpu| gpu.ecc.is_some_and(|(now, then)| now != then));
         let off = those(facts, health, |gpu| gpu.ecc.is_some_and(|(now, _)| !now));
         match (waiting.is_empty(), off.is_empty()) {
@@ -169,7 +176,7 @@ pub(super) fn ecc(facts: &SystemFacts<'_>) -> Option<Check> {
             (true, false) => {
                 ECC.remark(format!("off on {}", listed(&off)), "as root: nvidia-smi -e 1, then reset the GPU")
             }
-            (true, true) => health.gpus.iter().any(|gpu| gpu.ecc.is_some()).then(|| ECC.ok("on")).flatten(),
+            (true, true) => of_some(&ECC, health, "on", |gpu| gpu.ecc.is_some()),
         }
     })
 }
@@ -187,7 +194,14 @@ pub(super) fn confidential(facts: &SystemFacts<'_>) -> Option<Check> {
 
 pub(super) fn shared_use(facts: &SystemFacts<'_>) -> Option<Check> {
     of_nvidia(facts, &SHARED, false, |health| {
-        let exclusive = those(facts, health, |gpu| gpu.exclusive == Some(true));
+        let prohibited = those(facts, health, |gpu| gpu.compute_mode == Some(ComputeMode::Prohibited));
+        if !prohibited.is_empty() {
+            return SHARED.remark(
+                format!("no process may use {} (compute mode)", listed(&prohibited)),
+                "as root: nvidia-smi -c DEFAULT",
+            );
+        }
+        let exclusive = those(facts, health, |gpu| gpu.compute_mode == Some(ComputeMode::One));
         match (&facts.mps, exclusive.is_empty()) {
             (Mps::Runs, _) => SHARED.ok("an MPS daemon runs here: ranks that share a GPU run at once"),
             (Mps::Unknown(folder), _) => SHARED.unknown(
@@ -232,62 +246,74 @@ pub(super) fn fabric(facts: &SystemFacts<'_>) -> Option<Check> {
 pub(super) fn power(facts: &SystemFacts<'_>) -> Option<Check> {
     const CHANGE: &str = "as root: nvidia-smi -pl DEFAULT (rocm-smi --resetpoweroverdrive), unless the site \
         limits power on purpose";
-    let watts = |milli: f64| format!("{:.0} W", milli / 1000.0);
+    // Of each GPU the limit that is set and the default one, W.
+    let of_amd = facts.amd.iter().filter_map(|gpu| {
+        let (now, default) = gpu.power_uw?;
+        Some((gpu.name.clone(), now as f64 / 1e6, default as f64 / 1e6))
+    });
+    let health = facts.nvidia.as_ref().and_then(|said| said.as_ref().ok());
+    let nvidia = health.map_or(&[][..], |health| &health.gpus);
+    let of_nvidia_gpus = nvidia.iter().filter_map(|gpu| {
+        let (now, default) = gpu.power_mw?;
+        Some((facts.gpu_name(gpu.pci), f64::from(now) / 1e3, f64::from(default) / 1e3))
+    });
+    let limits: Vec<(String, f64, f64)> = of_amd.chain(of_nvidia_gpus).collect();
 
-    // Of each GPU the limit that is set and the default one, mW.
-    let judged = |limits: &[(String, f64, f64)], else_words: &str| {
-        let low = limits.iter().filter(|(_, now, default)| now < default);
-        let low: Vec<String> = low
-            .map(|(name, now, default)| format!("{name}: {} of {}", watts(*now), watts(*default)))
-            .collect();
-        let (_, first, _) = limits.first()?;
-        if low.is_empty() {
-            POWER.ok(format!("{}, {else_words}", watts(*first)))
-        } else {
-            POWER.remark(listed(&low), CHANGE)
-        }
-    };
-
-    if !facts.amd.is_empty() {
-        let limit = |gpu: &AmdGpu| {
-            let (now, default) = gpu.power_uw?;
-            Some((gpu.name.clone(), now as f64 / 1e3, default as f64 / 1e3))
-        };
-        let limits: Vec<_> = facts.amd.iter().filter_map(limit).collect();
-        return judged(&limits, "the default")
-            .or_else(|| POWER.unknown("the driver shows no limit", super::ROOT));
+    let low: Vec<String> = limits
+        .iter()
+        .filter(|(_, now, default)| now < default)
+        .map(|(name, now, default)| format!("{name}: {now:.0} W of {default:.0} W"))
+        .collect();
+    if !low.is_empty() {
+        return POWER.remark(listed(&low), CHANGE);
     }
 
-    of_nvidia(facts, &POWER, false, |health| {
-        let limit = |gpu: &OneGpu| {
-            let (now, default) = gpu.power_mw?;
-            Some((facts.gpu_name(gpu.pci), f64::from(now), f64::from(default)))
-        };
-        judged(&health.gpus.iter().filter_map(limit).collect::<Vec<_>>(), "the default or more")
-    })
+    let set = || limits.iter().map(|(_, now, _)| *now);
+    let (least, most) = (set().fold(f64::INFINITY, f64::min), set().fold(0.0, f64::max));
+    let watts = match format!("{least:.0}") == format!("{most:.0}") {
+        true => format!("{most:.0} W"),
+        false => format!("{least:.0}-{most:.0} W"),
+    };
+    match (limits.len(), facts.nvidia.is_some()) {
+        (0, true) => of_nvidia(facts, &POWER, false, |_| None),
+        (0, false) if facts.amd.is_empty() => None,
+        (0, false) => POWER.unknown("the driver shows no limit", super::ROOT),
+        (known, _) => POWER.ok(of_known(
+            &format!("{watts}, the default or more"),
+            known,
+            facts.amd.len() + nvidia.len(),
+            "GPU",
+        )),
+    }
 }
 
 pub(super) fn processes(facts: &SystemFacts<'_>) -> Option<Check> {
-    of_nvidia(facts, &PROCESSES, true, |health| {
-        let listed_at: Vec<(String, &Vec<u32>)> = health
-            .gpus
-            .iter()
-            .filter_map(|gpu| Some((facts.gpu_name(gpu.pci), gpu.processes.as_ref()?)))
-            .collect();
-        let busy: Vec<String> = listed_at
-            .iter()
-            .filter(|(_, pids)| !pids.is_empty())
-            .map(|(name, pids)| {
-                format!("{name} ({})", pids.iter().map(u32::to_string).collect::<Vec<_>>().join(", "))
-            })
-            .collect();
-        match (listed_at.is_empty(), busy.is_empty()) {
-            (true, _) => PROCESSES.open("the driver lists no processes", NVML),
-            (false, true) => PROCESSES.ok("nobody computes on a GPU"),
-            (false, false) => PROCESSES.costs(
-                format!("processes compute on {}", listed(&busy)),
-                "measure when they have ended; `numabench check --all` shows where they run",
-            ),
-        }
-    })
+    let of_amd = facts.amd.iter().map(|gpu| (gpu.name.clone(), gpu.processes.as_ref()));
+    let health = facts.nvidia.as_ref().and_then(|said| said.as_ref().ok());
+    let nvidia = health.map_or(&[][..], |health| &health.gpus);
+    let of_nvidia_gpus = nvidia.iter().map(|gpu| (facts.gpu_name(gpu.pci), gpu.processes.as_ref()));
+    let lists: Vec<(String, Option<&Vec<u32>>)> = of_amd.chain(of_nvidia_gpus).collect();
+
+    let busy: Vec<String> = lists
+        .iter()
+        .filter_map(|(name, pids)| Some((name, pids.filter(|pids| !pids.is_empty())?)))
+        .map(|(name, pids)| {
+            format!("{name} ({})", pids.iter().map(u32::to_string).collect::<Vec<_>>().join(", "))
+        })
+        .collect();
+    if !busy.is_empty() {
+        return PROCESSES.costs(
+            format!("processes compute on {}", listed(&busy)),
+            "measure when they have ended; `numabench check --all` shows where they run",
+        );
+    }
+
+    let known = lists.iter().filter(|(_, pids)| pids.is_some()).count();
+    match (known, &facts.nvidia) {
+        (0, Some(Err(why))) => PROCESSES.open(why.clone(), NVML),
+        (0, Some(Ok(_))) => PROCESSES.open("the driver lists no processes", NVML),
+        (0, None) if lists.is_empty() => None,
+        (0, None) => PROCESSES.open("amdkfd lists no processes (/sys/class/kfd)", super::ROOT),
+        (known, _) => PROCESSES.ok(of_known("nobody computes on a GPU", known, lists.len(), "GPU")),
+    }
 }

@@ -6,7 +6,7 @@ use report::doctor::{Check, Part};
 use stats::units::{counted, rounded_size};
 use topo::gpu_class::AMD;
 
-use super::probe::{Probe, listed};
+use super::probe::{Probe, listed, of_known};
 use super::{NVML, ROOT};
 use crate::facts::config_space::{ConfigField, Express};
 use crate::facts::pci::{PciDevice, PciDeviceKind};
@@ -250,7 +250,13 @@ pub(super) fn window(facts: &SystemFacts<'_>) -> Option<Check> {
     }
 
     if small.is_empty() {
-        return WINDOW.ok(format!("the bus shows the whole memory of {}", counted(windows.len(), "GPU")));
+        let known = windows.iter().filter(|(_, _, memory)| memory.is_some()).count();
+        return WINDOW.ok(of_known(
+            &format!("the bus shows the whole memory of {}", counted(known, "GPU")),
+            known,
+            gpus.len(),
+            "GPU",
+        ));
     }
     let seen = format!("the bus shows a part of the memory: {}", listed(&small));
     let change = "switch on Resizable BAR and Above 4G Decoding in the firmware";
@@ -267,7 +273,7 @@ pub(super) fn window(facts: &SystemFacts<'_>) -> Option<Check> {
 fn memory_bytes(facts: &SystemFacts<'_>, device: &PciDevice) -> Option<u64> {
     let is_amd = facts.survey.topology.gpu_at(device.pci).is_some_and(|gpu| gpu.vendor_id == AMD);
     if is_amd {
-        return facts.amd.iter().find(|gpu| gpu.name == device.name)?.memory_bytes.map(|(all, _)| all);
+        return facts.amd.iter().find(|gpu| gpu.name == device.name)?.memory_bytes;
     }
     let health = facts.nvidia.as_ref()?.as_ref().ok()?;
     health.gpus.iter().find(|gpu| gpu.pci == device.pci)?.memory_bytes

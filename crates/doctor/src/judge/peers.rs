@@ -142,9 +142,10 @@ pub(super) fn iommu(facts: &SystemFacts<'_>) -> Option<Check> {
         };
     }
 
-    let grouped: Vec<&PciDevice> = facts.devices.iter().filter(|device| device.group.is_some()).collect();
+    let mut kinds = facts.devices.iter().filter_map(|device| device.group.as_ref().map(|(_, kind)| kind));
+    let is_known = kinds.next().is_some_and(Option::is_some) && kinds.all(Option::is_some);
 
-    if grouped.iter().all(|device| device.group.as_ref().is_some_and(|(_, kind)| kind.is_some())) {
+    if is_known {
         return IOMMU.ok(format!(
             "on, and passes addresses through; {} groups of devices{options}",
             facts.iommu.groups

@@ -2,6 +2,7 @@
 //! be.
 
 use report::doctor::{Check, Part, State};
+use stats::units::counted;
 
 /// A setting.
 pub(super) struct Probe {
@@ -66,5 +67,13 @@ pub(super) fn listed<T: AsRef<str>>(names: &[T]) -> String {
     match names.len().saturating_sub(SHOWN) {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+/// What holds of those that it is known of, with how many others there are: `on; not known of 1 of 4 GPUs`.
+pub(super) fn of_known(words: &str, known: usize, all: usize, one: &str) -> String {
+    match all.saturating_sub(known) {
+        0 => words.to_owned(),
+        unknown => format!("{words}; not known of {unknown} of {}", counted(all, one)),
     }
 }

@@ -2,8 +2,10 @@
 
 use std::str::FromStr;
 
-use launchers::gres_conf::{GresConf, GresGpu, core_numbers, pus_of_cores};
-use launchers::node_gres::{near_pus, socket};
+use launchers::gres_conf::{
+    AutoDetect, GresConf, GresGpu, core_numbers, file_number, near_pus, pus_of_cores,
+};
+use launchers::node_gres::socket;
 use report::doctor::{Check, Part};
 use stats::IdSet;
 use stats::units::counted;
@@ -11,7 +13,7 @@ use topo::model::{Gpu, Topology};
 
 use super::probe::{Probe, listed};
 use crate::facts::SystemFacts;
-use crate::facts::slurm::Slurm;
+use crate::facts::slurm::{Slurm, SlurmFile};
 
 const GRES: Probe = Probe {
     name: "slurm.gres-cores",
@@ -44,8 +46,7 @@ const SOCKETS: Probe = Probe {
 };
 
 const MEND: &str = "put what `numabench place --emit gres-conf` prints into gres.conf and restart slurmd";
-/// The number of the first render node that Linux gives out.
-const FIRST_RENDER_NODE: usize = 128;
+const BOTH_PLUGINS: &str = "TaskPlugin=task/cgroup,task/affinity in slurm.conf";
 const NOT_SHOWN: &str = "Slurm's configuration is not shown on this node";
 const SITE: &str = "the site's administrators";
 
@@ -58,11 +59,17 @@ pub(super) fn gres_cores(facts: &SystemFacts<'_>) -> Option<Check> {
     if slurm.folder.is_none() {
         return GRES.open(NOT_SHOWN, SITE);
     }
-    let Some(text) = &slurm.gres else {
-        let counted = slurm.parameters.get("grestypes").is_some_and(|types| types.contains("gpu"));
-        return match counted {
-            true => GRES.costs("there is no gres.conf beside slurm.conf: no GPU has cores of its own", MEND),
-            false => GRES.remark(
+    if let Some(unread) = unread(&slurm.gres) {
+        return GRES.open(unread, SITE);
+    }
+    let Some(text) = &slurm.gres.text else {
+        let counted = slurm.conf.parameter("GresTypes").map(|types| types.to_lowercase().contains("gpu"));
+        return match (counted, unread(&slurm.conf)) {
+            (Some(true), _) => {
+                GRES.costs("there is no gres.conf beside slurm.conf: no GPU has cores of its own", MEND)
+            }
+            (None, Some(unread)) => GRES.open(unread, SITE),
+            _ => GRES.remark(
                 "Slurm does not count the GPUs of this node (GresTypes has no gpu)",
                 "GresTypes=gpu in slurm.conf; and gres.conf as `numabench place --emit gres-conf` prints it",
             ),
@@ -74,38 +81,71 @@ pub(super) fn gres_cores(facts: &SystemFacts<'_>) -> Option<Check> {
         Ok(conf) => conf,
         Err(error) => return GRES.costs(error.to_string(), MEND),
     };
-    let detects = conf.auto_detect.filter(|word| word.to_string() != "off");
+    let detects = conf.auto_detect.filter(|word| word.finds_cores());
     let listed_gpus = conf.gpus();
-
-    match (detects, listed_gpus.is_empty()) {
-        (Some(word), true) => {
-            return GRES.ok(format!("AutoDetect={word}: slurmd asks the driver which cores are near"));
-        }
-        (None, true) => return GRES.costs("gres.conf has no line for this node's GPUs", MEND),
-        (_, false) => {}
+    if listed_gpus.is_empty() {
+        return match detects {
+            Some(word) => GRES.ok(format!("AutoDetect={word}: slurmd asks the driver which cores are near")),
+            None => GRES.costs("gres.conf has no line for this node's GPUs", MEND),
+        };
     }
 
-    let wrong: Vec<String> = (0..).zip(&listed_gpus).filter_map(|(at, gpu)| wrong(facts, at, gpu)).collect();
-    if wrong.is_empty() {
-        return GRES.ok(format!("the cores of {} are near them", counted(listed_gpus.len(), "GPU")));
+    let cores: Vec<Cores> = (0..).zip(&listed_gpus).map(|(at, gpu)| cores(facts, at, gpu, detects)).collect();
+    let wrong: Vec<&str> = cores
+        .iter()
+        .filter_map(|cores| if let Cores::Wrong(words) = cores { Some(words.as_str()) } else { None })
+        .collect();
+    if !wrong.is_empty() {
+        return GRES.costs(listed(&wrong), MEND);
     }
-    GRES.costs(listed(&wrong), MEND)
+
+    let unknown = cores.iter().filter(|cores| matches!(cores, Cores::Unknown)).count();
+    match (unknown, detects) {
+        (0, None) => GRES.ok(format!("the cores of {} are near them", counted(cores.len(), "GPU"))),
+        (0, Some(word)) => GRES.ok(format!(
+            "AutoDetect={word}: slurmd asks the driver which cores are near, and no line says others"
+        )),
+        (unknown, _) => GRES.open(
+            format!("which cores are near is not known of {unknown} of {}", counted(cores.len(), "GPU")),
+            super::HOST,
+        ),
+    }
 }
 
-/// What is wrong with the cores of Slurm's GPU at this place in its list; `None` where nothing is, or nobody
-/// says what is near.
-fn wrong(facts: &SystemFacts<'_>, at: usize, listed: &GresGpu) -> Option<String> {
+/// What of a file cannot be read, in words.
+fn unread(file: &SlurmFile) -> Option<String> {
+    (!file.unread.is_empty()).then(|| format!("{} cannot be read", listed(&file.unread)))
+}
+
+/// What the cores of a GPU in gres.conf are.
+enum Cores {
+    /// Near to it, or left to what slurmd detects.
+    Near,
+    /// Not near, or not all of them, in words.
+    Wrong(String),
+    /// Nobody says which cores are near, or which GPU a line means.
+    Unknown,
+}
+
+/// What the cores of Slurm's GPU at this place in its list are.
+fn cores(facts: &SystemFacts<'_>, at: usize, listed: &GresGpu, detects: Option<AutoDetect>) -> Cores {
     let topology = &facts.survey.topology;
-    let gpu = gpu_of(facts, at, listed)?;
-    let near = near_pus(gpu)?;
+    if listed.cores.is_none() && detects.is_some() {
+        return Cores::Near;
+    }
+    let Some(gpu) = gpu_of(facts, at, listed) else { return Cores::Unknown };
+    let Some(near) = near_pus(gpu) else { return Cores::Unknown };
     let name = format!("GPU {}", gpu.index);
     let Some(cores) = &listed.cores else {
-        return (near != topology.online_pus()).then(|| format!("{name} has no Cores="));
+        return match near == topology.online_pus() {
+            true => Cores::Near,
+            false => Cores::Wrong(format!("{name} has no Cores=")),
+        };
     };
     let pus = match pus_of_cores(topology, cores) {
         Ok(pus) => pus,
         Err(beyond) => {
-            return Some(format!(
+            return Cores::Wrong(format!(
                 "{name}: Cores={cores}, and {beyond} are no cores here (Slurm counts cores, not PUs)"
             ));
         }
@@ -113,14 +153,15 @@ fn wrong(facts: &SystemFacts<'_>, at: usize, listed: &GresGpu) -> Option<String>
 
     let are_near = || core_numbers(topology, &near);
     if pus.and(&near).is_empty() {
-        return Some(format!("{name}: Cores={cores} are far from it; {} are near", are_near()));
+        return Cores::Wrong(format!("{name}: Cores={cores} are far from it; {} are near", are_near()));
     }
 
     // Its NUMA node is what Slurm's own detection gives, also where an L3 of that node is nearest.
     let node = node_pus(topology, gpu).or(&near);
-
-    (!pus.is_subset(&node))
-        .then(|| format!("{name}: Cores={cores} has far ones too; {} are near", are_near()))
+    match pus.is_subset(&node) {
+        true => Cores::Near,
+        false => Cores::Wrong(format!("{name}: Cores={cores} has far ones too; {} are near", are_near())),
+    }
 }
 
 fn node_pus(topology: &Topology, gpu: &Gpu) -> IdSet {
@@ -141,36 +182,45 @@ fn gpu_of<'f>(facts: &'f SystemFacts<'_>, at: usize, listed: &GresGpu) -> Option
     if let Some(identity) = survey.identities.iter().find(has) {
         return survey.topology.gpu_at(identity.pci);
     }
-    let digits = &file[file.trim_end_matches(|c: char| c.is_ascii_digit()).len()..];
-    let number: Option<usize> = digits.parse().ok();
-    let number = if file.contains("renderD") {
-        number.and_then(|number| number.checked_sub(FIRST_RENDER_NODE))
-    } else {
-        number
-    };
-    survey.topology.gpus.get(number.unwrap_or(at))
+    survey.topology.gpus.get(file_number(file).unwrap_or(at))
 }
 
 pub(super) fn binding(facts: &SystemFacts<'_>) -> Option<Check> {
     facts.slurm.as_ref()?;
     let Some(slurm) = read(facts) else { return BINDING.open(NOT_SHOWN, SITE) };
-    let plugins = slurm.parameters.get("taskplugin");
-    if plugins.is_none() && slurm.includes {
-        return BINDING.open(
-            "TaskPlugin is not in slurm.conf itself; files that its Include lines name are not read",
-            SITE,
-        );
-    }
-
-    let plugins = plugins.map_or("none", String::as_str);
-    if ["affinity", "cgroup"].iter().any(|plugin| plugins.contains(plugin)) {
+    let Some(plugins) = slurm.conf.parameter("TaskPlugin") else {
+        return match unread(&slurm.conf) {
+            Some(unread) => {
+                BINDING.open(format!("TaskPlugin is not set in what can be read: {unread}"), SITE)
+            }
+            None => BINDING.costs("TaskPlugin is not set: nothing binds tasks", BOTH_PLUGINS),
+        };
+    };
+    if plugins.contains("affinity") {
         return BINDING.ok(format!("TaskPlugin={plugins}"));
     }
+    if !plugins.contains("cgroup") {
+        return BINDING.costs(format!("TaskPlugin={plugins}: nothing binds tasks"), BOTH_PLUGINS);
+    }
 
-    BINDING.costs(
-        format!("TaskPlugin={plugins}: nothing binds tasks"),
-        "TaskPlugin=task/cgroup,task/affinity in slurm.conf",
-    )
+    // It bound tasks in versions before 21.08, where it was told to.
+    match (is_on(&slurm.cgroup, "TaskAffinity"), unread(&slurm.cgroup)) {
+        (Some(true), _) => BINDING.ok(format!("TaskPlugin={plugins} with TaskAffinity in cgroup.conf")),
+        (None, Some(unread)) => BINDING.open(format!("TaskPlugin={plugins}, and {unread}"), SITE),
+        _ => BINDING.costs(
+            format!(
+                "TaskPlugin={plugins} holds a step to its cores and binds no task to its own: --cpu-bind \
+                 does nothing"
+            ),
+            BOTH_PLUGINS,
+        ),
+    }
+}
+
+/// Whether a parameter is switched on; `None` where it is not there.
+fn is_on(file: &SlurmFile, name: &str) -> Option<bool> {
+    let value = file.parameter(name)?.to_lowercase();
+    Some(["yes", "true", "1"].contains(&value.as_str()))
 }
 
 /// The configuration, where one can be read.
@@ -181,13 +231,14 @@ fn read<'f>(facts: &'f SystemFacts<'_>) -> Option<&'f Slurm> {
 pub(super) fn cgroup(facts: &SystemFacts<'_>) -> Option<Check> {
     facts.slurm.as_ref()?;
     let Some(slurm) = read(facts) else { return CGROUP.unknown(NOT_SHOWN, SITE) };
-    let value = |name: &str| Some(slurm.cgroup.as_ref()?.get(&name.to_lowercase())?.to_lowercase());
-    let is_on = |name: &str| value(name).is_some_and(|value| ["yes", "true", "1"].contains(&value.as_str()));
     let mut limits = vec!["ConstrainCores"];
     if !facts.survey.topology.gpus.is_empty() {
         limits.push("ConstrainDevices");
     }
-    let off: Vec<&str> = limits.into_iter().filter(|name| !is_on(name)).collect();
+    if let Some(unread) = unread(&slurm.cgroup) {
+        return CGROUP.unknown(unread, SITE);
+    }
+    let off: Vec<&str> = limits.into_iter().filter(|name| is_on(&slurm.cgroup, name) != Some(true)).collect();
 
     match &off[..] {
         [] => CGROUP.ok("tasks are held to their cores and devices"),
@@ -205,7 +256,11 @@ pub(super) fn sockets(facts: &SystemFacts<'_>) -> Option<Check> {
     let Some(slurm) = read(facts) else {
         return wanted.and_then(|_| SOCKETS.unknown(NOT_SHOWN, SITE));
     };
-    let set = slurm.parameters.get("slurmdparameters").map_or("", String::as_str).to_lowercase();
+    let set = slurm.conf.parameter("SlurmdParameters");
+    if let (None, Some(_), Some(unread)) = (set, wanted, unread(&slurm.conf)) {
+        return SOCKETS.unknown(unread, SITE);
+    }
+    let set = set.unwrap_or_default().to_lowercase();
 
     match wanted {
         None => None,

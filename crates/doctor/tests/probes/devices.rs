@@ -1,9 +1,9 @@
 //! PCIe, GPUs and adapters.
 
-use topo::gpu_health::FabricState;
+use topo::gpu_health::{ComputeMode, FabricState};
 use topo::model::Rung;
 
-use crate::node::{DEVICE, SWITCH_PORT, SWITCHES, config, folders, set};
+use crate::node::{DEVICE, SWITCH_PORT, SWITCHES, config, folders};
 use crate::{Case, Is, Outcome, tried};
 
 /// A driver that does not answer.
@@ -116,6 +116,11 @@ pub const PATHS: &[Case] = &[
     ("pcie.link", Is::Odd, "generation 3", |node| {
         (0..3)
             .try_for_each(|at| node.file(&format!("{}/max_link_speed", folders(at).0), "8.0 GT/s PCIe\n"))?;
+        // A card's own switch is no slot.
+        let inside = format!("{}/0000:99:00.0", folders(1).1);
+        node.file(&format!("{inside}/class"), "0x060400\n")?;
+        node.file(&format!("{inside}/max_link_speed"), "32.0 GT/s PCIe\n")?;
+        node.link("/sys/bus/pci/devices/0000:99:00.0", &inside)?;
         node.survey.nics[0].link.as_mut().expect("a link").generation = Some(3);
         Ok(())
     }),
@@ -234,12 +239,18 @@ pub const DRIVER: &[Case] = &[
         Ok(())
     }),
     ("gpu.sharing", Is::Odd, "GPU 0", |node| {
-        node.health().gpus[0].exclusive = Some(true);
+        node.health().gpus[0].compute_mode = Some(ComputeMode::One);
         Ok(())
+    }),
+    ("gpu.sharing", Is::Odd, "no process may use GPU 1", |node| {
+        node.health().gpus[1].compute_mode = Some(ComputeMode::Prohibited);
+        node.file("/tmp/nvidia-mps/control", "")?;
+        node.file("/proc/4711/comm", "nvidia-cuda-mps\n")?;
+        node.file("/tmp/nvidia-mps/nvidia-cuda-mps-control.pid", "4711\n")
     }),
     // The daemon's own files, and the process that they name.
     ("gpu.sharing", Is::Well, "an MPS daemon runs here", |node| {
-        node.health().gpus[0].exclusive = Some(true);
+        node.health().gpus[0].compute_mode = Some(ComputeMode::One);
         node.file("/tmp/nvidia-mps/control", "")?;
         node.file("/proc/4711/comm", "nvidia-cuda-mps\n")?;
         node.file("/tmp/nvidia-mps/nvidia-cuda-mps-control.pid", "4711\n")
@@ -278,6 +289,34 @@ pub const DRIVER: &[Case] = &[
     }),
     ("gpu.power", Is::Odd, "GPU 0: 350 W of 700 W", |node| {
         node.health().gpus[0].power_mw = Some((350_000, 700_000));
+        Ok(())
+    }),
+    ("gpu.power", Is::Well, "400-700 W, the default or more", |node| {
+        node.health().gpus[0].power_mw = Some((400_000, 400_000));
+        Ok(())
+    }),
+    ("gpu.power", Is::Well, "the default or more; not known of 1 of 2 GPUs", |node| {
+        node.health().gpus[0].power_mw = None;
+        Ok(())
+    }),
+    ("gpu.persistence", Is::Well, "on; not known of 1 of 2 GPUs", |node| {
+        node.health().gpus[0].persistent = None;
+        Ok(())
+    }),
+    ("gpu.ecc", Is::Well, "on; not known of 1 of 2 GPUs", |node| {
+        node.health().gpus[1].ecc = None;
+        Ok(())
+    }),
+    ("gpu.mig", Is::Well, "off; not known of 1 of 2 GPUs", |node| {
+        node.health().gpus[1].mig = None;
+        Ok(())
+    }),
+    ("gpu.processes", Is::Well, "nobody computes on a GPU; not known of 1 of 2 GPUs", |node| {
+        node.health().gpus[1].processes = None;
+        Ok(())
+    }),
+    ("pcie.bar", Is::Well, "the whole memory of 1 GPU; not known of 1 of 2 GPUs", |node| {
+        node.health().gpus[1].memory_bytes = None;
         Ok(())
     }),
     ("gpu.processes", Is::Costly, "GPU 1 (4711)", |node| {
@@ -322,6 +361,9 @@ pub const DRIVER: &[Case] = &[
     ("cpu.interrupts", Is::Well, "2 devices", |_| Ok(())),
     ("cpu.interrupts", Is::Costly, "mlx5_0", |node| node.file("/proc/irq/51/effective_affinity_list", "8\n")),
     ("cpu.interrupts", Is::Odd, "GPU 0", |node| node.file("/proc/irq/50/effective_affinity_list", "15\n")),
+    ("cpu.interrupts", Is::Well, "1 device arrive on near cores too; not known of 1 of 2 devices", |node| {
+        node.gone("/proc/irq/50")
+    }),
     ("cpu.interrupts", Is::Open, "/proc/irq", |node| node.gone("/proc/irq")),
 ];
 
@@ -342,59 +384,4 @@ fn efa(node: &crate::node::Node, file: &str, text: &str) -> std::io::Result<()> 
     node.gone("/sys/class/infiniband")?;
     node.file("/sys/class/infiniband/rdmap16s27/device/uevent", "DRIVER=efa\nPCI_CLASS=20000\n")?;
     node.file(&format!("/sys/class/infiniband/rdmap16s27/{file}"), text)
-}
-
-/// A node with AMD GPUs.
-fn amd(node: &mut crate::node::Node) -> std::io::Result<()> {
-    node.nvidia = None;
-    node.survey.topology.gpus.iter_mut().for_each(|gpu| gpu.vendor_id = 0x1002);
-    for at in [0, 2] {
-        let device = folders(at).1;
-        for (file, text) in [
-            ("hwmon/hwmon3/power1_cap", "750000000\n"),
-            ("hwmon/hwmon3/power1_cap_default", "750000000\n"),
-            ("mem_info_vram_total", "137438953472\n"),
-            ("mem_info_vis_vram_total", "137438953472\n"),
-            ("current_compute_partition", "SPX\n"),
-            ("current_memory_partition", "NPS1\n"),
-        ] {
-            node.file(&format!("{device}/{file}"), text)?;
-        }
-    }
-    Ok(())
-}
-
-/// An amd gpu is judged by its drivers files.
-pub const AMD: &[Case] = &[
-    ("gpu.power", Is::Well, "750 W", amd),
-    ("gpu.power", Is::Odd, "GPU 1: 500 W of 750 W", |node| {
-        amd(node)?;
-        node.file(&format!("{}/hwmon/hwmon3/power1_cap", folders(2).1), "500000000\n")
-    }),
-    ("gpu.ecc", Is::Well, "no error", |node| {
-        amd(node)?;
-        node.file(&format!("{}/ras/umc_err_count", folders(0).1), "ue: 0\nce: 4\n")
-    }),
-    ("gpu.ecc", Is::Odd, "1 error of memory, not corrected, on GPU 0", |node| {
-        amd(node)?;
-        node.file(&format!("{}/ras/umc_err_count", folders(0).1), "ue: 1\nce: 4\n")
-    }),
-    ("gpu.mig", Is::Well, "SPX, NPS1", amd),
-    ("pcie.bar", Is::Well, "whole memory", amd),
-    ("pcie.bar", Is::Costly, "GPU 0: 256", |node| {
-        amd(node)?;
-        node.file(
-            &format!("{}/resource", folders(0).1),
-            "0x00000000e0000000 0x00000000efffffff 0x000000000014220c\n",
-        )
-    }),
-    ("gpu.adapter-access", Is::Well, "AMD's driver", amd),
-    ("gpu.confidential", Is::Gone, "", amd),
-];
-
-#[test]
-fn an_amd_gpu_is_judged_by_its_drivers_files() -> Outcome {
-    tried(AMD)?;
-    assert_eq!(set("0-1").len(), 2);
-    Ok(())
 }

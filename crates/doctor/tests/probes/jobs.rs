@@ -61,9 +61,49 @@ pub const FILES: &[Case] = &[
         node.gone("/etc/slurm")
     }),
     ("slurm.binding", Is::Open, "not shown", hidden),
-    // What an included file sets is not known here.
-    ("slurm.binding", Is::Open, "Include", |node| {
+    ("slurm.gres-cores", Is::Well, "AutoDetect=nvml", |node| {
+        node.file(GRES, "AutoDetect=nvml\nName=gpu Type=a100 File=/dev/nvidia[0-1]\n")
+    }),
+    ("slurm.gres-cores", Is::Costly, "GPU 0: Cores=8-15 are far from it", |node| {
+        node.file(
+            GRES,
+            "AutoDetect=nvml\nName=gpu File=/dev/nvidia0 Cores=8-15\nName=gpu File=/dev/nvidia1\n",
+        )
+    }),
+    // Neurons' detection tells no cores.
+    ("slurm.gres-cores", Is::Costly, "no Cores=", |node| {
+        node.file(GRES, "AutoDetect=nrt\nName=gpu File=/dev/nvidia[0-1]\n")
+    }),
+    ("slurm.gres-cores", Is::Open, "not known of 2 of 2 GPUs", crate::system::nothing_local),
+    ("slurm.gres-cores", Is::Costly, "GPU 1: Cores=0-7 are far from it", |node| {
+        node.file("/etc/slurm/gpus.conf", "Name=gpu File=/dev/nvidia1 Cores=0-7\n")?;
+        node.file(GRES, "Name=gpu File=/dev/nvidia0 Cores=0-7\ninclude gpus.conf\n")
+    }),
+    ("slurm.gres-cores", Is::Open, "/etc/slurm/gpus.conf cannot be read", |node| {
+        node.file(GRES, "Name=gpu File=/dev/nvidia0 Cores=0-7\nInclude gpus.conf\n")
+    }),
+    // No text, as a file that is another's.
+    ("slurm.gres-cores", Is::Open, "/etc/slurm/gres.conf cannot be read", |node| node.bytes(GRES, &[0xff])),
+    ("slurm.gres-cores", Is::Open, "/etc/slurm/gres.conf cannot be read", |node| {
+        node.file(GRES, "Include gres.conf\n")
+    }),
+    // What an included file sets counts, and is not known where it cannot be read.
+    ("slurm.binding", Is::Open, "/etc/slurm/plugins.conf cannot be read", |node| {
         node.file("/etc/slurm/slurm.conf", "GresTypes=gpu\nInclude /etc/slurm/plugins.conf\n")
+    }),
+    ("slurm.binding", Is::Well, "task/affinity", |node| {
+        node.file("/etc/slurm/plugins.conf", "TaskPlugin=\\\n  task/affinity\n")?;
+        node.file("/etc/slurm/slurm.conf", "GresTypes=gpu\nInclude /etc/slurm/plugins.conf\n")
+    }),
+    ("slurm.binding", Is::Costly, "binds no task to its own", |node| {
+        node.file("/etc/slurm/slurm.conf", "GresTypes=gpu\nTaskPlugin=task/cgroup\n")
+    }),
+    ("slurm.binding", Is::Well, "TaskAffinity", |node| {
+        node.file("/etc/slurm/cgroup.conf", "ConstrainCores=yes\nTaskAffinity=yes\n")?;
+        node.file("/etc/slurm/slurm.conf", "GresTypes=gpu\nTaskPlugin=task/cgroup\n")
+    }),
+    ("slurm.cgroup", Is::Unknown, "/etc/slurm/cgroup.conf cannot be read", |node| {
+        node.bytes("/etc/slurm/cgroup.conf", &[0xff])
     }),
     ("slurm.cgroup", Is::Unknown, "not shown", hidden),
     ("slurm.sockets", Is::Unknown, "not shown", |node| {

@@ -4,6 +4,7 @@
 //! * `devices` PCIe, GPUs and adapters; `gpu_memory` what the host keeps in GPUs' memory; `system` memory,
 //!   cores, containers; `jobs` Slurm and Kubernetes.
 
+mod amd;
 mod devices;
 mod gpu_memory;
 mod jobs;
@@ -105,7 +106,7 @@ const TOLD_OR_NOT: &str = "memory.gpu-locality";
 const ALL: [&[Case]; 11] = [
     devices::PATHS,
     devices::DRIVER,
-    devices::AMD,
+    amd::AMD,
     jobs::FILES,
     jobs::STEPS,
     jobs::PODS,

@@ -15,7 +15,7 @@ use report::doctor::Check;
 use stats::{IdSet, PciAddress};
 use tempfile::TempDir;
 use topo::fs_root::FsRoot;
-use topo::gpu_health::{FabricState, GpuHealth, OneGpu, PeerAccess};
+use topo::gpu_health::{ComputeMode, FabricState, GpuHealth, OneGpu, PeerAccess};
 use topo::interconnect::Interconnect;
 use topo::model::{
     Allowed, Core, Gpu, GpuName, L3, Link, Locality, NodeKind, NumaNode, Package, Pu, PuStatus, Rung,
@@ -152,7 +152,7 @@ impl Node {
             uncorrected: Some(0),
             repair_pending: Some(false),
             repair_failed: Some(false),
-            exclusive: Some(false),
+            compute_mode: Some(ComputeMode::Any),
             power_mw: Some((700_000, 700_000)),
             memory_bytes: Some(80 << 30),
             fabric: Some(FabricState::Ended(0)),
@@ -164,7 +164,6 @@ impl Node {
             survey: survey(),
             variables: BTreeMap::new(),
             nvidia: Some(Ok(GpuHealth {
-                driver: "580.65.06".to_owned(),
                 confidential: Some(false),
                 gpus: gpus.map(health).into(),
                 peers: vec![PeerAccess { one: pci(gpus[0]), other: pci(gpus[1]), refused: None }],

@@ -6,12 +6,12 @@ use std::ffi::OsStr;
 
 use nvml_wrapper::Device;
 use nvml_wrapper::enum_wrappers::device::{
-    ComputeMode, EccCounter, MemoryError, P2pCapabilitiesIndex, P2pStatus,
+    ComputeMode as NvmlComputeMode, EccCounter, MemoryError, P2pCapabilitiesIndex, P2pStatus,
 };
 use stats::PciAddress;
 
 use super::{LIBRARY, devices, opened};
-use crate::gpu_health::{FabricState, GpuHealth, OneGpu, PeerAccess};
+use crate::gpu_health::{ComputeMode, FabricState, GpuHealth, OneGpu, PeerAccess};
 
 /// `NVML_GPU_FABRIC_STATE_COMPLETED`; 0 is "not supported", 1 and 2 come before it.
 const FABRIC_ENDED: u8 = 3;
@@ -39,7 +39,6 @@ pub(super) fn health_from(library: &OsStr) -> Result<GpuHealth, String> {
     }
 
     Ok(GpuHealth {
-        driver: nvml.sys_driver_version().unwrap_or_else(|_| "unknown".to_owned()),
         confidential: sys::nvml::confidential(&nvml),
         gpus: devices.iter().map(|(pci, device)| gpu(*pci, device)).collect(),
         peers,
@@ -60,12 +59,20 @@ fn gpu(pci: PciAddress, device: &Device<'_>) -> OneGpu {
         uncorrected: device.total_ecc_errors(MemoryError::Uncorrected, EccCounter::Volatile).ok(),
         repair_pending: rows.map(|(pending, _)| pending).or(pages),
         repair_failed: rows.map(|(_, failed)| failed),
-        exclusive: device.compute_mode().ok().map(|mode| mode != ComputeMode::Default),
+        compute_mode: device.compute_mode().ok().map(compute_mode),
         power_mw: power,
         memory_bytes: device.memory_info().ok().map(|memory| memory.total),
         fabric: fabric(device),
         processes: processes
             .map(|all| all.iter().map(|one| one.pid).collect::<BTreeSet<u32>>().into_iter().collect()),
+    }
+}
+
+fn compute_mode(mode: NvmlComputeMode) -> ComputeMode {
+    match mode {
+        NvmlComputeMode::Default => ComputeMode::Any,
+        NvmlComputeMode::ExclusiveThread | NvmlComputeMode::ExclusiveProcess => ComputeMode::One,
+        NvmlComputeMode::Prohibited => ComputeMode::Prohibited,
     }
 }
 

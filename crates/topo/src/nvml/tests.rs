@@ -79,7 +79,7 @@ fn settings_and_errors_of_each_gpu_are_told_and_what_the_library_lacks_is_unknow
     assert_eq!(refused.len(), 1);
     assert_eq!((refused[0].one, refused[0].other), (health.gpus[0].pci, health.gpus[1].pci));
     let unknown = with(|gpu| {
-        gpu.mig.is_none() && gpu.ecc.is_none() && gpu.exclusive.is_none() && gpu.memory_bytes.is_none()
+        gpu.mig.is_none() && gpu.ecc.is_none() && gpu.compute_mode.is_none() && gpu.memory_bytes.is_none()
     });
     assert_eq!(unknown.len(), 8, "the stand-in has no such functions");
     Ok(())
