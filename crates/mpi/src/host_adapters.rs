@@ -69,7 +69,7 @@ fn counted(nic: &NicCounters, root: &FsRoot) -> Result<[u64; 2], String> {
 
 fn own_nodes(topology: &Topology, plan: &RankPlan) -> IdSet {
     let gpu = topology.gpus.iter().find(|gpu| plan.target.id == TargetId::Gpu(gpu.pci));
-    let of_gpu = gpu.map(|gpu| topology.host_nodes(gpu)).filter(|nodes| !nodes.is_empty());
+    let of_gpu = gpu.map(|gpu| gpu.locality.all_nodes()).filter(|nodes| !nodes.is_empty());
     let of_pu = || {
         topology.nodes.iter().filter(|node| node.pus.contains(plan.pu)).map(|node| node.os_index).collect()
     };
@@ -78,7 +78,7 @@ fn own_nodes(topology: &Topology, plan: &RankPlan) -> IdSet {
 
 fn of_rank(nic: &NicCounters, known: &[Nic], own: &IdSet, root: &FsRoot) -> MpiAdapter {
     let known = known.iter().find(|known| Some(known.pci) == nic.pci && known.locality.rung != Rung::Unknown);
-    let nodes = known.map_or_else(|| nic.node.into_iter().collect(), |known| known.locality.nodes.clone());
+    let nodes = known.map_or_else(|| nic.node.into_iter().collect(), |known| known.locality.all_nodes());
     let is_told = !nodes.is_empty() && !own.is_empty();
     MpiAdapter {
         name: nic.name.clone(),

@@ -48,9 +48,12 @@ pub fn threads(
     }
 
     for (at, pu) in asked.iter().enumerate() {
-        if mpi.contains(pu) || asked[..at].contains(pu) {
+        let core = topology.cores.iter().find(|core| core.pus.contains(*pu));
+        let shares = |other: &&u32| **other == *pu || core.is_some_and(|core| core.pus.contains(**other));
+        if let Some(other) = mpi.iter().chain(&asked[..at]).find(shares) {
+            let other = if other == pu { String::new() } else { format!("on the core of PU {other}, ") };
             return Err(Fault::usage(format!(
-                "--gpu-cpus: PU {pu} is another thread's already: every thread needs a core of its own"
+                "--gpu-cpus: PU {pu} is {other}another thread's already: every thread needs a core of its own"
             )));
         }
         if !topology.allowed.pus.contains(*pu) {
@@ -145,6 +148,8 @@ mod tests {
         };
         refused(&[1, 16], "PU 1 is another thread's");
         refused(&[16, 16], "PU 16 is another thread's");
+        refused(&[64, 16], "PU 64 is on the core of PU 0, another thread's");
+        refused(&[16, 80], "PU 80 is on the core of PU 16, another thread's");
         refused(&[16, 199], "PU 199 cannot be used");
         refused(&[16], "names 1 PU and --mpi-cpus 2");
         Ok(())
