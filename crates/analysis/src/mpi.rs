@@ -135,6 +135,11 @@ impl<'d> MpiRanks<'d> {
         }
     }
 
+    /// The host of a pair's first rank; empty where the document does not name it.
+    pub fn first_host(&self, pair: &MpiPair) -> &'d str {
+        self.ranks.get(&pair.ranks[0]).map_or("", |rank| &rank.host)
+    }
+
     /// Where a case of a pair was measured.
     pub fn place(&self, pair: &MpiPair, case: &MpiCase) -> String {
         self.both(pair, case.path != MpiPath::Host)

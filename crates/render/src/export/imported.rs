@@ -11,6 +11,8 @@ use super::points::Points;
 /// A document as points.
 pub fn points(document: &ImportedDocument) -> Points {
     let version = document.program_version.as_ref().map_or(String::new(), |version| format!(" {version}"));
+    let host = document.host.clone().unwrap_or_default();
+
     InWords {
         record: "numabench_imported",
         title: "numabench imported",
@@ -19,18 +21,19 @@ pub fn points(document: &ImportedDocument) -> Points {
         program: format!("{}{version}", document.program),
         started_at: document.started_at.clone(),
         elapsed_s: 0.0,
-        host: document.host.clone().unwrap_or_default(),
+        cases: document.cases.iter().map(|case| export_case(case, &host)).collect(),
+        host,
         incomplete: Incomplete::of_imported(document),
-        cases: document.cases.iter().map(export_case).collect(),
     }
     .points()
 }
 
-fn export_case(case: &ImportedCase) -> Case {
+fn export_case(case: &ImportedCase, host: &str) -> Case {
     let value = case.figure().map(|value| Value { value, low: None, high: None });
     let is_time = case.unit == ImportedUnit::Ns;
     Case {
         case: case.id.clone(),
+        host: host.to_owned(),
         place: case.place.clone(),
         labels: vec![("bytes", case.bytes.map_or(String::new(), |bytes| bytes.to_string()))],
         by_time: is_time,

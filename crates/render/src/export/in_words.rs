@@ -25,6 +25,7 @@ pub(super) struct InWords {
     pub(super) program: String,
     pub(super) started_at: String,
     pub(super) elapsed_s: f64,
+    /// The host of the document's first rank.
     pub(super) host: String,
     pub(super) incomplete: Option<Incomplete>,
     pub(super) cases: Vec<Case>,
@@ -33,6 +34,8 @@ pub(super) struct InWords {
 /// A case in one place: its figures, or the reason why there are none.
 pub(super) struct Case {
     pub(super) case: String,
+    /// The host that it was measured on; of two that of the first.
+    pub(super) host: String,
     pub(super) place: String,
     /// More of the case, by name.
     pub(super) labels: Vec<(&'static str, String)>,
@@ -123,7 +126,7 @@ impl InWords {
             ("started_at", self.started_at.clone()),
             ("kind", self.kind.to_owned()),
             ("program", self.program.clone()),
-            ("host", self.host.clone()),
+            ("host", case.host.clone()),
             ("case", case.case.clone()),
             ("place", case.place.clone()),
             ("status", status.to_owned()),
@@ -141,7 +144,7 @@ impl InWords {
         Point {
             benchmark: name.clone(),
             name,
-            origin: format!("{} ({}) on {}, {}", self.program, self.kind, self.host, self.started_at),
+            origin: format!("{} ({}) on {}, {}", self.program, self.kind, case.host, self.started_at),
             words,
             numbers: known([
                 ("time_ns", real(case.time_ns.map(|time| time.value))),

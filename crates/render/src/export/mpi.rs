@@ -43,6 +43,7 @@ fn export_case(ranks: &MpiRanks, pair: &MpiPair, case: &MpiCase) -> Case {
 
     Case {
         case: id(case),
+        host: ranks.first_host(pair).to_owned(),
         place: ranks.place(pair, case),
         labels: vec![
             ("path", case.path.name().to_owned()),

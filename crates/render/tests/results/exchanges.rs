@@ -103,6 +103,22 @@ fn a_case_that_does_not_count_is_missing_with_its_reason_and_a_run_under_way_is_
 }
 
 #[test]
+fn a_row_names_the_host_of_its_own_first_rank() -> Done {
+    let mut document = document("mpi-1.0-aware.json")?;
+    document.ranks[1].host = "other".to_owned();
+    let mut back = document.pairs[0].clone();
+    back.ranks.reverse();
+    document.pairs.push(back);
+
+    let csv = String::from_utf8(export::mpi(&document).export(Form::Csv)?)?;
+    let rows: Vec<&str> = csv.lines().skip(1).collect();
+    let (there, back) = rows.split_at(rows.len() / 2);
+    assert!(!there.is_empty() && there.iter().all(|row| !row.contains(",other,")), "{csv}");
+    assert!(back.iter().all(|row| row.contains(",other,")), "{csv}");
+    Ok(())
+}
+
+#[test]
 fn every_form_and_the_report_have_all_figures_of_a_document() -> Done {
     let document = document("mpi-1.0-aware.json")?;
     let cases = document.pairs[0].cases.len();
