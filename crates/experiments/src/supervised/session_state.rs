@@ -19,6 +19,8 @@ pub(super) struct KnownSession<'a, K: Supervised> {
     pub file: DocumentFile<'a>,
     /// Whether something is known that the file does not have.
     behind: bool,
+    /// How the run stands, for the file.
+    state: DocumentState,
     /// What the session said before all ranks met.
     pub before: Before,
     /// What all ranks know since they have met, and their sessions.
@@ -39,6 +41,7 @@ impl<'a, K: Supervised> KnownSession<'a, K> {
             run,
             file,
             behind: false,
+            state: DocumentState { status: Status::Running, reason: None, exit: None },
             before: Before::default(),
             met: None,
             doing: K::Doing::default(),
@@ -84,18 +87,20 @@ impl<'a, K: Supervised> KnownSession<'a, K> {
     /// Writes what it was not time to write, if it is now: an operation that hangs brings nothing new.
     pub fn catch_up(&mut self) {
         if self.behind && self.file.is_due() {
-            self.write(DocumentState { status: Status::Running, reason: None, exit: None });
+            self.write();
         }
     }
 
     /// A signal came: writes what is known at once.
     pub fn interrupted(&mut self, exit: Exit) {
         let reason = Some("a signal came".to_owned());
-        self.write(DocumentState { status: Status::Interrupted, reason, exit: Some(exit) });
+        self.state = DocumentState { status: Status::Interrupted, reason, exit: Some(exit) };
+        self.write();
     }
 
-    fn write(&mut self, state: DocumentState) {
+    fn write(&mut self) {
         let Some((met, _)) = &self.met else { return };
+        let state = self.state.clone();
         self.file.write(|| self.kind.document(&self.run, met, &self.found, state));
         self.behind = false;
     }
@@ -157,8 +162,8 @@ mod tests {
             (Status::Complete, Exit::Ok, None)
         }
 
-        fn document(&self, _: &SupervisedRun, (): &(), found: &String, _: DocumentState) -> String {
-            found.clone()
+        fn document(&self, _: &SupervisedRun, (): &(), found: &String, state: DocumentState) -> String {
+            if state.status == Status::Interrupted { format!("{found}, interrupted") } else { found.clone() }
         }
     }
 
@@ -193,6 +198,14 @@ mod tests {
         known.file.written = None;
         known.catch_up();
         assert_eq!(last()?, before);
+
+        // The session is heard on for a moment: what it finds then is of an interrupted run.
+        known.interrupted(Exit::Signal(15));
+        assert_eq!(written(), "\"a, interrupted\"\n");
+        known.take(SessionMessage::Found("b".to_owned()));
+        known.file.written = None;
+        known.keep();
+        assert_eq!(written(), "\"b, interrupted\"\n");
         Ok(())
     }
 }

@@ -181,16 +181,12 @@ impl<K: Supervised> SessionProcess<K> {
             // A rank that has nothing to do waits for rank 0.
             let awaited = awaited.unwrap_or_else(|| vec![0]);
             let gone = known.processes().and_then(|all| partners.gone(all, child.id(), &awaited));
-            match (gone, &partner_gone) {
-                (Some(rank), Some((known_gone, since)))
-                    if rank == *known_gone && since.elapsed() > PARTNER =>
-                {
-                    end(child);
-                    return Ok(SessionEnd::Partner(rank));
-                }
-                (Some(rank), None) => partner_gone = Some((rank, Instant::now())),
-                (None, _) => partner_gone = None,
-                _ => {}
+            partner_gone = gone_since(gone, partner_gone, Instant::now());
+            if let Some((rank, since)) = partner_gone
+                && since.elapsed() > PARTNER
+            {
+                end(child);
+                return Ok(SessionEnd::Partner(rank));
             }
         }
     }
@@ -285,9 +281,29 @@ fn left(child: &mut Child) -> bool {
     false
 }
 
+/// The rank whose process is gone, and since when it is: of another one than before, since now.
+fn gone_since(
+    gone: Option<usize>,
+    before: Option<(usize, Instant)>,
+    now: Instant,
+) -> Option<(usize, Instant)> {
+    let rank = gone?;
+    before.filter(|(known, _)| *known == rank).or(Some((rank, now)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_is_gone_counts_from_when_it_was_seen_whoever_went_before() {
+        let first = Instant::now();
+        let later = first + Duration::from_secs(1);
+        assert_eq!(gone_since(Some(5), None, first), Some((5, first)));
+        assert_eq!(gone_since(Some(5), Some((5, first)), later), Some((5, first)));
+        assert_eq!(gone_since(Some(3), Some((5, first)), later), Some((3, later)));
+        assert_eq!(gone_since(None, Some((5, first)), later), None);
+    }
 
     #[test]
     fn the_first_rank_loses_patience_first_and_nobody_before_all_have_met() {
