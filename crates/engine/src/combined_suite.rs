@@ -148,6 +148,10 @@ impl Site for JoinedSite {
         self.inner.latch()
     }
 
+    fn read_links(&mut self) {
+        self.inner.read_links();
+    }
+
     fn conditions(&mut self) -> Vec<GpuConditions> {
         self.inner.conditions()
     }

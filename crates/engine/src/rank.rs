@@ -301,12 +301,13 @@ impl Rank {
         clock::timed(&mut spent.prove_ns, || site.look(how))
     }
 
-    /// Looks again after blocks: whatever moved meanwhile makes them invalid.
+    /// Looks again after blocks, at the links first: whatever moved meanwhile makes them invalid.
     fn prove_after(&self, ready: &mut Result<Ready, Failure>, blocks: &mut [PassBlock]) {
         let Ok(ready) = ready else { return };
         if blocks.iter().all(|block| block.measured.is_err()) {
             return;
         }
+        clock::timed(&mut ready.spent.prove_ns, || ready.site.read_links());
         let after = Self::look(ready, PageCheck::Again);
         let setup = ready.latest.take().map(|(setup, _)| setup);
         ready.latest = setup.zip(after.as_ref().ok().cloned());

@@ -54,8 +54,10 @@ pub trait Site {
         None
     }
 
-    /// What was seen of the GPUs that take part since they were opened; read again while they are still awake
-    /// from the pass.
+    /// Reads the links of the GPUs of the setup at hand, which are still awake from its blocks.
+    fn read_links(&mut self) {}
+
+    /// What was seen of the GPUs that take part since they were opened; counters are read again.
     fn conditions(&mut self) -> Vec<GpuConditions> {
         Vec::new()
     }

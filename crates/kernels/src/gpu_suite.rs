@@ -185,6 +185,12 @@ impl Site for GpuSite {
         self.devices.latch(self.held.as_ref().map(|held| self.suite.cases[held.setup].target))
     }
 
+    fn read_links(&mut self) {
+        if let Some(held) = &self.held {
+            self.devices.read_links(&[self.suite.cases[held.setup].target]);
+        }
+    }
+
     fn conditions(&mut self) -> Vec<GpuConditions> {
         self.devices.conditions()
     }

@@ -113,6 +113,12 @@ impl Site for AnswerSite {
         self.devices.latch(None)
     }
 
+    fn read_links(&mut self) {
+        if let Some((setup, _)) = &self.held {
+            self.devices.read_links(&[self.suite.cases[*setup].target]);
+        }
+    }
+
     fn conditions(&mut self) -> Vec<GpuConditions> {
         self.devices.conditions()
     }

@@ -66,7 +66,13 @@ impl Devices {
         })
     }
 
-    /// What was seen of the GPUs that are open; they are read again.
+    /// Reads the links of those of these devices that are GPUs: they were used right before.
+    pub fn read_links(&mut self, used: &[TargetId]) {
+        let is_used = |watch: &&mut GpuWatch| used.contains(&TargetId::Gpu(watch.pci()));
+        self.watched.iter_mut().filter(is_used).for_each(GpuWatch::read_link);
+    }
+
+    /// What was seen of the GPUs that are open; their counters are read again.
     pub fn conditions(&mut self) -> Vec<GpuConditions> {
         self.watched.iter_mut().for_each(GpuWatch::read);
         self.watched.iter().map(|watch| watch.seen().clone()).collect()

@@ -155,6 +155,12 @@ impl Site for LoadSite {
         self.devices.latch(self.held.as_ref().map(|(setup, _)| self.suite.cases[*setup].target))
     }
 
+    fn read_links(&mut self) {
+        if let Some((setup, _)) = &self.held {
+            self.devices.read_links(&[self.suite.cases[*setup].target]);
+        }
+    }
+
     fn conditions(&mut self) -> Vec<GpuConditions> {
         self.devices.conditions()
     }

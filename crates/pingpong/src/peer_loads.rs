@@ -7,7 +7,8 @@
 //! owner's cache still holds of the writing are the last ones.
 //!
 //! nvbandwidth's test of the same walks 1 MiB again and again, which the owner's L2 answers. A range larger
-//! than that cache is answered by the owner's memory, so the figures differ (docs/measurements/two-gpus.md).
+//! than that cache is answered by the owner's memory, so the figures differ (docs/measurements/two-gpus.md);
+//! one that the cache holds is answered by the cache, as written before the block.
 
 use std::sync::Arc;
 
@@ -89,6 +90,13 @@ struct PeerLoadSite {
 impl Site for PeerLoadSite {
     fn latch(&self) -> Option<Latch> {
         self.devices.latch(None)
+    }
+
+    fn read_links(&mut self) {
+        if let Some((setup, _)) = &self.held {
+            let PeerLoadCase { by, owner, .. } = self.suite.cases[*setup];
+            self.devices.read_links(&[by, owner]);
+        }
     }
 
     fn conditions(&mut self) -> Vec<GpuConditions> {

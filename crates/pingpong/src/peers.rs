@@ -159,6 +159,13 @@ impl Site for PeerSite {
         self.devices.latch(None)
     }
 
+    fn read_links(&mut self) {
+        let held = self.held.as_ref().and_then(|(setup, ..)| self.suite.copy(*setup, self.own.rank));
+        if let Some(PeerCopy { from, to, .. }) = held {
+            self.devices.read_links(&[from, to]);
+        }
+    }
+
     fn conditions(&mut self) -> Vec<GpuConditions> {
         self.devices.conditions()
     }

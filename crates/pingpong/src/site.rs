@@ -206,6 +206,12 @@ impl Site for CopySite {
         self.devices.latch(None)
     }
 
+    fn read_links(&mut self) {
+        if let Some(held) = &self.held {
+            self.devices.read_links(&[held.cell.target]);
+        }
+    }
+
     fn conditions(&mut self) -> Vec<GpuConditions> {
         self.devices.conditions()
     }

@@ -93,6 +93,16 @@ impl Device {
         }
     }
 
+    /// What copies between host memory and it go over at best: `PCIe 5 x16`, `NVLink-C2C`; `None` where that
+    /// is not known.
+    pub fn best_link(&self) -> Option<String> {
+        if let Some(other) = self.other_link() {
+            return Some(other.to_owned());
+        }
+        let link = self.link.value.as_ref()?;
+        Some(format!("PCIe {} x{}", link.max_generation?, link.max_width?))
+    }
+
     /// What of its link is well, in words.
     ///
     /// # Errors
@@ -102,12 +112,26 @@ impl Device {
             return Ok(format!("its copies do not go over PCIe ({other})"));
         }
         match &self.link.value {
-            Some(link) => link_fault(link).map_or_else(|| Ok("its link is as it should be".to_owned()), Err),
+            Some(link) => link_fault(link).map_or_else(|| Ok(link_well(link)), Err),
             None => {
                 let reason = self.link.reason.as_deref().unwrap_or("no reason is given");
                 Ok(format!("its link is not known ({reason})"))
             }
         }
+    }
+}
+
+/// What of a link without a fault is known to be well.
+fn link_well(link: &Link) -> String {
+    let is_loaded = link.read_when == ReadWhen::UnderLoad;
+    let generation = link.generation.zip(link.max_generation).filter(|_| is_loaded);
+    match (generation, link.width.filter(|_| link.max_width.is_some())) {
+        (Some(_), Some(_)) => "its link is as it should be".to_owned(),
+        (None, Some(lanes)) => {
+            format!("its link has all {lanes} lanes, and its generation under load is not known")
+        }
+        (Some((now, _)), None) => format!("its link runs at PCIe {now}, and its lanes are not known"),
+        (None, None) => "neither the lanes of its link nor its generation under load are known".to_owned(),
     }
 }
 
@@ -120,7 +144,12 @@ fn link_fault(link: &Link) -> Option<String> {
     }
     let (now, most) =
         less(link.generation, link.max_generation).filter(|_| link.read_when == ReadWhen::UnderLoad)?;
-    Some(format!("its link runs at PCIe {now} and could at PCIe {most}"))
+    match link.slot_generation {
+        // The slot bounds it: nothing of it is wrong.
+        Some(slot) if slot <= now => None,
+        Some(slot) => Some(format!("its link runs at PCIe {now} and could at PCIe {}", most.min(slot))),
+        None => Some(format!("its link runs at PCIe {now}, and the GPU can PCIe {most} if its slot can")),
+    }
 }
 
 /// What a device is.
@@ -164,6 +193,10 @@ pub struct Link {
     pub max_generation: Option<u8>,
     /// Lanes at most.
     pub max_width: Option<u8>,
+    /// Generation at most of the port that it is plugged into; absent where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("since" = "1.6"))]
+    pub slot_generation: Option<u8>,
     /// When it was read: links of idle GPUs train down.
     pub read_when: ReadWhen,
 }
@@ -226,6 +259,39 @@ mod tests {
         for known in ["node 3", "nid2/node 3", "localhost#1/node 3"] {
             assert_eq!(name_on_node(known), "node 3");
         }
+    }
+
+    /// A link of 16 lanes that runs at this generation of 5.
+    fn link(generation: u8, slot_generation: Option<u8>, read_when: ReadWhen) -> Link {
+        let (generation, max_generation) = (Some(generation), Some(5));
+        let (width, max_width) = (Some(16), Some(16));
+        Link { generation, width, max_generation, max_width, slot_generation, read_when }
+    }
+
+    #[test]
+    fn a_link_is_slow_only_beside_what_its_slot_can() {
+        let fault = |now, slot| link_fault(&link(now, slot, ReadWhen::UnderLoad));
+        assert_eq!(fault(4, Some(4)), None, "a machine without PCIe 5");
+        assert_eq!(fault(3, Some(4)).as_deref(), Some("its link runs at PCIe 3 and could at PCIe 4"));
+        assert_eq!(fault(3, Some(6)).as_deref(), Some("its link runs at PCIe 3 and could at PCIe 5"));
+        let unknown = fault(4, None);
+        assert_eq!(
+            unknown.as_deref(),
+            Some("its link runs at PCIe 4, and the GPU can PCIe 5 if its slot can")
+        );
+        assert_eq!(link_fault(&link(1, Some(5), ReadWhen::Idle)), None, "links of idle GPUs train down");
+    }
+
+    #[test]
+    fn a_link_that_is_not_known_is_not_called_well() {
+        let loaded = link(5, None, ReadWhen::UnderLoad);
+        assert_eq!(link_well(&loaded), "its link is as it should be");
+        let idle = link_well(&link(5, None, ReadWhen::Idle));
+        assert_eq!(idle, "its link has all 16 lanes, and its generation under load is not known");
+        let no_lanes = link_well(&Link { width: None, ..loaded.clone() });
+        assert_eq!(no_lanes, "its link runs at PCIe 5, and its lanes are not known");
+        let nothing = link_well(&Link { width: None, generation: None, ..loaded });
+        assert_eq!(nothing, "neither the lanes of its link nor its generation under load are known");
     }
 
     #[test]

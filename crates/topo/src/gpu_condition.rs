@@ -27,9 +27,9 @@ const SHARE: u32 = 25;
 pub struct GpuConditions {
     /// The GPU.
     pub pci: PciAddress,
-    /// Its link at the last reading; `None` where the kernel shows none.
+    /// Its link right after it was last used; `None` where it was not, or the kernel shows none.
     pub link: Option<Link>,
-    /// The link that could carry the least at any reading but the first, before which nothing was measured.
+    /// The link that could carry the least right after any use.
     pub lowest_link: Option<Link>,
     /// What the driver counted; or why it is not known.
     pub counted: Result<CountedConditions, String>,
@@ -108,17 +108,26 @@ impl GpuWatch {
         let began = Instant::now();
         let first = counter.as_mut().map(Counter::read).unwrap_or_default();
         let counted = counter.as_ref().map(|counter| begun(counter.source(), first)).map_err(Clone::clone);
-        let seen = GpuConditions { pci, link: link::under(&root, pci), lowest_link: None, counted };
+        let seen = GpuConditions { pci, link: None, lowest_link: None, counted };
         Self { root, counter: counter.ok(), first, began, last: (began, Duration::ZERO), seen }
     }
 
-    /// Reads it again: the link, and the driver's counters unless that would take too much of the time.
-    pub fn read(&mut self) {
+    /// The GPU this watches.
+    pub fn pci(&self) -> PciAddress {
+        self.seen.pci
+    }
+
+    /// Reads its link; to be called right after the GPU was used, because idle ones train their link down.
+    pub fn read_link(&mut self) {
         if let Some(now) = link::under(&self.root, self.seen.pci) {
             let lowest = self.seen.lowest_link.take().into_iter().chain([now.clone()]);
             self.seen.lowest_link = lowest.min_by_key(link::lanes_times_rate);
             self.seen.link = Some(now);
         }
+    }
+
+    /// Reads the driver's counters again, unless that would take too much of the time.
+    pub fn read(&mut self) {
         let (at, took) = self.last;
         let (Some(counter), Ok(counted)) = (&mut self.counter, &mut self.seen.counted) else { return };
         if at.elapsed() < took * SHARE {
@@ -242,6 +251,36 @@ mod tests {
         assert_eq!(held, [Limit::Power, Limit::Thermal, Limit::Board]);
         let is_held: Vec<bool> = counted.held_ns.iter().map(|(_, ns)| *ns > 0).collect();
         assert_eq!(is_held, [true, false, false], "power did in 100 of 400 cycles: {counted:?}");
+        Ok(())
+    }
+
+    #[test]
+    fn a_link_is_read_after_a_use_alone_and_its_least_is_kept() -> std::io::Result<()> {
+        let folder = tempfile::tempdir()?;
+        let gpu = folder.path().join("sys/devices/pci0000:00/0000:c1:00.0");
+        let bus = folder.path().join("sys/bus/pci/devices");
+        std::fs::create_dir_all(&gpu)?;
+        std::fs::create_dir_all(&bus)?;
+        std::os::unix::fs::symlink(&gpu, bus.join("0000:c1:00.0"))?;
+        let train = |speed: &str| {
+            std::fs::write(gpu.join("current_link_width"), "16\n")?;
+            std::fs::write(gpu.join("current_link_speed"), format!("{speed} GT/s PCIe\n"))
+        };
+        let pci = PciAddress { domain: 0, bus: 0xc1, device: 0, function: 0 };
+        let generation = |link: &Option<Link>| link.as_ref().and_then(|link| link.generation);
+
+        train("2.5")?;
+        let mut watch = GpuWatch::under(FsRoot::at(folder.path()), pci, gpu_class::AMD);
+        watch.read();
+        assert_eq!(watch.seen().link, None, "another GPU was used so far");
+        for speed in ["8.0", "32.0"] {
+            train(speed)?;
+            watch.read_link();
+        }
+        train("2.5")?;
+        watch.read();
+        let seen = watch.seen();
+        assert_eq!([&seen.link, &seen.lowest_link].map(generation), [Some(5), Some(3)]);
         Ok(())
     }
 

@@ -55,11 +55,23 @@ fn read(root: &FsRoot, port: &str) -> Option<Link> {
         width: width("current_link_width"),
         max_generation: generation("max_link_speed"),
         max_width: width("max_link_width"),
+        slot_generation: None,
         bytes_per_s: None,
         source: format!("sysfs of {}", port.rsplit('/').next()?),
     };
-    let known = link.generation.or(link.width).or(link.max_generation).or(link.max_width);
-    known.map(|_| link)
+    link.generation.or(link.width).or(link.max_generation).or(link.max_width)?;
+    Some(Link { slot_generation: slot_generation(root, port, &link), ..link })
+}
+
+/// What the port above can. A virtual machine makes its ports up: QEMU's claim 32 lanes, older ones a single
+/// lane or less than the link has.
+fn slot_generation(root: &FsRoot, port: &str, link: &Link) -> Option<u8> {
+    let (above, _) = port.rsplit_once('/')?;
+    let most = |name: &str| root.text(&format!("{above}/{name}")).ok();
+    let generation = generation(&most("max_link_speed")?)?;
+    let lanes: u8 = most("max_link_width")?.parse().ok()?;
+    let is_real = lanes <= 16 && link.width.is_none_or(|now| now <= lanes);
+    (is_real && link.generation.is_none_or(|now| now <= generation)).then_some(generation)
 }
 
 /// The link of a device in a file of lstopo's; `None` where hwloc did not know it (it writes 0 then).
@@ -129,6 +141,30 @@ mod tests {
         ] {
             std::fs::write(directory.join(name), format!("{text}\n"))?;
         }
+        Ok(())
+    }
+
+    #[test]
+    fn a_slot_of_an_older_generation_is_told_and_one_that_a_virtual_machine_makes_up_is_not()
+    -> std::io::Result<()> {
+        let slot_of = |slot: &str, lanes: &str| -> std::io::Result<Option<u8>> {
+            let root = tempfile::tempdir()?;
+            let above = root.path().join("sys/devices/pci0000:00/0000:00:01.0");
+            let gpu = above.join("0000:03:00.0");
+            port(&gpu, "0x10de", "16.0 GT/s PCIe", "16")?;
+            port(&above, "0x8086", "16.0 GT/s PCIe", "16")?;
+            std::fs::write(above.join("max_link_speed"), format!("{slot}\n"))?;
+            std::fs::write(above.join("max_link_width"), format!("{lanes}\n"))?;
+            bus(root.path(), &gpu)?;
+            Ok(under(&FsRoot::at(root.path()), PCI).and_then(|link| link.slot_generation))
+        };
+
+        assert_eq!(slot_of("16.0 GT/s PCIe", "16")?, Some(4));
+        assert_eq!(slot_of("32.0 GT/s PCIe", "16")?, Some(5));
+        assert_eq!(slot_of("16.0 GT/s PCIe", "32")?, None, "QEMU's");
+        assert_eq!(slot_of("2.5 GT/s PCIe", "16")?, None, "the link has more");
+        assert_eq!(slot_of("16.0 GT/s PCIe", "1")?, None, "the link has more");
+        assert_eq!(slot_of("Unknown", "255")?, None);
         Ok(())
     }
 

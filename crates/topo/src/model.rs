@@ -362,6 +362,11 @@ pub struct Link {
     pub max_generation: Option<u8>,
     /// Lanes at most.
     pub max_width: Option<u8>,
+    /// Generation at most of the port above it; absent where none is shown, and where a virtual machine makes
+    /// it up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("since" = "1.3"))]
+    pub slot_generation: Option<u8>,
     /// Bytes/s that it carries in one direction now, line rate less line coding; only where that is all that
     /// is known (a file of lstopo's).
     pub bytes_per_s: Option<u64>,

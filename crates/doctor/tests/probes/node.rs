@@ -267,6 +267,7 @@ fn link(address: &str) -> Option<Link> {
         width: Some(16),
         max_generation: Some(5),
         max_width: Some(16),
+        slot_generation: None,
         bytes_per_s: None,
         source: format!("sysfs of {address}"),
     })

@@ -75,9 +75,11 @@ pub(super) fn devices(facts: &DocumentFacts, workers: &PlaceWorkers, state: &Run
     let device = |part: &RankPart| {
         let sharing = facts.parts.iter().filter(|other| other.device.id == part.device.id).count();
         let own = if facts.launch.is_some() { sharing } else { 1 };
-        // A thread that copies to several devices says the link and latch of its first.
+        // A thread that copies to several devices says the latch of its first.
         let only = workers.only_at(part.rank.rank as usize);
-        let mut device = with_run(&part.device, only.and_then(|rank| state.ranks.get(rank)));
+        let rank = only.and_then(|rank| state.ranks.get(rank));
+        let latch = latch(rank.and_then(|rank| rank.latch.as_ref()));
+        let mut device = Device { latch, ..part.device.clone() };
         if only.is_none() {
             device = with_latch_of_another(device, &state.ranks);
         }
@@ -93,7 +95,16 @@ fn with_conditions<'s>(mut device: Device, ranks: impl Iterator<Item = &'s RankS
     let of_it = |rank: &'s RankState| rank.devices.iter().find(|seen| Some(seen.pci) == device.pci_address);
     // Who saw it longest saw most.
     let longest = |seen: &&GpuConditions| seen.counted.as_ref().map_or(0, |counted| counted.elapsed_ns);
-    device.conditions = ranks.filter_map(of_it).max_by_key(longest).map(|seen| conditions(seen, own));
+    let all: Vec<&GpuConditions> = ranks.filter_map(of_it).collect();
+    device.conditions = all.iter().copied().max_by_key(longest).map(|seen| conditions(seen, own));
+    let loaded = all.into_iter().filter(|seen| seen.link.is_some()).max_by_key(longest);
+    if let (Some(pci), Some(under_load)) = (device.pci_address, loaded.and_then(|seen| seen.link.as_ref())) {
+        device.link = link(TargetId::Gpu(pci), Some(under_load), ReadWhen::UnderLoad);
+        // The PCIe link of a GPU that does not copy over it bounds nothing under load either.
+        if device.other_link().is_none() {
+            device.bound_bytes_per_s = bound(&device.link);
+        }
+    }
     device
 }
 
@@ -113,23 +124,6 @@ fn conditions(seen: &GpuConditions, own: usize) -> Known<Conditions> {
     });
     let source = seen.counted.as_ref().map_or("the GPU's driver", |counted| counted.source.as_str());
     Known::from_result(known, format!("{source}, sysfs"))
-}
-
-/// A device with what a rank's run has shown of it.
-fn with_run(known: &Device, rank: Option<&RankState>) -> Device {
-    let mut device = Device { latch: latch(rank.and_then(|rank| rank.latch.as_ref())), ..known.clone() };
-    if let (Some(pci), Some(under_load)) = (device.pci_address, rank.and_then(|rank| link_of(known, rank))) {
-        device.link = link(TargetId::Gpu(pci), Some(under_load), ReadWhen::UnderLoad);
-        // The PCIe link of a GPU that does not copy over it bounds nothing under load either.
-        if device.other_link().is_none() {
-            device.bound_bytes_per_s = bound(&device.link);
-        }
-    }
-    device
-}
-
-fn link_of<'s>(device: &Device, rank: &'s RankState) -> Option<&'s topo::model::Link> {
-    rank.devices.iter().find(|seen| Some(seen.pci) == device.pci_address)?.link.as_ref()
 }
 
 /// A GPU whose latch its own rank does not tell, because that rank drives others too, has the one that was
@@ -258,8 +252,9 @@ fn link(target: TargetId, link: Option<&topo::model::Link>, read_when: ReadWhen)
         Some(link) => {
             let (max_generation, max_width) = (link.max_generation, link.max_width);
             let (generation, width) = (link.generation, link.width);
+            let slot_generation = link.slot_generation;
             Known::value(
-                Link { generation, width, max_generation, max_width, read_when },
+                Link { generation, width, max_generation, max_width, slot_generation, read_when },
                 link.source.clone(),
             )
         }
@@ -313,6 +308,9 @@ fn latch(latch: Option<&pingpong::Latch>) -> Known<Latch> {
 
 #[cfg(test)]
 mod tests {
+    use report::Document;
+    use report::read::SavedDocument;
+
     use super::*;
 
     #[test]
@@ -334,6 +332,40 @@ mod tests {
         // Memory without cores beside the node is no second place for ranks.
         topology.nodes[1].pus = IdSet::default();
         assert_eq!(near_node(&topology, &gpu, None).value, Some(0));
+        Ok(())
+    }
+
+    #[test]
+    fn gpus_that_one_thread_copies_to_have_their_links_under_load() -> Result<(), Box<dyn std::error::Error>>
+    {
+        const NOWHERE: stats::PciAddress = stats::PciAddress { domain: 0, bus: 0, device: 0, function: 0 };
+        let known = Document::from_json(include_bytes!("../../../../docs/gallery/pingpong.json"))?.devices;
+        let seen = |device: &Device, generation| GpuConditions {
+            pci: device.pci_address.unwrap_or(NOWHERE),
+            link: Some(topo::model::Link {
+                generation: Some(generation),
+                width: Some(16),
+                max_generation: Some(5),
+                ..topo::model::Link::default()
+            }),
+            lowest_link: None,
+            counted: Err("nobody counts".to_owned()),
+        };
+        let rank =
+            RankState { devices: vec![seen(&known[0], 5), seen(&known[1], 3)], ..RankState::default() };
+
+        let links = known.into_iter().take(2).map(|mut device| {
+            device.link = Known::unknown("sysfs", "not read yet");
+            let device = with_conditions(device, [&rank].into_iter(), 1);
+            let link = device.link.value.map(|link| (link.generation, link.read_when));
+            (link, device.bound_bytes_per_s.value.map(|rate| (rate / 1e9).round()))
+        });
+        let loaded = |generation| Some((Some(generation), ReadWhen::UnderLoad));
+        assert_eq!(
+            links.collect::<Vec<_>>(),
+            [(loaded(5), Some(63.0)), (loaded(3), Some(16.0))],
+            "the idle link bounds nothing"
+        );
         Ok(())
     }
 

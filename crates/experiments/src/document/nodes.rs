@@ -22,6 +22,7 @@ pub(super) fn facts(local: &Local) -> NodeFacts {
             width: link.width,
             max_generation: link.max_generation,
             max_width: link.max_width,
+            slot_generation: link.slot_generation,
             read_when: ReadWhen::Idle,
         }),
     };

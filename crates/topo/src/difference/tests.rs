@@ -21,6 +21,7 @@ fn machine() -> Result<Survey, crate::TopoError> {
             width,
             max_generation: Some(5),
             max_width: Some(16),
+            slot_generation: None,
             bytes_per_s: None,
             source,
         });

@@ -118,6 +118,7 @@ fn link(machine: &MachineAndFile<'_>, pci: PciAddress, device: Object<'_>) -> Op
         width: None,
         max_generation: None,
         max_width: None,
+        slot_generation: None,
         bytes_per_s: None,
         source: "hwloc's pci_link_speed".to_owned(),
     };

@@ -81,6 +81,7 @@ pub fn device(index: u32, bus: u8, node: u32) -> Device {
                 width: Some(16),
                 max_generation: Some(5),
                 max_width: Some(16),
+                slot_generation: None,
                 read_when: ReadWhen::UnderLoad,
             },
             "sysfs",
