@@ -151,7 +151,10 @@ fn reference_of_line(line: &str) -> Result<Reference, String> {
 
     match bound {
         _ if range.0 > range.1 => return Err("the low end of its figures is above the high end".to_owned()),
-        None if !is_time => return Err("a rate needs the bound of its link".to_owned()),
+        // A site knows not of every way what it carries: of copies within a GPU, say.
+        None if !is_time && kind != FigureOrigin::Site => {
+            return Err("a rate needs the bound of its link".to_owned());
+        }
         Some(bound) if range.1 > bound => return Err("its figures are above their bound".to_owned()),
         _ => {}
     }
@@ -228,6 +231,11 @@ impl Reference {
         format!("{}{link}{place}", self.gpu)
     }
 
+    /// How far apart the smallest and the largest of its sizes are.
+    pub(crate) fn span(&self) -> u64 {
+        self.sizes.as_ref().map_or(u64::MAX, |sizes| sizes.end() - sizes.start())
+    }
+
     /// It as a line of a file of figures.
     pub fn line(&self) -> String {
         let told = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
@@ -244,9 +252,9 @@ impl Reference {
             FigureOrigin::NAMES.iter().find(|(_, kind)| *kind == self.kind).map_or("", |(name, _)| name);
         let figures = match self.is_time {
             true => format!("{:.0}-{:.0} ns", self.range.0, self.range.1),
-            false => format!("{}-{} GB/s", gigabytes(self.range.0), gigabytes(self.range.1)),
+            false => format!("{}-{} GB/s", written(self.range.0), written(self.range.1)),
         };
-        let bound = self.bound.map_or_else(|| "-".to_owned(), |bound| format!("{:.1}", bound / 1e9));
+        let bound = self.bound.map_or_else(|| "-".to_owned(), written);
         let (link, place) = (told(&self.link), told(&self.place));
         let machines = self.machines.map_or_else(|| "-".to_owned(), |count| count.to_string());
         let parts = [
@@ -297,42 +305,73 @@ pub fn of_baseline(baseline: &Baseline, date: &str) -> Vec<Reference> {
 
 fn of_normal(baseline: &Baseline, normal: &Normal, date: &str) -> Option<Reference> {
     let parts: Vec<&str> = normal.case.split('/').collect();
-    let [order, memory, direction, bytes, rest @ ..] = &parts[..] else { return None };
+    let ["alone", memory, direction, bytes, rest @ ..] = &parts[..] else { return None };
+    let (rest, by) = match rest {
+        [rest @ .., "sm"] => (rest, "sm"),
+        rest => (rest, "ce"),
+    };
     let what = match (*direction, rest) {
         ("h2d" | "d2h" | "roundtrip" | "bidir", []) => *direction,
         ("d2d", ["within"]) => "local",
         ("d2d", ["one-way"]) => "peer",
         _ => return None,
     };
+    let memory = match *memory {
+        "pinned" | "pinned-driver" => "pinned",
+        "pageable" => "pageable",
+        "device" => "device",
+        _ => return None,
+    };
     let bytes: u64 = bytes.parse().ok()?;
+
     let spread = (2.0 * normal.between).exp();
     let range = (normal.median_bytes_per_s / spread, normal.median_bytes_per_s * spread);
-    let is_host = !matches!(what, "local" | "peer");
-    let link = normal.class.best_link.clone().filter(|_| is_host);
-    let most = link.as_deref().and_then(most).map(|most| if what == "bidir" { 2.0 * most } else { most });
+    let ways = if what == "bidir" { 2.0 } else { 1.0 };
+    let carries = |link: &str| most(link).map(|most| ways * most);
+    // A rate above what a link carries went over another one.
+    let link = match what {
+        "local" => None,
+        "peer" => normal.class.locality.contains("staged").then(|| "staged".to_owned()),
+        _ => normal
+            .class
+            .best_link
+            .clone()
+            .filter(|link| carries(link).is_none_or(|most| normal.median_bytes_per_s <= most)),
+    };
+    let bound = link.as_deref().and_then(carries);
     let place = match &normal.class.locality[..] {
         "remote" | "samepackage" => Some("far"),
         "numalocal" | "l3local" | "cachelocal" => Some("near"),
         _ => None,
     };
 
-    (*order == "alone").then(|| Reference {
+    Some(Reference {
         gpu: normal.class.gpu.replace("NVIDIA ", "").replace("AMD Instinct ", ""),
         link,
-        memory: (*memory).replace("pinned-driver", "pinned"),
+        memory: memory.to_owned(),
         what: what.to_owned(),
-        by: "ce".to_owned(),
+        by: by.to_owned(),
         sizes: Some(bytes..=bytes),
         place: place.map(str::to_owned),
-        range: (range.0, range.1.min(most.unwrap_or(f64::MAX))),
+        range: (range.0, range.1.min(bound.unwrap_or(f64::MAX))),
         is_time: false,
-        bound: Some(most.unwrap_or(range.1)),
+        bound,
         kind: FigureOrigin::Site,
         machines: Some(normal.nodes),
         source: format!("numabench {}, {} GPUs", baseline.tool.version, normal.gpus),
         date: date.to_owned(),
         found_at: "your site".to_owned(),
     })
+}
+
+/// A rate as lines have it, GB/s: a range and its bound are rounded alike, so that a line can be read back.
+fn written(bytes_per_s: f64) -> String {
+    match bytes_per_s / 1e9 {
+        // A rate that is written as 0 is none.
+        small if small < 1.0 => format!("{small:.9}").trim_end_matches('0').to_owned(),
+        large if large < 1000.0 => format!("{large:.1}"),
+        large => format!("{large:.1}").trim_end_matches(".0").to_owned(),
+    }
 }
 
 /// As many digits as a rate is worth.
@@ -343,7 +382,10 @@ pub fn gigabytes(bytes_per_s: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use report::document::Tool;
+
     use super::*;
+    use crate::baseline::Class;
 
     #[test]
     fn every_committed_figure_has_a_source_and_lies_within_its_bound() -> Result<(), NoReference> {
@@ -358,6 +400,90 @@ mod tests {
             assert_eq!((one.kind == FigureOrigin::Own, one.machines.is_some()), (is_own, is_own), "{one:?}");
         }
         Ok(())
+    }
+
+    fn normal(case: &str, locality: &str, link: Option<&str>, rate: f64, between: f64) -> Normal {
+        let class = Class {
+            gpu: "NVIDIA GH200 480GB".to_owned(),
+            best_link: link.map(str::to_owned),
+            cpu: None,
+            locality: locality.to_owned(),
+        };
+        Normal {
+            class,
+            case: case.to_owned(),
+            nodes: 5,
+            gpus: 10,
+            values: 10,
+            median_bytes_per_s: rate,
+            between,
+            within: None,
+            limit_bytes_per_s: rate / 2.0,
+        }
+    }
+
+    #[test]
+    fn a_line_of_a_baseline_is_read_back_whatever_its_rate_and_link() -> Result<(), NoReference> {
+        let cases = [
+            ("alone/pinned/h2d/1048576", "numalocal"),
+            ("alone/pageable/bidir/1000003", "remote"),
+            ("alone/pinned-driver/d2h/536870912/sm", "unknown"),
+            ("alone/device/d2d/536870912/within", "own memory"),
+            ("alone/device/d2d/536870912/one-way", "peer, staged, two NUMA nodes"),
+        ];
+        let links = [None, Some("PCIe 5 x16"), Some("PCIe 5 x1"), Some("NVLink-C2C"), Some("one memory")];
+        let mut random = stats::random::SplitMix64::new(1);
+        for (case, locality) in cases {
+            for link in links {
+                for _ in 0..200 {
+                    let rate = 10_f64.powf(6.0 + 7.0 * random.uniform());
+                    let normal = normal(case, locality, link, rate, 0.2 * random.uniform());
+                    let tool = Tool { name: "numabench".into(), version: "1".into(), git: None };
+                    let baseline = Baseline {
+                        schema: String::new(),
+                        schema_version: String::new(),
+                        tool,
+                        documents: 5,
+                        normals: vec![normal],
+                        too_few: Vec::new(),
+                        left_out: Vec::new(),
+                        built_unlike: Vec::new(),
+                    };
+                    let [written] = &of_baseline(&baseline, "2026-11-24")[..] else { panic!("{case}") };
+                    let [read] = &parse(&written.line())?[..] else { panic!("{}", written.line()) };
+                    let whole = Reference { range: read.range, bound: read.bound, ..written.clone() };
+                    assert_eq!(*read, whole, "{}", written.line());
+                    assert!((read.range.0 / written.range.0 - 1.0).abs() < 0.05, "{}", written.line());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn what_a_link_carries_is_no_bound_of_what_goes_over_another() {
+        let of = |normal: &Normal| {
+            let tool = Tool { name: "numabench".into(), version: "1".into(), git: None };
+            let baseline = Baseline {
+                schema: String::new(),
+                schema_version: String::new(),
+                tool,
+                documents: 5,
+                normals: vec![normal.clone()],
+                too_few: Vec::new(),
+                left_out: Vec::new(),
+                built_unlike: Vec::new(),
+            };
+            of_baseline(&baseline, "2026").pop().map(|one| (one.link, one.bound))
+        };
+        let h2d = |link, rate| normal("alone/pinned/h2d/536870912", "numalocal", link, rate, 0.01);
+        let carried = of(&h2d(Some("PCIe 5 x16"), 55e9)).and_then(|(_, bound)| bound);
+        assert_eq!(carried.map(|bound| (bound / 1e9).round()), Some(63.0));
+        assert_eq!(of(&h2d(Some("PCIe 5 x1"), 400e9)), Some((None, None)), "not over that link");
+        let within = normal("alone/device/d2d/536870912/within", "own memory", None, 1490e9, 0.01);
+        assert_eq!(of(&within), Some((None, None)), "the highest figure is no bound");
+        let managed = normal("alone/managed/h2d/536870912", "numalocal", None, 55e9, 0.01);
+        assert_eq!(of(&managed), None, "lines have no such memory");
     }
 
     #[test]
