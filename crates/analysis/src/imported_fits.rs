@@ -300,8 +300,7 @@ fn best<'r>(
             && one.link.as_deref() != Some("staged")
             && has_size(one)
     });
-    let width = |one: &Reference| one.sizes.as_ref().map_or(u64::MAX, |sizes| sizes.end() - sizes.start());
-    fits.min_by_key(|one| (one.place.is_none(), !one.source.contains(program), width(one), one.kind)).copied()
+    fits.min_by_key(|one| (one.place.is_none(), !one.source.contains(program), one.span(), one.kind)).copied()
 }
 
 /// The best figure of each GPU.

@@ -4,6 +4,7 @@
 //! direction, engine, size and, where the source tells it, near or far memory. Compared is the best place of
 //! each GPU, alone: a far node's row of a matrix is no shortfall. Nothing is compared for simulated devices.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use report::Document;
@@ -78,7 +79,7 @@ fn is_of(
         (None, _) => true,
         // A document does not tell the link between two GPUs, but whether the driver goes around it.
         (Some(link), "peer") => (link == "staged") == is_staged,
-        (Some(link), _) => link_of(device).is_some_and(|own| own == link),
+        (Some(link), _) => device.best_link().is_some_and(|own| own == link),
     };
     let is_large = what == "load" || row.bytes >= LARGE;
     let size = reference.sizes.as_ref().map_or(is_large, |sizes| sizes.contains(&row.bytes));
@@ -88,15 +89,6 @@ fn is_of(
         && size
         && reference.place.as_deref().is_none_or(|own| own == place)
         && plain_name(&reference.gpu) == plain_name(&device.name)
-}
-
-/// Of copies to and from the host: what they go over.
-fn link_of(device: &Device) -> Option<String> {
-    if let Some(other) = device.other_link() {
-        return Some(other.to_owned());
-    }
-    let link = device.link.value.as_ref()?;
-    Some(format!("PCIe {} x{}", link.max_generation?, link.max_width?))
 }
 
 /// The figures that fit what a document measured, of each direction, size and kind of memory the one that
@@ -154,8 +146,8 @@ fn fits_of_host<B>(document: &Document<B>, host: Option<&str>, references: &[Ref
         document.devices.iter().map(|device| (&device.id[..], device)).collect();
     let others = other_ends(document);
 
-    // By what and size: the best row of each GPU for the figure that fits it.
-    let mut found: BTreeMap<(usize, u64), Best> = BTreeMap::new();
+    // By what, size and GPU: its best place, and the figure that fits that.
+    let mut best: BTreeMap<(usize, u64, Gpu), (usize, &Row)> = BTreeMap::new();
     let rows = rows_of(document);
 
     for row in rows.iter().filter(|row| host.is_none_or(|host| row.host == host)) {
@@ -168,33 +160,32 @@ fn fits_of_host<B>(document: &Document<B>, host: Option<&str>, references: &[Ref
             continue;
         }
         let other = others.get(&row.rank).map(String::as_str);
-        let Some(at) = what_of(row, device, other) else { continue };
+        let Some(what) = what_of(row, device, other) else { continue };
         let is_staged = is_staged(document, row.rank);
-        let best = references
+        let fit = references
             .iter()
-            .filter(|one| is_of(one, row, device, document.settings.engine, WHAT[at].0, is_staged));
-        let width =
-            |one: &Reference| one.sizes.as_ref().map_or(u64::MAX, |sizes| sizes.end() - sizes.start());
-        let Some(best) = best.min_by_key(|one| (one.place.is_none(), width(one), one.kind)) else { continue };
-        let (reference, rows) =
-            found.entry((at, row.bytes)).or_insert_with(|| (best.clone(), BTreeMap::new()));
+            .enumerate()
+            .filter(|(_, one)| is_of(one, row, device, document.settings.engine, WHAT[what].0, is_staged))
+            .min_by_key(|(_, one)| (one.place.is_none(), one.span(), one.kind));
+        let Some((at, reference)) = fit else { continue };
+
         // A far place has another figure than a near one: the near one is what a GPU is told by.
-        if reference.place.as_deref() == Some("far") && best.place.as_deref() == Some("near") {
-            (*reference, *rows) = (best.clone(), BTreeMap::new());
-        }
-        if *reference == *best {
-            let kept = rows.entry((device.node, device.index)).or_insert(row);
-            if is_better(row, kept, best.is_time) {
-                *kept = row;
-            }
+        let kept = best.entry((what, row.bytes, (device.node, device.index))).or_insert((at, row));
+        let by_place = nearness(reference).cmp(&nearness(&references[kept.0]));
+        if by_place.then_with(|| compare(kept.1, row, reference.is_time)).is_lt() {
+            *kept = (at, row);
         }
     }
 
-    let fit = |((at, bytes), (reference, rows)): ((usize, u64), Best)| {
-        let measured = range(rows.values().filter_map(|row| value(row, reference.is_time)))?;
-        let worse =
-            rows.iter().filter_map(|((_, gpu), row)| Some((*gpu, shortfall(row, &reference)?))).collect();
-        Some(Fit { what: WHAT[at].1, bytes, measured, reference, worse })
+    let mut found: BTreeMap<FigureKey, Vec<(u32, &Row)>> = BTreeMap::new();
+    for ((what, bytes, (_, gpu)), (at, row)) in best {
+        found.entry((what, bytes, at)).or_default().push((gpu, row));
+    }
+    let fit = |((what, bytes, at), rows): (FigureKey, Vec<(u32, &Row)>)| {
+        let reference = references[at].clone();
+        let measured = range(rows.iter().filter_map(|(_, row)| value(row, reference.is_time)))?;
+        let worse = rows.iter().filter_map(|(gpu, row)| Some((*gpu, shortfall(row, &reference)?))).collect();
+        Some(Fit { what: WHAT[what].1, bytes, measured, reference, worse })
     };
     let all: Vec<Fit> = found.into_iter().filter_map(fit).collect();
 
@@ -209,8 +200,20 @@ fn fits_of_host<B>(document: &Document<B>, host: Option<&str>, references: &[Ref
     said.map(|(_, fit)| fit.clone()).collect()
 }
 
-/// A figure, and the best row of each GPU, by node and index, that it is held against.
-type Best<'d> = (Reference, BTreeMap<(u32, u32), &'d Row>);
+/// What was measured, the size, and the number of the figure that it is held against.
+type FigureKey = (usize, u64, usize);
+
+/// A GPU by its node and its index there.
+type Gpu = (u32, u32);
+
+/// Orders figures by the place that they are of: near, one that the source does not tell, far.
+fn nearness(reference: &Reference) -> u8 {
+    match reference.place.as_deref() {
+        Some("far") => 2,
+        None => 1,
+        Some(_) => 0,
+    }
+}
 
 /// What is compared: as figures name it, and as sentences do.
 const WHAT: [(&str, &str); 7] = [
@@ -248,9 +251,10 @@ fn is_too_noisy(row: &Row) -> bool {
     ends.is_some_and(|((low, high), middle)| !headline::is_known((high - low) / 2.0 / middle))
 }
 
-fn is_better(row: &Row, than: &Row, is_time: bool) -> bool {
-    let pair = value(row, is_time).zip(value(than, is_time));
-    pair.is_some_and(|(one, other)| if is_time { one < other } else { one > other })
+/// Less where the first row has the worse figure.
+fn compare(row: &Row, with: &Row, is_time: bool) -> Ordering {
+    let (one, other) = (value(row, is_time), value(with, is_time));
+    if is_time { other.partial_cmp(&one) } else { one.partial_cmp(&other) }.unwrap_or(Ordering::Equal)
 }
 
 /// By which part of the range's near end a figure is worse, where the whole of its interval is by more than

@@ -4,12 +4,14 @@
 //! it.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 use analysis::headline::WIDEST;
 use analysis::measured_links::{LinkEnd, Measured, MeasuredLink};
 use analysis::reference::known_figures;
 use analysis::reference_fits;
 use report::Document;
+use report::device::DeviceKind;
 use report::settings::Direction;
 
 use crate::charts::colours::{of_part, text_on};
@@ -168,9 +170,12 @@ impl Colours {
 
     /// With what others measured on such GPUs.
     pub(super) fn of_document(document: &Document, links: &[MeasuredLink]) -> Self {
-        // Of several sizes the largest: its rate is the link's.
+        // Of several sizes the largest: its rate is the link's. What is normal on one model is not so on all.
+        let gpus = document.devices.iter().filter(|device| device.kind == DeviceKind::Gpu);
+        let models: BTreeSet<&str> = gpus.map(|device| &device.name[..]).collect();
         let mut fits = reference_fits::fits(document, &known_figures());
-        fits.sort_by_key(|fit| Reverse(fit.bytes));
+        fits.retain(|_| models.len() == 1);
+        fits.sort_by_key(|fit| (Reverse(fit.bytes), fit.reference.place.as_deref() == Some("far")));
         let mut normal: Vec<(LinkKind, Normal)> = Vec::new();
         for fit in &fits {
             let is_first = normal.iter().all(|(_, (what, _))| *what != fit.what);
