@@ -18,14 +18,15 @@ use std::collections::BTreeMap;
 
 pub use learning::{NotLearned, OddPlace, learn, odd_of_few};
 use report::Document;
-use report::device::{Device, DeviceKind, Link, name_on_node};
+use report::device::{Device, DeviceKind, name_on_node};
 use report::document::Tool;
+use report::matrix::engine_group;
 use report::other_end::other_ends;
 use report::quantity::Quantity;
 use report::rank::Locality;
 use report::read::SavedDocument;
 use report::row::{Row, RowStatus};
-use report::settings::Direction;
+use report::settings::{Direction, Membind};
 use report::versioned::Version;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -67,7 +68,8 @@ pub struct Baseline {
 pub struct Class {
     /// The GPU's name, as the driver gives it.
     pub gpu: String,
-    /// The best its link can be, `PCIe 5 x16`; null where it is not known.
+    /// What copies to and from host memory go over at best, `PCIe 5 x16`, `NVLink-C2C`; null where it is not
+    /// known.
     pub best_link: Option<String>,
     /// The CPU's model; null where it is not told.
     pub cpu: Option<String>,
@@ -143,12 +145,30 @@ pub struct Value {
     pub rate: f64,
 }
 
+/// Nothing is learned of these figures beside those of near memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "its host memory was asked for elsewhere than near each core (--membind), and a baseline is learned of \
+     near memory"
+)]
+pub struct OtherMemory;
+
+/// Whether a document's host memory is where a baseline has it: on the node of each rank's PU.
+///
+/// # Errors
+/// [`OtherMemory`].
+pub fn has_near_memory<B>(document: &Document<B>) -> Result<(), OtherMemory> {
+    if document.settings.membind == Membind::Local { Ok(()) } else { Err(OtherMemory) }
+}
+
 /// The figures of a document's GPUs by which a node is judged: rates of copies of 1 MiB and more. Copies
 /// within a GPU's memory are a case of their own.
 pub fn values(document: &Document) -> Vec<Value> {
     let devices: BTreeMap<&str, &Device> =
         document.devices.iter().map(|device| (&device.id[..], device)).collect();
     let others = other_ends(document);
+    // Copies by a kernel are another case than those by copy engines, as in documents of several engines.
+    let engine = engine_group(document.settings.engine).map_or(String::new(), |engine| format!("/{engine}"));
 
     let value = |row: &Row| {
         let device = devices.get(&row.device[..]).filter(|device| device.kind == DeviceKind::Gpu)?;
@@ -158,20 +178,22 @@ pub fn values(document: &Document) -> Vec<Value> {
         let rate = row.median_bytes_per_s.filter(|rate| is_measured && *rate > 0.0)?;
         let class = class_of(document, device, row.locality);
         let (host, id) = (row.host.clone(), row.device.clone());
+        let case = |id: &str| format!("{id}{engine}");
         let value = match others.get(&row.rank) {
             _ if row.bytes < 1 << 20 => return None,
-            None => Value { class, case: row.case.clone(), host, device: id, rate },
+            None => Value { class, case: case(&row.case), host, device: id, rate },
             // Where the PU that drives it is matters to none of these.
             Some(other) if other == name_on_node(&id) => {
                 let class = Class { locality: "own memory".to_owned(), ..class };
-                Value { class, case: within_id(&row.case), host, device: id, rate }
+                Value { class, case: case(&within_id(&row.case)), host, device: id, rate }
             }
             Some(other) => {
                 let staged = if is_staged(document, row.rank) { ", staged" } else { "" };
                 let apart = is_of_two_nodes(document, device, other);
                 let numa_nodes = apart.map_or("", |apart| NUMA_NODES[usize::from(apart)]);
                 let class = Class { locality: format!("peer{staged}{numa_nodes}"), ..class };
-                Value { class, case: row.case.clone(), host, device: format!("{id}{BETWEEN}{other}"), rate }
+                let device = format!("{id}{BETWEEN}{other}");
+                Value { class, case: case(&row.case), host, device, rate }
             }
         };
         Some(value)
@@ -200,7 +222,6 @@ pub(crate) fn is_staged<B>(document: &Document<B>, rank: u32) -> bool {
 
 /// The class of a device of a document, for a rank that is so near to it.
 pub(crate) fn class_of<B>(document: &Document<B>, device: &Device, locality: Locality) -> Class {
-    let link = |link: &Link| Some(format!("PCIe {} x{}", link.max_generation?, link.max_width?));
     let models = match document.nodes.get(device.node as usize) {
         Some(node) => node.facts.cpu_models.clone(),
         None => {
@@ -209,7 +230,7 @@ pub(crate) fn class_of<B>(document: &Document<B>, device: &Device, locality: Loc
     };
     Class {
         gpu: device.name.clone(),
-        best_link: device.link.value.as_ref().and_then(link),
+        best_link: device.best_link(),
         cpu: models.into_iter().flatten().next(),
         locality: format!("{locality:?}").to_lowercase(),
     }

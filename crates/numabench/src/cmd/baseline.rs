@@ -1,9 +1,10 @@
 //! `numabench baseline`: read documents of one's own nodes, learn what is normal, keep it, and show it.
 
-use analysis::baseline::{Value, learn, values};
+use analysis::baseline::{Value, has_near_memory, learn, values};
 use analysis::reference::of_baseline;
 use analysis::run::ended;
 use experiments::documents::Documents;
+use stats::units::counted;
 
 use crate::args::baseline::Baseline;
 use crate::exit::Exit;
@@ -15,15 +16,18 @@ use crate::{output_file, terminal};
 pub fn run(args: &Baseline) -> Result<Exit, Fault> {
     let sink = output_file::open(&args.output)?;
     let lines = args.lines.as_deref().map(output_file::open).transpose()?;
-    let mut latest = String::new();
     let documents = Documents { paths: &args.results, say: terminal::say };
     let taken = documents.each_result(|document| {
         ended(document.status)?;
-        latest = latest.clone().max(document.started_at.clone());
-        Ok(values(&document))
+        has_near_memory(&document)?;
+        let is_simulated = document.platform.simulated.is_some();
+        Ok((is_simulated, document.started_at.clone(), values(&document)))
     })?;
+
+    let taken = of_real_gpus(taken);
+    let latest = taken.iter().map(|(_, began, _)| &began[..]).max().unwrap_or_default().to_owned();
     let tool = crate::version::tool();
-    let values: Vec<Value> = taken.iter().flatten().cloned().collect();
+    let values: Vec<Value> = taken.iter().flat_map(|(.., values)| values).cloned().collect();
     let baseline =
         learn(tool, taken.len() as u32, &values).map_err(|error| Fault::new(Exit::NoResult, error))?;
     write(&sink, &json(&baseline)?)?;
@@ -45,4 +49,17 @@ pub fn run(args: &Baseline) -> Result<Exit, Fault> {
     );
     terminal::print(text.as_bytes())?;
     Ok(Exit::Ok)
+}
+
+/// Whether a document's devices are simulated, when it began, and its figures.
+type Taken = (bool, String, Vec<Value>);
+
+/// Without the documents of simulated GPUs, unless all are.
+fn of_real_gpus(mut taken: Vec<Taken>) -> Vec<Taken> {
+    let simulated = taken.iter().filter(|(is_simulated, ..)| *is_simulated).count();
+    if simulated > 0 && simulated < taken.len() {
+        taken.retain(|(is_simulated, ..)| !is_simulated);
+        terminal::say(&format!("{} of simulated GPUs left out", counted(simulated, "document")));
+    }
+    taken
 }

@@ -1,13 +1,15 @@
 //! Which published figures fit a document: by the whole name of the GPU, its link, direction, engine, size
 //! and kind of memory, and of several the best.
 
-use analysis::baseline::{Baseline, learn, values};
+use analysis::baseline::{Baseline, has_near_memory, learn, values};
 use analysis::reference::{FigureOrigin, Reference, of_baseline, parse};
 use analysis::reference_answer::ReferenceAnswer;
 use analysis::reference_fits::{answer, fits};
 use report::Document;
+use report::device::Coherence;
 use report::document::Tool;
-use report::settings::{CopyEngine, Direction};
+use report::rank::Locality;
+use report::settings::{CopyEngine, Direction, Membind};
 
 use crate::made::{Done, document};
 
@@ -113,6 +115,55 @@ fn nothing_is_compared_of_simulated_devices_ranks_at_once_or_another_engine() ->
     let mut by_kernel = measured()?;
     by_kernel.settings.engine = CopyEngine::Sm;
     assert_eq!(fits(&by_kernel, &references), []);
+    Ok(())
+}
+
+#[test]
+fn each_model_of_gpu_and_each_gpu_of_another_place_is_held_against_its_own_figure() -> Done {
+    let mut document = measured()?;
+    let h100 = LINE.replace("H200", "H100 80GB HBM3").replace("54.0-55.6", "52.0-53.6");
+    let with = references(&[LINE, &h100])?;
+    document.devices[1].name = "NVIDIA H100 80GB HBM3".to_owned();
+    let held = |document: &Document, with: &[Reference]| {
+        let worse = |fit: &analysis::reference_fits::Fit| (fit.reference.gpu.clone(), fit.worse.len());
+        fits(document, with).iter().map(worse).collect::<Vec<_>>()
+    };
+    assert_eq!(held(&document, &with), [("H200".to_owned(), 0), ("H100 80GB HBM3".to_owned(), 1)]);
+
+    // One GPU is measured from near memory, the other one from far alone.
+    let mut document = measured()?;
+    let (near, far) = (LINE.replace("| - | 54", "| near | 54"), LINE.replace("| - | 54.0", "| far | 49.0"));
+    let with = references(&[&near, &far])?;
+    let other = document.devices[1].id.clone();
+    for row in &mut document.rows {
+        row.locality = if row.device == other { Locality::Remote } else { Locality::NumaLocal };
+    }
+    let places: Vec<Option<String>> =
+        fits(&document, &with).into_iter().map(|fit| fit.reference.place).collect();
+    assert_eq!(places, [Some("near".to_owned()), Some("far".to_owned())]);
+    Ok(())
+}
+
+#[test]
+fn a_baseline_tells_engines_links_and_memory_apart() -> Done {
+    let document = measured()?;
+    let cases =
+        |document: &Document| values(document).into_iter().map(|value| value.case).collect::<Vec<_>>();
+    let mut by_kernel = document.clone();
+    by_kernel.settings.engine = CopyEngine::Sm;
+    for (own, kernels) in cases(&document).iter().zip(cases(&by_kernel)) {
+        assert_eq!(kernels, format!("{own}/sm"));
+    }
+
+    let mut coherent = document.clone();
+    coherent.devices.iter_mut().for_each(|device| device.coherence = Some(Coherence::NvlinkC2c));
+    let links: Vec<Option<String>> =
+        values(&coherent).into_iter().map(|value| value.class.best_link).collect();
+    assert_eq!(links, vec![Some("NVLink-C2C".to_owned()); 2], "its copies do not go over PCIe");
+
+    let mut far = document.clone();
+    far.settings.membind = Membind::Node { node: 1 };
+    assert!(has_near_memory(&document).is_ok() && has_near_memory(&far).is_err());
     Ok(())
 }
 
