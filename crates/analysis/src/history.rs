@@ -122,6 +122,19 @@ fn values(points: &[(usize, &Figure)]) -> Vec<f64> {
     points.iter().map(|(_, figure)| figure.median + raised_by(figure.unit)).collect()
 }
 
+/// Levels of printed figures that are nearer than so many steps are one level, rounded to one side and to the
+/// other; a level is a median, which may lie between two steps.
+const ROUNDED_BY: f64 = 1.25;
+
+/// The step in which the figures of a series were printed; `None` where they were not: blocks are measured,
+/// and shares counted.
+fn printed_step(points: &[(usize, &Figure)]) -> Option<f64> {
+    let is_printed = |figure: &Figure| figure.blocks.is_empty() && !figure.unit.is_share();
+    let medians: Option<Vec<f64>> =
+        points.iter().map(|(_, figure)| is_printed(figure).then_some(figure.median)).collect();
+    stats::printed_step::printed_step(&medians?)
+}
+
 /// The changes of a series, and how widely it scatters around their levels.
 fn searched(points: &[(usize, &Figure)], level: f64) -> (Vec<Change>, Option<f64>) {
     let values = values(points);
@@ -181,7 +194,9 @@ pub fn history(tool: Tool, mut runs: Vec<Run>, thresholds: Thresholds) -> Histor
                 true => after_level - before_level,
                 false => after_level / before_level - 1.0,
             };
-            if by.abs() < threshold {
+            let is_rounding = printed_step(points)
+                .is_some_and(|step| (after_level - before_level).abs() < ROUNDED_BY * step);
+            if by.abs() < threshold || is_rounding {
                 continue;
             }
             let sides = [change.at - ends[index], ends[index + 2] - change.at];
@@ -267,7 +282,10 @@ fn moving_series(
     let unit = points.first()?.1.unit;
     let values = values(points);
     let key = on_host(host, key);
-    let shape = series_shape(&values, thresholds.of(unit))?;
+    // Less than a printed step is no move.
+    let lowest = values.iter().copied().fold(f64::MAX, f64::min);
+    let step = printed_step(points).map_or(0.0, |step| ROUNDED_BY * step / lowest);
+    let shape = series_shape(&values, thresholds.of(unit).max(step))?;
     let shape = if unit.is_share() { in_points(shape, &values) } else { shape };
     Some(MovingSeries { key, unit, runs: values.len() as u32, shape })
 }
@@ -284,5 +302,35 @@ fn in_points(shape: SeriesShape, values: &[f64]) -> SeriesShape {
         SeriesShape::Wandering { correlation, range } => {
             SeriesShape::Wandering { correlation, range: range * lowest }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn points(values: &[f64], blocks: &[f64]) -> Vec<Figure> {
+        values.iter().map(|value| Figure::measured(Unit::Ns, *value, blocks.to_vec())).collect()
+    }
+
+    #[test]
+    fn a_figure_that_goes_to_and_fro_between_two_printed_steps_does_not_move() {
+        let values: Vec<f64> = (0..20).map(|at| if at % 3 == 0 { 190.0 } else { 180.0 }).collect();
+        let key = Key {
+            case: "osu_latency".to_owned(),
+            host: None,
+            device: "a with b".to_owned(),
+            pu: 0,
+            memory_node: None,
+            memory_spread: None,
+            place: None,
+        };
+        let moves = |blocks: &[f64]| {
+            let points = points(&values, blocks);
+            let numbered: Vec<(usize, &Figure)> = points.iter().enumerate().collect();
+            moving_series("a", &key, &numbered, Thresholds::default()).is_some()
+        };
+        assert!(!moves(&[]), "0.18 and 0.19 µs");
+        assert!(moves(&[180.0]), "measured ones do");
     }
 }

@@ -37,6 +37,7 @@ use stats::family::normal_p;
 use stats::holm::holm;
 use stats::interval::{Interval, deviations, median, quantile, range};
 use stats::moderated::{CaseRuns, LEAST_A_SIDE, ModeratedTest, RunBlocks, moderated};
+use stats::printed_step::printed_step;
 
 use crate::figure::Unit;
 
@@ -389,7 +390,12 @@ impl CasePair {
             error: scatter * (std::f64::consts::FRAC_PI_2 / count).sqrt(),
         };
         let blocks = median(&scatters).zip(median(&counts)).map(|(scatter, count)| of_blocks(scatter, count));
-        CaseRuns::of(&medians(&self.base), &medians(&self.new), blocks)
+        let (base, new) = (medians(&self.base), medians(&self.new));
+        let runs = CaseRuns::of(&base, &new, blocks)?;
+        // Blocks are measured; a figure without any may have been printed. A share is counted.
+        let is_printed = !self.unit.is_share() && all().next().is_none();
+        let step = is_printed.then(|| printed_step(&[base, new].concat())).flatten();
+        Some(step.map_or(runs.clone(), |step| runs.printed_in(step)))
     }
 }
 
@@ -529,6 +535,20 @@ mod tests {
 
     fn verdict_of(unit: Unit, base: f64, new: f64) -> ChangeVerdict {
         judged_of(unit, base, new, [3, 3]).verdict
+    }
+
+    #[test]
+    fn a_step_of_the_last_printed_digit_is_no_change() {
+        let printed = |value: f64| vec![(value, Vec::new()); 3];
+        let verdict = |unit, base, new| {
+            let pair = CasePair { unit, base: printed(base), new: printed(new), threshold: 0.03 };
+            judge(&[pair], false)[0].verdict
+        };
+        let found = [ChangeVerdict::Regressed, ChangeVerdict::Improved];
+        assert!(!found.contains(&verdict(Unit::Ns, 180.0, 190.0)), "osu_latency: 0.18 and 0.19 µs");
+        assert!(!found.contains(&verdict(Unit::BytesPerS, 2.8e9, 2.7e9)), "bandwidthTest");
+        assert_eq!(verdict(Unit::BytesPerS, 2.8e9, 1.4e9), ChangeVerdict::Regressed);
+        assert_eq!(verdict(Unit::Ns, 180.123_456, 190.123_456), ChangeVerdict::Regressed, "not printed");
     }
 
     fn judged_of(unit: Unit, base: f64, new: f64, runs: [usize; 2]) -> JudgedCase {

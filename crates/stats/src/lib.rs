@@ -64,6 +64,7 @@ pub mod pair_sample;
 pub mod pci_address;
 pub mod peer_outlier;
 pub mod printable;
+pub mod printed_step;
 pub mod random;
 mod run_correlation;
 pub mod run_modes;

@@ -15,6 +15,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::alpha::ALPHA;
 use crate::holm::holm;
+use crate::interval::mean;
 use crate::log_mean::LogMean;
 use crate::run_correlation::correlation;
 use crate::run_modes::{ModesSeen, TwoModes, sorted_by_chance, strays};
@@ -41,6 +42,8 @@ pub struct CaseRuns {
     logs: [Vec<f64>; 2],
     /// What the blocks within one run say; `None` where that is not known.
     blocks: Option<RunBlocks>,
+    /// Half of the step in which figures were printed, a fraction of those of a side; 0 of exact ones.
+    half_steps: [f64; 2],
 }
 
 /// What the blocks within a run of a case say, of a middling run.
@@ -62,7 +65,15 @@ impl CaseRuns {
         (is_enough && base.iter().chain(new).all(is_figure)).then(|| Self {
             logs: [base, new].map(|side| side.iter().map(|value| value.ln()).collect()),
             blocks,
+            half_steps: [0.0; 2],
         })
+    }
+
+    /// The same of figures that were printed in steps. All runs of a side may be off to the same side, by
+    /// half a step, so that more of them tell no more: it is the least error of their mean.
+    pub fn printed_in(self, step: f64) -> Self {
+        let half = |logs: &Vec<f64>| step / 2.0 / mean(logs).exp();
+        Self { half_steps: self.logs.each_ref().map(half), ..self }
     }
 
     fn sides(&self) -> [&[f64]; 2] {
@@ -119,7 +130,8 @@ pub fn moderated(cases: &[CaseRuns], in_turns: bool) -> Vec<ModeratedTest> {
     let means = means(cases, in_turns);
     let spreads = |side: usize| means.iter().filter_map(|sides| sides[side].spread).collect::<Vec<Spread>>();
     let prior = SpreadPrior::of([&spreads(0), &spreads(1)]);
-    let mut tests: Vec<ModeratedTest> = means.iter().map(|sides| test(sides, &prior, cases.len())).collect();
+    let test = |(sides, case): (&[LogMean; 2], &CaseRuns)| test(sides, &prior, cases.len(), case.half_steps);
+    let mut tests: Vec<ModeratedTest> = means.iter().zip(cases).map(test).collect();
 
     let adjusted = holm(&tests.iter().map(|test| test.p_value).collect::<Vec<_>>());
     let modes: Vec<Option<TwoModes>> =
@@ -171,7 +183,7 @@ fn means(cases: &[CaseRuns], in_turns: bool) -> Vec<[LogMean; 2]> {
 /// look alike. Among forty cases, three runs against six of five times the spread were called changed in 23 %
 /// of comparisons. The smaller of the sides' degrees of freedom always holds. The more `cases`, the further
 /// out a finding lies, and the nearer to that one the degrees of freedom are.
-fn test(sides: &[LogMean; 2], prior: &SpreadPrior, cases: usize) -> ModeratedTest {
+fn test(sides: &[LogMean; 2], prior: &SpreadPrior, cases: usize, half_steps: [f64; 2]) -> ModeratedTest {
     // A single value has the spread of the other side: Crawford and Howell's test of a single case (1998), in
     // which the pooled variance counts once.
     let spread = |side: usize| match sides[side].spread {
@@ -195,7 +207,8 @@ fn test(sides: &[LogMean; 2], prior: &SpreadPrior, cases: usize) -> ModeratedTes
         None => smaller,
     };
 
-    let (difference, error) = (sides[1].mean - sides[0].mean, variance.sqrt());
+    let of_rounding = half_steps.iter().map(|half| half * half).sum::<f64>();
+    let (difference, error) = (sides[1].mean - sides[0].mean, (variance + of_rounding).sqrt());
     let p_value = match (error > 0.0, difference.abs() > 0.0) {
         (true, _) => law(freedom).map_or(1.0, |law| (2.0 * law.sf((difference / error).abs())).min(1.0)),
         (false, differs) => f64::from(u8::from(!differs)),
@@ -238,13 +251,30 @@ mod tests {
             let side = |logs: [f64; 4], count: usize| LogMean::of(&logs[..count], false);
             let sides = side([0.0, 0.7, 1.4, 0.0], 3).zip(side([0.4, 0.9, 1.8, 1.9], 4));
             let none = SpreadPrior { freedom: 0.0, variance: [0.0; 2] };
-            sides.map_or(f64::NAN, |(base, new)| test(&[base, new], &none, cases).freedom)
+            sides.map_or(f64::NAN, |(base, new)| test(&[base, new], &none, cases, [0.0; 2]).freedom)
         };
         let (one, two, many) = (freedom(1), freedom(2), freedom(1000));
         assert!(
             one > 4.0 && (two - (one + 2.0) / 2.0).abs() < 1e-12 && (many - 2.0) < 0.01,
             "{one} {two} {many}"
         );
+    }
+
+    #[test]
+    fn runs_that_were_printed_alike_are_no_surer_than_the_last_digit()
+    -> Result<(), Box<dyn std::error::Error>> {
+        let p_value = |base: &[f64], new: &[f64], step: f64| {
+            let cases: Vec<CaseRuns> =
+                CaseRuns::of(base, new, None).map(|case| case.printed_in(step)).into_iter().collect();
+            moderated(&cases, true).first().map(|test| test.p_value).ok_or("none")
+        };
+        let one_step = p_value(&[0.18; 3], &[0.19; 3], 0.01)?;
+        assert!(one_step > 0.1, "osu_latency in steps of 0.01: {one_step}");
+        let many_runs = p_value(&[2.8; 30], &[2.7; 30], 0.1)?;
+        assert!(many_runs > 0.1, "more runs are off alike: {many_runs}");
+        let many_steps = p_value(&[2.8; 3], &[1.4; 3], 0.1)?;
+        assert!(many_steps < 0.01, "half: {many_steps}");
+        Ok(())
     }
 
     #[test]
