@@ -13,8 +13,10 @@ use crate::node_run::{NodeRun, PlaceFigure};
 /// Machines of unlike hardware.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Systems {
-    /// The machines, in the order of the documents.
+    /// The machines, in the order of the documents, those without a figure last.
     pub systems: Vec<System>,
+    /// How many of them have a figure.
+    pub measured: usize,
     /// What was measured on one of them at least, in the order of the documents.
     pub figures: Vec<SystemFigure>,
 }
@@ -99,12 +101,21 @@ pub fn systems(runs: &[NodeRun]) -> Option<Systems> {
             None => machines.push(next),
         }
     }
+    // A run without a figure is of unknown hardware; what a doctor saw is no run.
+    let silent = runs.iter().filter(|run| run.points.is_empty() && run.checks.is_empty());
+    let measured = machines.len();
     let mut pairs = machines
         .iter()
         .enumerate()
         .flat_map(|(at, one)| machines.iter().skip(at + 1).map(move |other| (one, other)));
     if machines.len() < 2 || pairs.any(|(one, other)| one.is_like(other)) {
         return None;
+    }
+    for next in silent.map(Machine::of) {
+        match machines.iter_mut().find(|known| known.host() == next.host()) {
+            Some(known) => known.add(next),
+            None => machines.push(next),
+        }
     }
 
     let key = |point: &PlaceFigure| (point.column.clone(), point.by_index.clone(), point.unit);
@@ -123,12 +134,16 @@ pub fn systems(runs: &[NodeRun]) -> Option<Systems> {
         let models = if machine.gpus.is_empty() { machine.cpus.join(", ") } else { machine.gpus.join(", ") };
         System {
             name: if is_alone { machine.host().to_owned() } else { models },
-            hardware: machine.hardware(),
+            hardware: match machine.hardware() {
+                none if none.is_empty() => "no figure".to_owned(),
+                known => known,
+            },
             simulated: machine.runs.iter().find_map(|run| run.simulated.clone()),
             trouble: machine.runs.iter().find_map(|run| run.trouble.clone()),
         }
     };
     Some(Systems {
+        measured,
         systems: machines.iter().map(system).collect(),
         figures: keys.into_iter().map(figure).collect(),
     })
@@ -137,9 +152,14 @@ pub fn systems(runs: &[NodeRun]) -> Option<Systems> {
 impl Systems {
     /// What is said first: how many, and that nothing is judged.
     pub fn answer(&self) -> String {
+        let silent: Vec<&str> = self.systems[self.measured..].iter().map(|system| &system.name[..]).collect();
+        let more = match silent.len() {
+            0 => String::new(),
+            _ => format!(" No figure of {}.", silent.join(", ")),
+        };
         format!(
-            "{} systems side by side: their GPU or CPU models differ, so there is no verdict.",
-            self.systems.len()
+            "{} systems side by side: their GPU or CPU models differ, so there is no verdict.{more}",
+            self.measured
         )
     }
 
@@ -190,6 +210,18 @@ mod tests {
         assert_eq!(found.systems[0].hardware, "K20Xm, a CPU");
         let values: Vec<Vec<Option<f64>>> = found.figures.into_iter().map(|figure| figure.values).collect();
         assert_eq!(values, [[Some(5.9e9), Some(12.6e9)], [Some(3.2e9), None]]);
+    }
+
+    #[test]
+    fn a_machine_all_of_whose_figures_failed_is_named_with_the_reason() {
+        let failed =
+            NodeRun { trouble: Some("partial: 6 of 6 figures are missing".to_owned()), ..run("c", "", &[]) };
+        let runs = [run("a", "A100", &[20.0]), failed, run("b", "H200", &[50.0])];
+        let found = systems(&runs).expect("two systems");
+        assert_eq!(found.systems[2].name, "c");
+        assert_eq!(found.systems[2].trouble.as_deref(), Some("partial: 6 of 6 figures are missing"));
+        assert_eq!(found.figures[0].values, [Some(20e9), Some(50e9), None]);
+        assert!(found.answer().ends_with("No figure of c."), "{}", found.answer());
     }
 
     #[test]
