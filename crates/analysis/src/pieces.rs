@@ -41,6 +41,10 @@ fn rates(document: &Document, (rank, direction, bytes): (u32, Direction, u64)) -
     rates
 }
 
+fn fastest(rates: &[(Way, Rate)]) -> Option<&(Way, Rate)> {
+    rates.iter().max_by(|(_, one), (_, other)| one.median.total_cmp(&other.median))
+}
+
 /// The document's pieces with what its figures come to.
 pub fn pieces(document: &Document) -> Option<Pieces> {
     let pieces = document.pieces.clone()?;
@@ -50,8 +54,7 @@ pub fn pieces(document: &Document) -> Option<Pieces> {
             let first = worth.len();
             for bytes in document.settings.sizes_bytes.iter().copied() {
                 let rates = rates(document, (rank, direction, bytes));
-                let fastest = rates.iter().map(|(_, rate)| rate).max_by(|a, b| a.median.total_cmp(&b.median));
-                let Some(fastest) = fastest else { continue };
+                let Some((_, fastest)) = fastest(&rates) else { continue };
                 let least = fastest.low * (1.0 - ALIKE);
                 let Some((way, rate)) = rates.iter().find(|(_, rate)| rate.high >= least) else { continue };
                 let plain = rates.iter().find(|(way, _)| *way == Way::Loop);
@@ -132,12 +135,17 @@ fn place(document: &Document, rank: u32) -> String {
     format!("{gpu} from PU {}{node}", rank.asked.pu)
 }
 
-/// How well the rates behind a way's gain are known: the widest half of an interval, as a part of the rate.
+/// How well the rates are known by which a way was chosen, and by which it gains: the widest half of an
+/// interval, as a part of the rate.
 fn half_width(document: &Document, way: &WorthWay) -> f64 {
     let sizes =
         document.settings.sizes_bytes.iter().filter(|bytes| (way.from_bytes..=way.to_bytes).contains(*bytes));
-    let all = sizes.flat_map(|bytes| rates(document, (way.rank, way.direction, *bytes)));
-    let compared = all.filter(|(other, _)| *other == way.way || *other == Way::Loop);
+    let compared = sizes.flat_map(|bytes| {
+        let rates = rates(document, (way.rank, way.direction, *bytes));
+        let fastest = fastest(&rates).map(|(fastest, _)| *fastest);
+        let is_compared = move |other: Way| [way.way, Way::Loop].contains(&other) || Some(other) == fastest;
+        rates.into_iter().filter(move |(other, _)| is_compared(*other))
+    });
     compared.map(|(_, rate)| (rate.high - rate.low) / 2.0 / rate.median).fold(0.0, f64::max)
 }
 
@@ -149,9 +157,14 @@ fn range(way: &WorthWay, is_rest: bool, half_width: f64) -> String {
         false => format!("of {from}–{to}"),
     };
 
+    let is_noisy = !headline::is_known(half_width);
     match (way.way, way.over_loop) {
+        (Way::Loop, _) if is_noisy => {
+            let by = headline::too_noisy(half_width);
+            format!("{sizes} {by} to say whether any way is faster than a copy of each")
+        }
         (Way::Loop, _) => format!("{sizes} {} does as well as any other way", way_name(Way::Loop)),
-        (way, Some(_)) if !headline::is_known(half_width) => {
+        (way, Some(_)) if is_noisy => {
             let by = headline::too_noisy(half_width);
             format!("{sizes} {} is faster than a copy of each; {by} to say by how much", way_name(way))
         }
@@ -160,6 +173,9 @@ fn range(way: &WorthWay, is_rest: bool, half_width: f64) -> String {
             let both = if times(low) == times(high) { times(high) } else { units::range(low, high) };
             format!("{sizes} {} is {both} times as fast as a copy of each", way_name(way))
         }
+        (_, None) if is_noisy => {
+            format!("{sizes} {} to say which way is fastest", headline::too_noisy(half_width))
+        }
         (way, None) => format!("{sizes} {} is fastest", way_name(way)),
     }
 }
@@ -167,4 +183,37 @@ fn range(way: &WorthWay, is_rest: bool, half_width: f64) -> String {
 /// `32.9`, `1.05`: near one the second decimal says whether it is more.
 fn times(ratio: f64) -> String {
     if ratio < 1.5 { format!("{ratio:.2}") } else { format!("{ratio:.1}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use report::SavedDocument;
+    use report::result::Outcome;
+    use stats::interval::Interval;
+
+    use super::*;
+
+    #[test]
+    fn of_figures_that_are_not_known_no_way_is_said_to_do_as_well_or_to_be_fastest()
+    -> Result<(), Box<dyn std::error::Error>> {
+        let mut document = Document::from_json(include_bytes!("../../../docs/gallery/pieces.json"))?;
+        for result in document.cases.iter_mut().flat_map(|case| &mut case.ranks) {
+            if let Outcome::Measured { summary, .. } = &mut result.outcome {
+                let (low, high) = (summary.median_ns * 0.02, summary.median_ns * 1.98);
+                summary.median_interval_ns = Some(Interval { low, high, confidence: 0.95 });
+            }
+        }
+        let said = |mut document: Document| {
+            document.pieces = pieces(&document);
+            verdict(&document).join(" ")
+        };
+
+        let noisy = said(document.clone());
+        assert!(noisy.contains("to say whether any way is faster"), "{noisy}");
+        assert!(!noisy.contains("as well as any other"), "{noisy}");
+        document.cases.retain(|case| way(case) != Some(Way::Loop));
+        let noisy = said(document);
+        assert!(noisy.contains("to say which way is fastest") && !noisy.contains("is fastest;"), "{noisy}");
+        Ok(())
+    }
 }
