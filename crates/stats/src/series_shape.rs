@@ -7,7 +7,7 @@
 
 use crate::interval::{mean_and_squares, median, sorted};
 use crate::neighbours::Neighbours;
-use crate::trend::{mann_kendall_p, sen_slope};
+use crate::trend::{mann_kendall_p_of_correlated, sen_slope};
 
 /// Each of two levels holds so many values at least.
 const LEAST_AT_A_LEVEL: usize = 3;
@@ -21,6 +21,10 @@ const LEAST_SWITCHES: usize = 3;
 
 /// A drift is surer than this (Mann-Kendall), since a folder has many series.
 const SURE_DRIFT: f64 = 1e-4;
+
+/// The correlation around a drift's line is one that is above 0 by so many standard errors: of thirteen runs
+/// of a drift fewer would be taken for runs that wander.
+const SURE_CORRELATION: f64 = -1.5;
 
 /// Runs wander if each is correlated by this with the one before, two standard errors low.
 const LEAST_CORRELATION: f64 = 0.3;
@@ -87,9 +91,19 @@ fn alternating(logs: &[f64], matters: f64) -> Option<SeriesShape> {
     })
 }
 
+/// A series that keeps no level goes one way for a while too: a drift is surer than the correlation around
+/// its own line lets such a series seem.
 fn drifting(logs: &[f64], matters: f64) -> Option<SeriesShape> {
-    let p_value = mann_kendall_p(logs)?;
-    let change = (sen_slope(logs)? * (logs.len() - 1) as f64).exp_m1();
+    let slope = sen_slope(logs)?;
+    let around: Vec<f64> = logs.iter().enumerate().map(|(at, log)| log - slope * at as f64).collect();
+    let mut neighbours = Neighbours::default();
+    neighbours.add(&around);
+    // As Hamed and Rao have it, a correlation counts where it is seen for certain.
+    let is_seen = neighbours.likely(SURE_CORRELATION).is_some_and(|least| least > 0.0);
+    let correlation = neighbours.likely(0.0).filter(|_| is_seen).unwrap_or(0.0);
+    let p_value = mann_kendall_p_of_correlated(logs, correlation)?;
+
+    let change = (slope * (logs.len() - 1) as f64).exp_m1();
     (p_value < SURE_DRIFT && change.abs() >= matters).then_some(SeriesShape::Drifting { change })
 }
 
@@ -169,6 +183,27 @@ mod tests {
         let (strongly, not) =
             ((0..100).filter(|_| wanders(0.9)).count(), (0..100).filter(|_| wanders(0.0)).count());
         assert!(strongly >= 90 && not <= 3, "{strongly} {not}");
+    }
+
+    #[test]
+    fn a_stationary_series_that_wanders_is_hardly_ever_called_a_drift() {
+        let mut random = SplitMix64::new(7);
+        let few = [(0.5, 13), (0.8, 13), (0.9, 13), (0.95, 13)];
+        let more = [(0.5, 30), (0.8, 30), (0.8, 60), (0.9, 30), (0.9, 60), (0.9, 120), (0.95, 30)];
+        for (correlation, runs) in few.into_iter().chain(more) {
+            let mut wanders = || {
+                let mut level = random.normal();
+                let mut next = || {
+                    level =
+                        correlation * level + (1.0_f64 - correlation * correlation).sqrt() * random.normal();
+                    100.0 * (0.03 * level).exp()
+                };
+                let values: Vec<f64> = (0..runs).map(|_| next()).collect();
+                matches!(series_shape(&values, 0.03), Some(SeriesShape::Drifting { .. }))
+            };
+            let drifts = (0..200).filter(|_| wanders()).count();
+            assert!(drifts <= 6, "{drifts} of 200 with {runs} runs correlated by {correlation}");
+        }
     }
 
     #[test]

@@ -11,6 +11,13 @@ use crate::interval::median;
 /// The two-sided p-value of the Mann-Kendall test, with the tie and continuity corrections of the normal
 /// approximation, which is good from 8 values on. `None` for fewer, or where a value is not a number.
 pub fn mann_kendall_p(values: &[f64]) -> Option<f64> {
+    mann_kendall_p_of_correlated(values, 0.0)
+}
+
+/// The same of values of which each is correlated so with the one before, as a process of the first order:
+/// such values rise and fall for a while without a trend, and the variance of S is that of Hamed and Rao ("A
+/// modified Mann-Kendall trend test for autocorrelated data", 1998).
+pub fn mann_kendall_p_of_correlated(values: &[f64], correlation: f64) -> Option<f64> {
     let n = values.len();
     if n < 8 || values.iter().any(|value| value.is_nan()) {
         return None;
@@ -20,12 +27,23 @@ pub fn mann_kendall_p(values: &[f64]) -> Option<f64> {
     let mut ranks = values.to_vec();
     ranks.sort_unstable_by(f64::total_cmp);
     let ties: f64 = ranks.chunk_by(|a, b| a == b).map(|tied| term(tied.len() as f64)).sum();
-    let variance = (term(n as f64) - ties) / 18.0;
+    let variance = (term(n as f64) - ties) / 18.0 * widened(n, correlation);
     if variance <= 0.0 {
         return Some(1.0);
     }
     let z = (s.abs() - 1.0).max(0.0) / variance.sqrt();
     Some((2.0 * Normal::standard().sf(z)).min(1.0))
+}
+
+/// How many times the variance of S is that of independent values; the correlation of ranks is that of a
+/// normal law's values.
+fn widened(count: usize, correlation: f64) -> f64 {
+    let left = |taken: usize| (count - taken) as f64;
+    let of_lag = |lag: usize| {
+        let of_ranks = 6.0 / std::f64::consts::PI * (correlation.powi(lag as i32) / 2.0).asin();
+        left(lag) * left(lag + 1) * left(lag + 2) * of_ranks
+    };
+    1.0 + 2.0 * (1..count - 2).map(of_lag).sum::<f64>() / (left(0) * left(1) * left(2))
 }
 
 /// Sen's slope: the median rise per step over all pairs. `None` for fewer than two values.
