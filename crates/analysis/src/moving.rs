@@ -49,12 +49,16 @@ pub fn part_away(result: &RankResult) -> Option<f64> {
     stats::interval::median(&result.away)
 }
 
-/// A sentence for each rank and kind of memory, of the largest size.
+/// A sentence for each rank and kind of memory, of the largest size that was measured.
 pub fn verdict(document: &Document) -> Vec<String> {
     let mut sentences = Vec::new();
     for rank in &document.ranks {
         for memory in document.settings.memory.iter().copied() {
-            let Some(bytes) = document.settings.sizes_bytes.iter().max().copied() else {
+            let own = |case: &&Case| {
+                let mut results = case.ranks.iter().filter(|result| result.rank == rank.rank);
+                case.memory == memory && results.any(|result| result.summary().is_some())
+            };
+            let Some(bytes) = document.cases.iter().filter(own).map(|case| case.bytes).max() else {
                 continue;
             };
             let of = |direction, touch| {
@@ -144,5 +148,23 @@ fn gigabytes(rate: TouchRate) -> String {
     match rate.is_known() {
         true => format!("{} GB/s", three_digits(rate.bytes_per_s / 1e9)),
         false => format!("a rate that is {}", headline::too_noisy(rate.half_width)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use report::SavedDocument;
+
+    use super::*;
+
+    #[test]
+    fn the_largest_size_that_was_measured_is_told_where_a_larger_one_had_no_memory()
+    -> Result<(), Box<dyn std::error::Error>> {
+        let mut document = Document::from_json(include_bytes!("../../../docs/gallery/moving.json"))?;
+        let measured = verdict(&document);
+        assert!(!measured.is_empty());
+        document.settings.sizes_bytes.push(1 << 40);
+        assert_eq!(verdict(&document), measured);
+        Ok(())
     }
 }
