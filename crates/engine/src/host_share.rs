@@ -7,8 +7,9 @@
 //! which are shorter than what counts here.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Barrier};
-use std::thread;
+use std::io;
+use std::sync::{Arc, Barrier, RwLock};
+use std::thread::{self, JoinHandle};
 
 use crate::bound::Bound;
 use crate::clock::now_ns;
@@ -26,26 +27,44 @@ pub struct HostShare {
     pub at_a_time: f64,
 }
 
-/// Asks for these PUs at once; `None` where one of them cannot be had, or a thread cannot say what the kernel
-/// did with it.
+/// What a thread does.
+type Measurement = Box<dyn FnOnce() -> Option<Missing> + Send>;
+
+/// Asks for these PUs at once; `None` where one of them cannot be had, no further thread can be started (a
+/// limit of processes), or a thread cannot say what the kernel did with it.
 pub fn host_share(pus: impl IntoIterator<Item = u32>) -> Option<HostShare> {
+    share_by(pus, |thread| thread::Builder::new().spawn(thread))
+}
+
+/// The same with threads that `spawn` starts.
+fn share_by(
+    pus: impl IntoIterator<Item = u32>,
+    mut spawn: impl FnMut(Measurement) -> io::Result<JoinHandle<Option<Missing>>>,
+) -> Option<HostShare> {
     let pus: BTreeSet<u32> = pus.into_iter().collect();
+    // Whether all threads are there: the barrier would wait for one that cannot be started.
+    let are_all = Arc::new(RwLock::new(false));
+    let mut said = are_all.write().ok()?;
     let together = Arc::new(Barrier::new(pus.len()));
-    let asked: Vec<_> = pus
-        .iter()
-        .map(|pu| {
-            let (pu, together) = (*pu, Arc::clone(&together));
-            thread::spawn(move || {
-                let bound = Bound::to(pu);
-                together.wait();
-                bound.ok()?;
-                missing()
-            })
+    let thread_on = |pu: u32| -> Measurement {
+        let (are_all, together) = (Arc::clone(&are_all), Arc::clone(&together));
+        Box::new(move || {
+            let bound = Bound::to(pu);
+            if !*are_all.read().ok()? {
+                return None;
+            }
+            together.wait();
+            bound.ok()?;
+            missing()
         })
-        .collect();
+    };
+    let asked: Vec<_> = pus.iter().map_while(|pu| spawn(thread_on(*pu)).ok()).collect();
+    let is_all = asked.len() == pus.len();
+    *said = is_all;
+    drop(said);
 
     let found: Vec<Option<Missing>> = asked.into_iter().map(|thread| thread.join().ok().flatten()).collect();
-    let found: Vec<Missing> = found.into_iter().collect::<Option<_>>()?;
+    let found: Vec<Missing> = found.into_iter().collect::<Option<_>>().filter(|_| is_all)?;
     let at_a_time = found.iter().map(Missing::given).sum();
     Some(HostShare { cpus: found.len(), at_a_time })
 }
@@ -156,6 +175,21 @@ mod tests {
             (after.given_since(after), before.given_since(after), CpuTime::of("cpu 1 2")),
             (None, None, None)
         );
+    }
+
+    #[test]
+    fn where_no_further_thread_can_be_started_nothing_is_said_and_nobody_waits() {
+        for most in [0, 1, 2] {
+            let mut started = 0;
+            let spawn = |thread: Measurement| {
+                started += 1;
+                match started > most {
+                    true => Err(io::Error::from(io::ErrorKind::WouldBlock)),
+                    false => thread::Builder::new().spawn(thread),
+                }
+            };
+            assert_eq!(share_by([0, 1, 2], spawn), None, "{most} threads");
+        }
     }
 
     #[test]

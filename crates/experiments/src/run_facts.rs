@@ -60,11 +60,12 @@ impl<'a> RunFacts<'a> {
         }
     }
 
-    /// Asks the host for the CPUs of an experiment whose ranks are many at once, before it begins.
+    /// Asks the host of a virtual machine for the CPUs of an experiment whose ranks are many at once, before
+    /// it begins. On other machines nobody but this system takes time from a thread.
     pub fn ask_host(&mut self, experiment: &Experiment) {
         let at_once = experiment.figures.cases.iter().any(|case| case.order == Order::Simultaneous);
         let pus: BTreeSet<u32> = experiment.workers.iter().map(|worker| worker.pu).collect();
-        if !at_once || pus.len() < MANY_AT_ONCE {
+        if !at_once || pus.len() < MANY_AT_ONCE || !self.machine.is_virtual() {
             return;
         }
         let share = engine::host_share(pus);

@@ -39,6 +39,19 @@ pub struct Probe {
     pub reason: Option<String>,
 }
 
+impl Environment {
+    /// Whether a probe says that this is a virtual machine.
+    pub fn is_virtual(&self) -> bool {
+        let value = self.probes.iter().find(|probe| probe.name == VIRTUAL_MACHINE).and_then(|probe| {
+            match probe.value.as_ref()? {
+                ProbeValue::Text(text) => Some(&text[..]),
+                ProbeValue::Number(_) => None,
+            }
+        });
+        value.is_some_and(|said| said != NO_SIGN)
+    }
+}
+
 /// A probe's value: a number where it is one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
@@ -174,8 +187,11 @@ fn cpuset(name: &str, set: Result<(IdSet, String), String>) -> Probe {
     }
 }
 
+/// The probe for the hypervisor.
+const VIRTUAL_MACHINE: &str = "platform.virtual_machine";
+
 fn virtual_machine(root: &FsRoot) -> Probe {
-    const NAME: &str = "platform.virtual_machine";
+    const NAME: &str = VIRTUAL_MACHINE;
     if let Ok(hypervisor) = root.text("/sys/hypervisor/type") {
         return probed(NAME, "/sys/hypervisor/type", Ok(ProbeValue::Text(hypervisor)));
     }
@@ -251,6 +267,22 @@ fn amdgpu(root: &FsRoot) -> Probe {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_machine_is_virtual_only_where_a_probe_says_so() {
+        let machine = |said: Option<&str>| Environment {
+            probes: vec![Probe {
+                name: VIRTUAL_MACHINE.to_owned(),
+                value: said.map(|said| ProbeValue::Text(said.to_owned())),
+                source: String::new(),
+                reason: None,
+            }],
+            variables: BTreeMap::new(),
+        };
+        assert!(machine(Some("yes, by the CPU's hypervisor flag")).is_virtual());
+        assert!(!machine(Some(NO_SIGN)).is_virtual());
+        assert!(!machine(None).is_virtual());
+    }
 
     fn node() -> std::io::Result<tempfile::TempDir> {
         let root = tempfile::tempdir()?;
