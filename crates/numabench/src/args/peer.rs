@@ -47,8 +47,9 @@ pub struct Peer {
     /// and the wait
     #[arg(long, help_heading = "What is measured")]
     pub latency: bool,
-    /// The range of these loads: 64 MiB are answered by the owner's memory, 1 MiB (nvbandwidth's) by its
-    /// cache [default: 64MiB]
+    /// The range of these loads: one larger than the owner's cache is answered by its memory (64 MiB on an
+    /// H100 or H200 of 50 MB; a B200 has 126 MB, an MI300X 256), 1 MiB (nvbandwidth's) by its cache [default:
+    /// 64MiB]
     #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, requires = "latency",
           help_heading = "What is measured")]
     pub range: Option<u64>,
