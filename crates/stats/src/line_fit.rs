@@ -185,7 +185,8 @@ impl Weighted {
 
         let determinant = ww * nn - wn * wn;
         let (latency, slope) = ((w * nn - n * wn) / determinant, (n * ww - w * wn) / determinant);
-        let latency_ns = latency.max(0.0);
+        // No latency is below 0: then the line goes through the origin, and its slope is that line's.
+        let (latency_ns, slope) = if latency < 0.0 { (0.0, n / nn) } else { (latency, slope) };
         let error = |(bytes, ns): &Time| (latency_ns + slope * bytes) / ns - 1.0;
         let squares = times.iter().zip(weights).map(|(time, of_size)| (of_size * error(time)).powi(2)).sum();
         let (of_latency, of_byte) = (nn / determinant, ww / determinant);
@@ -374,6 +375,23 @@ mod tests {
     /// Two ways of copying: 20 GB/s below 64 KiB, 55 from there on.
     fn two_ways(bytes: f64) -> f64 {
         if bytes < 65_536.0 { 6_700.0 + bytes / 20.0 } else { 8_000.0 + bytes / 55.0 }
+    }
+
+    #[test]
+    fn a_line_without_latency_is_the_best_through_the_origin() -> Result<(), &'static str> {
+        // 20 GB/s up to 1 MiB, and 10 for the bytes above: the best line cuts the axis below 0.
+        let ns = |bytes: f64| bytes.min(1_048_576.0) / 20.0 + (bytes - 1_048_576.0).max(0.0) / 10.0;
+        let times: Vec<Time> =
+            (0..15).map(|power| 65_536.0 * 2f64.powi(power)).map(|bytes| (bytes, ns(bytes))).collect();
+        let fit = Weighted::of(&times).ok_or("no line")?;
+        assert_eq!(fit.latency_ns, 0.0);
+        let squares =
+            |slope: f64| -> f64 { times.iter().map(|(bytes, ns)| (slope * bytes / ns - 1.0).powi(2)).sum() };
+        let (own, steeper, flatter) =
+            (squares(fit.ns_a_byte), squares(fit.ns_a_byte * 1.01), squares(fit.ns_a_byte * 0.99));
+        assert!(own < steeper && own < flatter, "{own} {steeper} {flatter}");
+        assert!((own / fit.squares - 1.0).abs() < 1e-9);
+        Ok(())
     }
 
     #[test]
