@@ -9,10 +9,7 @@ use std::time::Duration;
 
 use engine::{EngineConfig, Order, PlacingRules, Suite};
 use kernels::RankPlace;
-use pingpong::{
-    ANSWER_BYTES, AnswerCase, AnswerSuite, LOAD_LINE_BYTES, LOADS_A_KERNEL, LoadCase, LoadSuite,
-    MOST_LOAD_LINES,
-};
+use pingpong::{ANSWER_BYTES, AnswerCase, AnswerSuite, LOAD_LINE_BYTES, LOADS_A_KERNEL, LoadCase, LoadSuite};
 use placement::{Row, Target};
 use report::settings::{Direction, MemoryKind};
 use stats::units::counted;
@@ -27,7 +24,8 @@ use crate::fault::Fault;
 use crate::gpu_places::GpuPlaces;
 use crate::options::{Between, LatencyOptions};
 
-/// Larger than the L2 of an H200 (50 MB), so that each load goes to the memory.
+/// Larger than the L2 of an H100 or H200 (50 MB), so that each load goes to the memory there; not larger than
+/// the caches of a B200 (126 MB) and an MI300X (256 MB).
 const RANGE_BYTES: u64 = 64 << 20;
 
 /// The range that is loaded from, bytes: what was asked for, in whole lines and not below the loads of one
@@ -37,7 +35,7 @@ const RANGE_BYTES: u64 = 64 << 20;
 /// There cannot be such a range.
 pub(super) fn range(asked: Option<u64>) -> Result<usize, Fault> {
     let range = asked.unwrap_or(RANGE_BYTES).max(u64::from(LOADS_A_KERNEL) * LOAD_LINE_BYTES as u64);
-    memory_range::chase(range, LOAD_LINE_BYTES, MOST_LOAD_LINES)
+    memory_range::chase(range, LOAD_LINE_BYTES)
 }
 
 /// The case of the document that loads over such a range are.

@@ -117,7 +117,7 @@ impl Loaded {
             traffic,
             rows,
             engine: args.measuring.engine,
-            chased: memory_range::chase(chased.max(64 * LINE_BYTES as u64), LINE_BYTES, hostmem::MOST_LINES)?,
+            chased: memory_range::chase(chased.max(64 * LINE_BYTES as u64), LINE_BYTES)?,
             streamed: memory_range::whole(streamed.max(BURST_BYTES as u64), LINE_BYTES)?,
             curves,
             rules: PlacingRules::on(topology, args.measuring.engine.huge_pages),

@@ -73,7 +73,7 @@ impl MemoryMatrix {
             None => memory_range::streamed(topology, rows.iter().map(Vec::as_slice), all),
         };
         let bytes = match latency {
-            true => memory_range::chase(range, LINE_BYTES, hostmem::MOST_LINES)?,
+            true => memory_range::chase(range, LINE_BYTES)?,
             false => memory_range::whole(range, LINE_BYTES)?,
         };
 

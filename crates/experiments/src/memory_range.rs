@@ -89,12 +89,12 @@ pub fn whole(bytes: u64, line: usize) -> Result<usize, Fault> {
     })
 }
 
-/// The range of a chase in whole lines, of which there can be so many.
+/// The range of a chase in whole lines, of which there can be [`engine::MOST_LINES`].
 ///
 /// # Errors
 /// Exit 2 for a longer one.
-pub fn chase(bytes: u64, line: usize, most: u32) -> Result<usize, Fault> {
-    let longest = u64::from(most) * line as u64;
+pub fn chase(bytes: u64, line: usize) -> Result<usize, Fault> {
+    let longest = u64::from(engine::MOST_LINES) * line as u64;
     if bytes > longest {
         let text = format!(
             "--range: loads go over {} at most, and {} were asked for: ask for a smaller --range",
@@ -173,9 +173,9 @@ mod tests {
     fn a_range_that_cannot_be_is_refused_with_the_longest_that_can() {
         assert_eq!((whole(1, 64).ok(), whole(65, 64).ok()), (Some(64), Some(128)));
         assert!(whole(u64::MAX, 64).is_err_and(|fault| fault.to_string().contains("--range")));
-        assert_eq!(chase(255 * GIB, 64, u32::MAX).ok(), Some(255 << 30));
+        assert_eq!(chase(255 * GIB, 64).ok(), Some(255 << 30));
         for bytes in [256 * GIB, 300 * GIB, u64::MAX] {
-            assert!(chase(bytes, 64, u32::MAX).is_err_and(|fault| fault.to_string().contains("--range:")));
+            assert!(chase(bytes, 64).is_err_and(|fault| fault.to_string().contains("--range:")));
         }
     }
 }

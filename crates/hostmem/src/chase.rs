@@ -6,17 +6,13 @@
 //! where there are some, keep the time of page walks out. What proves the work: the cycle's order is kept, so
 //! where the chase must be after so many loads is known.
 
-use engine::{Failure, PlacedMemory, Stage, Timing, Trouble, Work};
+use engine::{Failure, PlacedMemory, Timing, Trouble, Work, line_count, write_cycle};
 use stats::random::SplitMix64;
 
 /// The distance of two loads, bytes: the cache line of x86-64 and most arm64 CPUs.
 pub const LINE_BYTES: usize = 64;
 /// Loads between two readings of the clock: a reading is then below a thousandth of them.
 pub const LOADS_A_CALL: u32 = 1024;
-
-/// The most lines of a range: their numbers have 32 bits, because two of them a line are kept beside the
-/// range.
-pub const MOST_LINES: u32 = u32::MAX;
 
 const WORD: usize = 8;
 
@@ -49,21 +45,11 @@ impl<M: Bytes> Chain<M> {
     /// Writes a random cycle over all lines of `memory`.
     ///
     /// # Errors
-    /// It has more than [`MOST_LINES`].
+    /// It has more than [`engine::MOST_LINES`].
     pub(crate) fn new(mut memory: M, seed: u64) -> Result<Self, Failure> {
-        let lines = memory.bytes().len() / LINE_BYTES;
-        let mut order: Vec<u32> = (0..numbered(lines)?).collect();
+        let mut order: Vec<u32> = (0..line_count(memory.bytes().len(), LINE_BYTES)?).collect();
         SplitMix64::new(seed).shuffle(&mut order);
-        let mut place = vec![0; lines];
-        let bytes = memory.bytes_mut();
-        for (number, line) in order.iter().enumerate() {
-            place[*line as usize] = number as u32;
-            let next = order[(number + 1) % lines] as usize * LINE_BYTES;
-            let from = *line as usize * LINE_BYTES;
-            if let Some(word) = bytes.get_mut(from..from + WORD) {
-                word.copy_from_slice(&next.to_ne_bytes());
-            }
-        }
+        let place = write_cycle(memory.bytes_mut(), LINE_BYTES, &order);
         Ok(Self { memory, place, at: order.first().map_or(0, |line| *line as usize * LINE_BYTES) })
     }
 
@@ -86,17 +72,6 @@ impl<M: Bytes> Chain<M> {
         }
         self.at = at;
     }
-}
-
-/// How many lines there are, as they are numbered.
-fn numbered(lines: usize) -> Result<u32, Failure> {
-    let most = u64::from(MOST_LINES) * LINE_BYTES as u64;
-    u32::try_from(lines).map_err(|_| {
-        Failure::new(
-            Stage::Allocate,
-            format!("a range of loads has at most {most} bytes; ask for a smaller --range"),
-        )
-    })
 }
 
 /// The work of one block.
@@ -162,18 +137,6 @@ mod tests {
 
     fn chain(seed: u64) -> Chain<Vec<u8>> {
         Chain::new(vec![0; LINES * LINE_BYTES], seed).expect("few lines")
-    }
-
-    #[test]
-    fn more_lines_than_can_be_numbered_are_refused_and_not_cut_off() {
-        let lines = |gib: usize| (gib << 30) / LINE_BYTES;
-        assert_eq!(numbered(lines(255)).ok(), Some(255 << 24));
-        for gib in [256, 300, 512] {
-            assert!(
-                numbered(lines(gib)).is_err_and(|failure| failure.message.contains("--range")),
-                "{gib} GiB"
-            );
-        }
     }
 
     #[test]

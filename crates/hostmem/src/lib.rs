@@ -36,7 +36,7 @@ mod traffic;
 mod words;
 
 pub use case::{Access, TrafficCase};
-pub use chase::{LINE_BYTES, LOADS_A_CALL, MOST_LINES};
+pub use chase::{LINE_BYTES, LOADS_A_CALL};
 pub use core_pairs::{CorePair, CorePairSuite};
 pub use lines::RANGE_BYTES as PAIR_RANGE_BYTES;
 pub use pace::{BURST_BYTES, Pace};

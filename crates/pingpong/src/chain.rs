@@ -7,7 +7,7 @@
 //! known. Where the chain lies is the caller's (`loads`, `peer_loads`).
 
 use device::Chaser;
-use engine::{Failure, Stage, Timing, Trouble, Work};
+use engine::{Failure, Timing, Trouble, Work, line_count, write_cycle};
 use stats::random::SplitMix64;
 
 use crate::fault::measuring;
@@ -16,12 +16,10 @@ use crate::fault::measuring;
 pub const LOAD_LINE_BYTES: usize = 128;
 /// Loads of one kernel: a launch is then below a thousandth of them.
 pub const LOADS_A_KERNEL: u32 = 4096;
-/// The most lines of a range: their numbers have 32 bits, because two of them a line are kept beside the
-/// range.
-pub const MOST_LOAD_LINES: u32 = u32::MAX;
+/// Bytes of a load.
+const WORD: usize = 8;
 /// Lines of one window come one after the other, bytes.
 const WINDOW: usize = 2 << 20;
-const WORD: usize = 8;
 
 /// The order of a chain's lines.
 pub(crate) struct Cycle {
@@ -33,10 +31,9 @@ impl Cycle {
     /// Writes a random cycle over all lines of `memory`, window after window; it begins at offset 0.
     ///
     /// # Errors
-    /// It has more than [`MOST_LOAD_LINES`].
+    /// It has more than [`engine::MOST_LINES`].
     pub(crate) fn new(memory: &mut [u8], seed: u64) -> Result<Self, Failure> {
-        let lines = memory.len() / LOAD_LINE_BYTES;
-        let mut order: Vec<u32> = (0..numbered(lines)?).collect();
+        let mut order: Vec<u32> = (0..line_count(memory.len(), LOAD_LINE_BYTES)?).collect();
         let mut random = SplitMix64::new(seed);
         order.chunks_mut(WINDOW / LOAD_LINE_BYTES).for_each(|window| random.shuffle(window));
 
@@ -44,15 +41,7 @@ impl Cycle {
         if let Some(first) = order.iter().position(|line| *line == 0) {
             order.swap(0, first);
         }
-        let mut place = vec![0; lines];
-
-        for (number, line) in order.iter().enumerate() {
-            place[*line as usize] = number as u32;
-            let next = order[(number + 1) % lines] as usize * LOAD_LINE_BYTES;
-            let from = *line as usize * LOAD_LINE_BYTES;
-            memory[from..from + WORD].copy_from_slice(&(next as u64).to_le_bytes());
-        }
-        Ok(Self { place })
+        Ok(Self { place: write_cycle(memory, LOAD_LINE_BYTES, &order) })
     }
 
     /// Which load of the cycle comes next at this offset; `None` for an offset where no line is.
@@ -61,17 +50,6 @@ impl Cycle {
         let whole = line.is_multiple_of(LOAD_LINE_BYTES);
         whole.then(|| self.place.get(line / LOAD_LINE_BYTES).copied().map(u64::from)).flatten()
     }
-}
-
-/// How many lines there are, as they are numbered.
-fn numbered(lines: usize) -> Result<u32, Failure> {
-    let most = u64::from(MOST_LOAD_LINES) * LOAD_LINE_BYTES as u64;
-    u32::try_from(lines).map_err(|_| {
-        Failure::new(
-            Stage::Allocate,
-            format!("a range of loads has at most {most} bytes; ask for a smaller --range"),
-        )
-    })
 }
 
 /// One block of loads.
@@ -174,12 +152,5 @@ mod tests {
         assert_eq!(cycle.number(64), None, "between two lines is none");
         let order = |seed| Cycle::new(&mut memory.clone(), seed).expect("few lines").place;
         assert_ne!(order(1), order(2));
-    }
-
-    #[test]
-    fn more_lines_than_can_be_numbered_are_refused_and_not_cut_off() {
-        let lines = |gib: usize| (gib << 30) / LOAD_LINE_BYTES;
-        assert_eq!(numbered(lines(511)).ok(), Some(511 << 23));
-        assert!([512, 600].into_iter().all(|gib| numbered(lines(gib)).is_err()));
     }
 }

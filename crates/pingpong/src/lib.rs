@@ -42,7 +42,7 @@ pub use answers::{ANSWER_BYTES, AnswerCase, AnswerSuite};
 pub use budget::{BudgetError, check_budget, device_bytes, limit_text};
 pub use case::{CopyCase, DEVICE_TIMING_FROM_BYTES};
 pub use cells::{Cells, CopyEnds};
-pub use chain::{LOAD_LINE_BYTES, LOADS_A_KERNEL, MOST_LOAD_LINES};
+pub use chain::{LOAD_LINE_BYTES, LOADS_A_KERNEL};
 pub use config::{RunConfig, TimingChoice};
 pub use devices::Devices;
 pub use engine::{
