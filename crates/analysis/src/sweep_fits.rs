@@ -15,8 +15,9 @@ use stats::interval::Interval;
 use stats::line_fit::{Contrast, LEAST_SIZES, Line, LineFit, SizeTimes, line_fit, sure_dips};
 use stats::units;
 
+use crate::headline;
 use crate::matrix_analysis::row_sweep;
-use crate::{headline, words};
+use crate::words::{self, three_digits};
 
 /// A rate this much below that of both neighbours (as it is expected between them) is a dip, where it is
 /// surely below.
@@ -256,11 +257,6 @@ fn size(bytes: f64) -> String {
         bytes if bytes >= 1024.0 => format!("{:.0} KiB", bytes / 1024.0),
         bytes => format!("{bytes:.0} B"),
     }
-}
-
-fn three_digits(value: f64) -> String {
-    let decimals = (2 - value.abs().max(f64::MIN_POSITIVE).log10().floor() as i32).clamp(0, 4) as usize;
-    format!("{value:.decimals$}")
 }
 
 /// How many times its size a round copies: both ways of a round trip, and of copies in both directions at

@@ -107,7 +107,7 @@ pub(crate) fn mean(values: &[f64]) -> f64 {
 }
 
 /// The mean of values, and the sum of their squared distances from it.
-pub(crate) fn mean_and_squares(values: &[f64]) -> (f64, f64) {
+pub fn mean_and_squares(values: &[f64]) -> (f64, f64) {
     let mean = mean(values);
     (mean, values.iter().map(|value| (value - mean).powi(2)).sum())
 }

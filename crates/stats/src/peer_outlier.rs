@@ -15,7 +15,7 @@
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::alpha::ALPHA;
-use crate::interval::median;
+use crate::interval::{mean_and_squares, median};
 
 /// With fewer values nothing is called an outlier: of four, two may differ from the other two.
 pub const LEAST_VALUES: usize = 5;
@@ -103,8 +103,7 @@ fn furthest(values: &[f64], most: usize, level: f64) -> Vec<usize> {
     let steps = most.min(fewer_than_half(values.len()));
     while taken.len() < steps {
         let count = left.len() as f64;
-        let mean = left.iter().map(|at| values[*at]).sum::<f64>() / count;
-        let squares = left.iter().map(|at| (values[*at] - mean).powi(2)).sum::<f64>();
+        let (mean, squares) = mean_and_squares(&left.iter().map(|at| values[*at]).collect::<Vec<_>>());
         let far = |at: &usize| (values[*at] - mean).abs();
         let Some(place) = (0..left.len()).max_by(|a, b| far(&left[*a]).total_cmp(&far(&left[*b]))) else {
             break;

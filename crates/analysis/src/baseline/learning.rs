@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use report::document::Tool;
 use report::read::SavedDocument;
 use stats::alpha::CONFIDENCE;
-use stats::interval::median;
+use stats::interval::{mean_and_squares, median};
 use stats::peer_outlier::{a_fifth, peer_outliers};
 use stats::tolerance::GroupedValues;
 use stats::units::counted;
@@ -301,8 +301,7 @@ fn built_unlike<'v>(medians: &[(Place<'v>, f64)], odd: &BTreeSet<usize>) -> BTre
 
 /// The sample deviation.
 fn deviation(values: &[f64]) -> f64 {
-    let mean = values.iter().sum::<f64>() / values.len() as f64;
-    (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (values.len() as f64 - 1.0)).sqrt()
+    (mean_and_squares(values).1 / (values.len() as f64 - 1.0)).sqrt()
 }
 
 /// The squared distances of the logarithms of each GPU's own values from their mean, and their degrees of
@@ -311,8 +310,7 @@ fn within<'v>(gpus: impl Iterator<Item = &'v Vec<f64>>) -> (f64, f64) {
     let (mut squares, mut freedom) = (0.0, 0.0);
     for rates in gpus {
         let logs: Vec<f64> = rates.iter().map(|rate| rate.ln()).collect();
-        let mean = logs.iter().sum::<f64>() / logs.len() as f64;
-        squares += logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>();
+        squares += mean_and_squares(&logs).1;
         freedom += logs.len() as f64 - 1.0;
     }
     (squares, freedom)
