@@ -2,8 +2,11 @@
 //!
 //! PCI base class 03 (display controller) or 12 (processing accelerator), without the display controllers
 //! that cannot compute: the VGA of a server's management controller, and what hypervisors emulate; and
-//! without FPGA cards, which take class 12 too. Those are listed, so that an unknown vendor's GPU is shown
-//! rather than lost. Network and storage functions have other classes, however many they are.
+//! without FPGA cards, which take class 12 too. A VGA-compatible controller counts only of vendors whose VGAs
+//! compute, because every cloud and every management controller has one of its own, and one too many shifts
+//! the index of every GPU behind it. Of the other classes those that do not compute are listed, so that an
+//! unknown vendor's GPU is shown rather than lost. Network and storage functions have other classes, however
+//! many they are.
 
 /// PCI vendor id of NVIDIA.
 pub const NVIDIA: u16 = 0x10de;
@@ -14,10 +17,16 @@ pub const INTEL: u16 = 0x8086;
 
 /// PCI base class of display controllers.
 const DISPLAY: u16 = 0x03;
+/// Last PCI class of VGA and XGA controllers; the display classes above it are 3D and other ones.
+const LAST_VGA: u16 = 0x0301;
 /// PCI base class of processing accelerators (AMD Instinct from MI300 on, among others).
 const ACCELERATOR: u16 = 0x12;
 
-/// Vendors none of whose display controllers computes.
+/// Vendors whose VGA-compatible controllers compute, Moore Threads' too; 0 where a file names no vendor.
+const VGA_COMPUTES: [u16; 5] = [NVIDIA, AMD, INTEL, 0x1ed5, 0];
+
+/// Vendors none of whose display controllers computes, of whatever display class: QEMU's bochs-display and
+/// virtio-gpu are no VGA, and a strap of ASPEED's controllers chooses the class.
 const NOT_A_GPU_VENDOR: [(u16, &str); 14] = [
     (0x1a03, "ASPEED, management controllers"),
     (0x102b, "Matrox G200, management controllers"),
@@ -69,8 +78,11 @@ pub(crate) fn is_gpu(class_id: u16, vendor_id: u16, device_id: u16) -> bool {
     let is_fpga = base == ACCELERATOR
         && (FPGA_VENDOR.iter().any(|(vendor, _)| *vendor == vendor_id)
             || FPGA_DEVICE.contains(&(vendor_id, device_id)));
+    let is_vga = base == DISPLAY && class_id <= LAST_VGA;
+
     (base == DISPLAY || base == ACCELERATOR)
         && !is_fpga
+        && (!is_vga || VGA_COMPUTES.contains(&vendor_id))
         && !NOT_A_GPU_VENDOR.iter().any(|(vendor, _)| *vendor == vendor_id)
         && !NOT_A_GPU_DEVICE.iter().any(|(vendor, device, _)| (*vendor, *device) == (vendor_id, device_id))
 }
@@ -105,8 +117,15 @@ mod tests {
             (0x1234, 0x1111),
             (0x1013, 0x00b8),
             (0x1b36, 0x0100),
+            (0x1d0f, 0x1111), // of every instance of AWS EC2's Nitro
+            (0x1ae0, 0xa002), // Google
+            (0x1d17, 0x3a04), // Zhaoxin
+            (0x0014, 0x7a36), // Loongson
         ] {
             assert!(!is_gpu(0x0300, vendor, device), "{vendor:04x}:{device:04x}");
+        }
+        for (vendor, device) in [(0x1234, 0x1111), (0x1af4, 0x1050), (0x1a03, 0x2000)] {
+            assert!(!is_gpu(0x0380, vendor, device), "{vendor:04x}:{device:04x}, with another class");
         }
     }
 
@@ -127,6 +146,8 @@ mod tests {
 
     #[test]
     fn a_vendor_nobody_lists_is_shown_rather_than_lost() {
-        assert!(is_gpu(0x0300, 0x0000, 0x0000));
+        assert!(is_gpu(0x0302, 0x1ee0, 0x0001) && is_gpu(0x0380, 0x1ee0, 0x0001));
+        assert!(!is_gpu(0x0300, 0x1ee0, 0x0001), "a VGA shows a console, unless its vendor's compute");
+        assert!(is_gpu(0x0300, 0x0000, 0x0000), "a file that names no vendor");
     }
 }
