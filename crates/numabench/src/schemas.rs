@@ -13,7 +13,7 @@ use topo::difference::Difference;
 /// `topo --json`.
 pub const TOPOLOGY: Version = Version { schema: "numabench.topology", major: 1, minor: 3 };
 /// `topo diff --json`.
-pub const DIFFERENCES: Version = Version { schema: "numabench.topology-diff", major: 1, minor: 1 };
+pub const DIFFERENCES: Version = Version { schema: "numabench.topology-diff", major: 1, minor: 2 };
 
 /// What `topo diff --json` says.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -6,6 +6,7 @@
 //! what the link can do are compared), and memory sizes by less than [`MEMORY_STEP_PERCENT`].
 
 mod hidden;
+mod links;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -13,7 +14,7 @@ use stats::IdSet;
 use stats::units::rounded_size;
 
 use crate::huge_pages::HugePages;
-use crate::model::{Core, Gpu, L3, Link, NodeKind, NumaNode, Package, Topology};
+use crate::model::{Core, Gpu, L3, Link, Locality, MemoryLimit, NodeKind, NumaNode, Package, Topology};
 use crate::nics::Nic;
 use crate::settings::Setting;
 use crate::survey::Survey;
@@ -54,6 +55,9 @@ pub enum DifferenceSubject {
     Gpu,
     /// Network adapters.
     Nic,
+    /// Links between devices: NVLink, xGMI, the way over PCIe.
+    #[schemars(extend("since" = "1.2"))]
+    Interconnect,
     /// The reserve of huge pages.
     HugePages,
     /// What the process may use.
@@ -73,8 +77,9 @@ pub fn differences(before: &Survey, after: &Survey) -> Vec<Difference> {
         (DifferenceSubject::Distances, distances(old, new)),
         (DifferenceSubject::Gpu, gpus(old, new)),
         (DifferenceSubject::Nic, nics(&before.nics, &after.nics)),
+        (DifferenceSubject::Interconnect, links::links(before, after)),
         (DifferenceSubject::HugePages, huge_pages(&before.huge_pages, &after.huge_pages)),
-        (DifferenceSubject::Allowed, allowed(old, new)),
+        (DifferenceSubject::Allowed, [allowed(old, new), memory_limit(before, after)].concat()),
         (DifferenceSubject::Setting, settings(&before.settings, &after.settings)),
     ];
 
@@ -105,6 +110,14 @@ fn matched<T, K: PartialEq>(
         Some(was) => different(was, one),
     });
     gone.chain(rest).collect()
+}
+
+/// The first `most` of these changes, and how many more there are of the same kind.
+fn capped(mut changes: Vec<String>, most: usize, of_what: &str) -> Vec<String> {
+    let more = changes.len().saturating_sub(most);
+    changes.truncate(most);
+    changes.extend((more > 0).then(|| format!("{more} more {of_what}")));
+    changes
 }
 
 /// What is not known, in a sentence.
@@ -230,10 +243,7 @@ fn distances(old: &Topology, new: &Topology) -> Vec<String> {
                     changes.push(format!("distance from NUMA node {from} to {to}: {now}, was {before}"));
                 }
             }
-            let more = changes.len().saturating_sub(MOST_DISTANCES);
-            changes.truncate(MOST_DISTANCES);
-            changes.extend((more > 0).then(|| format!("{more} more distances")));
-            changes
+            capped(changes, MOST_DISTANCES, "distances")
         }
         (Some(_), None) => vec!["the distances are not given any more".to_owned()],
         (None, Some(_)) => vec!["the distances are given now".to_owned()],
@@ -267,15 +277,16 @@ fn same_gpu(was: &Gpu, is: &Gpu) -> Vec<String> {
         words.push(format!("{} is another one: UUID {now}, was {before}", called(is)));
     }
     words.extend(same_link(&called(is), was.link.as_ref(), is.link.as_ref()));
-    let (before, now) = (&was.locality, &is.locality);
-    let (local_before, local_now) = (before.all_nodes(), now.all_nodes());
-
-    if before.rung != now.rung {
-        words.push(format!("{}: its locality: {}; was: {}", called(is), now.reason, before.reason));
-    } else if local_before != local_now {
-        words.push(format!("{}: local NUMA nodes {local_now}, were {local_before}", called(is)));
-    }
+    words.extend(same_locality(&called(is), &was.locality, &is.locality));
     words
+}
+
+fn same_locality(device: &str, was: &Locality, is: &Locality) -> Option<String> {
+    let (before, now) = (was.all_nodes(), is.all_nodes());
+    if was.rung != is.rung {
+        return Some(format!("{device}: its locality: {}; was: {}", is.reason, was.reason));
+    }
+    (before != now).then(|| format!("{device}: local NUMA nodes {now}, were {before}"))
 }
 
 fn same_link(device: &str, was: Option<&Link>, is: Option<&Link>) -> Vec<String> {
@@ -298,7 +309,11 @@ fn nics(old: &[Nic], new: &[Nic]) -> Vec<String> {
         [] => format!("NIC {} (PCI {:04x}:{:04x})", nic.pci, nic.vendor_id, nic.device_id),
         names => format!("NIC {} ({})", nic.pci, names.join(", ")),
     };
-    let different = |was: &Nic, is: &Nic| same_link(&called(is), was.link.as_ref(), is.link.as_ref());
+    let different = |was: &Nic, is: &Nic| {
+        let mut words = same_link(&called(is), was.link.as_ref(), is.link.as_ref());
+        words.extend(same_locality(&called(is), &was.locality, &is.locality));
+        words
+    };
     matched(old, new, |nic| nic.pci, |nic, change| format!("{} {change}", called(nic)), different)
 }
 
@@ -328,6 +343,25 @@ fn allowed(old: &Topology, new: &Topology) -> Vec<String> {
         ways.map(|(set, change)| format!("{noun} {set} {change}")).collect::<Vec<_>>()
     };
     sets.into_iter().flat_map(different).collect()
+}
+
+/// The smallest limit on memory, where both descriptions say what a process had. The group that sets it has
+/// the job's number in its name and is not compared.
+fn memory_limit(old: &Survey, new: &Survey) -> Vec<String> {
+    if old.process.is_none() || new.process.is_none() {
+        return Vec::new();
+    }
+    let limit = |survey: &Survey| survey.topology.allowed.memory_limit().cloned();
+    let bytes = |limit: &Option<MemoryLimit>| limit.as_ref().map(|limit| limit.bytes);
+    let (was, is) = (limit(old), limit(new));
+    let words = |limit: Option<MemoryLimit>| {
+        let said = |limit: MemoryLimit| format!("{} ({})", rounded_size(limit.bytes), limit.source);
+        limit.map_or_else(|| "none".to_owned(), said)
+    };
+    if bytes(&was) == bytes(&is) {
+        return Vec::new();
+    }
+    vec![format!("memory limit: {}, was: {}", words(is), words(was))]
 }
 
 /// Settings that both descriptions have: one that another version did not look at is no change.

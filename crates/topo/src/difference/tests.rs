@@ -234,8 +234,6 @@ fn an_adapter_that_is_gone_and_a_smaller_reserve_of_huge_pages_are_said() -> Out
 
 #[test]
 fn a_guest_that_hides_where_its_gpus_are_is_named_whichever_stands_first() -> Outcome {
-    let load =
-        |name: &str| survey_xml(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name));
     let (host, guest) = (load("hgx-h100.xml")?, load("vm-one-node.xml")?);
     let said = |old: &Survey, new: &Survey| hidden(old, new).map(|found| (found.by_second, found.words()));
     let words = "the NUMA nodes of its GPUs and which devices share a PCIe switch".to_owned();
@@ -250,5 +248,111 @@ fn a_guest_that_hides_where_its_gpus_are_is_named_whichever_stands_first() -> Ou
     assert!(
         first_line.contains("hides the NUMA nodes of its GPUs") && first_line.contains(" differences from ")
     );
+    Ok(())
+}
+
+/// The words of the differences of two descriptions.
+fn words(old: &Survey, new: &Survey) -> Vec<String> {
+    differences(old, new).into_iter().map(|one| one.words).collect()
+}
+
+fn load(name: &str) -> Result<Survey, crate::TopoError> {
+    survey_xml(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name))
+}
+
+#[test]
+fn a_gpu_with_fewer_nvlinks_is_said_once_and_not_for_every_gpu_that_it_reaches() -> Outcome {
+    let (mut old, mut new) = (machine()?, machine()?);
+    let links = |links| crate::interconnect::NvLinks {
+        links,
+        version: Some("4.0".to_owned()),
+        bytes_per_s_each: Some(26_562_000_000),
+    };
+    let fabric = |links| Some(crate::interconnect::Fabric::Nvlink { links: Some(links), bytes_per_s: None });
+    for (survey, first) in [(&mut old, 18), (&mut new, 2)] {
+        for (at, count) in [(0, first), (1, 18), (2, 18)] {
+            survey.interconnect.devices[at].nvlinks = Some(links(count));
+        }
+        for pair in &mut survey.interconnect.pairs {
+            pair.fabric = (pair.to.starts_with("GPU")).then(|| fabric(first)).flatten();
+        }
+    }
+    for pair in old.interconnect.pairs.iter_mut().chain(&mut new.interconnect.pairs) {
+        if pair.from == "GPU1" && pair.to == "GPU2" {
+            pair.fabric = fabric(18);
+        }
+    }
+    assert_eq!(words(&old, &new), ["GPU 0000:03:00.0: 2 NVLinks, were 18"]);
+    assert_eq!(differences(&old, &new)[0].what, DifferenceSubject::Interconnect);
+    Ok(())
+}
+
+#[test]
+fn a_pair_without_its_nvlinks_and_another_way_over_pcie_are_said() -> Outcome {
+    let (old, mut new) = (load("nvlink-matrix.xml")?, load("nvlink-matrix.xml")?);
+    let pair = new.interconnect.pairs.iter_mut().find(|pair| pair.fabric.is_some()).ok_or("no NVLink")?;
+    let (sign, from, to) = (pair.sign(), pair.from.clone(), pair.to.clone());
+    pair.fabric = None;
+    let pci = |label: &str| {
+        let device = old.interconnect.devices.iter().find(|device| device.label == label);
+        device.map(|device| device.pci.to_string()).unwrap_or_default()
+    };
+    let wanted = format!("GPU {} to GPU {}: no NVLink, was {sign}", pci(&from), pci(&to));
+    assert_eq!(words(&old, &new), [wanted]);
+
+    let (old, mut new) = (machine()?, machine()?);
+    let pair = new.interconnect.pairs.iter_mut().find(|pair| pair.pci.is_some()).ok_or("no way is known")?;
+    let before = pair.pci.map(crate::pci_path::PciLevel::word).unwrap_or_default();
+    let now = if before == "PIX" { "SYS" } else { "PIX" };
+    pair.pci = crate::pci_path::PciLevel::of_word(now);
+    let found = words(&old, &new);
+    assert!(found.len() == 1 && found[0].ends_with(&format!("{now} over PCIe, was {before}")), "{found:?}");
+    pair_without_source(&mut new);
+    assert!(words(&old, &new).is_empty(), "two sources have two rules");
+    Ok(())
+}
+
+/// Lets NVML say every way over PCIe.
+fn pair_without_source(survey: &mut Survey) {
+    survey.interconnect.pairs.iter_mut().for_each(|pair| pair.pci_source = "NVML".to_owned());
+}
+
+#[test]
+fn links_that_a_file_cannot_show_are_no_change() -> Outcome {
+    let (old, mut new) = (load("nvlink-matrix.xml")?, load("nvlink-matrix.xml")?);
+    new.interconnect.pairs.iter_mut().for_each(|pair| pair.fabric = None);
+    new.interconnect.nvlink = None;
+    new.topology.gpus.iter_mut().for_each(|gpu| gpu.os_devices.clear());
+    let mut old = old;
+    old.topology.gpus.iter_mut().for_each(|gpu| gpu.os_devices.clear());
+    assert!(words(&old, &new).is_empty() && words(&new, &old).is_empty(), "{:?}", words(&old, &new));
+    Ok(())
+}
+
+#[test]
+fn an_adapter_near_other_nodes_and_another_memory_limit_are_said() -> Outcome {
+    let (old, mut new) = (machine()?, machine()?);
+    new.nics[0].locality.nodes = [0].into_iter().collect();
+    new.nics[0].locality.outside_nodes = IdSet::default();
+    let found = words(&old, &new);
+    assert!(found.len() == 1 && found[0].contains("local NUMA nodes 0, were 1"), "{found:?}");
+
+    let limited = |gib: Option<u64>, group: &str| -> Result<Survey, crate::TopoError> {
+        let mut survey = machine()?;
+        survey.process = Some(crate::process::process(&crate::fs_root::FsRoot::at("/nowhere")));
+        survey.topology.allowed.memory_limits = gib
+            .map(|gib| MemoryLimit { bytes: gib << 30, used_bytes: None, source: group.to_owned() })
+            .into_iter()
+            .collect();
+        Ok(survey)
+    };
+    let (before, after) = (limited(Some(64), "/job_7/memory.max")?, limited(Some(32), "/job_8/memory.max")?);
+    assert_eq!(
+        words(&before, &after),
+        ["memory limit: 32 GiB (/job_8/memory.max), was: 64 GiB (/job_7/memory.max)"]
+    );
+    assert!(words(&before, &limited(Some(64), "/job_9/memory.max")?).is_empty(), "another job, as much");
+    assert_eq!(words(&before, &limited(None, "")?), ["memory limit: none, was: 64 GiB (/job_7/memory.max)"]);
+    assert!(words(&before, &machine()?).is_empty(), "a file that says nothing of a process");
     Ok(())
 }

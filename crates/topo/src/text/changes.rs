@@ -13,10 +13,11 @@ pub(super) fn lines(old: &Survey, new: &Survey, differences: &[Difference], widt
         None => source(&topology.source),
     };
     let (from, to) = (named(&old.topology), named(&new.topology));
-    if differences.is_empty() {
-        return vec![format!("no difference between {from} and {to}")];
-    }
-    let differ = format!("{} from {from} to {to}", count(differences.len(), "difference"));
+    let differ = if differences.is_empty() {
+        format!("no difference between {from} and {to}")
+    } else {
+        format!("{} from {from} to {to}", count(differences.len(), "difference"))
+    };
     let mut lines = match hidden(old, new) {
         Some(hidden) => {
             let (guest, host) = if hidden.by_second { (&to, &from) } else { (&from, &to) };
