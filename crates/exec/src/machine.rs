@@ -42,6 +42,7 @@ pub fn machine() -> Topology {
         pus: set(pus),
         allowed: true,
         subtype: None,
+        cpus_not_shown: false,
     };
 
     let package = |(index, pus): (u32, &str)| Package {

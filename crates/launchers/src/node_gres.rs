@@ -64,7 +64,7 @@ pub fn node_gres(survey: &Survey) -> NodeGres {
     let mut remarks = Vec::new();
     let mut guessed = false;
     let mut lines = Vec::new();
-    let not_shown = topology.not_shown_pus();
+    let left_out = topology.left_out_pus();
 
     for gpu in &topology.gpus {
         let Some((file, is_known)) = device_file(survey, gpu) else {
@@ -76,9 +76,9 @@ pub fn node_gres(survey: &Survey) -> NodeGres {
         };
         guessed |= !is_known;
         // Slurm counts the cores of the whole node.
-        let near = near_pus(gpu).filter(|_| not_shown.is_empty());
+        let near = near_pus(gpu).filter(|_| left_out.is_none());
         let cores = near.map(|pus| core_numbers(topology, &pus));
-        if cores.is_none() && not_shown.is_empty() {
+        if cores.is_none() && left_out.is_none() {
             remarks.push(format!(
                 "GPU {}: nobody says which cores are near, so its line has no Cores=",
                 gpu.index
@@ -92,9 +92,9 @@ pub fn node_gres(survey: &Survey) -> NodeGres {
         });
     }
 
-    if !not_shown.is_empty() {
+    if let Some(left_out) = left_out {
         remarks.push(format!(
-            "no line has Cores=, which counts all cores of the node: the file does not show PUs {not_shown} \
+            "no line has Cores=, which counts all cores of the node: the file does not show {left_out} \
              (offline, or left out in a job); run this on the node itself, or save it there outside of jobs"
         ));
     }

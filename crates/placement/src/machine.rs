@@ -140,7 +140,16 @@ pub(crate) fn without_nodes(mut topology: Topology, nodes: &str) -> Topology {
 fn node(os_index: u32, kind: NodeKind, pus: &str) -> NumaNode {
     let has_memory = !matches!(kind, NodeKind::CpuOnly | NodeKind::Empty);
     let total_bytes = if has_memory { 64 << 30 } else { 0 };
-    NumaNode { os_index, kind, total_bytes, free_bytes: None, pus: set(pus), allowed: true, subtype: None }
+    NumaNode {
+        os_index,
+        kind,
+        total_bytes,
+        free_bytes: None,
+        pus: set(pus),
+        allowed: true,
+        subtype: None,
+        cpus_not_shown: false,
+    }
 }
 
 fn at(index: u8, rung: Rung, pus: &str, nodes: &str, l3: Option<&str>) -> Gpu {

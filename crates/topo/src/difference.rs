@@ -187,10 +187,11 @@ fn l3s(old: &Topology, new: &Topology) -> Vec<String> {
     old.l3s.iter().zip(&new.l3s).filter_map(different).collect()
 }
 
-fn kind(kind: NodeKind) -> &'static str {
-    match kind {
+fn kind(topology: &Topology, node: &NumaNode) -> &'static str {
+    match node.kind {
         NodeKind::Normal => "CPUs and memory",
         NodeKind::CpuOnly => "CPUs without memory",
+        NodeKind::MemoryOnly if topology.hides_cpus_of(node) => "memory; the file shows no CPUs of it",
         NodeKind::MemoryOnly => "memory without CPUs",
         NodeKind::GpuMemory => "a GPU's memory",
         NodeKind::Empty => "neither memory nor CPUs",
@@ -200,22 +201,26 @@ fn kind(kind: NodeKind) -> &'static str {
 fn nodes(old: &Topology, new: &Topology) -> Vec<String> {
     let both = old.online_pus().and(&new.online_pus());
     let said = |node: &NumaNode, change: &str| {
-        format!(
-            "NUMA node {} {change} ({}, {})",
-            node.os_index,
-            kind(node.kind),
-            rounded_size(node.total_bytes)
-        )
+        let topology = if change == "gone" { old } else { new };
+        let kind = kind(topology, node);
+        format!("NUMA node {} {change} ({kind}, {})", node.os_index, rounded_size(node.total_bytes))
     };
-    matched(&old.nodes, &new.nodes, |node| node.os_index, said, |was, is| same_node(was, is, &both))
+    let different = |was: &NumaNode, is: &NumaNode| {
+        let mut words = Vec::new();
+        // What CPUs a file leaves out of a node is no change.
+        if was.kind != is.kind && !old.hides_cpus_of(was) && !new.hides_cpus_of(is) {
+            let (before, now) = (kind(old, was), kind(new, is));
+            words.push(format!("NUMA node {}: {now}, was {before}", is.os_index));
+        }
+        words.extend(same_node(was, is, &both));
+        words
+    };
+    matched(&old.nodes, &new.nodes, |node| node.os_index, said, different)
 }
 
 fn same_node(was: &NumaNode, is: &NumaNode, both: &IdSet) -> Vec<String> {
     let id = is.os_index;
     let mut words = Vec::new();
-    if was.kind != is.kind {
-        words.push(format!("NUMA node {id}: {}, was {}", kind(is.kind), kind(was.kind)));
-    }
     let (before, now) = (was.total_bytes, is.total_bytes);
     let step = u128::from(before.max(now)) * u128::from(MEMORY_STEP_PERCENT);
 

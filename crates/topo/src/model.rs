@@ -160,6 +160,11 @@ pub struct NumaNode {
     pub allowed: bool,
     /// hwloc's subtype where it has one (`DRAM`, `HBM`, `GPUMemory`, …).
     pub subtype: Option<String>,
+    /// Whether a file shows no CPUs in it nor around it, so that it may have some which the file leaves out
+    /// (a job's file); its kind is then `memory-only` as far as the file shows. Absent where not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(extend("since" = "1.3"))]
+    pub cpus_not_shown: bool,
 }
 
 /// Relative latencies between NUMA nodes (ACPI SLIT: 10 is local).

@@ -117,6 +117,11 @@ pub(crate) fn classify(mut raw: Vec<RawNode>, packages: &[IdSet], evidence: &Evi
         pus: own_pus(node),
         allowed: node.allowed,
         subtype: node.subtype.clone(),
+        // hwloc gives a node without CPUs those around it: where there are none either, they were left out.
+        cpus_not_shown: kind(node) == NodeKind::MemoryOnly
+            && node.kernel_pus.is_none()
+            && node.pus.is_empty()
+            && node.complete_pus.is_empty(),
     };
     raw.iter().map(node).collect()
 }
@@ -227,6 +232,18 @@ mod tests {
     #[test]
     fn where_a_file_has_no_sizes_no_node_is_said_to_lack_memory() {
         assert_eq!(kinds(vec![node(0, 0, "0-3", None)], false), [(0, NodeKind::Normal)]);
+    }
+
+    #[test]
+    fn a_node_with_no_cpus_even_around_it_may_have_some_that_a_file_leaves_out() {
+        let shown = |nodes: Vec<RawNode>| -> Vec<bool> {
+            classify(nodes, &[], &NONE).iter().map(|node| node.cpus_not_shown).collect()
+        };
+        assert_eq!(shown(vec![node(0, 1, "0-3", None), node(1, 1, "", None)]), [false, true]);
+        assert_eq!(shown(vec![node(0, 1, "0-3", None), node(1, 1, "0-3", None)]), [false, false], "HBM");
+        let mut told = node(1, 1, "", None);
+        told.kernel_pus = Some(IdSet::default());
+        assert_eq!(shown(vec![node(0, 1, "0-3", None), told]), [false, false], "the kernel says none");
     }
 
     #[test]

@@ -54,6 +54,24 @@ impl Topology {
         }
     }
 
+    /// The PUs that a file leaves out, in words; `None` where it shows all, as far as it tells. Where the
+    /// highest are missing no gap tells it, but a package without PUs does, or a node without any around it.
+    pub fn left_out_pus(&self) -> Option<String> {
+        let gaps = self.not_shown_pus();
+        if !gaps.is_empty() {
+            return Some(format!("PUs {gaps}"));
+        }
+        let lacks_some = self.packages.iter().any(|package| package.pus.is_empty())
+            || self.nodes.iter().any(|node| node.cpus_not_shown);
+        let last = self.online_pus().iter().max().filter(|_| self.source != TopologySource::ThisSystem)?;
+        lacks_some.then(|| format!("PUs above {last}"))
+    }
+
+    /// Whether a node that shows no CPUs may have some that the file leaves out.
+    pub fn hides_cpus_of(&self, node: &NumaNode) -> bool {
+        node.kind == NodeKind::MemoryOnly && (node.cpus_not_shown || !self.not_shown_pus().is_empty())
+    }
+
     /// The PU with this OS index, also one that is offline or not allowed.
     pub fn pu(&self, os_index: u32) -> Option<&Pu> {
         self.pus.iter().find(|pu| pu.os_index == os_index)

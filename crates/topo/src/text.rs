@@ -191,6 +191,20 @@ mod tests {
     }
 
     #[test]
+    fn a_file_of_a_job_that_had_the_lowest_pus_is_not_said_to_show_all() -> Result<(), crate::TopoError> {
+        let mut survey = fixture("knl.xml")?;
+        assert_eq!(survey.topology.left_out_pus(), None);
+        for node in survey.topology.nodes.iter_mut().filter(|node| node.os_index > 3) {
+            (node.pus, node.cpus_not_shown) = (stats::IdSet::default(), true);
+        }
+        let last = survey.topology.online_pus().iter().max().unwrap_or_default();
+        assert_eq!(survey.topology.left_out_pus(), Some(format!("PUs above {last}")));
+        let text = render(&survey, 100);
+        assert!(text.contains("the file shows no CPUs of it; ") && !text.contains("without CPUs"), "{text}");
+        Ok(())
+    }
+
+    #[test]
     fn no_line_is_wider_than_asked_for() -> Result<(), Box<dyn std::error::Error>> {
         for name in ["two-packages-gpus.xml", "superchips.xml"] {
             let survey = fixture(name)?;

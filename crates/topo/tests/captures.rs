@@ -233,6 +233,22 @@ fn each_kind_of_node_is_named_as_what_it_is() -> Outcome {
 }
 
 #[test]
+fn nodes_whose_cpus_a_job_left_out_are_not_said_to_have_none() -> Outcome {
+    let Some(folder) = captures("nodes of jobs") else { return Ok(()) };
+    for (file, hidden, left_out) in [
+        ("xml-more/drm-4gpu-restricted", "1-7", Some("PUs above 15")),
+        ("xml-more/juwels-booster-restricted-numa3", "0-2,4-7", Some("PUs 0-17,24-65")),
+        ("xml/knl-quad-flat-hwloc1", "none", None),
+    ] {
+        let topology = from_xml(&folder.join(format!("{file}.xml")))?;
+        let nodes = topology.nodes.iter().filter(|node| topology.hides_cpus_of(node));
+        let nodes: IdSet = nodes.map(|node| node.os_index).collect();
+        assert_eq!((nodes.to_string(), topology.left_out_pus().as_deref()), (hidden.to_owned(), left_out));
+    }
+    Ok(())
+}
+
+#[test]
 fn host_memory_never_goes_to_a_gpus_node() -> Outcome {
     let Some(folder) = captures("nodes of GPUs") else { return Ok(()) };
     let topology = load("gh200-quad-synthetic-gpunuma-kept", &folder)?;

@@ -191,9 +191,8 @@ pub(super) fn without_cpus(facts: &SystemFacts<'_>) -> Option<Check> {
         wanted.map(|node| node.os_index).collect()
     };
     let (all, open) = (with(NodeKind::MemoryOnly, false), with(NodeKind::MemoryOnly, true));
-    let not_shown = topology.not_shown_pus();
-    if !open.is_empty() && !not_shown.is_empty() {
-        let seen = format!("the file shows no cores of NUMA nodes {open}, and leaves out PUs {not_shown}");
+    if let Some(left_out) = topology.left_out_pus().filter(|_| !open.is_empty()) {
+        let seen = format!("the file shows no cores of NUMA nodes {open}, and leaves out {left_out}");
         return CPULESS.unknown(seen, "`numabench doctor` on that machine");
     }
 

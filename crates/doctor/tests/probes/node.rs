@@ -360,5 +360,6 @@ pub fn node(os_index: u32, kind: NodeKind, pus: &str) -> NumaNode {
         pus: set(pus),
         allowed: true,
         subtype: None,
+        cpus_not_shown: false,
     }
 }

@@ -1,7 +1,7 @@
 //! Memory, cores, and what a container lets a program do.
 
 use engine::CallFailure;
-use topo::model::{Core, NodeKind, Rung, TopologySource};
+use topo::model::{Core, NodeKind, NumaNode, Rung, TopologySource};
 
 use crate::node::{Node, node, set};
 use crate::{Case, Is, Outcome, tried};
@@ -169,6 +169,13 @@ pub const NODES: &[Case] = &[
         topology.source = TopologySource::XmlFile { path: "a.xml".into() };
         topology.cores.retain(|core| !core.pus.contains(2));
         topology.nodes.push(node(2, NodeKind::MemoryOnly, ""));
+        Ok(())
+    }),
+    ("memory.nodes-without-cpus", Is::Unknown, "leaves out PUs above 15", |machine| {
+        // The job had the lowest PUs, so that no gap tells that there are more.
+        let topology = &mut machine.survey.topology;
+        topology.source = TopologySource::XmlFile { path: "a.xml".into() };
+        topology.nodes.push(NumaNode { cpus_not_shown: true, ..node(2, NodeKind::MemoryOnly, "") });
         Ok(())
     }),
     ("memory.nodes-without-memory", Is::Well, "each NUMA node", |_| Ok(())),

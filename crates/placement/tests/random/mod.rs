@@ -96,6 +96,7 @@ pub fn build(seed: &Seed) -> Topology {
                 pus,
                 allowed: *allowed,
                 subtype: None,
+                cpus_not_shown: false,
             }
         })
         .collect();

@@ -356,3 +356,19 @@ fn an_adapter_near_other_nodes_and_another_memory_limit_are_said() -> Outcome {
     assert!(words(&before, &machine()?).is_empty(), "a file that says nothing of a process");
     Ok(())
 }
+
+#[test]
+fn cpus_that_a_file_leaves_out_of_a_node_are_no_change() -> Outcome {
+    let (there, back) = differences_both_ways(|machine| {
+        machine.nodes[1].kind = NodeKind::MemoryOnly;
+        (machine.nodes[1].pus, machine.nodes[1].cpus_not_shown) = (IdSet::default(), true);
+    })?;
+    assert!(there.is_empty() && back.is_empty(), "{there:?} {back:?}");
+    let (mut old, new) = (machine()?, machine()?);
+    old.topology.nodes.remove(1);
+    let mut hidden = new.clone();
+    hidden.topology.nodes[1].kind = NodeKind::MemoryOnly;
+    hidden.topology.nodes[1].cpus_not_shown = true;
+    assert_eq!(words(&old, &hidden), ["NUMA node 1 new (memory; the file shows no CPUs of it, 8 GiB)"]);
+    Ok(())
+}

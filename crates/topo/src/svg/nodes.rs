@@ -18,6 +18,7 @@ pub(super) fn node(survey: &Survey, node: &NumaNode) -> Block {
     let pus = match node.kind {
         NodeKind::Normal | NodeKind::CpuOnly if node.pus.is_empty() => "its PUs are not shown".to_owned(),
         NodeKind::Normal | NodeKind::CpuOnly => named("PU", &node.pus),
+        NodeKind::MemoryOnly if survey.topology.hides_cpus_of(node) => "its CPUs are not shown".to_owned(),
         NodeKind::MemoryOnly | NodeKind::GpuMemory | NodeKind::Empty => "no CPUs".to_owned(),
     };
     let heading = Line::new(Font::HEADING, format!("NUMA node {}", node.os_index)).and(pus.clone());

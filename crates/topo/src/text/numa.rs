@@ -17,8 +17,7 @@ const PUS_COLUMNS: usize = 22;
 pub(super) fn nodes(topology: &Topology, width: usize) -> Vec<String> {
     let all: IdSet = topology.nodes.iter().map(|node| node.os_index).collect();
     let mut rows = vec![["node", "made of", "PUs", "size MiB", "free MiB"].map(str::to_owned).to_vec()];
-    let lacks_pus = !topology.not_shown_pus().is_empty();
-    rows.extend(topology.nodes.iter().map(|node| row(node, lacks_pus)));
+    rows.extend(topology.nodes.iter().map(|node| row(node, topology.hides_cpus_of(node))));
     for column in [3, 4] {
         let widest = rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
         rows.iter_mut().for_each(|row| row[column] = format!("{:>widest$}", row[column]));
@@ -67,11 +66,11 @@ fn allowed(topology: &Topology, node: &NumaNode) -> String {
     }
 }
 
-fn row(node: &NumaNode, lacks_pus: bool) -> Vec<String> {
+fn row(node: &NumaNode, hides_cpus: bool) -> Vec<String> {
     let mib = |bytes: u64| (bytes >> 20).to_string();
     vec![
         node.os_index.to_string(),
-        made_of(node.kind, lacks_pus).to_owned(),
+        made_of(node.kind, hides_cpus).to_owned(),
         cut(&pu_list(node), PUS_COLUMNS),
         // A file may hold no sizes: a node with CPUs that is said to have memory has some.
         if node.total_bytes == 0 && node.kind == NodeKind::Normal {
@@ -83,12 +82,12 @@ fn row(node: &NumaNode, lacks_pus: bool) -> Vec<String> {
     ]
 }
 
-/// What a node is made of; `lacks_pus`: the file leaves out PUs.
-fn made_of(kind: NodeKind, lacks_pus: bool) -> &'static str {
+/// What a node is made of; `hides_cpus`: the file may leave out its CPUs.
+fn made_of(kind: NodeKind, hides_cpus: bool) -> &'static str {
     match kind {
         NodeKind::Normal => "CPUs and memory",
         NodeKind::CpuOnly => "CPUs without memory",
-        NodeKind::MemoryOnly if lacks_pus => "memory; the file shows no CPUs",
+        NodeKind::MemoryOnly if hides_cpus => "memory; the file shows no CPUs",
         NodeKind::MemoryOnly => "memory without CPUs",
         NodeKind::GpuMemory => "a GPU's memory",
         NodeKind::Empty => "nothing",

@@ -128,11 +128,12 @@ fn doubt(locality: &Locality) -> String {
 }
 
 fn node_words(topology: &Topology, node: &NumaNode) -> String {
+    let cpus = if topology.hides_cpus_of(node) { "CPUs not shown" } else { "without CPUs" };
     let what = match (node.kind, &node.subtype, topology.gpu_of_memory(node.os_index)) {
         (NodeKind::Normal, ..) => String::new(),
         (NodeKind::CpuOnly, ..) => "  without memory".to_owned(),
-        (NodeKind::MemoryOnly, Some(subtype), _) => format!("  {}, without CPUs", cut(subtype, NAME_COLUMNS)),
-        (NodeKind::MemoryOnly, None, _) => "  without CPUs".to_owned(),
+        (NodeKind::MemoryOnly, Some(subtype), _) => format!("  {}, {cpus}", cut(subtype, NAME_COLUMNS)),
+        (NodeKind::MemoryOnly, None, _) => format!("  {cpus}"),
         (NodeKind::GpuMemory, _, Some(gpu)) => format!("  the memory of GPU {}", gpu.index),
         (NodeKind::GpuMemory, _, None) => "  the memory of a GPU".to_owned(),
         (NodeKind::Empty, ..) => "  without memory and CPUs".to_owned(),

@@ -45,14 +45,17 @@ fn nodes(machine: &MachineAndFile<'_>) -> Result<Vec<NumaNode>, Box<dyn std::err
             Some(kib * 1024)
         };
         let in_cpuset = object.is_none() || set(machine.root, "allowed_nodeset").contains(id);
+        let kind = kind(machine, id)?;
+        let around = object.map(|node| set(node, "cpuset")).unwrap_or_default();
         nodes.push(NumaNode {
             os_index: id,
-            kind: kind(machine, id)?,
+            kind,
             total_bytes: kept("MemTotal")
                 .or(number(object.unwrap_or(machine.root), "local_memory"))
                 .unwrap_or(0),
             free_bytes: kept("MemFree"),
-            pus: object.map(|node| set(node, "cpuset")).unwrap_or_default(),
+            cpus_not_shown: kind == NodeKind::MemoryOnly && around.is_empty(),
+            pus: around,
             allowed: in_cpuset && mems.as_ref().is_none_or(|mems| mems.contains(id)),
             subtype: object.and_then(|node| node.attribute("subtype")).map(printable::name),
         });
