@@ -119,7 +119,10 @@ pub fn node_gres(survey: &Survey) -> NodeGres {
 /// have.
 fn device_file(survey: &Survey, gpu: &Gpu) -> Option<(String, bool)> {
     let identity = survey.identities.iter().find(|identity| identity.index == gpu.index);
-    if let Some(file) = identity.and_then(|identity| identity.device_files.first()) {
+    // An NVIDIA GPU has a render node too, which CUDA does not open.
+    let is_drivers = |path: &str| gpu.vendor_id != NVIDIA || path.starts_with("/dev/nvidia");
+    let mut files = identity.into_iter().flat_map(|identity| &identity.device_files);
+    if let Some(file) = files.find(|file| is_drivers(&file.path)) {
         return Some((file.path.clone(), true));
     }
     let of_vendor = survey.topology.gpus.iter().filter(|other| other.vendor_id == gpu.vendor_id);
@@ -128,5 +131,36 @@ fn device_file(survey: &Survey, gpu: &Gpu) -> Option<(String, bool)> {
         NVIDIA => Some((format!("/dev/nvidia{number}"), false)),
         AMD => Some((format!("/dev/dri/renderD{}", FIRST_RENDER_NODE + number), false)),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use topo::identity::DeviceFile;
+
+    use super::*;
+
+    #[test]
+    fn an_nvidia_gpus_file_is_cudas_and_never_its_render_node() -> Result<(), topo::TopoError> {
+        let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../topo/tests/fixtures");
+        let mut survey = topo::survey_xml(&fixtures.join("hgx-h100.xml"))?;
+        for (identity, minor) in survey.identities.iter_mut().zip([None, Some(5)]) {
+            let render = (128 + identity.index, "/dev/dri/renderD".to_owned());
+            let files = [Some(render), minor.map(|minor| (minor, "/dev/nvidia".to_owned()))];
+            let file =
+                |(number, name): (u32, String)| DeviceFile { path: format!("{name}{number}"), present: true };
+            identity.device_files = files.into_iter().flatten().map(file).collect();
+        }
+        let gres = node_gres(&survey);
+        let files: Vec<&str> =
+            gres.conf.lines.iter().flat_map(|line| &line.files).map(String::as_str).collect();
+        assert_eq!(files[..2], ["/dev/nvidia0", "/dev/nvidia5"]);
+        assert!(
+            gres.remarks.iter().any(|remark| remark.contains("numbered in PCI order")),
+            "the first is guessed"
+        );
+        Ok(())
     }
 }
