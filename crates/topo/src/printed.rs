@@ -55,13 +55,14 @@ fn survey_texts(paths: &[PathBuf], texts: &[String]) -> Result<Survey, TopoError
     let shown: Vec<String> = texts.iter().map(|text| printable::lines(&without_escapes(text))).collect();
     let whole = shown.join("\n");
     let lines: Vec<&str> = whole.lines().collect();
+    let contradiction = |what| TopoError::Contradiction { what };
     let printed = Printed {
-        lscpu: lscpu::read(&lines),
+        lscpu: lscpu::read(&lines).map_err(contradiction)?,
         listed: lscpu::read_list(&lines),
         numactl: numactl::read(&lines),
-        tree: lstopo::read(&lines).map_err(|what| TopoError::Contradiction { what })?,
+        tree: lstopo::read(&lines).map_err(contradiction)?,
         matrix: nvidia_matrix::read(&lines),
-        nvidia: nvidia_smi::read(&lines),
+        nvidia: nvidia_smi::read(&lines).map_err(contradiction)?,
         rocm: rocm_smi::read(&lines),
     };
 
@@ -69,8 +70,8 @@ fn survey_texts(paths: &[PathBuf], texts: &[String]) -> Result<Survey, TopoError
     if printed.tools().is_empty() {
         return Err(TopoError::UnknownText { paths: names().collect::<Vec<_>>().join(", ") });
     }
-    let cpus = Cpus::of(&printed).map_err(|what| TopoError::Contradiction { what })?;
-    let mut survey = machine::survey(&printed, &cpus);
+    let cpus = Cpus::of(&printed).map_err(contradiction)?;
+    let mut survey = machine::survey(&printed, &cpus).map_err(contradiction)?;
     survey.topology.source = TopologySource::Texts {
         paths: names().collect(),
         tools: printed.tools().into_iter().map(str::to_owned).collect(),

@@ -313,7 +313,8 @@ const ALL: &str = "On-line CPU(s) list: 0-3\nSocket(s): 1\nL3: 32 MiB (2 instanc
     node distances:\nnode   0   1\n  0:  10  20\n  1:  20  10\n\
     Machine (128MB total) + Package L#0\n  Group0\n    NUMANode P#0 (64MB)\n    Core P#0 + PU P#0\n    Core \
     P#1 + PU P#1\n    HostBridge\n      PCIBridge\n        PCI c1:00.0 (3D)\n          GPU(NVML) \
-    \"nvml0\"\n      2 x { PCI c2:00.0-1 (Ethernet) }\n  Group0\n    NUMANode P#1 (64MB)\n    Core P#2 + PU \
+    \"nvml0\"\n      2 x { PCI c2:00.0-1 (Ethernet) }\n      PCIBridge\n        PCI c3:00.0 \
+    (Display)\n          GPU(RSMI) \"rsmi0\"\n  Group0\n    NUMANode P#1 (64MB)\n    Core P#2 + PU \
     P#2\n    Core P#3 + PU P#3\n\
     \tGPU0\tNIC0\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\nGPU0\t X \tPXB\t0-1\t0\t\tN/A\n\
     NIC0\tPXB\t X \t\t\t\t\n\nNIC0: mlx5_0\n\
@@ -354,5 +355,43 @@ fn texts_of_two_machines_are_refused_and_so_is_a_text_of_no_tool() -> Outcome {
         |paths: &[PathBuf]| survey_files(paths).err().map(|error| error.to_string()).unwrap_or_default();
     assert!(refused(&[one, other]).contains("numactl -H gives NUMA node 0 the PUs 0-3"));
     assert!(refused(&[none]).contains("neither hwloc XML nor the output of a tool that is read"));
+    Ok(())
+}
+
+const TREE: &str = "Machine (125GB total)\n  Package P#0\n    NUMANode P#0 (62GB)\n    Core P#0\n      \
+    PU P#0\n    HostBridge\n      PCIBridge\n        PCI 81:00.0 (3D)\n          GPU(NVML) \"nvml0\"\n";
+
+#[test]
+fn gpus_of_two_machines_are_refused_and_do_not_add_up() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let tree = written(folder.path(), "lstopo.txt", TREE)?;
+    let log = |bus: &str| {
+        format!(
+            "Attached GPUs : 1\nGPU 00000000:{bus}:00.0\n    GPU UUID : GPU-{bus}\n    Minor Number : 0\n"
+        )
+    };
+    let (same, other) =
+        (written(folder.path(), "same.txt", &log("81"))?, written(folder.path(), "other.txt", &log("07"))?);
+    let rocm = "GPU[0]\t\t: PCI Bus: 0000:C1:00.0\nGPU[0]\t\t: (Topology) Numa Affinity: 0\n";
+    let rocm = written(folder.path(), "rocm.txt", rocm)?;
+
+    let survey = survey_files(&[tree.clone(), same])?;
+    assert_eq!(survey.topology.gpus.len(), 1);
+    assert_eq!(survey.topology.gpus[0].uuid.as_deref(), Some("GPU-81"));
+    for (file, words) in [(other, "nvidia-smi names a GPU at 0000:07:00.0"), (rocm, "rocm-smi names")] {
+        let refused = survey_files(&[tree.clone(), file]).err().map(|error| error.to_string());
+        assert!(refused.as_ref().is_some_and(|why| why.contains(words)), "{refused:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_text_that_speaks_of_no_gpus_does_not_say_that_there_are_none() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let masks = "On-line CPU(s) mask: 0x\nSocket(s): 1\nNUMA node0 CPU(s):\n";
+    let file = written(folder.path(), "lscpu.txt", masks)?;
+    let survey = survey_files(&[file])?;
+    assert_eq!(survey.topology.source.unsaid(), [Unsaid::Cpus, Unsaid::Gpus]);
+    assert!(!topo::text::render(&survey, 100).contains("among the PCI devices"));
     Ok(())
 }

@@ -28,10 +28,19 @@ pub(super) struct Gpus {
 }
 
 /// The GPUs of the texts, on a machine whose CPUs are known as far as they are said.
-pub(super) fn gpus(printed: &Printed, around: &Surroundings) -> Gpus {
+///
+/// # Errors
+/// A management tool names a GPU where lstopo, which shows others, has no device; in words.
+pub(super) fn gpus(printed: &Printed, around: &Surroundings) -> Result<Gpus, String> {
     let tree = printed.tree.as_ref().map(|tree| of_tree(tree, around)).unwrap_or_default();
     let mut found = Gpus { gpus: tree, ..Gpus::default() };
     let has_tree = !found.gpus.is_empty();
+    let in_tree = |pci: PciAddress, tool: &str| match &printed.tree {
+        Some(tree) if has_tree && !shows_device(tree, pci) => Err(format!(
+            "{tool} names a GPU at {pci}, where lstopo shows no device: the texts are of different machines"
+        )),
+        _ => Ok(pci),
+    };
     found.nvidia = numbered(&found.gpus, "nvml");
     found.rocm = numbered(&found.gpus, "rsmi");
     let mut next = 0u8..;
@@ -40,7 +49,7 @@ pub(super) fn gpus(printed: &Printed, around: &Surroundings) -> Gpus {
     for index in printed.nvidia_numbers().iter() {
         let said = printed.nvidia.get(&index).and_then(|gpu| gpu.pci);
         match said {
-            Some(pci) => drop(found.nvidia.insert(index, pci)),
+            Some(pci) => drop(found.nvidia.insert(index, in_tree(pci, "nvidia-smi")?)),
             None if !has_tree => drop(found.nvidia.insert(index, no_address())),
             None => {}
         }
@@ -48,7 +57,7 @@ pub(super) fn gpus(printed: &Printed, around: &Surroundings) -> Gpus {
 
     for (index, gpu) in printed.rocm.iter().flat_map(|rocm| &rocm.gpus) {
         match gpu.pci {
-            Some(pci) => drop(found.rocm.insert(*index, pci)),
+            Some(pci) => drop(found.rocm.insert(*index, in_tree(pci, "rocm-smi")?)),
             None if !has_tree => drop(found.rocm.insert(*index, no_address())),
             None => {}
         }
@@ -105,7 +114,19 @@ pub(super) fn gpus(printed: &Printed, around: &Surroundings) -> Gpus {
     for (index, gpu) in (0..).zip(&mut found.gpus) {
         gpu.index = index;
     }
-    found
+    Ok(found)
+}
+
+/// Whether the tree may have a device at this address: hwloc has none in wide domains, and a tree without
+/// addresses tells of none.
+fn shows_device(tree: &Tree, pci: PciAddress) -> bool {
+    let devices = tree.objects.iter().filter_map(|object| match object.kind {
+        Kind::Pci(device) => Some(device.address),
+        _ => None,
+    });
+    let on_bus = PciAddress { function: 0, ..pci };
+    pci.domain > 0xffff
+        || devices.into_iter().any(|address| address.is_none_or(|known| [pci, on_bus].contains(&known)))
 }
 
 /// The number behind hwloc's name of a management library's device.

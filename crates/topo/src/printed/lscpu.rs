@@ -44,14 +44,23 @@ pub(super) struct Row {
 }
 
 /// The summary; `None` where there is none.
-pub(super) fn read(lines: &[&str]) -> Option<Lscpu> {
+///
+/// # Errors
+/// Which line names CPUs in a way that cannot be read, in words.
+pub(super) fn read(lines: &[&str]) -> Result<Option<Lscpu>, String> {
     let mut found = Lscpu::default();
+    // `lscpu -x` writes masks also on the nodes' lines, whose head is that of lists.
+    let has_masks = lines.iter().any(|line| line.trim_start().starts_with("On-line CPU(s) mask:"));
+    let cpus = |head: &str, value: &str| {
+        let set = if has_masks || value.starts_with("0x") { mask(value) } else { list(value) };
+        set.ok_or_else(|| format!("lscpu's line \"{head}: {value}\" names no CPUs that can be read"))
+    };
     for (head, value) in lines.iter().filter_map(|line| line.split_once(':')) {
         let (head, value) = (head.trim(), value.trim());
         let number = || value.parse().ok();
         match head {
-            "On-line CPU(s) list" => found.online = value.parse().ok(),
-            "Off-line CPU(s) list" => found.offline = value.parse().unwrap_or_default(),
+            "On-line CPU(s) list" | "On-line CPU(s) mask" => found.online = Some(cpus(head, value)?),
+            "Off-line CPU(s) list" | "Off-line CPU(s) mask" => found.offline = cpus(head, value)?,
             "Thread(s) per core" => found.threads_per_core = number(),
             "Socket(s)" => found.sockets = number(),
             "NUMA node(s)" => found.node_count = number(),
@@ -65,14 +74,30 @@ pub(super) fn read(lines: &[&str]) -> Option<Lscpu> {
             _ => {
                 let node = head.strip_prefix("NUMA node").and_then(|rest| rest.strip_suffix(" CPU(s)"));
                 if let Some(node) = node.and_then(|node| node.parse().ok()) {
-                    found.nodes.insert(node, value.parse().unwrap_or_default());
+                    found.nodes.insert(node, cpus(head, value)?);
                 }
             }
         }
     }
 
     // Without these no line was lscpu's: other tools too write of an architecture or a model name.
-    (found.online.is_some() || !found.nodes.is_empty()).then_some(found)
+    Ok((found.online.is_some() || !found.nodes.is_empty()).then_some(found))
+}
+
+/// `0-3,8`; nothing, or `-`, is none.
+fn list(value: &str) -> Option<IdSet> {
+    if value == "-" { Some(IdSet::default()) } else { value.parse().ok() }
+}
+
+/// `0xff`, with commas between 32 bits or without: the lowest bit is CPU 0.
+fn mask(value: &str) -> Option<IdSet> {
+    let digits: String = value.trim_start_matches("0x").chars().filter(|digit| *digit != ',').collect();
+    let mut set = IdSet::default();
+    for (at, digit) in (0..).zip(digits.chars().rev()) {
+        let bits = digit.to_digit(16)?;
+        set.extend((0..4).filter(|bit| bits >> bit & 1 == 1).map(|bit| 4 * at + bit));
+    }
+    Some(set)
 }
 
 /// `256 MiB (16 instances)`, or `16384K`.
@@ -160,12 +185,32 @@ mod tests {
         let new = "Architecture:            x86_64\n  On-line CPU(s) list:   0-7\n    Thread(s) per core:  \
             2\n    Socket(s):           1\nCaches (sum of all):\n  L2:  2 MiB (4 instances)\n  L3:  16 MiB \
             (1 instance)\nNUMA:\n  NUMA node(s):  1\n  NUMA node0 CPU(s):  0-7\n";
-        let (old, new) = (read(&lines(old)), read(&lines(new)));
+        let found = |text: &str| read(&lines(text)).ok().flatten();
+        let (old, new) = (found(old), found(new));
         let same = |found: &Lscpu| (found.online.clone(), found.threads_per_core, found.nodes.clone());
         assert_eq!(old.as_ref().map(same), new.as_ref().map(same));
         assert_eq!(new.and_then(|new| new.l3), Some(L3Caches { bytes: Some(16 << 20), instances: Some(1) }));
         assert_eq!(old.and_then(|old| old.l3), Some(L3Caches { bytes: Some(16 << 20), instances: None }));
-        assert_eq!(read(&["Architecture: x86_64", "Model name: X"]), None);
+        assert_eq!(read(&["Architecture: x86_64", "Model name: X"]), Ok(None));
+    }
+
+    #[test]
+    fn masks_are_read_as_masks_and_what_is_neither_is_refused() -> Result<(), String> {
+        for (online, first, second) in [("0xff", "0xf", "0xf0"), ("ff", "f", "f0"), ("0,ff", "f", "f0")] {
+            let text = format!(
+                "On-line CPU(s) mask: {online}\nOff-line CPU(s) mask: 100\nNUMA node0 CPU(s): {first}\n\
+                 NUMA node1 CPU(s): {second}\nNUMA node2 CPU(s):\n"
+            );
+            let found = read(&lines(&text))?.unwrap_or_default();
+            let shown = |set: &IdSet| set.to_string();
+            assert_eq!(found.online.as_ref().map(shown).as_deref(), Some("0-7"));
+            assert_eq!((shown(&found.offline), shown(&found.nodes[&1])), ("8".to_owned(), "4-7".to_owned()));
+            assert!(found.nodes[&2].is_empty());
+        }
+        for text in ["On-line CPU(s) list: all", "On-line CPU(s) list: 0-3\nNUMA node0 CPU(s): f"] {
+            assert!(read(&lines(text)).is_err_and(|why| why.contains("CPU(s)")), "{text}");
+        }
+        Ok(())
     }
 
     #[test]

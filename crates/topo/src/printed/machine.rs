@@ -22,7 +22,10 @@ use crate::survey::Survey;
 use crate::visibility::Runtime;
 
 /// The machine that the texts describe, whose CPUs are `cpus`.
-pub(super) fn survey(printed: &Printed, cpus: &Cpus) -> Survey {
+///
+/// # Errors
+/// Which texts contradict each other about GPUs, in words.
+pub(super) fn survey(printed: &Printed, cpus: &Cpus) -> Result<Survey, String> {
     let mut topology = without_devices(printed, cpus.clone());
     let around = Surroundings {
         topology: &topology,
@@ -36,13 +39,13 @@ pub(super) fn survey(printed: &Printed, cpus: &Cpus) -> Survey {
         },
     };
 
-    let found = gpus::gpus(printed, &around);
+    let found = gpus::gpus(printed, &around)?;
     let nics = nics(printed, &around);
     topology.gpus.clone_from(&found.gpus);
 
     let interconnect = links::interconnect(printed, &topology, &nics, &found);
     let identities = topology.gpus.iter().map(|gpu| identity(gpu, &found, &printed.nvidia)).collect();
-    Survey {
+    Ok(Survey {
         topology,
         huge_pages: Vec::new(),
         nics,
@@ -52,7 +55,7 @@ pub(super) fn survey(printed: &Printed, cpus: &Cpus) -> Survey {
         identities,
         visibility: Vec::new(),
         settings: Vec::new(),
-    }
+    })
 }
 
 /// The machine without its devices.

@@ -1,7 +1,8 @@
 //! `nvidia-smi`'s lists of GPUs: `-L`, `-q`, and the table that it prints without options.
 //!
 //! All number GPUs alike. Only `-q` and the table say PCI addresses. `-q` has no numbers: its sections come
-//! in their order.
+//! in their order, unless `-i` left some out: fewer than are attached have a number only where another list
+//! of the same texts gives it.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +21,10 @@ pub(super) struct NvidiaGpu {
 }
 
 /// The GPUs; empty where no line names one.
-pub(super) fn read(lines: &[&str]) -> BTreeMap<u32, NvidiaGpu> {
+///
+/// # Errors
+/// `-q` leaves out GPUs, and nothing says the number of one that it has; in words.
+pub(super) fn read(lines: &[&str]) -> Result<BTreeMap<u32, NvidiaGpu>, String> {
     let mut gpus: BTreeMap<u32, NvidiaGpu> = BTreeMap::new();
     for (index, found) in lines.iter().filter_map(|line| list_line(line).or_else(|| table_line(line))) {
         let gpu = gpus.entry(index).or_default();
@@ -32,12 +36,55 @@ pub(super) fn read(lines: &[&str]) -> BTreeMap<u32, NvidiaGpu> {
         };
     }
 
-    for (index, found) in (0..).zip(sections(lines)) {
-        let gpu = gpus.entry(index).or_default();
-        *gpu =
-            NvidiaGpu { name: found.name.or(gpu.name.take()), uuid: found.uuid.or(gpu.uuid.take()), ..found };
+    for log in logs(lines) {
+        let sections = sections(log);
+        let attached = log.first().and_then(|line| attached(line)).filter(|all| *all > sections.len());
+        for (at, found) in (0..).zip(sections) {
+            let is_it = |gpu: &NvidiaGpu| is_same(&gpu.uuid, &found.uuid) || is_same(&gpu.pci, &found.pci);
+            let listed = || gpus.iter().find(|(_, gpu)| is_it(gpu)).map(|(number, _)| *number);
+            let index = match attached {
+                None => at,
+                Some(all) => listed().ok_or_else(|| unnumbered(&found, all))?,
+            };
+            let gpu = gpus.entry(index).or_default();
+            *gpu = NvidiaGpu {
+                name: found.name.or(gpu.name.take()),
+                uuid: found.uuid.or(gpu.uuid.take()),
+                ..found
+            };
+        }
     }
-    gpus
+    Ok(gpus)
+}
+
+fn is_same<T: PartialEq>(one: &Option<T>, other: &Option<T>) -> bool {
+    one.is_some() && one == other
+}
+
+fn unnumbered(gpu: &NvidiaGpu, attached: usize) -> String {
+    let pci = gpu.pci.map_or_else(|| "a GPU".to_owned(), |pci| format!("GPU {pci}"));
+    format!(
+        "nvidia-smi -q -i shows not all of the {attached} GPUs that are attached, and not the number of {pci}: \
+         give the output of nvidia-smi -q without -i, or of nvidia-smi -L too"
+    )
+}
+
+/// The outputs of `-q`, each from its count of GPUs on; what stands before the first one is one too.
+fn logs<'l, 't>(lines: &'l [&'t str]) -> Vec<&'l [&'t str]> {
+    let mut logs = Vec::new();
+    let mut rest = lines;
+    while let Some(next) = rest.iter().skip(1).position(|line| attached(line).is_some()) {
+        let (log, after) = rest.split_at(next + 1);
+        logs.push(log);
+        rest = after;
+    }
+    logs.push(rest);
+    logs
+}
+
+/// `Attached GPUs : 8`.
+fn attached(line: &str) -> Option<usize> {
+    line.trim_start().strip_prefix("Attached GPUs")?.trim_start().strip_prefix(':')?.trim().parse().ok()
 }
 
 /// `GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-…)`.
@@ -115,7 +162,7 @@ mod tests {
             |   0  NVIDIA H100 80GB...  On   | 00000000:1B:00.0 Off |                    0 |\n\
             |   1  Tesla T4            Off  | 00000000:3B:00.0 Off |  0 |\n\
             | N/A   30C    P0    60W / 700W |      0MiB / 81559MiB |  0%  Default |\n";
-        let gpus = read(&lines(text));
+        let gpus = read(&lines(text)).unwrap_or_default();
         assert_eq!(gpus.len(), 2);
         assert_eq!(gpus[&0].name.as_deref(), Some("NVIDIA H100 80GB HBM3"));
         assert_eq!(gpus[&0].pci, "1b:00.0".parse().ok());
@@ -131,7 +178,7 @@ mod tests {
             1\n                Device Max          : 4\n            Link Width\n                \
             Max                 : 16x\n                Current             : 8x\n    Clocks\n        \
             Graphics                    : 210 MHz\n";
-        let gpus = read(&lines(text));
+        let gpus = read(&lines(text)).unwrap_or_default();
         let gpu = &gpus[&0];
         assert_eq!((gpu.minor, gpu.uuid.as_deref()), (Some(2), Some("GPU-aa")));
         let link = gpu.link.clone().unwrap_or_default();
@@ -139,5 +186,24 @@ mod tests {
             (link.generation, link.max_generation, link.width, link.max_width),
             (Some(1), Some(4), Some(8), Some(16))
         );
+    }
+
+    #[test]
+    fn a_gpu_that_was_asked_for_alone_is_not_the_first_one() {
+        let log =
+            |gpu: &str| format!("Attached GPUs : 2\nGPU 00000000:{gpu}:00.0\n    GPU UUID : GPU-{gpu}\n");
+        let refused = read(&lines(&log("81")));
+        assert!(refused.is_err_and(|why| why.contains("0000:81:00.0") && why.contains("2 GPUs")));
+
+        let list = "GPU 0: A (UUID: GPU-07)\nGPU 1: A (UUID: GPU-81)\n";
+        let pci = |text: &str| -> Vec<(u32, Option<PciAddress>)> {
+            let gpus = read(&lines(text)).unwrap_or_default();
+            gpus.iter().map(|(number, gpu)| (*number, gpu.pci)).collect()
+        };
+        assert_eq!(pci(&(list.to_owned() + &log("81"))), [(0, None), (1, "81:00.0".parse().ok())]);
+        let whole = log("07") + "GPU 00000000:81:00.0\n    GPU UUID : GPU-81\n";
+        let both = [(0, "07:00.0".parse().ok()), (1, "81:00.0".parse().ok())];
+        assert_eq!(pci(&whole), both);
+        assert_eq!(pci(&(whole.clone() + &whole)), both, "the same twice");
     }
 }

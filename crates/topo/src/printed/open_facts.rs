@@ -15,9 +15,13 @@ pub(super) fn open_facts(printed: &Printed, cpus: &Cpus, survey: &Survey) -> Vec
     let unplaced = printed.matrix.is_some()
         && topology.gpus.iter().any(|gpu| gpu.vendor_id == NVIDIA || gpu.vendor_id == 0)
         && survey.identities.iter().all(|identity| identity.smi_index.is_none());
+    let says_no_gpus = topology.gpus.is_empty() && !printed.says_gpus();
     if topology.pus.is_empty() {
-        let gpus = topology.gpus.iter().any(is_smi).then_some(Unsaid::GpuAddresses);
-        return std::iter::once(Unsaid::Cpus).chain(gpus).collect();
+        let addresses = topology.gpus.iter().any(is_smi).then_some(Unsaid::GpuAddresses);
+        return [Some(Unsaid::Cpus), says_no_gpus.then_some(Unsaid::Gpus), addresses]
+            .into_iter()
+            .flatten()
+            .collect();
     }
     let is_sized = topology.nodes.iter().any(|node| node.total_bytes > 0);
     let open = [
@@ -27,7 +31,7 @@ pub(super) fn open_facts(printed: &Printed, cpus: &Cpus, survey: &Survey) -> Vec
         (Unsaid::Nodes, topology.nodes.is_empty()),
         (Unsaid::MemorySizes, !topology.nodes.is_empty() && !is_sized),
         (Unsaid::Distances, topology.nodes.len() > 1 && topology.distances.is_none()),
-        (Unsaid::Gpus, topology.gpus.is_empty() && !printed.says_gpus()),
+        (Unsaid::Gpus, says_no_gpus),
         (
             Unsaid::Displays,
             printed.tree.as_ref().is_some_and(|tree| may_hide_gpus(tree, !topology.gpus.is_empty())),
