@@ -26,8 +26,8 @@ pub struct Start {
     pub visibility: Vec<Visibility>,
     /// GPUs, by `index`, whose device files are refused to this process or are not here.
     pub hidden: IdSet,
-    /// AMD GPUs in ROCr's order, which is what ROCR_VISIBLE_DEVICES counts along; empty where its driver
-    /// shows none.
+    /// AMD GPUs in ROCr's order, which is what ROCR_VISIBLE_DEVICES counts along, without the `hidden` ones;
+    /// empty where its driver shows none.
     pub rocr: Vec<PciAddress>,
     /// The job step that this process is in; `None` outside of any.
     pub step: Option<Step>,
@@ -46,7 +46,9 @@ pub fn start() -> Result<Start, TopoError> {
 fn start_from(topology: Topology, step: Option<Step>, root: &FsRoot) -> Start {
     let is_hidden = |pci| matches!(step::device_access(root, pci), Access::Refused | Access::Missing);
     let hidden: IdSet = topology.gpus.iter().filter(|gpu| is_hidden(gpu.pci)).map(|gpu| gpu.index).collect();
-    let kfd = kfd::gpus(root);
+    // libhsakmt passes over a node whose render device is not there or refused, and so does the count.
+    let mut kfd = kfd::gpus(root);
+    kfd.retain(|agent| !is_hidden(agent.pci));
     let mut open = topology.clone();
     open.gpus.retain(|gpu| !hidden.contains(gpu.index));
     let visibility = visibility::visibility(&open, &Nvml::NotAsked, &kfd, &visibility::variables(root));
@@ -110,6 +112,34 @@ mod tests {
         let listed: Vec<_> = start.visibility.iter().flat_map(|one| one.devices.iter().flatten()).collect();
         assert!(listed.iter().all(|device| device.pci.is_none_or(|pci| pci.bus == 1)), "{listed:?}");
         assert_eq!(start.visibility.len(), 1);
+        Ok(())
+    }
+
+    #[test]
+    fn an_amd_gpu_without_its_render_node_is_not_counted_by_rocm() -> Outcome {
+        let (mut topology, root) = machine()?;
+        for (gpu, minor) in topology.gpus.iter_mut().zip(["null", "4000000"]) {
+            gpu.vendor_id = crate::gpu_class::AMD;
+            let (pci, bus) = (gpu.pci, u32::from(gpu.pci.bus));
+            std::fs::remove_dir_all(root.path().join(format!("proc/driver/nvidia/gpus/{pci}")))?;
+            if minor != "null" {
+                let folder = format!("sys/bus/pci/devices/{pci}/drm/renderD{minor}");
+                std::fs::create_dir_all(root.path().join(folder))?;
+            }
+            // The one that is not here is the first of ROCr's.
+            let node = root.path().join(format!("sys/class/kfd/kfd/topology/nodes/{}", 9 - bus));
+            std::fs::create_dir_all(&node)?;
+            std::fs::write(
+                node.join("properties"),
+                format!("simd_count 304\nlocation_id {}\ndomain 0\n", bus << 8),
+            )?;
+        }
+        let start = start_from(topology, None, &FsRoot::at(root.path()));
+        assert_eq!(start.hidden, "1".parse()?);
+        let buses = |pcis: Vec<PciAddress>| pcis.iter().map(|pci| pci.bus).collect::<Vec<u8>>();
+        assert_eq!(buses(start.rocr), [1]);
+        let listed = start.visibility.iter().flat_map(|one| one.devices.iter().flatten());
+        assert_eq!(buses(listed.filter_map(|device| device.pci).collect()), [1]);
         Ok(())
     }
 

@@ -118,7 +118,7 @@ pub(super) fn usable(
     let (devices, reason) = match (&set, unseen) {
         (_, Some(unseen)) => (None, unseen),
         _ if reachable.gpus.is_empty() => (Some(Vec::new()), nothing(topology, &kept)),
-        (Ok(set), _) => predicted(root, &reachable, is_here, set),
+        (Ok(set), _) => predicted(root, &reachable, is_here.then_some(&kept), set),
         (Err(reason), _) => (None, reason.clone()),
     };
     let absent = set.as_ref().ok().filter(|_| !reachable.gpus.is_empty());
@@ -149,14 +149,16 @@ fn nothing(topology: &Topology, kept: &[PciAddress]) -> String {
     }
 }
 
-/// What the variables leave of these GPUs.
+/// What the variables leave of these GPUs; `kept`: those of this machine that a process is kept from, which
+/// ROCr does not count.
 fn predicted(
     root: &FsRoot,
     reachable: &Topology,
-    is_here: bool,
+    kept: Option<&Vec<PciAddress>>,
     set: &BTreeMap<String, String>,
 ) -> (Option<Vec<Visible>>, String) {
-    let kfd = if is_here { kfd::gpus(root) } else { Vec::new() };
+    let mut kfd = if kept.is_some() { kfd::gpus(root) } else { Vec::new() };
+    kfd.retain(|agent| kept.is_none_or(|kept| !kept.contains(&agent.pci)));
     let mut devices = Vec::new();
     for runtime in visibility::visibility(reachable, &Nvml::NotAsked, &kfd, set) {
         match (runtime.devices, runtime.reason) {

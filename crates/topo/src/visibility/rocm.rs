@@ -45,10 +45,9 @@ fn list(agents: &[KfdGpu], variables: &BTreeMap<String, String>, notes: &mut Vec
     Ok(visible.into_iter().map(|agent| Visible::whole(agent.pci)).collect())
 }
 
-fn ends(name: &str, entry: &str) -> String {
-    format!(
-        "\"{entry}\" in {name} is not a device there, or is there for the second time: the list ends there"
-    )
+/// `or`: what else ends the list.
+fn ends(name: &str, entry: &str, or: &str) -> String {
+    format!("\"{entry}\" in {name} is not a device there{or}: the list ends there")
 }
 
 fn rocr<'a>(agents: &'a [KfdGpu], value: &str, notes: &mut Vec<String>) -> Vec<&'a KfdGpu> {
@@ -65,7 +64,7 @@ fn rocr<'a>(agents: &'a [KfdGpu], value: &str, notes: &mut Vec<String>) -> Vec<&
             .and_then(|index| agents.get(index))
             .filter(|agent| !visible.iter().any(|seen| seen == agent));
         let Some(agent) = found else {
-            notes.push(ends(ROCR, entry));
+            notes.push(ends(ROCR, entry, ", or is there for the second time"));
             break;
         };
         visible.push(agent);
@@ -111,7 +110,7 @@ fn hip<'a>(agents: &[&'a KfdGpu], name: &str, value: &str, notes: &mut Vec<Strin
         };
         let Some(agent) = found else {
             if !value.trim().is_empty() {
-                notes.push(ends(name, entry).replace(", or one for the second time", ""));
+                notes.push(ends(name, entry, ""));
             }
             break;
         };
@@ -189,6 +188,16 @@ mod tests {
             assert_eq!(buses(&[(HIP, value)]), seen, "{value:?}");
             assert_eq!(buses(&[(CUDA, value)]), seen, "{CUDA} is an alias");
         }
+    }
+
+    #[test]
+    fn only_rocr_ends_its_list_at_what_is_there_for_the_second_time() {
+        let note = |name: &str| {
+            let variables = [(name.to_owned(), "0,7".to_owned())].into_iter().collect();
+            visibility(&agents(), &variables).notes.concat()
+        };
+        assert!(note(ROCR).contains("not a device there, or is there for the second time: the list ends"));
+        assert!(note(HIP).contains("\"7\" in HIP_VISIBLE_DEVICES is not a device there: the list ends"));
     }
 
     #[test]
