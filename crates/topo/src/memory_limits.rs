@@ -14,9 +14,20 @@ use crate::model::MemoryLimit;
 
 /// A group's files with a limit: version 2's two, version 1's.
 const LIMITS: [&str; 3] = ["memory.max", "memory.high", "memory.limit_in_bytes"];
-/// Of a group's `memory.stat`: what the group holds and the kernel cannot take back without swap. Version 1
-/// sums up the groups below in `total_`.
-const HELD: [&[&str]; 2] = [&["total_rss", "total_shmem"], &["anon", "shmem", "kernel", "unevictable"]];
+/// Of a group's `memory.stat`: the names of version 1, which sums up the groups below in `total_`, and of
+/// version 2.
+const STATS: [Stats; 2] = [
+    Stats { swap_backed: ["total_rss", "total_shmem"], prefix: "total_" },
+    Stats { swap_backed: ["anon", "shmem"], prefix: "" },
+];
+
+/// How a version names what the kernel cannot take back without swap.
+struct Stats {
+    /// Memory of processes and of tmpfs, all of it.
+    swap_backed: [&'static str; 2],
+    /// Before the names of the lists.
+    prefix: &'static str,
+}
 /// From here on version 1's number means no limit (it is the largest that the kernel can hold, in whole
 /// pages).
 const NO_LIMIT: u64 = 1 << 60;
@@ -57,11 +68,18 @@ fn held(root: &FsRoot, group: &str) -> Option<u64> {
             (words.next() == Some(key)).then(|| words.next()?.parse::<u64>().ok()).flatten()
         })
     };
-    let sums = HELD.iter().filter_map(|keys| {
-        value(keys[0])?;
-        Some(keys.iter().filter_map(|key| value(key)).fold(0, u64::saturating_add))
-    });
-    sums.max()
+    // Of the kernel's own memory caches of files' names can be taken back.
+    let kernel = value("kernel").unwrap_or(0).saturating_sub(value("slab_reclaimable").unwrap_or(0));
+    let pages = |stats: &Stats| -> Option<u64> {
+        let of_list = |list: &str| value(&format!("{}{list}", stats.prefix));
+        let all = stats.swap_backed.iter().filter_map(|key| value(key)).fold(0, u64::saturating_add);
+        // A page is on one list alone: locked memory of processes is on `unevictable`, and only there.
+        let lists = ["active_anon", "inactive_anon", "unevictable"].map(of_list);
+        let listed = lists.into_iter().try_fold(0_u64, |sum, list| Some(sum.saturating_add(list?)));
+        value(stats.swap_backed[0]).map(|_| listed.unwrap_or(all))
+    };
+
+    STATS.iter().find_map(pages).map(|pages| pages.saturating_add(kernel))
 }
 
 fn of_resources(root: &FsRoot, status: &str) -> Vec<MemoryLimit> {
@@ -115,6 +133,29 @@ mod tests {
         )?;
         let file = |name: &str| format!("/sys/fs/cgroup/job/{name}");
         assert_eq!(all, [(4096, 3985, file("memory.max")), (2048, 1937, file("memory.high"))]);
+        Ok(())
+    }
+
+    #[test]
+    fn locked_memory_counts_once_and_caches_of_the_kernel_not_at_all() -> std::io::Result<()> {
+        let held_of = |stat: &str| -> std::io::Result<Option<u64>> {
+            let root = tempfile::tempdir()?;
+            std::fs::write(root.path().join("memory.stat"), stat)?;
+            Ok(held(&FsRoot::at(root.path()), ""))
+        };
+        // 600 of the 1000 bytes of processes are locked, and 50 of files.
+        let stat = "anon 1000\nfile 900\nkernel 300\nshmem 20\nslab_reclaimable 200\nslab_unreclaimable 60\n\
+                    inactive_anon 400\nactive_anon 20\ninactive_file 800\nactive_file 30\nunevictable 650\n";
+        assert_eq!(held_of(stat)?, Some(400 + 20 + 650 + 100));
+        let first = "cache 5\nrss 1\ntotal_rss 1000\ntotal_shmem 20\ntotal_inactive_anon 400\n\
+                     total_active_anon 20\ntotal_unevictable 650\n";
+        assert_eq!(held_of(first)?, Some(400 + 20 + 650));
+        assert_eq!(
+            held_of("anon 1000\nshmem 20\nunevictable 650\n")?,
+            Some(1020),
+            "lists are not told apart"
+        );
+        assert_eq!(held_of("")?, None);
         Ok(())
     }
 
