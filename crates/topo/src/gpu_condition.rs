@@ -40,14 +40,14 @@ pub struct GpuConditions {
 pub struct CountedConditions {
     /// Who counted.
     pub source: String,
-    /// From the first reading to the last, ns.
+    /// From the first reading to the last that counted anything, ns.
     pub elapsed_ns: u64,
     /// How often it was read.
     pub readings: u32,
     /// For how long each limit held the clocks down meanwhile, ns; those that this GPU counts.
     pub held_ns: Vec<(Limit, u64)>,
     /// The lowest and the highest clock of the multiprocessors that was read, MHz; of several dies the
-    /// slowest's.
+    /// slowest's. The first reading, before which nothing was measured, is left out.
     pub sm_mhz: Option<(u32, u32)>,
     /// The same of its memory.
     pub memory_mhz: Option<(u32, u32)>,
@@ -153,12 +153,24 @@ fn begun(source: String, first: Counted) -> CountedConditions {
 
 impl CountedConditions {
     fn add(&mut self, first: Counted, now: Counted, after: Duration) {
+        if !self.held_ns.is_empty() && now.held_ns.iter().all(Option::is_none) {
+            return; // a reading that failed: what was counted so far stands, for the time that it is of
+        }
+        let is_first = self.readings == 0;
         self.elapsed_ns = after.as_nanos() as u64;
         self.readings += 1;
         let held = |at: usize| Some(now.held_ns[at]?.saturating_sub(first.held_ns[at]?));
-        self.held_ns = (0..).zip(Limit::ALL).filter_map(|(at, limit)| Some((limit, held(at)?))).collect();
-        self.sm_mhz = widened(self.sm_mhz, now.sm_mhz);
-        self.memory_mhz = widened(self.memory_mhz, now.memory_mhz);
+        for (at, limit) in (0..).zip(Limit::ALL) {
+            let Some(ns) = held(at) else { continue };
+            match self.held_ns.iter_mut().find(|(known, _)| *known == limit) {
+                Some(known) => known.1 = ns,
+                None => self.held_ns.push((limit, ns)),
+            }
+        }
+        if !is_first {
+            self.sm_mhz = widened(self.sm_mhz, now.sm_mhz);
+            self.memory_mhz = widened(self.memory_mhz, now.memory_mhz);
+        }
         self.replays =
             now.replays.zip(first.replays).map(|(now, first)| now.saturating_sub(first)).or(self.replays);
         self.processes = self.processes.max(now.processes);
@@ -195,9 +207,13 @@ mod tests {
             [(Limit::Power, 300), (Limit::Thermal, 0)],
             "what is not counted is left out"
         );
-        assert_eq!((counted.sm_mhz, counted.memory_mhz), (Some((1200, 1980)), None));
+        assert_eq!((counted.sm_mhz, counted.memory_mhz), (Some((1200, 1500)), None), "not the first");
         assert_eq!((counted.elapsed_ns, counted.readings), (900, 3));
         assert_eq!((counted.replays, counted.processes), (Some(0), Some(2)));
+
+        let before = counted.clone();
+        counted.add(first, Counted::default(), Duration::from_nanos(9_000));
+        assert_eq!(counted, before, "a reading that failed takes nothing away");
     }
 
     #[test]
@@ -246,7 +262,7 @@ mod tests {
         watch.read();
         let counted = watch.seen().counted.clone().map_err(std::io::Error::other)?;
         assert_eq!((counted.source.as_str(), counted.readings), ("gpu_metrics 1.6", 2));
-        assert_eq!((counted.sm_mhz, counted.processes), (Some((132, 210)), Some(2)));
+        assert_eq!((counted.sm_mhz, counted.processes), (Some((210, 210)), Some(2)));
         let held: Vec<Limit> = counted.held_ns.iter().map(|(limit, _)| *limit).collect();
         assert_eq!(held, [Limit::Power, Limit::Thermal, Limit::Board]);
         let is_held: Vec<bool> = counted.held_ns.iter().map(|(_, ns)| *ns > 0).collect();

@@ -72,9 +72,8 @@ pub fn nic_counters(root: &FsRoot) -> Vec<NicCounters> {
     let names = |class: &str| root.names(&format!("/sys/class/{class}"));
     let mut nics: Vec<NicCounters> = names("infiniband").into_iter().map(|name| rdma(root, name)).collect();
     nics.extend(names("cxi").into_iter().map(|name| slingshot(root, name)));
-    for interface in names("net").into_iter().filter_map(|name| ethernet(root, name)) {
-        let of_one = |nic: &&mut NicCounters| nic.pci.is_some() && nic.pci == interface.pci;
-        match nics.iter_mut().find(of_one) {
+    for interface in interfaces(root, names("net")) {
+        match nics.iter_mut().find(|nic| nic.is_same_function(&interface)) {
             Some(nic) => {
                 nic.is_up = nic.is_up.or(interface.is_up);
                 nic.bytes_per_s = nic.bytes_per_s.or(interface.bytes_per_s);
@@ -90,7 +89,31 @@ pub fn nic_counters(root: &FsRoot) -> Vec<NicCounters> {
     nics
 }
 
+/// The interfaces, those of one PCI function as one: it is up if one of its ports is, and carries what they
+/// carry together.
+fn interfaces(root: &FsRoot, names: Vec<String>) -> Vec<NicCounters> {
+    let mut functions: Vec<NicCounters> = Vec::new();
+    for port in names.into_iter().filter_map(|name| ethernet(root, name)) {
+        let Some(function) = functions.iter_mut().find(|function| function.is_same_function(&port)) else {
+            functions.push(port);
+            continue;
+        };
+        function.is_up = function.is_up.max(port.is_up);
+        function.bytes_per_s = match (function.bytes_per_s, port.bytes_per_s) {
+            (Some(one), Some(other)) => Some(one.saturating_add(other)),
+            (one, other) => one.or(other),
+        };
+        function.interfaces.extend(port.interfaces);
+        function.counters.extend(port.counters);
+    }
+    functions
+}
+
 impl NicCounters {
+    fn is_same_function(&self, other: &Self) -> bool {
+        self.pci.is_some() && self.pci == other.pci
+    }
+
     /// How old what its counters say may be.
     pub fn refresh(&self) -> Duration {
         self.counters.iter().map(|counter| counter.refresh).max().unwrap_or_default()
@@ -312,6 +335,18 @@ mod tests {
             "what a virtual one says bounds nothing: {rates:?}"
         );
 
+        Ok(())
+    }
+
+    #[test]
+    fn ports_of_one_function_carry_what_they_carry_together() -> Outcome {
+        let host = Host::new()?;
+        host.function("0000:41:00.0", "0", &["net/eth0", "net/eth1"])?;
+        host.interface("eth0", "down", ["1", "2"])?.interface("eth1", "up", ["3", "4"])?;
+        assert_eq!(host.shown(), ["eth0 0 up 4 6"]);
+        assert_eq!(nic_counters(&host.root())[0].bytes_per_s, Some(3_125_000_000));
+        host.interface("eth0", "up", ["1", "2"])?;
+        assert_eq!(nic_counters(&host.root())[0].bytes_per_s, Some(6_250_000_000));
         Ok(())
     }
 
