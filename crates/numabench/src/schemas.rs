@@ -20,6 +20,10 @@ pub const DIFFERENCES: Version = Version { schema: "numabench.topology-diff", ma
 pub struct Differences {
     /// What is different in the second file from the first; empty where nothing is.
     pub differences: Vec<Difference>,
+    /// What is not compared because a file does not say it, in words; absent where both say all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("since" = "1.2"))]
+    pub not_compared: Vec<String>,
 }
 
 /// The name of each schema's file, and its text as committed.

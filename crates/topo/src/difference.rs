@@ -7,6 +7,7 @@
 
 mod hidden;
 mod links;
+mod said;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,11 +15,15 @@ use stats::IdSet;
 use stats::units::rounded_size;
 
 use crate::huge_pages::HugePages;
-use crate::model::{Core, Gpu, L3, Link, Locality, MemoryLimit, NodeKind, NumaNode, Package, Topology};
+use crate::model::{
+    Core, Gpu, L3, Link, Locality, MemoryLimit, NodeKind, NumaNode, Package, Rung, Topology, Unsaid,
+};
 use crate::nics::Nic;
 use crate::settings::Setting;
 use crate::survey::Survey;
 pub(crate) use hidden::hidden;
+pub use said::not_compared;
+use said::{is_text, lists_gpu, lists_nics, lists_node, name_gpus_alike, says};
 
 /// A node's memory must differ by this much to count, percent: another kernel reserves a little more or less,
 /// a DIMM that is gone is at least one of the 24 or 32 that a socket has.
@@ -69,17 +74,20 @@ pub enum DifferenceSubject {
 /// What is different in `after` from `before`; empty where nothing is.
 pub fn differences(before: &Survey, after: &Survey) -> Vec<Difference> {
     let (old, new) = (&before.topology, &after.topology);
+    let if_said = |part: Unsaid, compare: fn(&Topology, &Topology) -> Vec<String>| {
+        if says(before, part) && says(after, part) { compare(old, new) } else { Vec::new() }
+    };
     let found = [
-        (DifferenceSubject::Package, packages(old, new)),
-        (DifferenceSubject::Core, cores(old, new)),
-        (DifferenceSubject::L3, l3s(old, new)),
-        (DifferenceSubject::Node, nodes(old, new)),
-        (DifferenceSubject::Distances, distances(old, new)),
-        (DifferenceSubject::Gpu, gpus(old, new)),
-        (DifferenceSubject::Nic, nics(&before.nics, &after.nics)),
+        (DifferenceSubject::Package, if_said(Unsaid::Packages, packages)),
+        (DifferenceSubject::Core, if_said(Unsaid::Cpus, cores)),
+        (DifferenceSubject::L3, if_said(Unsaid::L3s, l3s)),
+        (DifferenceSubject::Node, nodes(before, after)),
+        (DifferenceSubject::Distances, if_said(Unsaid::Distances, distances)),
+        (DifferenceSubject::Gpu, gpus(before, after)),
+        (DifferenceSubject::Nic, nics(before, after)),
         (DifferenceSubject::Interconnect, links::links(before, after)),
         (DifferenceSubject::HugePages, huge_pages(&before.huge_pages, &after.huge_pages)),
-        (DifferenceSubject::Allowed, [allowed(old, new), memory_limit(before, after)].concat()),
+        (DifferenceSubject::Allowed, [allowed(before, after), memory_limit(before, after)].concat()),
         (DifferenceSubject::Setting, settings(&before.settings, &after.settings)),
     ];
 
@@ -94,18 +102,21 @@ fn changed<T: PartialEq>(was: Option<T>, is: Option<T>) -> Option<(T, T)> {
     was.zip(is).filter(|(was, is)| was != is)
 }
 
-/// What is gone, what is new, and what is different of the rest, of things that `key` names.
+/// What is gone, what is new, and what is different of the rest, of things that `key` names; `listed`: whether
+/// both descriptions would have such a thing, so that one that lacks it says something.
 fn matched<T, K: PartialEq>(
     old: &[T],
     new: &[T],
     key: impl Fn(&T) -> K,
+    listed: impl Fn(&T) -> bool,
     said: impl Fn(&T, &str) -> String,
     different: impl Fn(&T, &T) -> Vec<String>,
 ) -> Vec<String> {
     let named_as = |one: &T, other: &&T| key(one) == key(other);
-    let gone =
-        old.iter().filter(|one| !new.iter().any(|other| named_as(one, &other))).map(|one| said(one, "gone"));
+    let is_gone = |one: &&T| listed(one) && !new.iter().any(|other| named_as(one, &other));
+    let gone = old.iter().filter(is_gone).map(|one| said(one, "gone"));
     let rest = new.iter().flat_map(|one| match old.iter().find(|was| named_as(one, was)) {
+        None if !listed(one) => Vec::new(),
         None => vec![said(one, "new")],
         Some(was) => different(was, one),
     });
@@ -180,9 +191,9 @@ fn l3s(old: &Topology, new: &Topology) -> Vec<String> {
         if was.pus.and(&both) != is.pus.and(&both) {
             return Some(format!("an L3 is shared by PUs {}, was by {}", is.pus, was.pus));
         }
-        let size = |l3: &L3| or_unknown(l3.size_bytes.map(rounded_size));
-        (was.size_bytes != is.size_bytes)
-            .then(|| format!("the L3 of PUs {} has {}, had {}", is.pus, size(is), size(was)))
+        let (before, now) = changed(was.size_bytes, is.size_bytes)?;
+        let (before, now) = (rounded_size(before), rounded_size(now));
+        Some(format!("the L3 of PUs {} has {now}, had {before}", is.pus))
     };
     old.l3s.iter().zip(&new.l3s).filter_map(different).collect()
 }
@@ -198,7 +209,12 @@ fn kind(topology: &Topology, node: &NumaNode) -> &'static str {
     }
 }
 
-fn nodes(old: &Topology, new: &Topology) -> Vec<String> {
+fn nodes(before: &Survey, after: &Survey) -> Vec<String> {
+    if !says(before, Unsaid::Nodes) || !says(after, Unsaid::Nodes) {
+        return Vec::new();
+    }
+    let (old, new) = (&before.topology, &after.topology);
+    let has_sizes = says(before, Unsaid::MemorySizes) && says(after, Unsaid::MemorySizes);
     let both = old.online_pus().and(&new.online_pus());
     let said = |node: &NumaNode, change: &str| {
         let topology = if change == "gone" { old } else { new };
@@ -207,34 +223,32 @@ fn nodes(old: &Topology, new: &Topology) -> Vec<String> {
     };
     let different = |was: &NumaNode, is: &NumaNode| {
         let mut words = Vec::new();
-        // What CPUs a file leaves out of a node is no change.
-        if was.kind != is.kind && !old.hides_cpus_of(was) && !new.hides_cpus_of(is) {
+        // What CPUs a file leaves out of a node is no change, nor memory that one does not say.
+        if has_sizes && was.kind != is.kind && !old.hides_cpus_of(was) && !new.hides_cpus_of(is) {
             let (before, now) = (kind(old, was), kind(new, is));
             words.push(format!("NUMA node {}: {now}, was {before}", is.os_index));
         }
-        words.extend(same_node(was, is, &both));
+        let sizes = old.memory_bytes(was.os_index).zip(new.memory_bytes(is.os_index));
+        words.extend(sizes.filter(|_| has_sizes).and_then(|sizes| another_size(is.os_index, sizes)));
+        // PUs that came or went are said once, with the cores: here only those that are there in both.
+        if was.kind.has_cpus() && is.kind.has_cpus() && was.pus.and(&both) != is.pus.and(&both) {
+            words.push(format!("NUMA node {} has PUs {}, had {}", is.os_index, is.pus, was.pus));
+        }
         words
     };
-    matched(&old.nodes, &new.nodes, |node| node.os_index, said, different)
+    let listed = |node: &NumaNode| lists_node(before, node) && lists_node(after, node);
+    matched(&old.nodes, &new.nodes, |node| node.os_index, listed, said, different)
 }
 
-fn same_node(was: &NumaNode, is: &NumaNode, both: &IdSet) -> Vec<String> {
-    let id = is.os_index;
-    let mut words = Vec::new();
-    let (before, now) = (was.total_bytes, is.total_bytes);
+fn another_size(id: u32, (before, now): (u64, u64)) -> Option<String> {
     let step = u128::from(before.max(now)) * u128::from(MEMORY_STEP_PERCENT);
 
-    if u128::from(before.abs_diff(now)) * 100 >= step && before != now {
-        let (change, by) = (if now < before { "less" } else { "more" }, rounded_size(before.abs_diff(now)));
-        let (before, now) = (rounded_size(before), rounded_size(now));
-        words.push(format!("NUMA node {id}: {now} of memory, was {before} ({by} {change})"));
+    if u128::from(before.abs_diff(now)) * 100 < step || before == now {
+        return None;
     }
-
-    // PUs that came or went are said once, with the cores: here only those that are there in both.
-    if was.kind.has_cpus() && is.kind.has_cpus() && was.pus.and(both) != is.pus.and(both) {
-        words.push(format!("NUMA node {id} has PUs {}, had {}", is.pus, was.pus));
-    }
-    words
+    let (change, by) = (if now < before { "less" } else { "more" }, rounded_size(before.abs_diff(now)));
+    let (before, now) = (rounded_size(before), rounded_size(now));
+    Some(format!("NUMA node {id}: {now} of memory, was {before} ({by} {change})"))
 }
 
 fn distances(old: &Topology, new: &Topology) -> Vec<String> {
@@ -265,12 +279,31 @@ fn called(gpu: &Gpu) -> String {
     format!("GPU {} ({name}{part})", gpu.pci)
 }
 
-fn gpus(old: &Topology, new: &Topology) -> Vec<String> {
-    matched(&old.gpus, &new.gpus, |gpu| gpu.pci, |gpu, change| format!("{} {change}", called(gpu)), same_gpu)
+fn gpus(before: &Survey, after: &Survey) -> Vec<String> {
+    if !name_gpus_alike(before, after) {
+        return Vec::new();
+    }
+    let said = |gpu: &Gpu, change: &str| format!("{} {change}", called(gpu));
+    let different = |was: &Gpu, is: &Gpu| {
+        let mut words = same_gpu(was, is);
+        let (old, new) = ((before, &was.locality), (after, &is.locality));
+        words.extend(same_locality(&called(is), old, new).filter(|_| is_same_model(was, is)));
+        words
+    };
+    let listed = |gpu: &Gpu| lists_gpu(before, gpu) && lists_gpu(after, gpu);
+    let (old, new) = (&before.topology.gpus, &after.topology.gpus);
+    matched(old, new, |gpu| gpu.pci, listed, said, different)
+}
+
+/// Whether nothing says that they are of two models; an id of 0 is not said.
+fn is_same_model(was: &Gpu, is: &Gpu) -> bool {
+    let said = |id: u16| (id != 0).then_some(id);
+    changed(said(was.vendor_id), said(is.vendor_id)).is_none()
+        && changed(said(was.device_id), said(is.device_id)).is_none()
 }
 
 fn same_gpu(was: &Gpu, is: &Gpu) -> Vec<String> {
-    if (was.vendor_id, was.device_id) != (is.vendor_id, is.device_id) {
+    if !is_same_model(was, is) {
         return vec![format!("GPU {}: now {}, was {}", is.pci, called(is), called(was))];
     }
     let mut words = Vec::new();
@@ -282,13 +315,27 @@ fn same_gpu(was: &Gpu, is: &Gpu) -> Vec<String> {
         words.push(format!("{} is another one: UUID {now}, was {before}", called(is)));
     }
     words.extend(same_link(&called(is), was.link.as_ref(), is.link.as_ref()));
-    words.extend(same_locality(&called(is), &was.locality, &is.locality));
     words
 }
 
-fn same_locality(device: &str, was: &Locality, is: &Locality) -> Option<String> {
-    let (before, now) = (was.all_nodes(), is.all_nodes());
-    if was.rung != is.rung {
+/// Another locality of a device. Of texts it is compared where both know the nodes with CPUs: who says so is
+/// another one, and memory without CPUs is not in all of them.
+fn same_locality(
+    device: &str,
+    (old, was): (&Survey, &Locality),
+    (new, is): (&Survey, &Locality),
+) -> Option<String> {
+    let (mut before, mut now) = (was.all_nodes(), is.all_nodes());
+    if is_text(old) || is_text(new) {
+        let with_cpus = |survey: &Survey, nodes: &IdSet| -> IdSet {
+            let has_cpus = |id: &u32| survey.topology.node(*id).is_some_and(|node| node.kind.has_cpus());
+            nodes.iter().filter(has_cpus).collect()
+        };
+        (before, now) = (with_cpus(old, &before), with_cpus(new, &now));
+        if was.rung == Rung::Unknown || is.rung == Rung::Unknown || before.is_empty() || now.is_empty() {
+            return None;
+        }
+    } else if was.rung != is.rung {
         return Some(format!("{device}: its locality: {}; was: {}", is.reason, was.reason));
     }
     (before != now).then(|| format!("{device}: local NUMA nodes {now}, were {before}"))
@@ -309,17 +356,19 @@ fn same_link(device: &str, was: Option<&Link>, is: Option<&Link>) -> Vec<String>
     parts.into_iter().filter_map(different).collect()
 }
 
-fn nics(old: &[Nic], new: &[Nic]) -> Vec<String> {
+fn nics(before: &Survey, after: &Survey) -> Vec<String> {
     let called = |nic: &Nic| match &nic.os_devices[..] {
         [] => format!("NIC {} (PCI {:04x}:{:04x})", nic.pci, nic.vendor_id, nic.device_id),
         names => format!("NIC {} ({})", nic.pci, names.join(", ")),
     };
     let different = |was: &Nic, is: &Nic| {
         let mut words = same_link(&called(is), was.link.as_ref(), is.link.as_ref());
-        words.extend(same_locality(&called(is), &was.locality, &is.locality));
+        words.extend(same_locality(&called(is), (before, &was.locality), (after, &is.locality)));
         words
     };
-    matched(old, new, |nic| nic.pci, |nic, change| format!("{} {change}", called(nic)), different)
+    let listed = |_: &Nic| lists_nics(before) && lists_nics(after);
+    let (old, new) = (&before.nics, &after.nics);
+    matched(old, new, |nic| nic.pci, listed, |nic, change| format!("{} {change}", called(nic)), different)
 }
 
 /// A size that one description does not list is no change.
@@ -334,7 +383,11 @@ fn huge_pages(old: &[HugePages], new: &[HugePages]) -> Vec<String> {
 }
 
 /// Of what is there in both: what is not there at all is said elsewhere.
-fn allowed(old: &Topology, new: &Topology) -> Vec<String> {
+fn allowed(before: &Survey, after: &Survey) -> Vec<String> {
+    if is_text(before) || is_text(after) {
+        return Vec::new();
+    }
+    let (old, new) = (&before.topology, &after.topology);
     let ids = |topology: &Topology| -> IdSet { topology.nodes.iter().map(|node| node.os_index).collect() };
     let (pus, nodes) = (old.online_pus().and(&new.online_pus()), ids(old).and(&ids(new)));
     let sets = [

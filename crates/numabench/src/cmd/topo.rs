@@ -180,6 +180,7 @@ fn diff(old: &Path, new: &Path, json: Option<&Path>) -> Result<Exit, Fault> {
     let differences = topo::difference::differences(&old, &new);
     let exit = if differences.is_empty() { Exit::Ok } else { Exit::Finding };
     let table = topo::text::changes(&old, &new, &differences, terminal::width());
-    output.show(&DIFFERENCES.versioned(Differences { differences }), |_| table)?;
+    let not_compared = topo::difference::not_compared(&old, &new);
+    output.show(&DIFFERENCES.versioned(Differences { differences, not_compared }), |_| table)?;
     Ok(exit)
 }

@@ -7,7 +7,7 @@
 use stats::PciAddress;
 use stats::units::rate;
 
-use super::{capped, changed};
+use super::{capped, changed, is_text};
 use crate::interconnect::{Endpoint, Fabric, Pair};
 use crate::survey::Survey;
 
@@ -71,9 +71,9 @@ fn fabric(old: &Survey, new: &Survey, was: &Pair, is: &Pair) -> Option<String> {
     match (was.fabric, is.fabric) {
         (Some(before), Some(now)) => same_fabric(before, now),
         (Some(before), None) => {
-            tells(new, before).then(|| format!("no {}, was {}", name(before), was.sign()))
+            tells(new, is, before).then(|| format!("no {}, was {}", name(before), was.sign()))
         }
-        (None, Some(now)) => tells(old, now).then(|| format!("{}, had no {}", is.sign(), name(now))),
+        (None, Some(now)) => tells(old, was, now).then(|| format!("{}, had no {}", is.sign(), name(now))),
         (None, None) => None,
     }
 }
@@ -112,8 +112,11 @@ fn name(fabric: Fabric) -> &'static str {
 }
 
 /// Whether a description would show such a link: somebody says where they are, or a name of the vendor's
-/// library shows that hwloc asked it and found none.
-fn tells(survey: &Survey, fabric: Fabric) -> bool {
+/// library shows that hwloc asked it and found none. A text of neither way says nothing of the pair.
+fn tells(survey: &Survey, pair: &Pair, fabric: Fabric) -> bool {
+    if is_text(survey) && pair.pci.is_none() {
+        return false;
+    }
     let (source, library) = match fabric {
         Fabric::Nvlink { .. } => (&survey.interconnect.nvlink, "nvml"),
         Fabric::Xgmi { .. } => (&survey.interconnect.xgmi, "rsmi"),

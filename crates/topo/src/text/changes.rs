@@ -2,7 +2,7 @@
 
 use super::layout::{count, wrapped};
 use super::source;
-use crate::difference::{Difference, hidden};
+use crate::difference::{Difference, hidden, not_compared};
 use crate::model::Topology;
 use crate::survey::Survey;
 
@@ -33,6 +33,8 @@ pub(super) fn lines(old: &Survey, new: &Survey, differences: &[Difference], widt
         None => vec![differ],
     };
     lines.extend(differences.iter().flat_map(|difference| wrapped("  * ", &difference.words, width)));
+    let open = not_compared(old, new);
+    lines.extend(open.iter().flat_map(|words| wrapped("  not compared: ", words, width)));
 
     lines
 }
