@@ -77,6 +77,8 @@ pub fn not_compared(before: &Survey, after: &Survey) -> Vec<String> {
 fn left_open(survey: &Survey) -> Option<String> {
     let source = &survey.topology.source;
     let sizes = (!is_text(survey) && !says(survey, Unsaid::MemorySizes)).then(|| "memory sizes".to_owned());
+    let l3s = survey.topology.l3s.iter().any(|l3| l3.size_bytes.is_none());
+    let l3s = l3s.then(|| "the size of each L3 (lstopo)".to_owned());
     let others = match source {
         TopologySource::Texts { tools, .. } => {
             let cpus = (!says(survey, Unsaid::Nodes) && !source.unsaid().contains(&Unsaid::Cpus))
@@ -87,8 +89,13 @@ fn left_open(survey: &Survey) -> Option<String> {
         }
         TopologySource::ThisSystem | TopologySource::XmlFile { .. } => [None, None, None],
     };
-    let parts: Vec<String> =
-        source.unsaid_words().into_iter().chain(sizes).chain(others.into_iter().flatten()).collect();
+    let parts: Vec<String> = source
+        .unsaid_words()
+        .into_iter()
+        .chain(sizes)
+        .chain(l3s)
+        .chain(others.into_iter().flatten())
+        .collect();
     let file = source.files().unwrap_or_else(|| "this machine".to_owned());
 
     (!parts.is_empty()).then(|| format!("{file} does not say: {}", parts.join("; ")))

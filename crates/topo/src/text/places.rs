@@ -68,6 +68,9 @@ fn node_lines(survey: &Survey, node: &NumaNode, width: usize) -> Vec<String> {
     let (what, pus) = match node.kind {
         NodeKind::Normal => (String::new(), pus(topology, &node.pus)),
         NodeKind::CpuOnly => ("CPUs without memory; ".to_owned(), pus(topology, &node.pus)),
+        NodeKind::MemoryOnly if topology.hides_cpus_of(node) && node.pus.is_empty() => {
+            ("memory; the file shows no CPUs of it".to_owned(), String::new())
+        }
         NodeKind::MemoryOnly if topology.hides_cpus_of(node) => {
             ("memory; the file shows no CPUs of it; ".to_owned(), around(topology, node))
         }
