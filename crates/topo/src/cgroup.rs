@@ -18,6 +18,7 @@ const MOUNTS: &str = "/proc/self/mountinfo";
 /// Version 2's file, version 1's, and version 1's as older kernels and `-o noprefix` mounts name it.
 const CPUS: [&str; 4] = ["cpuset.cpus.effective", "cpuset.effective_cpus", "cpuset.cpus", "cpus"];
 const MEMS: [&str; 4] = ["cpuset.mems.effective", "cpuset.effective_mems", "cpuset.mems", "mems"];
+/// Version 2's two, and version 1's.
 const MEMORY: [&str; 3] = ["memory.max", "memory.high", "memory.limit_in_bytes"];
 
 /// From here on version 1's number means no limit (it is the largest that the kernel can hold, in whole
@@ -44,14 +45,14 @@ pub struct Cgroup {
 /// What the cgroup of the process gives it whose folder in /proc this is.
 pub(crate) fn cgroup(root: &FsRoot, folder: &str) -> Cgroup {
     let pus = cpuset(root, folder, &CPUS);
-    let memory = memory_limit(root, folder);
+    let memory = group_limits(root, folder).into_iter().min_by_key(|limit| limit.bytes);
     Cgroup {
         nodes: cpuset(root, folder, &MEMS).ok().map(|(set, _)| set),
         source: pus.as_ref().ok().map(|(_, file)| file.clone()),
         reason: pus.as_ref().err().cloned(),
         pus: pus.ok().map(|(set, _)| set),
-        memory_bytes: memory.as_ref().map(|(bytes, _)| *bytes),
-        memory_source: memory.map(|(_, file)| file),
+        memory_bytes: memory.as_ref().map(|limit| limit.bytes),
+        memory_source: memory.map(|limit| limit.file),
     }
 }
 
@@ -89,16 +90,23 @@ fn cpuset(root: &FsRoot, folder: &str, files: &[&str]) -> Result<(IdSet, String)
     all.into_iter().find_map(read).ok_or_else(none)
 }
 
-/// The groups that limit the memory of a process, its own first.
-pub(crate) fn memory_groups(root: &FsRoot, folder: &str) -> Result<Vec<String>, String> {
-    groups(root, folder, "memory")
+/// A limit on the memory of a group.
+pub(crate) struct GroupLimit {
+    pub(crate) bytes: u64,
+    pub(crate) group: String,
+    /// The file that says so.
+    pub(crate) file: String,
 }
 
-fn memory_limit(root: &FsRoot, folder: &str) -> Option<(u64, String)> {
-    let groups = memory_groups(root, folder).ok()?;
-    let all = groups.iter().flat_map(|group| MEMORY.iter().map(move |file| format!("{group}/{file}")));
-    let limit = |file: String| Some((root.text(&file).ok()?.parse::<u64>().ok()?, file));
-    all.filter_map(limit).filter(|(bytes, _)| *bytes < NO_LIMIT).min_by_key(|(bytes, _)| *bytes)
+/// The limits on memory of the group of a process and of those above it, its own first.
+pub(crate) fn group_limits(root: &FsRoot, folder: &str) -> Vec<GroupLimit> {
+    let limit = |group: &str, name: &str| {
+        let file = format!("{group}/{name}");
+        let bytes = root.text(&file).ok()?.parse::<u64>().ok().filter(|bytes| *bytes < NO_LIMIT)?;
+        Some(GroupLimit { bytes, group: group.to_owned(), file })
+    };
+    let groups = groups(root, folder, "memory").unwrap_or_default();
+    groups.iter().flat_map(|group| MEMORY.iter().filter_map(|name| limit(group, name))).collect()
 }
 
 /// The file that names the groups of a process.

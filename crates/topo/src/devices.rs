@@ -111,7 +111,7 @@ pub(crate) fn address(pci: &PCIDeviceAttributes) -> PciAddress {
 }
 
 /// Whether this is a node of the kernel's display subsystem in /dev/dri, whose numbers no GPU runtime uses.
-fn is_drm(name: &str) -> bool {
+pub(crate) fn is_drm(name: &str) -> bool {
     ["card", "renderD", "controlD"].iter().any(|prefix| name.starts_with(prefix))
 }
 

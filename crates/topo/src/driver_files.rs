@@ -47,6 +47,11 @@ pub(crate) fn amd_uuid(unique_id: &str) -> String {
     if unique_id.starts_with("GPU-") { unique_id.to_owned() } else { format!("GPU-{unique_id}") }
 }
 
+/// Whether NVIDIA's driver has the GPU at `pci`.
+pub(crate) fn is_nvidias(root: &FsRoot, pci: PciAddress) -> bool {
+    nvidia_information(root, pci).is_some()
+}
+
 /// N of the GPU's `/dev/nvidiaN`.
 pub(crate) fn nvidia_minor(root: &FsRoot, pci: PciAddress) -> Option<u32> {
     value_of(&nvidia_information(root, pci)?, "Device Minor")?.parse().ok()

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stats::PciAddress;
 
-use crate::devices::device_at;
+use crate::devices::{device_at, is_drm};
 use crate::driver_files;
 use crate::fs_root::FsRoot;
 use crate::hwloc_object::text;
@@ -114,10 +114,6 @@ fn os_devices(hwloc: &Hwloc, pci: PciAddress, root: Option<&FsRoot>) -> Vec<Stri
     names.sort_by_key(|name| in_order(name));
     names.dedup();
     names
-}
-
-fn is_drm(name: &str) -> bool {
-    name.starts_with("card") || name.starts_with("renderD")
 }
 
 /// The index behind the name of a library's device: hwloc numbers `nvml2` and `rsmi2` as their libraries do.

@@ -329,6 +329,11 @@ fn affinity(topology: &Topology, gpu: &Gpu, nvml: &Nvml) -> Affinity {
         let (pus, nodes) = (said.pus.clone(), said.nodes.clone());
         return Affinity { pus, nodes, memory_node: said.memory_node, source: "NVML".to_owned() };
     }
+    affinity_by_locality(topology, gpu)
+}
+
+/// What a GPU's locality says of its affinity.
+pub(crate) fn affinity_by_locality(topology: &Topology, gpu: &Gpu) -> Affinity {
     let of_gpu = |id: &u32| topology.node(*id).is_some_and(|node| node.kind == NodeKind::GpuMemory);
     let own: Vec<u32> = gpu.locality.nodes.iter().filter(of_gpu).collect();
     let host: IdSet = gpu.locality.nodes.iter().filter(|id| !of_gpu(id)).collect();

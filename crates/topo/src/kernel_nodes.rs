@@ -7,7 +7,7 @@
 
 use stats::IdSet;
 
-use crate::fs_root::{FsRoot, value_of};
+use crate::fs_root::{FsRoot, kernel_bytes, value_of};
 use crate::model::Distances;
 use crate::nodes::RawNode;
 
@@ -50,7 +50,8 @@ pub(crate) fn complete(root: &FsRoot, nodes: &mut Vec<RawNode>, distances: &mut 
 fn bring_up(root: &FsRoot, nodes: &mut [RawNode]) {
     let [node] = nodes else { return };
     let meminfo = root.lines("/proc/meminfo", &["MemTotal"]).unwrap_or_default();
-    node.total_bytes = node.total_bytes.max(in_bytes(value_of(&meminfo, "MemTotal")).unwrap_or(0));
+    node.total_bytes =
+        node.total_bytes.max(value_of(&meminfo, "MemTotal").and_then(kernel_bytes).unwrap_or(0));
 }
 
 /// The nodes that are online.
@@ -66,13 +67,7 @@ fn left_out(os_index: u32) -> RawNode {
 
 /// A line such as `Node 0 MemTotal:  131921272 kB`; the kernel's kB are KiB.
 fn bytes(meminfo: &str, node: u32, key: &str) -> Option<u64> {
-    in_bytes(value_of(meminfo, &format!("Node {node} {key}")))
-}
-
-/// The kernel's kB as bytes.
-fn in_bytes(value: Option<&str>) -> Option<u64> {
-    let kib: u64 = value?.strip_suffix("kB")?.trim().parse().ok()?;
-    kib.checked_mul(1024)
+    kernel_bytes(value_of(meminfo, &format!("Node {node} {key}"))?)
 }
 
 /// The kernel's distance matrix of the online nodes; `None` for one node, or where a row is missing.

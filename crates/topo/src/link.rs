@@ -21,9 +21,6 @@ use crate::fs_root::FsRoot;
 use crate::gpu_class;
 use crate::model::Link;
 
-/// ATI/AMD's PCI vendor id as sysfs writes it; its GPUs' inner bridges carry it too.
-const AMD: &str = "0x1002";
-
 /// The link of the device at `pci`, read now; `None` where the kernel shows none (many virtual machines).
 pub(crate) fn under(root: &FsRoot, pci: PciAddress) -> Option<Link> {
     let device = root.target(&format!("/sys/bus/pci/devices/{pci}"))?;
@@ -37,7 +34,8 @@ pub(crate) fn of_port(root: &FsRoot, pci: PciAddress) -> Option<Link> {
 
 /// The device, and above it the bridges of its own package.
 fn inner_path(root: &FsRoot, device: String) -> Vec<String> {
-    let amd = |path: &str| root.text(&format!("{path}/vendor")).as_deref() == Ok(AMD);
+    let vendor = format!("{:#06x}", gpu_class::AMD); // as sysfs writes it
+    let amd = |path: &str| root.text(&format!("{path}/vendor")).is_ok_and(|text| text == vendor);
     let parent = |path: &String| path.rsplit_once('/').map(|(parent, _)| parent.to_owned());
     let mut path = vec![device];
     while let Some(above) = path.last().filter(|port| amd(port)).and_then(parent).filter(|above| amd(above)) {

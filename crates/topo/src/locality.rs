@@ -43,35 +43,26 @@ pub(crate) fn locality(
     memory_node: Option<u32>,
     around: &Surroundings,
 ) -> Locality {
-    let (rung, mut reason, pus, mut nodes) = judge(attachment, kernels_node, around);
+    let (rung, reason, pus, mut nodes) = judge(attachment, kernels_node, around);
     if rung != Rung::Unknown {
         nodes.0.extend(memory_node);
     }
-    let machine = around.topology;
-    let mut l3s = machine.l3s.iter().filter(|l3| !l3.pus.and(&pus).is_empty());
-    let l3_pus = match (l3s.next(), l3s.next()) {
-        (Some(only), None) => Some(only.pus.clone()),
-        _ => None,
-    };
-    let outside_pus = pus.and(&machine.allowed.not_in_cgroup_pus);
-    if !outside_pus.is_empty() && outside_pus == pus {
-        reason = format!("{reason}; all of its local PUs ({pus}) are outside the cpuset");
-    }
-
-    // No cpuset lists a node without memory: that it is missing there says nothing.
-    let has_memory = |node: &u32| machine.node(*node).is_none_or(|node| node.total_bytes > 0);
-    let outside_nodes: IdSet = nodes.and(&machine.allowed.missing_nodes).iter().filter(has_memory).collect();
-
-    Locality {
+    let whole = Locality {
         rung,
         reason,
         attached_to: attachment.object.clone(),
-        pus: pus.minus(&outside_pus),
-        nodes: nodes.minus(&outside_nodes),
-        outside_pus,
-        outside_nodes,
-        l3_pus,
+        pus,
+        nodes,
+        outside_pus: IdSet::default(),
+        outside_nodes: IdSet::default(),
+        l3_pus: None,
+    };
+    let mut found = whole.cut_to_cpuset(around.topology);
+    if !found.outside_pus.is_empty() && found.pus.is_empty() {
+        let outside = &found.outside_pus;
+        found.reason = format!("{}; all of its local PUs ({outside}) are outside the cpuset", found.reason);
     }
+    found
 }
 
 type Judgement = (Rung, String, IdSet, IdSet);

@@ -8,12 +8,10 @@
 //! Documentation/admin-guide, proc_pid_limits(5). Left out: swap, and limits on locked memory (they are the
 //! driver's to meet).
 
-use crate::cgroup::memory_groups;
-use crate::fs_root::{FsRoot, THIS};
+use crate::cgroup::group_limits;
+use crate::fs_root::{FsRoot, THIS, kernel_bytes, value_of};
 use crate::model::MemoryLimit;
 
-/// A group's files with a limit: version 2's two, version 1's.
-const LIMITS: [&str; 3] = ["memory.max", "memory.high", "memory.limit_in_bytes"];
 /// Of a group's `memory.stat`: the names of version 1, which sums up the groups below in `total_`, and of
 /// version 2.
 const STATS: [Stats; 2] = [
@@ -28,9 +26,6 @@ struct Stats {
     /// Before the names of the lists.
     prefix: &'static str,
 }
-/// From here on version 1's number means no limit (it is the largest that the kernel can hold, in whole
-/// pages).
-const NO_LIMIT: u64 = 1 << 60;
 /// The resource limits on memory as `/proc/self/limits` names them, and the lines of `/proc/self/status` that
 /// say what counts against them.
 const RESOURCES: [(&str, &str, &str); 2] =
@@ -42,21 +37,12 @@ pub(crate) const STATUS_LINES: [&str; 4] = ["Cpus_allowed_list", "Mems_allowed_l
 
 /// The limits of this process; `status`: its `/proc/self/status`.
 pub(crate) fn memory_limits(root: &FsRoot, status: &str) -> Vec<MemoryLimit> {
-    let mut limits = of_cgroups(root);
-    limits.extend(of_resources(root, status));
-    limits
-}
-
-fn of_cgroups(root: &FsRoot) -> Vec<MemoryLimit> {
-    let mut limits = Vec::new();
-    for group in memory_groups(root, THIS).unwrap_or_default() {
-        for file in LIMITS.map(|file| format!("{group}/{file}")) {
-            let bytes = root.text(&file).ok().and_then(|text| text.parse::<u64>().ok());
-            let Some(bytes) = bytes.filter(|bytes| *bytes < NO_LIMIT) else { continue };
-            limits.push(MemoryLimit { bytes, used_bytes: held(root, &group), source: file });
-        }
-    }
-    limits
+    let of_groups = group_limits(root, THIS).into_iter().map(|limit| MemoryLimit {
+        bytes: limit.bytes,
+        used_bytes: held(root, &limit.group),
+        source: limit.file,
+    });
+    of_groups.chain(of_resources(root, status)).collect()
 }
 
 /// What a group holds that cannot be taken back, bytes.
@@ -89,10 +75,7 @@ fn of_resources(root: &FsRoot, status: &str) -> Vec<MemoryLimit> {
         let line = text.lines().find_map(|line| line.strip_prefix(name))?;
         line.split_whitespace().next()?.parse::<u64>().ok()
     };
-    let in_use = |key: &str| {
-        let value = crate::fs_root::value_of(status, key)?;
-        value.strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
-    };
+    let in_use = |key: &str| kernel_bytes(value_of(status, key)?);
     let limit = |(name, (_, key, words)): (&str, &(&str, &str, &str))| {
         let bytes = soft(name)?;
         Some(MemoryLimit { bytes, used_bytes: in_use(key), source: (*words).to_owned() })

@@ -9,7 +9,7 @@
 use stats::IdSet;
 
 use crate::gpu_class::NVIDIA;
-use crate::model::{Gpu, Rung, Topology};
+use crate::model::{Gpu, Locality, Rung, Topology};
 use crate::nvml::{NvGpu, Nvml};
 
 /// Whether there is a GPU whose locality only NVML may know.
@@ -42,18 +42,15 @@ fn take(topology: &Topology, gpu: &mut Gpu, said: &NvGpu) {
     }
     let own = topology.places().filter(|node| near.contains(node.os_index));
     let pus: IdSet = own.flat_map(|node| node.own_pus().0).collect();
-    let outside_pus = pus.and(&topology.allowed.not_in_cgroup_pus);
-    let outside_nodes = near.and(&topology.allowed.missing_nodes);
-
-    let mut l3s = topology.l3s.iter().filter(|l3| !l3.pus.and(&pus).is_empty());
-    let locality = &mut gpu.locality;
-    locality.l3_pus = l3s.next().filter(|_| l3s.next().is_none()).map(|l3| l3.pus.clone());
-    locality.reason = format!("NVML says NUMA node {near} (memory affinity); {}", locality.reason);
-    locality.rung = Rung::Driver;
-    locality.pus = pus.minus(&outside_pus);
-    locality.nodes = near.minus(&outside_nodes);
-    locality.nodes.0.extend(said.memory_node);
-    (locality.outside_pus, locality.outside_nodes) = (outside_pus, outside_nodes);
+    let locality = Locality {
+        rung: Rung::Driver,
+        reason: format!("NVML says NUMA node {near} (memory affinity); {}", gpu.locality.reason),
+        pus,
+        nodes: near,
+        ..gpu.locality.clone()
+    };
+    gpu.locality = locality.cut_to_cpuset(topology);
+    gpu.locality.nodes.0.extend(said.memory_node);
 }
 
 #[cfg(test)]
@@ -86,7 +83,7 @@ mod tests {
     }
 
     /// The first GPU's locality where NVML says these nodes.
-    fn completed(name: &str, nodes: &str) -> Result<crate::model::Locality, Box<dyn std::error::Error>> {
+    fn completed(name: &str, nodes: &str) -> Result<Locality, Box<dyn std::error::Error>> {
         let mut machine = machine(name)?;
         let gpus = vec![said(machine.gpus[0].pci, nodes)?];
         complete(&mut machine, &Nvml::Said(Facts { driver: "1".to_owned(), gpus, paths: Vec::new() }));

@@ -13,6 +13,23 @@ impl Locality {
         self.pus.or(&self.outside_pus)
     }
 
+    /// The same, with what of it the cgroup's cpuset has not got told apart, and the only L3 of its PUs.
+    pub(crate) fn cut_to_cpuset(self, machine: &Topology) -> Self {
+        // No cpuset lists a node without memory: that it is missing there says nothing.
+        let has_memory = |node: &u32| machine.node(*node).is_none_or(|node| node.total_bytes > 0);
+        let missing = self.nodes.and(&machine.allowed.missing_nodes);
+        let outside_nodes: IdSet = missing.iter().filter(has_memory).collect();
+        let outside_pus = self.pus.and(&machine.allowed.not_in_cgroup_pus);
+        Self {
+            l3_pus: machine.only_l3(&self.pus).map(|l3| l3.pus.clone()),
+            pus: self.pus.minus(&outside_pus),
+            nodes: self.nodes.minus(&outside_nodes),
+            outside_pus,
+            outside_nodes,
+            ..self
+        }
+    }
+
     /// Its local NUMA nodes, those too that the cpuset has not got.
     pub fn all_nodes(&self) -> IdSet {
         self.nodes.or(&self.outside_nodes)
@@ -105,6 +122,12 @@ impl Topology {
     /// The L3 that the PU shares; `None` also where the machine has none.
     pub fn l3_of(&self, pu: u32) -> Option<&L3> {
         self.l3s.iter().find(|l3| l3.pus.contains(pu))
+    }
+
+    /// The L3 of these PUs, where they share one and no other.
+    pub(crate) fn only_l3(&self, pus: &IdSet) -> Option<&L3> {
+        let mut l3s = self.l3s.iter().filter(|l3| !l3.pus.and(pus).is_empty());
+        l3s.next().filter(|_| l3s.next().is_none())
     }
 
     /// The package that the PU is on.
@@ -220,8 +243,6 @@ impl Topology {
     /// such node.
     pub fn locality_by_driver(&self, gpu: &Gpu, node: u32, driver: &str) -> Option<Locality> {
         let node = self.node(node).filter(|_| gpu.locality.rung == Rung::Unknown)?;
-        let mut l3s = self.l3s.iter().filter(|l3| !l3.pus.and(&node.pus).is_empty());
-        let only_l3 = l3s.next().filter(|_| l3s.next().is_none());
         Some(Locality {
             rung: Rung::Driver,
             reason: format!("{driver} says host node {} ({})", node.os_index, gpu.locality.reason),
@@ -230,7 +251,7 @@ impl Topology {
             nodes: [node.os_index].into_iter().collect(),
             outside_pus: node.pus.and(&self.allowed.not_in_cgroup_pus),
             outside_nodes: IdSet::default(),
-            l3_pus: only_l3.map(|l3| l3.pus.clone()),
+            l3_pus: self.only_l3(&node.pus).map(|l3| l3.pus.clone()),
         })
     }
 }

@@ -9,7 +9,7 @@ use stats::{IdSet, PciAddress};
 
 use super::said::Printed;
 use super::tree::{Kind, Object, OsDevice, PciDevice, Tree};
-use crate::devices::listed;
+use crate::devices::{is_drm, listed};
 use crate::found::Found;
 use crate::gpu_class::{AMD, INTEL, NVIDIA, is_gpu};
 use crate::locality::Surroundings;
@@ -248,8 +248,7 @@ fn near(told: &Near<'_>, around: &Surroundings) -> Locality {
         return unknown(format!("{said}, and no text says the PUs there"));
     }
     near_nodes.extend(memory_node);
-    let mut l3s = machine.l3s.iter().filter(|l3| !l3.pus.and(&near_pus).is_empty());
-    let l3_pus = l3s.next().filter(|_| l3s.next().is_none()).map(|l3| l3.pus.clone());
+    let l3_pus = machine.only_l3(&near_pus).map(|l3| l3.pus.clone());
 
     Locality {
         rung: Rung::Driver,
@@ -337,7 +336,8 @@ pub(super) fn may_hide_gpus(tree: &Tree, has_gpus: bool) -> bool {
     })
 }
 
-fn class_id(word: &str) -> u16 {
+/// The PCI class that lstopo's word stands for; 0 for another one.
+pub(super) fn class_id(word: &str) -> u16 {
     match word {
         "VGA" => 0x0300,
         "3D" => 0x0302,
@@ -351,11 +351,6 @@ fn class_id(word: &str) -> u16 {
     }
 }
 
-/// The class of an adapter.
-pub(super) fn adapter_class(word: &str) -> u16 {
-    class_id(word)
-}
-
 /// The vendor whose library found the device; 0 where none did.
 fn vendor<'t>(children: impl Iterator<Item = &'t Object>) -> u16 {
     let of = |child: &Object| match (child.subtype.as_deref(), child.name.as_deref().unwrap_or_default()) {
@@ -367,8 +362,4 @@ fn vendor<'t>(children: impl Iterator<Item = &'t Object>) -> u16 {
         _ => None,
     };
     children.filter_map(of).next().unwrap_or(0)
-}
-
-fn is_drm(name: &str) -> bool {
-    ["card", "renderD", "controlD"].iter().any(|prefix| name.starts_with(prefix))
 }

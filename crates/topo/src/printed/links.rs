@@ -10,8 +10,10 @@ use super::nvidia_matrix::{Cell, MatrixRow};
 use super::said::Printed;
 use super::tree::{Kind, OsDevice, Tree};
 use crate::gpu_class::{AMD, NVIDIA};
-use crate::interconnect::{Affinity, Endpoint, Fabric, Interconnect, InterconnectSource, Pair};
-use crate::model::{Gpu, NodeKind, Rung, Topology};
+use crate::interconnect::{
+    Affinity, Endpoint, Fabric, Interconnect, InterconnectSource, Pair, affinity_by_locality,
+};
+use crate::model::{Gpu, Rung, Topology};
 use crate::nics::Nic;
 use crate::partition::{in_order, on_bus};
 use crate::pci_path::{PciLevel, PciPath, between};
@@ -107,16 +109,7 @@ fn affinity(topology: &Topology, gpu: &Gpu, row: Option<&MatrixRow>) -> Affinity
             source: MATRIX.to_owned(),
         };
     }
-
-    let of_gpu = |id: &u32| topology.node(*id).is_some_and(|node| node.kind == NodeKind::GpuMemory);
-    let known = gpu.locality.rung != Rung::Unknown;
-
-    Affinity {
-        pus: known.then(|| gpu.locality.pus.clone()),
-        nodes: known.then(|| gpu.locality.nodes.iter().filter(|id| !of_gpu(id)).collect()),
-        memory_node: None,
-        source: gpu.locality.reason.clone(),
-    }
+    affinity_by_locality(topology, gpu)
 }
 
 /// The adapters: those of nvidia-smi's rows in their order, else those of the tree by name.

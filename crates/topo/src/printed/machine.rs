@@ -105,7 +105,7 @@ fn nics(printed: &Printed, around: &Surroundings) -> Vec<Nic> {
     let Some(tree) = &printed.tree else { return Vec::new() };
     let nic = |(at, object): (usize, &Object)| {
         let Kind::Pci(device) = object.kind else { return None };
-        let class_id = gpus::adapter_class(device.class?);
+        let class_id = gpus::class_id(device.class?);
         Some(Nic {
             pci: device.address?,
             vendor_id: device.ids.map_or(0, |(vendor, _)| vendor),

@@ -8,7 +8,8 @@ use rustix::fs::{Access as Mode, access};
 use rustix::io::Errno;
 use stats::PciAddress;
 
-use crate::fs_root::{FsRoot, value_of};
+use crate::driver_files;
+use crate::fs_root::FsRoot;
 
 /// What came of asking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,10 +37,8 @@ pub(crate) fn device_access(root: &FsRoot, pci: PciAddress) -> Access {
 
 /// The GPU's own device file: NVIDIA's by the minor number that its driver shows, AMD's the render node.
 pub(crate) fn device_file(root: &FsRoot, pci: PciAddress) -> Option<String> {
-    const MINOR: &str = "Device Minor";
-    if let Ok(line) = root.lines(&format!("/proc/driver/nvidia/gpus/{pci}/information"), &[MINOR]) {
-        let minor: u32 = value_of(&line, MINOR)?.parse().ok()?;
-        return Some(format!("/dev/nvidia{minor}"));
+    if driver_files::is_nvidias(root, pci) {
+        return Some(format!("/dev/nvidia{}", driver_files::nvidia_minor(root, pci)?));
     }
     let nodes = root.names(&format!("/sys/bus/pci/devices/{pci}/drm"));
     nodes.into_iter().find(|name| name.starts_with("renderD")).map(|name| format!("/dev/dri/{name}"))
