@@ -153,6 +153,7 @@ mod tests {
                 |(number, name): (u32, String)| DeviceFile { path: format!("{name}{number}"), present: true };
             identity.device_files = files.into_iter().flatten().map(file).collect();
         }
+
         let gres = node_gres(&survey);
         let files: Vec<&str> =
             gres.conf.lines.iter().flat_map(|line| &line.files).map(String::as_str).collect();

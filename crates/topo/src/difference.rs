@@ -5,6 +5,7 @@
 //! description came from, hwloc's version, a GPU's PCIe generation now (idle links train down; the width and
 //! what the link can do are compared), and memory sizes by less than [`MEMORY_STEP_PERCENT`].
 
+mod devices;
 mod hidden;
 mod links;
 mod said;
@@ -15,15 +16,12 @@ use stats::IdSet;
 use stats::units::rounded_size;
 
 use crate::huge_pages::HugePages;
-use crate::model::{
-    Core, Gpu, L3, Link, Locality, MemoryLimit, NodeKind, NumaNode, Package, Rung, Topology, Unsaid,
-};
-use crate::nics::Nic;
+use crate::model::{Core, L3, MemoryLimit, NodeKind, NumaNode, Package, Topology, Unsaid};
 use crate::settings::Setting;
 use crate::survey::Survey;
 pub(crate) use hidden::hidden;
 pub use said::not_compared;
-use said::{is_text, lists_gpu, lists_nics, lists_node, name_gpus_alike, says};
+use said::{is_text, lists_node, says};
 
 /// A node's memory must differ by this much to count, percent: another kernel reserves a little more or less,
 /// a DIMM that is gone is at least one of the 24 or 32 that a socket has.
@@ -83,8 +81,8 @@ pub fn differences(before: &Survey, after: &Survey) -> Vec<Difference> {
         (DifferenceSubject::L3, if_said(Unsaid::L3s, l3s)),
         (DifferenceSubject::Node, nodes(before, after)),
         (DifferenceSubject::Distances, if_said(Unsaid::Distances, distances)),
-        (DifferenceSubject::Gpu, gpus(before, after)),
-        (DifferenceSubject::Nic, nics(before, after)),
+        (DifferenceSubject::Gpu, devices::gpus(before, after)),
+        (DifferenceSubject::Nic, devices::nics(before, after)),
         (DifferenceSubject::Interconnect, links::links(before, after)),
         (DifferenceSubject::HugePages, huge_pages(&before.huge_pages, &after.huge_pages)),
         (DifferenceSubject::Allowed, [allowed(before, after), memory_limit(before, after)].concat()),
@@ -102,8 +100,8 @@ fn changed<T: PartialEq>(was: Option<T>, is: Option<T>) -> Option<(T, T)> {
     was.zip(is).filter(|(was, is)| was != is)
 }
 
-/// What is gone, what is new, and what is different of the rest, of things that `key` names; `listed`: whether
-/// both descriptions would have such a thing, so that one that lacks it says something.
+/// What is gone, what is new, and what is different of the rest, of things that `key` names; `listed`:
+/// whether both descriptions would have such a thing, so that one that lacks it says something.
 fn matched<T, K: PartialEq>(
     old: &[T],
     new: &[T],
@@ -216,6 +214,7 @@ fn nodes(before: &Survey, after: &Survey) -> Vec<String> {
     let (old, new) = (&before.topology, &after.topology);
     let has_sizes = says(before, Unsaid::MemorySizes) && says(after, Unsaid::MemorySizes);
     let both = old.online_pus().and(&new.online_pus());
+
     let said = |node: &NumaNode, change: &str| {
         let topology = if change == "gone" { old } else { new };
         let kind = kind(topology, node);
@@ -236,6 +235,7 @@ fn nodes(before: &Survey, after: &Survey) -> Vec<String> {
         }
         words
     };
+
     let listed = |node: &NumaNode| lists_node(before, node) && lists_node(after, node);
     matched(&old.nodes, &new.nodes, |node| node.os_index, listed, said, different)
 }
@@ -271,106 +271,6 @@ fn distances(old: &Topology, new: &Topology) -> Vec<String> {
     }
 }
 
-fn called(gpu: &Gpu) -> String {
-    let name = gpu.name.value.clone();
-    let name = name.unwrap_or_else(|| format!("PCI {:04x}:{:04x}", gpu.vendor_id, gpu.device_id));
-    let part =
-        gpu.partition.map_or_else(String::new, |part| format!(", partition {} of {}", part.number, part.of));
-    format!("GPU {} ({name}{part})", gpu.pci)
-}
-
-fn gpus(before: &Survey, after: &Survey) -> Vec<String> {
-    if !name_gpus_alike(before, after) {
-        return Vec::new();
-    }
-    let said = |gpu: &Gpu, change: &str| format!("{} {change}", called(gpu));
-    let different = |was: &Gpu, is: &Gpu| {
-        let mut words = same_gpu(was, is);
-        let (old, new) = ((before, &was.locality), (after, &is.locality));
-        words.extend(same_locality(&called(is), old, new).filter(|_| is_same_model(was, is)));
-        words
-    };
-    let listed = |gpu: &Gpu| lists_gpu(before, gpu) && lists_gpu(after, gpu);
-    let (old, new) = (&before.topology.gpus, &after.topology.gpus);
-    matched(old, new, |gpu| gpu.pci, listed, said, different)
-}
-
-/// Whether nothing says that they are of two models; an id of 0 is not said.
-fn is_same_model(was: &Gpu, is: &Gpu) -> bool {
-    let said = |id: u16| (id != 0).then_some(id);
-    changed(said(was.vendor_id), said(is.vendor_id)).is_none()
-        && changed(said(was.device_id), said(is.device_id)).is_none()
-}
-
-fn same_gpu(was: &Gpu, is: &Gpu) -> Vec<String> {
-    if !is_same_model(was, is) {
-        return vec![format!("GPU {}: now {}, was {}", is.pci, called(is), called(was))];
-    }
-    let mut words = Vec::new();
-    let parts = |gpu: &Gpu| gpu.partition.map_or(1, |part| part.of);
-    if parts(was) != parts(is) {
-        words.push(format!("GPU {}: {} partitions, was {}", is.pci, parts(is), parts(was)));
-    }
-    if let Some((before, now)) = changed(was.uuid.as_ref(), is.uuid.as_ref()) {
-        words.push(format!("{} is another one: UUID {now}, was {before}", called(is)));
-    }
-    words.extend(same_link(&called(is), was.link.as_ref(), is.link.as_ref()));
-    words
-}
-
-/// Another locality of a device. Of texts it is compared where both know the nodes with CPUs: who says so is
-/// another one, and memory without CPUs is not in all of them.
-fn same_locality(
-    device: &str,
-    (old, was): (&Survey, &Locality),
-    (new, is): (&Survey, &Locality),
-) -> Option<String> {
-    let (mut before, mut now) = (was.all_nodes(), is.all_nodes());
-    if is_text(old) || is_text(new) {
-        let with_cpus = |survey: &Survey, nodes: &IdSet| -> IdSet {
-            let has_cpus = |id: &u32| survey.topology.node(*id).is_some_and(|node| node.kind.has_cpus());
-            nodes.iter().filter(has_cpus).collect()
-        };
-        (before, now) = (with_cpus(old, &before), with_cpus(new, &now));
-        if was.rung == Rung::Unknown || is.rung == Rung::Unknown || before.is_empty() || now.is_empty() {
-            return None;
-        }
-    } else if was.rung != is.rung {
-        return Some(format!("{device}: its locality: {}; was: {}", is.reason, was.reason));
-    }
-    (before != now).then(|| format!("{device}: local NUMA nodes {now}, were {before}"))
-}
-
-fn same_link(device: &str, was: Option<&Link>, is: Option<&Link>) -> Vec<String> {
-    let Some((was, is)) = was.zip(is) else { return Vec::new() };
-    let parts = [
-        ("x", "", was.width, is.width),
-        ("x", " at most", was.max_width, is.max_width),
-        ("gen", " at most", was.max_generation, is.max_generation),
-    ];
-    let different = |(unit, most, before, now): (&str, &str, Option<u8>, Option<u8>)| {
-        let (before, now) = changed(before, now)?;
-        let change = if now < before { "downgraded" } else { "upgraded" };
-        Some(format!("{device}: PCIe link {change}: {unit}{now}{most}, was {unit}{before}{most}"))
-    };
-    parts.into_iter().filter_map(different).collect()
-}
-
-fn nics(before: &Survey, after: &Survey) -> Vec<String> {
-    let called = |nic: &Nic| match &nic.os_devices[..] {
-        [] => format!("NIC {} (PCI {:04x}:{:04x})", nic.pci, nic.vendor_id, nic.device_id),
-        names => format!("NIC {} ({})", nic.pci, names.join(", ")),
-    };
-    let different = |was: &Nic, is: &Nic| {
-        let mut words = same_link(&called(is), was.link.as_ref(), is.link.as_ref());
-        words.extend(same_locality(&called(is), (before, &was.locality), (after, &is.locality)));
-        words
-    };
-    let listed = |_: &Nic| lists_nics(before) && lists_nics(after);
-    let (old, new) = (&before.nics, &after.nics);
-    matched(old, new, |nic| nic.pci, listed, |nic, change| format!("{} {change}", called(nic)), different)
-}
-
 /// A size that one description does not list is no change.
 fn huge_pages(old: &[HugePages], new: &[HugePages]) -> Vec<String> {
     let different = |pages: &HugePages| {
@@ -394,6 +294,7 @@ fn allowed(before: &Survey, after: &Survey) -> Vec<String> {
         ("allowed PUs", old.allowed.pus.and(&pus), new.allowed.pus.and(&pus)),
         ("allowed NUMA nodes", old.allowed.nodes.and(&nodes), new.allowed.nodes.and(&nodes)),
     ];
+
     let different = |(noun, was, is): (&str, IdSet, IdSet)| {
         let ways = [(was.minus(&is), "gone"), (is.minus(&was), "new")]
             .into_iter()

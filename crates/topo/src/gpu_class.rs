@@ -124,6 +124,7 @@ mod tests {
         ] {
             assert!(!is_gpu(0x0300, vendor, device), "{vendor:04x}:{device:04x}");
         }
+
         for (vendor, device) in [(0x1234, 0x1111), (0x1af4, 0x1050), (0x1a03, 0x2000)] {
             assert!(!is_gpu(0x0380, vendor, device), "{vendor:04x}:{device:04x}, with another class");
         }

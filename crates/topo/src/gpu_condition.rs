@@ -156,6 +156,7 @@ impl CountedConditions {
         if !self.held_ns.is_empty() && now.held_ns.iter().all(Option::is_none) {
             return; // a reading that failed: what was counted so far stands, for the time that it is of
         }
+
         let is_first = self.readings == 0;
         self.elapsed_ns = after.as_nanos() as u64;
         self.readings += 1;
@@ -167,6 +168,7 @@ impl CountedConditions {
                 None => self.held_ns.push((limit, ns)),
             }
         }
+
         if !is_first {
             self.sm_mhz = widened(self.sm_mhz, now.sm_mhz);
             self.memory_mhz = widened(self.memory_mhz, now.memory_mhz);

@@ -57,6 +57,7 @@ pub(crate) fn locality(
         outside_nodes: IdSet::default(),
         l3_pus: None,
     };
+
     let mut found = whole.cut_to_cpuset(around.topology);
     if !found.outside_pus.is_empty() && found.pus.is_empty() {
         let outside = &found.outside_pus;

@@ -126,6 +126,7 @@ mod tests {
             std::fs::write(root.path().join("memory.stat"), stat)?;
             Ok(held(&FsRoot::at(root.path()), ""))
         };
+
         // 600 of the 1000 bytes of processes are locked, and 50 of files.
         let stat = "anon 1000\nfile 900\nkernel 300\nshmem 20\nslab_reclaimable 200\nslab_unreclaimable 60\n\
                     inactive_anon 400\nactive_anon 20\ninactive_file 800\nactive_file 30\nunevictable 650\n";

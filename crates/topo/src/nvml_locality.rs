@@ -42,6 +42,7 @@ fn take(topology: &Topology, gpu: &mut Gpu, said: &NvGpu) {
     }
     let own = topology.places().filter(|node| near.contains(node.os_index));
     let pus: IdSet = own.flat_map(|node| node.own_pus().0).collect();
+
     let locality = Locality {
         rung: Rung::Driver,
         reason: format!("NVML says NUMA node {near} (memory affinity); {}", gpu.locality.reason),

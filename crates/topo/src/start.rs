@@ -134,6 +134,7 @@ mod tests {
                 format!("simd_count 304\nlocation_id {}\ndomain 0\n", bus << 8),
             )?;
         }
+
         let start = start_from(topology, None, &FsRoot::at(root.path()));
         assert_eq!(start.hidden, "1".parse()?);
         let buses = |pcis: Vec<PciAddress>| pcis.iter().map(|pci| pci.bus).collect::<Vec<u8>>();

@@ -90,6 +90,7 @@ fn same_fabric(was: Fabric, is: Fabric) -> Option<String> {
             let (before, now) = changed(rate_before, rate_now)?;
             Some(format!("{} over NVLink, was {}", rate(now as f64), rate(before as f64)))
         }
+
         (
             Fabric::Xgmi { hops: before, most_bytes_per_s: rate_before, .. },
             Fabric::Xgmi { hops: now, most_bytes_per_s: rate_now, .. },

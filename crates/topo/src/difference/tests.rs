@@ -1,6 +1,9 @@
 //! Each kind of change is made to a machine and comes out in words, once; a machine does not differ from
 //! itself.
 
+mod links;
+mod texts;
+
 use std::path::Path;
 
 use super::*;
@@ -263,75 +266,6 @@ fn load(name: &str) -> Result<Survey, crate::TopoError> {
 }
 
 #[test]
-fn a_gpu_with_fewer_nvlinks_is_said_once_and_not_for_every_gpu_that_it_reaches() -> Outcome {
-    let (mut old, mut new) = (machine()?, machine()?);
-    let links = |links| crate::interconnect::NvLinks {
-        links,
-        version: Some("4.0".to_owned()),
-        bytes_per_s_each: Some(26_562_000_000),
-    };
-    let fabric = |links| Some(crate::interconnect::Fabric::Nvlink { links: Some(links), bytes_per_s: None });
-    for (survey, first) in [(&mut old, 18), (&mut new, 2)] {
-        for (at, count) in [(0, first), (1, 18), (2, 18)] {
-            survey.interconnect.devices[at].nvlinks = Some(links(count));
-        }
-        for pair in &mut survey.interconnect.pairs {
-            pair.fabric = (pair.to.starts_with("GPU")).then(|| fabric(first)).flatten();
-        }
-    }
-    for pair in old.interconnect.pairs.iter_mut().chain(&mut new.interconnect.pairs) {
-        if pair.from == "GPU1" && pair.to == "GPU2" {
-            pair.fabric = fabric(18);
-        }
-    }
-    assert_eq!(words(&old, &new), ["GPU 0000:03:00.0: 2 NVLinks, were 18"]);
-    assert_eq!(differences(&old, &new)[0].what, DifferenceSubject::Interconnect);
-    Ok(())
-}
-
-#[test]
-fn a_pair_without_its_nvlinks_and_another_way_over_pcie_are_said() -> Outcome {
-    let (old, mut new) = (load("nvlink-matrix.xml")?, load("nvlink-matrix.xml")?);
-    let pair = new.interconnect.pairs.iter_mut().find(|pair| pair.fabric.is_some()).ok_or("no NVLink")?;
-    let (sign, from, to) = (pair.sign(), pair.from.clone(), pair.to.clone());
-    pair.fabric = None;
-    let pci = |label: &str| {
-        let device = old.interconnect.devices.iter().find(|device| device.label == label);
-        device.map(|device| device.pci.to_string()).unwrap_or_default()
-    };
-    let wanted = format!("GPU {} to GPU {}: no NVLink, was {sign}", pci(&from), pci(&to));
-    assert_eq!(words(&old, &new), [wanted]);
-
-    let (old, mut new) = (machine()?, machine()?);
-    let pair = new.interconnect.pairs.iter_mut().find(|pair| pair.pci.is_some()).ok_or("no way is known")?;
-    let before = pair.pci.map(crate::pci_path::PciLevel::word).unwrap_or_default();
-    let now = if before == "PIX" { "SYS" } else { "PIX" };
-    pair.pci = crate::pci_path::PciLevel::of_word(now);
-    let found = words(&old, &new);
-    assert!(found.len() == 1 && found[0].ends_with(&format!("{now} over PCIe, was {before}")), "{found:?}");
-    pair_without_source(&mut new);
-    assert!(words(&old, &new).is_empty(), "two sources have two rules");
-    Ok(())
-}
-
-/// Lets NVML say every way over PCIe.
-fn pair_without_source(survey: &mut Survey) {
-    survey.interconnect.pairs.iter_mut().for_each(|pair| pair.pci_source = "NVML".to_owned());
-}
-
-#[test]
-fn links_that_a_file_cannot_show_are_no_change() -> Outcome {
-    let (old, mut new) = (load("nvlink-matrix.xml")?, load("nvlink-matrix.xml")?);
-    new.interconnect.pairs.iter_mut().for_each(|pair| pair.fabric = None);
-    new.interconnect.nvlink = None;
-    new.topology.gpus.iter_mut().for_each(|gpu| gpu.os_devices.clear());
-    let mut old = old;
-    old.topology.gpus.iter_mut().for_each(|gpu| gpu.os_devices.clear());
-    assert!(words(&old, &new).is_empty() && words(&new, &old).is_empty(), "{:?}", words(&old, &new));
-    Ok(())
-}
-
-#[test]
 fn an_adapter_near_other_nodes_and_another_memory_limit_are_said() -> Outcome {
     let (old, mut new) = (machine()?, machine()?);
     new.nics[0].locality.nodes = [0].into_iter().collect();
@@ -372,55 +306,5 @@ fn cpus_that_a_file_leaves_out_of_a_node_are_no_change() -> Outcome {
     hidden.topology.nodes[1].kind = NodeKind::MemoryOnly;
     hidden.topology.nodes[1].cpus_not_shown = true;
     assert_eq!(words(&old, &hidden), ["NUMA node 1 new (memory; the file shows no CPUs of it, 8 GiB)"]);
-    Ok(())
-}
-
-/// The machine of these texts.
-fn texts(texts: &[&str]) -> Result<Survey, Box<dyn std::error::Error>> {
-    let folder = tempfile::tempdir()?;
-    let mut paths = Vec::new();
-    for (at, text) in texts.iter().enumerate() {
-        paths.push(folder.path().join(format!("{at}.txt")));
-        std::fs::write(&paths[at], text)?;
-    }
-    Ok(crate::survey_files(&paths)?)
-}
-
-const NUMACTL: &str = "available: 2 nodes (0-1)\nnode 0 cpus: 0 1 2 3 4 5 6 7\nnode 0 size: 8192 MB\n\
-    node 1 cpus: 8 9 10 11 12 13 14 15\nnode 1 size: 8192 MB\nnode distances:\nnode   0   1\n\
-      0:  10  32\n  1:  32  10\n";
-const LSCPU: &str = "On-line CPU(s) list: 0-15\nThread(s) per core: 2\nSocket(s): 2\nL2: 8 MiB (8 instances)\n\
-    L3: 128 MiB (4 instances)\nNUMA node0 CPU(s): 0-7\nNUMA node1 CPU(s): 8-15\n";
-const ROCM: &str = "GPU[0]\t: (Topology) Numa Affinity: 0\nGPU[1]\t: (Topology) Numa Affinity: 1\n";
-
-#[test]
-fn what_one_of_two_texts_does_not_say_is_no_change_and_is_named() -> Outcome {
-    let file = machine()?;
-    for (name, text) in [("numactl", NUMACTL), ("lscpu", LSCPU), ("rocm-smi", ROCM)] {
-        let text = texts(&[text])?;
-        assert_eq!(words(&file, &text), [""; 0], "{name} after the file");
-        assert_eq!(words(&text, &file), [""; 0], "{name} before the file");
-        let page = crate::text::changes(&file, &text, &[], 1000);
-        assert!(page.contains("\n  not compared: ") && page.contains(" does not say: "), "{page}");
-    }
-    let (numactl, lscpu) = (texts(&[NUMACTL])?, texts(&[LSCPU])?);
-    assert_eq!(words(&numactl, &lscpu), [""; 0]);
-    let open = not_compared(&numactl, &lscpu).join("\n");
-    assert!(open.contains("memory sizes, node distances (numactl -H)"), "{open}");
-    assert_eq!(not_compared(&file, &file), [""; 0]);
-    Ok(())
-}
-
-#[test]
-fn what_texts_do_say_is_compared() -> Outcome {
-    let file = machine()?;
-    let smaller = texts(&[&NUMACTL.replace("node 1 size: 8192", "node 1 size: 4096")])?;
-    assert_eq!(words(&file, &smaller), ["NUMA node 1: 4 GiB of memory, was 8 GiB (4 GiB less)"]);
-    let fewer = texts(&[&LSCPU.replace("0-15", "0-13").replace("8-15", "8-13")])?;
-    assert_eq!(words(&file, &fewer), ["PUs 14-15 gone or offline, 1 whole core(s) of them"]);
-
-    let log = "Attached GPUs : 1\nGPU 00000000:03:00.0\n    Minor Number : 0\n";
-    let found = words(&file, &texts(&[log])?);
-    assert_eq!(found, ["GPU 0000:c3:00.0 (PCI 10de:2330) gone"], "AMD's is not for nvidia-smi to list");
     Ok(())
 }

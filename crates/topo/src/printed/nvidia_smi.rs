@@ -64,8 +64,8 @@ fn is_same<T: PartialEq>(one: &Option<T>, other: &Option<T>) -> bool {
 fn unnumbered(gpu: &NvidiaGpu, attached: usize) -> String {
     let pci = gpu.pci.map_or_else(|| "a GPU".to_owned(), |pci| format!("GPU {pci}"));
     format!(
-        "nvidia-smi -q -i shows not all of the {attached} GPUs that are attached, and not the number of {pci}: \
-         give the output of nvidia-smi -q without -i, or of nvidia-smi -L too"
+        "nvidia-smi -q -i shows not all of the {attached} GPUs that are attached, and not the number of \
+         {pci}: give the output of nvidia-smi -q without -i, or of nvidia-smi -L too"
     )
 }
 

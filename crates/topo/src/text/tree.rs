@@ -138,6 +138,7 @@ fn node_words(topology: &Topology, node: &NumaNode) -> String {
         (NodeKind::GpuMemory, _, None) => "  the memory of a GPU".to_owned(),
         (NodeKind::Empty, ..) => "  without memory and CPUs".to_owned(),
     };
+
     let size = match node.total_bytes {
         0 => String::new(),
         bytes => format!("  {}", rounded_size(bytes)),
