@@ -385,7 +385,7 @@ fn what_topo_and_check_print_follows_the_schemas_that_are_printed() -> Done {
     for (kind, version, args) in [
         ("topology", "1.3", &["topo", "--json"][..]),
         ("topology", "1.3", &["topo", "--json", "--input", &machine]),
-        ("topology-diff", "1.1", &["topo", "diff", "--json", &machine, &machine]),
+        ("topology-diff", "1.2", &["topo", "diff", "--json", &machine, &machine]),
         ("check", "1.1", &["check", "--json"]),
     ] {
         let document = run(args).json()?;

@@ -7,7 +7,7 @@ mod texts;
 use std::path::Path;
 
 use super::*;
-use crate::model::Rung;
+use crate::model::{Link, Rung};
 use crate::survey_xml;
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
