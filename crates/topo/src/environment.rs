@@ -42,13 +42,9 @@ pub struct Probe {
 impl Environment {
     /// Whether a probe says that this is a virtual machine.
     pub fn is_virtual(&self) -> bool {
-        let value = self.probes.iter().find(|probe| probe.name == VIRTUAL_MACHINE).and_then(|probe| {
-            match probe.value.as_ref()? {
-                ProbeValue::Text(text) => Some(&text[..]),
-                ProbeValue::Number(_) => None,
-            }
-        });
-        value.is_some_and(|said| said != NO_SIGN)
+        let probe = self.probes.iter().find(|probe| probe.name == VIRTUAL_MACHINE);
+        let value = probe.and_then(|probe| probe.value.as_ref());
+        value.is_some_and(|said| matches!(said, ProbeValue::Text(text) if text != NO_SIGN))
     }
 }
 
