@@ -3,7 +3,8 @@
 //! Sets that overlap are no sharing yet: eight ranks that may each run on the same eight cores have room.
 //! They share for certain when there are fewer PUs than ranks among those that they have between them, which
 //! by Hall's theorem is exactly when no matching gives each rank a PU of its own. The matching is found with
-//! augmenting paths; ranks reached from one that finds none are those that share.
+//! augmenting paths; ranks reached from one that finds none are those that share. They need not where a
+//! matching of the ranks with all PUs of the pool is larger.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,48 +23,61 @@ pub(super) fn apart(topology: &Topology, pool: &JobResources, ranks: &[Observed]
         .enumerate()
         .filter_map(|(rank, seen)| Some((rank, seen.pus.as_ref().ok().filter(|pus| !pus.is_empty())?)))
         .collect();
-    let taken = IdSet::of_all(sets.iter().map(|(_, pus)| *pus));
-    let by_pu: Vec<Vec<u32>> = sets.iter().map(|(_, pus)| pus.iter().collect()).collect();
-    if let Some(crowd) = crowd(&by_pu) {
-        let free = pool.pus.minus(&taken);
-        return vec![shared(FindingKind::SharedPus, ranks, &sets, &crowd, free)];
-    }
-
     // A core goes by its smallest PU.
     let core = |pu: u32| topology.core_of(pu).and_then(|core| core.pus.first()).unwrap_or(pu);
-    let by_core: Vec<Vec<u32>> =
-        sets.iter().map(|(_, pus)| pus.iter().map(core).collect::<IdSet>().iter().collect()).collect();
+    let all_cores = |pus: &IdSet| pus.iter().map(core).collect::<IdSet>();
 
-    if let Some(crowd) = crowd(&by_core) {
-        let used: IdSet = taken.iter().map(core).collect();
-        let free = pool.pus.iter().filter(|pu| !used.contains(core(*pu))).collect();
-        return vec![shared(FindingKind::SharedCores, ranks, &sets, &crowd, free)];
-    }
-    overlap(ranks, &sets).into_iter().collect()
+    let by_pu = Sharing::of(sets.iter().map(|(_, pus)| pus.iter().collect()).collect());
+    let mut by_core = Sharing::of(sets.iter().map(|(_, pus)| all_cores(pus).iter().collect()).collect());
+    // Those who share a PU share its core too.
+    let crowded = by_pu.all();
+    by_core.crowds.retain(|crowd| !crowd.who.is_subset(&crowded));
+
+    let taken = IdSet::of_all(sets.iter().map(|(_, pus)| *pus));
+    let cores_taken = all_cores(&taken);
+    let all = pool.pus.or(&taken);
+    let of_pus = shared((FindingKind::SharedPus, &by_pu), ranks, &sets, (all.len(), all.minus(&taken)));
+    let free = all.iter().filter(|pu| !cores_taken.contains(core(*pu))).collect();
+    let of_cores = shared((FindingKind::SharedCores, &by_core), ranks, &sets, (all_cores(&all).len(), free));
+
+    let found: Vec<Finding> = of_pus.into_iter().chain(of_cores).collect();
+    if found.is_empty() { overlap(ranks, &sets).into_iter().collect() } else { found }
 }
 
+/// What is said of those who share, where there are so many PUs or cores in all, and these PUs are free.
 fn shared(
-    kind: FindingKind,
+    (kind, sharing): (FindingKind, &Sharing),
     ranks: &[Observed],
     sets: &[(usize, &IdSet)],
-    crowd: &[usize],
-    free: IdSet,
-) -> Finding {
+    (units, free): (usize, IdSet),
+) -> Option<Finding> {
+    let crowd = sharing.all();
     let pus = IdSet::of_all(crowd.iter().map(|at| sets[*at].1));
     let who: Vec<usize> = crowd.iter().map(|at| sets[*at].0).collect();
-    let what = match kind {
-        FindingKind::SharedCores => {
-            format!("{}, which are hardware threads of fewer cores", pus_in_words(&pus))
+    let is_of_cores = kind == FindingKind::SharedCores;
+
+    let what = match is_of_cores {
+        true => format!("{}, which are hardware threads of fewer cores", pus_in_words(&pus)),
+        false => pus_in_words(&pus),
+    };
+    // A rank whose PUs are not known may have any of them.
+    let unseen = ranks.iter().filter(|seen| seen.pus.is_err()).count();
+    let could_be_apart = sharing.matched < sets.len().min(units.saturating_sub(unseen));
+    let (weight, rest) = match (could_be_apart, free.is_empty()) {
+        (true, false) => (PlacementVerdict::Misplaced, format!("while no rank has {}", pus_in_words(&free))),
+        (true, true) => {
+            let units = if is_of_cores { "cores" } else { "PUs" };
+            (PlacementVerdict::Misplaced, format!("while other ranks have {units} to spare"))
         }
-        _ => pus_in_words(&pus),
+        (false, true) => (PlacementVerdict::Well, "and this job has no others".to_owned()),
+        (false, false) => {
+            let text = format!("and ranks whose PUs are not known may have {}", pus_in_words(&free));
+            (PlacementVerdict::Well, text)
+        }
     };
-    let (weight, rest) = if free.is_empty() {
-        (PlacementVerdict::Well, "and this job has no others".to_owned())
-    } else {
-        (PlacementVerdict::Misplaced, format!("while no rank has {}", pus_in_words(&free)))
-    };
+
     let text = format!("{} have only {what} between them, {rest}", names(ranks, &who));
-    Finding { kind, weight, ranks: who, text }
+    (!crowd.is_empty()).then_some(Finding { kind, weight, ranks: who, text })
 }
 
 /// A remark on sets that overlap without need.
@@ -91,19 +105,59 @@ fn overlap(ranks: &[Observed], sets: &[(usize, &IdSet)]) -> Option<Finding> {
     })
 }
 
-/// The places in `wants` of those that have fewer units between them than they are; `None` where each can
-/// have one of its own.
-fn crowd(wants: &[Vec<u32>]) -> Option<Vec<usize>> {
-    let mut owners = BTreeMap::new();
-    for one in 0..wants.len() {
-        let mut visited = BTreeSet::new();
-        if !is_assigned(one, wants, &mut owners, &mut visited) {
-            let reached = visited.iter().filter_map(|unit| owners.get(unit)).copied();
-            let crowd: BTreeSet<usize> = reached.chain([one]).collect();
-            return Some(crowd.into_iter().collect());
+/// Who has to share the units that each wants one of.
+struct Sharing {
+    /// Those who have fewer units between them than they are, by place in what was given, each once.
+    crowds: Vec<Crowd>,
+    /// How many can have a unit of their own.
+    matched: usize,
+}
+
+struct Crowd {
+    who: BTreeSet<usize>,
+    units: BTreeSet<u32>,
+}
+
+impl Sharing {
+    fn of(wants: Vec<Vec<u32>>) -> Self {
+        let mut owners = BTreeMap::new();
+        let mut matched = 0;
+        let mut crowds: Vec<Crowd> = Vec::new();
+        // What a search that found none has looked at never helps a later one.
+        let mut dead = BTreeSet::new();
+
+        for one in 0..wants.len() {
+            let mut tried = dead.clone();
+            if is_assigned(one, &wants, &mut owners, &mut tried) {
+                matched += 1;
+                continue;
+            }
+            let reached = tried.difference(&dead).filter_map(|unit| owners.get(unit)).copied();
+            let who: BTreeSet<usize> = reached.chain([one]).collect();
+            let units: BTreeSet<u32> = who.iter().flat_map(|one| wants[*one].iter().copied()).collect();
+            dead = tried;
+
+            let (joined, apart): (Vec<Crowd>, Vec<Crowd>) =
+                crowds.into_iter().partition(|crowd| !crowd.units.is_disjoint(&units));
+            let mut joined = joined.into_iter().chain([Crowd { who, units }]);
+            let first = joined.next();
+            crowds = apart;
+            crowds.extend(first.map(|first| joined.fold(first, Crowd::with)));
         }
+        Self { crowds, matched }
     }
-    None
+
+    fn all(&self) -> BTreeSet<usize> {
+        self.crowds.iter().flat_map(|crowd| &crowd.who).copied().collect()
+    }
+}
+
+impl Crowd {
+    fn with(mut self, other: Self) -> Self {
+        self.who.extend(other.who);
+        self.units.extend(other.units);
+        self
+    }
 }
 
 #[cfg(test)]
@@ -112,7 +166,8 @@ mod tests {
 
     fn crowd_of(wants: &[&str]) -> Option<Vec<usize>> {
         let pus = |set: &&str| set.parse::<IdSet>().unwrap_or_default().iter().collect();
-        crowd(&wants.iter().map(pus).collect::<Vec<_>>())
+        let crowd = Sharing::of(wants.iter().map(pus).collect()).all();
+        (!crowd.is_empty()).then(|| crowd.into_iter().collect())
     }
 
     #[test]
@@ -122,6 +177,7 @@ mod tests {
         assert_eq!(crowd_of(&["0-7", "0", "1", "2"]), None, "the first one is moved along");
         assert_eq!(crowd_of(&["0", "0"]), Some(vec![0, 1]));
         assert_eq!(crowd_of(&["0-1", "4", "0-1", "0-1"]), Some(vec![0, 2, 3]), "rank 1 is none of them");
+        assert_eq!(crowd_of(&["0", "0", "1", "1", "2"]), Some(vec![0, 1, 2, 3]), "both crowds");
         assert_eq!(crowd_of(&["0-63"; 64]), None);
         assert_eq!(crowd_of(&["0-62"; 64]).map(|crowd| crowd.len()), Some(64));
     }

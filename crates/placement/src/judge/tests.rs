@@ -243,10 +243,43 @@ fn ranks_that_must_share_are_misplaced_only_while_others_are_free() {
     assert_eq!(two_threads.placed, PlacementVerdict::Well, "the step has this one core");
     assert_eq!(judge(&machine(), &pool("0-1,8-9", &[]), &siblings).placed, PlacementVerdict::Misplaced);
 
+    let beside_a_wide_one = [rank(0, "0", &[]), rank(1, "0", &[]), rank(2, "1-3", &[])];
+    let judged = judge(&machine(), &pool("0-3", &[]), &beside_a_wide_one);
+    assert_eq!(judged.findings[0].weight, PlacementVerdict::Misplaced, "rank 2 could do with less");
+    assert_eq!(text(&judged), "ranks 0-1 have only PU 0 between them, while other ranks have PUs to spare");
+    let beside_a_wide_one = [rank(0, "0", &[]), rank(1, "8", &[]), rank(2, "1-2", &[])];
+    let judged = judge(&machine(), &pool("0-2,8", &[]), &beside_a_wide_one);
+    assert_eq!(
+        text(&judged),
+        "ranks 0-1 have only PUs 0,8, which are hardware threads of fewer cores between them, while other \
+         ranks have cores to spare"
+    );
+    let unseen = Observed { pus: Err("it ended".to_owned()), ..rank(2, "", &[]) };
+    let judged = judge(&machine(), &pool("0-1", &[]), &[both[0].clone(), both[1].clone(), unseen]);
+    assert!(!text(&judged).contains("while"), "rank 2 may have PU 1: {}", text(&judged));
+
     let overlapping = [rank(0, "0-1", &[]), rank(1, "0-1", &[])];
     assert_eq!(
         found(&overlapping),
         (PlacementVerdict::Well, vec![(FindingKind::SharedPus, PlacementVerdict::Well)])
+    );
+}
+
+#[test]
+fn each_crowd_is_found_and_those_on_one_pu_do_not_hide_those_on_one_core() {
+    let of = |places: &[&str]| -> Vec<(FindingKind, Vec<usize>)> {
+        let ranks: Vec<Observed> = places.iter().enumerate().map(|(at, pus)| rank(at, pus, &[])).collect();
+        let judged = judge(&machine(), &pool("0-17", &[]), &ranks);
+        judged.findings.into_iter().map(|found| (found.kind, found.ranks)).collect()
+    };
+    assert_eq!(of(&["0", "0", "1", "1", "2"]), [(FindingKind::SharedPus, vec![0, 1, 2, 3])]);
+    assert_eq!(
+        of(&["0", "0", "1", "9"]),
+        [(FindingKind::SharedPus, vec![0, 1]), (FindingKind::SharedCores, vec![2, 3])]
+    );
+    assert_eq!(
+        of(&["0", "0", "0,8"]),
+        [(FindingKind::SharedPus, vec![0, 1]), (FindingKind::SharedCores, vec![0, 1, 2])]
     );
 }
 
