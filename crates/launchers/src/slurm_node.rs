@@ -25,6 +25,8 @@ pub struct SlurmNodes {
     default_binding: Option<DefaultBinding>,
     /// Whether a step gets its whole node, by `SelectType=`; `None` where the file does not say it.
     gives_whole_nodes: Option<bool>,
+    /// Whether tasks are laid out by blocks by default; `None` where the file does not say it.
+    has_blocks: Option<bool>,
 }
 
 /// What tasks are bound to by `TaskPluginParam=` where their line does not say it (slurm.conf(5)).
@@ -126,34 +128,48 @@ impl FromStr for SlurmNodes {
                 nodes,
                 default_binding: default_binding(text),
                 gives_whole_nodes: gives_whole_nodes(text),
+                has_blocks: has_blocks(text),
             })
         }
     }
 }
 
+/// The last value of a key that has a line of its own.
+fn last_value(text: &str, key: &str) -> Option<String> {
+    let lines = text.lines().map(plain);
+    lines.filter_map(|line| line.strip_prefix(key)?.strip_prefix('=').map(str::to_owned)).next_back()
+}
+
+/// A line without its comment, in lower case.
+fn plain(line: &str) -> String {
+    line.split('#').next().unwrap_or_default().trim().to_ascii_lowercase()
+}
+
 /// Whether slurm.conf gives steps whole nodes: `select/linear` does, `select/cons_tres` and its kin do not.
 fn gives_whole_nodes(text: &str) -> Option<bool> {
-    let lines =
-        text.lines().map(|line| line.split('#').next().unwrap_or_default().trim().to_ascii_lowercase());
-    let kind = lines.filter_map(|line| line.strip_prefix("selecttype=").map(str::to_owned)).next_back()?;
-    match kind.as_str() {
+    match last_value(text, "selecttype")?.as_str() {
         "select/linear" => Some(true),
         kind if kind.starts_with("select/cons_") => Some(false),
         _ => None,
     }
 }
 
+/// Whether slurm.conf lays tasks out by blocks by default: not where it only leaves the parameter out.
+fn has_blocks(text: &str) -> Option<bool> {
+    let parameters = last_value(text, "selecttypeparameters")
+        .or_else(|| last_value(text, "selecttype").map(|_| String::new()))?;
+    Some(parameters.split(',').any(|word| word.trim() == "cr_core_default_dist_block"))
+}
+
 /// What slurm.conf binds tasks to by default; `None` where it does not say what binds them, or a node or
 /// partition has a default of its own.
 fn default_binding(text: &str) -> Option<DefaultBinding> {
-    let lines =
-        || text.lines().map(|line| line.split('#').next().unwrap_or_default().trim().to_ascii_lowercase());
-    let value = |key: &str| lines().filter_map(|line| line.strip_prefix(key).map(str::to_owned)).next_back();
-    let binds = value("taskplugin=")?.contains("task/affinity");
-    if !binds || lines().any(|line| line.split_whitespace().any(|word| word.starts_with("cpubind="))) {
+    let binds = last_value(text, "taskplugin")?.contains("task/affinity");
+    let has_own = |line: String| line.split_whitespace().any(|word| word.starts_with("cpubind="));
+    if !binds || text.lines().map(plain).any(has_own) {
         return None;
     }
-    let parameter = value("taskpluginparam=").unwrap_or_default();
+    let parameter = last_value(text, "taskpluginparam").unwrap_or_default();
     let words = || parameter.split(',').map(str::trim);
     let part = |word: &str| match word {
         "threads" => Some(Some(Part::Thread)),
@@ -210,6 +226,11 @@ impl SlurmNodes {
     /// Whether a step gets its whole node.
     pub(crate) fn gives_whole_nodes(&self) -> Option<bool> {
         self.gives_whole_nodes
+    }
+
+    /// Whether tasks are laid out by blocks where `--distribution` does not say it.
+    pub(crate) fn has_blocks(&self) -> Option<bool> {
+        self.has_blocks
     }
 
     /// What Slurm counts on this machine.

@@ -462,6 +462,41 @@ fn tasks_bound_to_cores_share_none_while_cores_are_free() {
 }
 
 #[test]
+fn tasks_are_laid_out_by_blocks_with_a_plane_and_by_default_where_the_site_has_it()
+-> Result<(), Box<dyn std::error::Error>> {
+    // Slurm's src/plugins/task/affinity/dist_tasks.c: "will use lllp_block because of SelectTypeParameters".
+    let readings =
+        |parameters: &str, distribution: &str| -> Result<Vec<String>, Box<dyn std::error::Error>> {
+            let conf = format!("{parameters}NodeName=n Sockets=2 CoresPerSocket=4 ThreadsPerCore=2 CPUs=8");
+            let site = SlurmFiles { gres: None, nodes: Some(conf.parse()?) };
+            let line = format!("srun -N1 -n2 --cpu-bind=cores {distribution} ./a.out");
+            let readings = read_at(&line, &machine(), &site)?.readings;
+            let ranks = |ranks: &[LineRank]| ranks.iter().map(pus).collect::<Vec<_>>().join(" ");
+            Ok(readings.iter().map(|reading| ranks(&reading.ranks)).collect())
+        };
+    let (in_turn, in_blocks) = ("0,8 4,12", "0,8 1,9");
+    let cyclic = "SelectType=select/cons_tres\n";
+    let block = "SelectType=select/cons_tres\nSelectTypeParameters=CR_Core,CR_CORE_DEFAULT_DIST_BLOCK\n";
+    for without in ["", "-m block", "-m cyclic", "-m nopack"] {
+        assert_eq!(readings(cyclic, without)?, [in_turn], "{without}");
+        assert_eq!(readings(block, without)?, [in_blocks], "{without}");
+        assert_eq!(readings("", without)?, [in_turn, in_blocks], "{without}: the file does not say it");
+    }
+    for (with, wanted) in [
+        ("-m block:cyclic", in_turn),
+        ("-m *:*", in_turn),
+        ("-m block:block", in_blocks),
+        ("-m Block:Block", in_blocks),
+        ("-m plane=2", in_blocks),
+    ] {
+        for parameters in [cyclic, block, ""] {
+            assert_eq!(readings(parameters, with)?, [wanted], "{with}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
 fn a_gres_conf_decides_which_gpus_slurm_gives_a_task() -> Result<(), Box<dyn std::error::Error>> {
     let at = |conf: &str| Ok::<_, GresConfError>(SlurmFiles { gres: Some(conf.parse()?), nodes: None });
     let given = |conf: &str, line: &str| -> Result<Vec<Vec<u8>>, Box<dyn std::error::Error>> {

@@ -94,8 +94,11 @@ fn a_sites_numbers_of_sockets_and_cpus_decide_which_cores_slurm_gives_a_task() -
     assert!(missing.err.contains("--slurm-conf") && missing.err.contains(&path), "{}", missing.err);
     std::fs::write(&file, "NodeName=nid[1-9] CPUs=64 Sockets=1 CoresPerSocket=64 ThreadsPerCore=2\n")?;
     assert_eq!(places(&check().well()), ["well placed"; 2]);
-    // Each task in a NUMA node of its own, and both GPUs are of the first.
-    std::fs::write(&file, "NodeName=nid[1-9] CPUs=128 Sockets=4 CoresPerSocket=16 ThreadsPerCore=2\n")?;
+    // Each task in a NUMA node of its own, and both GPUs are of the first; unless the site has blocks.
+    let node = "NodeName=nid[1-9] CPUs=128 Sockets=4 CoresPerSocket=16 ThreadsPerCore=2\n";
+    std::fs::write(&file, node)?;
+    assert_eq!(check().code, Some(6));
+    std::fs::write(&file, format!("SelectTypeParameters=CR_Core_Memory\n{node}"))?;
     let by_nodes = check();
     assert_eq!(by_nodes.code, Some(5), "{}", by_nodes.out);
     assert_eq!(

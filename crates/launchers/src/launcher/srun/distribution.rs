@@ -5,6 +5,8 @@
 //! task's from the next socket; block takes them one after another; fcyclic takes single CPUs from socket
 //! after socket. A CPU is a core, or a hardware thread, as `slurm.conf` has it and `--hint` says; a socket is
 //! a package, or a NUMA node or an L3 where the site says so (`numa_node_as_socket`, `l3cache_as_socket`).
+//! Without a second word the site may have blocks (`SelectTypeParameters=CR_CORE_DEFAULT_DIST_BLOCK`), and
+//! `plane=N` has them always.
 //! The step is taken to have the whole node, or with `-c`, `--exact` or `--exclusive` the cores that its
 //! tasks need ([`Step::own_cores`]). The order within is that of `_task_layout_lllp_block` and `_cyclic` in
 //! Slurm's src/plugins/task/affinity/dist_tasks.c: tasks that are bound to cores skip what is left of their
@@ -28,6 +30,10 @@ pub(super) struct Step<'s> {
     pub one_thread: Option<bool>,
     /// What the site takes for a socket and a CPU; `None`: not known.
     pub units: Option<Units>,
+    /// `--distribution`.
+    pub distribution: Option<&'s str>,
+    /// Whether tasks are laid out by blocks where `--distribution` does not say it; `None`: not known.
+    pub has_blocks: Option<bool>,
     /// `--ntasks-per-core`.
     pub tasks_per_core: Option<usize>,
     /// `--ntasks-per-socket`, which counts where tasks are laid out by blocks.
@@ -37,6 +43,10 @@ pub(super) struct Step<'s> {
 /// Why the cores of a small step are not known.
 pub(super) const NOT_KNOWN: &str = "which cores Slurm gives a step that asks for less than a core a task, or \
     for more than there are, is not known, and it refuses a binding to others";
+
+const CYCLIC: &str = "Slurm gives tasks cores of one socket after another, as it does by default";
+pub(super) const BLOCK: &str =
+    "this site's Slurm gives tasks cores in blocks (SelectTypeParameters=CR_CORE_DEFAULT_DIST_BLOCK)";
 
 /// A CPU of Slurm: its PU, and the numbers of its core and socket.
 #[derive(Clone, Copy)]
@@ -60,14 +70,16 @@ pub(super) struct Way {
     pub cpu: Part,
     of_cpu: Option<&'static str>,
     pub socket: Part,
-    of_socket: &'static str,
+    of_socket: Option<&'static str>,
+    order: Order,
+    of_order: Option<&'static str>,
 }
 
 impl Way {
     /// The layout with what it assumes.
     fn assumed(self, layout: Layout) -> Layout {
-        let layout = layout.assuming(self.of_socket);
-        self.of_cpu.iter().fold(layout, |layout, what| layout.assuming(*what))
+        let all = [self.of_socket, self.of_cpu, self.of_order];
+        all.into_iter().flatten().fold(layout, |layout, what| layout.assuming(what))
     }
 }
 
@@ -84,31 +96,45 @@ impl Step<'_> {
             ],
         };
 
-        let sockets = [
-            (Part::Package, "a socket of Slurm is a package here"),
-            (Part::Numa, "a socket of Slurm is a NUMA node here"),
-            (Part::L3, "a socket of Slurm is an L3 here"),
-        ];
-        let is_open = |socket: Part| self.units.is_none_or(|units| units.socket == socket);
-        let sockets: Vec<_> = sockets.into_iter().filter(|(socket, _)| is_open(*socket)).collect();
-        let ways = cpus.iter().flat_map(|(cpu, of_cpu)| {
-            let of = |(socket, of_socket): &(Part, &'static str)| Way {
-                cpu: *cpu,
-                of_cpu: *of_cpu,
-                socket: *socket,
-                of_socket,
-            };
-            sockets.iter().map(of)
-        });
-        ways.collect()
+        let sockets = match self.units {
+            Some(units) => vec![(units.socket, None)],
+            None => vec![
+                (Part::Package, Some("a socket of Slurm is a package here")),
+                (Part::Numa, Some("a socket of Slurm is a NUMA node here")),
+                (Part::L3, Some("a socket of Slurm is an L3 here")),
+            ],
+        };
+        let orders = match (order(self.distribution), self.has_blocks) {
+            (Some(order), _) => vec![(order, None)],
+            (None, Some(true)) => vec![(Order::Block, None)],
+            (None, Some(false)) => vec![(Order::Cyclic, None)],
+            (None, None) => vec![(Order::Cyclic, Some(CYCLIC)), (Order::Block, Some(BLOCK))],
+        };
+
+        let mut ways = Vec::new();
+        for (order, of_order) in orders {
+            for (cpu, of_cpu) in &cpus {
+                let way = |(socket, of_socket): &(Part, Option<&'static str>)| Way {
+                    cpu: *cpu,
+                    of_cpu: *of_cpu,
+                    socket: *socket,
+                    of_socket: *of_socket,
+                    order,
+                    of_order,
+                };
+                ways.extend(sockets.iter().map(way));
+            }
+        }
+        ways
     }
 
     /// The PUs of the cores that a step gets which asks for no more than its tasks need; `None` where they do
     /// not suffice, or are not known.
     ///
     /// Seen with Slurm 22.05: tasks take their cores from socket after socket, or from the first core on
-    /// where the distribution is by blocks.
-    pub fn own_cores(&self, distribution: Option<&str>, way: Way) -> Option<IdSet> {
+    /// where the distribution is by blocks. A site's default has no part in it, nor has `plane`
+    /// (`_pick_step_cores` in Slurm's stepmgr.c).
+    pub fn own_cores(&self, way: Way) -> Option<IdSet> {
         let cores = self.machine.parts(Part::Core);
         let threads = if way.cpu == Part::Thread { cores.iter().map(IdSet::len).max()? } else { 1 };
         if self.ranks.checked_mul(self.cpus)? == cores.len() * threads {
@@ -119,12 +145,12 @@ impl Step<'_> {
         if needed > cores.len() || self.cpus < threads {
             return None;
         }
-        let order = order(distribution);
-        if order == Order::Block {
+        let within = second_word(self.distribution);
+        if within == Some(Order::Block) {
             return Some(IdSet::of_all(&cores[..needed]));
         }
 
-        let each = if order == Order::Cyclic { self.cpus.div_ceil(threads) } else { 1 };
+        let each = if within == Some(Order::Fcyclic) { 1 } else { self.cpus.div_ceil(threads) };
         let mut sockets: Vec<Vec<&IdSet>> = Vec::new();
         for socket in &self.machine.parts(way.socket) {
             sockets.push(cores.iter().filter(|core| core.is_subset(socket)).rev().collect());
@@ -163,17 +189,17 @@ impl Step<'_> {
 
     /// Tasks bound to these parts, in each way that the site may have it; none where the CPUs do not suffice.
     /// `None` for Slurm's own choice.
-    pub fn layouts(&self, distribution: Option<&str>, bound_to: Option<Part>, is_exact: bool) -> Vec<Layout> {
+    pub fn layouts(&self, bound_to: Option<Part>, is_exact: bool) -> Vec<Layout> {
         let mut layouts: Vec<Layout> = Vec::new();
         for way in self.ways() {
             let own = match is_exact {
-                true => self.own_cores(distribution, way),
+                true => self.own_cores(way),
                 false => Some(self.machine.pus.clone()),
             };
             let Some(own) = own else { continue };
             let machine = JobMachine { pus: own, ..self.machine.clone() };
             let step = Step { machine: &machine, ..*self };
-            let Some(mut starts) = step.starts(distribution, bound_to, way) else { continue };
+            let Some(mut starts) = step.starts(bound_to, way) else { continue };
             if is_exact {
                 starts.iter_mut().for_each(|start| start.pool = Some(machine.pus.clone()));
             }
@@ -189,9 +215,9 @@ impl Step<'_> {
     }
 
     /// Tasks that nothing binds, in a step that has no more than they need.
-    pub fn unbound(&self, distribution: Option<&str>) -> Vec<Layout> {
+    pub fn unbound(&self) -> Vec<Layout> {
         let of = |way| {
-            let own = self.own_cores(distribution, way)?;
+            let own = self.own_cores(way)?;
             let start = Start { pool: Some(own.clone()), ..Start::on(own) };
             Some(way.assumed(Layout::certain(vec![start; self.ranks])))
         };
@@ -206,11 +232,11 @@ impl Step<'_> {
     }
 
     /// The tasks in one way; `None` where the CPUs do not suffice.
-    fn starts(&self, distribution: Option<&str>, bound_to: Option<Part>, way: Way) -> Option<Vec<Start>> {
+    fn starts(&self, bound_to: Option<Part>, way: Way) -> Option<Vec<Start>> {
         let Some(bound_to) = bound_to.or_else(|| self.automatic(way)) else {
             return Some(vec![Start::on(self.machine.pus.clone()); self.ranks]);
         };
-        let tasks = self.tasks(way.cpu, way.socket, order(distribution), bound_to == Part::Core)?;
+        let tasks = self.tasks(way, bound_to == Part::Core)?;
         let part = if bound_to == Part::Package { way.socket } else { bound_to };
         let parts = self.machine.parts(part);
         let wide = |pus: &IdSet| match part {
@@ -221,13 +247,13 @@ impl Step<'_> {
     }
 
     /// The CPUs of each task; `None` where they do not suffice.
-    fn tasks(&self, unit: Part, socket: Part, order: Order, is_of_cores: bool) -> Option<Vec<IdSet>> {
+    fn tasks(&self, way: Way, is_of_cores: bool) -> Option<Vec<IdSet>> {
         let cores = self.machine.parts(Part::Core);
         let mut cpus: Vec<Vec<Cpu>> = Vec::new();
-        for (socket, part) in self.machine.parts(socket).iter().enumerate() {
+        for (socket, part) in self.machine.parts(way.socket).iter().enumerate() {
             let inside = cores.iter().enumerate().filter(|(_, core)| core.is_subset(part));
             let each = inside.flat_map(|(core, pus)| {
-                let taken = if unit == Part::Thread { pus.len() } else { 1 };
+                let taken = if way.cpu == Part::Thread { pus.len() } else { 1 };
                 pus.iter().take(taken).map(move |pu| Cpu { pu, core, socket })
             });
             cpus.push(each.collect());
@@ -236,16 +262,16 @@ impl Step<'_> {
         if cpus.iter().map(Vec::len).sum::<usize>() < self.ranks.checked_mul(self.cpus)? {
             return None;
         }
-        let threads = if unit == Part::Thread { cores.iter().map(IdSet::len).max()? } else { 1 };
+        let threads = if way.cpu == Part::Thread { cores.iter().map(IdSet::len).max()? } else { 1 };
         let skipped = match is_of_cores || self.tasks_per_core == Some(1) {
             true if self.cpus < threads => threads - self.cpus,
             true => self.cpus % threads,
             false => 0,
         };
 
-        match order {
+        match way.order {
             Order::Block => self.by_blocks(&cpus.concat(), skipped),
-            Order::Cyclic | Order::Fcyclic => self.in_turn(&cpus, skipped, order == Order::Fcyclic),
+            Order::Cyclic | Order::Fcyclic => self.in_turn(&cpus, skipped, way.order == Order::Fcyclic),
         }
     }
 
@@ -328,12 +354,17 @@ impl Step<'_> {
     }
 }
 
-/// The second word of `block:cyclic`; cyclic is the default.
-fn order(distribution: Option<&str>) -> Order {
-    let within = distribution.and_then(|text| text.split(',').next()).and_then(|text| text.split(':').nth(1));
-    match within {
-        Some("block") => Order::Block,
-        Some("fcyclic") => Order::Fcyclic,
-        _ => Order::Cyclic,
+/// How tasks are laid out on a node; `None`: as the site has it.
+fn order(distribution: Option<&str>) -> Option<Order> {
+    let is_plane = distribution.is_some_and(|text| text.to_ascii_lowercase().starts_with("plane"));
+    if is_plane { Some(Order::Block) } else { second_word(distribution) }
+}
+
+/// The second word of `block:cyclic`.
+fn second_word(distribution: Option<&str>) -> Option<Order> {
+    match distribution?.to_ascii_lowercase().split(',').next()?.split(':').nth(1)? {
+        "block" => Some(Order::Block),
+        "fcyclic" => Some(Order::Fcyclic),
+        _ => Some(Order::Cyclic),
     }
 }

@@ -198,8 +198,9 @@ pub(super) fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> 
 
     let default_binding = site.nodes.as_ref().and_then(|nodes| nodes.default_binding());
     let gives_whole_nodes = site.nodes.as_ref().and_then(|nodes| nodes.gives_whole_nodes());
-    let mut layouts =
-        said.layouts(machine, Site { units, default_binding, gives_whole_nodes }, binding.as_ref(), ranks)?;
+    let has_blocks = site.nodes.as_ref().and_then(|nodes| nodes.has_blocks());
+    let site = Site { units, default_binding, gives_whole_nodes, has_blocks };
+    let mut layouts = said.layouts(machine, site, binding.as_ref(), ranks)?;
     for layout in &mut layouts {
         memory::bind(said.mem_bind, machine, &mut layout.starts)?;
     }
@@ -217,6 +218,13 @@ pub(super) fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> 
             notes.push(
                 "what a socket and a CPU of Slurm are here, --slurm-conf FILE says: slurm.conf, or what \
                  `scontrol show node` prints"
+                    .to_owned(),
+            );
+        }
+        if layouts.iter().any(|layout| layout.assumes.iter().any(|what| what == distribution::BLOCK)) {
+            notes.push(
+                "whether tasks get cores in turn or in blocks, -m block:cyclic or -m block:block says, or \
+                 --slurm-conf FILE with the site's slurm.conf"
                     .to_owned(),
             );
         }
@@ -238,6 +246,8 @@ struct Site {
     default_binding: Option<DefaultBinding>,
     /// Whether each step gets its whole node: `SelectType=select/linear`.
     gives_whole_nodes: Option<bool>,
+    /// Whether tasks are laid out by blocks where `--distribution` does not say it.
+    has_blocks: Option<bool>,
 }
 
 /// A share of its node that a step may get.
@@ -407,6 +417,8 @@ impl<'l> Said<'l> {
             cpus: cpus.unwrap_or(1),
             one_thread: self.one_thread.or(hint.and_then(|hint| hint.one_thread)),
             units: site.units,
+            distribution: self.distribution,
+            has_blocks: site.has_blocks,
             tasks_per_core: self.tasks_per_core,
             tasks_per_socket: self.tasks_per_socket,
         };
@@ -466,7 +478,7 @@ impl<'l> Said<'l> {
             }
             Some(Binding::Lists(lists)) => vec![Layout::lists(lists, ranks)],
             Some(Binding::None) => self.unbound(step, is_own),
-            Some(Binding::Distributed(part)) => match step.layouts(self.distribution, Some(*part), is_own) {
+            Some(Binding::Distributed(part)) => match step.layouts(Some(*part), is_own) {
                 layouts if layouts.is_empty() => vec![Layout::unknown(ranks, distribution::NOT_KNOWN)],
                 layouts => layouts,
             },
@@ -483,7 +495,7 @@ impl<'l> Said<'l> {
             }
             None => {
                 let layouts = match self.hint.and_then(|hint| hint.bound_to) {
-                    Some(part) => step.layouts(self.distribution, Some(part), is_own),
+                    Some(part) => step.layouts(Some(part), is_own),
                     None => self.by_default(step, site.default_binding, is_own),
                 };
                 if layouts.is_empty() {
@@ -514,7 +526,7 @@ impl<'l> Said<'l> {
 
     /// Tasks that nothing binds within their step.
     fn unbound(&self, step: &distribution::Step<'_>, is_own: bool) -> Vec<Layout> {
-        if is_own { step.unbound(self.distribution) } else { vec![Layout::free(step.ranks)] }
+        if is_own { step.unbound() } else { vec![Layout::free(step.ranks)] }
     }
 
     /// Tasks of a line without `--cpu-bind` (srun(1), "auto binding").
@@ -524,8 +536,8 @@ impl<'l> Said<'l> {
         default_binding: Option<DefaultBinding>,
         is_own: bool,
     ) -> Vec<Layout> {
-        let own = || step.layouts(self.distribution, None, is_own);
-        let bound_to = |part| step.layouts(self.distribution, Some(part), is_own);
+        let own = || step.layouts(None, is_own);
+        let bound_to = |part| step.layouts(Some(part), is_own);
         // Seen bound to threads of its own share, and to all of it.
         if default_binding.is_some() && self.one_thread == Some(false) {
             return vec![Layout::unknown(step.ranks, distribution::NOT_KNOWN)];
@@ -609,8 +621,7 @@ impl<'l> Said<'l> {
         let is_of_parts =
             self.cpu_bind.is_some_and(|value| !value.contains("map_cpu:") && !value.contains("mask_cpu:"));
         let fits = |own: &IdSet| if is_of_parts { is_whole(own) } else { all.is_subset(own) };
-        let own: Vec<IdSet> =
-            step.ways().into_iter().filter_map(|way| step.own_cores(self.distribution, way)).collect();
+        let own: Vec<IdSet> = step.ways().into_iter().filter_map(|way| step.own_cores(way)).collect();
         if own.is_empty() {
             return Ok(None);
         }
