@@ -189,6 +189,33 @@ fn the_wrapper_passes_arguments_exit_code_and_process_on_untouched() -> Outcome 
 }
 
 #[test]
+fn the_wrapper_takes_a_rank_from_the_launcher_that_started_it_and_not_from_one_around() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let (script, _) = script(folder.path(), &own("dgx-a100")?)?;
+    let script = std::fs::read_to_string(script)?;
+    let (head, _) = script.split_once("memory=").ok_or("no rank")?;
+    let torchrun = [("TORCHELASTIC_RUN_ID", "none"), ("LOCAL_RANK", "2")];
+    let batch = [("SLURM_JOB_ID", "7"), ("SLURM_LOCALID", "0")];
+    let step = [("SLURM_STEP_ID", "0"), ("SLURM_LOCALID", "0")];
+    let task = [("SLURM_STEP_ID", "0"), ("SLURM_LOCALID", "1")];
+    for (variables, wanted) in [
+        ([batch, torchrun], "2"),
+        ([step, torchrun], "2"),
+        ([batch, [("LOCAL_RANK", "3"), ("WORLD_SIZE", "4")]], "3"),
+        ([task, [("LOCAL_RANK", "0"), ("LANG", "C")]], "1"),
+        ([step, [("OMPI_COMM_WORLD_LOCAL_RANK", "3"), ("LANG", "C")]], "3"),
+        ([task, [("LANG", "C"), ("LC_ALL", "C")]], "1"),
+    ] {
+        let mut shell = Command::new("sh");
+        LOCAL_RANK_VARIABLES.iter().for_each(|name| _ = shell.env_remove(name));
+        shell.env_remove("TORCHELASTIC_RUN_ID").env_remove("SLURM_STEP_ID").envs(variables.concat());
+        let output = shell.args(["-euc", &format!("{head}\necho \"$rank\""), "sh", "a.out"]).output()?;
+        assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), wanted, "{variables:?}");
+    }
+    Ok(())
+}
+
+#[test]
 fn the_wrapper_binds_each_rank_and_shows_it_its_gpu() -> Outcome {
     if ["numactl", "taskset"].iter().all(|tool| Command::new(tool).arg("--help").output().is_err()) {
         skipped("the wrapper's binding: neither numactl nor taskset is here");

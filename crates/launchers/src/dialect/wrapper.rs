@@ -11,9 +11,7 @@ use super::mpirun::is_host_name;
 use super::{Dialect, Saying, Situation, VisibilityVariables, visible};
 use placement::{NodePlaces, Place};
 
-/// Variables that tell a rank's number on its node, the innermost launcher's first: `mpirun` and Flux start
-/// their daemons with `srun` where there is Slurm, so theirs come before Slurm's. torchrun's has no name of
-/// its own, and so comes last.
+/// Variables that tell a rank's number on its node.
 pub const LOCAL_RANK_VARIABLES: [&str; 7] = [
     "JSM_NAMESPACE_LOCAL_RANK",
     "OMPI_COMM_WORLD_LOCAL_RANK",
@@ -23,6 +21,17 @@ pub const LOCAL_RANK_VARIABLES: [&str; 7] = [
     "PALS_LOCAL_RANKID",
     "LOCAL_RANK",
 ];
+
+/// Takes the rank's number from the innermost launcher. torchrun's `LOCAL_RANK` is no name of its own, and
+/// scripts set it by hand, so that it comes first only beside torchrun's mark. `mpirun` and Flux start their
+/// daemons with `srun` where there is Slurm, so theirs come before Slurm's. Outside a step `SLURM_LOCALID` is
+/// the batch script's own, 0 for all that it starts.
+const RANK: &str = "\
+rank=${TORCHELASTIC_RUN_ID:+${LOCAL_RANK:-}}
+rank=${rank:-${JSM_NAMESPACE_LOCAL_RANK:-${OMPI_COMM_WORLD_LOCAL_RANK:-${MPI_LOCALRANKID:-}}}}
+rank=${rank:-${FLUX_TASK_LOCAL_ID:-${SLURM_STEP_ID:+${SLURM_LOCALID:-}}}}
+rank=${rank:-${PALS_LOCAL_RANKID:-${LOCAL_RANK:-${SLURM_LOCALID:-}}}}
+";
 
 /// The script. `nics`: what the program of each rank is told of the network adapter near its GPU,
 /// `NAME=value`; empty where the choice is its libraries'.
@@ -72,10 +81,6 @@ fn script(
 ) -> String {
     let count = places.places.len();
     let last = count.saturating_sub(1);
-    let (first, others) =
-        LOCAL_RANK_VARIABLES.split_last().map_or(("", &[][..]), |(last, others)| (*last, others));
-    let rank =
-        others.iter().rev().fold(format!("${{{first}:-}}"), |inner, name| format!("${{{name}:-{inner}}}"));
     let nics = nics.iter().map(Vec::as_slice).chain(std::iter::repeat(&[][..]));
     let each = places.places.iter().zip(shown).zip(nics);
     let cases: String = each.map(|((place, shown), nic)| case(place, shown.as_ref(), nic)).collect();
@@ -94,7 +99,7 @@ fn script(
          #   srun --cpu-bind=none --gpu-bind=none ./place.sh PROGRAM ARGUMENTS\n\
          #   mpirun --bind-to none ./place.sh PROGRAM ARGUMENTS\n\
          if [ \"$#\" -eq 0 ]; then\n    echo \"usage: $0 PROGRAM [ARGUMENTS]\" >&2\n    exit 2\nfi\n\
-         {guard}rank={rank}\n\
+         {guard}{RANK}\
          memory=\n\
          case $rank in\n{cases}'')\n    echo \"$0: no launcher tells this rank's number on its node: none of \
          {named} is set\" >&2\n    exit 1\n    ;;\n\
