@@ -205,6 +205,8 @@ fn openmp(text: &mut String, shown: &NodeTable<'_>) {
     }
 }
 
+const OTHER: &str = "names another adapter than the one";
+
 /// Ranks that a variable sends to another adapter than the one near their GPU.
 fn adapters(text: &mut String, shown: &NodeTable<'_>) {
     for (rank, seen) in shown.seen.iter().enumerate() {
@@ -221,13 +223,8 @@ fn adapters(text: &mut String, shown: &NodeTable<'_>) {
 
         let elsewhere = nic::elsewhere(near, &seen.nic_variables);
         for variable in &elsewhere {
-            line(
-                text,
-                &format!(
-                    "note: {variable} of {name} names another adapter than the one near its GPU, {}",
-                    near.name
-                ),
-            );
+            let does = if variable.contains("=^") { "excludes the adapter" } else { OTHER };
+            line(text, &format!("note: {variable} of {name} {does} near its GPU, {}", near.name));
         }
         if shown.adapters && elsewhere.is_empty() {
             line(text, &format!("{name}: {}", chosen(near, &seen.nic_variables)));
@@ -238,7 +235,11 @@ fn adapters(text: &mut String, shown: &NodeTable<'_>) {
 /// Which adapter a rank's libraries take, as far as its variables say, where none names a wrong one.
 fn chosen(near: &NearNic, set: &BTreeMap<String, String>) -> String {
     let near_one = format!("{} ({}) is near its GPU", near.name, near.level.word());
-    let own: Vec<String> = set.iter().map(|(variable, value)| format!("{variable}={value}")).collect();
+    let agreeing = nic::agreeing(near, set);
+    let all = set.iter().map(|(variable, value)| format!("{variable}={value}"));
+    let open: Vec<String> = all.filter(|one| !agreeing.contains(one)).collect();
+    let own = if agreeing.is_empty() { &open } else { &agreeing };
+
     match (&own[..], &near.variables[..]) {
         ([], []) => {
             format!("{near_one}; no variable names an adapter, so its libraries choose by themselves")
@@ -247,6 +248,9 @@ fn chosen(near: &NearNic, set: &BTreeMap<String, String>) -> String {
             "{near_one}; no variable names an adapter, so its libraries choose by themselves; to name it: {}",
             tell.join(" ")
         ),
+        (own, _) if agreeing.is_empty() => {
+            format!("{near_one}; {} does not say whether its libraries take it", own.join(" "))
+        }
         (own, _) => format!("{near_one}, and {} agrees", own.join(" ")),
     }
 }

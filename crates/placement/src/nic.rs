@@ -103,22 +103,50 @@ pub fn of_adapters(variables: BTreeMap<String, String>) -> BTreeMap<String, Stri
     variables.into_iter().filter(|(name, _)| NAMING.contains(&name.as_str())).collect()
 }
 
-/// The variables that name other adapters than this one, as `NAME=value`. What excludes (`^`) or leaves the
-/// choice to the library names none.
+/// The variables that exclude this adapter or name only others, as `NAME=value`.
 pub fn elsewhere(near: &NearNic, set: &BTreeMap<String, String>) -> Vec<String> {
-    let wanted = |(variable, value): &(&str, String)| {
-        let told = set.get(*variable).filter(|told| !told.trim().is_empty() && !told.starts_with('^'))?;
-        // `mlx5_0:1` and `=mlx5_0` name mlx5_0, and NCCL takes `mlx5` for all that begin with it.
-        let plain =
-            |text: &str| text.trim().trim_start_matches('=').split(':').next().unwrap_or_default().to_owned();
-        let is_named = |one: &str| plain(one) == plain(value) || one == "all" || one == "any";
-        let is_all = *variable == "NCCL_IB_HCA"
-            && !told.starts_with('=')
-            && told.split(',').any(|one| plain(value).starts_with(&plain(one)));
-        let is_rule = *variable == "MPICH_OFI_NIC_POLICY";
-        (!is_rule && !is_all && !told.split(',').any(is_named)).then(|| format!("{variable}={told}"))
+    having(near, set, Some(false))
+}
+
+/// The variables by which libraries take this adapter, as `NAME=value`.
+pub fn agreeing(near: &NearNic, set: &BTreeMap<String, String>) -> Vec<String> {
+    having(near, set, Some(true))
+}
+
+fn having(near: &NearNic, set: &BTreeMap<String, String>, wanted: Option<bool>) -> Vec<String> {
+    let having = set.iter().filter(|(variable, told)| takes(near, variable, told) == wanted);
+    having.map(|(variable, told)| format!("{variable}={told}")).collect()
+}
+
+/// Whether a variable has libraries take this adapter; `None` where it leaves the choice to them, or names
+/// adapters by other names than the kernel's.
+fn takes(near: &NearNic, variable: &str, told: &str) -> Option<bool> {
+    let told = told.trim();
+    let own = variables(&near.name).into_iter().find(|(name, _)| *name == variable);
+    let value = match variable {
+        "MPICH_OFI_NIC_POLICY" => return told.eq_ignore_ascii_case("GPU").then_some(true),
+        "MPICH_OFI_NIC_MAPPING" => return None,
+        "FI_CXI_DEVICE_NAME" => own?.1,
+        _ => near.name.clone(),
     };
-    variables(&near.name).iter().filter_map(wanted).collect()
+
+    let (is_excluding, list) = told.strip_prefix('^').map_or((false, told), |list| (true, list));
+    if list.is_empty() || ["all", "any"].iter().any(|all| list.split(',').any(|one| one == *all)) {
+        return None;
+    }
+    // `mlx5_0:1` and `=mlx5_0` name mlx5_0, and NCCL takes `mlx5` for all that begin with it.
+    let (is_exact, list) = list.strip_prefix('=').map_or((false, list), |list| (true, list));
+    let is_named = list
+        .split(',')
+        .map(|one| one.trim().split(':').next().unwrap_or_default())
+        .any(|one| one == value || variable == "NCCL_IB_HCA" && !is_exact && value.starts_with(one));
+    match (is_excluding, is_named) {
+        (true, true) => Some(false),
+        (true, false) => None,
+        (false, true) => Some(true),
+        // The list may have the adapter by its other name, as `ib0` is some mlx5_0.
+        (false, false) => (near.name.starts_with("mlx") || variable == "FI_CXI_DEVICE_NAME").then_some(false),
+    }
 }
 
 /// How MPI libraries are told to take an adapter, as `NAME=value`: by its name, and over TCP by its
@@ -207,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_that_names_another_adapter_is_told_and_one_that_leaves_the_choice_is_not() {
+    fn a_variable_that_names_another_adapter_or_excludes_the_near_one_is_told_and_an_open_one_is_not() {
         let near = |name: &str| NearNic {
             name: name.to_owned(),
             pci: PciAddress { domain: 0, bus: 1, device: 0, function: 0 },
@@ -220,17 +248,45 @@ mod tests {
             elsewhere(&near(name), &BTreeMap::from([(variable.to_owned(), value.to_owned())])).len()
         };
 
-        for (value, found) in
-            [("mlx5_0:1", 0), ("mlx5_3:1,mlx5_0:1", 0), ("mlx5_3:1", 1), ("all", 0), ("", 0)]
-        {
+        for (value, found) in [
+            ("mlx5_0:1", 0),
+            ("mlx5_3:1,mlx5_0:1", 0),
+            ("mlx5_3:1", 1),
+            ("all", 0),
+            ("", 0),
+            ("^mlx5_0:1", 1),
+        ] {
             assert_eq!(other("mlx5_0", "UCX_NET_DEVICES", value), found, "{value}");
         }
 
-        for (value, found) in [("mlx5", 0), ("=mlx5_0", 0), ("=mlx5_1", 1), ("mlx5_1:1", 1), ("^mlx5_0", 0)] {
+        for (value, found) in [("mlx5", 0), ("=mlx5_0", 0), ("=mlx5_1", 1), ("mlx5_1:1", 1)] {
             assert_eq!(other("mlx5_0", "NCCL_IB_HCA", value), found, "{value}");
         }
+        for (value, found) in [("^mlx5_0", 1), ("^mlx5_1", 0), ("^mlx5", 1), ("^=mlx5", 0), ("^=mlx5_0", 1)] {
+            assert_eq!(other("mlx5_0", "NCCL_IB_HCA", value), found, "{value}");
+        }
+        for (value, found) in [("mlx5_7", 1), ("mlx5_0:1,mlx5_1:1", 0)] {
+            assert_eq!(other("mlx5_0", "OMPI_MCA_btl_openib_if_include", value), found, "{value}");
+        }
+        assert_eq!(other("ib0", "UCX_NET_DEVICES", "mlx5_3:1"), 0, "mlx5_3 may be ib0");
         assert_eq!(other("hsn2", "FI_CXI_DEVICE_NAME", "cxi0"), 1);
         assert_eq!(other("hsn2", "MPICH_OFI_NIC_POLICY", "NUMA"), 0);
+        let agrees = |name: &str, variable: &str, value: &str| {
+            agreeing(&near(name), &BTreeMap::from([(variable.to_owned(), value.to_owned())])).len()
+        };
+        for (name, variable, value, found) in [
+            ("hsn2", "FI_CXI_DEVICE_NAME", "cxi2", 1),
+            ("hsn2", "MPICH_OFI_NIC_POLICY", "GPU", 1),
+            ("hsn2", "MPICH_OFI_NIC_POLICY", "NUMA", 0),
+            ("hsn2", "MPICH_OFI_NIC_MAPPING", "0:0-3;1:4-7", 0),
+            ("hsn2", "NCCL_IB_HCA", "mlx5_0", 0),
+            ("hsn2", "UCX_NET_DEVICES", "hsn2", 1),
+            ("mlx5_0", "UCX_NET_DEVICES", "all", 0),
+            ("mlx5_0", "NCCL_IB_HCA", "^mlx5_1", 0),
+            ("mlx5_0", "NCCL_IB_HCA", "mlx5", 1),
+        ] {
+            assert_eq!(agrees(name, variable, value), found, "{variable}={value}");
+        }
         let of = |name: &str| of_adapters(BTreeMap::from([(name.to_owned(), "x".to_owned())])).len();
         assert_eq!((of("NCCL_IB_HCA"), of("AWS_SECRET")), (1, 0));
     }
