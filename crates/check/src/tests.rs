@@ -118,7 +118,9 @@ fn each_launcher_gets_its_own_words() {
 fn running_processes_are_moved_by_their_numbers() {
     assert_eq!(fix(&swapped(), None, Situation::default()), ["taskset -acp 4 100", "taskset -acp 0 101"]);
     let mut far = rank(0, "0", &[2]);
-    far.running.pages.nodes = Some(vec![NodePages { node: 1, bytes: 1 << 30 }]);
+    // Node 7 is none of the host's.
+    far.running.pages.nodes =
+        Some(vec![NodePages { node: 1, bytes: 1 << 30 }, NodePages { node: 7, bytes: 1 << 30 }]);
     assert_eq!(fix(&[far], None, Situation::default()), ["migratepages 100 1 0"]);
 }
 

@@ -8,7 +8,6 @@
 
 use stats::units::{rounded_size, size};
 use topo::Topology;
-use topo::model::NodeKind;
 
 use crate::fault::Fault;
 
@@ -35,8 +34,7 @@ fn largest_l3(topology: &Topology) -> u64 {
 /// The room for each of `ranges` ranges of a node, on the one with the least memory; all nodes share what the
 /// limit of this process allows.
 fn room(topology: &Topology, ranges: usize) -> u64 {
-    let host =
-        || topology.nodes.iter().filter(|node| matches!(node.kind, NodeKind::Normal | NodeKind::MemoryOnly));
+    let host = || topology.nodes.iter().filter(|node| node.kind.has_host_memory());
     let least = host().map(|node| node.total_bytes).filter(|bytes| *bytes > 0).min().unwrap_or(u64::MAX);
     let allowed = host().filter(|node| node.allowed).count().max(1) as u64;
     let limit = topology.allowed.memory_limit().map_or(u64::MAX, |limit| limit.bytes / allowed);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use stats::IdSet;
 use topo::Topology;
-use topo::model::{NodeKind, NumaNode};
+use topo::model::NodeKind;
 
 /// A kind of part that ranks are mapped by or bound to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,9 +65,9 @@ impl<'t> JobMachine<'t> {
     /// All parts of a kind, each as its PUs among these.
     pub fn parts_in(&self, part: Part, pus: &IdSet) -> Vec<IdSet> {
         let topology = self.topology;
-        let has_cpus = |node: &&NumaNode| matches!(node.kind, NodeKind::Normal | NodeKind::CpuOnly);
         let packages: Vec<&IdSet> = topology.packages.iter().map(|package| &package.pus).collect();
-        let nodes: Vec<&IdSet> = topology.nodes.iter().filter(has_cpus).map(|node| &node.pus).collect();
+        let nodes: Vec<&IdSet> =
+            topology.nodes.iter().filter(|node| node.kind.has_cpus()).map(|node| &node.pus).collect();
         let l3s: Vec<&IdSet> = topology.l3s.iter().map(|l3| &l3.pus).collect();
         let cores: Vec<&IdSet> = topology.cores.iter().map(|core| &core.pus).collect();
         let among = |parts: &[&IdSet]| -> Vec<IdSet> {

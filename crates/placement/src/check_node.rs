@@ -4,7 +4,6 @@ use stats::IdSet;
 use topo::model::{NodeKind, NumaNode, Topology};
 
 use crate::member::Owner;
-use crate::target::has_memory;
 
 /// A node that host memory cannot be bound to.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -53,7 +52,7 @@ pub enum NodeError {
 /// Nodes host memory can be bound to: with memory, allowed; GPU memory too, since a user may ask for it by
 /// number.
 fn usable(topology: &Topology, owner: Owner<'_>) -> IdSet {
-    let may = |node: &&NumaNode| owner.allowed.nodes.contains(node.os_index) && has_memory(node);
+    let may = |node: &&NumaNode| owner.allowed.nodes.contains(node.os_index) && node.kind.has_memory();
     topology.nodes.iter().filter(may).map(|n| n.os_index).collect()
 }
 
@@ -71,7 +70,7 @@ pub(crate) fn check_node(topology: &Topology, owner: Owner<'_>, node: u32) -> Re
     let Some(found) = topology.node(node) else {
         return Err(NodeError::Unknown { node, usable });
     };
-    if !has_memory(found) {
+    if !found.kind.has_memory() {
         let what = if found.kind == NodeKind::CpuOnly { "only CPUs" } else { "neither memory nor CPUs" };
         return Err(NodeError::WithoutMemory { node, what, usable });
     }
@@ -114,7 +113,7 @@ enum Away {
 /// A GPU's memory is never a PU's own, also where the platform lists it as local (GH200, POWER9).
 pub(crate) fn own_node(topology: &Topology, owner: Owner<'_>, pu: u32) -> Result<OwnNode, NodeError> {
     let may = |node: &NumaNode| owner.allowed.nodes.contains(node.os_index);
-    let good = |node: &&NumaNode| may(node) && has_memory(node) && node.kind != NodeKind::GpuMemory;
+    let good = |node: &&NumaNode| may(node) && node.kind.has_host_memory();
     let local = topology.pu(pu).map(|pu| pu.nodes.as_slice()).unwrap_or_default();
     // The first is the PU's own; those after it lie around it (memory-only nodes, GPUs' memory).
     let own = local.first().copied();

@@ -34,13 +34,14 @@ mod tests;
 use std::collections::BTreeMap;
 
 use stats::{IdSet, PciAddress};
-use topo::model::{NodeKind, Topology};
+use topo::model::Topology;
 use topo::process::PolicyMode;
 use topo::visibility::Visible;
 
 use crate::Closeness;
 
 pub use devices::Ipc;
+pub use memory::{Elsewhere, mostly_elsewhere};
 
 /// A rank as it was seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -337,8 +338,7 @@ fn on_reserved(rank: &Observed, reserved: &IdSet) -> Option<Found> {
 
 /// The nodes with CPUs that these PUs belong to.
 fn homes(topology: &Topology, pus: &IdSet) -> IdSet {
-    let home = |kind| matches!(kind, NodeKind::Normal | NodeKind::CpuOnly);
-    let nodes = topology.nodes.iter().filter(|node| home(node.kind) && !node.pus.and(pus).is_empty());
+    let nodes = topology.nodes.iter().filter(|node| node.kind.has_cpus() && !node.pus.and(pus).is_empty());
     nodes.map(|node| node.os_index).collect()
 }
 

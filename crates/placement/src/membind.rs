@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use stats::IdSet;
 use stats::memory_nodes::NodeUse;
-use topo::model::{NodeKind, Topology};
+use topo::model::Topology;
 
 use crate::check_node::{NodeError, check_node};
 use crate::member::Owner;
@@ -83,8 +83,7 @@ pub(crate) fn spread_nodes(
         nodes.iter().try_for_each(|node| check_node(topology, owner, node))?;
         return Ok(nodes.clone());
     }
-    let is_of_host = |kind| matches!(kind, NodeKind::Normal | NodeKind::MemoryOnly);
-    let nodes = topology.nodes.iter().filter(|node| is_of_host(node.kind)).map(|node| node.os_index);
+    let nodes = topology.nodes.iter().filter(|node| node.kind.has_host_memory()).map(|node| node.os_index);
     Ok(nodes.filter(|node| check_node(topology, owner, *node).is_ok()).collect())
 }
 

@@ -189,8 +189,7 @@ fn node_row(topology: &Topology, node: &NumaNode) -> Row {
 
 /// The cores that can be used of the node that is nearest to this one, and which that is.
 fn nearest(topology: &Topology, node: &NumaNode) -> Option<(Vec<u32>, String)> {
-    let with_cores =
-        topology.nodes.iter().filter(|other| matches!(other.kind, NodeKind::Normal | NodeKind::CpuOnly));
+    let with_cores = topology.nodes.iter().filter(|other| other.kind.has_cpus());
     let candidates = with_cores.filter_map(|other| {
         let cores = cores_in(topology, |pu| other.pus.contains(pu));
         // From the CPU to the memory, as its loads go.

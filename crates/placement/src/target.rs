@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use stats::PciAddress;
-use topo::model::{Gpu, NodeKind, NumaNode, Topology};
+use topo::model::{Gpu, Topology};
 
 /// The identity of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -55,7 +55,7 @@ impl Target {
     /// The memory of every node that has some and that this process may use: the targets where no GPU takes
     /// part.
     pub fn nodes_of(topology: &Topology) -> Vec<Self> {
-        let usable = topology.nodes.iter().filter(|node| node.allowed && has_memory(node));
+        let usable = topology.nodes.iter().filter(|node| node.allowed && node.kind.has_memory());
         usable
             .map(|node| Self { index: node.os_index, id: TargetId::Node(node.os_index), uuid: None })
             .collect()
@@ -81,11 +81,6 @@ impl fmt::Display for Target {
             (id, None) => write!(f, "{} = {id}", self.index),
         }
     }
-}
-
-/// Whether a node has memory. By its kind, because some saved files give no sizes.
-pub(crate) fn has_memory(node: &NumaNode) -> bool {
-    !matches!(node.kind, NodeKind::CpuOnly | NodeKind::Empty)
 }
 
 /// Targets, with commas between.

@@ -141,6 +141,16 @@ impl NodeKind {
     pub fn has_cpus(self) -> bool {
         matches!(self, Self::Normal | Self::CpuOnly)
     }
+
+    /// Whether memory can be on such a node: a GPU's too.
+    pub fn has_memory(self) -> bool {
+        !matches!(self, Self::CpuOnly | Self::Empty)
+    }
+
+    /// Whether such a node has memory that is not a GPU's.
+    pub fn has_host_memory(self) -> bool {
+        matches!(self, Self::Normal | Self::MemoryOnly)
+    }
 }
 
 /// A NUMA node.

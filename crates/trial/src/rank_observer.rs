@@ -17,7 +17,6 @@ use launchers::{Launch, LaunchSize, Launcher};
 use report::trial::TrialRank;
 use stats::IdSet;
 use topo::Topology;
-use topo::model::NodeKind;
 use topo::proc_file;
 use topo::running::{Who, running};
 
@@ -268,7 +267,7 @@ fn rank_of(topology: &Topology, rank: Option<usize>, process: &Marked, status: S
 fn remote(topology: &Topology, pus: &IdSet, pages: &BTreeMap<u32, u64>) -> Option<u64> {
     let host = |node: u32| {
         let found = topology.nodes.iter().find(|one| one.os_index == node);
-        found.filter(|node| matches!(node.kind, NodeKind::Normal | NodeKind::MemoryOnly))
+        found.filter(|node| node.kind.has_host_memory())
     };
     let is_local = |node: u32| host(node).is_some_and(|node| !node.pus.and(pus).is_empty());
     let nodes = topology.nodes.iter().map(|node| node.os_index);

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use stats::IdSet;
-use topo::model::{NodeKind, NumaNode, Topology};
+use topo::model::{NumaNode, Topology};
 use topo::process::PolicyMode;
 
 use crate::check_node::own_node;
@@ -23,7 +23,7 @@ const ENOUGH_BYTES: u64 = 16 << 20;
 /// What was found.
 pub(super) fn memory(topology: &Topology, rank: &Observed) -> Vec<Found> {
     let Ok(pus) = &rank.pus else { return Vec::new() };
-    let host: Vec<&NumaNode> = topology.nodes.iter().filter(|node| is_host(node)).collect();
+    let host: Vec<&NumaNode> = topology.nodes.iter().filter(|node| node.kind.has_host_memory()).collect();
     let local: IdSet =
         host.iter().filter(|node| !node.pus.and(pus).is_empty()).map(|node| node.os_index).collect();
     // Where no node with memory is around the PUs, or there is one in all, nothing is elsewhere.
@@ -44,10 +44,6 @@ fn planned(topology: &Topology, pus: &IdSet) -> IdSet {
     let own =
         of_nodes.into_values().filter_map(|pu| own_node(topology, Owner::this_process(topology), pu).ok());
     own.flat_map(|own| own.equals.0).collect()
-}
-
-fn is_host(node: &NumaNode) -> bool {
-    matches!(node.kind, NodeKind::Normal | NodeKind::MemoryOnly) && node.total_bytes > 0
 }
 
 fn policy(rank: &Observed, pus: &IdSet, local: &IdSet) -> Option<Found> {
@@ -102,16 +98,7 @@ fn pages(topology: &Topology, rank: &Observed, pus: &IdSet, local: &IdSet) -> Op
     if matches!(rank.policy, Ok(PolicyMode::Interleave | PolicyMode::WeightedInterleave)) {
         return None;
     }
-    let host = |node: u32| topology.node(node).is_some_and(is_host);
-    let on = |wanted: &dyn Fn(u32) -> bool| -> u64 {
-        rank.pages.iter().filter(|(node, _)| host(**node) && wanted(**node)).map(|(_, bytes)| *bytes).sum()
-    };
-    let (all, far) = (on(&|_| true), on(&|node| !local.contains(node)));
-    if all < ENOUGH_BYTES || far <= all / 2 {
-        return None;
-    }
-    let nodes: IdSet =
-        rank.pages.keys().copied().filter(|node| host(*node) && !local.contains(*node)).collect();
+    let Elsewhere { far, all, nodes } = mostly_elsewhere(topology, &rank.pages, local)?;
     let text = format!(
         "{} of the {} MiB of {} lie on {}, which is not local to {}",
         format_args!("{} MiB", far >> 20),
@@ -122,4 +109,28 @@ fn pages(topology: &Topology, rank: &Observed, pus: &IdSet, local: &IdSet) -> Op
     );
 
     Some((FindingKind::PagesElsewhere, PlacementVerdict::Misplaced, text))
+}
+
+/// Memory of the host that lies elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Elsewhere {
+    /// Bytes of it.
+    pub far: u64,
+    /// Bytes in all.
+    pub all: u64,
+    /// The nodes where it lies.
+    pub nodes: IdSet,
+}
+
+/// The memory that is on none of these nodes, where that is most of it and there is enough to tell.
+pub fn mostly_elsewhere(topology: &Topology, pages: &BTreeMap<u32, u64>, near: &IdSet) -> Option<Elsewhere> {
+    let is_host = |node: u32| topology.node(node).is_some_and(|node| node.kind.has_host_memory());
+    let on = |wanted: &dyn Fn(u32) -> bool| -> u64 {
+        pages.iter().filter(|(node, _)| wanted(**node)).map(|(_, bytes)| *bytes).sum()
+    };
+    let is_far = |node: u32| is_host(node) && !near.contains(node);
+    let far = on(&is_far);
+    let all = far + on(&|node| near.contains(node));
+    let nodes = pages.keys().copied().filter(|node| is_far(*node)).collect();
+    (all >= ENOUGH_BYTES && far > all / 2).then_some(Elsewhere { far, all, nodes })
 }

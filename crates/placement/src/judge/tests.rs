@@ -304,6 +304,11 @@ fn memory_that_may_only_be_elsewhere_is_misplaced_and_what_the_cpuset_takes_is_u
         let judged = judge(&machine(), &pool("0", &[]), &[with(mode, nodes, "0-3")]);
         assert_eq!(judged.placed, placed, "{mode:?} {nodes}: {}", text(&judged));
     }
+    // What was printed on a machine may give no sizes.
+    let mut without_sizes = machine();
+    without_sizes.nodes.iter_mut().for_each(|node| node.total_bytes = 0);
+    let judged = judge(&without_sizes, &pool("0", &[]), &[with(PolicyMode::Bind, "1", "0-3")]);
+    assert_eq!(judged.placed, PlacementVerdict::Misplaced, "{}", text(&judged));
     let confined = judge(&machine(), &pool("0", &[]), &[with(PolicyMode::Default, "", "1")]);
     assert_eq!(
         (confined.placed, confined.findings[0].kind),

@@ -33,12 +33,8 @@ pub(super) fn bind(
 ) -> Result<(), LineError> {
     let Some(value) = value else { return Ok(()) };
     let topology = machine.topology;
-    let nodes: Vec<u32> = topology
-        .nodes
-        .iter()
-        .filter(|node| matches!(node.kind, NodeKind::Normal | NodeKind::MemoryOnly))
-        .map(|node| node.os_index)
-        .collect();
+    let nodes: Vec<u32> =
+        topology.nodes.iter().filter(|node| node.kind.has_host_memory()).map(|node| node.os_index).collect();
     let is_here = |nodes_of: &IdSet| match nodes_of.iter().find(|node| !nodes.contains(node)) {
         Some(node) => Err(wrong(OPTION, value, format!("this machine has no NUMA node {node} with memory"))),
         None => Ok(()),
