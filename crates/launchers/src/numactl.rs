@@ -4,15 +4,14 @@
 //! (`netdev:`, `pci:`) is not known here.
 
 use stats::IdSet;
-use topo::Topology;
-use topo::model::NodeKind;
+use topo::model::NumaNode;
 use topo::process::PolicyMode;
 
 use crate::error::LineError;
 use crate::grammar::{Given, Grammar, Style};
 use crate::process::Process;
 use crate::unknown::is_unknown;
-use crate::value::{ids, wrong};
+use crate::value::{decimal_or_hex, ids, wrong};
 
 const NUMACTL: Grammar = Grammar {
     tool: "numactl",
@@ -33,9 +32,10 @@ pub(crate) fn apply<'l>(process: &mut Process<'_>, words: &'l [&'l str]) -> Resu
     let all = given.iter().any(|one| matches!(one.name, "a" | "all"));
     let topology = process.topology;
     let allowed = if all { topology.allowed.cpuset() } else { topology.allowed.pus.clone() };
+    let has_memory = |node: &&NumaNode| node.kind.has_memory();
     let nodes = Nodes {
-        topology,
         all: topology.nodes.iter().map(|node| node.os_index).collect(),
+        memory: topology.nodes.iter().filter(has_memory).map(|node| node.os_index).collect(),
         allowed: topology.allowed.nodes.clone(),
     };
     let mut same = None;
@@ -51,14 +51,13 @@ pub(crate) fn apply<'l>(process: &mut Process<'_>, words: &'l [&'l str]) -> Resu
             }
             continue;
         }
-        let mut named = || nodes.named_by(one, &mut same);
         let mode = match one.name {
             "C" | "physcpubind" => {
                 bound = Some(Ok(chosen(one, &allowed)?));
                 continue;
             }
             "N" | "cpunodebind" | "c" | "cpubind" => {
-                bound = Some(Ok(pus_of(process, one, &named()?, &allowed)?));
+                bound = Some(Ok(pus_of(process, one, &nodes.named_by(one, &mut same)?, &allowed)?));
                 continue;
             }
             "l" | "localalloc" => {
@@ -75,7 +74,8 @@ pub(crate) fn apply<'l>(process: &mut Process<'_>, words: &'l [&'l str]) -> Resu
             }
             _ => continue,
         };
-        policy = Some(Ok((mode, named()?)));
+        let named = nodes.named_by(one, &mut same)?;
+        policy = Some(Ok((mode, nodes.with_memory(one, &named)?)));
     }
 
     if let Some(bound) = bound {
@@ -94,8 +94,8 @@ fn pus_of(
     nodes: &IdSet,
     allowed: &IdSet,
 ) -> Result<IdSet, LineError> {
-    let home = |kind| matches!(kind, NodeKind::Normal | NodeKind::CpuOnly);
-    let of = process.topology.nodes.iter().filter(|node| home(node.kind) && nodes.contains(node.os_index));
+    let is_named = |node: &&NumaNode| node.kind.has_cpus() && nodes.contains(node.os_index);
+    let of = process.topology.nodes.iter().filter(is_named);
     let pus = IdSet::of_all(of.map(|node| &node.pus)).and(allowed);
     if pus.is_empty() {
         let wanted = "these nodes have no PUs that this job may use";
@@ -104,7 +104,7 @@ fn pus_of(
     Ok(pus)
 }
 
-/// `all`, `0-3`, `+0-3` (among those that are allowed), `!0-3` (all others).
+/// CPUs: `all`, `0-3`, `+0-3` (among those that are allowed), `!0-3` (all others).
 fn chosen(option: &Given<'_>, allowed: &IdSet) -> Result<IdSet, LineError> {
     let name = format!("numactl {}", option.spelled());
     let text = option.value();
@@ -132,13 +132,13 @@ fn chosen(option: &Given<'_>, allowed: &IdSet) -> Result<IdSet, LineError> {
 }
 
 /// The nodes of the machine.
-struct Nodes<'t> {
-    topology: &'t Topology,
+struct Nodes {
     all: IdSet,
+    memory: IdSet,
     allowed: IdSet,
 }
 
-impl Nodes<'_> {
+impl Nodes {
     fn named_by(&self, option: &Given<'_>, same: &mut Option<IdSet>) -> Result<IdSet, LineError> {
         let (name, value) = (format!("numactl {}", option.spelled()), option.value());
         if ["netdev:", "file:", "ip:", "block:", "pci:"].iter().any(|kind| value.contains(kind)) {
@@ -151,28 +151,74 @@ impl Nodes<'_> {
         let nodes = match (value, same.take()) {
             ("same", Some(nodes)) => nodes,
             ("same", None) => return Err(wrong(&name, value, "no option before it names nodes")),
-            _ => chosen(option, &self.allowed)?,
+            _ => self.parsed(&name, value)?,
         };
-        if !nodes.minus(&self.all).is_empty() {
-            return Err(wrong(&name, value, format!("the NUMA nodes of this machine are {}", self.all)));
-        }
-
-        // libnuma counts nodes with memory alone (numa_parse_nodestring(3): numa_all_nodes_ptr).
-        let is_without = |node: &u32| {
-            self.topology
-                .node(*node)
-                .is_some_and(|node| matches!(node.kind, NodeKind::CpuOnly | NodeKind::Empty))
-        };
-
-        if let Some(without) = nodes.iter().find(is_without) {
-            let some: IdSet = self.all.iter().filter(|node| !is_without(node)).collect();
-            let what = format!(
-                "numactl refuses NUMA node {without}, which has no memory; nodes with memory are {some}"
-            );
-            return Err(wrong(&name, value, what));
-        }
-
         *same = Some(nodes.clone());
         Ok(nodes)
     }
+
+    /// `all`, `0-3`, `+0-3`, `!0-3`, as libnuma reads them (`__numa_parse_nodestring`): `all`, places and the
+    /// inside of a range are of nodes with memory alone.
+    fn parsed(&self, name: &str, text: &str) -> Result<IdSet, LineError> {
+        let (is_others, list) = text.strip_prefix('!').map_or((false, text), |list| (true, list));
+        let usable = self.allowed.and(&self.memory);
+        let mut named = IdSet::default();
+        let (is_relative, list) = list.strip_prefix('+').map_or((false, list), |list| (true, list));
+        for item in list.split(',') {
+            if item == "all" {
+                named = named.or(&usable);
+                continue;
+            }
+            let (first, last) = item.split_once('-').unwrap_or((item, item));
+            let end = |end: &str| match is_relative {
+                true => Self::place(name, text, end, &usable),
+                false => self.end(name, text, end),
+            };
+            let (first, last) = (end(first)?, end(last)?);
+            named.0.insert(first);
+            named.0.extend(self.memory.iter().filter(|node| (first..=last).contains(node)));
+        }
+
+        // What is turned round are the first numbers, as many as there are nodes with memory.
+        let turned: IdSet = (0..self.memory.len() as u32).collect();
+        let nodes = if is_others { turned.minus(&named).or(&named.minus(&turned)) } else { named };
+        if nodes.is_empty() { Err(wrong(name, text, "this leaves none")) } else { Ok(nodes) }
+    }
+
+    /// A node by its number.
+    fn end(&self, name: &str, text: &str, number: &str) -> Result<u32, LineError> {
+        let node = index(name, text, number)?;
+        match () {
+            () if !self.all.contains(node) => {
+                Err(wrong(name, text, format!("the NUMA nodes of this machine are {}", self.all)))
+            }
+            () if !self.memory.contains(node) => {
+                let memory = &self.memory;
+                let what = format!(
+                    "numactl refuses NUMA node {node}, which has no memory; nodes with memory are {memory}"
+                );
+                Err(wrong(name, text, what))
+            }
+            () => Ok(node),
+        }
+    }
+
+    /// A node by its place among those that may be used.
+    fn place(name: &str, text: &str, place: &str, usable: &IdSet) -> Result<u32, LineError> {
+        let most = usable.len();
+        let wanted = || format!("{most} are allowed: write places from +0 to +{}", most.max(1) - 1);
+        usable.iter().nth(index(name, text, place)? as usize).ok_or_else(|| wrong(name, text, wanted()))
+    }
+
+    /// Those of the nodes that memory may be on: the kernel leaves out the others.
+    fn with_memory(&self, option: &Given<'_>, nodes: &IdSet) -> Result<IdSet, LineError> {
+        let some = nodes.and(&self.memory);
+        let why = || wrong(&format!("numactl {}", option.spelled()), option.value(), "this leaves none");
+        if some.is_empty() { Err(why()) } else { Ok(some) }
+    }
+}
+
+fn index(name: &str, text: &str, number: &str) -> Result<u32, LineError> {
+    let index = decimal_or_hex(number).and_then(|index| u32::try_from(index).ok());
+    index.ok_or_else(|| wrong(name, text, "write NUMA nodes: 0-3,8"))
 }

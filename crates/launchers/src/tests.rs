@@ -2,6 +2,7 @@
 //! case.
 
 use stats::IdSet;
+use topo::model::NodeKind;
 
 use crate::gres_conf::GresConfError;
 use crate::line::{Launched, LineError, LineRank, read, read_at};
@@ -205,6 +206,45 @@ fn numactl_binds_to_the_pus_of_nodes_and_without_an_option_for_pus_to_none() {
     // Alone, exec shares out the PUs that it finds itself on.
     let inside = alone("numactl -N 1 numabench exec -- a.out");
     assert_eq!(inside, Ok(("4-7,12-15".to_owned(), "default".to_owned())));
+}
+
+#[test]
+fn numactl_leaves_nodes_without_memory_out_of_all_and_of_ranges_and_refuses_them_by_their_numbers() {
+    // Four nodes, of which 1 has no memory, as libnuma.c reads them.
+    let mut machine = machine();
+    let node = |at: u32, kind| topo::model::NumaNode {
+        os_index: at,
+        kind,
+        pus: [at].into_iter().collect(),
+        ..machine.nodes[0].clone()
+    };
+    machine.nodes = [NodeKind::Normal, NodeKind::CpuOnly, NodeKind::Normal, NodeKind::Normal]
+        .into_iter()
+        .zip(0..)
+        .map(|(kind, at)| node(at, kind))
+        .collect();
+    machine.allowed.nodes = (0..4).collect();
+    let with = |options: &str| -> Result<String, String> {
+        let line = format!("numactl {options} ./a.out");
+        let read = read(&line, &machine).map_err(|error| error.to_string())?;
+        let rank = &read.readings[0].ranks[0];
+        Ok(format!("{} on {}", rank.policy.clone()?.1, pus(rank)))
+    };
+    for (options, wanted) in [
+        ("--interleave=all", "0,2-3 on 0-15"),
+        ("--interleave=0-2", "0,2 on 0-15"),
+        ("-m +0-1", "0,2 on 0-15"),
+        ("-m '!0'", "2 on 0-15"),
+        ("-m '!3'", "0,2-3 on 0-15"),
+        ("-N '!0'", "none on 1-2"),
+        ("-N all -m same", "0,2-3 on 0,2-3"),
+    ] {
+        assert_eq!(with(options).as_deref(), Ok(wanted), "{options}");
+    }
+    for options in ["-m 1", "-i 1-3", "-i 0-1", "-N 1", "-m 0,1"] {
+        assert!(with(options).is_err_and(|why| why.contains("refuses NUMA node 1")), "{options}");
+    }
+    assert!(with("-m +3").is_err_and(|why| why.contains("3 are allowed")));
 }
 
 #[test]
