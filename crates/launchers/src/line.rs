@@ -400,7 +400,7 @@ fn workers_of(
         return Err(LineError::Wrong(what));
     }
     let by_convention = "torchrun hides no GPU: each worker is taken to use the one of its LOCAL_RANK";
-    let shown = torchrun::shown(process);
+    let shown = torchrun::shown(process).unwrap_or_default();
     let mut ranks = Vec::new();
 
     for number in 0..workers.count {

@@ -248,6 +248,63 @@ fn numactl_leaves_nodes_without_memory_out_of_all_and_of_ranges_and_refuses_them
 }
 
 #[test]
+fn torchruns_workers_share_a_node_by_the_gpus_that_are_shown_and_as_torch_divides_it() {
+    let of = |line: &str| -> Vec<String> {
+        launched(line)
+            .map_or_else(|error| vec![error], |placed| placed.into_iter().map(|(pus, _)| pus).collect())
+    };
+    // torch/numa/binding.py: `gpu_indices` are those of the process, and the first have one core more.
+    let two = "torchrun --nproc-per-node 2 --numa-binding=exclusive train.py";
+    assert_eq!(of(&format!("CUDA_VISIBLE_DEVICES=2,3 {two}")), ["0-1,8-9", "2-3,10-11"]);
+    assert_eq!(of(&format!("CUDA_VISIBLE_DEVICES=1,2 {two}")), ["4-7,12-15", "0-3,8-11"]);
+    assert_eq!(of(&format!("CUDA_VISIBLE_DEVICES=2,3 taskset -c 0-2,8-10 {two}")), ["0-1,8-9", "2,10"]);
+    let few = of(&format!("CUDA_VISIBLE_DEVICES=2,3 taskset -c 0 {two}"));
+    assert!(few.iter().all(|pus| pus.contains("leaves the worker")), "{few:?}");
+    let node = two.replace("exclusive", "node");
+    assert_eq!(of(&format!("CUDA_VISIBLE_DEVICES=2,3 taskset -c 0-2 {node}")), ["0-2", "0-2"]);
+}
+
+#[test]
+fn torchrun_groups_gpus_by_their_numa_node_and_not_by_the_cache_that_they_hang_from()
+-> Result<(), Box<dyn std::error::Error>> {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../topo/tests/fixtures/lumi-g.xml");
+    let lumi = topo::survey_xml(std::path::Path::new(file))?.topology;
+    let of = |binding: &str| -> Result<Vec<String>, LineError> {
+        let line = format!("torchrun --nproc-per-node 8 --numa-binding={binding} train.py");
+        Ok(read(&line, &lumi)?.readings[0].ranks.iter().map(pus).collect())
+    };
+    let halves = [
+        "48-55,112-119",
+        "56-63,120-127",
+        "16-23,80-87",
+        "24-31,88-95",
+        "0-7,64-71",
+        "8-15,72-79",
+        "32-39,96-103",
+        "40-47,104-111",
+    ];
+    for binding in ["exclusive", "core-complex"] {
+        let own = of(binding)?;
+        assert_eq!(own, halves, "{binding}");
+    }
+    Ok(())
+}
+
+#[test]
+fn torchrun_starts_a_worker_for_each_gpu_that_it_sees_and_where_none_is_known_the_number_is_not() {
+    let count = |line: &str| launched(line).map(|ranks| ranks.len());
+    assert_eq!(count("CUDA_VISIBLE_DEVICES=2,3 torchrun --nproc-per-node=gpu train.py"), Ok(2));
+    assert_eq!(count("torchrun --nproc-per-node=cpu train.py"), Ok(16));
+    assert_eq!(count("CUDA_VISIBLE_DEVICES= torchrun --nproc-per-node=auto train.py"), Ok(16));
+    for (line, said) in [
+        ("CUDA_VISIBLE_DEVICES= torchrun --nproc-per-node=gpu train.py", "torchrun sees no GPU"),
+        ("CUDA_VISIBLE_DEVICES=MIG-7 torchrun --nproc-per-node=auto train.py", "does not follow from"),
+    ] {
+        assert!(count(line).is_err_and(|error| error.contains(said)), "{line}");
+    }
+}
+
+#[test]
 fn taskset_takes_a_mask_or_a_list_and_the_words_of_the_program_are_its_own() {
     for (words, pus) in [
         ("3 ./a.out", "0-1"),

@@ -6,7 +6,6 @@
 //! torchrun hides no GPU: a worker takes the one of its `LOCAL_RANK` by convention.
 
 use stats::IdSet;
-use topo::model::Gpu;
 use topo::visibility::Visible;
 
 use crate::dialect::Starter;
@@ -18,7 +17,7 @@ use crate::interface::Interface;
 use crate::launch_size::LaunchSize;
 use crate::layout::Tells;
 use crate::objects::{JobMachine, Part};
-use crate::process::{Process, Workers};
+use crate::process::{Known, Process, Workers};
 use crate::unknown::{UNKNOWN, is_unknown};
 use crate::value::wrong;
 use crate::variables::LauncherVariables;
@@ -110,7 +109,7 @@ pub(crate) fn apply(process: &mut Process<'_>, words: &[&str]) -> Result<(), Lin
         match one.name {
             "nproc-per-node" | "nproc_per_node" => {
                 workers.count = match value {
-                    "gpu" | "auto" => shown(process).len().max(1),
+                    "gpu" | "auto" | "cpu" => workers_by(value, process)?,
                     value if is_unknown(value) || value.starts_with('$') => {
                         return Err(LineError::NotSaid(format!(
                             "how many workers {option} {value} starts does not follow from the line: write a \
@@ -133,10 +132,26 @@ pub(crate) fn apply(process: &mut Process<'_>, words: &[&str]) -> Result<(), Lin
     Ok(())
 }
 
-/// The GPUs that workers count along by LOCAL_RANK: those that are shown where torchrun starts; none where
-/// they are not known.
-pub(crate) fn shown(process: &Process<'_>) -> Vec<Visible> {
-    gpus::usable(process, None).devices.unwrap_or_default()
+/// How many workers `gpu`, `auto` and `cpu` are (`determine_local_world_size` in torch/distributed/run.py).
+fn workers_by(word: &str, process: &Process<'_>) -> Result<usize, LineError> {
+    let of_cpus = JobMachine::online(process.topology).pus.len().max(1);
+    let why = match (word, shown(process)) {
+        ("cpu", _) => return Ok(of_cpus),
+        (_, Ok(gpus)) if !gpus.is_empty() => return Ok(gpus.len()),
+        ("auto", Ok(_)) => return Ok(of_cpus),
+        (_, Ok(_)) => return Err(wrong("--nproc-per-node", word, "torchrun sees no GPU: write a number")),
+        (_, Err(why)) => why,
+    };
+    Err(LineError::NotSaid(format!(
+        "how many workers --nproc-per-node={word} starts does not follow from the line ({why}): write a \
+         number"
+    )))
+}
+
+/// The GPUs that workers count along by LOCAL_RANK: those that are shown where torchrun starts.
+pub(crate) fn shown(process: &Process<'_>) -> Known<Vec<Visible>> {
+    let usable = gpus::usable(process, None);
+    usable.devices.ok_or(usable.reason)
 }
 
 /// The process of one worker, before its program is followed.
@@ -158,53 +173,71 @@ pub(crate) fn worker<'t>(
     }
 
     if let Some(binding) = &workers.binding {
-        let gpu = shown(parent).get(rank).and_then(|gpu| process.topology.gpu_at(gpu.pci?));
-        match gpu.map(|gpu| bound(binding, &JobMachine::of(process.topology), gpu, rank)) {
-            Some(pus) => process.bind(pus?),
-            None => {
-                process.pus =
-                    Err(format!("--numa-binding needs a GPU {rank}, which this machine does not have"))
-            }
-        }
+        process.bind(match shown(parent) {
+            Ok(shown) => bound(binding, parent, &shown, rank)?,
+            Err(why) => Err(why),
+        });
     }
     Ok(process)
 }
 
-/// The PUs of a worker by the GPU of its number.
+/// The PUs of a worker by the GPU of its number, among those that torchrun itself may run on.
 fn bound(
     binding: &str,
-    machine: &JobMachine<'_>,
-    gpu: &Gpu,
+    parent: &Process<'_>,
+    shown: &[Visible],
     rank: usize,
-) -> Result<Result<IdSet, String>, LineError> {
-    let near = gpu.locality.pus.and(&machine.pus);
-    if near.is_empty() {
+) -> Result<Known<IdSet>, LineError> {
+    if !["node", "socket", "exclusive", "core-complex"].contains(&binding) {
+        return Err(wrong("--numa-binding", binding, "write node, socket, exclusive or core-complex"));
+    }
+    let machine = match &parent.pus {
+        Ok(pus) => JobMachine { pus: pus.clone(), ..JobMachine::of(parent.topology) },
+        Err(why) => return Ok(Err(why.clone())),
+    };
+    let whole = JobMachine::of(parent.topology);
+    // By whole nodes, as the kernel tells where a PCI device is: some GPUs hang from an L3 of theirs.
+    let node_of = |gpu: &Visible| -> Option<IdSet> {
+        let near = &parent.topology.gpu_at(gpu.pci?)?.locality.pus;
+        Some(whole.widened(Part::Numa, near)).filter(|node| !node.is_empty())
+    };
+
+    let Some(gpu) = shown.get(rank) else {
+        return Ok(Err(format!("--numa-binding needs a GPU {rank}, which this machine does not have")));
+    };
+    let Some(node) = node_of(gpu) else {
         return Ok(Err(format!(
             "where GPU {rank} is, this machine does not say: --numa-binding has nothing to go by"
         )));
-    }
+    };
+    let is_there = |other: &&Visible| node_of(other).as_ref() == Some(&node);
+    let (at, gpus) = (shown[..rank].iter().filter(is_there).count(), shown.iter().filter(is_there).count());
+    let own = node.and(&machine.pus);
 
-    let node = machine.widened(Part::Numa, &near);
-
-    Ok(match binding {
-        "node" => Ok(node),
-        "socket" => Ok(machine.widened(Part::Package, &near)),
-        // Among the workers whose GPUs share the node: part of it in any case.
-        "exclusive" | "core-complex" => {
-            let part = if binding == "exclusive" { Part::Core } else { Part::L3 };
-            let same: Vec<usize> = machine
-                .topology
-                .gpus
-                .iter()
-                .filter(|other| other.locality.pus == gpu.locality.pus)
-                .map(|other| other.index as usize)
-                .collect();
-            let parts = machine.parts_in(part, &node);
-            let at = same.iter().position(|index| *index == rank).unwrap_or(0);
-            let each = if binding == "exclusive" { (parts.len() / same.len().max(1)).max(1) } else { 1 };
-            let own = parts.get(at * each..(at + 1) * each).unwrap_or(&parts);
-            Ok(IdSet::of_all(own))
+    let pus = match binding {
+        "socket" => whole.widened(Part::Package, &node).and(&machine.pus),
+        "exclusive" => share(machine.parts_in(Part::Core, &own), at, gpus),
+        "core-complex" => {
+            let mut caches = machine.parts_in(Part::L3, &own);
+            caches.sort_by_key(|cache| (std::cmp::Reverse(cache.len()), cache.first()));
+            caches.get(at % caches.len().max(1)).cloned().unwrap_or_default()
         }
-        _ => return Err(wrong("--numa-binding", binding, "write node, socket, exclusive or core-complex")),
+        _ => own,
+    };
+    Ok(match pus.is_empty() {
+        true => Err(format!("--numa-binding={binding} fails: it leaves the worker of GPU {rank} no PUs")),
+        false => Ok(pus),
     })
+}
+
+/// The cores of the GPU at this place among those of a node; the first have one more where they do not divide
+/// evenly, and none has any where there are fewer than GPUs.
+fn share(mut cores: Vec<IdSet>, at: usize, gpus: usize) -> IdSet {
+    cores.sort_by_key(IdSet::first);
+    let (each, more) = (cores.len() / gpus, cores.len() % gpus);
+    if each == 0 {
+        return IdSet::default();
+    }
+    let first = at * each + at.min(more);
+    IdSet::of_all(&cores[first..first + each + usize::from(at < more)])
 }
