@@ -538,6 +538,35 @@ fn gpus_beyond_the_machines_are_absent_however_many_are_asked_for() -> Result<()
 }
 
 #[test]
+fn a_part_of_the_nodes_gpus_is_one_however_it_is_asked_for() {
+    let of = |gpus: &str| {
+        launched(&format!("srun -N1 -n2 {gpus} --cpu-bind=map_cpu:4,0 --gpu-bind=map:0,1 ./a.out"))
+    };
+    let all = placed(&[("4", &[0]), ("0", &[1])]);
+    let unknown = placed(&[("4", &[]), ("0", &[])]);
+    for part in [
+        "--gpus-per-node=2",
+        "--gpus-per-node=h100:1,a100:1",
+        "--gres=gpu:2",
+        "--gres=gpu:h100:1,tmp:9,gpu:a100:1",
+        "-G h100:1,a100:1",
+        "--gpus-per-socket=1 --sockets-per-node=2",
+        "--gpus-per-socket=1",
+    ] {
+        assert_eq!(of(part), unknown, "{part}");
+    }
+    for whole in [
+        "",
+        "--gpus-per-node=h100:2,a100:2",
+        "--gres=gpu:h100:2,gpu:a100:2",
+        "--gpus-per-socket=2 --sockets-per-node=2",
+        "--tres-per-task=gres/gpu:2,license/x:1",
+    ] {
+        assert_eq!(of(whole), all, "{whole}");
+    }
+}
+
+#[test]
 fn tasks_bound_to_cores_share_none_while_cores_are_free() {
     // Slurm's src/plugins/task/affinity/dist_tasks.c: "Binding to cores, skip remaining of the threads".
     let of = |line: &str| -> Vec<String> {

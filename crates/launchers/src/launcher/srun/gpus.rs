@@ -25,6 +25,8 @@ pub(super) struct Said<'l> {
     of_job: Option<usize>,
     per_task: Option<usize>,
     per_node: Option<usize>,
+    per_socket: Option<usize>,
+    sockets_per_node: Option<usize>,
     tasks_per_gpu: Option<usize>,
 }
 
@@ -40,32 +42,42 @@ enum Kind {
 impl<'l> Said<'l> {
     pub fn option(&mut self, one: &Given<'l>) -> Result<(), LineError> {
         let (option, value) = (one.spelled(), one.value());
-        // `a100:4`, `gpu:a100:4`: the number is the last.
-        let last = value.rsplit(':').next().unwrap_or(value);
-        let several = || number(&option, last);
+        // `a100:4`, `h100:2,a100:6`: the number is the last of each type.
+        let last = |gpus: &'l str| gpus.rsplit([':', '=']).next().unwrap_or(gpus);
+        let several = || value.split(',').map(|gpus| number(&option, last(gpus))).sum::<Result<usize, _>>();
         match one.name {
             "gpu-bind" => self.bind = Some(value),
             "tres-bind" => self.bind = value.strip_prefix("gres/gpu:").or(self.bind),
             "gpus-per-task" => self.per_task = Some(several()?),
             "tres-per-task" => {
-                if let Some((_, gpus)) = value.split_once("gres/gpu") {
-                    self.per_task = Some(count(&option, gpus.rsplit([':', '=']).next().unwrap_or("1"))?);
-                }
+                let of_gpus = value.split(',').filter_map(|tres| tres.strip_prefix("gres/gpu"));
+                let counts: Vec<usize> = of_gpus
+                    .map(|gpus| if gpus.is_empty() { Ok(1) } else { count(&option, last(gpus)) })
+                    .collect::<Result<_, _>>()?;
+                self.per_task = (!counts.is_empty()).then(|| counts.iter().sum()).or(self.per_task);
             }
-            "ntasks-per-gpu" => self.tasks_per_gpu = Some(count(&option, last)?),
+            "ntasks-per-gpu" => self.tasks_per_gpu = Some(count(&option, last(value))?),
+            "sockets-per-node" => self.sockets_per_node = number(&option, value).ok(),
+            "gpus-per-socket" => self.per_socket = several().ok(),
             "gpus-per-node" => self.per_node = several().ok(),
             "G" | "gpus" => self.of_job = several().ok(),
             "gres" if value.eq_ignore_ascii_case("none") => self.per_node = Some(0),
             "gres" => {
-                let of_gpus = value.split(',').find(|gres| gres.split(':').next() == Some("gpu"));
-                let number =
-                    |gres: &str| gres.rsplit(':').next().and_then(|number| number.parse().ok()).unwrap_or(1);
-                self.per_node = of_gpus.map(number).or(self.per_node);
+                let of_gpus = value.split(',').filter(|gres| gres.split(':').next() == Some("gpu"));
+                let counts: Vec<usize> = of_gpus.map(|gres| last(gres).parse().unwrap_or(1)).collect();
+                self.per_node = (!counts.is_empty()).then(|| counts.iter().sum()).or(self.per_node);
             }
             _ => {}
         }
 
         Ok(())
+    }
+
+    /// Counts `--gpus-per-socket` on a node of so many sockets: a job of srun's own has them, and a step of
+    /// another job has those that the job has.
+    pub fn count_sockets(&mut self, sockets: usize) {
+        let sockets = self.sockets_per_node.unwrap_or(sockets);
+        self.per_node = self.per_node.or(self.per_socket.map(|each| each.saturating_mul(sockets)));
     }
 
     pub fn per_task(&self) -> Option<usize> {

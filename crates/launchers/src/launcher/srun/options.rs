@@ -63,6 +63,7 @@ const VARIABLES: &[(&str, &str)] = &[
     ("SLURM_GPU_BIND", "gpu-bind"),
     ("SLURM_GPUS", "gpus"),
     ("SLURM_GPUS_PER_NODE", "gpus-per-node"),
+    ("SLURM_GPUS_PER_SOCKET", "gpus-per-socket"),
     ("SLURM_GPUS_PER_TASK", "gpus-per-task"),
     ("SLURM_STEP_GRES", "gres"),
     ("SLURM_GRES", "gres"),
@@ -148,6 +149,7 @@ pub(super) fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> 
     for one in &given {
         said.option(one)?;
     }
+    said.gpus.count_sockets(topology.packages.len());
 
     if said.has_all_cores && !JobMachine::online(topology).pus.is_subset(&machine.pus) {
         return Err(LineError::NotSaid(
