@@ -28,6 +28,7 @@ use topo::model::Topology;
 
 pub use alone::omp_places;
 pub use command::{Command, Starter, StarterError, command};
+pub(crate) use srun::whole_mask;
 pub use srun::{BindingError, parse_map_cpu, parse_mask, parse_mask_cpu};
 pub use visibility_variables::{VisibilityVariables, visible};
 pub use wrapper::{LOCAL_RANK_VARIABLES, wrapper};

@@ -4,16 +4,18 @@
 //! hwloc(7), "HWLOC LOCATION". Numbers are hwloc's logical ones, in the order of [`JobMachine::parts`]; `-p`
 //! (physical) is read for PUs and NUMA nodes, whose OS numbers are plain. Left out: I/O devices, `root`, sets
 //! that are taken away (`~`, `x`, `^`), tools' options that print or look at processes.
+//! Some 430 lines because half are tests, against the installed tools where there are any.
 
 use stats::IdSet;
 use topo::Topology;
 use topo::process::PolicyMode;
 
+use crate::dialect::whole_mask;
 use crate::error::LineError;
 use crate::grammar::{Grammar, Style};
 use crate::objects::{JobMachine, Part};
 use crate::parse_mask;
-use crate::process::Process;
+use crate::process::{Known, Process};
 use crate::unknown::is_unknown;
 
 const BIND: Grammar = Grammar {
@@ -31,44 +33,62 @@ const BIND: Grammar = Grammar {
 /// [`LineError`]: hwloc-bind would refuse its options, or no program stands behind its places.
 pub(crate) fn bind<'l>(process: &mut Process<'_>, words: &'l [&'l str]) -> Result<&'l [&'l str], LineError> {
     let topology = process.topology;
-    let (given, mut rest) = BIND.read(words)?;
-    let has = |names: &[&str]| given.iter().any(|one| names.contains(&one.name));
-    let is_physical = has(&["p", "physical", "os-index"]);
-    let (mut places, mut policy_of) = (Vec::new(), None);
-    while let Some((word, behind)) = rest.split_first() {
-        match *word {
-            "--" => {
-                rest = behind;
-                break;
+    let (mut cpus, mut memory) = (Vec::new(), Vec::new());
+    let (mut is_physical, mut is_of_memory, mut is_single, mut policy) = (false, false, false, "bind");
+
+    // Options stand among the places too, and are of those behind them.
+    let mut rest = words;
+    loop {
+        let (given, behind) = BIND.read(rest)?;
+        for one in &given {
+            match one.name {
+                "p" | "physical" | "os-index" => is_physical = true,
+                "l" | "logical" => is_physical = false,
+                "membind" => is_of_memory = true,
+                "cpubind" => is_of_memory = false,
+                "single" => is_single = true,
+                "mempolicy" => policy = one.value(),
+                _ => {}
             }
-            "--membind" | "-membind" => policy_of = Some(places.len()),
-            "--cpubind" | "-cpubind" | "--strict" | "--single" => {}
-            place if is_location(place) => places.push(place),
+        }
+        let is_ended = rest[..rest.len() - behind.len()].last() == Some(&"--");
+        rest = behind;
+        match rest.split_first() {
+            Some((place, behind)) if !is_ended && is_location(place) => {
+                let places = if is_of_memory { &mut memory } else { &mut cpus };
+                places.push(united(topology, &[place], is_physical));
+                rest = behind;
+            }
             _ => break,
         }
-        rest = behind;
     }
 
-    let of = |places: &[&str]| united(topology, places, is_physical);
-    let is_memory = has(&["membind"]) && !has(&["cpubind"]);
-    let (cpus, memory) = match policy_of {
-        _ if is_memory => (&[][..], &places[..]),
-        Some(at) => (&places[..at], &places[at..]),
-        None => (&places[..], &[][..]),
+    let all = |places: Vec<Option<IdSet>>| -> Result<IdSet, String> {
+        let all = places.into_iter().collect::<Option<Vec<IdSet>>>();
+        let all = all.ok_or("where hwloc-bind puts it does not follow from the line")?;
+        let all = IdSet::of_all(&all);
+        Ok(if is_single { all.first().into_iter().collect() } else { all })
     };
-    let why = || "where hwloc-bind puts it does not follow from the line".to_owned();
     if !cpus.is_empty() {
-        let pus = of(cpus).map(|pus| if has(&["single"]) { pus.first().into_iter().collect() } else { pus });
-        process.bind(pus.ok_or_else(why));
+        process.bind(all(cpus));
     }
     if !memory.is_empty() {
-        let touched = |pus: &IdSet| -> IdSet {
-            let nodes = topology.nodes.iter().filter(|node| !node.pus.and(pus).is_empty());
-            nodes.map(|node| node.os_index).collect()
-        };
-        process.policy = of(memory).map(|pus| (PolicyMode::Bind, touched(&pus))).ok_or_else(why);
+        process.policy = all(memory).and_then(|pus| memory_policy(topology, policy, &pus));
     }
     Ok(rest)
+}
+
+/// The policy of `--mempolicy` for the nodes that these PUs touch.
+fn memory_policy(topology: &Topology, policy: &str, pus: &IdSet) -> Known<(PolicyMode, IdSet)> {
+    let touched = topology.nodes.iter().filter(|node| !node.pus.and(pus).is_empty());
+    let touched = || touched.map(|node| node.os_index).collect::<IdSet>();
+    match policy {
+        "bind" => Ok((PolicyMode::Bind, touched())),
+        "interleave" => Ok((PolicyMode::Interleave, touched())),
+        "firsttouch" => Ok((PolicyMode::Local, IdSet::default())),
+        "default" => Ok((PolicyMode::Default, IdSet::default())),
+        other => Err(format!("what --mempolicy {other} of hwloc-bind does on Linux is not known")),
+    }
 }
 
 /// What `hwloc-calc` prints: a mask, or with `-I`/`--intersect` a list of the numbers of PUs, cores or NUMA
@@ -93,7 +113,7 @@ pub(crate) fn calculated(topology: &Topology, words: &[&str]) -> Option<String> 
 
     let pus = united(topology, &places, is_physical)?;
     let Some(kind) = listed else {
-        return Some(if is_for_taskset { taskset_mask(&pus) } else { mask(&pus) });
+        return Some(if is_for_taskset { whole_mask(&pus) } else { mask(&pus) });
     };
     let machine = JobMachine::of(topology);
     let number = |at: usize, part: &IdSet| {
@@ -206,12 +226,6 @@ fn mask(pus: &IdSet) -> String {
     groups(pus).iter().enumerate().rev().map(group).collect::<Vec<_>>().join(",")
 }
 
-/// As taskset takes a set: one number.
-fn taskset_mask(pus: &IdSet) -> String {
-    let digits: String = groups(pus).iter().rev().map(|bits| format!("{bits:08x}")).collect();
-    format!("0x{}", digits.trim_start_matches('0'))
-}
-
 /// The set in groups of 32 bits, up to the last that has one.
 fn groups(pus: &IdSet) -> Vec<u32> {
     let last = pus.iter().last().unwrap_or(0) / 32;
@@ -265,6 +279,71 @@ mod tests {
         assert_eq!(printed("-I core package:1"), "4,5,6,7");
         assert_eq!(printed("--po -I pu core:1"), "1,9");
         assert_eq!(printed("--no-such core:1"), "");
+    }
+
+    /// What hwloc-bind binds to, as it prints sets: PUs, and the nodes of its memory policy.
+    fn bound(topology: &Topology, words: &str) -> Result<(String, String), Box<dyn Error>> {
+        let read = crate::line::read(&format!("hwloc-bind {words} -- ./a.out"), topology)?;
+        let rank = &read.readings[0].ranks[0];
+        let nodes = rank.policy.clone()?.1;
+        Ok((mask(&rank.pus.clone()?), if nodes.is_empty() { String::new() } else { mask(&nodes) }))
+    }
+
+    #[test]
+    #[allow(clippy::print_stderr, reason = "no test is skipped silently")]
+    fn options_of_hwloc_bind_are_of_the_places_behind_them_as_it_says_itself() -> Result<(), Box<dyn Error>> {
+        if Command::new("hwloc-bind").arg("--version").output().is_err() {
+            eprintln!("SKIPPED what the real hwloc-bind does: it is not installed (package hwloc)");
+            return Ok(());
+        }
+        for machine in ["pascal", "interleaved", "power9"] {
+            let file =
+                Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../topo/tests/fixtures/{machine}.xml"));
+            let topology = topo::from_xml(&file)?;
+            for words in [
+                "core:0-15",
+                "--membind package:0 --cpubind package:1",
+                "--cpubind core:1 --membind package:1 --cpubind core:0",
+                "core:0 --membind package:1 package:0",
+                "core:1 -p pu:4 -l core:2",
+                "core:0 --mempolicy interleave --membind package:1",
+                "--mempolicy interleave --membind all --cpubind core:3",
+                "core:0 --membind",
+            ] {
+                let mut real = Command::new("hwloc-bind");
+                real.env("HWLOC_XMLFILE", &file).env("HWLOC_THISSYSTEM", "0");
+                let output = real.arg("-v").args(words.split(' ')).args(["--", "true"]).output()?;
+                let said = String::from_utf8(output.stderr)?;
+                let set = |kind: &str| -> String {
+                    let kind = format!("binding on {kind} set ");
+                    said.lines().find_map(|line| line.strip_prefix(&kind)).unwrap_or_default().to_owned()
+                };
+                assert_eq!(bound(&topology, words)?, (set("cpu"), set("memory")), "{machine}: {words}");
+            }
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn hwloc_bind_takes_one_pu_and_a_policy_by_options_before_and_behind_the_places()
+    -> Result<(), Box<dyn Error>> {
+        let machine = machine();
+        let of = |words: &str| -> Result<String, Box<dyn Error>> {
+            let read = crate::line::read(&format!("hwloc-bind {words} ./a.out"), &machine)?;
+            let rank = &read.readings[0].ranks[0];
+            let (mode, nodes) = rank.policy.clone()?;
+            Ok(format!("{} {} {nodes}", rank.pus.clone()?, mode.word()))
+        };
+        for (words, wanted) in [
+            ("core:1-3 --single", "1 default none"),
+            ("--single core:1-3", "1 default none"),
+            ("--membind numanode:1 --cpubind numanode:0", "0-3,8-11 bind 1"),
+            ("core:0 --membind all --mempolicy interleave", "0,8 interleave 0-1"),
+            ("--mempolicy firsttouch core:0 --membind all", "0,8 local none"),
+        ] {
+            assert_eq!(of(words)?, wanted, "{words}");
+        }
+        Ok(())
     }
 
     /// What the installed hwloc-calc prints for a saved machine; `None` where it refuses.

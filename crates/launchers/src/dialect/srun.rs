@@ -53,13 +53,13 @@ pub(super) fn mask_cpu(places: &NodePlaces, situation: &Situation) -> Saying {
 
 /// `map_cpu:` and each rank's first PU.
 pub(super) fn map_list(places: &NodePlaces) -> String {
-    let firsts: Vec<String> = places.places.iter().map(|place| place.first_pu().to_string()).collect();
+    let firsts: Vec<String> = places.places.iter().map(|place| place.first.to_string()).collect();
     format!("map_cpu:{}", firsts.join(","))
 }
 
 /// `mask_cpu:` and all PUs of each rank.
 pub(super) fn mask_list(places: &NodePlaces) -> String {
-    let masks: Vec<String> = places.places.iter().map(|place| mask(&place.pus)).collect();
+    let masks: Vec<String> = places.places.iter().map(|place| whole_mask(&place.pus)).collect();
     format!("mask_cpu:{}", masks.join(","))
 }
 
@@ -107,7 +107,7 @@ pub(super) fn gpu_bind(topology: &Topology, places: &NodePlaces, situation: &Sit
     // write `map:`.
     let old = situation.slurm.is_some_and(|version| version <= (22, 5));
     let map = if old { "map_gpu" } else { "map" };
-    let masks: Vec<String> = in_core_order.iter().map(|place| mask(&place.pus)).collect();
+    let masks: Vec<String> = in_core_order.iter().map(|place| whole_mask(&place.pus)).collect();
     let text = format!("--cpu-bind=mask_cpu:{} --gpu-bind={map}:{}", masks.join(","), gpus.join(","));
     let shared = gpus.iter().enumerate().any(|(at, gpu)| gpus[..at].contains(gpu));
     let is_renumbered = in_core_order.iter().enumerate().any(|(at, place)| place.rank != at);
@@ -139,8 +139,8 @@ pub(super) fn gpu_bind(topology: &Topology, places: &NodePlaces, situation: &Sit
         })
 }
 
-/// A set as srun writes it. Masks of a thousand PUs do not fit into an integer.
-fn mask(pus: &IdSet) -> String {
+/// A set as srun and taskset write it: one number. Masks of a thousand PUs do not fit into an integer.
+pub(crate) fn whole_mask(pus: &IdSet) -> String {
     let highest = pus.iter().last().unwrap_or(0) / 4;
     let digit =
         |at: u32| (0..4).filter(|bit| pus.contains(at * 4 + bit)).fold(0, |digit, bit| digit | 1 << bit);
