@@ -3,7 +3,7 @@
 //! Near is "L3-local or NUMA-local". Another node of the same package is not: on nodes with four of them in a
 //! package, taking the wrong one is the mistake that people make.
 
-use stats::IdSet;
+use stats::{IdSet, PciAddress};
 use topo::model::Topology;
 use topo::visibility::Visible;
 
@@ -87,6 +87,7 @@ fn spans(rank: &Observed, pus: &IdSet, nodes: &IdSet) -> Option<Found> {
 
 /// A GPU, and what is near it.
 struct Domain {
+    pci: PciAddress,
     words: String,
     /// The rank's PUs near to it.
     own: IdSet,
@@ -124,7 +125,7 @@ fn of_gpus(
             return Some(unknown(FindingKind::LocalityNotKnown, format!("{words} ({name})")));
         }
         let all = by_gpu.within(pci, Closeness::NumaLocal);
-        domains.push(Domain { words, own: all.and(pus), in_pool: all.and(&pool.pus.or(pus)), all });
+        domains.push(Domain { pci, words, own: all.and(pus), in_pool: all.and(&pool.pus.or(pus)), all });
     }
 
     let [first, others @ ..] = domains.as_slice() else { return None };
@@ -140,9 +141,17 @@ fn of_gpus(
         };
         let (here, near) = (pus_in_words(pus), pus_in_words(&nearest.in_pool));
         if !room.could_be_near(number, gpus.iter().filter_map(|gpu| gpu.pci).collect()) {
+            let (free, own) = room.free_and_own(number, nearest.pci);
+            let why = match free {
+                0 => format!("other ranks have {near}"),
+                _ => format!(
+                    "it has {own} cores, and {} of those near to it {} free ({near})",
+                    free,
+                    if free == 1 { "is" } else { "are" }
+                ),
+            };
             let text = format!(
-                "{name} runs on {here}, far from its {}: other ranks have {near}; as near as this launch \
-                 allows",
+                "{name} runs on {here}, far from its {}: {why}; as near as this launch allows",
                 nearest.words
             );
             return Some(unknown(FindingKind::FarFromGpu, text));

@@ -142,6 +142,12 @@ impl Room {
         false
     }
 
+    /// How many cores near to the GPU no rank has, and how many this rank has.
+    pub(super) fn free_and_own(&self, rank: usize, gpu: PciAddress) -> (usize, usize) {
+        let free = self.near_cores(gpu).filter(|(_, core)| core.ranks == 0).count();
+        (free, self.places[rank].cores.len())
+    }
+
     /// Whether all near cores that this rank has none of are other ranks' own, and there are such: a rank
     /// that is wider than what is left near to its GPU reaches beyond, as it was asked to.
     pub(super) fn fills_what_is_left(&self, rank: usize, gpu: PciAddress) -> bool {

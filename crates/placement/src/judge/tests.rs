@@ -122,6 +122,19 @@ fn far_because_other_ranks_have_all_that_is_near_is_not_wrong_and_what_an_exchan
 }
 
 #[test]
+fn a_rank_that_is_wider_than_all_that_is_near_is_told_so_and_of_no_other_ranks() {
+    let alone = judge(&machine(), &pool("0-7", &[0]), &[rank(0, "4-7,12-15", &[0])]);
+    assert_eq!(alone.placed, PlacementVerdict::Misplaced, "four near cores are free");
+    let wide = judge(&machine(), &pool("0-7,16-17", &[0]), &[rank(0, "4-7,16-17", &[0])]);
+    assert_eq!(wide.placed, PlacementVerdict::Unknown);
+    assert_eq!(
+        text(&wide),
+        "rank 0 runs on PUs 4-7,16-17, far from its GPU 0 at 0000:01:00.0: it has 6 cores, and 4 of those \
+         near to it are free (PUs 0-3); as near as this launch allows"
+    );
+}
+
+#[test]
 fn a_rank_that_is_wider_than_what_is_left_near_to_its_gpu_is_not_wrong() {
     let pair = [rank(0, "0-1,4-5", &[0]), rank(1, "2-3,6-7", &[0])];
     let judged = judge(&machine(), &pool("0-7", &[0]), &pair);
