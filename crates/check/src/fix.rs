@@ -159,14 +159,23 @@ fn of_running(case: &FixContext<'_>, certain: &[&Finding], places: Option<&NodeP
     for (seen, place) in case.seen.iter().zip(places.iter().flat_map(|places| &places.places)) {
         lines.push(format!("taskset -acp {} {}", place.pus, seen.running.pid));
     }
+
     for (rank, seen) in case.seen.iter().enumerate() {
         let of_pages = |finding: &&&Finding| {
             finding.kind == FindingKind::PagesElsewhere && finding.ranks.contains(&rank)
         };
         if certain.iter().any(|finding| of_pages(&finding)) {
-            let local = &case.judgement.ranks[rank].nodes;
-            let held: IdSet = seen.running.pages.nodes.iter().flatten().map(|pages| pages.node).collect();
-            lines.push(format!("migratepages {} {} {local}", seen.running.pid, held.minus(local)));
+            // To where the line before puts its threads.
+            let place = places.and_then(|places| places.places.get(rank));
+            let nodes = place.map_or(&case.judgement.ranks[rank].nodes, |place| &place.nodes);
+            let has_host_memory =
+                |node: &u32| case.topology.node(*node).is_some_and(|node| node.kind.has_host_memory());
+            let local: IdSet = nodes.iter().filter(has_host_memory).collect();
+            let held = seen.running.pages.nodes.iter().flatten().map(|pages| pages.node);
+            let far = held.filter(has_host_memory).collect::<IdSet>().minus(&local);
+            if !far.is_empty() && !local.is_empty() {
+                lines.push(format!("migratepages {} {far} {local}", seen.running.pid));
+            }
         }
     }
     lines

@@ -131,12 +131,14 @@ impl ObservedRank {
         }
     }
 
-    /// How much of its memory is on none of these nodes, from 0 to 1; `None` where it is not known, or there
-    /// is none.
-    pub fn remote_share(&self, near: &IdSet) -> Option<f64> {
+    /// How much of its memory is on none of these nodes, from 0 to 1, what it gave to GPUs left out; `None`
+    /// where it is not known, or there is none.
+    pub fn remote_share(&self, topology: &Topology, near: &IdSet) -> Option<f64> {
         let nodes = self.running.pages.nodes.as_ref().filter(|_| !near.is_empty())?;
+        let is_host = |node: u32| topology.node(node).is_some_and(|node| node.kind.has_host_memory());
         let bytes = |is_counted: &dyn Fn(u32) -> bool| -> u64 {
-            nodes.iter().filter(|pages| is_counted(pages.node)).map(|pages| pages.bytes).sum()
+            let counted = nodes.iter().filter(|pages| is_host(pages.node) && is_counted(pages.node));
+            counted.map(|pages| pages.bytes).sum()
         };
         let all = bytes(&|_| true);
         (all > 0).then(|| bytes(&|node| !near.contains(node)) as f64 / all as f64)

@@ -55,7 +55,8 @@ impl NodeTable<'_> {
     /// whose nodes are others.
     pub fn remote_share(&self, rank: usize) -> Option<f64> {
         let near = &self.judgement.ranks[rank].nodes;
-        (self.topology.source == TopologySource::ThisSystem).then(|| self.seen[rank].remote_share(near))?
+        let is_here = self.topology.source == TopologySource::ThisSystem;
+        is_here.then(|| self.seen[rank].remote_share(self.topology, near))?
     }
 
     fn index(&self, pci: PciAddress) -> Option<u32> {

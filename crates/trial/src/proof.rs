@@ -10,12 +10,10 @@
 
 use std::collections::BTreeMap;
 
+use placement::judge::mostly_elsewhere;
 use report::trial::{TrialLook, TrialRank};
 use stats::IdSet;
-
-/// Below this, pages say nothing: what a program has before its first own allocation lies where its files
-/// were read.
-const ENOUGH_BYTES: u64 = 16 << 20;
+use topo::Topology;
 
 /// What the looks prove.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,16 +26,17 @@ pub enum PlacementProof {
     Misplaced(String),
 }
 
-/// What these looks prove.
-pub fn proof(looks: &[TrialLook]) -> PlacementProof {
-    let mut first: BTreeMap<Option<u32>, (f64, &IdSet)> = BTreeMap::new();
+/// What these looks at this machine prove.
+pub fn proof(topology: &Topology, looks: &[TrialLook]) -> PlacementProof {
+    // A script may run several programs, each a process of its own.
+    let mut first: BTreeMap<(Option<u32>, u32), (f64, &IdSet)> = BTreeMap::new();
     for look in looks {
         for rank in &look.ranks {
-            if let Some(why) = elsewhere(rank) {
+            if let Some(why) = elsewhere(topology, rank) {
                 return PlacementProof::Misplaced(format!("{why}, {:.1} s after the start", look.after_s));
             }
             let Some(pus) = &rank.first_thread_pus else { continue };
-            let (since, before) = *first.entry(rank.rank).or_insert((look.after_s, pus));
+            let (since, before) = *first.entry((rank.rank, rank.pid)).or_insert((look.after_s, pus));
             if rank.asked_pus.is_none() && !pus.is_subset(before) && !before.is_subset(pus) {
                 return PlacementProof::Misplaced(format!(
                     "the first thread of {} could run on PUs {before} {since:.1} s after the start and on \
@@ -52,7 +51,7 @@ pub fn proof(looks: &[TrialLook]) -> PlacementProof {
     if first.is_empty() { PlacementProof::NotSeen } else { PlacementProof::AsAsked }
 }
 
-fn elsewhere(rank: &TrialRank) -> Option<String> {
+fn elsewhere(topology: &Topology, rank: &TrialRank) -> Option<String> {
     if let (Some(asked), Some(pus)) = (&rank.asked_pus, &rank.pus)
         && !pus.minus(asked).is_empty()
     {
@@ -60,23 +59,25 @@ fn elsewhere(rank: &TrialRank) -> Option<String> {
     }
 
     let asked = rank.asked_memory_nodes.as_ref()?;
-    let all: u64 = rank.pages_bytes.values().sum();
-    let far: u64 =
-        rank.pages_bytes.iter().filter(|(node, _)| !asked.contains(**node)).map(|(_, bytes)| *bytes).sum();
-
-    (all >= ENOUGH_BYTES && far > all / 2).then(|| {
-        format!(
-            "{} of the {} MiB of {} were not on node {asked}, where its memory was bound",
-            format_args!("{} MiB", far >> 20),
-            all >> 20,
-            rank.name()
-        )
-    })
+    let found = mostly_elsewhere(topology, &rank.pages_bytes, asked)?;
+    Some(format!(
+        "{} of the {} MiB of {} were not on node {asked}, where its memory was bound",
+        format_args!("{} MiB", found.far >> 20),
+        found.all >> 20,
+        rank.name()
+    ))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A machine with GPU memory on nodes of its own.
+    fn proven(looks: &[TrialLook]) -> PlacementProof {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../topo/tests/fixtures/gh200-quad.xml");
+        let machine = topo::from_xml(std::path::Path::new(file)).expect("a saved machine");
+        proof(&machine, looks)
+    }
 
     fn set(text: &str) -> IdSet {
         text.parse().unwrap_or_default()
@@ -93,11 +94,11 @@ mod tests {
     #[test]
     fn a_rank_may_have_less_than_it_was_given_and_nothing_else() {
         assert_eq!(
-            proof(&[look(0.1, "0-3", Some("0-3")), look(0.5, "1", Some("0-3"))]),
+            proven(&[look(0.1, "0-3", Some("0-3")), look(0.5, "1", Some("0-3"))]),
             PlacementProof::AsAsked
         );
         let PlacementProof::Misplaced(why) =
-            proof(&[look(0.1, "0-3", Some("0-3")), look(0.5, "4", Some("0-3"))])
+            proven(&[look(0.1, "0-3", Some("0-3")), look(0.5, "4", Some("0-3"))])
         else {
             panic!("it was moved")
         };
@@ -106,14 +107,14 @@ mod tests {
 
     #[test]
     fn where_nobody_asked_a_rank_may_bind_itself_and_not_be_moved() {
-        assert_eq!(proof(&[look(0.1, "0-7", None), look(0.5, "2", None)]), PlacementProof::AsAsked);
+        assert_eq!(proven(&[look(0.1, "0-7", None), look(0.5, "2", None)]), PlacementProof::AsAsked);
         assert_eq!(
-            proof(&[look(0.1, "2", None), look(0.5, "0-7", None)]),
+            proven(&[look(0.1, "2", None), look(0.5, "0-7", None)]),
             PlacementProof::AsAsked,
             "hwloc has finished"
         );
         for (before, after) in [("2", "3"), ("0-3", "3-5")] {
-            let moved = proof(&[look(0.1, before, None), look(0.5, after, None)]);
+            let moved = proven(&[look(0.1, before, None), look(0.5, after, None)]);
             assert!(
                 matches!(moved, PlacementProof::Misplaced(why) if why.contains("binding")),
                 "{before} {after}"
@@ -122,12 +123,23 @@ mod tests {
     }
 
     #[test]
+    fn two_programs_that_a_script_runs_one_after_the_other_have_pus_of_their_own() {
+        let mut second = look(0.5, "3", None);
+        second.ranks[0].pid = 2;
+        assert_eq!(proven(&[look(0.1, "2", None), second.clone()]), PlacementProof::AsAsked);
+        let mut moved = second.clone();
+        (moved.after_s, moved.ranks[0].first_thread_pus) = (0.9, Some(set("4")));
+        let moved = proven(&[look(0.1, "2", None), second, moved]);
+        assert!(matches!(moved, PlacementProof::Misplaced(_)), "{moved:?}");
+    }
+
+    #[test]
     fn a_thread_that_begins_between_two_looks_with_pus_of_its_own_was_not_moved() {
         let mut later = look(0.5, "2", None);
         later.ranks[0].pus = Some(set("2-3"));
-        assert_eq!(proof(&[look(0.1, "2", None), later.clone()]), PlacementProof::AsAsked);
+        assert_eq!(proven(&[look(0.1, "2", None), later.clone()]), PlacementProof::AsAsked);
         later.ranks[0].first_thread_pus = Some(set("3"));
-        let moved = proof(&[look(0.1, "2", None), later]);
+        let moved = proven(&[look(0.1, "2", None), later]);
         assert!(
             matches!(moved, PlacementProof::Misplaced(_)),
             "the first thread was, though another one has its PU: {moved:?}"
@@ -140,7 +152,7 @@ mod tests {
             let mut one = look(1.0, "0", Some("0"));
             one.ranks[0].asked_memory_nodes = Some(set("0"));
             one.ranks[0].pages_bytes = [(0, 5 << 20), (1, mib << 20)].into_iter().collect();
-            proof(&[one])
+            proven(&[one])
         };
         assert_eq!(of(10), PlacementProof::AsAsked);
         let parts = ["100 MiB", "105 MiB", "rank 3"];
@@ -150,8 +162,20 @@ mod tests {
     }
 
     #[test]
+    fn what_a_program_gave_to_its_gpu_is_not_elsewhere() {
+        let of = |node: u32| {
+            let mut one = look(1.0, "0", Some("0"));
+            one.ranks[0].asked_memory_nodes = Some(set("0"));
+            one.ranks[0].pages_bytes = [(0, 50 << 20), (node, 900 << 20)].into_iter().collect();
+            proven(&[one])
+        };
+        assert_eq!(of(4), PlacementProof::AsAsked, "node 4 is a GPU's memory");
+        assert!(matches!(of(1), PlacementProof::Misplaced(_)));
+    }
+
+    #[test]
     fn nothing_seen_is_said_as_that() {
-        assert_eq!(proof(&[]), PlacementProof::NotSeen);
-        assert_eq!(proof(&[TrialLook { after_s: 1.0, ranks: Vec::new() }]), PlacementProof::NotSeen);
+        assert_eq!(proven(&[]), PlacementProof::NotSeen);
+        assert_eq!(proven(&[TrialLook { after_s: 1.0, ranks: Vec::new() }]), PlacementProof::NotSeen);
     }
 }

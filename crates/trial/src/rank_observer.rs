@@ -151,7 +151,10 @@ pub fn look(topology: &Topology, mark: &str) -> Vec<TrialRank> {
 
     for rank in seen.iter_mut().filter(|rank| rank.asked_pus.is_none()) {
         // Of PUs that nobody asked for, those of both readings are what it may use.
-        let Some(before) = first.iter().find(|before| before.rank == rank.rank) else { continue };
+        let Some(before) = first.iter().find(|before| (before.rank, before.pid) == (rank.rank, rank.pid))
+        else {
+            continue;
+        };
         let both = |before: &Option<IdSet>, now: &Option<IdSet>| match (before, now) {
             (Some(before), Some(now)) => Some(before.or(now)),
             _ => now.clone(),

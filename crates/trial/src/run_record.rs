@@ -9,6 +9,7 @@ use report::trial::{TrialLook, TrialOutcome, TrialRun};
 use crate::metric::{EndedRun, Metric};
 use crate::proof::{PlacementProof, proof};
 use crate::run::{EndedBy, Ran};
+use topo::Topology;
 
 /// What the document keeps of a run: how it ended, its figures, and whether it counts.
 pub fn record(
@@ -16,6 +17,7 @@ pub fn record(
     block: u32,
     variant: &str,
     began_s: f64,
+    topology: &Topology,
     metrics: &[Metric],
     output: &[u8],
 ) -> TrialRun {
@@ -55,7 +57,7 @@ pub fn record(
                     Err(why) => missing = missing.or(Some(why)),
                 }
             }
-            match (missing, proof(&made.looks)) {
+            match (missing, proof(topology, &made.looks)) {
                 (Some(why), _) => (TrialOutcome::NoMetric, Some(why)),
                 (None, PlacementProof::Misplaced(why)) => (TrialOutcome::Misplaced, Some(why)),
                 (None, _) => (TrialOutcome::Counted, None),

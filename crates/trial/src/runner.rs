@@ -299,7 +299,7 @@ impl Runner for ProgramRunner<'_> {
         let ran = run(&task, &|| self.is_over(), &mut |mark| rank_observer::look(&trial.topology, mark));
         let ran = ran.map_err(|why| Fault::new(exit_of(&why), format!("{}: {why}", described.name)))?;
         let text = fs::read(&output).unwrap_or_default();
-        let mut made = record(&ran, block, &described.name, began_s, &trial.metrics, &text);
+        let mut made = record(&ran, block, &described.name, began_s, &trial.topology, &trial.metrics, &text);
         if !matches!(made.outcome, TrialOutcome::Counted | TrialOutcome::Interrupted) {
             made.output_file = Some(kept(&trial.options.keep, &made, &text)?);
         }
