@@ -100,7 +100,8 @@ impl Launch {
     /// Whether this library's `MPI_Init` can be called in this launch at all.
     ///
     /// # Errors
-    /// [`LaunchRefusal::Unheard`] where it is certain to fail, [`LaunchRefusal::Terminal`].
+    /// [`LaunchRefusal::Unheard`] where it fails, or does unless it was built for what is offered;
+    /// [`LaunchRefusal::Terminal`].
     pub fn accepts(&self, library: &Library) -> Result<(), LaunchRefusal> {
         self.can_be_one_run()?;
         let needs_pmix = library.flavour == Flavour::OpenMpi && !self.open_mpi_with_pmi;
@@ -183,7 +184,22 @@ impl Launch {
             }
             false => "",
         };
-        format!("Start it with {start}, or {rebuild}{}", self.one_process())
+        let built = if self.may_know_pmi(library) {
+            ". If it was built --with-pmi, which its version does not say, set OMPI_MCA_pmix=s2"
+        } else {
+            ""
+        };
+        format!("Start it with {start}, or {rebuild}{}{built}", self.one_process())
+    }
+
+    /// Whether this may be an Open MPI that asks Slurm's PMI-2 by itself: its opal/mca/pmix/s2, before 5.
+    fn may_know_pmi(&self, library: &Library) -> bool {
+        let major: Option<u32> = library.version.split('.').next().and_then(|major| major.parse().ok());
+        library.flavour == Flavour::OpenMpi
+            && self.launcher == Launcher::Srun
+            && self.interface == Interface::Pmi2
+            && !self.open_mpi_with_pmi
+            && major.is_some_and(|major| major < 5)
     }
 
     /// The same launcher with another option, where that helps. Not the option already given: then the
@@ -252,7 +268,10 @@ mod tests {
                 &["srun started 4 processes", offered.name(), "Open MPI 4.1.4 needs PMIx", "rank 0 of 1"],
             );
             says(&text, &["Start it with srun --mpi=pmix", "the mpirun of Open MPI 4.1.4", "srun -N1 -n1"]);
+            assert_eq!(text.contains("--with-pmi"), offered == Interface::Pmi2, "{text}");
         }
+        let five = before(Launcher::Srun, Interface::Pmi2, &OPEN_MPI.replace("4.1.4", "5.0.3"));
+        assert!(five.is_err_and(|text| !text.contains("--with-pmi")), "Open MPI 5 knows PMIx alone");
         let text = before(Launcher::Hydra, Interface::Pmi1, OPEN_MPI).err().unwrap_or_default();
         says(
             &text,
