@@ -46,6 +46,35 @@ fn each_gpu_gets_what_is_its_own_and_those_without_get_what_is_left() {
 }
 
 #[test]
+fn a_list_that_names_a_gpu_twice_has_it_once_and_its_ranks_are_not_called_neighbours() {
+    let notes = |gpus: &[usize], ranks| {
+        given(&machine(), &Ask { gpus: these(gpus), ranks: Some(ranks), ..Ask::default() }).notes.join("\n")
+    };
+    assert!(notes(&[0, 1, 0, 1], 4).contains("4 ranks share 2 GPUs"), "{}", notes(&[0, 1, 0, 1], 4));
+    assert!(!notes(&[0, 1, 0, 1], 4).contains("neighbouring"));
+    assert!(notes(&[0, 1], 4).contains("4 ranks share 2 GPUs: neighbouring ranks"), "{}", notes(&[0, 1], 4));
+    assert!(!notes(&[0, 1, 0, 1], 2).contains("GPUs"), "{}", notes(&[0, 1, 0, 1], 2));
+}
+
+#[test]
+fn ranks_without_gpus_on_second_hardware_threads_are_near_to_none() {
+    let ask = Ask { gpus: GpuChoice::None, ranks: Some(12), smt: true, ..Ask::default() };
+    let notes = given(&machine(), &ask).notes.join("\n");
+    assert!(notes.contains("second hardware threads") && !notes.contains("GPU"), "{notes}");
+}
+
+#[test]
+fn cores_that_stay_idle_are_said_to_be_out_of_reach_only_where_every_width_was_tried()
+-> Result<(), topo::TopoError> {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../topo/tests/fixtures/leonardo.xml");
+    let leonardo = topo::survey_xml(std::path::Path::new(file))?.topology;
+    let ask = Ask { strategy: Strategy::Compact, ranks: Some(2), ..Ask::default() };
+    let notes = given(&leonardo, &ask).notes.join("\n");
+    assert!(notes.contains("--cores-per-rank 8 uses 16"), "{notes}");
+    Ok(())
+}
+
+#[test]
 fn a_gpu_whose_cores_are_another_jobs_counts_elsewhere_only_where_a_rank_drives_it() {
     let topology = without(machine(), "0-1,8-9", PuStatus::NotInCgroup);
     let both = given(&topology, &Ask { gpus: these(&[0, 4]), ..Ask::default() });

@@ -1,6 +1,6 @@
 //! What is said of places: why each rank has its own, and what holds for the node.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use stats::IdSet;
@@ -112,7 +112,9 @@ pub(super) fn notes(
             notes.push(note());
         }
     };
-    let (count, gpus) = (places.len(), chosen.len());
+    // A list may name one GPU several times.
+    let same = |one: &Target| (one.id, one.uuid.clone());
+    let (count, gpus) = (places.len(), chosen.iter().map(same).collect::<BTreeSet<_>>().len());
     say(ask.strategy == Strategy::Worst, &|| {
         "strategy worst is for showing what a bad placement costs: use it for nothing else".to_owned()
     });
@@ -149,13 +151,22 @@ pub(super) fn notes(
 
     say(!pool.missing.is_empty(), &|| format!("PUs {} were asked for and are not online here", pool.missing));
     say(gpus > 0 && count > gpus, &|| {
-        format!("{count} ranks share {}: neighbouring ranks have the same one", counted(gpus, "GPU"))
+        let mut in_turn: Vec<_> = places.iter().filter_map(|place| place.target.as_ref().map(same)).collect();
+        in_turn.dedup();
+        let are_neighbours =
+            if in_turn.len() == gpus { ": neighbouring ranks have the same one" } else { "" };
+        format!("{count} ranks share {}{are_neighbours}", counted(gpus, "GPU"))
     });
     say(gpus > count, &|| {
-        let used: Vec<String> =
-            places.iter().filter_map(|place| Some(place.target.as_ref()?.index.to_string())).collect();
+        let mut used: Vec<String> = Vec::new();
+        for target in places.iter().filter_map(|place| place.target.as_ref()) {
+            let index = target.index.to_string();
+            if !used.contains(&index) {
+                used.push(index);
+            }
+        }
         let ranks = if count == 1 { "1 rank uses".to_owned() } else { format!("{count} ranks use") };
-        format!("{ranks} {count} of {gpus} GPUs: {}", used.join(","))
+        format!("{ranks} {} of {gpus} GPUs: {}", used.len(), used.join(","))
     });
     say(ask.smt && count > pool.cores.len(), &|| {
         format!(
@@ -164,10 +175,10 @@ pub(super) fn notes(
         )
     });
     let threads = ranks_where(assignments, |assignment| assignment.thread_only);
+    let by_gpu = matches!(ask.strategy, Strategy::Close | Strategy::Worst);
     say(!threads.is_empty(), &|| {
-        format!(
-            "ranks {threads} are on second hardware threads: each core near their GPUs already has a rank"
-        )
+        let which = if by_gpu && gpus > 0 { "near their GPUs" } else { "there" };
+        format!("ranks {threads} are on second hardware threads: each core {which} already has a rank")
     });
     let shared = ranks_where(assignments, |assignment| assignment.shared);
     say(!shared.is_empty(), &|| {
@@ -178,7 +189,6 @@ pub(super) fn notes(
     });
     let unknown = |place: &&Place| is_gpu(place) && matches!(place.rung, None | Some(Rung::Unknown));
     let lost = ranks(places.iter().filter(unknown).map(|place| place.rank));
-    let by_gpu = matches!(ask.strategy, Strategy::Close | Strategy::Worst);
     say(by_gpu && !lost.is_empty(), &|| {
         let alone = lost.iter().count() == 1;
         let (gpus, cores) =
@@ -212,13 +222,20 @@ fn idle(pool: &Pool<'_>, ask: &Ask, places: &[Place]) -> Option<String> {
     let said = format!("{} of {all} cores {stay} idle", all - used);
     let wider =
         (1..=most).rev().take_while(|each| each * places.len() > used).filter(|each| is_whole(pool, *each));
+    let wider: Vec<usize> = wider.collect();
 
-    // A few: each is a plan of its own.
-    let fitting = wider.take(8).find(|each| keeps(pool, ask, places, *each));
+    // Each is a plan of its own: the widest are tried, and the others halved.
+    let fits = |each: &usize| keeps(pool, ask, places, *each);
+    let (widest, others) = wider.split_at(wider.len().min(8));
+    let of_others = || others.get(others.partition_point(|each| !fits(each)));
+    let fitting = widest.iter().find(|each| fits(each)).or_else(of_others);
 
     Some(match fitting {
         Some(each) => format!("{said}: --cores-per-rank {each} uses {}", each * places.len()),
-        None => format!("{said}: with more cores each, ranks would reach into other L3s or NUMA nodes"),
+        None if others.is_empty() => {
+            format!("{said}: with more cores each, ranks would reach into other L3s or NUMA nodes")
+        }
+        None => said,
     })
 }
 
