@@ -86,4 +86,4 @@ pub use interface::Interface;
 pub use launch::{Launch, LaunchRefusal, NoSuchRank};
 pub use launch_size::LaunchSize;
 pub use launcher::Launcher;
-pub use process::{Known, Policy};
+pub use process::{Known, Policy, assignment};

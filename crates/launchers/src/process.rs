@@ -257,8 +257,8 @@ pub(crate) fn text_of(path: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// `NAME=VALUE`.
-fn assignment(word: &str) -> Option<(&str, &str)> {
+/// `NAME=VALUE`, as a shell takes it.
+pub fn assignment(word: &str) -> Option<(&str, &str)> {
     let (name, value) = word.split_once('=')?;
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_';
     (!name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit()) && name.chars().all(fits))

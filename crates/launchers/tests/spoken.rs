@@ -15,7 +15,7 @@ use launchers::{
     Dialect, LOCAL_RANK_VARIABLES, Saying, Situation, Starter, command, omp_places, parse_map_cpu,
     parse_mask_cpu, say, visible,
 };
-use placement::{Ask, GpuChoice, NodePlaces, Place, Strategy, Target, recommend};
+use placement::{Ask, GpuChoice, NodePlaces, Strategy, Target, recommend};
 use stats::IdSet;
 use topo::Topology;
 
@@ -40,7 +40,7 @@ fn here() -> Result<(Topology, NodePlaces), Box<dyn Error>> {
     let topology = topo::read()?;
     let ask = |ranks| Ask { ranks, gpus: GpuChoice::None, strategy: Strategy::Compact, ..Ask::default() };
     let most = recommend(&topology, &ask(Some(4)))?;
-    let distinct: std::collections::BTreeSet<u32> = most.places.iter().map(Place::first_pu).collect();
+    let distinct: std::collections::BTreeSet<u32> = most.places.iter().map(|place| place.first).collect();
     let mut places = recommend(&topology, &ask(Some(distinct.len())))?;
     places.places.reverse();
     (0..).zip(&mut places.places).for_each(|(rank, place)| place.rank = rank);
@@ -145,8 +145,7 @@ fn numactl_taskset_and_openmp_take_what_is_said_to_them() -> Outcome {
     let text = say(&topology, &places, Dialect::OmpPlaces, &Situation::default()).text;
     let lines = text.replace("PROGRAM", "sh -c 'echo $OMP_PLACES $OMP_PROC_BIND $OMP_NUM_THREADS'");
     let output = pasted(folder.path(), &lines)?;
-    let want: String =
-        places.places.iter().map(|place| format!("{{{}}} close 1\n", place.first_pu())).collect();
+    let want: String = places.places.iter().map(|place| format!("{{{}}} close 1\n", place.first)).collect();
     assert_eq!(String::from_utf8_lossy(&output.stdout), want, "{output:?}");
     assert_eq!(omp_places(&"49-51,113".parse()?), "{49},{50},{51},{113}");
     Ok(())

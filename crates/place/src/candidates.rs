@@ -178,7 +178,7 @@ pub fn worth_measuring(
 
 /// What a measurement of it depends on.
 fn pus_and_nodes(places: &NodePlaces) -> Vec<(u32, Option<u32>)> {
-    places.places.iter().map(|place| (place.first_pu(), place.memory_node)).collect()
+    places.places.iter().map(|place| (place.first, place.memory_node)).collect()
 }
 
 #[cfg(test)]

@@ -96,7 +96,7 @@ fn place(survey: &Survey, at: &placement::Place) -> Place {
     Place {
         rank: at.rank as u32,
         pus: at.pus.clone(),
-        first_pu: at.first_pu(),
+        first_pu: at.first,
         // A machine whose firmware names no cores still has PUs.
         cores: if cores == 0 { at.pus.len() } else { cores } as u32,
         nodes: at.nodes.clone(),

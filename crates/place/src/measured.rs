@@ -139,7 +139,7 @@ fn plan(way: &PlaceCandidate) -> Result<Plan, PlaceError> {
     let rank = |place: &placement::Place| -> Option<RankPlan> {
         Some(RankPlan {
             rank: place.rank,
-            pu: place.first_pu(),
+            pu: place.first,
             chosen_by: ChosenBy::Asked,
             memory_node: place.memory_node?,
             spread: None,

@@ -70,7 +70,7 @@ pub struct Place {
     pub rank: usize,
     /// The PUs that it is bound to; at least one.
     pub pus: IdSet,
-    /// The one to bind it to where a launcher takes only one ([`Place::first_pu`]).
+    /// The one to bind it to where a launcher takes only one: near its GPU as long as it has such a one.
     pub first: u32,
     /// The node for its memory: the first PU's own; `None` where no node with memory is allowed, or several
     /// are as near.
@@ -90,12 +90,6 @@ pub struct Place {
 }
 
 impl Place {
-    /// The PU to bind the rank to where a launcher takes only one: one near its GPU as long as it has such a
-    /// one.
-    pub fn first_pu(&self) -> u32 {
-        self.first
-    }
-
     /// A place that was chosen before, with what this topology says of it. `pus` has at least one PU; `first`
     /// is one of them.
     pub fn at(

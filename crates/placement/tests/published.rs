@@ -51,7 +51,7 @@ fn pus(places: &NodePlaces) -> Vec<String> {
 }
 
 fn firsts(places: &NodePlaces) -> Vec<u32> {
-    places.places.iter().map(|place| place.first_pu()).collect()
+    places.places.iter().map(|place| place.first).collect()
 }
 
 fn memory(places: &NodePlaces) -> Vec<u32> {
@@ -114,11 +114,11 @@ fn with_fewer_pus_than_ranks_nobody_is_remote_while_a_pu_near_has_no_more_ranks(
             for place in &places.places {
                 let id = place.target.as_ref().ok_or("no target")?.id;
                 let is_remote = |pu: u32| placement::verdict(&machine, pu, id).closeness == Closeness::Remote;
-                if !is_remote(place.first_pu()) {
+                if !is_remote(place.first) {
                     continue;
                 }
                 let fewest = on.iter().filter(|(pu, _)| !is_remote(**pu)).map(|(_, ranks)| *ranks).min();
-                let own = on[&place.first_pu()];
+                let own = on[&place.first];
                 assert!(
                     fewest.is_none_or(|fewest| fewest > own),
                     "rank {}: {own} there, {fewest:?} near",

@@ -6,6 +6,8 @@
 
 use std::ffi::OsString;
 
+use launchers::assignment;
+
 /// A launch line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
@@ -52,8 +54,12 @@ impl Template {
         if with("{bind}") != own("{bind}") || own("{bind}") > 1 {
             return Err(TemplateError::Bind(text.to_owned()));
         }
+
         let leading = words.iter().take_while(|word| assignment(word).is_some()).count();
-        let environment = words.drain(..leading).filter_map(|word| assignment(&word)).collect();
+        let environment = words
+            .drain(..leading)
+            .filter_map(|word| assignment(&word).map(|(name, value)| (name.to_owned(), value.to_owned())))
+            .collect();
         if matches!(words.first().map(String::as_str), None | Some("{app}" | "{bind}")) {
             return Err(TemplateError::NoLauncher(text.to_owned()));
         }
@@ -97,14 +103,6 @@ impl Template {
         }
         command
     }
-}
-
-fn assignment(word: &str) -> Option<(String, String)> {
-    let (name, value) = word.split_once('=')?;
-    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let is_name =
-        !name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit()) && name.chars().all(fits);
-    is_name.then(|| (name.to_owned(), value.to_owned()))
 }
 
 /// A command as a shell takes it.

@@ -92,7 +92,7 @@ fn confined() -> String {
 /// Ranks in the order of their cores, so that the CPU side reads as people write it, and the GPU for each.
 pub(super) fn gpu_bind(topology: &Topology, places: &NodePlaces, situation: &Situation) -> Saying {
     let mut in_core_order: Vec<&Place> = places.places.iter().collect();
-    in_core_order.sort_by_key(|place| place.first_pu());
+    in_core_order.sort_by_key(|place| place.first);
     let index = |place: &&Place| Some(topology.gpu_at(place.target.as_ref()?.id.gpu()?)?.index.to_string());
     let gpus: Option<Vec<String>> = in_core_order.iter().map(index).collect();
     let Some(gpus) = gpus else {

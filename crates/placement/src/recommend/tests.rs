@@ -87,7 +87,7 @@ fn a_gpu_whose_cores_are_another_jobs_counts_elsewhere_only_where_a_rank_drives_
 fn more_cores_than_a_gpus_share_come_from_the_nearest_and_its_own_come_first() {
     let ask = Ask { gpus: these(&[1]), cores_per_rank: Some(3), ..Ask::default() };
     let places = given(&machine(), &ask);
-    assert_eq!((pus(&places), places.places[0].first_pu()), (vec!["4,6-7".to_owned()], 6));
+    assert_eq!((pus(&places), places.places[0].first), (vec!["4,6-7".to_owned()], 6));
     why(&places.places[0], &["its share is 2 cores: 4 come from elsewhere"]);
     assert_eq!(
         places.places[0].verdict.as_ref().map(|verdict| verdict.closeness),

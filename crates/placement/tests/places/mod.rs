@@ -93,7 +93,7 @@ fn rules(topology: &Topology, ask: &Ask, pool: &IdSet, made: &NodePlaces) -> Res
     }
     for (at, place) in places.iter().enumerate() {
         let say = |what: &str| Err(format!("rank {at}: {what} ({} of {pool} free)", free));
-        if place.rank != at || place.why.is_empty() || !place.pus.contains(place.first_pu()) {
+        if place.rank != at || place.why.is_empty() || !place.pus.contains(place.first) {
             return say("the row does not hold together");
         }
         if place.pus.is_empty() || !place.pus.is_subset(pool) {
