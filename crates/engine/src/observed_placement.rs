@@ -176,6 +176,11 @@ impl PagesPerNode {
         Self::at(start..start + range.len(), look, movable)
     }
 
+    /// Whether looking moves no page: managed memory's may be with the GPU.
+    pub fn are_left_where_they_are() -> bool {
+        sys::policy::PageLookup::leaves_pages()
+    }
+
     /// As [`PagesPerNode::of`], for memory that others may write meanwhile: its addresses are never read.
     pub fn at(addresses: Range<usize>, look: PageCheck, movable: bool) -> Self {
         let one_in =

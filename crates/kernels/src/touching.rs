@@ -133,6 +133,10 @@ impl Work for Touching<'_> {
     }
 
     fn block_detail(&mut self) -> Option<BlockDetail> {
+        // A refusal tells nothing, and the other call brings the GPU's pages to the host.
+        if !PagesPerNode::are_left_where_they_are() {
+            return None;
+        }
         let own = self.own_node;
         let pages = PagesPerNode::of(self.host_bytes().ok()?, PageCheck::Again, true);
         let on_own = pages

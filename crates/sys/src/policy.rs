@@ -112,6 +112,13 @@ impl PageLookup {
         })
     }
 
+    /// Whether this process may ask by move_pages(2), which leaves pages where they are: asked for a page of
+    /// managed memory, get_mempolicy(2) brings it from the GPU.
+    pub fn leaves_pages() -> bool {
+        let own = 0_u8;
+        moved(&[&raw const own]).is_ok()
+    }
+
     /// Its name, as manual pages have it.
     pub fn name(self) -> &'static str {
         match self {

@@ -2,8 +2,9 @@
 //!
 //! A function with a stream has two names: the second one takes a thread's own stream for stream 0. `since`
 //! is the version of the driver's interface from which `cuGetProcAddress` gives this function for its name
-//! without suffix (cudaTypedefs.h). Left out: the 32-bit functions of before CUDA 3.2, and copies between
-//! arrays. Functions that open a device are in `openings`.
+//! without suffix (cudaTypedefs.h). Left out: the 32-bit functions of before CUDA 3.2, copies between arrays,
+//! 3D copies and prefetches in batches, and copies with attributes. Functions that open a device are in
+//! `openings`.
 
 use core::ffi::{c_char, c_int, c_uint, c_void};
 

@@ -5,7 +5,7 @@
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::layout::{entry, head};
+use crate::layout::{entry, head, memory};
 use crate::record::{self, Record};
 use crate::span::Span;
 use crate::sys;
@@ -74,7 +74,7 @@ impl Batch {
             REFUSED.store(1, Ordering::Release);
         }
 
-        if REFUSED.load(Ordering::Acquire) == 1 {
+        if REFUSED.load(Ordering::Acquire) == 1 && record.get(at + entry::KEY) & 0xff != memory::MANAGED {
             asked.iter().zip(&mut status).for_each(|(page, status)| *status = sys::node_at(*page));
         }
 

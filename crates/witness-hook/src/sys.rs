@@ -253,11 +253,12 @@ pub fn nodes_of(pages: &[usize], status: &mut [c_int]) -> Result<(), c_int> {
     if done < 0 { Err(errno()) } else { Ok(()) }
 }
 
-/// The node of one page by the other call, for containers that forbid `move_pages`; negative if unknown.
+/// The node of one page by the other call, for containers that forbid `move_pages`; negative if unknown. Not
+/// for managed memory, whose page it would bring from the GPU.
 pub fn node_at(address: usize) -> c_int {
     let mut node: c_int = -1;
     let none: *const c_void = core::ptr::null();
-    // SAFETY: room for the node; the address is only looked up.
+    // SAFETY: room for the node; the kernel may bring the page in, and changes none of its bytes.
     let done = unsafe {
         syscall(numbers::GET_MEMPOLICY, &raw mut node, none, 0 as c_long, address, MPOL_F_NODE_ADDR)
     };

@@ -3,9 +3,9 @@
 
 use std::error::Error;
 
-use crate::driver;
 use crate::proof::{self, list, results, text};
 use crate::run::{BINARY, Done, Ended, end, host, no_driver, skipped, spawnable, variables, with_driver};
+use crate::{driver, kinds};
 
 #[test]
 fn a_memory_node_that_does_not_exist_is_answered_with_those_that_have_memory() {
@@ -90,9 +90,8 @@ fn memory_that_cannot_be_pinned_fails_with_the_limit_and_the_ways_out() -> Done 
         let message = text(result, "/outcome/message");
         for word in [
             "pinning 1048576 bytes",
-            "may lock 65536 bytes",
-            "ulimit -l",
-            "LimitMEMLOCK",
+            "may lock 65536 bytes does not bound NVIDIA's driver",
+            "free -m",
             "--memory pageable",
         ] {
             assert!(message.contains(word), "{word}: {message}");
@@ -114,40 +113,58 @@ fn what_can_be_measured_without_pinning_still_is_and_the_run_is_partial() -> Don
     Ok(())
 }
 
-#[test]
-fn where_a_containers_filter_forbids_move_pages_placement_is_proven_by_get_mempolicy() -> Done {
-    let folder = tempfile::tempdir()?;
-    let file = folder.path().join("result.json");
+/// A command as in a container whose filter forbids move_pages(2); `None` without strace.
+fn without_move_pages(command: &std::process::Command) -> Option<Ended> {
     let mut strace = std::process::Command::new("strace");
     strace.args(["-f", "--seccomp-bpf", "-qq", "-o", "/dev/null"]);
-    strace.args(["-e", "trace=move_pages", "-e", "inject=move_pages:error=EPERM", BINARY]);
-    strace.args([
-        "pingpong",
-        "--backend",
-        "host",
-        "--size",
-        "1MiB",
-        "--reps",
-        "2",
-        "--order",
-        "alone",
-        "--json",
-    ]);
-    for (name, value) in spawnable(&no_driver()).get_envs() {
+    strace.args(["-e", "trace=move_pages", "-e", "inject=move_pages:error=EPERM"]);
+    strace.arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
         match value {
             Some(value) => strace.env(name, value),
             None => strace.env_remove(name),
         };
     }
-    let Ok(output) = strace.arg(&file).output() else {
+    let output = strace.output().ok();
+    if output.is_none() {
         skipped("pages where move_pages is refused: there is no strace");
-        return Ok(());
-    };
-    Ended::of(&output).well();
+    }
+    output.map(|output| Ended::of(&output))
+}
+
+#[test]
+fn where_a_containers_filter_forbids_move_pages_placement_is_proven_by_get_mempolicy() -> Done {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("result.json");
+    let mut command = spawnable(&no_driver());
+    let args =
+        ["pingpong", "--backend", "host", "--size", "1MiB", "--reps", "2", "--order", "alone", "--json"];
+    command.args(args).arg(&file);
+
+    let Some(ended) = without_move_pages(&command) else { return Ok(()) };
+    ended.well();
     let seen = &proof::file(&file)?["cases"][0]["ranks"][0]["seen_after"]["host_pages"];
     match list(seen, "/value") {
         [_] => assert_eq!(text(seen, "/source"), "get_mempolicy(2)"),
         _ => skipped(&format!("where pages lie is not told here: {seen}")),
     }
+    Ok(())
+}
+
+/// get_mempolicy(2) would bring the GPU's pages to the host, and a refusal is no page of the GPU's.
+#[test]
+fn where_move_pages_is_forbidden_nothing_is_said_of_where_managed_memory_lies() -> Done {
+    let mut command = spawnable(&kinds::tried()[0].folder()?);
+    command.args(["sweep", "--memory", "managed", "--size", "1MiB", "--max-time", "2s", "--json", "-"]);
+
+    let Some(ended) = without_move_pages(&command) else { return Ok(()) };
+    let document = proof::document(&ended)?;
+    assert!(
+        results(&document).count() > 0 && results(&document).all(|result| list(result, "/away").is_empty())
+    );
+    assert!(
+        !ended.out.contains("Pages that the GPU has read")
+            && !ended.err.contains("Pages that the GPU has read")
+    );
     Ok(())
 }
