@@ -85,6 +85,12 @@ impl Kernel {
         }
     }
 
+    /// Whether what memory gives bounds it, so that its rate is the cache's where its data lie there:
+    /// products of dense matrices and forces between atoms compute more than they read.
+    pub fn is_bound_by_memory(self) -> bool {
+        !matches!(self, Self::Sgemm | Self::Dgemm | Self::Md | Self::MdDouble)
+    }
+
     /// The kind of a vendor's library that computes the same.
     pub fn library(self) -> Option<MathLibrary> {
         match self {

@@ -5,11 +5,11 @@
 //! change.
 //!
 //! Dense matrices are checked by Freivalds' products with two vectors of ±1, Fourier transforms by two sums
-//! of their points with weights of ±1 ± i, sorted keys by
-//! rising pairs of key and first place, other results number by number. The numbers of triad, reduction and
-//! scan are such that every order of additions gives the
-//! same result, which is compared bit by bit; elsewhere the tolerance follows from the precision's ε and the
-//! size of what is added. Work is counted as SHOC counts
+//! of their points with weights of ±1 ± i, sorted keys by rising pairs of key and first place, other
+//! results number by number: on CPUs a stencil's and forces' by the function that was timed, so that bytes
+//! that were lost are found and not what it computes. The numbers of triad, reduction and scan are such
+//! that every order of additions gives the same result, which is compared bit by bit; elsewhere the
+//! tolerance follows from the precision's ε and the size of what is added. Work is counted as SHOC counts
 //! it; inputs are not SHOC's.
 
 use std::fmt;

@@ -4,13 +4,13 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use engine::{LEAST_OVERLAP, too_little_overlap};
+use kernels::Kernel;
 use pingpong::{DevicePages, ObservedPlacement, PagesPerNode, RankCase, RunState, Sample, SoFar, Trouble};
 use report::Known;
 use report::case::{self, Case, CaseStatus};
 use report::conditions::Conditions;
 use report::contention::{Aggregate, NodeAggregate, Together};
 use report::device::{Device, DeviceKind};
-use report::kernels::WorkUnit;
 use report::outlier_node::outlier_nodes;
 use report::rank::{Rank, l3_sharers};
 use report::result::{
@@ -54,7 +54,7 @@ fn document_case(
         direction: asked.direction,
         order,
         bytes: asked.bytes,
-        range_bytes: asked.range_bytes.or_else(|| bytes_of_kernel(facts, asked)),
+        range_bytes: asked.range_bytes.or_else(|| bytes_of_kernel(asked)),
     };
     // What goes between GPUs may take another way than the PCIe link that bounds the others, and of touches
     // only some take one.
@@ -135,11 +135,10 @@ impl CaseMapping {
     }
 }
 
-/// What a kernel works through, bytes, where its rate is one of bytes and so can be the cache's.
-fn bytes_of_kernel(facts: &DocumentFacts, asked: &DocumentCase) -> Option<u64> {
+/// What a kernel works through, bytes, where memory bounds it, and so can the cache.
+fn bytes_of_kernel(asked: &DocumentCase) -> Option<u64> {
     let name = asked.group.as_deref().filter(|_| asked.direction == Direction::Kernel)?.split(',').next()?;
-    let kernels = &facts.known.kernels;
-    kernels.iter().any(|kernel| kernel.name == name && kernel.unit == WorkUnit::Byte).then_some(asked.bytes)
+    name.parse().ok().filter(|kernel: &Kernel| kernel.is_bound_by_memory()).map(|_| asked.bytes)
 }
 
 /// The median of what samples say of being at once, for each node that has some: a node's ranks are at once
