@@ -52,6 +52,8 @@ unsafe impl Driver for Api {
     const OUT_OF_MEMORY: i64 = 2;
     /// `CUDA_ERROR_OUT_OF_MEMORY`, and `CUDA_ERROR_OPERATING_SYSTEM`: a system call of the driver failed.
     const NOT_LOCKABLE: &'static [i64] = &[2, 304];
+    /// Driver 580 pins a GiB for a user without capabilities who may lock 64 KiB.
+    const HEEDS_MEMLOCK: bool = false;
 
     type Device = CUdevice;
     type Context = CUcontext;

@@ -9,7 +9,7 @@
 //! a symbol is missing, and return result codes as a Rust enum, for which a code newer than the bindings is
 //! undefined behaviour. Here a code is an integer until the end.
 //!
-//! Left out: kernels but these, managed memory, peer copies, and everything of NVML.
+//! Left out: kernels but these, and everything of NVML.
 
 mod api;
 mod driver;

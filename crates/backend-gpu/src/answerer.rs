@@ -80,21 +80,26 @@ impl<D: Driver> GpuAnswerer<D> {
     }
 }
 
-/// Waits until the answer is this one, or the kernel has given up.
-fn is_answered(answer: &AtomicU64, wanted: u64) -> bool {
+/// Waits until the answer is this one.
+///
+/// # Errors
+/// [`DeviceError::TimedOut`] after [`PATIENCE`]; [`DeviceError::NotAsked`] where the kernel has given up.
+fn answered(answer: &AtomicU64, wanted: u64) -> Result<(), DeviceError> {
     let mut began = None;
+
     loop {
         for _ in 0..LOOKS_A_READING {
             let given = answer.load(Ordering::Acquire);
             if given == wanted {
-                return true;
+                return Ok(());
             }
             if given == GAVE_UP {
-                return false;
+                return Err(DeviceError::NotAsked { looks: LOOKS });
             }
         }
         if began.get_or_insert_with(Instant::now).elapsed() > PATIENCE {
-            return false;
+            let limit_ms = PATIENCE.as_millis() as u64;
+            return Err(DeviceError::TimedOut { what: "the device's answer", limit_ms });
         }
         // What answers may be a thread that needs this PU: a stand-in for a GPU is.
         std::thread::yield_now();
@@ -138,23 +143,18 @@ impl<D: Driver> Answerer for GpuAnswerer<D> {
     fn trips(&mut self, count: u32) -> Result<(), DeviceError> {
         let (offset, mut asked) = self.asking.ok_or_else(Self::not_asking)?;
         let [question, answer] = self.question_and_answer(offset)?;
-        let mut missed = false;
+        let mut all = Ok(());
+
         for _ in 0..count {
             asked += 1;
             question.store(asked, Ordering::Release);
-            if !is_answered(answer, asked) {
-                missed = true;
+            all = answered(answer, asked);
+            if all.is_err() {
                 break;
             }
         }
-
         self.asking = Some((offset, asked));
-
-        if missed {
-            Err(DeviceError::TimedOut { what: "the device's answer", limit_ms: PATIENCE.as_millis() as u64 })
-        } else {
-            Ok(())
-        }
+        all
     }
 
     fn stop(&mut self) -> Result<u64, DeviceError> {

@@ -40,6 +40,8 @@ pub unsafe trait Driver: Send + Sync + Sized + 'static {
     const OUT_OF_MEMORY: i64;
     /// The result codes by which pinning fails for lack of memory that may be locked.
     const NOT_LOCKABLE: &'static [i64];
+    /// Whether RLIMIT_MEMLOCK bounds what the driver pins.
+    const HEEDS_MEMLOCK: bool;
 
     /// A device, before it is opened.
     type Device: Copy + Send + Sync;

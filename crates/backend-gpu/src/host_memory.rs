@@ -36,7 +36,7 @@ impl<D: Driver> Registered<D> {
         let (start, len) = (range.as_mut_ptr().cast::<c_void>(), range.len());
         // SAFETY: the range is valid, exclusively this value's, and stays until it is unregistered on drop.
         unsafe { context.enter()?.host_register(start, len) }
-            .map_err(|error| pinning_error(D::NOT_LOCKABLE, len, error))?;
+            .map_err(|error| pinning_error::<D>(len, error))?;
         Ok(Self { memory, context: Arc::clone(context) })
     }
 }
@@ -81,8 +81,7 @@ impl<D: Driver> Allocated<D> {
     /// # Errors
     /// [`DeviceError::Pinning`] for lack of memory that may be locked, or the call that failed.
     pub(crate) fn pinned(context: &Arc<Context<D>>, len: usize) -> Result<Self, DeviceError> {
-        let start =
-            context.enter()?.host_alloc(len).map_err(|error| pinning_error(D::NOT_LOCKABLE, len, error))?;
+        let start = context.enter()?.host_alloc(len).map_err(|error| pinning_error::<D>(len, error))?;
         let allocated =
             Self::at(context, (start, len), MemoryKind::PinnedDriver, "allocating pinned memory")?;
         // SAFETY: the allocation is `len` bytes and nobody else knows it. Bytes must be initialised before
@@ -172,14 +171,27 @@ unsafe impl HostMemory for Reached {
     }
 }
 
-/// Lack of memory that may be locked shows as one of few codes; any other is what it is.
-fn pinning_error(not_lockable: &[i64], len: usize, call: CallError) -> DeviceError {
-    if not_lockable.contains(&call.code) {
-        let limits = fs::read_to_string("/proc/self/limits").unwrap_or_default();
-        DeviceError::Pinning { asked_bytes: len as u64, lockable: lockable(&limits), call }
-    } else {
-        call.into()
+/// Lack of memory that can be pinned shows as one of few codes; any other is what it is.
+fn pinning_error<D: Driver>(len: usize, call: CallError) -> DeviceError {
+    if !D::NOT_LOCKABLE.contains(&call.code) {
+        return call.into();
     }
+    let limits = fs::read_to_string("/proc/self/limits").unwrap_or_default();
+    let remedy = remedy(D::HEEDS_MEMLOCK, &lockable(&limits));
+    DeviceError::Pinning { asked_bytes: len as u64, remedy, call }
+}
+
+fn remedy(heeds_memlock: bool, lockable: &str) -> String {
+    if heeds_memlock {
+        return format!(
+            "this process may lock {lockable}: raise that limit (ulimit -l unlimited; for Slurm jobs \
+             LimitMEMLOCK of slurmd)"
+        );
+    }
+    format!(
+        "so much may not be free, or not allowed to this job (free -m, --mem of a Slurm job); that this \
+         process may lock {lockable} does not bound NVIDIA's driver: leave more memory free"
+    )
 }
 
 /// RLIMIT_MEMLOCK's soft limit in words, from the text of /proc/self/limits (see proc_pid_limits(5)).
@@ -208,11 +220,13 @@ mod tests {
     }
 
     #[test]
-    fn lack_of_lockable_memory_names_the_limit_and_other_failures_stay_what_they_are() {
-        let call =
-            |code| CallError { call: "cuMemHostRegister", code, name: "N".to_owned(), text: "T".to_owned() };
-        let text = pinning_error(&[2, 304], 1 << 20, call(2)).to_string();
-        assert!(["1048576", "ulimit", "code 2"].iter().all(|part| text.contains(part)), "{text}");
-        assert_eq!(pinning_error(&[2, 304], 1 << 20, call(712)), DeviceError::Call(call(712)));
+    fn lack_of_memory_names_the_limit_where_the_driver_heeds_it_and_what_is_free_else() {
+        let heeded = remedy(true, "8388608 bytes");
+        assert!(
+            heeded.starts_with("this process may lock 8388608 bytes: raise that limit (ulimit -l"),
+            "{heeded}"
+        );
+        let free = remedy(false, "any amount");
+        assert!(free.contains("free -m") && !free.contains("ulimit"), "{free}");
     }
 }

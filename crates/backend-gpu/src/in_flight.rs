@@ -86,7 +86,9 @@ pub(crate) struct InFlight(RefCell<Vec<Moment>>);
 impl InFlight {
     /// It is used by what was just queued.
     pub(crate) fn is_used(&self, moment: Moment) {
-        add(&mut self.0.borrow_mut(), moment);
+        let mut uses = self.0.borrow_mut();
+        uses.retain(|moment| !moment.has_ended());
+        add(&mut uses, moment);
     }
 
     /// Whether all that used it was waited for.
@@ -100,6 +102,17 @@ impl InFlight {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_waited_for_is_not_kept_however_often_a_thing_is_used() {
+        let thing = InFlight::default();
+        for _ in 0..3 {
+            let once = Rc::new(Progress::default());
+            thing.is_used(once.queue());
+            once.waited();
+        }
+        assert_eq!(thing.0.borrow().len(), 1);
+    }
 
     #[test]
     fn something_is_in_flight_until_every_queue_that_uses_it_was_waited_for() {

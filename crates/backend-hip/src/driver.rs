@@ -41,6 +41,7 @@ unsafe impl Driver for Api {
     const OUT_OF_MEMORY: i64 = hipError_t_hipErrorOutOfMemory as i64;
     const NOT_LOCKABLE: &'static [i64] =
         &[hipError_t_hipErrorOutOfMemory as i64, hipError_t_hipErrorOperatingSystem as i64];
+    const HEEDS_MEMLOCK: bool = true;
 
     type Device = hipDevice_t;
     /// The device: see the module.

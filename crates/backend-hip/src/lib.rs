@@ -10,8 +10,8 @@
 //! `hipDeviceProp_t`, no `hipPointerGetAttributes`, no `hipChooseDevice`. A result code is an integer until
 //! the end.
 //!
-//! Left out: the latch's kernel that spins (every ROCm since 4.4 has the stream's wait for a word), managed
-//! memory, and everything of AMD's SMI.
+//! Left out: the latch's kernel that spins (every ROCm since 4.4 has the stream's wait for a word), and
+//! everything of AMD's SMI.
 
 mod absence;
 mod api;

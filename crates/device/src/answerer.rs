@@ -31,7 +31,7 @@ pub trait Answerer {
     ///
     /// # Errors
     /// [`DeviceError::Unsupported`] where it does not answer; [`DeviceError::TimedOut`] where an answer did
-    /// not come within ten seconds.
+    /// not come within ten seconds; [`DeviceError::NotAsked`] where it gave up waiting for a question.
     fn trips(&mut self, count: u32) -> Result<(), DeviceError>;
 
     /// Has the device stop, waits for it, and gives the number of the last question that it answered: of the

@@ -87,15 +87,14 @@ pub enum DeviceError {
     },
     /// Host memory could not be pinned.
     #[error(
-        "pinning {asked_bytes} bytes of host memory failed: {call}; this process may lock {lockable}: raise \
-         that limit (ulimit -l unlimited; for Slurm jobs LimitMEMLOCK of slurmd), ask for a smaller --size, \
-         or use --memory pageable"
+        "pinning {asked_bytes} bytes of host memory failed: {call}; {remedy}, ask for a smaller --size, or \
+         use --memory pageable"
     )]
     Pinning {
         /// Bytes asked for.
         asked_bytes: u64,
-        /// The locked-memory limit (RLIMIT_MEMLOCK) in words, e.g. `8388608 bytes`, `any amount`.
-        lockable: String,
+        /// What may bound it, and how to have more.
+        remedy: String,
         /// What the driver said.
         call: CallError,
     },
@@ -106,6 +105,15 @@ pub enum DeviceError {
         what: &'static str,
         /// The limit in milliseconds.
         limit_ms: u64,
+    },
+    /// The device stopped answering because nobody asked.
+    #[error(
+        "the device stopped answering: it looked {looks} times for the next question, and this process asked \
+         none meanwhile (it was stopped, or had no CPU)"
+    )]
+    NotAsked {
+        /// How often it looked.
+        looks: u64,
     },
     /// A driver call failed.
     #[error(transparent)]

@@ -25,7 +25,7 @@
 //! them), `FAKE_PUS` (see `place`), `FAKE_SHARED` (see `page`), `FAKE_CALLS` (see `calls`). As the real ones
 //! do, it leaves out the devices that `CUDA_VISIBLE_DEVICES` or `HIP_VISIBLE_DEVICES` does not name.
 //!
-//! Left out: kernels but these, managed memory, the default stream's order.
+//! Left out: kernels but these, the default stream's order.
 
 #![allow(
     non_snake_case,
