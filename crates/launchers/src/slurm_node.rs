@@ -12,6 +12,7 @@ use std::str::FromStr;
 use stats::IdSet;
 use stats::units::counted;
 
+use crate::conf_lines::{conf_lines, included};
 use crate::error::LineError;
 use crate::host_list;
 use crate::objects::{JobMachine, Part};
@@ -96,8 +97,8 @@ impl FromStr for SlurmNodes {
     type Err = SlurmNodesError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let words =
-            text.lines().flat_map(|line| line.split('#').next().unwrap_or_default().split_whitespace());
+        let text: String = conf_lines(text).map(|(_, line)| line + "\n").collect();
+        let words = text.split_whitespace();
         // What a line leaves out is that of the last NodeName=DEFAULT before it (slurm.conf(5)).
         let (mut default, mut nodes, mut is_default) =
             (Keys::new(), Vec::<(Vec<String>, Keys)>::new(), false);
@@ -126,23 +127,26 @@ impl FromStr for SlurmNodes {
         } else {
             Ok(Self {
                 nodes,
-                default_binding: default_binding(text),
-                gives_whole_nodes: gives_whole_nodes(text),
-                has_blocks: has_blocks(text),
+                default_binding: default_binding(&text),
+                gives_whole_nodes: gives_whole_nodes(&text),
+                has_blocks: has_blocks(&text),
             })
         }
     }
 }
 
-/// The last value of a key that has a line of its own.
+/// The last value, in lower case, of a key that has a line of its own.
 fn last_value(text: &str, key: &str) -> Option<String> {
-    let lines = text.lines().map(plain);
-    lines.filter_map(|line| line.strip_prefix(key)?.strip_prefix('=').map(str::to_owned)).next_back()
+    let mut values = text.lines().filter_map(|line| {
+        let (name, value) = line.split_once('=')?;
+        name.trim().eq_ignore_ascii_case(key).then(|| value.trim().to_ascii_lowercase())
+    });
+    values.next_back()
 }
 
-/// A line without its comment, in lower case.
-fn plain(line: &str) -> String {
-    line.split('#').next().unwrap_or_default().trim().to_ascii_lowercase()
+/// Whether other files have more of it: what is not in this one may be in those.
+fn includes_files(text: &str) -> bool {
+    text.lines().any(|line| included(line).is_some())
 }
 
 /// Whether slurm.conf gives steps whole nodes: `select/linear` does, `select/cons_tres` and its kin do not.
@@ -154,19 +158,20 @@ fn gives_whole_nodes(text: &str) -> Option<bool> {
     }
 }
 
-/// Whether slurm.conf lays tasks out by blocks by default: not where it only leaves the parameter out.
+/// Whether slurm.conf lays tasks out by blocks by default: not where it only leaves the parameter out. `None`
+/// where files that it includes may have it.
 fn has_blocks(text: &str) -> Option<bool> {
-    let parameters = last_value(text, "selecttypeparameters")
-        .or_else(|| last_value(text, "selecttype").map(|_| String::new()))?;
+    let left_out = || last_value(text, "selecttype").filter(|_| !includes_files(text)).map(|_| String::new());
+    let parameters = last_value(text, "selecttypeparameters").or_else(left_out)?;
     Some(parameters.split(',').any(|word| word.trim() == "cr_core_default_dist_block"))
 }
 
 /// What slurm.conf binds tasks to by default; `None` where it does not say what binds them, or a node or
-/// partition has a default of its own.
+/// partition has a default of its own, or may have one in a file that is included.
 fn default_binding(text: &str) -> Option<DefaultBinding> {
     let binds = last_value(text, "taskplugin")?.contains("task/affinity");
-    let has_own = |line: String| line.split_whitespace().any(|word| word.starts_with("cpubind="));
-    if !binds || text.lines().map(plain).any(has_own) {
+    let has_own = text.split_whitespace().any(|word| word.to_ascii_lowercase().starts_with("cpubind="));
+    if !binds || has_own || includes_files(text) {
         return None;
     }
     let parameter = last_value(text, "taskpluginparam").unwrap_or_default();
@@ -311,6 +316,21 @@ mod tests {
             CPULoad=0.08\n   RealMemory=500000 AllocMem=0 FreeMem=49 Sockets=2 Boards=1\n   ThreadsPerCore=1 \
             TmpDisk=0\n";
         assert_eq!(units(printed), Ok(Units { socket: Part::Package, cpu: Part::Core }));
+    }
+
+    #[test]
+    fn what_a_file_leaves_out_is_not_known_where_it_includes_others() {
+        let read = |text: &str| text.parse::<SlurmNodes>().ok();
+        let own = "NodeName=n1 Sockets=2 CoresPerSocket=4\nSelectType=select/cons_tres\n\
+            TaskPlugin=task/cgroup,\\\n task/affinity\n";
+        let alone = read(own).map(|nodes| (nodes.has_blocks, nodes.default_binding.is_some()));
+        assert_eq!(alone, Some((Some(false), true)), "a line that goes on is one line");
+
+        let more = format!("{own}Include partitions.conf\n");
+        let nodes = read(&more).map(|nodes| (nodes.has_blocks, nodes.default_binding.is_some()));
+        assert_eq!(nodes, Some((None, false)));
+        let said = read(&format!("{more}SelectTypeParameters=CR_Core,CR_CORE_DEFAULT_DIST_BLOCK\n"));
+        assert_eq!(said.and_then(|nodes| nodes.has_blocks), Some(true));
     }
 
     #[test]

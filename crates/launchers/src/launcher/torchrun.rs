@@ -198,8 +198,8 @@ fn bound(
     let whole = JobMachine::of(parent.topology);
     // By whole nodes, as the kernel tells where a PCI device is: some GPUs hang from an L3 of theirs.
     let node_of = |gpu: &Visible| -> Option<IdSet> {
-        let near = &parent.topology.gpu_at(gpu.pci?)?.locality.pus;
-        Some(whole.widened(Part::Numa, near)).filter(|node| !node.is_empty())
+        let near = parent.topology.gpu_at(gpu.pci?)?.locality.all_pus();
+        Some(whole.widened(Part::Numa, &near)).filter(|node| !node.is_empty())
     };
 
     let Some(gpu) = shown.get(rank) else {
