@@ -219,6 +219,10 @@ pub struct TrialRank {
     /// The PUs that its first thread may run on; null where that cannot be read. Since 1.2.
     #[serde(default)]
     pub first_thread_pus: Option<IdSet>,
+    /// Whether its first thread may run where its parent's may, so that nothing bound it by itself; in no
+    /// document.
+    #[serde(skip)]
+    pub is_bound_as_its_parent: bool,
     /// The PUs that its variant gives it; null where the launcher decides.
     pub asked_pus: Option<IdSet>,
     /// The NUMA nodes that its variant binds its memory to; null where it does not.
@@ -363,6 +367,7 @@ impl TrialRank {
             threads: 1,
             pus: None,
             first_thread_pus: None,
+            is_bound_as_its_parent: false,
             asked_pus: None,
             asked_memory_nodes: None,
             pages_bytes: BTreeMap::new(),

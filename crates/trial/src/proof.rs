@@ -28,15 +28,21 @@ pub enum PlacementProof {
 
 /// What these looks at this machine prove.
 pub fn proof(topology: &Topology, looks: &[TrialLook]) -> PlacementProof {
-    // A script may run several programs, each a process of its own.
-    let mut first: BTreeMap<(Option<u32>, u32), (f64, &IdSet)> = BTreeMap::new();
+    let mut first: BTreeMap<Option<u32>, (f64, u32, &IdSet)> = BTreeMap::new();
+
     for look in looks {
         for rank in &look.ranks {
             if let Some(why) = elsewhere(topology, rank) {
                 return PlacementProof::Misplaced(format!("{why}, {:.1} s after the start", look.after_s));
             }
             let Some(pus) = &rank.first_thread_pus else { continue };
-            let (since, before) = *first.entry((rank.rank, rank.pid)).or_insert((look.after_s, pus));
+            let seen = (look.after_s, rank.pid, pus);
+            let (since, pid, before) = *first.entry(rank.rank).or_insert(seen);
+            // A script may run several programs, each a process with a binding of its own.
+            if pid != rank.pid && !rank.is_bound_as_its_parent {
+                first.insert(rank.rank, seen);
+                continue;
+            }
             if rank.asked_pus.is_none() && !pus.is_subset(before) && !before.is_subset(pus) {
                 return PlacementProof::Misplaced(format!(
                     "the first thread of {} could run on PUs {before} {since:.1} s after the start and on \
@@ -129,8 +135,11 @@ mod tests {
         assert_eq!(proven(&[look(0.1, "2", None), second.clone()]), PlacementProof::AsAsked);
         let mut moved = second.clone();
         (moved.after_s, moved.ranks[0].first_thread_pus) = (0.9, Some(set("4")));
-        let moved = proven(&[look(0.1, "2", None), second, moved]);
+        let moved = proven(&[look(0.1, "2", None), second.clone(), moved]);
         assert!(matches!(moved, PlacementProof::Misplaced(_)), "{moved:?}");
+        second.ranks[0].is_bound_as_its_parent = true;
+        let script = proven(&[look(0.1, "2", None), second]);
+        assert!(matches!(script, PlacementProof::Misplaced(_)), "the script itself was moved: {script:?}");
     }
 
     #[test]

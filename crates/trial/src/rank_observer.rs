@@ -225,12 +225,23 @@ struct Status {
     threads: u32,
 }
 
+/// Whether a process may run where its parent may.
+fn is_bound_as_its_parent(pid: u32) -> bool {
+    let text = |pid: &str| fs::read_to_string(format!("/proc/{pid}/status")).ok();
+    let allowed = |text: &str| field(text, "Cpus_allowed_list").map(str::to_owned);
+    let own = text(&pid.to_string());
+    let parent = own.as_deref().and_then(|own| text(field(own, "PPid")?));
+    own.zip(parent).is_some_and(|(own, parent)| allowed(&own) == allowed(&parent))
+}
+
+/// The value of a field of /proc/PID/status.
+fn field<'t>(text: &'t str, name: &str) -> Option<&'t str> {
+    text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
+}
+
 fn status(pid: u32) -> Option<Status> {
     let text = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let value = |name: &str| {
-        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
-        line.map(str::trim)
-    };
+    let value = |name: &str| field(&text, name);
     let number = |text: Option<&str>| text.and_then(|text| text.split(' ').next()?.parse().ok());
     // One that has ended and was not waited for has no memory any more.
     let resident_kib = number(value("VmRSS"))?;
@@ -257,6 +268,7 @@ fn rank_of(topology: &Topology, rank: Option<usize>, process: &Marked, status: S
         threads: status.threads,
         pus: seen.pus,
         first_thread_pus: seen.first_thread_pus,
+        is_bound_as_its_parent: is_bound_as_its_parent(process.pid),
         asked_pus: asked.pus,
         asked_memory_nodes: asked.memory_nodes,
         pages_bytes: pages,
