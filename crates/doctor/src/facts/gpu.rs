@@ -2,6 +2,9 @@
 //!
 //! Files: the kernel's Documentation/gpu/amdgpu; hwmon's `power1_cap` in microwatt.
 
+use std::collections::BTreeSet;
+
+use stats::PciAddress;
 use topo::Survey;
 use topo::fs_root::FsRoot;
 use topo::gpu_class::AMD;
@@ -45,7 +48,12 @@ fn amd_gpu(root: &FsRoot, gpu: &Gpu, uses: Option<&[GpuUse]>) -> AmdGpu {
 
     AmdGpu {
         name: format!("GPU {}", gpu.index),
-        processes: uses.map(|uses| uses.iter().filter(|one| one.pci == gpu.pci).map(|one| one.pid).collect()),
+        processes: uses.map(|uses| {
+            // Its partitions are functions of it.
+            let is_of_it = |one: &&GpuUse| PciAddress { function: gpu.pci.function, ..one.pci } == gpu.pci;
+            let pids: BTreeSet<u32> = uses.iter().filter(is_of_it).map(|one| one.pid).collect();
+            pids.into_iter().collect()
+        }),
         power_uw: limit("power1_cap").zip(limit("power1_cap_default")),
         memory_bytes: number("mem_info_vram_total"),
         uncorrected: root

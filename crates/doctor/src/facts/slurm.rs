@@ -80,9 +80,10 @@ impl SlurmFile {
         };
         let mut whole = String::new();
 
-        for (_, line) in conf_lines(&text) {
-            let Some(name) = included(&line) else {
-                whole.push_str(&line);
+        // Line by line, so that the numbers of lines stay.
+        for line in text.lines() {
+            let Some(name) = included(line.split('#').next().unwrap_or_default()) else {
+                whole.push_str(line);
                 whole.push('\n');
                 continue;
             };
@@ -94,10 +95,11 @@ impl SlurmFile {
 
     /// The value of a parameter, whose name counts in any case; of several lines the last. Lines that
     /// describe nodes and partitions have many and are none of these.
-    pub fn parameter(&self, name: &str) -> Option<&str> {
-        self.text.as_deref()?.lines().rev().find_map(|line| {
+    pub fn parameter(&self, name: &str) -> Option<String> {
+        let value = |(_, line): (usize, String)| {
             let (own, value) = line.split_once('=')?;
-            own.trim().eq_ignore_ascii_case(name).then(|| value.trim())
-        })
+            own.trim().eq_ignore_ascii_case(name).then(|| value.trim().to_owned())
+        };
+        conf_lines(self.text.as_deref()?).filter_map(value).last()
     }
 }

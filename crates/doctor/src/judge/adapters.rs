@@ -43,18 +43,16 @@ pub(super) fn gpu_memory(facts: &SystemFacts<'_>) -> Option<Check> {
         return None;
     }
     let names = listed(&found.names());
-    let others: Vec<String> = gpus
-        .iter()
-        .filter(|gpu| ![AMD, NVIDIA].contains(&gpu.vendor_id))
-        .map(|gpu| format!("GPU {}", gpu.index))
-        .collect();
-    if !others.is_empty() {
+    let has_nvidia = gpus.iter().any(|gpu| gpu.vendor_id == NVIDIA);
+    let others = gpus.iter().filter(|gpu| ![AMD, NVIDIA].contains(&gpu.vendor_id));
+    let others: Vec<String> = others.map(|gpu| format!("GPU {}", gpu.index)).collect();
+    if !has_nvidia && !others.is_empty() {
         return GPU_MEMORY.open(
             format!("whether {names} reach the memory of {} is not known for their vendor", listed(&others)),
             "the GPU's maker",
         );
     }
-    if !gpus.iter().any(|gpu| gpu.vendor_id == NVIDIA) {
+    if !has_nvidia {
         return GPU_MEMORY.ok(format!("{names}; AMD's driver hands GPU memory to adapters by itself"));
     }
 

@@ -274,8 +274,11 @@ pub(super) fn power(facts: &SystemFacts<'_>) -> Option<Check> {
         true => format!("{most:.0} W"),
         false => format!("{least:.0}-{most:.0} W"),
     };
+    if let Some(Err(why)) = &facts.nvidia {
+        return POWER.unknown(why.clone(), NVML);
+    }
     match (limits.len(), facts.nvidia.is_some()) {
-        (0, true) => of_nvidia(facts, &POWER, false, |_| None),
+        (0, true) => None,
         (0, false) if facts.amd.is_empty() => None,
         (0, false) => POWER.unknown("the driver shows no limit", super::ROOT),
         (known, _) => POWER.ok(of_known(
@@ -310,7 +313,7 @@ pub(super) fn processes(facts: &SystemFacts<'_>) -> Option<Check> {
 
     let known = lists.iter().filter(|(_, pids)| pids.is_some()).count();
     match (known, &facts.nvidia) {
-        (0, Some(Err(why))) => PROCESSES.open(why.clone(), NVML),
+        (_, Some(Err(why))) => PROCESSES.open(why.clone(), NVML),
         (0, Some(Ok(_))) => PROCESSES.open("the driver lists no processes", NVML),
         (0, None) if lists.is_empty() => None,
         (0, None) => PROCESSES.open("amdkfd lists no processes (/sys/class/kfd)", super::ROOT),

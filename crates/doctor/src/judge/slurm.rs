@@ -257,7 +257,7 @@ pub(super) fn sockets(facts: &SystemFacts<'_>) -> Option<Check> {
         return wanted.and_then(|_| SOCKETS.unknown(NOT_SHOWN, SITE));
     };
     let set = slurm.conf.parameter("SlurmdParameters");
-    if let (None, Some(_), Some(unread)) = (set, wanted, unread(&slurm.conf)) {
+    if let (None, Some(_), Some(unread)) = (&set, wanted, unread(&slurm.conf)) {
         return SOCKETS.unknown(unread, SITE);
     }
     let set = set.unwrap_or_default().to_lowercase();

@@ -73,6 +73,21 @@ pub const AMD: &[Case] = &[
     ("gpu.ecc", Is::Odd, "3 errors of memory, not corrected, on GPU 0", mixed),
     ("gpu.power", Is::Odd, "GPU 0: 350 W of 700 W", mixed),
     ("gpu.processes", Is::Costly, "GPU 0 (4711)", mixed),
+    ("gpu.processes", Is::Open, "none", |node| {
+        mixed(node)?;
+        node.nvidia = Some(Err("none".to_owned()));
+        node.file("/sys/class/kfd/kfd/proc/4711/pasid", "1\n")
+    }),
+    ("gpu.power", Is::Unknown, "none", |node| {
+        amd(node)?;
+        node.nvidia = Some(Err("none".to_owned()));
+        Ok(())
+    }),
+    // A display of the CPU's maker beside NVIDIA's GPU.
+    ("gpu.adapter-access", Is::Costly, "mlx5_0", |node| {
+        node.survey.topology.gpus[1].vendor_id = 0x8086;
+        crate::devices::closed_driver(node)
+    }),
     ("gpu.confidential", Is::Gone, "", amd),
 ];
 

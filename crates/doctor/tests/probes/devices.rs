@@ -373,7 +373,7 @@ fn what_the_driver_says_of_gpus() -> Outcome {
 }
 
 /// A node whose driver hands out no DMA-BUF, and without a module for it.
-fn closed_driver(node: &crate::node::Node) -> std::io::Result<()> {
+pub fn closed_driver(node: &crate::node::Node) -> std::io::Result<()> {
     node.gone("/sys/module/nvidia_peermem")?;
     node.file("/proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.86.10\n")
 }
