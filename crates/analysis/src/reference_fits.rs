@@ -79,7 +79,7 @@ fn is_of(
         (None, _) => true,
         // A document does not tell the link between two GPUs, but whether the driver goes around it.
         (Some(link), "peer") => (link == "staged") == is_staged,
-        (Some(link), _) => device.best_link().is_some_and(|own| own == link),
+        (Some(link), _) => device.link_of_copies().is_some_and(|own| own == link),
     };
     let is_large = what == "load" || row.bytes >= LARGE;
     let size = reference.sizes.as_ref().map_or(is_large, |sizes| sizes.contains(&row.bytes));

@@ -93,14 +93,23 @@ impl Device {
         }
     }
 
-    /// What copies between host memory and it go over at best: `PCIe 5 x16`, `NVLink-C2C`; `None` where that
-    /// is not known.
+    /// What copies between host memory and it go over at best, in a slot of its own: `PCIe 5 x16`,
+    /// `NVLink-C2C`; `None` where that is not known.
     pub fn best_link(&self) -> Option<String> {
+        self.link_by(|link| link.max_generation)
+    }
+
+    /// As [`Device::best_link`], in the slot that it is in.
+    pub fn link_of_copies(&self) -> Option<String> {
+        self.link_by(|link| Some(link.max_generation?.min(link.slot_generation.unwrap_or(u8::MAX))))
+    }
+
+    fn link_by(&self, generation: fn(&Link) -> Option<u8>) -> Option<String> {
         if let Some(other) = self.other_link() {
             return Some(other.to_owned());
         }
         let link = self.link.value.as_ref()?;
-        Some(format!("PCIe {} x{}", link.max_generation?, link.max_width?))
+        Some(format!("PCIe {} x{}", generation(link)?, link.max_width?))
     }
 
     /// What of its link is well, in words.
@@ -125,6 +134,13 @@ impl Device {
 fn link_well(link: &Link) -> String {
     let is_loaded = link.read_when == ReadWhen::UnderLoad;
     let generation = link.generation.zip(link.max_generation).filter(|_| is_loaded);
+    if let (Some((now, most)), Some(slot)) = (generation, link.slot_generation)
+        && slot < most
+    {
+        return format!(
+            "its link runs at PCIe {now}, and its slot can no more than PCIe {slot} of the GPU's {most}"
+        );
+    }
     match (generation, link.width.filter(|_| link.max_width.is_some())) {
         (Some(_), Some(_)) => "its link is as it should be".to_owned(),
         (None, Some(lanes)) => {
@@ -288,6 +304,8 @@ mod tests {
         assert_eq!(link_well(&loaded), "its link is as it should be");
         let idle = link_well(&link(5, None, ReadWhen::Idle));
         assert_eq!(idle, "its link has all 16 lanes, and its generation under load is not known");
+        let slow_slot = link_well(&link(3, Some(3), ReadWhen::UnderLoad));
+        assert_eq!(slow_slot, "its link runs at PCIe 3, and its slot can no more than PCIe 3 of the GPU's 5");
         let no_lanes = link_well(&Link { width: None, ..loaded.clone() });
         assert_eq!(no_lanes, "its link runs at PCIe 5, and its lanes are not known");
         let nothing = link_well(&Link { width: None, generation: None, ..loaded });
