@@ -9,18 +9,24 @@ const MOST_DIGITS: i32 = 6;
 /// How far a multiple of the step may be from a whole number, for what a change of units leaves.
 const ROUNDING: f64 = 1e-6;
 
-/// The coarsest power of ten of which all these figures are multiples; `None` where they have more than six
-/// digits, and where one is not positive and finite.
+/// The coarsest power of ten of which all these figures are multiples, at most a tenth of the least of them:
+/// nobody prints a figure with a single digit, and round ones hide no halving. `None` where they have more
+/// than six digits, and where one is not positive and finite.
 pub fn printed_step(values: &[f64]) -> Option<f64> {
     if !values.iter().all(|value| value.is_finite() && *value > 0.0) {
         return None;
     }
     let digits = values.iter().copied().reduce(f64::max)?.log10().floor() as i32;
+    let most = values.iter().copied().reduce(f64::min)? / 10.0;
     let is_multiple = |step: f64| {
         let mut counts = values.iter().map(|value| value / step);
         counts.all(|count| count > 0.5 && (count - count.round()).abs() < ROUNDING)
     };
-    (digits - MOST_DIGITS + 1..=digits).rev().map(|power| 10_f64.powi(power)).find(|step| is_multiple(*step))
+    (digits - MOST_DIGITS + 1..=digits)
+        .rev()
+        .map(|power| 10_f64.powi(power))
+        .find(|step| is_multiple(*step))
+        .map(|step| step.min(most))
 }
 
 #[cfg(test)]
@@ -37,6 +43,8 @@ mod tests {
         near(&[2.8e9, 2.7e9, 3e9], 1e8);
         near(&[180.0, 190.0], 10.0);
         near(&[12345.6, 12.0], 0.1);
+        near(&[20000.0, 10000.0], 1000.0);
+        near(&[2.0, 1.0], 0.1);
     }
 
     #[test]
