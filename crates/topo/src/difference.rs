@@ -218,7 +218,8 @@ fn nodes(before: &Survey, after: &Survey) -> Vec<String> {
     let said = |node: &NumaNode, change: &str| {
         let topology = if change == "gone" { old } else { new };
         let kind = kind(topology, node);
-        format!("NUMA node {} {change} ({kind}, {})", node.os_index, rounded_size(node.total_bytes))
+        let size = if has_sizes { format!(", {}", rounded_size(node.total_bytes)) } else { String::new() };
+        format!("NUMA node {} {change} ({kind}{size})", node.os_index)
     };
     let different = |was: &NumaNode, is: &NumaNode| {
         let mut words = Vec::new();

@@ -1,6 +1,7 @@
 //! What is different of GPUs and network adapters: which there are, their links to the CPU, their locality.
 
 use stats::IdSet;
+use stats::units::counted;
 
 use super::said::{is_text, lists_gpu, lists_nics, name_gpus_alike};
 use super::{changed, matched};
@@ -18,9 +19,16 @@ fn called(gpu: &Gpu) -> String {
 
 /// The changes of GPUs.
 pub(super) fn gpus(before: &Survey, after: &Survey) -> Vec<String> {
+    let listed = |gpu: &Gpu| lists_gpu(before, gpu) && lists_gpu(after, gpu);
     if !name_gpus_alike(before, after) {
-        return Vec::new();
+        let count = |survey: &Survey| survey.topology.gpus.iter().filter(|gpu| listed(gpu)).count();
+        let [was, is] = [before, after].map(count);
+        // A file may have GPUs of which a text with numbers lists some.
+        let change = (was != is && is_text(before) && is_text(after))
+            .then(|| format!("{}, were {was}", counted(is, "GPU")));
+        return change.into_iter().collect();
     }
+
     let said = |gpu: &Gpu, change: &str| format!("{} {change}", called(gpu));
     let different = |was: &Gpu, is: &Gpu| {
         let mut words = same_gpu(was, is);
@@ -28,7 +36,6 @@ pub(super) fn gpus(before: &Survey, after: &Survey) -> Vec<String> {
         words.extend(same_locality(&called(is), old, new).filter(|_| is_same_model(was, is)));
         words
     };
-    let listed = |gpu: &Gpu| lists_gpu(before, gpu) && lists_gpu(after, gpu);
     let (old, new) = (&before.topology.gpus, &after.topology.gpus);
     matched(old, new, |gpu| gpu.pci, listed, said, different)
 }

@@ -69,7 +69,7 @@ fn path(was: &Pair, is: &Pair) -> Option<String> {
 /// Another link besides PCIe.
 fn fabric(old: &Survey, new: &Survey, was: &Pair, is: &Pair) -> Option<String> {
     match (was.fabric, is.fabric) {
-        (Some(before), Some(now)) => same_fabric(before, now),
+        (Some(before), Some(now)) => same_fabric(old, new, before, now),
         (Some(before), None) => {
             tells(new, is, before).then(|| format!("no {}, was {}", name(before), was.sign()))
         }
@@ -78,7 +78,18 @@ fn fabric(old: &Survey, new: &Survey, was: &Pair, is: &Pair) -> Option<String> {
     }
 }
 
-fn same_fabric(was: Fabric, is: Fabric) -> Option<String> {
+fn same_fabric(old: &Survey, new: &Survey, was: Fabric, is: Fabric) -> Option<String> {
+    // NVML and hwloc count a link's rate by two rules.
+    let source = |survey: &Survey| {
+        let said = if matches!(was, Fabric::Nvlink { .. }) {
+            &survey.interconnect.nvlink
+        } else {
+            &survey.interconnect.xgmi
+        };
+        said.as_ref().and_then(|said| said.source.clone())
+    };
+    let has_one_source = source(old) == source(new);
+
     match (was, is) {
         (
             Fabric::Nvlink { links: before, bytes_per_s: rate_before },
@@ -87,7 +98,7 @@ fn same_fabric(was: Fabric, is: Fabric) -> Option<String> {
             if let Some((before, now)) = changed(before, now) {
                 return Some(format!("{now} NVLinks, were {before}"));
             }
-            let (before, now) = changed(rate_before, rate_now)?;
+            let (before, now) = changed(rate_before, rate_now).filter(|_| has_one_source)?;
             Some(format!("{} over NVLink, was {}", rate(now as f64), rate(before as f64)))
         }
 
@@ -98,7 +109,7 @@ fn same_fabric(was: Fabric, is: Fabric) -> Option<String> {
             if let Some((before, now)) = changed(before, now) {
                 return Some(format!("{now} hops over xGMI, were {before}"));
             }
-            let (before, now) = changed(rate_before, rate_now)?;
+            let (before, now) = changed(rate_before, rate_now).filter(|_| has_one_source)?;
             Some(format!("{} over xGMI, was {}", rate(now as f64), rate(before as f64)))
         }
         _ => Some(format!("{}, was {}", name(is), name(was))),

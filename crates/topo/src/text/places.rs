@@ -97,7 +97,7 @@ fn node_lines(survey: &Survey, node: &NumaNode, width: usize) -> Vec<String> {
 /// How much memory a node has.
 pub(crate) fn memory(node: &NumaNode) -> String {
     match (node.total_bytes, node.free_bytes) {
-        (0, _) if node.kind == NodeKind::Normal => "memory not known".to_owned(),
+        (0, _) if node.kind.has_memory() => "memory not known".to_owned(),
         (0, _) => "no memory".to_owned(),
         (total, Some(free)) => format!("{}, {} free", rounded_size(total), rounded_size(free)),
         (total, None) => rounded_size(total),

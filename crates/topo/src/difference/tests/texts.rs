@@ -39,6 +39,15 @@ fn what_one_of_two_texts_does_not_say_is_no_change_and_is_named() -> Outcome {
 }
 
 #[test]
+fn a_gpu_less_is_said_of_texts_that_name_gpus_in_two_ways() -> Outcome {
+    let numbers = texts(&[LSCPU, "GPU 0: NVIDIA H100 (UUID: GPU-0a)\nGPU 1: NVIDIA H100 (UUID: GPU-0b)\n"])?;
+    let addresses =
+        texts(&[LSCPU, "|   0  NVIDIA H100          On   | 00000000:1B:00.0 Off |          0 |\n"])?;
+    assert_eq!(words(&numbers, &addresses), ["1 GPU, were 2"]);
+    Ok(())
+}
+
+#[test]
 fn what_texts_do_say_is_compared() -> Outcome {
     let file = machine()?;
     let smaller = texts(&[&NUMACTL.replace("node 1 size: 8192", "node 1 size: 4096")])?;
