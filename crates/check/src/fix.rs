@@ -13,7 +13,7 @@ use placement::{Ask, GpuChoice, NodePlaces, Strategy, Target, recommend};
 use stats::IdSet;
 use topo::Topology;
 
-use crate::observed_rank::ObservedRank;
+use crate::observed_rank::{ObservedRank, with_memory_beside};
 
 /// What goes with a binding of the node's PUs for a step that asks for less of the node.
 const LEAVE_OUT: &str = "and leave out -c, --exact and --exclusive: they make the step smaller than the job";
@@ -172,7 +172,8 @@ fn of_running(case: &FixContext<'_>, certain: &[&Finding], places: Option<&NodeP
                 |node: &u32| case.topology.node(*node).is_some_and(|node| node.kind.has_host_memory());
             let local: IdSet = nodes.iter().filter(has_host_memory).collect();
             let held = seen.running.pages.nodes.iter().flatten().map(|pages| pages.node);
-            let far = held.filter(has_host_memory).collect::<IdSet>().minus(&local);
+            let near = with_memory_beside(case.topology, nodes);
+            let far = held.filter(has_host_memory).collect::<IdSet>().minus(&near);
             if !far.is_empty() && !local.is_empty() {
                 lines.push(format!("migratepages {} {far} {local}", seen.running.pid));
             }

@@ -131,10 +131,11 @@ impl ObservedRank {
         }
     }
 
-    /// How much of its memory is on none of these nodes, from 0 to 1, what it gave to GPUs left out; `None`
-    /// where it is not known, or there is none.
+    /// How much of its memory is neither on these nodes nor on memory beside them, from 0 to 1, what it gave
+    /// to GPUs left out; `None` where it is not known, or there is none.
     pub fn remote_share(&self, topology: &Topology, near: &IdSet) -> Option<f64> {
         let nodes = self.running.pages.nodes.as_ref().filter(|_| !near.is_empty())?;
+        let near = with_memory_beside(topology, near);
         let is_host = |node: u32| topology.node(node).is_some_and(|node| node.kind.has_host_memory());
         let bytes = |is_counted: &dyn Fn(u32) -> bool| -> u64 {
             let counted = nodes.iter().filter(|pages| is_host(pages.node) && is_counted(pages.node));
@@ -275,4 +276,13 @@ fn closed(gpus: &UsableGpus) -> Option<String> {
     let why = gpus.closed.first().map(|gpu| &gpu.why)?;
     let which: Vec<String> = gpus.closed.iter().map(|gpu| gpu.pci.to_string()).collect();
     Some(format!("{} {}: {why}", if which.len() == 1 { "GPU" } else { "GPUs" }, which.join(", ")))
+}
+
+/// These nodes, and those with memory around the same PUs: a CPU's HBM is a node of its own.
+pub(crate) fn with_memory_beside(topology: &Topology, nodes: &IdSet) -> IdSet {
+    let own = topology.nodes.iter().filter(|node| nodes.contains(node.os_index));
+    let pus = IdSet::of_all(own.map(|node| &node.pus));
+    let beside =
+        topology.nodes.iter().filter(|node| node.kind.has_host_memory() && !node.pus.and(&pus).is_empty());
+    nodes.or(&beside.map(|node| node.os_index).collect())
 }

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use stats::IdSet;
-use topo::model::{NumaNode, Topology};
+use topo::model::{NodeKind, NumaNode, Topology};
 use topo::process::PolicyMode;
 
 use crate::check_node::own_node;
@@ -30,9 +30,13 @@ pub(super) fn memory(topology: &Topology, rank: &Observed) -> Vec<Found> {
     if local.is_empty() || host.len() < 2 {
         return Vec::new();
     }
+
     let of_gpus = rank.gpus.iter().flatten().filter_map(|gpu| topology.gpu_at(gpu.pci?));
     let local = of_gpus.fold(local, |all, gpu| all.or(&topology.host_nodes(gpu)));
-    let local = local.or(&planned(topology, pus));
+    // Of memory without CPUs a list of CPUs does not say where it is.
+    let lost = host.iter().filter(|node| node.kind == NodeKind::MemoryOnly && node.pus.is_empty());
+    let lost: IdSet = lost.map(|node| node.os_index).collect();
+    let local = local.or(&planned(topology, pus)).or(&lost);
     [policy(rank, pus, &local), pages(topology, rank, pus, &local)].into_iter().flatten().collect()
 }
 
