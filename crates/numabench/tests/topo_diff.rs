@@ -58,7 +58,7 @@ fn the_same_machine_ends_with_0_and_another_with_5_and_says_what_in_words() -> D
     let json: Value = serde_json::from_str(&out)?;
     assert_eq!(
         (&json["schema"], &json["schema_version"]),
-        (&"numabench.topology-diff".into(), &"1.1".into())
+        (&"numabench.topology-diff".into(), &"1.2".into())
     );
     let json = &json["differences"];
     assert_eq!((code, json.as_array().map(Vec::len)), (Some(5), Some(7)));

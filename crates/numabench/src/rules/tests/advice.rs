@@ -18,9 +18,9 @@ const MEASURING: &[&str] = &["pingpong", "matrix", "latency", "peer", "sweep", "
 const SPEAKERS: &[(&str, &[&str])] = &[
     // The limit of a run, which `check --bandwidth` and `topo --measure` have too.
     ("engine/src/lead.rs", MEASURING),
+    ("engine/src/line_cycle.rs", &["matrix", "latency", "peer", "contend"]),
     ("engine/src", MEASURING),
     ("stats/src/flag.rs", MEASURING),
-    ("hostmem/src/chase.rs", &["matrix", "latency", "peer", "contend"]),
     ("hostmem/src", MEASURING),
     ("backend-cuda/src", MEASURING),
     ("backend-host/src", MEASURING),
