@@ -269,3 +269,46 @@ fn shortfall(row: &Row, reference: &Reference) -> Option<f64> {
     let best = median * middle / row.median_low_ns.unwrap_or(middle);
     (best < reference.range.0 * (1.0 - MARGIN)).then(|| 1.0 - median / reference.range.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use report::read::SavedDocument;
+
+    use super::*;
+    use crate::reference::known_figures;
+
+    type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+    /// The models whose figures a document's are held against, each with its link.
+    fn held(document: &Document) -> BTreeSet<(String, Option<String>)> {
+        let fits = fits(document, &known_figures());
+        fits.into_iter().map(|fit| (fit.reference.gpu, fit.reference.link)).collect()
+    }
+
+    #[test]
+    fn each_model_of_a_document_has_figures_of_its_own() -> Outcome {
+        let file = include_bytes!("../../../docs/gallery/eight-gpus.json");
+        let mut document = Document::from_json(file)?;
+        assert!(held(&document).is_empty(), "its GPUs are simulated");
+        let real = Document::from_json(include_bytes!("../../../docs/gallery/suite.json"))?;
+        document.platform.simulated = None;
+        document.devices.iter_mut().for_each(|device| device.link = real.devices[0].link.clone());
+        document.devices[1].name = "NVIDIA H200".to_owned();
+
+        let models: BTreeSet<String> = held(&document).into_iter().map(|(gpu, _)| plain_name(&gpu)).collect();
+        assert_eq!(models, BTreeSet::from(["h100 80gb hbm3".to_owned(), "h200".to_owned()]));
+        Ok(())
+    }
+
+    #[test]
+    fn a_gpu_in_a_slot_of_pcie_4_is_not_held_against_figures_of_pcie_5() -> Outcome {
+        let mut document = Document::from_json(include_bytes!("../../../docs/gallery/suite.json"))?;
+        let has_pcie_5 = |document: &Document| {
+            held(document).iter().any(|(_, link)| link.as_deref() == Some("PCIe 5 x16"))
+        };
+        assert!(has_pcie_5(&document));
+        document.devices[0].link.value.as_mut().ok_or("no link")?.slot_generation = Some(4);
+        assert!(!has_pcie_5(&document));
+        Ok(())
+    }
+}

@@ -325,3 +325,16 @@ fn of_many_ranks_the_wrong_ones_have_rows_and_the_others_are_one_line() {
         assert!(text.contains(words), "{words}: {text}");
     }
 }
+
+#[test]
+fn a_cpus_memory_on_a_node_of_its_own_is_beside_it() {
+    let mut machine = machine();
+    let beside = topo::model::NumaNode {
+        os_index: 7,
+        kind: topo::model::NodeKind::MemoryOnly,
+        ..machine.nodes[0].clone()
+    };
+    machine.nodes.push(beside);
+    let with_memory = |nodes: &str| crate::observed_rank::with_memory_beside(&machine, &set(nodes));
+    assert_eq!((with_memory("0"), with_memory("1")), (set("0,7"), set("1")));
+}

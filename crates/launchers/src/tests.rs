@@ -260,6 +260,13 @@ fn torchruns_workers_share_a_node_by_the_gpus_that_are_shown_and_as_torch_divide
     assert_eq!(of(&format!("CUDA_VISIBLE_DEVICES=2,3 taskset -c 0-2,8-10 {two}")), ["0-1,8-9", "2,10"]);
     let few = of(&format!("CUDA_VISIBLE_DEVICES=2,3 taskset -c 0 {two}"));
     assert!(few.iter().all(|pus| pus.contains("leaves the worker")), "{few:?}");
+    let mut apart = machine();
+    for gpu in &mut apart.gpus {
+        gpu.locality.outside_pus = std::mem::take(&mut gpu.locality.pus);
+    }
+    let outside = read(&format!("CUDA_VISIBLE_DEVICES=2,3 {two}"), &apart);
+    let outside = outside.map(|launched| launched.readings[0].ranks.iter().map(pus).collect::<Vec<_>>());
+    assert_eq!(outside.ok(), Some(vec!["0-1,8-9".to_owned(), "2-3,10-11".to_owned()]), "cut to a cpuset");
     let node = two.replace("exclusive", "node");
     assert_eq!(of(&format!("CUDA_VISIBLE_DEVICES=2,3 taskset -c 0-2 {node}")), ["0-2", "0-2"]);
 }

@@ -64,6 +64,14 @@ pub const AMD: &[Case] = &[
         amd(node)?;
         node.file("/sys/class/kfd/kfd/proc/4711/pasid", "1\n")
     }),
+    // A partition is a function of its GPU.
+    ("gpu.processes", Is::Costly, "GPU 0 (4711)", |node| {
+        amd(node)?;
+        let of_node = |file: &str| format!("/sys/class/kfd/kfd/topology/nodes/1/{file}");
+        node.file(&of_node("properties"), "simd_count 440\nlocation_id 6145\ndomain 0\n")?;
+        node.file(&of_node("gpu_id"), "7\n")?;
+        node.file("/sys/class/kfd/kfd/proc/4711/queues/0/gpuid", "7\n")
+    }),
     ("gpu.adapter-access", Is::Open, "GPU 0, GPU 1", |node| {
         node.nvidia = None;
         node.survey.topology.gpus.iter_mut().for_each(|gpu| gpu.vendor_id = 0x8086);

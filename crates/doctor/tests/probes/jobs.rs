@@ -52,6 +52,9 @@ pub const FILES: &[Case] = &[
         node.file(GRES, "Name=gpu File=/dev/nvidia0 Cores=0-7,16-23\nName=gpu File=/dev/nvidia1 Cores=8-15\n")
     }),
     ("slurm.gres-cores", Is::Costly, "no Cores=", |node| node.file(GRES, "Name=gpu File=/dev/nvidia[0-1]\n")),
+    ("slurm.gres-cores", Is::Costly, "line 3", |node| {
+        node.file(GRES, "# GPUs\n\nName=gpu Fiel=/dev/nvidia0\n")
+    }),
     ("slurm.gres-cores", Is::Costly, "line 1", |node| node.file(GRES, "Name=gpu Fiel=/dev/nvidia0\n")),
     ("slurm.gres-cores", Is::Well, "AutoDetect=nvml", |node| node.file(GRES, "AutoDetect=nvml\n")),
     ("slurm.gres-cores", Is::Costly, "no gres.conf", |node| node.gone(GRES)),

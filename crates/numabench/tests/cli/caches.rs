@@ -43,6 +43,25 @@ fn a_range_is_held_against_the_cache_of_those_that_share_it() -> Done {
 }
 
 #[test]
+fn kernels_that_memory_bounds_are_the_caches_where_their_data_lie_in_it() -> Done {
+    if !has_two_pus() {
+        return Ok(());
+    }
+    let document = on(TWO_CACHES, "kernels --kernels spmv,stencil,sort,sgemm --size 3MiB --threads 1")?;
+    let flagged = |name: &str| -> Vec<bool> {
+        let cases = list(&document, "/cases").iter();
+        let own = cases.filter(|case| case["id"].as_str().is_some_and(|id| id.contains(&format!("/{name}"))));
+        let results = own.flat_map(|case| list(case, "/ranks"));
+        results.map(|result| list(result, "/outcome/flags").contains(&"cached".into())).collect()
+    };
+    for (name, cached) in [("spmv", true), ("stencil", true), ("sort", true), ("sgemm", false)] {
+        let found = flagged(name);
+        assert!(!found.is_empty() && found.iter().all(|is| *is == cached), "{name}: {found:?}");
+    }
+    Ok(())
+}
+
+#[test]
 fn one_rank_alone_stands_for_all_of_a_device_only_where_they_share_a_cache_too() -> Done {
     if !has_two_pus() {
         return Ok(());

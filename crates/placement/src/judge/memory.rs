@@ -33,11 +33,25 @@ pub(super) fn memory(topology: &Topology, rank: &Observed) -> Vec<Found> {
 
     let of_gpus = rank.gpus.iter().flatten().filter_map(|gpu| topology.gpu_at(gpu.pci?));
     let local = of_gpus.fold(local, |all, gpu| all.or(&topology.host_nodes(gpu)));
+    let local = local.or(&planned(topology, pus));
+    let found = |local: &IdSet| -> Vec<Found> {
+        [policy(rank, pus, local), pages(topology, rank, pus, local)].into_iter().flatten().collect()
+    };
+
     // Of memory without CPUs a list of CPUs does not say where it is.
     let lost = host.iter().filter(|node| node.kind == NodeKind::MemoryOnly && node.pus.is_empty());
     let lost: IdSet = lost.map(|node| node.os_index).collect();
-    let local = local.or(&planned(topology, pus)).or(&lost);
-    [policy(rank, pus, &local), pages(topology, rank, pus, &local)].into_iter().flatten().collect()
+    let sure = found(&local.or(&lost));
+    if !sure.is_empty() || lost.is_empty() || found(&local).is_empty() {
+        return sure;
+    }
+    let text = format!(
+        "the memory of {} may be far from {}: this description of the machine does not say where {} is",
+        rank.name,
+        pus_in_words(pus),
+        nodes_in_words(&lost)
+    );
+    vec![(FindingKind::MemoryElsewhere, PlacementVerdict::Unknown, text)]
 }
 
 /// The nodes that a plan may take for these PUs: the nearest with memory, where theirs has none.

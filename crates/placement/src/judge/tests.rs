@@ -322,6 +322,13 @@ fn memory_that_may_only_be_elsewhere_is_misplaced_and_what_the_cpuset_takes_is_u
     without_sizes.nodes.iter_mut().for_each(|node| node.total_bytes = 0);
     let judged = judge(&without_sizes, &pool("0", &[]), &[with(PolicyMode::Bind, "1", "0-3")]);
     assert_eq!(judged.placed, PlacementVerdict::Misplaced, "{}", text(&judged));
+    // A list of CPUs does not say where memory without CPUs is: near or far, nobody knows.
+    let mut lost = machine();
+    lost.nodes[2].pus = IdSet::default();
+    for (nodes, placed) in [("2", PlacementVerdict::Unknown), ("1", PlacementVerdict::Misplaced)] {
+        let judged = judge(&lost, &pool("0", &[]), &[with(PolicyMode::Bind, nodes, "0-3")]);
+        assert_eq!(judged.placed, placed, "{nodes}: {}", text(&judged));
+    }
     let confined = judge(&machine(), &pool("0", &[]), &[with(PolicyMode::Default, "", "1")]);
     assert_eq!(
         (confined.placed, confined.findings[0].kind),

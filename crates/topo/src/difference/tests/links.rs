@@ -55,6 +55,21 @@ fn a_pair_without_its_nvlinks_and_another_way_over_pcie_are_said() -> Outcome {
     Ok(())
 }
 
+#[test]
+fn rates_of_two_sources_are_no_change_and_those_of_one_are() -> Outcome {
+    let (old, mut new) = (load("nvlink-matrix.xml")?, load("nvlink-matrix.xml")?);
+    let pair = new.interconnect.pairs.iter_mut().find(|pair| pair.fabric.is_some()).ok_or("no NVLink")?;
+    let Some(crate::interconnect::Fabric::Nvlink { bytes_per_s: Some(rate), .. }) = &mut pair.fabric else {
+        return Err("it has no rate".into());
+    };
+    *rate *= 2;
+    assert_eq!(words(&old, &new).len(), 1);
+
+    new.interconnect.nvlink.as_mut().ok_or("nobody says it")?.source = Some("NVML".to_owned());
+    assert!(words(&old, &new).is_empty(), "NVML and hwloc count a rate by two rules");
+    Ok(())
+}
+
 /// Lets NVML say every way over PCIe.
 fn pair_without_source(survey: &mut Survey) {
     survey.interconnect.pairs.iter_mut().for_each(|pair| pair.pci_source = "NVML".to_owned());

@@ -39,6 +39,22 @@ fn what_one_of_two_texts_does_not_say_is_no_change_and_is_named() -> Outcome {
 }
 
 #[test]
+fn a_node_that_is_gone_has_no_size_where_the_texts_have_none() -> Outcome {
+    let one = texts(&[&LSCPU
+        .replace("NUMA node1 CPU(s): 8-15\n", "")
+        .replace("node0 CPU(s): 0-7", "node0 CPU(s): 0-15")])?;
+    let gone: Vec<String> =
+        words(&texts(&[LSCPU])?, &one).into_iter().filter(|words| words.contains("gone")).collect();
+    assert_eq!(gone, ["NUMA node 1 gone (CPUs and memory)"]);
+    let lost = crate::text::render(
+        &texts(&["NUMA node0 CPU(s): 0-3\nOn-line CPU(s) list: 0-3\nNUMA node1 CPU(s):\n"])?,
+        100,
+    );
+    assert!(lost.contains("memory not known") && !lost.contains("no memory"), "{lost}");
+    Ok(())
+}
+
+#[test]
 fn a_gpu_less_is_said_of_texts_that_name_gpus_in_two_ways() -> Outcome {
     let numbers = texts(&[LSCPU, "GPU 0: NVIDIA H100 (UUID: GPU-0a)\nGPU 1: NVIDIA H100 (UUID: GPU-0b)\n"])?;
     let addresses =
