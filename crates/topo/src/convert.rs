@@ -36,6 +36,7 @@ use crate::nvml_locality;
 use crate::process::process;
 use crate::settings;
 use crate::slow_cores;
+use crate::step;
 use crate::survey::Survey;
 use crate::visibility;
 use stats::printable;
@@ -75,7 +76,11 @@ pub(crate) fn survey(
     let kfd = root.map(kfd::gpus).unwrap_or_default();
     let said = interconnect::Drivers { nvml: &nvml, kfd: &kfd };
     let interconnect = interconnect::interconnect(hwloc, &topology, &around, &said, root);
-    let visible = |root| visibility::visibility(&topology, &nvml, &kfd, &visibility::variables(root));
+    let is_here = topology.source == TopologySource::ThisSystem;
+    let visible = |root| {
+        let kfd = if is_here { step::open_agents(root) } else { kfd.clone() };
+        visibility::visibility(&topology, &nvml, &kfd, &visibility::variables(root))
+    };
     let visibility = root.map(visible).unwrap_or_default();
     let identities = identity::identities(hwloc, &topology, &nvml, &visibility, root);
     let process = root.map(process);

@@ -184,23 +184,22 @@ fn cpuset(name: &str, set: Result<(IdSet, String), String>) -> Probe {
 }
 
 /// The probe for the hypervisor.
-const VIRTUAL_MACHINE: &str = "platform.virtual_machine";
+pub const VIRTUAL_MACHINE: &str = "platform.virtual_machine";
 
 fn virtual_machine(root: &FsRoot) -> Probe {
-    const NAME: &str = VIRTUAL_MACHINE;
     if let Ok(hypervisor) = root.text("/sys/hypervisor/type") {
-        return probed(NAME, "/sys/hypervisor/type", Ok(ProbeValue::Text(hypervisor)));
+        return probed(VIRTUAL_MACHINE, "/sys/hypervisor/type", Ok(ProbeValue::Text(hypervisor)));
     }
-    let flag = words(root, NAME, "/proc/cpuinfo", |text| {
+    let flag = words(root, VIRTUAL_MACHINE, "/proc/cpuinfo", |text| {
         // The `hypervisor` flag exists on x86 only: elsewhere its absence says nothing.
         let flagged = value_of(text, "flags")?.split_whitespace().any(|flag| flag == "hypervisor");
         Some(if flagged { "yes, by the CPU's hypervisor flag" } else { NO_SIGN })
     });
-    if flag.value.is_some() { flag } else { by_firmware(root, NAME).unwrap_or(flag) }
+    if flag.value.is_some() { flag } else { by_firmware(root, VIRTUAL_MACHINE).unwrap_or(flag) }
 }
 
 /// Where no sign of a virtual machine was found.
-const NO_SIGN: &str = "no sign of one";
+pub const NO_SIGN: &str = "no sign of one";
 
 /// What the tables of a guest's firmware begin with, as systemd-detect-virt(1) knows them.
 const GUEST_FIRMWARE: [&str; 17] = [

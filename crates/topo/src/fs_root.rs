@@ -214,7 +214,7 @@ pub fn value_of<'t>(text: &'t str, key: &str) -> Option<&'t str> {
 }
 
 /// The kernel's kB, which are KiB, as bytes.
-pub(crate) fn kernel_bytes(value: &str) -> Option<u64> {
+pub fn kernel_bytes(value: &str) -> Option<u64> {
     value.strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 

@@ -202,9 +202,8 @@ impl Topology {
 
     /// The GPU's local nodes that host memory belongs on: with memory, and not a GPU's.
     pub fn host_nodes(&self, gpu: &Gpu) -> IdSet {
-        let host = |node: &NumaNode| matches!(node.kind, NodeKind::Normal | NodeKind::MemoryOnly);
         let local = self.nodes.iter().filter(|node| gpu.locality.nodes.contains(node.os_index));
-        local.filter(|node| host(node)).map(|node| node.os_index).collect()
+        local.filter(|node| node.kind.has_host_memory()).map(|node| node.os_index).collect()
     }
 
     /// Cores that a site keeps from jobs: every L3 has the same number of cores without one allowed PU,

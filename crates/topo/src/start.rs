@@ -10,7 +10,6 @@ use stats::{IdSet, PciAddress};
 
 use crate::TopoError;
 use crate::fs_root::FsRoot;
-use crate::kfd;
 use crate::model::Topology;
 use crate::nvml::Nvml;
 use crate::read::read;
@@ -46,9 +45,7 @@ pub fn start() -> Result<Start, TopoError> {
 fn start_from(topology: Topology, step: Option<Step>, root: &FsRoot) -> Start {
     let is_hidden = |pci| matches!(step::device_access(root, pci), Access::Refused | Access::Missing);
     let hidden: IdSet = topology.gpus.iter().filter(|gpu| is_hidden(gpu.pci)).map(|gpu| gpu.index).collect();
-    // libhsakmt passes over a node whose render device is not there or refused, and so does the count.
-    let mut kfd = kfd::gpus(root);
-    kfd.retain(|agent| !is_hidden(agent.pci));
+    let kfd = step::open_agents(root);
     let mut open = topology.clone();
     open.gpus.retain(|gpu| !hidden.contains(gpu.index));
     let visibility = visibility::visibility(&open, &Nvml::NotAsked, &kfd, &visibility::variables(root));

@@ -15,7 +15,7 @@ use stats::IdSet;
 
 use crate::fs_root::FsRoot;
 use crate::model::{Gpu, Topology};
-pub(crate) use device_access::{Access, device_access, device_file};
+pub(crate) use device_access::{Access, device_access, device_file, open_agents};
 use slurm_env::SlurmEnv;
 
 /// A job step, or a batch script.

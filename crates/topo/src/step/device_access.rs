@@ -10,6 +10,7 @@ use stats::PciAddress;
 
 use crate::driver_files;
 use crate::fs_root::FsRoot;
+use crate::kfd::{self, KfdGpu};
 
 /// What came of asking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +34,12 @@ pub(crate) fn device_access(root: &FsRoot, pci: PciAddress) -> Access {
         Err(Errno::NOENT) => Access::Missing,
         Err(_) => Access::Unknown,
     }
+}
+
+/// AMD's GPUs as ROCm counts them: libhsakmt passes over a node whose render device is not there or refused.
+pub(crate) fn open_agents(root: &FsRoot) -> Vec<KfdGpu> {
+    let is_closed = |pci| matches!(device_access(root, pci), Access::Refused | Access::Missing);
+    kfd::gpus(root).into_iter().filter(|agent| !is_closed(agent.pci)).collect()
 }
 
 /// The GPU's own device file: NVIDIA's by the minor number that its driver shows, AMD's the render node.
