@@ -21,7 +21,7 @@ use crate::baseline::is_staged;
 use crate::headline;
 use crate::held_figure::HeldFigure;
 use crate::model_answer::ModelAnswer;
-use crate::reference::{Reference, plain_name};
+use crate::reference::{FigureOrigin, Reference, plain_name};
 use report::other_end::other_ends;
 
 /// A source that does not tell the size of its copies is compared with copies from this size on, whose rate
@@ -79,6 +79,10 @@ fn is_of(
         (None, _) => true,
         // A document does not tell the link between two GPUs, but whether the driver goes around it.
         (Some(link), "peer") => (link == "staged") == is_staged,
+        // A site's own line is of the GPU, in whatever slot its nodes have it.
+        (Some(link), _) if reference.kind == FigureOrigin::Site => {
+            [device.best_link(), device.link_of_copies()].iter().flatten().any(|own| own == link)
+        }
         (Some(link), _) => device.link_of_copies().is_some_and(|own| own == link),
     };
     let is_large = what == "load" || row.bytes >= LARGE;
@@ -309,6 +313,11 @@ mod tests {
         assert!(has_pcie_5(&document));
         document.devices[0].link.value.as_mut().ok_or("no link")?.slot_generation = Some(4);
         assert!(!has_pcie_5(&document));
+
+        // What a site learned of its GPUs is of that slot.
+        let site = known_figures().into_iter().map(|one| Reference { kind: FigureOrigin::Site, ..one });
+        let of_site = fits(&document, &site.collect::<Vec<_>>());
+        assert!(of_site.iter().any(|fit| fit.reference.link.as_deref() == Some("PCIe 5 x16")));
         Ok(())
     }
 }

@@ -15,7 +15,7 @@ const CHARTS: usize = 12;
 
 /// The report of these systems.
 pub fn systems(systems: &Systems) -> String {
-    let mut page = HtmlPage::begin(&format!("numabench: {} systems side by side", systems.systems.len()));
+    let mut page = HtmlPage::begin(&format!("numabench: {} systems side by side", systems.measured));
     page.standing("No verdict");
     page.answer(AnswerStatus::Undecided, &[systems.answer()]);
     let said = systems.systems.iter().flat_map(|system| {
