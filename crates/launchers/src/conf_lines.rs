@@ -21,6 +21,15 @@ pub fn conf_lines(text: &str) -> impl Iterator<Item = (usize, String)> + '_ {
     .filter(|(_, line)| !line.trim().is_empty())
 }
 
+/// The last value of a parameter that has a line of its own; its name counts in any case.
+pub fn last_value(text: &str, name: &str) -> Option<String> {
+    let value = |(_, line): (usize, String)| {
+        let (own, value) = line.split_once('=')?;
+        own.trim().eq_ignore_ascii_case(name).then(|| value.trim().to_owned())
+    };
+    conf_lines(text).filter_map(value).last()
+}
+
 /// The file that an `Include` line names.
 pub fn included(line: &str) -> Option<&str> {
     let (word, file) = line.trim().split_once(char::is_whitespace)?;

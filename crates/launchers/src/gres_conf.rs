@@ -298,7 +298,7 @@ impl fmt::Display for GresConf {
 
 /// The PUs near to a GPU, whoever may use them; `None` where nobody says.
 pub fn near_pus(gpu: &Gpu) -> Option<IdSet> {
-    let pus = gpu.locality.pus.or(&gpu.locality.outside_pus);
+    let pus = gpu.locality.all_pus();
     (gpu.locality.rung != Rung::Unknown && !pus.is_empty()).then_some(pus)
 }
 

@@ -15,9 +15,9 @@
 //!   `openmp` what of its threads does not fit, `unknown` what is not known in a value;
 //! * `layout` what a launcher says of each rank, `count` how many there are, `objects` the machine's parts in
 //!   launchers' order, `rankfile` Open MPI's file;
-//! * `gres_conf` which cores the site says each GPU is near to, `slurm_node` what it takes for a socket and a
-//!   CPU (`slurm_files` has both), `host_list` its lists of names, `node_gres` the file that a node's
-//!   topology asks for;
+//! * `gres_conf` which cores the site says each GPU is near to, `slurm_node` what it takes for a socket
+//!   and a CPU (`slurm_files` has both), `conf_lines` the lines of Slurm's files, `host_list` its lists
+//!   of names, `node_gres` the file that a node's topology asks for;
 //! * `grammar` options as each command's own parser takes them, `value` what they are given, `error` why a
 //!   line cannot be judged.
 //!

@@ -12,7 +12,7 @@ use std::str::FromStr;
 use stats::IdSet;
 use stats::units::counted;
 
-use crate::conf_lines::{conf_lines, included};
+use crate::conf_lines::{conf_lines, included, last_value};
 use crate::error::LineError;
 use crate::host_list;
 use crate::objects::{JobMachine, Part};
@@ -135,13 +135,9 @@ impl FromStr for SlurmNodes {
     }
 }
 
-/// The last value, in lower case, of a key that has a line of its own.
-fn last_value(text: &str, key: &str) -> Option<String> {
-    let mut values = text.lines().filter_map(|line| {
-        let (name, value) = line.split_once('=')?;
-        name.trim().eq_ignore_ascii_case(key).then(|| value.trim().to_ascii_lowercase())
-    });
-    values.next_back()
+/// The last value of a key that has a line of its own, in lower case.
+fn value(text: &str, key: &str) -> Option<String> {
+    last_value(text, key).map(|value| value.to_ascii_lowercase())
 }
 
 /// Whether other files have more of it: what is not in this one may be in those.
@@ -151,7 +147,7 @@ fn includes_files(text: &str) -> bool {
 
 /// Whether slurm.conf gives steps whole nodes: `select/linear` does, `select/cons_tres` and its kin do not.
 fn gives_whole_nodes(text: &str) -> Option<bool> {
-    match last_value(text, "selecttype")?.as_str() {
+    match value(text, "selecttype")?.as_str() {
         "select/linear" => Some(true),
         kind if kind.starts_with("select/cons_") => Some(false),
         _ => None,
@@ -161,20 +157,20 @@ fn gives_whole_nodes(text: &str) -> Option<bool> {
 /// Whether slurm.conf lays tasks out by blocks by default: not where it only leaves the parameter out. `None`
 /// where files that it includes may have it.
 fn has_blocks(text: &str) -> Option<bool> {
-    let left_out = || last_value(text, "selecttype").filter(|_| !includes_files(text)).map(|_| String::new());
-    let parameters = last_value(text, "selecttypeparameters").or_else(left_out)?;
+    let left_out = || value(text, "selecttype").filter(|_| !includes_files(text)).map(|_| String::new());
+    let parameters = value(text, "selecttypeparameters").or_else(left_out)?;
     Some(parameters.split(',').any(|word| word.trim() == "cr_core_default_dist_block"))
 }
 
 /// What slurm.conf binds tasks to by default; `None` where it does not say what binds them, or a node or
 /// partition has a default of its own, or may have one in a file that is included.
 fn default_binding(text: &str) -> Option<DefaultBinding> {
-    let binds = last_value(text, "taskplugin")?.contains("task/affinity");
+    let binds = value(text, "taskplugin")?.contains("task/affinity");
     let has_own = text.split_whitespace().any(|word| word.to_ascii_lowercase().starts_with("cpubind="));
     if !binds || has_own || includes_files(text) {
         return None;
     }
-    let parameter = last_value(text, "taskpluginparam").unwrap_or_default();
+    let parameter = value(text, "taskpluginparam").unwrap_or_default();
     let words = || parameter.split(',').map(str::trim);
     let part = |word: &str| match word {
         "threads" => Some(Some(Part::Thread)),

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use topo::Survey;
 use topo::coherence::Coherence;
-use topo::fs_root::{FsRoot, value_of};
+use topo::fs_root::{FsRoot, kernel_bytes, value_of};
 use topo::model::{Gpu, NodeKind, TopologySource};
 use topo::running::node_pages;
 
@@ -169,9 +169,7 @@ fn content(root: &FsRoot, node: u32) -> Option<HostContent> {
     let meminfo = root
         .lines(&format!("/sys/devices/system/node/node{node}/meminfo"), &keys.each_ref().map(String::as_str));
     let meminfo = meminfo.ok()?;
-    let bytes = |name: &str| {
-        value_of(&meminfo, &key(name))?.strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
-    };
+    let bytes = |name: &str| kernel_bytes(value_of(&meminfo, &key(name))?);
     let (files, shared) = (bytes("FilePages")?, bytes("Shmem")?);
 
     Some(HostContent {

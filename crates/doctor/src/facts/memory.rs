@@ -1,6 +1,6 @@
 //! Memory as the kernel manages it, beyond what the environment's probes have: reclaim, shared memory, swap.
 
-use topo::fs_root::{FsRoot, value_of};
+use topo::fs_root::{FsRoot, kernel_bytes, value_of};
 
 /// What is set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,9 +37,8 @@ pub enum Shm {
 /// Reads it.
 pub fn memory(root: &FsRoot) -> MemorySettings {
     let meminfo = root.lines("/proc/meminfo", &["MemTotal", "SwapTotal", "SwapFree"]).unwrap_or_default();
-    let kib =
-        |key| value_of(&meminfo, key)?.strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024);
-    let (swap, free) = (kib("SwapTotal"), kib("SwapFree"));
+    let bytes = |key| kernel_bytes(value_of(&meminfo, key)?);
+    let (swap, free) = (bytes("SwapTotal"), bytes("SwapFree"));
 
     MemorySettings {
         shows_settings: !root.names("/proc/sys/kernel").is_empty(),
@@ -48,7 +47,7 @@ pub fn memory(root: &FsRoot) -> MemorySettings {
         shm: root
             .lines_holding("/proc/self/mountinfo", " /dev/shm ")
             .map_or(Shm::Unknown, |lines| shm(&lines)),
-        total_bytes: kib("MemTotal"),
+        total_bytes: bytes("MemTotal"),
         swap_bytes: swap,
         swap_used_bytes: swap.zip(free).map(|(swap, free)| swap.saturating_sub(free)),
     }

@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use engine::PlacingCalls;
 use topo::Survey;
-use topo::environment::{self, Environment, ProbeValue};
+use topo::environment::{self, Environment, NO_SIGN, ProbeValue, VIRTUAL_MACHINE};
 use topo::fs_root::FsRoot;
 use topo::gpu_health::GpuHealth;
 use topo::model::TopologySource;
@@ -157,9 +157,9 @@ impl<'a> SystemFacts<'a> {
         if self.survey.topology.source != TopologySource::ThisSystem {
             return MachineKind::Unknown;
         }
-        match self.probe("platform.virtual_machine").as_deref() {
+        match self.probe(VIRTUAL_MACHINE).as_deref() {
             None => MachineKind::Unknown,
-            Some("no sign of one") => MachineKind::Physical,
+            Some(NO_SIGN) => MachineKind::Physical,
             Some(_) => MachineKind::Virtual,
         }
     }

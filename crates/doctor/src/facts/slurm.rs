@@ -4,7 +4,7 @@
 //! keeps the files that it was sent in its spool folder or in /run. Left out: what slurmctld has been told
 //! since.
 
-use launchers::conf_lines::{conf_lines, included};
+use launchers::conf_lines::{included, last_value};
 use topo::fs_root::FsRoot;
 
 /// Where slurm.conf lies where `SLURM_CONF` does not say it (slurm.conf(5), "configless").
@@ -35,6 +35,8 @@ pub struct SlurmFile {
     /// Its lines, with those of the files that it includes; `None` where there is no such file, or it cannot
     /// be read.
     pub text: Option<String>,
+    /// Whether it includes others, whose lines count with its own.
+    pub includes: bool,
     /// It and files that it includes, those that cannot be read.
     pub unread: Vec<String>,
 }
@@ -80,13 +82,13 @@ impl SlurmFile {
         };
         let mut whole = String::new();
 
-        // Line by line, so that the numbers of lines stay.
         for line in text.lines() {
             let Some(name) = included(line.split('#').next().unwrap_or_default()) else {
                 whole.push_str(line);
                 whole.push('\n');
                 continue;
             };
+            self.includes = true;
             let path = if name.starts_with('/') { name.to_owned() } else { format!("{folder}/{name}") };
             whole.push_str(&self.with_included(root, folder, &path, depth + 1).unwrap_or_default());
         }
@@ -96,10 +98,6 @@ impl SlurmFile {
     /// The value of a parameter, whose name counts in any case; of several lines the last. Lines that
     /// describe nodes and partitions have many and are none of these.
     pub fn parameter(&self, name: &str) -> Option<String> {
-        let value = |(_, line): (usize, String)| {
-            let (own, value) = line.split_once('=')?;
-            own.trim().eq_ignore_ascii_case(name).then(|| value.trim().to_owned())
-        };
-        conf_lines(self.text.as_deref()?).filter_map(value).last()
+        last_value(self.text.as_deref()?, name)
     }
 }

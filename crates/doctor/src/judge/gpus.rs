@@ -72,6 +72,14 @@ const PROCESSES: Probe = Probe {
 const RESET: &str = "see gpu.repairs; reset the GPU while nobody uses it, and have it looked at by its maker \
     where errors come again";
 
+/// NVIDIA's GPUs by their driver's word.
+fn nvidia_gpus<'f>(facts: &'f SystemFacts<'_>) -> &'f [OneGpu] {
+    match &facts.nvidia {
+        Some(Ok(health)) => &health.gpus,
+        Some(Err(_)) | None => &[],
+    }
+}
+
 /// What is judged of the driver's word, or the check that says why there is none; `None` without an NVIDIA
 /// GPU.
 pub(super) fn of_nvidia(
@@ -146,8 +154,7 @@ pub(super) fn mig(facts: &SystemFacts<'_>) -> Option<Check> {
 
 pub(super) fn ecc(facts: &SystemFacts<'_>) -> Option<Check> {
     let of_amd = facts.amd.iter().map(|gpu| (gpu.name.clone(), gpu.uncorrected));
-    let health = facts.nvidia.as_ref().and_then(|said| said.as_ref().ok());
-    let nvidia = health.map_or(&[][..], |health| &health.gpus);
+    let nvidia = nvidia_gpus(facts);
     let of_nvidia_gpus = nvidia.iter().map(|gpu| (facts.gpu_name(gpu.pci), gpu.uncorrected));
     let met: Vec<String> = of_amd
         .chain(of_nvidia_gpus)
@@ -251,8 +258,7 @@ pub(super) fn power(facts: &SystemFacts<'_>) -> Option<Check> {
         let (now, default) = gpu.power_uw?;
         Some((gpu.name.clone(), now as f64 / 1e6, default as f64 / 1e6))
     });
-    let health = facts.nvidia.as_ref().and_then(|said| said.as_ref().ok());
-    let nvidia = health.map_or(&[][..], |health| &health.gpus);
+    let nvidia = nvidia_gpus(facts);
     let of_nvidia_gpus = nvidia.iter().filter_map(|gpu| {
         let (now, default) = gpu.power_mw?;
         Some((facts.gpu_name(gpu.pci), f64::from(now) / 1e3, f64::from(default) / 1e3))
@@ -292,8 +298,7 @@ pub(super) fn power(facts: &SystemFacts<'_>) -> Option<Check> {
 
 pub(super) fn processes(facts: &SystemFacts<'_>) -> Option<Check> {
     let of_amd = facts.amd.iter().map(|gpu| (gpu.name.clone(), gpu.processes.as_ref()));
-    let health = facts.nvidia.as_ref().and_then(|said| said.as_ref().ok());
-    let nvidia = health.map_or(&[][..], |health| &health.gpus);
+    let nvidia = nvidia_gpus(facts);
     let of_nvidia_gpus = nvidia.iter().map(|gpu| (facts.gpu_name(gpu.pci), gpu.processes.as_ref()));
     let lists: Vec<(String, Option<&Vec<u32>>)> = of_amd.chain(of_nvidia_gpus).collect();
 

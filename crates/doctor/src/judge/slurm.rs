@@ -79,6 +79,10 @@ pub(super) fn gres_cores(facts: &SystemFacts<'_>) -> Option<Check> {
     let host = slurm.node.as_deref().or(topology.hostname.as_deref());
     let conf = match GresConf::from_str(text).and_then(|conf| conf.of_node(host)) {
         Ok(conf) => conf,
+        Err(error) if slurm.gres.includes => {
+            return GRES
+                .costs(format!("{error} (counted with the lines of the files that it includes)"), MEND);
+        }
         Err(error) => return GRES.costs(error.to_string(), MEND),
     };
     let detects = conf.auto_detect.filter(|word| word.finds_cores());

@@ -52,6 +52,14 @@ pub const FILES: &[Case] = &[
         node.file(GRES, "Name=gpu File=/dev/nvidia0 Cores=0-7,16-23\nName=gpu File=/dev/nvidia1 Cores=8-15\n")
     }),
     ("slurm.gres-cores", Is::Costly, "no Cores=", |node| node.file(GRES, "Name=gpu File=/dev/nvidia[0-1]\n")),
+    ("slurm.gres-cores", Is::Costly, "line 3: Fiel is no parameter", |node| {
+        node.file("/etc/slurm/gpus.conf", "Name=gpu File=/dev/nvidia0\n# and\nName=gpu Fiel=/dev/nvidia1\n")?;
+        node.file(GRES, "Include gpus.conf\n")
+    }),
+    ("slurm.gres-cores", Is::Costly, "counted with the lines of the files", |node| {
+        node.file("/etc/slurm/gpus.conf", "Name=gpu Fiel=/dev/nvidia1\n")?;
+        node.file(GRES, "Include gpus.conf\n")
+    }),
     ("slurm.gres-cores", Is::Costly, "line 3", |node| {
         node.file(GRES, "# GPUs\n\nName=gpu Fiel=/dev/nvidia0\n")
     }),

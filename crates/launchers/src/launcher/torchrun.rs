@@ -6,6 +6,7 @@
 //! torchrun hides no GPU: a worker takes the one of its `LOCAL_RANK` by convention.
 
 use stats::IdSet;
+use stats::units::counted;
 use topo::visibility::Visible;
 
 use crate::dialect::Starter;
@@ -203,7 +204,10 @@ fn bound(
     };
 
     let Some(gpu) = shown.get(rank) else {
-        return Ok(Err(format!("--numa-binding needs a GPU {rank}, which this machine does not have")));
+        return Ok(Err(format!(
+            "--numa-binding needs a GPU {rank}, and torchrun sees {}",
+            counted(shown.len(), "GPU")
+        )));
     };
     let Some(node) = node_of(gpu) else {
         return Ok(Err(format!(
