@@ -46,7 +46,7 @@ struct Rank<'s> {
     numa_nodes: &'s IdSet,
     closeness: Option<&'static str>,
     reason: &'s str,
-    /// How much of its memory is on NUMA nodes that are not its PUs', from 0 to 1.
+    /// How much of its host memory is neither on its PUs' nodes nor on memory beside them, from 0 to 1.
     remote_share: Option<f64>,
     /// The adapter near its GPU.
     nic: Option<PlacedNic>,

@@ -9,7 +9,7 @@ use placement::nic;
 use serde::{Deserialize, Serialize};
 use stats::{IdSet, PciAddress};
 use topo::gpu_users::GpuUsers;
-use topo::model::TopologySource;
+use topo::model::{NodeKind, NumaNode, TopologySource};
 use topo::process::{MemoryPolicy, PolicyMode};
 use topo::running::{
     NoProcess, Pages, ProcessThreads, Running, UsableGpus, Who, environment, running, threads,
@@ -278,11 +278,15 @@ fn closed(gpus: &UsableGpus) -> Option<String> {
     Some(format!("{} {}: {why}", if which.len() == 1 { "GPU" } else { "GPUs" }, which.join(", ")))
 }
 
-/// These nodes, and those with memory around the same PUs: a CPU's HBM is a node of its own.
+/// These nodes, and those with memory around the same PUs, as a CPU's HBM is, or of which nobody says around
+/// which.
 pub(crate) fn with_memory_beside(topology: &Topology, nodes: &IdSet) -> IdSet {
     let own = topology.nodes.iter().filter(|node| nodes.contains(node.os_index));
     let pus = IdSet::of_all(own.map(|node| &node.pus));
-    let beside =
-        topology.nodes.iter().filter(|node| node.kind.has_host_memory() && !node.pus.and(&pus).is_empty());
+    let is_beside = |node: &NumaNode| {
+        let is_lost = node.kind == NodeKind::MemoryOnly && node.pus.is_empty();
+        node.kind.has_host_memory() && (is_lost || !node.pus.and(&pus).is_empty())
+    };
+    let beside = topology.nodes.iter().filter(|node| is_beside(node));
     nodes.or(&beside.map(|node| node.os_index).collect())
 }

@@ -51,8 +51,8 @@ pub struct NodeTable<'s> {
 }
 
 impl NodeTable<'_> {
-    /// How much of a rank's memory is on nodes that are not its PUs', from 0 to 1. Not by a saved machine,
-    /// whose nodes are others.
+    /// How much of a rank's memory is neither on its PUs' nodes nor on memory beside them, from 0 to 1. Not
+    /// by a saved machine, whose nodes are others.
     pub fn remote_share(&self, rank: usize) -> Option<f64> {
         let near = &self.judgement.ranks[rank].nodes;
         let is_here = self.topology.source == TopologySource::ThisSystem;
@@ -206,8 +206,6 @@ fn openmp(text: &mut String, shown: &NodeTable<'_>) {
     }
 }
 
-const OTHER: &str = "names another adapter than the one";
-
 /// Ranks that a variable sends to another adapter than the one near their GPU.
 fn adapters(text: &mut String, shown: &NodeTable<'_>) {
     for (rank, seen) in shown.seen.iter().enumerate() {
@@ -223,8 +221,7 @@ fn adapters(text: &mut String, shown: &NodeTable<'_>) {
         };
 
         let elsewhere = nic::elsewhere(near, &seen.nic_variables);
-        for variable in &elsewhere {
-            let does = if variable.contains("=^") { "excludes the adapter" } else { OTHER };
+        for (variable, does) in &elsewhere {
             line(text, &format!("note: {variable} of {name} {does} near its GPU, {}", near.name));
         }
         if shown.adapters && elsewhere.is_empty() {

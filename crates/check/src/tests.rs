@@ -337,4 +337,7 @@ fn a_cpus_memory_on_a_node_of_its_own_is_beside_it() {
     machine.nodes.push(beside);
     let with_memory = |nodes: &str| crate::observed_rank::with_memory_beside(&machine, &set(nodes));
     assert_eq!((with_memory("0"), with_memory("1")), (set("0,7"), set("1")));
+    machine.nodes.last_mut().expect("a node").pus = IdSet::default();
+    let with_memory = |nodes: &str| crate::observed_rank::with_memory_beside(&machine, &set(nodes));
+    assert_eq!(with_memory("1"), set("1,7"), "nobody says where it is");
 }

@@ -138,8 +138,7 @@ pub(crate) fn without_nodes(mut topology: Topology, nodes: &str) -> Topology {
 }
 
 fn node(os_index: u32, kind: NodeKind, pus: &str) -> NumaNode {
-    let has_memory = !matches!(kind, NodeKind::CpuOnly | NodeKind::Empty);
-    let total_bytes = if has_memory { 64 << 30 } else { 0 };
+    let total_bytes = if kind.has_memory() { 64 << 30 } else { 0 };
     NumaNode {
         os_index,
         kind,

@@ -103,19 +103,30 @@ pub fn of_adapters(variables: BTreeMap<String, String>) -> BTreeMap<String, Stri
     variables.into_iter().filter(|(name, _)| NAMING.contains(&name.as_str())).collect()
 }
 
-/// The variables that exclude this adapter or name only others, as `NAME=value`.
-pub fn elsewhere(near: &NearNic, set: &BTreeMap<String, String>) -> Vec<String> {
-    having(near, set, Some(false))
+/// The variables by which libraries do not take this adapter, as `NAME=value` with what it does.
+pub fn elsewhere(near: &NearNic, set: &BTreeMap<String, String>) -> Vec<(String, &'static str)> {
+    let does = |told: &str| {
+        if told.trim().starts_with('^') {
+            "excludes the adapter"
+        } else {
+            "names another adapter than the one"
+        }
+    };
+    having(near, set, false).map(|(variable, told)| (format!("{variable}={told}"), does(told))).collect()
 }
 
 /// The variables by which libraries take this adapter, as `NAME=value`.
 pub fn agreeing(near: &NearNic, set: &BTreeMap<String, String>) -> Vec<String> {
-    having(near, set, Some(true))
+    having(near, set, true).map(|(variable, told)| format!("{variable}={told}")).collect()
 }
 
-fn having(near: &NearNic, set: &BTreeMap<String, String>, wanted: Option<bool>) -> Vec<String> {
-    let having = set.iter().filter(|(variable, told)| takes(near, variable, told) == wanted);
-    having.map(|(variable, told)| format!("{variable}={told}")).collect()
+/// The variables that have libraries take this adapter, or that do not.
+fn having<'s>(
+    near: &NearNic,
+    set: &'s BTreeMap<String, String>,
+    wanted: bool,
+) -> impl Iterator<Item = (&'s String, &'s String)> {
+    set.iter().filter(move |(variable, told)| takes(near, variable, told) == Some(wanted))
 }
 
 /// Whether a variable has libraries take this adapter; `None` where it leaves the choice to them, or names
@@ -139,6 +150,7 @@ fn takes(near: &NearNic, variable: &str, told: &str) -> Option<bool> {
     let is_named = list
         .split(',')
         .map(|one| one.trim().split(':').next().unwrap_or_default())
+        .filter(|one| !one.is_empty())
         .any(|one| one == value || variable == "NCCL_IB_HCA" && !is_exact && value.starts_with(one));
     match (is_excluding, is_named) {
         (true, true) => Some(false),
