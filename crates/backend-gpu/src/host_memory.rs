@@ -173,12 +173,16 @@ unsafe impl HostMemory for Reached {
 
 /// Lack of memory that can be pinned shows as one of few codes; any other is what it is.
 fn pinning_error<D: Driver>(len: usize, call: CallError) -> DeviceError {
-    if !D::NOT_LOCKABLE.contains(&call.code) {
+    if !is_for_lack(D::NOT_LOCKABLE, call.code) {
         return call.into();
     }
     let limits = fs::read_to_string("/proc/self/limits").unwrap_or_default();
     let remedy = remedy(D::HEEDS_MEMLOCK, &lockable(&limits));
     DeviceError::Pinning { asked_bytes: len as u64, remedy, call }
+}
+
+fn is_for_lack(codes: &[i64], code: i64) -> bool {
+    codes.contains(&code)
 }
 
 fn remedy(heeds_memlock: bool, lockable: &str) -> String {
@@ -190,7 +194,7 @@ fn remedy(heeds_memlock: bool, lockable: &str) -> String {
     }
     format!(
         "so much may not be free, or not allowed to this job (free -m, --mem of a Slurm job); that this \
-         process may lock {lockable} does not bound NVIDIA's driver: leave more memory free"
+         process may lock {lockable} does not bound this driver: leave more memory free"
     )
 }
 
@@ -217,6 +221,11 @@ mod tests {
         assert_eq!(lockable(LIMITS), "8388608 bytes");
         assert_eq!(lockable(&LIMITS.replace("8388608  ", "unlimited")), "any amount");
         assert_eq!(lockable(""), "an unknown amount");
+    }
+
+    #[test]
+    fn a_code_that_is_no_lack_of_memory_stays_what_it_is() {
+        assert!(is_for_lack(&[2, 304], 2) && !is_for_lack(&[2, 304], 712));
     }
 
     #[test]

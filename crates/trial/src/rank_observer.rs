@@ -17,6 +17,7 @@ use launchers::{Launch, LaunchSize, Launcher};
 use report::trial::TrialRank;
 use stats::IdSet;
 use topo::Topology;
+use topo::fs_root::value_of;
 use topo::proc_file;
 use topo::running::{Who, running};
 
@@ -219,36 +220,30 @@ fn is_no_rank(process: &Marked, program: &str) -> bool {
     program == "numabench" && arguments.split(|byte| *byte == 0).nth(1) == Some(b"exec")
 }
 
+/// Where a process's first thread may run, in /proc/PID/status.
+const ALLOWED: &str = "Cpus_allowed_list";
+
 struct Status {
     program: String,
     resident_kib: u64,
     threads: u32,
-}
-
-/// Whether a process may run where its parent may.
-fn is_bound_as_its_parent(pid: u32) -> bool {
-    let text = |pid: &str| fs::read_to_string(format!("/proc/{pid}/status")).ok();
-    let allowed = |text: &str| field(text, "Cpus_allowed_list").map(str::to_owned);
-    let own = text(&pid.to_string());
-    let parent = own.as_deref().and_then(|own| text(field(own, "PPid")?));
-    own.zip(parent).is_some_and(|(own, parent)| allowed(&own) == allowed(&parent))
-}
-
-/// The value of a field of /proc/PID/status.
-fn field<'t>(text: &'t str, name: &str) -> Option<&'t str> {
-    text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
+    /// Whether its first thread may run where its parent's may.
+    is_bound_as_its_parent: bool,
 }
 
 fn status(pid: u32) -> Option<Status> {
     let text = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let value = |name: &str| field(&text, name);
+    let value = |name: &str| value_of(&text, name);
     let number = |text: Option<&str>| text.and_then(|text| text.split(' ').next()?.parse().ok());
     // One that has ended and was not waited for has no memory any more.
     let resident_kib = number(value("VmRSS"))?;
+    let parent = value("PPid").and_then(|parent| fs::read_to_string(format!("/proc/{parent}/status")).ok());
+    let of_parent = parent.as_deref().and_then(|parent| value_of(parent, ALLOWED));
     Some(Status {
         program: value("Name")?.to_owned(),
         resident_kib,
         threads: number(value("Threads")).map_or(1, |threads: u64| threads as u32),
+        is_bound_as_its_parent: of_parent.is_some() && value(ALLOWED) == of_parent,
     })
 }
 
@@ -268,7 +263,7 @@ fn rank_of(topology: &Topology, rank: Option<usize>, process: &Marked, status: S
         threads: status.threads,
         pus: seen.pus,
         first_thread_pus: seen.first_thread_pus,
-        is_bound_as_its_parent: is_bound_as_its_parent(process.pid),
+        is_bound_as_its_parent: status.is_bound_as_its_parent,
         asked_pus: asked.pus,
         asked_memory_nodes: asked.memory_nodes,
         pages_bytes: pages,

@@ -90,7 +90,7 @@ fn memory_that_cannot_be_pinned_fails_with_the_limit_and_the_ways_out() -> Done 
         let message = text(result, "/outcome/message");
         for word in [
             "pinning 1048576 bytes",
-            "may lock 65536 bytes does not bound NVIDIA's driver",
+            "may lock 65536 bytes does not bound this driver",
             "free -m",
             "--memory pageable",
         ] {
