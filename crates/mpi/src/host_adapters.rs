@@ -29,7 +29,7 @@ impl HostAdapters {
     /// Finds them; none where sysfs shows none.
     pub fn find(root: FsRoot, topology: &Topology, known: &[Nic], plan: &RankPlan) -> Self {
         let nics = nic_counters(&root);
-        let own = own_nodes(topology, plan);
+        let own = own_nodes(topology, plan.target.id, plan.pu);
         let of_rank = nics.iter().map(|nic| of_rank(nic, known, &own, &root)).collect();
         Self { root, nics, of_rank }
     }
@@ -67,12 +67,12 @@ fn counted(nic: &NicCounters, root: &FsRoot) -> Result<[u64; 2], String> {
     nic.read(root)
 }
 
-fn own_nodes(topology: &Topology, plan: &RankPlan) -> IdSet {
-    let gpu = topology.gpus.iter().find(|gpu| plan.target.id == TargetId::Gpu(gpu.pci));
+/// The nodes that adapters are near to of a rank: its GPU's, also outside of its cpuset, else its PU's.
+fn own_nodes(topology: &Topology, target: TargetId, pu: u32) -> IdSet {
+    let gpu = topology.gpus.iter().find(|gpu| target == TargetId::Gpu(gpu.pci));
     let of_gpu = gpu.map(|gpu| gpu.locality.all_nodes()).filter(|nodes| !nodes.is_empty());
-    let of_pu = || {
-        topology.nodes.iter().filter(|node| node.pus.contains(plan.pu)).map(|node| node.os_index).collect()
-    };
+    let of_pu =
+        || topology.nodes.iter().filter(|node| node.pus.contains(pu)).map(|node| node.os_index).collect();
     of_gpu.unwrap_or_else(of_pu)
 }
 
@@ -153,6 +153,26 @@ mod tests {
             assert_eq!(is_near(&found, "r0"), Some(own == "0"), "{found:?}");
             assert_eq!(is_near(&found, "r2"), None, "the kernel does not tell: {found:?}");
         }
+        Ok(())
+    }
+
+    #[test]
+    fn a_ranks_nodes_are_its_gpus_also_where_it_may_not_use_their_memory() -> AttemptOutcome {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../topo/tests/fixtures/lumi-g.xml");
+        let mut topology = topo::survey_xml(std::path::Path::new(file))?.topology;
+        let gpu = &mut topology.gpus[0];
+        let nodes = std::mem::take(&mut gpu.locality.nodes);
+        gpu.locality.outside_nodes = nodes.clone();
+        let target = TargetId::Gpu(gpu.pci);
+
+        let pu = topology
+            .nodes
+            .iter()
+            .find(|node| !nodes.contains(node.os_index))
+            .and_then(|node| node.pus.iter().next());
+        let pu = pu.ok_or("no PU on another node")?;
+        assert_eq!(own_nodes(&topology, target, pu), nodes);
+        assert_ne!(own_nodes(&topology, TargetId::Node(0), pu), nodes, "without a GPU it is the PU's");
         Ok(())
     }
 }

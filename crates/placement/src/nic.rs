@@ -267,11 +267,12 @@ mod tests {
             ("all", 0),
             ("", 0),
             ("^mlx5_0:1", 1),
+            ("mlx5_3:1,", 1),
         ] {
             assert_eq!(other("mlx5_0", "UCX_NET_DEVICES", value), found, "{value}");
         }
 
-        for (value, found) in [("mlx5", 0), ("=mlx5_0", 0), ("=mlx5_1", 1), ("mlx5_1:1", 1)] {
+        for (value, found) in [("mlx5", 0), ("=mlx5_0", 0), ("=mlx5_1", 1), ("mlx5_1:1", 1), ("mlx5_1,", 1)] {
             assert_eq!(other("mlx5_0", "NCCL_IB_HCA", value), found, "{value}");
         }
         for (value, found) in [("^mlx5_0", 1), ("^mlx5_1", 0), ("^mlx5", 1), ("^=mlx5", 0), ("^=mlx5_0", 1)] {

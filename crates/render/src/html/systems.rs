@@ -84,3 +84,24 @@ fn table(systems: &Systems, page: &mut HtmlPage) {
     };
     page.table("Each figure of each system", &header, systems.figures.iter().map(cells));
 }
+
+#[cfg(test)]
+mod tests {
+    use analysis::systems::System;
+
+    use super::*;
+
+    #[test]
+    fn the_title_counts_the_machines_that_have_figures() {
+        let system = |name: &str, trouble: Option<&str>| System {
+            name: name.to_owned(),
+            hardware: "a GPU".to_owned(),
+            simulated: None,
+            trouble: trouble.map(str::to_owned),
+        };
+        let all = vec![system("a", None), system("b", None), system("c", Some("all its figures failed"))];
+        let page = systems(&Systems { systems: all, measured: 2, figures: Vec::new() });
+        assert!(page.contains("<title>numabench: 2 systems side by side</title>"), "{page}");
+        assert!(page.contains("c: all its figures failed"));
+    }
+}
