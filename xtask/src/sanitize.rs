@@ -35,12 +35,13 @@ const BESIDE: [&str; 2] = ["load", "second_work"];
 /// What Miri can interpret: a crate, and words of its tests' names, those that are run (`true`) or left out.
 /// Left out are simulations: thousands of runs on drawn figures, some of which take half a minute at the
 /// processor's own speed; and lists and sets of tens of thousands.
-const PURE: [(&str, bool, &[&str]); 6] = [
+const PURE: [(&str, bool, &[&str]); 7] = [
     ("numabench-backend-gpu", true, &["in_flight"]),
     ("numabench-device", true, &["pattern::"]),
     ("numabench-sys", true, &["host_memory"]),
     ("numabench-launchers", true, &["launch::", "launcher::"]),
-    ("numabench-ranks", true, &["threads::", "local_world::", "library::", "backoff::", "round::"]),
+    ("numabench-plugin", true, &["naps::"]),
+    ("numabench-ranks", true, &["threads::", "local_world::", "library::", "round::"]),
     ("numabench-stats", false, &SIMULATED),
 ];
 const SIMULATED: [&str; 21] = [

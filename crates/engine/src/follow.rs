@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
-use ranks::{Communicator, Naps};
+use ranks::Communicator;
 
 use crate::config::EngineConfig;
 use crate::heartbeat::Contact;
@@ -56,7 +56,7 @@ pub fn follow(
     let (mut measuring, mut signalled, mut watching) = (true, None, true);
 
     // Only from its rank's report to the lead's answer is it looked for messages often.
-    let mut naps = Naps::of(comm.place());
+    let mut naps = comm.place().naps();
 
     loop {
         match team.next(if measuring { NAP } else { naps.next() }) {

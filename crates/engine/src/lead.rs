@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
-use ranks::{Communicator, Naps};
+use ranks::Communicator;
 
 use crate::config::EngineConfig;
 use crate::heartbeat::Pulse;
@@ -198,7 +198,7 @@ impl Lead<'_, '_> {
             drop(self.comm.send(*rank, &asked));
         }
         let until = Instant::now() + ANSWER;
-        let naps = Naps::of(self.comm.place());
+        let naps = self.comm.place().naps();
 
         while silent.iter().any(|rank| !self.team.has(*rank)) && Instant::now() < until {
             for report in self.messages() {
@@ -215,7 +215,7 @@ impl Lead<'_, '_> {
     fn collect(&mut self, journal: &mut dyn Journal) -> bool {
         self.waited_for = self.there().into_iter().collect();
         self.pulse.awaken();
-        let mut naps = Naps::of(self.comm.place());
+        let mut naps = self.comm.place().naps();
         while !self.waited_for.is_empty() || !self.left.is_empty() {
             let measuring = self.waited_for.iter().any(|rank| self.team.has(*rank));
             // Messages come by looking for them.

@@ -1,7 +1,7 @@
 //! This process in its launch: starting, its place, messages, and leaving.
 //!
 //! The node is what MPI_COMM_TYPE_SHARED says, as for programs that pick their GPU by it; nodes that are one
-//! machine under two names are one (`ranks::machine`). Nodes are numbered by their lowest rank.
+//! machine under two names are one (`plugin::machine`). Nodes are numbered by their lowest rank.
 //!
 //! What waits for all processes waits napping: an MPI's own waiting keeps its processor busy, which on a node
 //! with many more ranks than PUs is the time of those that have not come yet. MPI_Init, MPI_Comm_split_type
@@ -21,8 +21,7 @@ use mpi_sys::{
     RSMPI_THREAD_FUNNELED, RSMPI_THREAD_MULTIPLE, RSMPI_THREAD_SERIALIZED, RSMPI_THREAD_SINGLE,
     RSMPI_UINT64_T,
 };
-use plugin::RawPlace;
-use ranks::{Naps, machine};
+use plugin::{Naps, RawPlace, machine};
 
 use crate::exchange::Pairs;
 use crate::mail::{Inbox, Outbox, is_complete, no_request};

@@ -9,7 +9,6 @@
 //! sends and receives one message for each rank and looks at it once, so the cost grows linearly with the
 //! ranks.
 
-use crate::backoff::Naps;
 use crate::deadline::Deadline;
 use crate::world::{Message, World, WorldError, WorldPlace};
 use std::collections::{HashMap, VecDeque};
@@ -194,7 +193,7 @@ impl<'w> Communicator<'w> {
         mut look: impl FnMut(&mut Self) -> Option<T>,
     ) -> Result<Option<T>, WorldError> {
         self.fetch()?;
-        let mut naps = Naps::of(self.place());
+        let mut naps = self.place().naps();
         let mut came = true;
 
         loop {

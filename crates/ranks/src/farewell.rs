@@ -9,7 +9,6 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::backoff::Naps;
 use crate::communicator::{Communicator, ExchangeError};
 use crate::deadline::Deadline;
 
@@ -39,7 +38,7 @@ fn bid_within(comm: &mut Communicator, come_within: Duration) -> Result<(), Exch
     let place = comm.place();
     comm.gather(&[], Deadline::until(Instant::now() + ANSWER_WITHIN))?;
     if place.rank != 0 {
-        let (naps, lingering) = (Naps::of(place), Deadline::until(Instant::now() + LINGERS));
+        let (naps, lingering) = (place.naps(), Deadline::until(Instant::now() + LINGERS));
         while !lingering.is_over() {
             comm.try_receive()?;
             thread::sleep(naps.next());

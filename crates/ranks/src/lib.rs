@@ -12,7 +12,6 @@
 //! member's next or present wait ends with [`Aborted`]; waiting for messages ends with the caller's
 //! [`Deadline`].
 
-mod backoff;
 mod communicator;
 pub mod cray_gtl;
 mod deadline;
@@ -20,7 +19,6 @@ pub mod farewell;
 mod library;
 mod liveness;
 mod local_world;
-pub mod machine;
 mod mpi;
 mod plugin;
 pub mod pmi;
@@ -35,8 +33,7 @@ mod threads;
 pub mod wire;
 mod world;
 
-pub use ::plugin::{Exchange, PairOperation, abi};
-pub use backoff::Naps;
+pub use ::plugin::{Exchange, Naps, PairOperation, abi};
 pub use communicator::{Communicator, ExchangeError};
 pub use deadline::Deadline;
 pub use library::{Flavour, Library};

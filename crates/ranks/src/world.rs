@@ -6,6 +6,7 @@
 //! business. What must be quick (starting together, knowing that all have their rounds) is between the ranks
 //! of one node and goes through [`Ranks`](crate::Ranks), never through messages.
 
+use plugin::Naps;
 pub use plugin::WorldError;
 
 /// Where a process stands in its launch.
@@ -28,6 +29,16 @@ pub struct WorldPlace {
 impl WorldPlace {
     /// A process on its own.
     pub const SINGLE: Self = Self { rank: 0, size: 1, node: 0, nodes: 1, node_rank: 0, node_size: 1 };
+
+    /// How long it naps between two looks for messages, from now on.
+    pub fn naps(self) -> Naps {
+        Naps::among(self.alike())
+    }
+
+    /// How many processes of its node wait as it does: the first one is waited for, and there is one.
+    fn alike(self) -> usize {
+        if self.node_rank == 0 { 1 } else { self.node_size }
+    }
 }
 
 /// What one process sent to another.

@@ -17,7 +17,7 @@ const ARROWS: &[(&str, &str)] = &[
     ("stats", ""),
     ("plugin", ""),
     ("ranks", "plugin sys"),
-    ("mpi-plugin", "plugin ranks"),
+    ("mpi-plugin", "plugin"),
     ("models", ""),
     ("sys", "stats"),
     ("device", "stats sys"),

@@ -12,8 +12,6 @@
 
 use std::time::{Duration, Instant};
 
-use crate::world::WorldPlace;
-
 const SHORTEST: Duration = Duration::from_micros(200);
 /// Of the first process of a node, and of any where there are few.
 const LONGEST: Duration = Duration::from_millis(1);
@@ -32,11 +30,6 @@ pub struct Naps {
 }
 
 impl Naps {
-    /// Of the process that stands there.
-    pub fn of(place: WorldPlace) -> Self {
-        Self::among(if place.node_rank == 0 { 1 } else { place.node_size })
-    }
-
     /// Of one of so many processes of a node that wait alike.
     pub fn among(waiting: usize) -> Self {
         let all = LONGEST_A_PROCESS.saturating_mul(u32::try_from(waiting).unwrap_or(u32::MAX));
@@ -89,9 +82,8 @@ mod tests {
     }
 
     #[test]
-    fn the_first_process_of_a_node_looks_as_often_as_one_on_its_own() {
-        let first = WorldPlace { node_size: 256, size: 256, ..WorldPlace::SINGLE };
-        assert_eq!(Naps::of(first).longest, LONGEST);
-        assert!(Naps::of(WorldPlace { node_rank: 1, rank: 1, ..first }).longest > LONGEST * 20);
+    fn one_on_its_own_looks_twenty_times_as_often_as_one_of_hundreds() {
+        assert_eq!(Naps::among(1).longest, LONGEST);
+        assert!(Naps::among(256).longest > LONGEST * 20);
     }
 }
