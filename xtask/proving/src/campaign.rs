@@ -45,8 +45,10 @@ mod signals;
 mod stalls;
 mod tried;
 
+use std::iter;
 use std::path::{Path, PathBuf};
-use std::thread;
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, ScopedJoinHandle};
 
 use anyhow::{Context, Result, bail};
 
@@ -132,6 +134,9 @@ pub struct Field<'f> {
 /// Parts that wait for most of their time: each goes on beside the others.
 const WAIT: [&str; 2] = ["stalls", "messages"];
 
+/// How many of the other parts go on at once: runs wait too, for disks and for their killer.
+const LANES: usize = 2;
+
 /// Tries one kind of things.
 type Fight = fn(&Field, &mut Random, &mut Tally) -> Result<()>;
 
@@ -189,19 +194,23 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
         fight(&field, &mut Random::new(seed + at as u64), &mut tally)?;
         Ok(tally)
     };
-    // Those that wait for calls that never return, for launches, and the others.
+    // Those that wait for calls that never return and for launches, each on its own, and the others by turns.
     let (waiting, others): (Vec<_>, Vec<_>) =
         chosen.into_iter().partition(|(_, (name, _))| WAIT.contains(name));
-    let tallies = thread::scope(|scope| {
-        let waiting: Vec<_> = waiting.iter().map(|part| scope.spawn(|| tried(part))).collect();
-        let mut tallies: Vec<Result<Tally>> = others.iter().map(tried).collect();
-        tallies.extend(
-            waiting
-                .into_iter()
-                .map(|part| part.join().unwrap_or_else(|_| bail!("a part of the campaign panicked"))),
-        );
-        tallies.into_iter().collect::<Result<Vec<Tally>>>()
-    })?;
+    let others = Mutex::new(others.into_iter());
+    let next = || others.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let mut tallies = thread::scope(|scope| {
+        let own = waiting.iter().map(|part| scope.spawn(|| vec![(part.0, tried(part))]));
+        let lanes = (0..LANES)
+            .map(|_| scope.spawn(|| iter::from_fn(next).map(|part| (part.0, tried(&part))).collect()));
+        let lanes: Vec<ScopedJoinHandle<'_, Vec<_>>> = own.chain(lanes).collect();
+        let ended = |lane: ScopedJoinHandle<'_, _>| {
+            lane.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        lanes.into_iter().flat_map(ended).collect::<Vec<_>>()
+    });
+    tallies.sort_by_key(|(at, _)| *at);
+    let tallies = tallies.into_iter().map(|(_, tally)| tally).collect::<Result<Vec<Tally>>>()?;
     println!("{:<16}{:>7}{:>7}  (seed {seed})", "campaign", "tried", "right");
     tallies.iter().for_each(|tally| println!("{tally}"));
     let wrong: usize = tallies.iter().map(Tally::wrong).sum();

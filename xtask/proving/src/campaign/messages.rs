@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
 use anyhow::Result;
@@ -49,33 +50,39 @@ const NOT_FINALIZED: &str = "exited without calling \"finalize\"";
 /// A rank's own.
 const NOT_LEFT: &str = "MPI could not be left in order: ";
 
-/// Tries them.
+/// Tries them, under all MPIs at once: launches wait most of their time.
 pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()> {
-    let libraries = field.libraries.driver()?;
-    let folder = field.folder.join("messages");
-    fs::create_dir_all(&folder)?;
-    let fake = field.libraries.mpi()?;
+    let (libraries, fake) = (field.libraries.driver()?, field.libraries.mpi()?);
+    let mut launches = Vec::new();
     for (launcher, plugin, options) in MPIS {
         let Some(plugin) = plugin_of(field, launcher, plugin) else {
             tally.note(format!("no {launcher}, or no plug-in for it: none of its calls were failed"));
             continue;
         };
-        let launch =
-            Launch { field, launcher, options, plugin, libraries: &libraries, fake: &fake, folder: &folder };
-        let mut all = Vec::new();
-        for command in random.sample(COMMANDS, field.extent.single_command) {
-            for (call, count) in launch.calls_of(command, tally)? {
-                let which = WHICH.iter().filter(|which| **which <= count);
-                all.extend(
-                    which.flat_map(|which| [0, 1].map(|rank| (*command, format!("{call}@{rank} {which}")))),
-                );
-            }
-        }
-        for (command, fault) in random.sample(&all, field.extent.single_message) {
-            tally.count(&format!("{launcher}: {fault}: {command}"), launch.tried(command, fault)?);
-        }
+        let folder = field.folder.join(launcher);
+        fs::create_dir_all(&folder)?;
+        launches.push(Launch {
+            field,
+            launcher,
+            options,
+            plugin,
+            libraries: &libraries,
+            fake: &fake,
+            folder,
+        });
     }
-    Ok(())
+
+    let tallies = thread::scope(|scope| {
+        let begun = launches.iter().map(|launch| (launch, random.another(), tally.another()));
+        let begun = begun.map(|(launch, random, tally)| scope.spawn(|| launch.tries(random, tally)));
+        let all: Vec<_> = begun.collect();
+        let ended = all.into_iter().map(ScopedJoinHandle::join);
+        ended.map(|ended| ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect::<Vec<_>>()
+    });
+    tallies.into_iter().try_for_each(|other| {
+        tally.add(other?);
+        Ok(())
+    })
 }
 
 /// The plug-in in the folder of this name, where it and its launcher are here.
@@ -91,10 +98,30 @@ struct Launch<'l> {
     plugin: PathBuf,
     libraries: &'l Path,
     fake: &'l Path,
-    folder: &'l Path,
+    /// Its own.
+    folder: PathBuf,
 }
 
 impl Launch<'_> {
+    /// Fails some of the calls of each command that is drawn.
+    fn tries(&self, mut random: Random, mut tally: Tally) -> Result<Tally> {
+        let mut all = Vec::new();
+        for command in random.sample(COMMANDS, self.field.extent.single_command) {
+            for (call, count) in self.calls_of(command, &mut tally)? {
+                let which = WHICH.iter().filter(|which| **which <= count);
+                all.extend(
+                    which.flat_map(|which| [0, 1].map(|rank| (*command, format!("{call}@{rank} {which}")))),
+                );
+            }
+        }
+
+        for (command, fault) in random.sample(&all, self.field.extent.single_message) {
+            let what = format!("{}: {fault}: {command}", self.launcher);
+            tally.count(&what, self.tried(command, fault)?);
+        }
+        Ok(tally)
+    }
+
     fn run(&self, command: &str, told: (&str, &str)) -> Result<Ended> {
         drop(fs::remove_file(self.document()));
         let mut launcher = Command::new(self.launcher);
@@ -104,7 +131,7 @@ impl Launch<'_> {
         // The preloaded library is the ranks' alone.
         launcher.arg("env").arg(format!("LD_PRELOAD={}", self.fake.display())).arg(self.field.binary);
         launcher.args(command.split(' ')).arg("--json").arg(self.document());
-        run(&mut launcher, &self.field.folder)
+        run(&mut launcher, &self.folder)
     }
 
     fn document(&self) -> PathBuf {

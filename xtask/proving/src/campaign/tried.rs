@@ -103,6 +103,18 @@ impl Tally {
         self.notes.push(text);
     }
 
+    /// One of the same kind, for what is tried beside it.
+    pub fn another(&self) -> Self {
+        Self::new(self.name)
+    }
+
+    /// Counts what was tried beside it as its own.
+    pub fn add(&mut self, other: Self) {
+        self.tried += other.tried;
+        self.right += other.right;
+        self.notes.extend(other.notes);
+    }
+
     /// How many were not right.
     pub fn wrong(&self) -> usize {
         self.tried - self.right
@@ -123,6 +135,11 @@ impl Random {
     /// The same numbers for the same seed.
     pub fn new(seed: u64) -> Self {
         Self(SplitMix64::new(seed))
+    }
+
+    /// Other numbers, drawn from these.
+    pub fn another(&mut self) -> Self {
+        Self(SplitMix64::new(self.0.next_u64()))
     }
 
     /// Below `end`, which is not 0.
