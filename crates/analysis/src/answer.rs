@@ -34,6 +34,7 @@ pub fn answer(document: &Document) -> Vec<String> {
         said.push(figures);
         said.extend(device_memory::one_memory(document));
     }
+    said.extend(unfinished::fewer_rounds(document));
     said.extend(cached::sentence(document));
     said.extend(cost::cost(document, &cases).or_else(|| cost::unknown_cost(document, &cases)));
     said.extend(throttling::sentences(document));

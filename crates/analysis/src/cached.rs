@@ -2,6 +2,7 @@
 //! is taken for its memory's otherwise.
 
 use report::Document;
+use report::case::Case;
 use report::result::{Outcome, RankResult};
 use report::settings::Direction;
 use stats::flag::Flag;
@@ -35,16 +36,20 @@ pub fn sentence(document: &Document) -> Option<String> {
 /// The command that goes beyond the cache: the same one with a longer range, a larger size or class.
 fn way_out(document: &Document) -> Option<String> {
     let l3 = document.ranks.iter().filter_map(|rank| rank.l3_bytes).max()?;
-    let case = document.cases.iter().find(|case| case.ranks.iter().any(is_cached))?;
     let ranks = document.ranks.iter().map(|rank| (rank.rank, rank)).collect();
-    let at_once = at_once_on_l3s(case, &ranks).into_values().min().unwrap_or(1);
-    let (option, value) = match (case.direction, case.range_bytes) {
-        (Direction::Kernel, _) => {
-            ("--size", size((TIMES_L3 * l3).div_ceil(at_once).next_multiple_of(1 << 20)))
-        }
-        (_, Some(_)) => ("--range", size((TIMES_L3 * l3).div_ceil(at_once).next_multiple_of(1 << 20))),
-        (_, None) => ("--size", size((TIMES_L3 * l3 / 2).div_ceil(at_once).next_multiple_of(1 << 20))),
+    // What each case needs; one command has to be enough for all of them.
+    let needs = |case: &Case| {
+        let at_once = at_once_on_l3s(case, &ranks).into_values().min().unwrap_or(1);
+        let (option, all) = match (case.direction, case.range_bytes) {
+            (Direction::Kernel, _) => ("--size", TIMES_L3 * l3),
+            (_, Some(_)) => ("--range", TIMES_L3 * l3),
+            (_, None) => ("--size", TIMES_L3 * l3 / 2),
+        };
+        (option, all.div_ceil(at_once).next_multiple_of(1 << 20))
     };
+    let cached = || document.cases.iter().filter(|case| case.ranks.iter().any(is_cached)).map(needs);
+    let (option, _) = cached().next()?;
+    let bytes = cached().filter(|(other, _)| *other == option).map(|(_, bytes)| bytes).max()?;
     // `suite` chooses its sizes and ranges itself, and only reads, writes and loads have a range.
     let has_option = match option {
         "--range" => ["matrix", "latency", "contend"].contains(&&document.command[..]),
@@ -54,17 +59,22 @@ fn way_out(document: &Document) -> Option<String> {
         return None;
     }
 
+    let value = size(bytes).replace(' ', "");
+    // The command line of one process of several is not what was launched.
+    if document.launch.as_ref().is_some_and(|launch| launch.tasks > 1) {
+        return Some(format!("the same launch with `{option} {value}`"));
+    }
+
     let mut argv: Vec<&str> = Vec::new();
     let mut words = document.argv.iter().map(String::as_str);
+    let says_a_size = [option, "--class", "--floats"];
     while let Some(word) = words.next() {
-        // A class is a size too.
-        if word == option || word == "--class" {
+        if says_a_size.contains(&word) {
             words.next();
-        } else if ![option, "--class"].iter().any(|name| word.starts_with(&format!("{name}="))) {
+        } else if !says_a_size.iter().any(|name| word.starts_with(&format!("{name}="))) {
             argv.push(word);
         }
     }
-    let value = value.replace(' ', "");
     Some(format!("`{} {option} {value}`", command_line(&argv)))
 }
 

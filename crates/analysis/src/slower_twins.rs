@@ -91,6 +91,11 @@ pub fn suspected_twins<B>(document: &Document<B>) -> Vec<SlowerTwin> {
     found(document).into_iter().map(|(slower, _)| slower).collect()
 }
 
+/// Whether any two GPUs of the document are compared with each other.
+pub fn are_compared<B>(document: &Document<B>) -> bool {
+    !twin_sets(document).is_empty()
+}
+
 /// Each that is slower here, and whether that rests on enough blocks.
 fn found<B>(document: &Document<B>) -> Vec<(SlowerTwin, bool)> {
     let sets = twin_sets(document);

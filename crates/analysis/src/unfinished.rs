@@ -6,9 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use report::case::{Case, CaseStatus, Order};
 use report::device::{Device, DeviceKind, name_on_node};
 use report::document::Status;
-use report::result::NO_BLOCK;
+use report::result::{NO_BLOCK, Outcome};
 use report::row::{Row, RowStatus};
+use report::settings::Repetition;
 use report::{Document, Figures};
+use stats::stop::StopReason;
 
 use crate::words;
 
@@ -61,6 +63,22 @@ pub(crate) fn in_short(document: &Document) -> Option<String> {
     }
     let reason = document.status_reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
     Some(format!("{}{reason}.", words::status(document.status)))
+}
+
+/// That figures rest on fewer rounds than were asked for.
+pub(crate) fn fewer_rounds(document: &Document) -> Option<String> {
+    let Repetition::Fixed { reps, .. } = document.settings.repetition else { return None };
+    let results = || document.cases.iter().flat_map(|case| &case.ranks);
+    let stopped = results().filter_map(|result| match &result.outcome {
+        Outcome::Measured { stop_reason, .. } => Some(*stop_reason),
+        _ => None,
+    });
+    let stopped: Vec<StopReason> = stopped.collect();
+    let cut = stopped.iter().filter(|reason| **reason == StopReason::MaxTime).count();
+    let all = stopped.len();
+    (cut > 0).then(|| {
+        format!("{cut} of {all} figures rest on fewer rounds than --reps {reps}: --max-time ended the run.")
+    })
 }
 
 /// What a run that is partial says first: which cases have no figure, why, and what to do; none of another

@@ -60,6 +60,14 @@ impl Beside {
         let pus = match &args.beside_cpus {
             Some(list) => {
                 allowed(topology, list)?;
+                if list.0.contains(&rank.pu) {
+                    let text = format!(
+                        "--beside-cpus names PU {0}, which copies: leave it out there, or let another one \
+                         copy (--cpus)",
+                        rank.pu
+                    );
+                    return Err(Fault::usage(text));
+                }
                 list.0.clone()
             }
             None => other_cores(topology, rank.memory_node, rank.pu),
@@ -265,6 +273,12 @@ pub(super) fn other_cores(topology: &Topology, node: u32, pu: u32) -> Vec<u32> {
 /// # Errors
 /// Those that it may not use, and those that it may.
 pub(super) fn allowed(topology: &Topology, named: &IdList) -> Result<(), Fault> {
+    let twice = |at: &usize| named.0[..*at].contains(&named.0[*at]);
+    if let Some(at) = (0..named.0.len()).find(twice) {
+        let pu = named.0[at];
+        return Err(Fault::usage(format!("--beside-cpus names PU {pu} twice: each thread needs its own")));
+    }
+
     let outside: IdSet = named.0.iter().copied().filter(|pu| !topology.allowed.pus.contains(*pu)).collect();
     if outside.is_empty() {
         return Ok(());

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use pingpong::{BudgetError, RunConfig, check_budget, check_spread, device_bytes, limit_text};
+use pingpong::{BudgetError, RunConfig, check_budget, check_spread, device_bytes};
 use placement::{Plan, RankPlan, TargetId};
 use stats::units::rounded_size;
 use topo::Topology;
@@ -83,7 +83,7 @@ pub(crate) fn fits_on(
     }
     let Some(limit) = topology.allowed.memory_left() else { return Ok(()) };
     let all = needs.values().fold(0_u64, |all, bytes| all.saturating_add(*bytes));
-    fits(&limit_text(limit), Some(limit.left_bytes()), all, words)
+    fits(&limit.to_string(), Some(limit.left_bytes()), all, words)
 }
 
 /// The same as far as it is known without a driver: the nodes' memory. A plan that is only shown refuses what

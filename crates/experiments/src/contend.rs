@@ -13,6 +13,7 @@ use placement::{Membind, Plan, Request, Selection, Target, TargetId};
 use report::matrix::{Compares, Matrix, MatrixRow};
 use stats::units::counted;
 use stats::{IdSet, PciAddress};
+use topo::model::Core;
 use topo::{Survey, Topology};
 
 use crate::backends::{self, FoundPlatform, Untouched};
@@ -60,7 +61,7 @@ impl Contend {
         let ranks = plan.ranks.len();
         if ranks < 2 {
             let text = "there is one device, and nothing to share it with: --ranks-per-gpu 4 measures ranks \
-                that share it, and --gpus 0,0 names it twice";
+                that share it";
             return Err(Fault::usage(text));
         }
 
@@ -141,6 +142,12 @@ impl Contend {
     }
 
     fn matrix(&self, topology: &Topology, found: &FoundPlatform) -> Matrix {
+        let one_device =
+            |row: &Together| (self.one_device && row.ranks.len() > 1).then(|| "they share one device".into());
+        let core = |row: &Together| {
+            let pus: Vec<u32> = row.ranks.iter().map(|rank| self.plan.ranks[*rank].pu).collect();
+            (row.order == Order::Simultaneous).then(|| shared_core(topology, &pus)).flatten()
+        };
         let row = |row: &Together| MatrixRow {
             name: row.name.clone(),
             pus: row.ranks.iter().map(|rank| self.plan.ranks[*rank].pu).collect(),
@@ -148,9 +155,8 @@ impl Contend {
             ranks: row.ranks.iter().map(|rank| *rank as u32).collect(),
             group: Some(row.name.clone()),
             reason: None,
-            note: row.shares.clone().or_else(|| {
-                self.one_device.then(|| "they share one device".to_owned()).filter(|_| row.ranks.len() > 1)
-            }),
+            // Who waits for a core says nothing of what else is shared.
+            note: core(row).or_else(|| row.shares.clone()).or_else(|| one_device(row)),
         };
 
         let column = |(rank, name): (&placement::RankPlan, String)| {
@@ -164,6 +170,18 @@ impl Contend {
             columns: self.plan.ranks.iter().zip(self.columns()).map(column).collect(),
         }
     }
+}
+
+/// The core that ranks on these PUs share, in words.
+fn shared_core(topology: &Topology, pus: &[u32]) -> Option<String> {
+    let twice = |at: usize| pus[..at].contains(&pus[at]);
+    if let Some(at) = (0..pus.len()).find(|at| twice(*at)) {
+        return Some(format!("ranks share PU {}", pus[at]));
+    }
+
+    let of_core = |core: &Core| core.pus.iter().filter(|pu| pus.contains(pu)).count();
+    let core = topology.cores.iter().find(|core| of_core(core) > 1)?;
+    Some(format!("ranks share a core (PUs {})", core.pus))
 }
 
 /// What the ranks copy to, in words.

@@ -200,7 +200,7 @@ impl RunFacts<'_> {
             let workers = Workers::threads(experiment.workers.clone(), self.timer);
             let state = led(&experiment.engine, &experiment.suite, workers, signals, &mut journal);
             let exit = verdict::exit(&state, signals.exit());
-            journal.conclude(&state, exit, |_| false)
+            journal.conclude(&state, exit, |_| Exit::Ok)
         })
     }
 
@@ -232,7 +232,7 @@ impl RunFacts<'_> {
                         unbegun(RunEnd::TimedOut, Some(Trouble::Failed(Failure::new(Stage::Open, why))))
                     }
                 };
-                Ok(Err(journal.conclude(&state, verdict::exit(&state, signals.exit()), |_| false)))
+                Ok(Err(journal.conclude(&state, verdict::exit(&state, signals.exit()), |_| Exit::Ok)))
             })?;
 
         Ok(ended.map(|reached| (reached, RunContext { origin, sink, signals, observer, say })))

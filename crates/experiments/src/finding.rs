@@ -114,7 +114,7 @@ pub fn found<'s>(
             }
             let state = unbegun(end, why);
             let exit = exit.unwrap_or_else(|| verdict::exit(&state, signals.exit()));
-            Ok(Err(journal.conclude(&state, exit, |_| false)))
+            Ok(Err(journal.conclude(&state, exit, |_| Exit::Ok)))
         },
     )?;
     Ok(ended.map(|found| (found, RunContext { origin, sink, signals, observer, say })))

@@ -105,17 +105,17 @@ impl<'a> DocumentJournal<'a> {
         self.write(state);
     }
 
-    /// The run is over: writes the document for good. `fails`: what of it is a finding though the run is
-    /// complete.
+    /// The run is over: writes the document for good. `expected`: the exit of a complete run, by what was
+    /// expected of it.
     pub fn conclude(
         self,
         state: &RunState,
         exit: Exit,
-        fails: impl FnOnce(&Document) -> bool,
+        expected: impl FnOnce(&mut Document) -> Exit,
     ) -> FinishedRun {
         self.observer.ended();
         let mut document = (self.build)(state, Some(exit));
-        let exit = if exit == Exit::Ok && fails(&document) { Exit::Finding } else { exit };
+        let exit = if exit == Exit::Ok { expected(&mut document) } else { exit };
         document.exit_code = Some(exit.code());
         self.file.conclude(document, exit)
     }

@@ -65,8 +65,8 @@ pub struct Desk<'a> {
     pub open: &'a dyn Fn() -> Result<Option<Sink>, Fault>,
     /// Who is told how far the run is.
     pub observer: &'a mut dyn Observer,
-    /// Whether a document is a finding though its run is complete.
-    pub fails: &'a dyn Fn(&Document) -> bool,
+    /// The exit of a complete run, by what was expected of its document.
+    pub expected: &'a dyn Fn(&mut Document) -> Exit,
     /// Shows what rank 0 ended with; the other processes wait for it.
     pub show: &'a dyn Fn(FinishedRun) -> Result<Exit, Fault>,
 }
@@ -286,7 +286,7 @@ fn session(
     let mut journal = DocumentJournal::new(&build, prepared.sink.as_ref(), desk.observer, desk.say);
     let state = pingpong::lead(&config, workers, &suite, agreement.comm(), interrupted, &mut journal);
     let exit = verdict::exit(&state, signals.exit());
-    let ended = (desk.show)(journal.conclude(&state, exit, desk.fails));
+    let ended = (desk.show)(journal.conclude(&state, exit, desk.expected));
     let code = ended.as_ref().map_or_else(|fault| fault.exit, |exit| *exit).code();
     pingpong::dismiss(agreement.comm(), &state, code);
     let all_well = state.ranks.iter().all(|rank| rank.lost.is_none());

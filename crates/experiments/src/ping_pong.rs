@@ -30,15 +30,15 @@ use crate::outline::{engine_and_clock, how, lines_of, time_line};
 use crate::settings;
 
 impl PingPongOptions {
-    /// Measures with the ranks as threads of this process. `fails`: what of the document is a finding though
-    /// the run is complete.
+    /// Measures with the ranks as threads of this process. `expected`: the exit of a complete run, by what
+    /// was expected of its document.
     ///
     /// # Errors
     /// What was asked for cannot be measured here. Once a run has begun, faults go into its document.
     pub fn measure(
         &self,
         session: RunContext,
-        fails: impl FnOnce(&report::Document) -> bool,
+        expected: impl FnOnce(&mut report::Document) -> Exit,
     ) -> Result<FinishedRun, Fault> {
         let topology = read()?;
         let (found, session) =
@@ -82,7 +82,7 @@ impl PingPongOptions {
             &mut journal,
         );
         let exit = verdict::exit(&state, signals.exit());
-        let ended = journal.conclude(&state, exit, fails);
+        let ended = journal.conclude(&state, exit, expected);
         // As in `driver::measure`.
         std::mem::forget(found);
         Ok(ended)

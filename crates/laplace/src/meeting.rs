@@ -7,6 +7,7 @@ use report::document::Platform;
 use report::environment::Environment;
 use serde::{Deserialize, Serialize};
 use stats::units::{counted, rounded_size};
+use topo::model::MemoryLimit;
 
 use crate::grid::{self, RowShare};
 use crate::memory::bytes_needed;
@@ -129,6 +130,8 @@ fn are_possible(options: &LaplaceOptions, count: usize) -> Result<(), Fault> {
 pub struct MemoryRoom {
     /// All of its NUMA node, bytes.
     pub node: Option<u64>,
+    /// The limit of which the least is left, of the process or of its group.
+    pub limit: Option<MemoryLimit>,
     /// All of its device, and what is free there.
     pub device: Option<[u64; 2]>,
 }
@@ -174,6 +177,13 @@ pub fn fits(
     let needs = sum(0, &|rank| rank.memory_node == here.memory_node);
     if let Some(has) = room.node.filter(|has| needs > *has) {
         return refuse(format!("NUMA node {}", here.memory_node), has, needs);
+    }
+
+    if let Some(limit) = &room.limit {
+        let needs = if limit.is_of_each_process() { bytes(own, 0) } else { sum(0, &|_| true) };
+        if needs > limit.left_bytes() {
+            return refuse(limit.to_string(), limit.left_bytes(), needs);
+        }
     }
 
     if let (Some([total, free]), Some(gpu)) = (room.device, here.gpu) {
@@ -246,12 +256,18 @@ mod tests {
         assert!(both.to_string().contains("--bind-to none"), "{both}");
     }
 
+    fn bytes_needed_by_one(options: &LaplaceOptions, ranks: &[RankLocation], ways: &[WayVariant]) -> u64 {
+        let share = RowShare::new(options.grid_of(ranks.len()), options.precision, 0, ranks.len());
+        bytes_needed(&share, ways)[0]
+    }
+
     #[test]
     fn memory_is_counted_over_all_ranks_that_share_it() -> Result<(), Fault> {
         let options = LaplaceOptions { grid: LaplaceGrid { rows: 1024, columns: 1024 }, ..asked(&[]) };
         let ranks = [location(0, GPU), location(1, GPU)];
         let found = ways(&options, &ranks)?;
-        let room = |node, device| MemoryRoom { node: Some(node), device: Some([device, device]) };
+        let room =
+            |node, device| MemoryRoom { node: Some(node), limit: None, device: Some([device, device]) };
         assert!(
             fits(&options, &ranks, 0, &found, &room(1 << 40, 12 << 20)).is_err(),
             "two ranks' fields, of which one alone has room"
@@ -264,6 +280,18 @@ mod tests {
         );
         let gpu = fits(&options, &ranks, 0, &found, &room(1 << 40, 16 << 20)).unwrap_err();
         assert!(gpu.to_string().starts_with("GPU 0000:41:00.0 of here has 16 MiB"), "{gpu}");
+
+        // A group's limit is for both, a process's own for each.
+        let within = |source: &str, bytes| {
+            let limit = MemoryLimit { bytes, used_bytes: Some(0), source: source.to_owned() };
+            fits(&options, &ranks, 0, &found, &MemoryRoom { limit: Some(limit), ..room(1 << 40, 1 << 40) })
+        };
+        let needs = bytes_needed_by_one(&options, &ranks, &found);
+        assert!(within("/sys/fs/cgroup/memory.max", 2 * needs).is_ok());
+        assert!(within("ulimit -v", needs).is_ok());
+        let group = within("/sys/fs/cgroup/memory.max", needs).unwrap_err().to_string();
+        assert!(group.starts_with("the memory limit of this process ("), "{group}");
+        assert!(within("ulimit -v", needs - 1).is_err());
 
         Ok(())
     }

@@ -126,7 +126,8 @@ impl LaplaceSession<'_> {
         let _making = self.session.watchdog(NOT_LAID_OUT)?;
         let device_room = device.map(Device::memory).transpose().map_err(Fault::no_result)?;
         let room = MemoryRoom {
-            node: self.topology.usable_bytes(self.plan.memory_node),
+            node: self.topology.memory_bytes(self.plan.memory_node),
+            limit: self.topology.allowed.memory_left().cloned(),
             device: device_room.map(|memory| [memory.total_bytes, memory.free_bytes]),
         };
         fits(self.session.kind, ranks, rank, variants, &room)?;

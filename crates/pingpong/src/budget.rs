@@ -85,7 +85,7 @@ pub fn check_budget(
     }
 
     if let Some(limit) = limit {
-        fits(limit_text(limit), Some(limit.left_bytes()), &on_all, why)?;
+        fits(limit.to_string(), Some(limit.left_bytes()), &on_all, why)?;
     }
     for (device, needs) in on_device {
         fits(format!("GPU {device}"), device_bytes(device), &needs, "one area, two with --direction bidir")?;
@@ -100,13 +100,6 @@ pub fn device_bytes(platform: &dyn Platform, target: TargetId) -> Option<u64> {
         _ => false,
     };
     platform.devices().iter().find(wanted).map(|facts| facts.total_bytes)
-}
-
-/// A limit on this process's memory as a place that has what is left of it.
-pub fn limit_text(limit: &MemoryLimit) -> String {
-    let used = limit.used_bytes.map_or("an unknown part of it".to_owned(), stats::units::rounded_size);
-    let all = stats::units::rounded_size(limit.bytes);
-    format!("the memory limit of this process ({all}, {}; {used} in use)", limit.source)
 }
 
 /// Bytes each rank needs in one place.

@@ -39,7 +39,7 @@ mod suite;
 mod work;
 
 pub use answers::{ANSWER_BYTES, AnswerCase, AnswerSuite};
-pub use budget::{BudgetError, check_budget, device_bytes, limit_text};
+pub use budget::{BudgetError, check_budget, device_bytes};
 pub use case::{CopyCase, DEVICE_TIMING_FROM_BYTES};
 pub use cells::{Cells, CopyEnds};
 pub use chain::{LOAD_LINE_BYTES, LOADS_A_KERNEL};

@@ -6,6 +6,8 @@
 //!
 //! The JSON of `numabench topo --json` is this model, so a renamed field here is a changed output.
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stats::{IdSet, PciAddress};
@@ -272,6 +274,16 @@ impl MemoryLimit {
     /// What is left of it, bytes.
     pub fn left_bytes(&self) -> u64 {
         self.bytes.saturating_sub(self.used_bytes.unwrap_or(0))
+    }
+}
+
+impl fmt::Display for MemoryLimit {
+    /// As a place that has what is left of it.
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let size = stats::units::rounded_size;
+        let used = self.used_bytes.map_or("an unknown part of it".to_owned(), size);
+        let (all, source) = (size(self.bytes), &self.source);
+        write!(to, "the memory limit of this process ({all}, {source}; {used} in use)")
     }
 }
 

@@ -86,7 +86,7 @@ pub(super) fn cost(document: &Document, cases: &[&Case]) -> Option<String> {
         }
     };
     let has = if is_one && !losing[0].is_plural(whole) { "it has" } else { "they have" };
-    let (alone, shares) = (alone_rates(document, cases, &costs), shared_path(document, cases, most));
+    let (alone, shares) = (alone_rates(document, cases, &costs), shared(document, cases, most));
     Some(format!("At once {what} of what {has} alone{alone}{only}{shares}."))
 }
 
@@ -169,21 +169,23 @@ fn alone_rates(document: &Document, cases: &[&Case], costs: &[Vec<Cost>]) -> Str
     format!(" ({first} GB/s {direction}{others})")
 }
 
-/// What GPUs of one node share where several lose, each with one rank: nothing but the way to memory is
-/// common to their copies.
-fn shared_path(document: &Document, cases: &[&Case], losing: usize) -> &'static str {
+/// What ranks share where several lose: a PU, on which each waits for the other; else, of GPUs of one node
+/// each with one rank, the way to memory: nothing else is common to their copies.
+fn shared(document: &Document, cases: &[&Case], losing: usize) -> String {
     let ranks = asked(document, cases);
     let of = |rank: &&Rank| ranks.contains(&rank.rank);
     let devices: BTreeSet<&str> =
         document.ranks.iter().filter(of).map(|rank| &rank.asked.device[..]).collect();
-    let has_own = devices.len() == ranks.len() && document.platform.kind != PlatformKind::Host;
-    // Ranks that share a PU wait for each other there too.
-    let pus: BTreeSet<u32> = document.ranks.iter().filter(of).map(|rank| rank.asked.pu).collect();
-    let has_own = has_own && pus.len() == ranks.len();
+    let mut pus = BTreeSet::new();
+    let twice = |rank: &&Rank| !pus.insert((rank.node, rank.asked.pu));
+    if let Some(rank) = document.ranks.iter().filter(of).find(twice) {
+        return format!(": ranks share PU {}", rank.asked.pu);
+    }
 
+    let has_own = devices.len() == ranks.len() && document.platform.kind != PlatformKind::Host;
     let is_large = cases.iter().all(|case| case.bytes >= LEAST_FOR_RATES);
     let is_path = losing > 1 && has_own && is_large && document.nodes.len() <= 1;
-    if is_path { ": GPUs share a path to memory" } else { "" }
+    if is_path { ": GPUs share a path to memory".to_owned() } else { String::new() }
 }
 
 /// Of several GPUs that were only measured at once, and have less than a healthy GPU has alone: nothing here
@@ -248,7 +250,12 @@ impl Cost {
         };
         let [alone, at_once] = [blocks(&penalty.alone_case)?, blocks(&penalty.simultaneous_case)?];
         let node = document.ranks.iter().find(|rank| rank.rank == penalty.rank).map_or(0, |rank| rank.node);
-        let loss_percent = (1.0 - penalty.simultaneous_bytes_per_s / penalty.alone_bytes_per_s) * 100.0;
+        // As tables have it.
+        let ratio = penalty.comparison.as_ref().map_or_else(
+            || penalty.simultaneous_bytes_per_s / penalty.alone_bytes_per_s,
+            |compared| compared.ratio,
+        );
+        let loss_percent = (1.0 - ratio) * 100.0;
         let alone_bytes_per_s = penalty.alone_bytes_per_s;
         Some(Self { rank: penalty.rank, blocks: [alone, at_once], node, alone_bytes_per_s, loss_percent })
     }

@@ -11,6 +11,7 @@ use experiments::supervised::{
 };
 use experiments::{Exit, Fault};
 use report::MpiDocument;
+use report::awareness::{Awareness, MpiDeviceMemory, Transport};
 use report::document::Status;
 
 use super::document::document;
@@ -20,7 +21,6 @@ use super::session;
 use crate::case::{MessageCase, MessagePath, MessagePattern};
 use crate::operation::{Attempt, AttemptOutcome, DeviceOperation};
 use crate::results::{CaseFound, MessageResults, MessageStep, PairFound};
-use crate::verdict::{Awareness, Transport, verdict};
 
 impl Supervised for MessageOptions {
     type Met = MessageRanks;
@@ -112,7 +112,7 @@ impl Supervised for MessageOptions {
         found: &MessageResults,
         ending: &SessionOutcome<MessageStep>,
     ) -> (Status, Exit, Option<String>) {
-        let (status, exit) = ended(self, met.pairs.len(), found, ending);
+        let (status, exit) = ended(met.pairs.len(), found, ending);
         let why = || match status {
             Status::Failed => first_trouble(found).map(|(_, why)| why.to_owned()),
             Status::Partial => why_partial(found),
@@ -132,22 +132,27 @@ impl Supervised for MessageOptions {
     }
 
     fn expected(&self, document: &mut MpiDocument) -> Exit {
-        if self.expect != Some(Expectation::Near) {
-            return Exit::Ok;
-        }
-        let exit = near(document);
+        let Some(expect) = self.expect else { return Exit::Ok };
+        let memory = document.pairs.iter().map(|pair| pair.device_memory.as_ref());
+        let (name, exit) = match expect {
+            Expectation::Aware => ("aware", aware(false, memory)),
+            Expectation::Direct => ("direct", aware(true, memory)),
+            Expectation::Near => ("near", near(document)),
+        };
+
+        let said = match exit {
+            Exit::Ok => None,
+            Exit::Finding => Some("is not so"),
+            _ => Some("is not known: the pairs and notes below say of which and why"),
+        };
+        document.verdict.splice(0..0, said.map(|said| format!("--expect {name} {said}.")));
         document.exit_code = Some(exit.code());
         exit
     }
 }
 
 /// How the run of so many pairs stands at its end.
-fn ended(
-    options: &MessageOptions,
-    pairs: usize,
-    found: &MessageResults,
-    ending: &SessionOutcome<MessageStep>,
-) -> (Status, Exit) {
+fn ended(pairs: usize, found: &MessageResults, ending: &SessionOutcome<MessageStep>) -> (Status, Exit) {
     if let Some(signal) = ending.signal {
         return (Status::Interrupted, signal);
     }
@@ -186,7 +191,7 @@ fn ended(
         (Some(_), true) => (Status::Partial, Exit::Finding),
         (Some(_), false) => (Status::Partial, Exit::Partial),
         (None, true) => (Status::Complete, Exit::Finding),
-        (None, false) => (Status::Complete, expected(options.expect, found)),
+        (None, false) => (Status::Complete, Exit::Ok),
     }
 }
 
@@ -216,29 +221,24 @@ fn why_partial(found: &MessageResults) -> Option<String> {
     found.broken.clone().or_else(of_case)
 }
 
-/// The exit where MPI is expected to do something with device memory.
-fn expected(expect: Option<Expectation>, found: &MessageResults) -> Exit {
-    // Of adapters the document tells.
-    let Some(expect) = expect.filter(|expect| *expect != Expectation::Near) else { return Exit::Ok };
-    let mut exit = Exit::Ok;
-    for pair in &found.pairs {
-        let said = verdict(pair);
-        let holds = match (expect, said.awareness, said.transport) {
-            (_, Awareness::Unknown, _) => None,
-            (Expectation::Aware, awareness, _) => Some(awareness == Awareness::Aware),
-            (Expectation::Direct, Awareness::Aware, Transport::Unknown) => None,
-            (_, awareness, transport) => {
-                Some(awareness == Awareness::Aware && transport == Transport::Direct)
+/// The exit where MPI is expected to do something with the device memory of these pairs.
+fn aware<'p>(direct: bool, pairs: impl Iterator<Item = Option<&'p MpiDeviceMemory>>) -> Exit {
+    let holds = |found: Option<&MpiDeviceMemory>| {
+        let found = found.filter(|found| found.awareness != Awareness::Unknown)?;
+        match (found.awareness, found.transport) {
+            (Awareness::Aware, _) if !direct => Some(true),
+            (Awareness::Aware, Transport::Unknown) => None,
+            (awareness, transport) => {
+                Some(awareness == Awareness::Aware && direct && transport == Transport::Direct)
             }
-        };
-        match holds {
-            Some(true) => {}
-            Some(false) => return Exit::Finding,
-            None => exit = Exit::Undecided,
         }
+    };
+    let all: Vec<Option<bool>> = pairs.map(holds).collect();
+    match () {
+        () if all.contains(&Some(false)) => Exit::Finding,
+        () if all.is_empty() || all.contains(&None) => Exit::Undecided,
+        () => Exit::Ok,
     }
-
-    if found.pairs.is_empty() { Exit::Undecided } else { exit }
 }
 
 /// The exit where near adapters are expected; where none was counted, the document says why.
@@ -257,6 +257,33 @@ fn near(document: &mut MpiDocument) -> Exit {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_not_tried_with_device_memory_is_not_known_to_be_as_expected() {
+        let memory = |awareness, transport| MpiDeviceMemory {
+            awareness,
+            transport,
+            failing: Vec::new(),
+            not_tried: Vec::new(),
+            faster_than_staged_from_bytes: None,
+            slower_than_staged_up_to_bytes: None,
+            witnesses: Vec::new(),
+            peer_copies: None,
+        };
+        let both = |found: &[Option<MpiDeviceMemory>]| {
+            [false, true].map(|direct| aware(direct, found.iter().map(Option::as_ref)))
+        };
+        let staged = || Some(memory(Awareness::Aware, Transport::Staged));
+        let direct = || Some(memory(Awareness::Aware, Transport::Direct));
+
+        assert_eq!(both(&[direct()]), [Exit::Ok; 2]);
+        assert_eq!(both(&[direct(), staged()]), [Exit::Ok, Exit::Finding]);
+        assert_eq!(both(&[Some(memory(Awareness::Aware, Transport::Unknown))]), [Exit::Ok, Exit::Undecided]);
+        assert_eq!(both(&[Some(memory(Awareness::NotAware, Transport::Unknown))]), [Exit::Finding; 2]);
+        assert_eq!(both(&[Some(memory(Awareness::Unknown, Transport::Direct))]), [Exit::Undecided; 2]);
+        assert_eq!(both(&[direct(), None]), [Exit::Undecided; 2], "a pair without device memory");
+        assert_eq!(both(&[]), [Exit::Undecided; 2]);
+    }
 
     fn pair(ranks: [usize; 2], attempts: Vec<Attempt>) -> PairFound {
         let case = MessageCase { path: MessagePath::Host, pattern: MessagePattern::PingPong, bytes: 8 };
@@ -292,12 +319,7 @@ mod tests {
         let ended = |pairs: usize, found: Vec<PairFound>| {
             let (end, doing) = (SessionEnd::Hung, MessageStep::Else);
             let ending = SessionOutcome { end, doing, why: Some("it died".to_owned()), signal: None };
-            ended(
-                &MessageOptions::default(),
-                pairs,
-                &MessageResults { pairs: found, ..MessageResults::default() },
-                &ending,
-            )
+            ended(pairs, &MessageResults { pairs: found, ..MessageResults::default() }, &ending)
         };
 
         assert_eq!(ended(1, vec![pair([0, 1], crash())]), (Status::Complete, Exit::Finding));
@@ -313,7 +335,7 @@ mod tests {
         let ended = |found: &MessageResults| {
             let (end, doing) = (SessionEnd::Over, MessageStep::Else);
             let ending = SessionOutcome { end, doing, why: None, signal: None };
-            (ended(&MessageOptions::default(), 1, found, &ending).0, why_partial(found))
+            (ended(1, found, &ending).0, why_partial(found))
         };
         let works = Attempt { operation: DeviceOperation::Send, bytes: 1024, outcome: AttemptOutcome::Works };
         let whole = MessageResults { pairs: vec![pair([0, 1], vec![works])], ..MessageResults::default() };
@@ -335,7 +357,7 @@ mod tests {
         for found in [harmful, corrupt] {
             let (end, doing) = (SessionEnd::Over, MessageStep::Else);
             let ending = SessionOutcome { end, doing, why: None, signal: None };
-            let ended = super::ended(&MessageOptions::default(), 1, &found, &ending);
+            let ended = super::ended(1, &found, &ending);
             assert_eq!(ended, (Status::Partial, Exit::Finding));
         }
 

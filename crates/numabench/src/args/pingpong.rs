@@ -73,7 +73,7 @@ pub struct Pingpong {
     pub order: Option<OrderAsked>,
 
     /// Findings that end an otherwise complete run with exit code 5: slower-twin, a GPU that copies much
-    /// slower than those of its node that are like it
+    /// slower than those of its node that are like it (6 where no two are compared)
     #[arg(long, value_enum, value_delimiter = ',', value_name = "FINDINGS", help_heading = "Output")]
     pub fail_on: Vec<FailingFinding>,
     /// What every measurement has.

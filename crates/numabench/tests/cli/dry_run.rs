@@ -65,7 +65,7 @@ fn a_dry_run_refuses_the_memory_that_a_run_would() {
         &["pingpong", "--size", MUCH],
         &["sweep", "--size", MUCH],
         &["contend", "--ranks-per-gpu", "2", "--size", MUCH],
-        &["contend", "--beside", "read", "--beside-cpus", "0", "--range", MUCH],
+        &["contend", "--beside", "read", "--beside-cpus", "1", "--range", MUCH],
         &["matrix", "--access", "load", "--range", MUCH],
         &["latency", "--loaded", "--range", MUCH],
     ];

@@ -147,6 +147,10 @@ fn ranks_on_each_of_several_gpus_share_their_own_gpus_rate_and_the_path_of_all()
 
 #[test]
 fn traffic_beside_copies_is_measured_with_them_and_without_them() -> Done {
+    if std::thread::available_parallelism()?.get() < 2 {
+        crate::run::skipped("a thread beside copies needs a PU of its own, and this machine has one");
+        return Ok(());
+    }
     for kind in kinds::tried() {
         let mut command = with_driver(&kind.folder()?);
         command.args([
@@ -158,7 +162,7 @@ fn traffic_beside_copies_is_measured_with_them_and_without_them() -> Done {
             "--beside",
             "read",
             "--beside-cpus",
-            "0",
+            "1",
         ]);
         let args = [
             "--size",
@@ -200,7 +204,7 @@ fn traffic_beside_copies_is_measured_with_them_and_without_them() -> Done {
         "--beside",
         "read",
         "--beside-cpus",
-        "0",
+        "1",
     ]);
     let shown =
         end(&mut command, ["--size", "1MiB", "--direction", "h2d", "--range", "1MiB", "--reps", "20"]).out;
@@ -213,6 +217,10 @@ fn traffic_beside_copies_is_measured_with_them_and_without_them() -> Done {
 
 #[test]
 fn threads_beside_copies_are_compared_with_the_same_threads_without_in_one_direction_as_in_two() -> Done {
+    if std::thread::available_parallelism()?.get() < 2 {
+        crate::run::skipped("a thread beside copies needs a PU of its own, and this machine has one");
+        return Ok(());
+    }
     let shared = ["alone", "beside 1 thread", "without copies (1 thread)", "beside h2d copies (1 thread)"];
     let rows = [("h2d", &[][..]), ("h2d,d2h", &["beside d2h copies (1 thread)"][..])];
     for (kind, (directions, more)) in kinds::tried().iter().flat_map(|kind| rows.map(|row| (kind, row))) {
@@ -226,7 +234,7 @@ fn threads_beside_copies_are_compared_with_the_same_threads_without_in_one_direc
             "--beside",
             "read",
             "--beside-cpus",
-            "0",
+            "1",
         ]);
         command
             .args(["--size", "1MiB", "--range", "1MiB", "--reps", "20", "--timing", "host", "--json", "-"]);
@@ -245,6 +253,15 @@ fn threads_beside_copies_are_compared_with_the_same_threads_without_in_one_direc
         assert!(of_threads.iter().all(|sentence| sentence.starts_with("read,")), "{of_threads:?}");
     }
     Ok(())
+}
+
+#[test]
+fn a_thread_beside_copies_has_a_pu_of_its_own() {
+    let beside = ["contend", "--backend", "host", "--beside", "read", "--cpus", "0", "--beside-cpus"];
+    let refused = |pus: &str| run(&[&beside[..], &[pus]].concat());
+    refused("0").refused(2, &["--beside-cpus names PU 0, which copies", "--cpus"]);
+    refused("0,0").refused(2, &["--beside-cpus names PU 0 twice"]);
+    run(&["latency", "--loaded", "--beside-cpus", "0,0"]).refused(2, &["--beside-cpus names PU 0 twice"]);
 }
 
 /// What tells rows of a document apart, as docs/results.md says.

@@ -243,7 +243,7 @@ fn described(devices: &str) -> Result<assert_cmd::Command, Box<dyn std::error::E
 
 #[test]
 fn a_gpu_at_half_the_rate_of_its_twin_is_named_in_the_first_lines_and_fails_the_run_if_asked() -> Done {
-    let run = |more: &[&str]| -> Result<crate::run::Ended, Box<dyn std::error::Error>> {
+    let run = |size: &str, more: &[&str]| -> Result<crate::run::Ended, Box<dyn std::error::Error>> {
         let args = [
             "pingpong",
             "--backend",
@@ -253,7 +253,7 @@ fn a_gpu_at_half_the_rate_of_its_twin_is_named_in_the_first_lines_and_fails_the_
             "--order",
             "alone",
             "--size",
-            "1MiB",
+            size,
             "--reps",
             "10",
         ];
@@ -261,15 +261,23 @@ fn a_gpu_at_half_the_rate_of_its_twin_is_named_in_the_first_lines_and_fails_the_
         command.args(args).args(["--direction", "h2d", "--timing", "device"]);
         Ok(end(&mut command, more))
     };
-    let told = run(&[])?;
+    let told = run("1MiB", &[])?;
     assert_eq!(told.code, Some(0), "{}{}", told.out, told.err);
     let first: String = told.out.lines().take(8).collect::<Vec<_>>().join(" ");
     assert!(["SLOWER", "0000:c1:00.0", " 50 "].iter().all(|part| first.contains(part)), "{}", told.out);
-    let failed = run(&["--fail-on", "slower-twin", "--json", "-"])?;
+    let failed = run("1MiB", &["--fail-on", "slower-twin", "--json", "-"])?;
     assert_eq!(failed.code, Some(5), "{}", failed.err);
     let document = failed.json()?;
     assert_eq!((&document["exit_code"], &document["status"]), (&json!(5), &json!("complete")));
     assert_eq!(document["slower_twins"][0]["device"], "0000:c1:00.0");
+
+    // Copies of 64 KiB are not compared.
+    let undecided = run("64KiB", &["--fail-on", "slower-twin", "--json", "-"])?;
+    assert_eq!(undecided.code, Some(6), "{}", undecided.err);
+    let document = undecided.json()?;
+    assert_eq!((&document["exit_code"], &document["status"]), (&json!(6), &json!("complete")));
+    let first = document["verdict"][0].as_str().unwrap_or_default();
+    assert!(first.starts_with("--fail-on slower-twin is not decided"), "{first}");
     Ok(())
 }
 

@@ -103,6 +103,8 @@ fn gpus_are_said_to_share_a_path_only_where_their_ranks_have_a_pu_and_a_gpu_each
     let mut one_pu = whole.clone();
     one_pu.ranks[1].asked.pu = one_pu.ranks[0].asked.pu;
     assert!(!claims(&one_pu), "ranks on one PU wait for each other there");
+    let said = answer(&one_pu).join("\n");
+    assert!(said.contains(&format!(": ranks share PU {}.", one_pu.ranks[0].asked.pu)), "{said}");
     let mut one_gpu = whole;
     one_gpu.ranks[1].asked.device = one_gpu.ranks[0].asked.device.clone();
     assert!(!claims(&one_gpu), "ranks on one GPU share that");
