@@ -169,8 +169,8 @@ impl Saying {
 /// The places in this dialect.
 pub fn say(topology: &Topology, places: &NodePlaces, dialect: Dialect, situation: &Situation) -> Saying {
     let saying = match dialect {
-        Dialect::SrunMapCpu => srun::map_cpu(places, situation),
-        Dialect::SrunMaskCpu => srun::mask_cpu(places, situation),
+        Dialect::SrunMapCpu => srun::map_cpu(topology, places, situation),
+        Dialect::SrunMaskCpu => srun::mask_cpu(topology, places, situation),
         Dialect::GpuBind => srun::gpu_bind(topology, places, situation),
         Dialect::OpenMpi => mpirun::open_mpi(topology, places),
         Dialect::Mpich => mpirun::mpich(places),

@@ -28,7 +28,7 @@ pub enum PlanError {
     /// More PUs than devices to pair them with.
     #[error(
         "--cpus names {} but there {} only {}: say which device each rank uses with --gpus (one may appear \
-         more than once)",
+         more than once; where there is no GPU, with --backend host beside it)",
         counted(*cpus, "PU"), if *devices == 1 { "is" } else { "are" }, counted(*devices, "device")
     )]
     MorePusThanDevices {

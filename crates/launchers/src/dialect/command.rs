@@ -7,8 +7,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use topo::model::{Core, Topology};
+use topo::model::Topology;
 
+use super::srun::overcommits;
 use super::{Situation, VisibilityVariables, srun, visible};
 use placement::NodePlaces;
 use stats::units::counted;
@@ -109,13 +110,9 @@ pub fn command(
     Command { starter, text, remarks }
 }
 
-/// srun with so many tasks. It refuses more than a node has CPUs without `--overcommit`; for some sites a CPU
-/// is a core.
+/// srun with so many tasks.
 fn srun_of(topology: &Topology, ranks: usize) -> String {
-    let is_allowed = |core: &&Core| !core.pus.and(&topology.allowed.pus).is_empty();
-    let cores = topology.cores.iter().filter(is_allowed).count();
-    let overcommits = ranks > cores && cores > 0;
-    format!("srun -N1 -n{ranks}{}", if overcommits { " --overcommit" } else { "" })
+    format!("srun -N1 -n{ranks}{}", if overcommits(topology, ranks) { " --overcommit" } else { "" })
 }
 
 fn by_masks(

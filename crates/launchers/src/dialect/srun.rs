@@ -7,7 +7,7 @@
 use stats::IdSet;
 use stats::id_list::MAX_ID;
 use stats::units::counted;
-use topo::model::Topology;
+use topo::model::{Core, Topology};
 
 use super::{Dialect, Saying, Situation};
 use crate::value::decimal_or_hex;
@@ -39,16 +39,16 @@ pub enum BindingError {
     },
 }
 
-pub(super) fn map_cpu(places: &NodePlaces, situation: &Situation) -> Saying {
+pub(super) fn map_cpu(topology: &Topology, places: &NodePlaces, situation: &Situation) -> Saying {
     let several = places.places.iter().any(|place| place.pus.len() > 1);
     let saying = Saying::new(Dialect::SrunMapCpu, format!("--cpu-bind={}", map_list(places)));
-    of_cpu_bind(saying, places, situation)
+    of_cpu_bind(saying, topology, places, situation)
         .remark(several, || "one core per rank: for threads use the mask (--emit srun)".to_owned())
 }
 
-pub(super) fn mask_cpu(places: &NodePlaces, situation: &Situation) -> Saying {
+pub(super) fn mask_cpu(topology: &Topology, places: &NodePlaces, situation: &Situation) -> Saying {
     let saying = Saying::new(Dialect::SrunMaskCpu, format!("--cpu-bind={}", mask_list(places)));
-    of_cpu_bind(saying, places, situation)
+    of_cpu_bind(saying, topology, places, situation)
 }
 
 /// `map_cpu:` and each rank's first PU.
@@ -63,7 +63,15 @@ pub(super) fn mask_list(places: &NodePlaces) -> String {
     format!("mask_cpu:{}", masks.join(","))
 }
 
-fn of_cpu_bind(saying: Saying, places: &NodePlaces, situation: &Situation) -> Saying {
+/// Whether srun refuses so many tasks without `--overcommit`: more than the node has CPUs, which for some
+/// sites are cores.
+pub(super) fn overcommits(topology: &Topology, ranks: usize) -> bool {
+    let is_allowed = |core: &&Core| !core.pus.and(&topology.allowed.pus).is_empty();
+    let cores = topology.cores.iter().filter(is_allowed).count();
+    ranks > cores && cores > 0
+}
+
+fn of_cpu_bind(saying: Saying, topology: &Topology, places: &NodePlaces, situation: &Situation) -> Saying {
     let ranks = places.places.len();
     saying
         .cannot(situation.owns_node == Some(false), || {
@@ -78,6 +86,9 @@ fn of_cpu_bind(saying: Saying, places: &NodePlaces, situation: &Situation) -> Sa
                 .to_owned()
         })
         .always(format!("for {} a node: use --ntasks-per-node={ranks}", counted(ranks, "task")))
+        .remark(overcommits(topology, ranks), || {
+            "more tasks than cores: srun refuses them without --overcommit".to_owned()
+        })
         .remark(situation.gpus_are_confined == Some(true), confined)
 }
 
@@ -120,7 +131,7 @@ pub(super) fn gpu_bind(topology: &Topology, places: &NodePlaces, situation: &Sit
         )
     });
 
-    let saying = of_cpu_bind(saying, places, &Situation { gpus_are_confined: None, ..*situation });
+    let saying = of_cpu_bind(saying, topology, places, &Situation { gpus_are_confined: None, ..*situation });
 
     saying
         .remark(situation.slurm.is_none(), || {

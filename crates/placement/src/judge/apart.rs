@@ -80,24 +80,56 @@ fn shared(
     (!crowd.is_empty()).then_some(Finding { kind, weight, ranks: who, text })
 }
 
-/// A remark on sets that overlap without need.
-fn overlap(ranks: &[Observed], sets: &[(usize, &IdSet)]) -> Option<Finding> {
-    let mut common = IdSet::default();
-    let mut seen = IdSet::default();
-    for (_, pus) in sets {
-        common = common.or(&seen.and(pus));
-        seen = seen.or(pus);
+/// So many groups of ranks that overlap are told.
+const TOLD: usize = 4;
+
+/// Ranks whose sets overlap, each with another one at least.
+struct Overlap {
+    who: Vec<usize>,
+    all: IdSet,
+    common: IdSet,
+}
+
+impl Overlap {
+    fn groups(sets: &[(usize, &IdSet)]) -> Vec<Self> {
+        let mut groups: Vec<Self> = Vec::new();
+        for (rank, pus) in sets {
+            let mine = Self { who: vec![*rank], all: (*pus).clone(), common: IdSet::default() };
+            let (met, mut apart): (Vec<Self>, Vec<Self>) =
+                groups.into_iter().partition(|group| !group.all.and(pus).is_empty());
+            apart.push(met.into_iter().fold(mine, Self::with));
+            groups = apart;
+        }
+        groups.retain(|group| !group.common.is_empty());
+        groups.iter_mut().for_each(|group| group.who.sort_unstable());
+        groups.sort_unstable_by_key(|group| group.who[0]);
+        groups
     }
 
-    let who: Vec<usize> =
-        sets.iter().filter(|(_, pus)| !pus.and(&common).is_empty()).map(|(rank, _)| *rank).collect();
-    let text = format!(
-        "{} may run on the same {}; nothing keeps them apart",
-        names(ranks, &who),
-        pus_in_words(&common)
-    );
+    fn with(mut self, other: Self) -> Self {
+        self.common = self.common.or(&other.common).or(&self.all.and(&other.all));
+        self.all = self.all.or(&other.all);
+        self.who.extend(other.who);
+        self
+    }
+}
 
-    (!common.is_empty()).then_some(Finding {
+/// A remark on sets that overlap without need: each group of ranks for itself.
+fn overlap(ranks: &[Observed], sets: &[(usize, &IdSet)]) -> Option<Finding> {
+    let groups = Overlap::groups(sets);
+    let told = groups.iter().take(TOLD).enumerate();
+    let mut texts: Vec<String> = told
+        .map(|(at, group)| {
+            let (who, pus) = (names(ranks, &group.who), pus_in_words(&group.common));
+            if at == 0 { format!("{who} may run on the same {pus}") } else { format!("{who} on {pus}") }
+        })
+        .collect();
+    let more = groups.len().saturating_sub(TOLD);
+    texts.extend((more > 0).then(|| format!("and so for {more} more groups of ranks")));
+
+    let text = format!("{}; nothing keeps them apart", texts.join(", "));
+    let who: Vec<usize> = groups.into_iter().flat_map(|group| group.who).collect();
+    (!who.is_empty()).then_some(Finding {
         kind: FindingKind::SharedPus,
         weight: PlacementVerdict::Well,
         ranks: who,
@@ -163,6 +195,19 @@ impl Crowd {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ranks_that_overlap_in_pairs_are_told_in_pairs() {
+        let sets: Vec<IdSet> = ["0-3", "8-11", "2-5", "8-9", "20", "5-6"]
+            .map(|set| set.parse().unwrap_or_default())
+            .into_iter()
+            .collect();
+        let sets: Vec<(usize, &IdSet)> = sets.iter().enumerate().collect();
+        let groups = Overlap::groups(&sets);
+        let told: Vec<(&[usize], String)> =
+            groups.iter().map(|group| (&group.who[..], group.common.to_string())).collect();
+        assert_eq!(told, [(&[0, 2, 5][..], "2-3,5".to_owned()), (&[1, 3][..], "8-9".to_owned())]);
+    }
 
     fn crowd_of(wants: &[&str]) -> Option<Vec<usize>> {
         let pus = |set: &&str| set.parse::<IdSet>().unwrap_or_default().iter().collect();

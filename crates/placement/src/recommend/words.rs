@@ -115,8 +115,16 @@ pub(super) fn notes(
     // A list may name one GPU several times.
     let same = |one: &Target| (one.id, one.uuid.clone());
     let (count, gpus) = (places.len(), chosen.iter().map(same).collect::<BTreeSet<_>>().len());
-    say(ask.strategy == Strategy::Worst, &|| {
+    let is_far = places
+        .iter()
+        .filter_map(|place| place.verdict.as_ref())
+        .any(|verdict| matches!(verdict.closeness, Closeness::SamePackage | Closeness::Remote));
+    say(ask.strategy == Strategy::Worst && is_far, &|| {
         "strategy worst is for showing what a bad placement costs: use it for nothing else".to_owned()
+    });
+    say(ask.strategy == Strategy::Worst && !is_far, &|| {
+        "strategy worst: no place here is far from a GPU for certain, so it shows nothing of what that costs"
+            .to_owned()
     });
     say(!pool.kept_by_site.is_empty(), &|| {
         let kept = &pool.kept_by_site;
@@ -193,9 +201,11 @@ pub(super) fn notes(
         let alone = lost.iter().count() == 1;
         let (gpus, cores) =
             if alone { ("GPU of rank", "its cores") } else { ("GPUs of ranks", "their cores") };
+        let nodes: BTreeSet<Option<u32>> = pool.cores.iter().map(|core| core.node).collect();
+        let measured = if nodes.len() > 1 { "; place --measure compares the NUMA nodes" } else { "" };
         format!(
-            "the locality of the {gpus} {lost} is not reported on this machine: {cores} are shared evenly; \
-             try place --measure"
+            "the locality of the {gpus} {lost} is not reported on this machine: {cores} are shared \
+             evenly{measured}"
         )
     });
 
