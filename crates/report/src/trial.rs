@@ -173,6 +173,10 @@ pub struct TrialRun {
     pub output_file: Option<String>,
     /// What was seen of its ranks while it ran.
     pub looks: Vec<TrialLook>,
+    /// Processes of it that still ran a moment after it ended by itself, and were ended then; null where it was
+    /// ended. Since 1.3.
+    #[serde(default)]
+    pub left_running: Option<u32>,
 }
 
 /// What the kernel counted of a run: of its first process and all that this one waited for. Ranks that a
@@ -219,10 +223,6 @@ pub struct TrialRank {
     /// The PUs that its first thread may run on; null where that cannot be read. Since 1.2.
     #[serde(default)]
     pub first_thread_pus: Option<IdSet>,
-    /// Whether its first thread may run where its parent's may, so that nothing bound it by itself; in no
-    /// document.
-    #[serde(skip)]
-    pub is_bound_as_its_parent: bool,
     /// The PUs that its variant gives it; null where the launcher decides.
     pub asked_pus: Option<IdSet>,
     /// The NUMA nodes that its variant binds its memory to; null where it does not.
@@ -367,7 +367,6 @@ impl TrialRank {
             threads: 1,
             pus: None,
             first_thread_pus: None,
-            is_bound_as_its_parent: false,
             asked_pus: None,
             asked_memory_nodes: None,
             pages_bytes: BTreeMap::new(),

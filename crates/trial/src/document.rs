@@ -270,15 +270,53 @@ fn remarks(plan: &TrialPlan, runs: &[TrialRun]) -> Vec<String> {
             .count()
     };
 
-    if !good.is_empty() && looked_at(1) < good.len() {
+    if looked_at(1) < good.len() {
+        let without_a_look = good.iter().filter(|run| run.looks.is_empty()).count();
+        let others = [
+            (without_a_look, "too short for a look, which would slow them down"),
+            (
+                good.len() - looked_at(1) - without_a_look,
+                "looked at without a rank to be seen: on other nodes, or ended meanwhile",
+            ),
+        ];
+        let others = others.iter().filter(|(count, _)| *count > 0);
+        let others: Vec<String> = others.map(|(count, why)| format!("{count} were {why}")).collect();
         remarks.push(format!(
-            "of {} runs that count, {} were looked at while they ran and {} of them twice: the others ran on \
-             other nodes, or were so short that a look would slow them down (those were looked at in the \
-             warm-up)",
+            "of {} runs that count, {} were seen while they ran, {} of them twice; {}",
             good.len(),
             looked_at(1),
-            looked_at(2)
+            looked_at(2),
+            others.join("; ")
         ));
     }
+    remarks.extend(never_seen(plan, runs));
+    remarks.extend(left_running(runs));
     remarks
+}
+
+/// The variants of which no run was seen, so that nothing proves where they ran.
+fn never_seen(plan: &TrialPlan, runs: &[TrialRun]) -> Option<String> {
+    let is_seen = |run: &&TrialRun| run.looks.iter().any(|look| !look.ranks.is_empty());
+    let is_unseen = |name: &&String| {
+        let mut own = runs.iter().filter(|run| run.variant == **name);
+        own.clone().any(|run| run.outcome == TrialOutcome::Counted) && !own.any(|run| is_seen(&run))
+    };
+    let unseen: Vec<&str> = plan.variants.iter().filter(is_unseen).map(String::as_str).collect();
+    let names = unseen.join(", ");
+    (!unseen.is_empty())
+        .then(|| format!("never seen while they ran, so where they ran is not proven: {names}"))
+}
+
+/// The processes that runs left behind.
+fn left_running(runs: &[TrialRun]) -> Option<String> {
+    let left: Vec<u32> = runs.iter().filter_map(|run| run.left_running).filter(|left| *left > 0).collect();
+    let processes = stats::units::counted(left.iter().sum::<u32>() as usize, "process");
+    (!left.is_empty()).then(|| {
+        format!(
+            "{} of {} left {processes} running, which were ended: they would have taken cores from later runs. \
+             Their work is not in the time of a run: let the program wait for them",
+            left.len(),
+            stats::units::counted(runs.len(), "run")
+        )
+    })
 }

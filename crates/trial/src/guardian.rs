@@ -13,19 +13,13 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, PipeReader, PipeWriter, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, kill_process_group, setsid, waitpid};
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 
+use crate::ending;
 use crate::rank_observer::marked_from;
-
-/// How long a program that was asked to end is given: less than the time after which a second Ctrl-C ends
-/// numabench at once.
-pub(crate) const GRACE: Duration = Duration::from_millis(1500);
-
-/// Pause between two looks whether all have ended.
-const LOOK: Duration = Duration::from_millis(50);
 
 /// The words of the pipe, each a line; a process group stands behind the first two.
 const STARTED: &str = "started";
@@ -105,30 +99,15 @@ impl Guarded {
             }
         }
 
-        self.end(Signal::TERM);
-        self.wait();
-        let killing = Instant::now();
-
-        // One that is killed may have started another a moment before.
-        while self.is_any() && killing.elapsed() < GRACE {
-            self.end(Signal::KILL);
-            std::thread::sleep(LOOK);
-        }
+        ending::end(&|signal| self.send(signal), &|| self.is_any(), Instant::now());
         drop(fs::remove_dir_all(&self.folder));
-    }
-
-    fn wait(&self) {
-        let asked = Instant::now();
-        while self.is_any() && asked.elapsed() < GRACE {
-            std::thread::sleep(LOOK);
-        }
     }
 
     fn groups(&self) -> impl Iterator<Item = Pid> {
         self.groups.iter().filter_map(|group| Pid::from_raw(*group))
     }
 
-    fn end(&self, signal: Signal) {
+    fn send(&self, signal: Signal) {
         for group in self.groups() {
             // It may have ended meanwhile, and so may those that follow.
             let _ended = kill_process_group(group, signal);
@@ -156,6 +135,7 @@ fn silence() {
 mod tests {
     use std::os::unix::process::CommandExt;
     use std::process::{Child, Command, Stdio};
+    use std::time::Duration;
 
     use super::*;
     use crate::rank_observer::{MARK, marked};
@@ -224,7 +204,7 @@ mod tests {
 
         // Whoever adopts the orphans has to hear of their end first.
         let is_gone = |_| {
-            std::thread::sleep(LOOK);
+            std::thread::sleep(ending::PAUSE);
             rustix::process::test_kill_process_group(group).is_err()
         };
         assert!((0..100).any(is_gone), "a process of its group");

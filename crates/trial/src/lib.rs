@@ -14,8 +14,9 @@
 //! * `proof` whether a run was where it was to be.
 //!
 //! Acting:
-//! * `run` one run of a program, timed and reaped (`wait4`), with a time limit; `rank_observer` what its
-//!   ranks are seen to have meanwhile; `run_record` what is kept of it;
+//! * `run` one run of a program, timed and reaped (`wait4`), with a time limit; `ending` the end of what it
+//!   leaves behind; `rank_observer` what its ranks are seen to have meanwhile; `run_record` what is kept of
+//!   it;
 //! * `trial_loop` block after block until it is enough, over a `Runner` that tests replace; `runner` the one
 //!   that starts programs.
 //!
@@ -42,6 +43,7 @@ pub mod answer;
 pub mod decide;
 mod document;
 pub mod drift;
+mod ending;
 pub mod guardian;
 pub mod metric;
 pub mod options;

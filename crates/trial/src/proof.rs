@@ -11,9 +11,11 @@
 use std::collections::BTreeMap;
 
 use placement::judge::mostly_elsewhere;
-use report::trial::{TrialLook, TrialRank};
+use report::trial::TrialRank;
 use stats::IdSet;
 use topo::Topology;
+
+use crate::rank_observer::{SeenLook, SeenRank};
 
 /// What the looks prove.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,11 +29,11 @@ pub enum PlacementProof {
 }
 
 /// What these looks at this machine prove.
-pub fn proof(topology: &Topology, looks: &[TrialLook]) -> PlacementProof {
+pub fn proof(topology: &Topology, looks: &[SeenLook]) -> PlacementProof {
     let mut first: BTreeMap<Option<u32>, (f64, u32, &IdSet)> = BTreeMap::new();
 
     for look in looks {
-        for rank in &look.ranks {
+        for SeenRank { rank, is_bound_as_its_parent } in &look.ranks {
             if let Some(why) = elsewhere(topology, rank) {
                 return PlacementProof::Misplaced(format!("{why}, {:.1} s after the start", look.after_s));
             }
@@ -39,7 +41,7 @@ pub fn proof(topology: &Topology, looks: &[TrialLook]) -> PlacementProof {
             let seen = (look.after_s, rank.pid, pus);
             let (since, pid, before) = *first.entry(rank.rank).or_insert(seen);
             // A script may run several programs, each a process with a binding of its own.
-            if pid != rank.pid && !rank.is_bound_as_its_parent {
+            if pid != rank.pid && !is_bound_as_its_parent {
                 first.insert(rank.rank, seen);
                 continue;
             }
@@ -79,7 +81,7 @@ mod tests {
     use super::*;
 
     /// A machine with GPU memory on nodes of its own.
-    fn proven(looks: &[TrialLook]) -> PlacementProof {
+    fn proven(looks: &[SeenLook]) -> PlacementProof {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../topo/tests/fixtures/gh200-quad.xml");
         let machine = topo::from_xml(std::path::Path::new(file)).expect("a saved machine");
         proof(&machine, looks)
@@ -89,12 +91,12 @@ mod tests {
         text.parse().unwrap_or_default()
     }
 
-    fn look(after_s: f64, pus: &str, asked: Option<&str>) -> TrialLook {
+    fn look(after_s: f64, pus: &str, asked: Option<&str>) -> SeenLook {
         let (all, own) = (Some(set(pus)), Some(set(pus)));
         let asked_pus = asked.map(set);
         let rank =
             TrialRank { rank: Some(3), pus: all, first_thread_pus: own, asked_pus, ..TrialRank::of(1) };
-        TrialLook { after_s, ranks: vec![rank] }
+        SeenLook { after_s, ranks: vec![SeenRank { rank, is_bound_as_its_parent: false }] }
     }
 
     #[test]
@@ -131,10 +133,10 @@ mod tests {
     #[test]
     fn two_programs_that_a_script_runs_one_after_the_other_have_pus_of_their_own() {
         let mut second = look(0.5, "3", None);
-        second.ranks[0].pid = 2;
+        second.ranks[0].rank.pid = 2;
         assert_eq!(proven(&[look(0.1, "2", None), second.clone()]), PlacementProof::AsAsked);
         let mut moved = second.clone();
-        (moved.after_s, moved.ranks[0].first_thread_pus) = (0.9, Some(set("4")));
+        (moved.after_s, moved.ranks[0].rank.first_thread_pus) = (0.9, Some(set("4")));
         let moved = proven(&[look(0.1, "2", None), second.clone(), moved]);
         assert!(matches!(moved, PlacementProof::Misplaced(_)), "{moved:?}");
         second.ranks[0].is_bound_as_its_parent = true;
@@ -145,9 +147,9 @@ mod tests {
     #[test]
     fn a_thread_that_begins_between_two_looks_with_pus_of_its_own_was_not_moved() {
         let mut later = look(0.5, "2", None);
-        later.ranks[0].pus = Some(set("2-3"));
+        later.ranks[0].rank.pus = Some(set("2-3"));
         assert_eq!(proven(&[look(0.1, "2", None), later.clone()]), PlacementProof::AsAsked);
-        later.ranks[0].first_thread_pus = Some(set("3"));
+        later.ranks[0].rank.first_thread_pus = Some(set("3"));
         let moved = proven(&[look(0.1, "2", None), later]);
         assert!(
             matches!(moved, PlacementProof::Misplaced(_)),
@@ -159,8 +161,8 @@ mod tests {
     fn bound_memory_that_lies_elsewhere_is_seen_as_soon_as_there_is_enough() {
         let of = |mib: u64| {
             let mut one = look(1.0, "0", Some("0"));
-            one.ranks[0].asked_memory_nodes = Some(set("0"));
-            one.ranks[0].pages_bytes = [(0, 5 << 20), (1, mib << 20)].into_iter().collect();
+            one.ranks[0].rank.asked_memory_nodes = Some(set("0"));
+            one.ranks[0].rank.pages_bytes = [(0, 5 << 20), (1, mib << 20)].into_iter().collect();
             proven(&[one])
         };
         assert_eq!(of(10), PlacementProof::AsAsked);
@@ -174,8 +176,8 @@ mod tests {
     fn what_a_program_gave_to_its_gpu_is_not_elsewhere() {
         let of = |node: u32| {
             let mut one = look(1.0, "0", Some("0"));
-            one.ranks[0].asked_memory_nodes = Some(set("0"));
-            one.ranks[0].pages_bytes = [(0, 50 << 20), (node, 900 << 20)].into_iter().collect();
+            one.ranks[0].rank.asked_memory_nodes = Some(set("0"));
+            one.ranks[0].rank.pages_bytes = [(0, 50 << 20), (node, 900 << 20)].into_iter().collect();
             proven(&[one])
         };
         assert_eq!(of(4), PlacementProof::AsAsked, "node 4 is a GPU's memory");
@@ -185,6 +187,6 @@ mod tests {
     #[test]
     fn nothing_seen_is_said_as_that() {
         assert_eq!(proven(&[]), PlacementProof::NotSeen);
-        assert_eq!(proven(&[TrialLook { after_s: 1.0, ranks: Vec::new() }]), PlacementProof::NotSeen);
+        assert_eq!(proven(&[SeenLook { after_s: 1.0, ranks: Vec::new() }]), PlacementProof::NotSeen);
     }
 }

@@ -28,10 +28,14 @@ pub const MARK: &str = "NUMABENCH_TRIAL_RUN";
 pub const ASKED: &str = "NUMABENCH_TRIAL_PLACE";
 
 /// So many times more is read what is not as asked: together as long as hwloc takes on a busy machine.
-const READINGS: usize = 10;
+const READINGS: usize = 12;
 
-/// How long after a reading that is not certain the next one is made.
+/// The longest pause between two readings.
 const AGAIN_AFTER: Duration = Duration::from_millis(60);
+
+/// The first pause after a rank was seen elsewhere: two readings are to see it there also in a short run. Each
+/// further pause is twice as long.
+const SOON: Duration = Duration::from_millis(10);
 
 /// The place that a process was given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,6 +61,37 @@ impl AskedPlace {
             parts.find(|(key, _)| *key == name).and_then(|(_, set)| set.parse().ok())
         };
         Self { pus: part("pus"), memory_nodes: part("memory") }
+    }
+}
+
+/// What was seen of a run at one time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SeenLook {
+    /// Seconds after the run began.
+    pub after_s: f64,
+    /// The ranks that were seen on this node.
+    pub ranks: Vec<SeenRank>,
+}
+
+/// One rank as it was seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeenRank {
+    /// As documents have it.
+    pub rank: TrialRank,
+    /// Whether its first thread may run where its parent's may, so that nothing bound it by itself.
+    pub is_bound_as_its_parent: bool,
+}
+
+impl SeenRank {
+    /// Whether it could run on PUs that it was not given.
+    fn is_elsewhere(&self) -> bool {
+        let (asked, pus) = (self.rank.asked_pus.as_ref(), self.rank.pus.as_ref());
+        asked.zip(pus).is_some_and(|(asked, pus)| !pus.minus(asked).is_empty())
+    }
+
+    /// Its number and its process.
+    fn key(&self) -> (Option<u32>, u32) {
+        (self.rank.rank, self.rank.pid)
     }
 }
 
@@ -129,41 +164,65 @@ fn mark_variable() -> Vec<u8> {
 /// costs the run some time, so it must cost every variant's runs the same. What is not as asked is read again
 /// until it is, for a while: hwloc, which MPI libraries start with, binds a thread to one PU after the other
 /// while it looks at the machine.
-pub fn look(topology: &Topology, mark: &str) -> Vec<TrialRank> {
-    let first = reading(topology, mark);
-    let differs = |rank: &TrialRank| {
-        let (asked, pus) = (rank.asked_pus.as_ref(), rank.pus.as_ref());
-        asked.zip(pus).is_some_and(|(asked, pus)| !pus.minus(asked).is_empty())
-    };
+pub fn look(topology: &Topology, mark: &str) -> Vec<SeenRank> {
+    let has_ended = |pid| status(pid).is_none();
+    read_again(&mut || reading(topology, mark), &has_ended, &thread::sleep)
+}
+
+/// The ranks of the last reading, and those that ended where they were not to be.
+fn read_again(
+    read: &mut dyn FnMut() -> Vec<SeenRank>,
+    has_ended: &dyn Fn(u32) -> bool,
+    pause: &dyn Fn(Duration),
+) -> Vec<SeenRank> {
+    let first = read();
     let mut seen = first.clone();
+    let mut stayed: BTreeMap<(Option<u32>, u32), SeenRank> = BTreeMap::new();
+    let mut soon = SOON;
 
     for reading_number in 0..READINGS {
-        if reading_number > 0 && !seen.iter().any(differs) {
+        let is_elsewhere = seen.iter().any(SeenRank::is_elsewhere);
+        if reading_number > 0 && !is_elsewhere {
             break;
         }
-        thread::sleep(AGAIN_AFTER);
-        // One that has ended meanwhile proves nothing.
-        seen = reading(topology, mark);
+        pause(if is_elsewhere { soon } else { AGAIN_AFTER });
+        soon = if is_elsewhere { (soon * 2).min(AGAIN_AFTER) } else { soon };
+
+        let before = std::mem::replace(&mut seen, read());
+        for rank in &seen {
+            // hwloc's bindings change from one reading to the next.
+            let is_as_before =
+                |other: &SeenRank| other.key() == rank.key() && other.rank.pus == rank.rank.pus;
+            if rank.is_elsewhere() && before.iter().any(is_as_before) {
+                stayed.insert(rank.key(), rank.clone());
+            } else {
+                stayed.remove(&rank.key());
+            }
+        }
     }
 
-    if seen.is_empty() && !first.iter().any(differs) {
+    stayed.retain(|key, _| seen.iter().all(|rank| rank.key() != *key) && has_ended(key.1));
+    seen.extend(stayed.into_values());
+    if seen.is_empty() && !first.iter().any(SeenRank::is_elsewhere) {
         return first;
     }
 
-    for rank in seen.iter_mut().filter(|rank| rank.asked_pus.is_none()) {
-        // Of PUs that nobody asked for, those of both readings are what it may use.
-        let Some(before) = first.iter().find(|before| (before.rank, before.pid) == (rank.rank, rank.pid))
-        else {
-            continue;
-        };
+    widen(&mut seen, &first);
+    seen
+}
+
+/// Of PUs that nobody asked for, those of both readings are what a rank may use.
+fn widen(seen: &mut [SeenRank], first: &[SeenRank]) {
+    for seen in seen.iter_mut().filter(|seen| seen.rank.asked_pus.is_none()) {
+        let Some(before) = first.iter().find(|before| before.key() == seen.key()) else { continue };
         let both = |before: &Option<IdSet>, now: &Option<IdSet>| match (before, now) {
             (Some(before), Some(now)) => Some(before.or(now)),
             _ => now.clone(),
         };
+        let (before, rank) = (&before.rank, &mut seen.rank);
         rank.pus = both(&before.pus, &rank.pus);
         rank.first_thread_pus = both(&before.first_thread_pus, &rank.first_thread_pus);
     }
-    seen
 }
 
 /// How long a processor is busy with one look that finds everything as asked, which is two readings: asked
@@ -178,7 +237,7 @@ pub fn cost_of_a_look() -> Duration {
     2 * (0..3).map(|_| scan()).min().unwrap_or_default()
 }
 
-fn reading(topology: &Topology, mark: &str) -> Vec<TrialRank> {
+fn reading(topology: &Topology, mark: &str) -> Vec<SeenRank> {
     let mut ranks: BTreeMap<Option<usize>, (u64, Marked, Status)> = BTreeMap::new();
     for (process, status) in programs(mark) {
         let launch = process.launch();
@@ -247,7 +306,7 @@ fn status(pid: u32) -> Option<Status> {
     })
 }
 
-fn rank_of(topology: &Topology, rank: Option<usize>, process: &Marked, status: Status) -> Option<TrialRank> {
+fn rank_of(topology: &Topology, rank: Option<usize>, process: &Marked, status: Status) -> Option<SeenRank> {
     let seen = running(topology, Who::Pid(process.pid)).ok()?;
     let asked = process.environment.get(ASKED).map(|text| AskedPlace::parse(text)).unwrap_or_default();
     let pages: BTreeMap<u32, u64> =
@@ -256,21 +315,21 @@ fn rank_of(topology: &Topology, rank: Option<usize>, process: &Marked, status: S
     let gpus =
         seen.gpus.devices.as_ref().map(|devices| devices.iter().filter_map(|device| device.pci).collect());
 
-    Some(TrialRank {
+    let rank = TrialRank {
         rank: rank.map(|rank| rank as u32),
         of_ranks: process.of_ranks(),
         program: Some(status.program),
         threads: status.threads,
         pus: seen.pus,
         first_thread_pus: seen.first_thread_pus,
-        is_bound_as_its_parent: status.is_bound_as_its_parent,
         asked_pus: asked.pus,
         asked_memory_nodes: asked.memory_nodes,
         pages_bytes: pages,
         remote_bytes,
         gpus,
         ..TrialRank::of(process.pid)
-    })
+    };
+    Some(SeenRank { rank, is_bound_as_its_parent: status.is_bound_as_its_parent })
 }
 
 /// Bytes on nodes of the host that none of these PUs is local to; `None` where no node is.
@@ -309,6 +368,45 @@ mod tests {
         }
         assert_eq!(AskedPlace::parse("garbage;pus=x"), AskedPlace::default());
         Ok(())
+    }
+
+    /// Process 7, which was given PU 0 and is seen on these.
+    fn seen_on(pus: &str) -> Vec<SeenRank> {
+        let pus: Option<IdSet> = pus.parse().ok();
+        let asked_pus = "0".parse().ok();
+        let rank = TrialRank { pus: pus.clone(), first_thread_pus: pus, asked_pus, ..TrialRank::of(7) };
+        vec![SeenRank { rank, is_bound_as_its_parent: false }]
+    }
+
+    /// The PUs of the ranks that a look sees whose readings are these, until the run has ended.
+    fn seen_of(readings: &[Vec<SeenRank>]) -> Vec<String> {
+        let mut left = readings.iter().cloned();
+        let ranks = read_again(&mut || left.next().unwrap_or_default(), &|_| true, &|_| {});
+        ranks.iter().flat_map(|seen| &seen.rank.pus).map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_rank_that_stays_elsewhere_until_its_run_ends_is_seen_there() {
+        assert_eq!(seen_of(&[seen_on("1"), seen_on("1")]), ["1"]);
+        assert_eq!(seen_of(&[Vec::new(), seen_on("1"), seen_on("1"), seen_on("1")]), ["1"]);
+    }
+
+    #[test]
+    fn a_rank_that_one_reading_saw_elsewhere_or_that_moves_from_pu_to_pu_proves_nothing() {
+        assert_eq!(seen_of(&[seen_on("1")]), [""; 0]);
+        assert_eq!(seen_of(&[seen_on("1"), seen_on("2"), seen_on("3")]), [""; 0]);
+        assert_eq!(seen_of(&[seen_on("1"), seen_on("1"), seen_on("2")]), [""; 0]);
+        assert_eq!(seen_of(&[seen_on("1"), seen_on("1"), seen_on("0")]), ["0"], "hwloc has finished");
+        assert_eq!(seen_of(&[seen_on("0")]), ["0"], "one that ended in its place was there");
+    }
+
+    #[test]
+    fn a_rank_that_ended_elsewhere_is_kept_beside_those_that_still_run() {
+        let other = |rank: &mut SeenRank| (rank.rank.rank, rank.rank.pid) = (Some(1), 8);
+        let mut beside = seen_on("0");
+        beside.iter_mut().for_each(other);
+        let both = [seen_on("1"), beside.clone()].concat();
+        assert_eq!(seen_of(&[both.clone(), both, beside.clone(), beside]), ["0", "1"]);
     }
 
     #[test]

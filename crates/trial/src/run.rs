@@ -5,7 +5,7 @@
 //! costs no more to start than one that is not, and their times can be compared. The same thread then sleeps
 //! in wait4 and takes the time. The program has a process group of its own, no standard input, and both
 //! outputs in one file. Its environment has a mark by which its processes are found again, whoever started
-//! them.
+//! them: those that it leaves behind are ended, because they would take cores from the runs that follow.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -17,15 +17,23 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use report::trial::{TrialRank, Used};
+use report::trial::Used;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::guardian::{GRACE, Guardian};
-use crate::rank_observer::{MARK, marked};
+use crate::ending::{self, GRACE};
+use crate::guardian::Guardian;
+use crate::rank_observer::{MARK, SeenLook, SeenRank, marked};
 use crate::wait4::Leader;
 
 /// Pause between two looks whether the user wants to end.
 const ATTENTION: Duration = Duration::from_millis(50);
+
+/// How long processes that outlive the program's first one are given to end by themselves: a launcher's helpers
+/// do.
+const MOMENT: Duration = Duration::from_millis(200);
+
+/// Pause between two looks whether they have.
+const SHORT_PAUSE: Duration = Duration::from_millis(10);
 
 /// Binds the calling thread.
 pub type Bind = dyn Fn() -> Result<(), String> + Send + Sync;
@@ -62,8 +70,10 @@ pub struct Ran {
     pub used: Used,
     /// Who ended it.
     pub ended_by: EndedBy,
-    /// What was seen, and how long after the start.
-    pub seen: Vec<(Duration, Vec<TrialRank>)>,
+    /// What was seen of it.
+    pub seen: Vec<SeenLook>,
+    /// Processes that a program which ended by itself left running, and which were ended; `None`: it was ended.
+    pub left_running: Option<u32>,
 }
 
 /// Who ended a run.
@@ -120,7 +130,7 @@ enum Told {
 pub fn run(
     task: &Task<'_>,
     is_over: &dyn Fn() -> bool,
-    look: &mut dyn FnMut(&str) -> Vec<TrialRank>,
+    look: &mut dyn FnMut(&str) -> Vec<SeenRank>,
 ) -> Result<Ran, NotRun> {
     let began = SystemTime::now();
     let clock = Instant::now();
@@ -144,8 +154,14 @@ pub fn run(
                 }
                 Ok(Told::Ended(Ended { wall, status, used })) => {
                     pid.into_iter().for_each(|pid| task.guardian.ended(pid));
-                    asked_to_end_at.into_iter().for_each(|asked| end_rest(task.mark, asked));
-                    return Ok(Ran { began, wall, status, used, ended_by, seen });
+                    let left_running = match asked_to_end_at {
+                        Some(asked) => {
+                            end_rest(task.mark, asked);
+                            None
+                        }
+                        None => Some(end_left(task.mark)),
+                    };
+                    return Ok(Ran { began, wall, status, used, ended_by, seen, left_running });
                 }
                 Ok(Told::NotRun(why)) => return Err(why),
                 // The thread tells one of both ends before it is gone.
@@ -156,7 +172,7 @@ pub fn run(
                 Err(RecvTimeoutError::Timeout) => {}
             }
             if next_look.is_some_and(|at| clock.elapsed() >= at) && asked_to_end_at.is_none() {
-                seen.push((clock.elapsed(), look(task.mark)));
+                seen.push(SeenLook { after_s: clock.elapsed().as_secs_f64(), ranks: look(task.mark) });
                 next_look = pending.next();
             }
             let wants_end = is_over() || task.timeout.is_some_and(|limit| clock.elapsed() >= limit);
@@ -228,34 +244,37 @@ fn as_pid(pid: u32) -> Option<Pid> {
 }
 
 /// Ends what a program that was asked to end left behind: a launcher may be gone at once, its ranks in
-/// sessions of their own may not be, and would take cores from the runs that follow. They have what is left
-/// of the same grace.
+/// sessions of their own may not be. They have what is left of the same grace.
 fn end_rest(mark: &str, asked: Instant) {
-    let mut left = end_marked(mark, Signal::TERM);
-    while left > 0 && asked.elapsed() < GRACE {
-        thread::sleep(ATTENTION);
-        left = marked(mark).len();
-    }
-    let killing = Instant::now();
-    // One that is killed may have started another a moment before.
-    while left > 0 && killing.elapsed() < GRACE {
-        left = end_marked(mark, Signal::KILL);
-        thread::sleep(ATTENTION);
-    }
+    ending::end(&|signal| end_marked(mark, signal), &|| !marked(mark).is_empty(), asked);
 }
 
-/// Sends all that bear the mark a signal; returns how many there were.
-fn end_marked(mark: &str, signal: Signal) -> usize {
-    let found = marked(mark);
-    for pid in found.iter().filter_map(|one| as_pid(one.pid)) {
+/// Ends what a program that ended by itself left behind; how many processes these were.
+fn end_left(mark: &str) -> u32 {
+    let ended = Instant::now();
+    while !marked(mark).is_empty() && ended.elapsed() < MOMENT {
+        thread::sleep(SHORT_PAUSE);
+    }
+
+    let left = marked(mark).len();
+    if left > 0 {
+        end_rest(mark, Instant::now());
+    }
+    left as u32
+}
+
+/// Sends all that bear the mark a signal.
+fn end_marked(mark: &str, signal: Signal) {
+    for pid in marked(mark).iter().filter_map(|one| as_pid(one.pid)) {
         // It may have ended meanwhile.
         let _ended = kill_process(pid, signal);
     }
-    found.len()
 }
 
 #[cfg(test)]
 mod tests {
+    use report::trial::TrialRank;
+
     use super::*;
 
     type Done = Result<(), Box<dyn std::error::Error>>;
@@ -287,10 +306,9 @@ mod tests {
 
         let mut look = |mark: &str| {
             let ranks = marked(mark);
-            vec![TrialRank {
-                threads: ranks.len() as u32,
-                ..TrialRank::of(ranks.first().map_or(0, |one| one.pid))
-            }]
+            let pid = ranks.first().map_or(0, |one| one.pid);
+            let rank = TrialRank { threads: ranks.len() as u32, ..TrialRank::of(pid) };
+            vec![SeenRank { rank, is_bound_as_its_parent: false }]
         };
         let ran = run(&task, &|| false, &mut look)?;
         Ok((ran, std::fs::read_to_string(&output)?))
@@ -318,9 +336,27 @@ mod tests {
         let began = Instant::now();
         let script = "trap '' TERM; sh -c 'trap \"\" TERM; while :; do sleep 0.05; done' & wait; sleep 60";
         let (ran, _) = ran(&["setsid", "--wait", "sh", "-c", script], Some(Duration::from_millis(300)), &[])?;
-        assert_eq!((ran.ended_by, ran.status.code()), (EndedBy::Timeout, None));
+        assert_eq!((ran.ended_by, ran.status.code(), ran.left_running), (EndedBy::Timeout, None, None));
         assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
         assert_eq!(marked(&mark()).len(), 0);
+        Ok(())
+    }
+
+    #[test]
+    fn processes_that_a_program_leaves_behind_are_ended_before_the_next_run_and_counted() -> Done {
+        let (ran, _) =
+            ran(&["sh", "-c", "setsid sleep 100 & (trap '' TERM; exec sleep 100) & exit 3"], None, &[])?;
+        assert_eq!((ran.status.code(), ran.ended_by, marked(&mark()).len()), (Some(3), EndedBy::Itself, 0));
+        // One is deaf, the other in a session of its own.
+        assert_eq!(ran.left_running, Some(2));
+        assert!(ran.wall < Duration::from_secs(30), "they are no part of its time: {:?}", ran.wall);
+        Ok(())
+    }
+
+    #[test]
+    fn a_helper_that_ends_a_moment_after_its_program_is_not_left_behind() -> Done {
+        let (ran, _) = ran(&["sh", "-c", "sleep 0.05 & exit 0"], None, &[])?;
+        assert_eq!(ran.left_running, Some(0));
         Ok(())
     }
 
@@ -329,7 +365,7 @@ mod tests {
         let looks = [Duration::from_millis(150), Duration::from_millis(300)];
         let (ran, _) = ran(&["sleep", "0.6"], None, &looks)?;
         assert_eq!(ran.seen.len(), 2);
-        assert!(ran.seen.iter().all(|(_, ranks)| ranks[0].threads == 1), "{:?}", ran.seen);
+        assert!(ran.seen.iter().all(|look| look.ranks[0].rank.threads == 1), "{:?}", ran.seen);
         Ok(())
     }
 

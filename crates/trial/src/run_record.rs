@@ -8,6 +8,7 @@ use report::trial::{TrialLook, TrialOutcome, TrialRun};
 
 use crate::metric::{EndedRun, Metric};
 use crate::proof::{PlacementProof, proof};
+use crate::rank_observer::SeenLook;
 use crate::run::{EndedBy, Ran};
 use topo::Topology;
 
@@ -21,11 +22,8 @@ pub fn record(
     metrics: &[Metric],
     output: &[u8],
 ) -> TrialRun {
-    let looks: Vec<TrialLook> = ran
-        .seen
-        .iter()
-        .map(|(after, ranks)| TrialLook { after_s: after.as_secs_f64(), ranks: ranks.clone() })
-        .collect();
+    let ranks = |look: &SeenLook| look.ranks.iter().map(|seen| seen.rank.clone()).collect();
+    let looks = ran.seen.iter().map(|look| TrialLook { after_s: look.after_s, ranks: ranks(look) }).collect();
     let ended = EndedRun { wall_s: ran.wall.as_secs_f64(), began: ran.began, output };
     let mut made = TrialRun {
         block,
@@ -40,6 +38,7 @@ pub fn record(
         used: ran.used,
         output_file: None,
         looks,
+        left_running: ran.left_running,
     };
 
     let (outcome, reason) = match ran.ended_by {
@@ -57,7 +56,7 @@ pub fn record(
                     Err(why) => missing = missing.or(Some(why)),
                 }
             }
-            match (missing, proof(topology, &made.looks)) {
+            match (missing, proof(topology, &ran.seen)) {
                 (Some(why), _) => (TrialOutcome::NoMetric, Some(why)),
                 (None, PlacementProof::Misplaced(why)) => (TrialOutcome::Misplaced, Some(why)),
                 (None, _) => (TrialOutcome::Counted, None),

@@ -177,6 +177,7 @@ mod tests {
                 used: report::trial::Used::default(),
                 output_file: None,
                 looks: Vec::new(),
+                left_running: None,
             })
         }
 

@@ -94,6 +94,42 @@ fn a_run_whose_binding_is_changed_meanwhile_is_shown_and_not_counted() -> Done {
 }
 
 #[test]
+fn short_runs_that_are_never_where_their_variant_puts_them_are_misplaced() -> Done {
+    if thread::available_parallelism()?.get() < 2
+        || Command::new("taskset").arg("--version").output().is_err()
+    {
+        skipped("a program that binds itself elsewhere: needs two CPUs and taskset");
+        return Ok(());
+    }
+    let folder = tempfile::tempdir()?;
+    let options = ["--placements", "compact", "--max-runs", "6", "--equivalence", "50%"];
+    let (ended, document) =
+        in_folder(folder.path(), &[&options[..], &["--", "taskset", "-c", "1", "sleep", "0.4"]].concat())?;
+    let misplaced = runs(&document).into_iter().filter(|run| run["outcome"] == "misplaced");
+    assert!(misplaced.clone().count() >= 3, "{}", ended.out);
+    assert!(misplaced.into_iter().all(|run| run["variant"] == "compact"), "{}", ended.out);
+    assert_eq!(ended.code, Some(5), "{}{}", ended.out, ended.err);
+    Ok(())
+}
+
+#[test]
+fn what_runs_leave_running_is_ended_and_said() -> Done {
+    let folder = tempfile::tempdir()?;
+    let script = "echo $$ >>pids; setsid sh -c 'echo $$ >>pids; exec sleep 100' & until test $(tail -n 1 pids) \
+        != $$; do sleep 0.01; done; echo x=${X:-100}";
+    let args = [&["--vary", "X=130"][..], &PRINTED, &["--", "sh", "-c", script]].concat();
+    let (ended, document) = in_folder(folder.path(), &args)?;
+    assert_eq!(ended.code, Some(0), "{}{}", ended.out, ended.err);
+    assert!(runs(&document).iter().all(|run| run["left_running"] == 1), "{}", ended.out);
+    assert!(ended.out.contains("14 of 14 runs left 14 processes running"), "{}", ended.out);
+    let pids = std::fs::read_to_string(folder.path().join("pids"))?;
+    let is_there =
+        |pid: &str| std::fs::read(format!("/proc/{pid}/environ")).is_ok_and(|text| !text.is_empty());
+    assert_eq!((pids.lines().count(), pids.lines().filter(|pid| is_there(pid)).count()), (28, 0));
+    Ok(())
+}
+
+#[test]
 fn ctrl_c_keeps_what_was_run_and_the_trial_can_be_taken_up() -> Done {
     let folder = tempfile::tempdir()?;
     let script = "sleep 0.15; echo x=${X:-100}";
