@@ -25,9 +25,11 @@ pub struct TrialAnswer {
 }
 
 /// The answer by the metric that decides; `comparisons` are those of the variants but the first, in order, by
-/// that metric.
+/// that metric. `differ_by_place` says of each variant whether it differs from the first by its placement
+/// alone: only then placement is what matters.
 pub fn answer(
     variants: &[TrialVariant],
+    differ_by_place: &[bool],
     metric: &TrialMetric,
     comparisons: &[TrialComparison],
     equivalence: f64,
@@ -54,7 +56,13 @@ pub fn answer(
         (0..comparisons.len()).filter(|at| comparisons[*at].verdict == TrialVerdict::Undecided).collect();
     let best = leader.map_or(0, |at| at + 1);
     let mut lines = vec![
-        which(variants, metric, leader, &as_good, &undecided, comparisons, equivalence),
+        match leader {
+            Some(at) => {
+                let is_placement = differ_by_place.get(at + 1) == Some(&true);
+                what_matters(variants, metric, at, is_placement, &as_good)
+            }
+            None => none_is_better(variants, metric, &undecided, comparisons, equivalence),
+        },
         how_much(variants, metric, comparisons, leader),
         how_sure(variants, comparisons, leader, &undecided, equivalence, stop),
     ];
@@ -90,33 +98,38 @@ fn names_of(variants: &[TrialVariant], places: &[usize]) -> String {
     places.iter().map(|at| variants[*at].name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-fn which(
+fn what_matters(
     variants: &[TrialVariant],
     metric: &TrialMetric,
-    leader: Option<usize>,
+    leader: usize,
+    is_placement: bool,
     as_good: &[usize],
+) -> String {
+    let what = if is_placement { "Placement matters for this program" } else { "A difference that matters" };
+    let best = if metric.name == "wall" { "fastest" } else { "best" };
+    let also = match as_good {
+        [] => String::new(),
+        some => format!(", and {} may be as good", names_of(variants, some)),
+    };
+    format!("{what}: {} is {best}{also}.", variants[leader + 1].name)
+}
+
+fn none_is_better(
+    variants: &[TrialVariant],
+    metric: &TrialMetric,
     undecided: &[usize],
     comparisons: &[TrialComparison],
     equivalence: f64,
 ) -> String {
     let baseline = variants.first().map_or("", |variant| variant.name.as_str());
-    let is_time = metric.name == "wall";
-    let (best, better, worse) =
-        if is_time { ("fastest", "faster", "slower") } else { ("best", "better", "worse") };
+    let (better, worse) = if metric.name == "wall" { ("faster", "slower") } else { ("better", "worse") };
     let is_worse = |at: &usize| comparisons[*at].verdict == TrialVerdict::Worse;
     let names: Vec<&str> =
         (0..comparisons.len()).filter(is_worse).map(|at| variants[at + 1].name.as_str()).collect();
     let them = if names.len() == 1 { "is" } else { "are" };
 
-    match leader {
-        Some(at) => {
-            let also = match as_good {
-                [] => String::new(),
-                some => format!(", and {} may be as good", names_of(variants, some)),
-            };
-            format!("Placement matters for this program: {} is {best}{also}.", variants[at + 1].name)
-        }
-        None if undecided.iter().any(|at| comparisons[*at].direction.is_some()) => {
+    match () {
+        () if undecided.iter().any(|at| comparisons[*at].direction.is_some()) => {
             let on = |side: TrialVerdict, word: &str| -> Option<String> {
                 let on_it = undecided.iter().filter(|at| comparisons[**at].direction == Some(side));
                 let names: Vec<&str> = on_it.map(|at| variants[at + 1].name.as_str()).collect();
@@ -131,7 +144,7 @@ fn which(
                 equivalence * 100.0
             )
         }
-        None if !undecided.is_empty() => {
+        () if !undecided.is_empty() => {
             let who = match (undecided, comparisons.len()) {
                 ([at], 1) => format!("{} differs", variants[at + 1].name),
                 ([_], all) => format!("1 of {all} variants differs"),
@@ -139,10 +152,10 @@ fn which(
             };
             format!("Not decided: these runs do not show whether {who} from the {baseline}.")
         }
-        None if names.is_empty() => {
+        () if names.is_empty() => {
             format!("No difference that matters: no variant is {better} or {worse} than the {baseline}.")
         }
-        None => format!("No variant is {better} than the {baseline}; {} {them} {worse}.", names.join(", ")),
+        () => format!("No variant is {better} than the {baseline}; {} {them} {worse}.", names.join(", ")),
     }
 }
 
@@ -332,7 +345,7 @@ mod tests {
     }
 
     fn answer_to(comparisons: &[TrialComparison], stop: TrialStop) -> TrialAnswer {
-        answer(&variants(), &wall(), comparisons, 0.03, Some(stop))
+        answer(&variants(), &[false, true, false], &wall(), comparisons, 0.03, Some(stop))
     }
 
     #[test]
@@ -355,6 +368,13 @@ mod tests {
             [0, 1, 2].map(|expected| holds(&found, &all, expected)),
             [Some(false), Some(true), Some(false)]
         );
+    }
+
+    #[test]
+    fn placement_matters_only_where_it_is_all_that_differs_from_the_baseline() {
+        let all = [found(1.0, 0.01, TrialVerdict::Same), found(0.5, 0.02, TrialVerdict::Better)];
+        let found = answer_to(&all, TrialStop::Decided);
+        assert_eq!(found.lines[0], "A difference that matters: spread is fastest.");
     }
 
     #[test]

@@ -60,8 +60,11 @@ impl TrialFacts<'_> {
         if let Some((run_s, start_s)) = self.too_short(runs) {
             return answer::too_short(run_s, start_s);
         }
+        let all = &self.trial.variants.all;
+        let differ_by_place: Vec<bool> = all.iter().map(|variant| variant.differs_by_place).collect();
         answer::answer(
             &self.trial.variants(),
+            &differ_by_place,
             &self.trial.metrics[0].described,
             comparisons,
             self.trial.plan.rule.equivalence,

@@ -45,6 +45,8 @@ pub(crate) struct Variant {
     pub bind: Option<Arc<Bind>>,
     /// The command with a program that does nothing in the place of the user's: what starting costs.
     pub start: Vec<OsString>,
+    /// Whether it differs from the baseline by its placement alone.
+    pub differs_by_place: bool,
 }
 
 /// The variants, the baseline first, and what the user should know of them.
@@ -61,6 +63,20 @@ struct Choice<'c> {
     launch: Option<(usize, &'c Template)>,
     strategy: Option<Strategy>,
     values: Vec<(&'c str, &'c str)>,
+}
+
+impl Choice<'_> {
+    /// Whether numabench places the program, or its memory.
+    fn is_placed(&self) -> bool {
+        self.strategy.is_some()
+            || self.values.iter().any(|(name, value)| *name == MEMBIND && *value != "none")
+    }
+
+    /// Whether nothing but the placement differs from the baseline, which has the first launch line.
+    fn differs_by_place(&self) -> bool {
+        let is_of_first_line = self.launch.is_none_or(|(at, _)| at == 0);
+        self.is_placed() && is_of_first_line && self.values.iter().all(|(name, _)| *name == MEMBIND)
+    }
 }
 
 /// Works the variants out.
@@ -82,11 +98,8 @@ pub(crate) fn variants(asked: &TrialOptions, start: &Start) -> Result<Variants, 
     let mut all: Vec<Variant> = Vec::new();
     let mut notes = Vec::new();
     let choices = choices(asked, &templates)?;
-    let is_placed = |choice: &Choice<'_>| {
-        choice.strategy.is_some() || choice.values.iter().any(|(name, _)| *name == MEMBIND)
-    };
 
-    if asked.shows_all_gpus.is_some() && !choices.iter().any(is_placed) {
+    if asked.shows_all_gpus.is_some() && !choices.iter().any(Choice::is_placed) {
         let why = "--gpu says which GPUs a placed program sees, and none is placed here: add --placements, \
             or leave --gpu out";
         return Err(Fault::usage(why));
@@ -312,7 +325,8 @@ fn worked_out(
         memory_nodes: place.memory_nodes.clone(),
         name,
     };
-    Ok(Variant { described, command, environment, bind, start })
+    let differs_by_place = choice.differs_by_place();
+    Ok(Variant { described, command, environment, bind, start, differs_by_place })
 }
 
 /// `baseline`, or what differs from it: `close`, `launch-2`, `close OMP_NUM_THREADS=7`.
@@ -332,6 +346,7 @@ fn what(choice: &Choice<'_>, place: &AskedPlace) -> String {
     match (choice.strategy, parts.is_empty()) {
         (_, false) => parts.join(", "),
         (Some(_), true) => "each rank is placed by numabench exec".to_owned(),
+        (None, true) if choice.is_placed() => "each rank's memory is placed by numabench exec".to_owned(),
         (None, true) if choice.launch.is_none() => "as this shell starts it".to_owned(),
         (None, true) => "as the launcher places it".to_owned(),
     }
@@ -367,6 +382,20 @@ mod tests {
         assert_eq!(all.len(), 4);
         assert_eq!(all[1], [("A", "1"), ("B", "y")]);
         assert_eq!(combined(&[]), [Vec::new()]);
+    }
+
+    #[test]
+    fn only_a_placed_variant_of_the_first_line_without_values_differs_by_its_place()
+    -> Result<(), Box<dyn std::error::Error>> {
+        let template = Template::parse("srun {bind} {app}")?;
+        let close = Some(Strategy::Close);
+        let choice = |launch, strategy, values| Choice { launch, strategy, values }.differs_by_place();
+        assert!(choice(None, close, Vec::new()) && choice(Some((0, &template)), close, Vec::new()));
+        assert!(choice(None, None, vec![(MEMBIND, "local")]));
+        assert!(!choice(None, close, vec![("A", "1")]) && !choice(None, None, vec![("A", "1")]));
+        assert!(!choice(Some((1, &template)), close, Vec::new()));
+        assert!(!choice(None, None, vec![(MEMBIND, "none")]));
+        Ok(())
     }
 
     #[test]

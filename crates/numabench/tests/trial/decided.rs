@@ -12,7 +12,7 @@ fn a_known_difference_is_said_in_the_first_lines_with_the_line_to_use() -> Done 
     let ended = run(&[&options[..], &PRINTED, &PROGRAM].concat());
     assert_eq!(ended.code, Some(0), "{}{}", ended.out, ended.err);
     let lines: Vec<&str> = ended.out.lines().collect();
-    assert_eq!(lines[0], "Placement matters for this program: X=80 is best.");
+    assert_eq!(lines[0], "A difference that matters: X=80 is best.");
     assert_eq!(lines[1], "By how much: X=80 gives 20.0 % less (20.0 %) against the baseline.");
     assert!(lines[2].contains(" 0.0"), "{}", lines[2]);
     assert_eq!(lines[3], "Use: X=80 sh -c 'echo x=${X:-100}'");
