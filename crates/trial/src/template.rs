@@ -3,10 +3,24 @@
 //! The line is taken apart as a shell does it and started without one: no variables, pipes or patterns, so
 //! that a program's arguments pass as they are. Words like `NAME=VALUE` before the launcher go to its
 //! environment.
+//!
+//! A launcher's environment is that of its ranks, but for Open MPI's: its `mpirun` passes variables on to other
+//! hosts by `-x` alone (mpirun(1); srun, Hydra and torchrun pass all on). Since `mpirun` and `mpiexec` are names
+//! of several launchers, the program itself is asked whose it is.
 
 use std::ffi::OsString;
+use std::process::{Command, Stdio};
 
 use launchers::assignment;
+
+/// The commands that may be Open MPI's launcher.
+const OPEN_MPIS: [&str; 6] = ["mpirun", "mpiexec", "orterun", "prterun", "mpirun.openmpi", "mpiexec.openmpi"];
+
+/// How Open MPI's launcher and those made of it call themselves, in the first line of `--version`.
+const OPEN_MPIS_OWN: [&str; 4] = ["Open MPI", "OpenRTE", "PRRTE", "Spectrum MPI"];
+
+/// How variables begin that Open MPI's launcher reads itself, and passes on without an option.
+const LAUNCHERS_OWN: [&str; 3] = ["OMPI_", "PMIX_", "PRTE_"];
 
 /// A launch line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +28,8 @@ pub struct Template {
     text: String,
     environment: Vec<(String, String)>,
     words: Vec<String>,
+    /// The word that is Open MPI's launcher; `None`: none is, or it was not asked.
+    open_mpi: Option<usize>,
 }
 
 /// A launch line that cannot be followed.
@@ -34,6 +50,17 @@ pub enum TemplateError {
          its own among the launcher's options"
     )]
     Bind(String),
+    /// It sets a variable that is varied.
+    #[error(
+        "the launch line \"{line}\" sets {name} itself, which --vary is to set: leave it out of the line, and \
+         give --vary its value too"
+    )]
+    Set {
+        /// The line.
+        line: String,
+        /// The variable.
+        name: String,
+    },
     /// Nothing before the program.
     #[error("the launch line \"{0}\" names no launcher: for the program on its own leave --launch out")]
     NoLauncher(String),
@@ -63,7 +90,39 @@ impl Template {
         if matches!(words.first().map(String::as_str), None | Some("{app}" | "{bind}")) {
             return Err(TemplateError::NoLauncher(text.to_owned()));
         }
-        Ok(Self { text: text.to_owned(), environment, words })
+        Ok(Self { text: text.to_owned(), environment, words, open_mpi: None })
+    }
+
+    /// Makes sure that a variable which is varied reaches the ranks with the value that is tried.
+    ///
+    /// # Errors
+    /// [`TemplateError::Set`].
+    pub fn vary(&mut self, names: &[&str]) -> Result<(), TemplateError> {
+        let sets = |name: &&&str| {
+            let in_words = self.words.iter().any(|word| assignment(word).is_some_and(|(of, _)| of == **name));
+            in_words || self.environment.iter().any(|(of, _)| of == **name)
+        };
+        if let Some(name) = names.iter().find(sets) {
+            return Err(TemplateError::Set { line: self.text.clone(), name: (*name).to_owned() });
+        }
+
+        let is_candidate = |word: &String| OPEN_MPIS.contains(&base(word));
+        let before = self.words.iter().take_while(|word| *word != "{app}");
+        self.open_mpi = before.clone().position(is_candidate).filter(|at| is_open_mpis(&self.words[*at]));
+        Ok(())
+    }
+
+    /// The line by which all ranks get these variables, and those of them that go to its environment.
+    pub fn with_variables(&self, variables: &[(String, String)]) -> (Self, Vec<(String, String)>) {
+        let Some(at) = self.open_mpi else { return (self.clone(), variables.to_vec()) };
+        let is_launchers_own =
+            |(name, _): &(String, String)| LAUNCHERS_OWN.iter().any(|begin| name.starts_with(begin));
+        let (environment, ranks): (Vec<_>, Vec<_>) = variables.iter().cloned().partition(is_launchers_own);
+        let options = ranks.iter().flat_map(|(name, value)| ["-x".to_owned(), format!("{name}={value}")]);
+
+        let mut line = self.clone();
+        line.words.splice(at + 1..=at, options);
+        (line, environment)
     }
 
     /// As it was written.
@@ -73,7 +132,7 @@ impl Template {
 
     /// The launcher: the first word.
     pub fn launcher(&self) -> &str {
-        self.words.first().map_or("", |word| word.rsplit('/').next().unwrap_or(word))
+        self.words.first().map_or("", |word| base(word))
     }
 
     /// The launcher as it was written.
@@ -103,6 +162,19 @@ impl Template {
         }
         command
     }
+}
+
+/// The name of a program without its folders.
+fn base(program: &str) -> &str {
+    program.rsplit('/').next().unwrap_or(program)
+}
+
+/// Whether this `mpirun` says that it is Open MPI's.
+fn is_open_mpis(launcher: &str) -> bool {
+    let asked = Command::new(launcher).arg("--version").stdin(Stdio::null()).output();
+    let answer = asked.map(|answer| String::from_utf8_lossy(&answer.stdout).into_owned()).unwrap_or_default();
+    let first = answer.lines().next().unwrap_or_default();
+    OPEN_MPIS_OWN.iter().any(|name| first.contains(name))
 }
 
 /// A command as a shell takes it.
@@ -142,6 +214,32 @@ mod tests {
             "OMP_NUM_THREADS=7 srun -n8 '--comment=two words' --cpu-bind=none ./app 'an argument'"
         );
 
+        Ok(())
+    }
+
+    #[test]
+    fn open_mpis_launcher_gives_variables_to_ranks_of_all_hosts_by_its_option() -> Result<(), TemplateError> {
+        let set = |name: &str| (name.to_owned(), "1 2".to_owned());
+        let both = [set("A"), set("OMPI_MCA_btl")];
+        let others = Template::parse("nice mpirun -n 2 {app}")?;
+        assert_eq!(others.with_variables(&both), (others.clone(), both.to_vec()));
+
+        let (line, environment) = Template { open_mpi: Some(1), ..others }.with_variables(&both);
+        assert_eq!(line.command(&[], &[])[..], ["nice", "mpirun", "-x", "A=1 2", "-n", "2"]);
+        assert_eq!(environment, [set("OMPI_MCA_btl")], "mpirun reads it, and passes it on");
+        Ok(())
+    }
+
+    #[test]
+    fn a_line_that_sets_a_varied_variable_is_refused() -> Result<(), TemplateError> {
+        for (line, is_taken) in [
+            ("A=1 srun {app}", false),
+            ("mpiexec -x A=1 {app}", false),
+            ("srun env A=1 {app}", false),
+            ("srun --x=A=1 -J B=1 AA=1 {app}", true),
+        ] {
+            assert_eq!(Template::parse(line)?.vary(&["C", "A"]).is_ok(), is_taken, "{line}");
+        }
         Ok(())
     }
 

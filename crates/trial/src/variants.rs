@@ -86,14 +86,20 @@ impl Choice<'_> {
 pub(crate) fn variants(asked: &TrialOptions, start: &Start) -> Result<Variants, Fault> {
     launched_once()?;
     let program = found(&asked.program)?;
-    let templates: Vec<Template> = asked
+    varied_once(&asked.vary)?;
+    let mut templates: Vec<Template> = asked
         .launch
         .iter()
         .map(|line| Template::parse(line))
         .collect::<Result<_, _>>()
         .map_err(Fault::usage)?;
-    for template in &templates {
+    let names = asked.vary.iter().map(|vary| vary.name.as_str()).filter(|name| *name != MEMBIND);
+    let names: Vec<&str> = names.collect();
+    for template in &mut templates {
         found(&[template.launcher_path().into()])?;
+        if !names.is_empty() {
+            template.vary(&names).map_err(Fault::usage)?;
+        }
     }
     let mut all: Vec<Variant> = Vec::new();
     let mut notes = Vec::new();
@@ -132,6 +138,18 @@ pub(crate) fn variants(asked: &TrialOptions, start: &Start) -> Result<Variants, 
         return Err(Fault::usage(format!("{why}: {ways}")));
     }
     Ok(Variants { all, notes })
+}
+
+/// Each variable has one list of values: of two lists a combination would have two values of it.
+fn varied_once(vary: &[Vary]) -> Result<(), Fault> {
+    let is_again = |(at, list): &(usize, &Vary)| vary[..*at].iter().any(|before| before.name == list.name);
+    let Some((_, Vary { name, .. })) = vary.iter().enumerate().find(is_again) else { return Ok(()) };
+    let lists = vary.iter().filter(|list| list.name == *name);
+    let values: Vec<&str> = lists.flat_map(|list| &list.values).map(String::as_str).collect();
+    Err(Fault::usage(format!(
+        "--vary names {name} more than once: give all its values as one list, --vary {name}={}",
+        values.join(",")
+    )))
 }
 
 /// A trial starts ranks; it is not one of several itself.
@@ -264,7 +282,6 @@ fn worked_out(
         .filter(|(name, _)| *name != MEMBIND)
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
         .collect();
-    let shown_environment = environment.clone();
     let through_exec = choice.strategy.is_some() || memory != MemoryWish::Untouched;
     let words = exec_options(choice.strategy, &memory, shows_all);
     let app: Vec<OsString> = program.to_vec();
@@ -274,6 +291,7 @@ fn worked_out(
         line.chain(["--".to_owned()]).map(OsString::from).chain(app.iter().cloned()).collect()
     };
     let failed = |fault: Fault| with_context(fault, &format!("{name} cannot be placed here"));
+    let mut shown_environment = environment.clone();
     let (command, start, shown, bind, place) = match choice.launch {
         None if through_exec => {
             let text: BTreeMap<String, String> = here_set().into_iter().chain(environment.clone()).collect();
@@ -284,7 +302,9 @@ fn worked_out(
         }
         None => (app.clone(), nothing, app.clone(), None, AskedPlace::default()),
         Some((_, template)) => {
-            environment.extend(template.environment().iter().cloned());
+            let (template, given) = template.with_variables(&environment);
+            environment = given.into_iter().chain(template.environment().iter().cloned()).collect();
+            shown_environment.clone_from(&environment);
             let has_bind = template.has_bind();
             let bind = if through_exec && choice.strategy.is_some() {
                 Launcher::leaves_unbound(template.launcher()).iter().map(|word| (*word).to_owned()).collect()
@@ -314,13 +334,9 @@ fn worked_out(
     // Of all variants, also where it says nothing: an environment has a length, and a shell finds its
     // variables by its place in a table.
     environment.push((ASKED.to_owned(), place.text()));
-    let set: Vec<(String, String)> = shown_environment
-        .into_iter()
-        .chain(choice.launch.iter().flat_map(|(_, template)| template.environment().to_vec()))
-        .collect();
     let described = TrialVariant {
         what: what(choice, &place),
-        line: shell_line(&set, &shown),
+        line: shell_line(&shown_environment, &shown),
         pus: place.pus.clone(),
         memory_nodes: place.memory_nodes.clone(),
         name,
@@ -382,6 +398,14 @@ mod tests {
         assert_eq!(all.len(), 4);
         assert_eq!(all[1], [("A", "1"), ("B", "y")]);
         assert_eq!(combined(&[]), [Vec::new()]);
+    }
+
+    #[test]
+    fn a_variable_that_is_varied_twice_is_refused_with_its_one_list() {
+        let lists = [vary("A", &["1"]), vary("membind", &["local"]), vary("A", &["2", "3"])];
+        let refused = varied_once(&lists).err().map(|fault| fault.to_string()).unwrap_or_default();
+        assert!(refused.ends_with("--vary A=1,2,3"), "{refused}");
+        assert!(varied_once(&lists[..2]).is_ok());
     }
 
     #[test]

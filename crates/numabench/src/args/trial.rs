@@ -25,7 +25,7 @@ pub struct Trial {
     #[arg(long, value_name = "LINE", help_heading = "What is tried")]
     pub launch: Vec<String>,
     /// Values of an environment variable, or of membind (as exec takes it: local, interleave, none, a NUMA
-    /// node): each is tried with each placement
+    /// node): each is tried with each placement; Open MPI's mpirun gets variables as -x
     #[arg(long, value_name = "NAME=V1,V2", help_heading = "What is tried")]
     pub vary: Vec<Vary>,
     /// Which GPUs placed programs see: own hides all but the rank's own, near hides none and binds near it

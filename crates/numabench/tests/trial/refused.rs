@@ -23,6 +23,8 @@ fn what_cannot_be_tried_is_refused_with_the_way_out() {
         (of(&["--metric", "x=([0-9]+)", "--vary", "X=1"], &["true"]), 2),
         (of(&["--better", "higher", "--vary", "X=1"], &["true"]), 2),
         (of(&["--vary", "membind=near"], &["true"]), 2),
+        (of(&["--vary", "X=1", "--vary", "X=2"], &["true"]), 2),
+        (of(&["--vary", "X=1", "--launch", "env X=2 {app}"], &["true"]), 2),
         (printed(&["--vary", "X=1", "--max-runs", "5"]), 2),
         (printed(&["--vary", "X=1", "--expect", "close"]), 2),
         (of(&["--placements", "closest"], &["true"]), 2),
@@ -46,6 +48,8 @@ fn what_cannot_be_tried_is_refused_with_the_way_out() {
     numabench: error: say whether less or more of the metric is better: --better lower or --better higher
     numabench: error: --better higher needs a metric: of the wall time less is better
     numabench: error: --vary membind: "near" is neither local, none, a NUMA node's number, interleave[:NODES] nor weighted[:NODES] (nodes as 0-1,3)
+    numabench: error: --vary names X more than once: give all its values as one list, --vary X=1,2
+    numabench: error: the launch line "env X=2 {app}" sets X itself, which --vary is to set: leave it out of the line, and give --vary its value too
     numabench: error: --max-runs 5 is too few: with 1 comparison no difference can be told before 6 runs of each
     numabench: error: --expect close: there is no such variant; there are baseline, X=1
     error: invalid value 'closest' for '--placements <LIST>': "closest" is not a strategy: write close, spread, compact or worst

@@ -130,6 +130,28 @@ fn what_runs_leave_running_is_ended_and_said() -> Done {
 }
 
 #[test]
+fn a_varied_variable_reaches_ranks_that_open_mpis_launcher_starts_without_its_own_environment() -> Done {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir()?;
+    let mpirun = folder.path().join("mpirun");
+    // As on another host: a rank has what -x gives it, and nothing of the launcher's.
+    let script = "#!/bin/sh\n\
+        [ \"$1\" = --version ] && echo 'mpirun (Open MPI) 4.1.4' && exit\n\
+        given=\nwhile :; do case $1 in -x) given=\"$given $2\"; shift 2;; -n) shift 2;; *) break;; esac; done\n\
+        exec env -i PATH=\"$PATH\" $given \"$@\"\n";
+    std::fs::write(&mpirun, script)?;
+    std::fs::set_permissions(&mpirun, std::fs::Permissions::from_mode(0o755))?;
+
+    let line = format!("{} -n 2 {{app}}", mpirun.display());
+    let options = ["--launch", &line, "--vary", "X=80"];
+    let (ended, document) = in_folder(folder.path(), &[&options[..], &PRINTED, &crate::PROGRAM].concat())?;
+    assert!(ended.out.starts_with("A difference that matters: X=80 is best."), "{}{}", ended.out, ended.err);
+    let used = format!("Use: {} -x X=80 -n 2 sh -c 'echo x=${{X:-100}}'", mpirun.display());
+    assert_eq!(document["verdict"][3], used.as_str());
+    Ok(())
+}
+
+#[test]
 fn ctrl_c_keeps_what_was_run_and_the_trial_can_be_taken_up() -> Done {
     let folder = tempfile::tempdir()?;
     let script = "sleep 0.15; echo x=${X:-100}";
