@@ -1,5 +1,8 @@
 //! `numabench trial`: show the plan, warm up, run until it is decided, say what it comes to.
 
+use std::fs::File;
+use std::io::{self, Seek};
+use std::os::fd::AsFd;
 use std::path::Path;
 
 use ::trial::planned::{PlannedTrial, read_before};
@@ -43,6 +46,7 @@ fn resumed(file: &Path) -> Result<Exit, Fault> {
 }
 
 fn trial(args: &Trial, before: Option<TrialDocument>) -> Result<Exit, Fault> {
+    refuse_input()?;
     let output =
         Output::plain(args.json.as_deref(), Extent::of(args.full, false, args.quiet), args.quiet, args.color);
     let sink = output.open()?;
@@ -74,4 +78,17 @@ fn trial(args: &Trial, before: Option<TrialDocument>) -> Result<Exit, Fault> {
         terminal::say_bytes(terminal::wrapped_for_errors(&format!("{estimate}\n\n")).as_bytes());
     }
     output.show_as(warm.run()?, render::terminal::trial)
+}
+
+/// Refuses a file as standard input, which would be read by the first of many runs at most. A shell that reads
+/// its script there has read on in it.
+fn refuse_input() -> Result<(), Fault> {
+    let mut input = io::stdin().as_fd().try_clone_to_owned().map(File::from).map_err(Fault::no_result)?;
+    let is_file = input.metadata().is_ok_and(|about| about.is_file() && about.len() > 0);
+    if is_file && input.stream_position().is_ok_and(|position| position == 0) {
+        let text = "standard input is a file, and the standard input of a trial's runs is empty: let the \
+            program open the file, as in numabench trial -- sh -c './app <FILE', or give </dev/null";
+        return Err(Fault::usage(anyhow!(text)));
+    }
+    Ok(())
 }

@@ -1,6 +1,6 @@
 //! What ends a trial before its first counted run, with the way out.
 
-use crate::run::{Done, run};
+use crate::run::{Done, Ended, no_driver, run, spawnable};
 use crate::{PRINTED, PROGRAM};
 
 #[test]
@@ -57,6 +57,22 @@ fn what_cannot_be_tried_is_refused_with_the_way_out() {
     error: invalid value '0' for '--equivalence <PERCENT>': "0" is not a percentage: give one above 0 and below 100, e.g. 3%
     error: invalid value 'file' for '--metric-json <FILE:POINTER>': "file" is not FILE:POINTER: write for example result.json:/fom/rate
     "#);
+}
+
+#[test]
+fn a_file_as_standard_input_is_refused_because_every_run_has_none() -> Done {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("input");
+    std::fs::write(&file, "2\n")?;
+    let ended = |text: &str, input: &std::path::Path| -> Result<Ended, Box<dyn std::error::Error>> {
+        std::fs::write(input, text)?;
+        let mut command = spawnable(&no_driver());
+        command.args(["trial", "--vary", "X=1"]).args(PRINTED).args(PROGRAM).current_dir(folder.path());
+        Ok(Ended::of(&command.stdin(std::fs::File::open(input)?).output()?))
+    };
+    ended("2\n", &file)?.refused(2, &["standard input is a file", "sh -c './app <FILE'"]);
+    ended("", &file)?.well();
+    Ok(())
 }
 
 #[test]
