@@ -260,7 +260,9 @@ fn read_for_terminal(file: &Path) -> Result<ReadDocument<BlockTime>, Unusable> {
 fn of_nodes(document: ReadDocument<BlockTime>) -> Result<Vec<NodeRun>, Unusable> {
     match document {
         ReadDocument::WithFigures(kept) if kept.kind() != DocumentKind::Result => {
-            Err(format!("a document of kind {} says nothing of a node", kept.kind().name()).into())
+            let kind = kept.kind().name();
+            Err(format!("a document of kind {kind} says nothing of a node: -o FILE writes it as a page")
+                .into())
         }
         document => Ok(document.node_runs()),
     }
