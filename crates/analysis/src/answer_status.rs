@@ -81,7 +81,9 @@ pub fn of_mpi(document: &MpiDocument) -> AnswerStatus {
 /// How the answer about a program's copies stands: far bytes are a finding.
 pub fn of_witness(document: &WitnessDocument) -> AnswerStatus {
     let total = &document.total;
-    match (total.far_bytes > 0 || document.not_counted > 0, total.unknown_bytes > total.near_bytes) {
+    let is_partial =
+        document.not_counted > 0 || document.still_running.as_ref().is_some_and(|left| !left.is_empty());
+    match (total.far_bytes > 0 || is_partial, total.unknown_bytes > total.near_bytes) {
         (true, _) => AnswerStatus::Finding,
         (false, true) => AnswerStatus::Undecided,
         (false, false) => AnswerStatus::Well,

@@ -58,8 +58,12 @@ impl Incomplete {
     /// The same of a program's copies, whose results are the processes that copied.
     pub fn of_witness(document: &WitnessDocument) -> Option<Self> {
         let missing = document.not_counted as usize;
-        let status = if missing == 0 { Status::Complete } else { Status::Partial };
-        let reason = format!("{} copied and nothing was counted", counted(missing, "process"));
+        let left = document.still_running.as_ref().map_or(0, Vec::len);
+        let status = if missing == 0 && left == 0 { Status::Complete } else { Status::Partial };
+        let reason = match missing {
+            0 => format!("{} still ran when the program had ended", counted(left, "process")),
+            _ => format!("{} copied and nothing was counted", counted(missing, "process")),
+        };
         let figures = document.processes.len();
         Self::of(status, Some(&reason), figures, figures + missing)
     }

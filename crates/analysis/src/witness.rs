@@ -93,7 +93,8 @@ fn known_bytes(buffer: &WitnessBuffer) -> u64 {
 /// Whether every copy of every process was counted.
 fn is_whole(document: &WitnessDocument) -> bool {
     let is_seen = |process: &WitnessProcess| process.graphs_not_seen == 0 && process.lost == 0;
-    document.not_counted == 0 && document.processes.iter().all(is_seen)
+    let has_ended = document.still_running.as_ref().is_none_or(Vec::is_empty);
+    has_ended && document.not_counted == 0 && document.processes.iter().all(is_seen)
 }
 
 /// The part of the bytes of known distance that are far, counted or estimated; `None` where of none it is
@@ -140,6 +141,7 @@ fn conditions(launch: &WitnessLaunch) -> Vec<Condition> {
     let hosts: BTreeSet<&str> = launch.ranks.iter().filter_map(|rank| rank.host.as_deref()).collect();
     let unseen = |of: fn(&WitnessProcess) -> u64| sum.processes.iter().map(of).sum::<u64>().to_string();
     let joined = |words: BTreeSet<&str>| words.into_iter().collect::<Vec<_>>().join(", ");
+    let outlived = sum.still_running.as_ref().map_or(0, Vec::len);
     let yes_or_no = if sum.simulated { "yes" } else { "no" };
 
     vec![
@@ -156,6 +158,7 @@ fn conditions(launch: &WitnessLaunch) -> Vec<Condition> {
         Condition::new("bytes from near memory", total.near_bytes.to_string(), false),
         Condition::new("bytes of pageable memory", total.pageable_bytes.to_string(), false),
         Condition::new("processes that were not counted", sum.not_counted.to_string(), false),
+        Condition::new("processes that outlived the program", outlived.to_string(), false),
         Condition::new("launches of graphs that were not seen", unseen(|of| of.graphs_not_seen), false),
         Condition::new("copies that were not counted", unseen(|of| of.lost), false),
     ]

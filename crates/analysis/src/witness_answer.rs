@@ -12,7 +12,7 @@ const MATRIX: &str = "numabench matrix --memory pinned,pageable --direction h2d,
 /// seconds.
 pub fn verdict(document: &WitnessDocument, times: &[f64]) -> Vec<String> {
     let total = &document.total;
-    let mut said: Vec<String> = not_counted(document).into_iter().collect();
+    let mut said: Vec<String> = not_counted(document).into_iter().chain(still_running(document)).collect();
     if total.bytes == 0 {
         said.push(no_copy(document));
         return said;
@@ -40,6 +40,16 @@ fn not_counted(document: &WitnessDocument) -> Option<String> {
     let processes = counted(document.not_counted as usize, "process");
     let why = "its record could not be written or read: see the end";
     (document.not_counted > 0).then(|| format!("PARTIAL: {processes} copied and nothing was counted; {why}."))
+}
+
+/// That the program's end was not the end of its copies.
+fn still_running(document: &WitnessDocument) -> Option<String> {
+    let left = document.still_running.as_ref().filter(|left| !left.is_empty())?;
+    Some(format!(
+        "PARTIAL: {} still ran when the program had ended; later copies are not counted: let the program wait \
+         for what it starts.",
+        counted(left.len(), "process")
+    ))
 }
 
 fn no_copy(document: &WitnessDocument) -> String {

@@ -124,6 +124,8 @@ fn sum(ranks: &[WitnessDocument]) -> WitnessDocument {
     sum.waited_s = (!waits.is_empty()).then(|| waits.iter().sum());
     sum.loaded = all(|rank| rank.loaded);
     sum.not_counted = ranks.iter().map(|rank| rank.not_counted).sum();
+    let left = ranks.iter().filter_map(|rank| rank.still_running.clone()).flatten();
+    sum.still_running = ranks.iter().any(|rank| rank.still_running.is_some()).then(|| left.collect());
     sum.distance_unknown = ranks.iter().find_map(|rank| rank.distance_unknown.clone());
 
     sum.total = ranks.iter().fold(WitnessBytes::default(), |total, rank| added(total, rank.total));

@@ -59,6 +59,11 @@ pub struct WitnessDocument {
     pub loaded: u64,
     /// How many processes copied and were not counted, because their record could not be written or read.
     pub not_counted: u32,
+    /// The processes that still ran when the program had ended, whose later copies are not counted; null in
+    /// documents before 1.1.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.1"))]
+    pub still_running: Option<Vec<u32>>,
     /// Why near and far are not known, where no byte's distance is; null otherwise.
     #[serde(default)]
     #[schemars(extend("since" = "1.1"))]
@@ -242,7 +247,7 @@ pub struct WitnessProcess {
     pub pid: u32,
     /// Its name, as the kernel has it.
     pub name: String,
-    /// Whether it ended by itself; otherwise what was queued at its end is missing.
+    /// Whether it had ended by itself; otherwise what was queued at its end is missing.
     pub ended: bool,
     /// Copies between GPUs or within one.
     pub device_copies: u64,

@@ -3,7 +3,8 @@
 //! It begins with the process's first copy, so that a program without copies leaves nothing but a byte in the
 //! file `loaded`. A fork's child has a record of its own, if it copies. Its blocks are reserved before it is
 //! mapped: a full disk is found here and not by a signal at some later write. Why nothing is counted is the
-//! name of an empty file, or a line on standard error if not even that can be made.
+//! name of an empty file, or a line on standard error if not even that can be made: the folder is gone where
+//! this process outlived the run.
 
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -15,6 +16,9 @@ use crate::text::Text;
 use crate::{contexts, graphs, helper, sys, timing, worker};
 
 static STATE: AtomicU32 = AtomicU32::new(UNBEGUN);
+
+/// The kernel's error for a folder that is not there, ENOENT.
+const NO_SUCH_FILE: i32 = 2;
 
 const UNBEGUN: u32 = 0;
 const BEGINNING: u32 = 1;
@@ -119,9 +123,13 @@ extern "C" fn end() {
 
 fn be_passive(error: i32) {
     let path = path_of(format_args!("{}.passive.{error}", sys::pid()));
-    if !path.as_ref().and_then(Path::c_text).is_some_and(sys::make_file) {
-        sys::say(b"numabench: no copies are counted: the record cannot be written (is its disk full?)\n");
+    if path.as_ref().and_then(Path::c_text).is_some_and(sys::make_file) {
+        return;
     }
+    sys::say(match error {
+        NO_SUCH_FILE => &b"numabench: no copies are counted: the program that witness ran has ended\n"[..],
+        _ => b"numabench: no copies are counted: the record cannot be written (is its disk full?)\n",
+    });
 }
 
 /// A file of the record's folder.

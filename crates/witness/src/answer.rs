@@ -79,7 +79,8 @@ pub fn not_seen(records: &Records, document: &WitnessDocument) -> Vec<String> {
         ));
     }
 
-    let killed = document.processes.iter().filter(|process| !process.ended).count();
+    let runs = |pid: u32| records.still_running.contains(&pid);
+    let killed = document.processes.iter().filter(|process| !process.ended && !runs(process.pid)).count();
 
     if killed > 0 {
         let processes = if killed == 1 { "process" } else { "processes" };

@@ -74,6 +74,7 @@ pub fn document(
         processes: records.processes.iter().map(process).collect(),
         loaded: records.loaded,
         not_counted: (records.passive.len() + records.broken) as u32,
+        still_running: Some(records.still_running.iter().copied().collect()),
         distance_unknown: None,
     };
 

@@ -17,6 +17,7 @@ pub mod hook;
 pub mod layout;
 pub mod record;
 pub mod run;
+pub mod still_running;
 
 #[cfg(test)]
 mod tests;

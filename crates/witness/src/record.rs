@@ -1,5 +1,6 @@
 //! The records as values: what each process's file says, and why others say nothing.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -7,6 +8,7 @@ use std::path::Path;
 use report::document::PlatformKind;
 
 use crate::layout::{LOADED, MAGIC, VERSION, WORDS, context, direction, entry, head, memory};
+use crate::still_running::still_running;
 
 /// What a process copied.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,15 +60,17 @@ pub struct Records {
     pub loaded: u64,
     /// Files that are no record.
     pub broken: usize,
+    /// Processes that still ran when these were read.
+    pub still_running: BTreeSet<u32>,
 }
 
 impl Records {
-    /// Reads a folder of records.
+    /// Reads the folder of records of a program that has ended.
     ///
     /// # Errors
     /// The folder cannot be read.
     pub fn read(folder: &Path) -> io::Result<Self> {
-        let mut records = Self::default();
+        let mut records = Self { still_running: still_running(folder), ..Self::default() };
         for file in fs::read_dir(folder)? {
             let (path, name) = file.map(|file| (file.path(), file.file_name()))?;
             let name = name.to_string_lossy();

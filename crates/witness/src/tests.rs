@@ -4,6 +4,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
 
+use analysis::answer_status::{self, AnswerStatus};
+use analysis::incomplete::Incomplete;
 use report::case::Order;
 use report::document::{PlatformKind, Tool};
 use report::settings::CopyEngine;
@@ -85,6 +87,17 @@ fn a_process_that_copied_and_was_not_counted_is_said_first_whatever_others_did()
         assert_eq!(found.not_counted, 1);
         assert!(found.verdict.iter().all(|said| !said.starts_with("The program made no copy")));
     }
+}
+
+#[test]
+fn processes_that_outlived_the_program_make_its_count_a_partial_one_wherever_it_is_read() {
+    let records = Records { loaded: 2, still_running: [7, 8].into(), ..Records::default() };
+    let found = of_records(&records, &near(&[0]));
+    assert!(found.verdict[0].starts_with("PARTIAL: 2 processes still ran"), "{:?}", found.verdict);
+    assert_eq!(found.still_running, Some(vec![7, 8]));
+    let said = Incomplete::of_witness(&found).map(|incomplete| incomplete.to_string()).unwrap_or_default();
+    assert!(said.contains("2 processes still ran when the program had ended"), "{said}");
+    assert_eq!(answer_status::of_witness(&found), AnswerStatus::Finding);
 }
 
 #[test]

@@ -200,6 +200,51 @@ fn without_a_copy_the_code_is_still_the_programs_and_a_program_that_is_not_there
     Ok(())
 }
 
+/// A script that starts the program with this work in the background and ends when the program is at `meet`, and
+/// what witness makes of it; then the program goes on, and what it said on standard error.
+fn outlived(program: &Path, work: &str) -> Result<(Value, String), Box<dyn Error>> {
+    let folder = tempfile::tempdir()?;
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let (met, err) = (at("met"), at("err"));
+    let work = work.replace("meet", &format!("meet={met}"));
+    let script = format!(
+        "'{}' dlsym {work} >/dev/null 2>'{err}' & until test -e '{met}'; do sleep 0.01; done",
+        program.display()
+    );
+    let (ended, document) = witnessed(Path::new("sh"), &[], &["-c", &script])?;
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+
+    fs::write(at("met.go"), "")?;
+    let has_ended = |said: &String| said.ends_with("and its own errors\n");
+    let said = (0..600).find_map(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        fs::read_to_string(&err).ok().filter(has_ended)
+    });
+    Ok((document, said.ok_or("the program does not end")?))
+}
+
+#[test]
+fn a_process_that_outlives_the_program_makes_the_count_a_partial_one_and_is_not_said_to_have_ended() -> Done {
+    let folder = tempfile::tempdir()?;
+    let Some(program) = compiled("copies", folder.path(), false)? else { return Ok(()) };
+    let partial = "PARTIAL: 1 process still ran when the program had ended";
+
+    let (before, _) = outlived(&program, "pinned meet pageable")?;
+    assert_eq!(buffers(&before), expected(PINNED), "{before:#}");
+    assert!(before["verdict"][0].as_str().is_some_and(|said| said.starts_with(partial)), "{before:#}");
+    assert_eq!(before["still_running"], json!([before["processes"][0]["pid"]]));
+    assert!(!before["not_seen"].to_string().contains("exit handlers"), "{before:#}");
+
+    let (later, said) = outlived(&program, "meet pinned")?;
+    assert_eq!(later["total"]["copies"], 0);
+    assert!(later["verdict"][0].as_str().is_some_and(|said| said.starts_with(partial)), "{later:#}");
+    assert_eq!(
+        said,
+        "numabench: no copies are counted: the program that witness ran has ended\nand its own errors\n"
+    );
+    Ok(())
+}
+
 #[test]
 fn a_record_that_cannot_be_written_leaves_the_program_alone_and_is_said() -> Done {
     let folder = tempfile::tempdir()?;

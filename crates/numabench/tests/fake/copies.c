@@ -4,6 +4,7 @@
  *
  *   copies WAY WORK...     WAY: linked, dlsym, asked; WORK: pinned, pageable, far=NODE, threads, fork, plane, unified,
  *                          refused, queued, graph, crash, none,
+ *                          meet=FILE (makes the file, and waits for FILE.go),
  *                          loss=NODE:PU:pinned|pageable:BYTES:COUNT:HOW, which says how long it took by
  *                          CLOCK_MONOTONIC_RAW; HOW is in, out (these block), queued, both (ways at once),
  *                          kernels=BLOCKS (beside queued copies), beside=BLOCKS (beside copies that block)
@@ -236,6 +237,12 @@ static void work(const char *what)
             CALL(cuGraphLaunch, (size_t, size_t), exec, 0);
         CALL(cuGraphExecMemcpyNodeSetParams, (size_t, size_t, void *, size_t), exec, node, to, context);
         CALL(cuGraphLaunch, (size_t, size_t), exec, 0);
+    } else if (!strncmp(what, "meet=", 5)) {
+        char go[4096];
+        snprintf(go, sizeof go, "%s.go", what + 5);
+        fclose(fopen(what + 5, "w"));
+        for (int at = 0; at < 6000 && access(go, F_OK); at++)
+            usleep(10000);
     } else if (!strcmp(what, "crash")) {
         memory = pinned(4096);
         check("in", in(device, memory, 4096));
