@@ -59,12 +59,12 @@ pub fn page<D: Paged>(documents: &[(String, D)]) -> String {
     page.end()
 }
 
-/// What differs between documents, where there are several.
+/// What differs between documents, by the time of their runs, where there are several.
 fn together<D: Paged>(documents: &[(String, D)], page: &mut HtmlPage) {
     if let [(_, first), _, ..] = documents {
         let named = documents.iter().zip(D::names(documents));
         let runs: Vec<Run> = named.filter_map(|((_, document), name)| document.run(name)).collect();
-        several::draw(&runs, first.tool(), &|key| D::in_words(documents, key), page);
+        several::draw(runs, first.tool(), &|key| D::in_words(documents, key), page);
     }
 }
 

@@ -1,5 +1,6 @@
-//! More than one document: what differs between the first and the last, sorted, each with its interval beside
-//! the change that matters; and the figures of all of them over time, with the points at which they changed.
+//! More than one document: what differs between the first and the last by time, sorted, each with its interval
+//! beside the change that matters; and the figures of all of them over time, with the points at which they
+//! changed.
 
 use std::collections::BTreeMap;
 
@@ -40,8 +41,10 @@ const ROOM: f64 = 1.5;
 /// What a key is called, where documents say it.
 pub(super) type Names<'n> = &'n dyn Fn(&Key) -> String;
 
-pub(super) fn draw(taken: &[Run], tool: &Tool, names: Names<'_>, page: &mut HtmlPage) {
+pub(super) fn draw(mut taken: Vec<Run>, tool: &Tool, names: Names<'_>, page: &mut HtmlPage) {
     page.level = 2;
+    // RFC 3339 in UTC with equal digits sorts as time does.
+    taken.sort_by(|a, b| a.started_at.cmp(&b.started_at));
     let (Some(first), Some(last)) = (taken.first(), taken.last()) else { return };
     let (first_side, last_side) = (std::slice::from_ref(first), std::slice::from_ref(last));
     match compare(tool.clone(), first_side, last_side, Thresholds::default(), false) {
@@ -90,7 +93,7 @@ pub(super) fn draw(taken: &[Run], tool: &Tool, names: Names<'_>, page: &mut Html
     }
 
     if taken.len() > 2 {
-        over_time(taken, tool, names, page);
+        over_time(&taken, tool, names, page);
     }
 }
 
