@@ -65,6 +65,7 @@ mod tests {
             name: "a run".to_owned(),
             host: "a node".to_owned(),
             started_at: String::new(),
+            asked: None,
             conditions: vec![
                 Condition::new(RANKS_AT_ONCE, "4", true),
                 Condition::new("platform", "CUDA", true),

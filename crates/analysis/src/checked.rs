@@ -35,6 +35,7 @@ pub fn run(name: &str, checked: &Checked) -> Result<Run, NoRun> {
         name: name.to_owned(),
         host: checked.host.clone(),
         started_at: checked.started_at.clone(),
+        asked: Some("check".to_owned()),
         conditions: vec![
             Condition::new("kind of document", "check --bandwidth", true),
             Condition::new("GPU model", gpus.join(", "), true),

@@ -117,6 +117,7 @@ mod tests {
             name: format!("{ns}"),
             host: "a node".to_owned(),
             started_at: String::new(),
+            asked: None,
             conditions: vec![Condition::new("platform", "CUDA", true)],
             engine: report::settings::CopyEngine::default(),
             figures: cases

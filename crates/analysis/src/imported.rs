@@ -33,6 +33,7 @@ pub fn run(name: &str, document: &ImportedDocument) -> Result<Run, NoRun> {
         name: name.to_owned(),
         host: document.host.clone().unwrap_or_default(),
         started_at: document.started_at.clone(),
+        asked: None,
         conditions,
         engine: CopyEngine::default(),
         figures: document

@@ -45,6 +45,7 @@ pub fn run(name: &str, document: &MpiDocument) -> Result<Run, NoRun> {
         name: name.to_owned(),
         host: ranks.hosts.first().map_or(String::new(), |host| (*host).to_owned()),
         started_at: document.started_at.clone(),
+        asked: None,
         conditions: conditions(document, &ranks),
         engine: CopyEngine::default(),
         figures,

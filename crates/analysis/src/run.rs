@@ -25,6 +25,8 @@ pub struct Run {
     pub host: String,
     /// When it began, RFC 3339 in UTC.
     pub started_at: String,
+    /// What was asked for; `None` where runs asked the same may have unlike figures, as of another program.
+    pub asked: Option<String>,
     /// What it ran under.
     pub conditions: Vec<Condition>,
     /// What moved the bytes of its copies; the copy engines where nothing says otherwise.
@@ -62,6 +64,26 @@ pub enum NoRun {
 /// [`NoRun::Unfinished`].
 pub fn ended(status: Status) -> Result<(), NoRun> {
     if status == Status::Running { Err(NoRun::Unfinished) } else { Ok(()) }
+}
+
+/// What a run was asked for: its command line, and how many processes were launched with it.
+pub(crate) fn asked<B>(document: &Document<B>) -> String {
+    let tasks = document.launch.as_ref().map_or(1, |launch| launch.tasks);
+    format!("{} of {tasks}", command_line(&document.argv))
+}
+
+/// A command line without the program's name and without the file of the document, which has another name in
+/// each run.
+pub(crate) fn command_line(argv: &[String]) -> String {
+    let (mut kept, mut words) = (Vec::new(), argv.iter().skip(1).peekable());
+    while let Some(word) = words.next() {
+        match &word[..] {
+            "--json" => _ = words.next_if(|file| *file == "-" || !file.starts_with('-')),
+            word if word.starts_with("--json=") => {}
+            word => kept.push(word),
+        }
+    }
+    kept.join(" ")
 }
 
 /// The key of a figure; of a second one in the same place, as of two ranks with one PU and one GPU, with its
@@ -108,9 +130,26 @@ impl Run {
             name: name.to_owned(),
             host: document.environment.hostname.clone(),
             started_at: document.started_at.clone(),
+            asked: Some(asked(document)),
             conditions: conditions(document),
             engine: document.settings.engine,
             figures,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn command_lines_that_differ_in_the_file_of_the_document_ask_for_the_same() {
+        let asked = |line: &str| command_line(&line.split(' ').map(str::to_owned).collect::<Vec<_>>());
+
+        for line in ["a/numabench peer --json 1.json -q", "numabench peer --json=2.json -q"] {
+            assert_eq!(asked(line), "peer -q", "{line}");
+        }
+        assert_eq!(asked("numabench peer --json --gpus 0"), "peer --gpus 0");
+        assert_eq!(asked("numabench peer --json - --gpus 0"), "peer --gpus 0");
     }
 }

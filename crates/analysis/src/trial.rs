@@ -34,6 +34,7 @@ pub fn run(name: &str, document: &TrialDocument) -> Result<Run, NoRun> {
         name: name.to_owned(),
         host,
         started_at: document.started_at.clone(),
+        asked: None,
         conditions,
         engine: CopyEngine::default(),
         figures,

@@ -34,6 +34,7 @@ mod tests {
                 name: String::new(),
                 host: String::new(),
                 started_at: format!("2026-01-01T00:{at:02}:00Z"),
+                asked: None,
                 conditions: Vec::new(),
                 engine: report::settings::CopyEngine::default(),
                 figures: BTreeMap::new(),

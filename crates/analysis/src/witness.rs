@@ -45,6 +45,7 @@ pub fn run(launch: &WitnessLaunch) -> Result<Run, NoRun> {
         name: launch.name.clone(),
         host: sum.host.clone().unwrap_or_default(),
         started_at: sum.started_at.clone(),
+        asked: None,
         conditions: conditions(launch),
         engine: CopyEngine::default(),
         figures,

@@ -20,6 +20,5 @@ pub fn run(args: &History) -> Result<Exit, Fault> {
         let color = terminal::color(crate::args::ColorChoice::Auto);
         render::compared::history(found, terminal::width(), color)
     })?;
-    let is_finding = !found.steps.is_empty() || !found.ended.is_empty();
-    Ok(if is_finding { Exit::Finding } else { Exit::Ok })
+    Ok(if found.has_changes() { Exit::Finding } else { Exit::Ok })
 }

@@ -1,7 +1,7 @@
 //! Step changes for a terminal: what changed when, by how much, and what changed with it.
 
 use analysis::compare::change;
-use analysis::history::{History, MovingSeries};
+use analysis::history::{AbsentHost, History, MovingSeries};
 use stats::change_point::LEAST_VALUES;
 use stats::series_shape::SeriesShape;
 use stats::units::counted;
@@ -25,6 +25,11 @@ pub fn history(history: &History, width: usize, color: bool) -> String {
         several => format!("{several} step changes, {slower} of them for the worse"),
     };
 
+    let absent = match history.absent_hosts.len() {
+        0 => String::new(),
+        1 => "1 host has no run any more (below). ".to_owned(),
+        several => format!("{several} hosts have no run any more (below). "),
+    };
     let ended = match history.ended.len() {
         0 => String::new(),
         1 => "1 series ends in runs without a figure (below). ".to_owned(),
@@ -35,9 +40,14 @@ pub fn history(history: &History, width: usize, color: bool) -> String {
         0 => format!("Nothing was searched in {runs}: a series needs {LEAST_VALUES}"),
         series => format!("{found} in {runs}, {series} series"),
     };
-    let tone = if slower > 0 || !history.ended.is_empty() { Tone::Bad } else { Tone::Title };
-    page.paragraph(tone, "", &(ended + &searched));
+    let is_lost = !history.ended.is_empty() || !history.absent_hosts.is_empty();
+    let is_bad = slower > 0 || is_lost || history.moving.iter().any(drifts_to_the_worse);
+    page.paragraph(if is_bad { Tone::Bad } else { Tone::Title }, "", &(absent + &ended + &searched));
     page.blank();
+
+    for absent in &history.absent_hosts {
+        page.paragraph(Tone::Warning, &format!("{}  ", absent.last_run), &last_run(absent));
+    }
 
     for series in &history.ended {
         let text = format!(
@@ -87,6 +97,19 @@ pub fn history(history: &History, width: usize, color: bool) -> String {
         );
     }
     page.finish(color)
+}
+
+/// `the last run of n02, before 6 runs of other hosts`, of the day that stands before it.
+pub(crate) fn last_run(absent: &AbsentHost) -> String {
+    let since = counted(absent.runs_since as usize, "run");
+    format!("the last run of {}, before {since} of other hosts", absent.host)
+}
+
+fn drifts_to_the_worse(series: &MovingSeries) -> bool {
+    match series.shape {
+        SeriesShape::Drifting { change } => (change < 0.0) == series.unit.more_is_better(),
+        _ => false,
+    }
 }
 
 /// How a series without a step moves.

@@ -19,6 +19,7 @@ pub use baseline::baseline;
 pub(crate) use figures::verdict;
 pub use gate::{gate, reason};
 pub use history::history;
+pub(crate) use history::last_run;
 pub use markdown::markdown;
 pub use nodes::nodes;
 pub(crate) use nodes::{answer as nodes_answer, explained as nodes_explained};

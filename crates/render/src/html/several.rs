@@ -26,7 +26,7 @@ use crate::charts::colours::series;
 use crate::charts::plot::{Axis, Plot, PlotPoint, Reference, Series};
 use crate::charts::rows::{Mark, Row, Rows};
 use crate::charts::scale;
-use crate::compared::verdict;
+use crate::compared::{last_run, verdict};
 use crate::digits::{self, compared as figure};
 
 /// Cases drawn, and pictures; so many lines of a list are open.
@@ -227,7 +227,7 @@ fn over_time(runs: &[Run], tool: &Tool, names: Names<'_>, page: &mut HtmlPage) {
         |points: &[At<'_>]| range(points.iter().map(|point| point.1)).map_or(1.0, |(low, high)| high / low);
     let mut ordered: Vec<(SeriesOf<'_>, (Unit, Vec<At<'_>>))> = all.into_iter().collect();
     ordered.sort_by(|a, b| moved(&b.1.1).total_cmp(&moved(&a.1.1)));
-    if ordered.is_empty() && found.ended.is_empty() {
+    if ordered.is_empty() && found.ended.is_empty() && found.absent_hosts.is_empty() {
         return;
     }
 
@@ -269,7 +269,8 @@ fn level_changes(found: &History, names: Names<'_>, page: &mut HtmlPage) {
         format!("{} {shape}, without a step", names(&series.key))
     });
 
-    let lines: Vec<String> = ended.chain(steps).chain(moving).collect();
+    let absent = found.absent_hosts.iter().map(|one| format!("{}: {}", one.last_run, last_run(one)));
+    let lines: Vec<String> = absent.chain(ended).chain(steps).chain(moving).collect();
     match found.series {
         0 => page
             .element("p", &format!("Not searched for changes of level: a figure needs {LEAST_VALUES} runs.")),

@@ -180,6 +180,26 @@ fn a_series_that_ends_in_runs_without_a_figure_is_named_and_too_few_runs_were_no
 }
 
 #[test]
+fn a_host_without_later_runs_is_named_first_and_a_drift_is_no_good_news() -> Done {
+    let mut all = Vec::new();
+    for day in 0..14_usize {
+        for host in ["n01", "n02"].into_iter().filter(|host| *host == "n01" || day < 10) {
+            let falling = if host == "n01" { 0.98_f64.powi(day as i32) } else { 1.0 };
+            let mut document = document(&[24.3e9, 24.3e9 * falling], &BOTH, day as u64 + 1)?;
+            document.environment.hostname = host.to_owned();
+            all.push(document);
+        }
+    }
+    let (found, first) = searched(&all)?;
+    assert_eq!(found.absent_hosts.len(), 1);
+    assert!(first.starts_with("1 host has no run any more (below). No step change, but 2"), "{first}");
+    let text = render::compared::history(&found, 200, false);
+    assert!(text.contains("2026-11-20T00:00:00Z  the last run of n02, before 4 runs of other hosts"));
+    assert!(found.has_changes());
+    Ok(())
+}
+
+#[test]
 fn of_runs_on_several_nodes_the_one_that_lost_its_figures_is_named() -> Done {
     let of = |seed: u64| -> Result<Document, Box<dyn std::error::Error>> {
         let mut document = document(&[24.3e9, 24.3e9], &BOTH, seed)?;
