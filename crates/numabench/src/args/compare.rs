@@ -64,7 +64,7 @@ pub enum ComparedBy {
 }
 
 /// The same by name.
-const BY: &[Word<ComparedBy>] = &[
+pub(super) const BY: &[Word<ComparedBy>] = &[
     ("place", ComparedBy::Place, "The same GPU, PU and NUMA node"),
     ("gpu", ComparedBy::Gpu, "The same GPU; where its rank ran is named where it differs"),
 ];

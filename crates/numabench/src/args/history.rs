@@ -2,6 +2,9 @@
 
 use std::path::PathBuf;
 
+use super::compare::{BY, ComparedBy};
+use super::words::one_of;
+
 /// `numabench history`.
 #[derive(Debug, clap::Args)]
 pub struct History {
@@ -13,6 +16,10 @@ pub struct History {
     /// 3%,5%]
     #[arg(long, value_name = "PERCENT[,PERCENT]", value_parser = super::compare::thresholds)]
     pub threshold: Option<analysis::compare::Thresholds>,
+    /// What makes a series: a place (GPU, PU and NUMA node), or a GPU wherever its rank ran, for runs whose
+    /// scheduler gives other cores each time
+    #[arg(long, value_parser = one_of(BY), default_value = "place", value_name = "WHAT")]
+    pub by: ComparedBy,
     /// Print the changes as JSON instead of the table, or write them to FILE beside it
     #[arg(long, value_name = "FILE|-", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
     pub json: Option<PathBuf>,

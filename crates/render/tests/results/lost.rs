@@ -1,6 +1,7 @@
 //! What is lost is said wherever figures are: a GPU that failed in every case, bytes that were wrong, runs and
 //! nodes without a figure. A figure that is missing is not one that is well.
 
+use analysis::by_gpu::by_gpu;
 use analysis::compare::{Thresholds, compare};
 use analysis::history::{History, history};
 use analysis::node_run::{NodeRun, of_document};
@@ -196,6 +197,24 @@ fn a_host_without_later_runs_is_named_first_and_a_drift_is_no_good_news() -> Don
     let text = render::compared::history(&found, 200, false);
     assert!(text.contains("2026-11-20T00:00:00Z  the last run of n02, before 4 runs of other hosts"));
     assert!(found.has_changes());
+    Ok(())
+}
+
+#[test]
+fn runs_whose_places_change_are_said_to_need_series_by_gpu() -> Done {
+    let of = |seed: u64| -> Result<Document, Box<dyn std::error::Error>> {
+        let mut document = document(&[24.3e9, 24.3e9], &BOTH, seed)?;
+        document.ranks.iter_mut().for_each(|rank| rank.asked.pu = rank.rank + 2 * seed as u32);
+        Ok(document)
+    };
+    let all: Vec<Document> = (1..15).map(of).collect::<Result<_, _>>()?;
+    let found = history(tool(), runs(&all)?, Thresholds::default());
+    assert_eq!(found.series, 0);
+    assert!(render::compared::history(&found, 200, false).contains("--by gpu makes a series of each GPU"));
+
+    let of_gpus: Vec<Run> = runs(&all)?.into_iter().map(by_gpu).collect::<Result<_, _>>()?;
+    let found = history(tool(), of_gpus, Thresholds::default());
+    assert_eq!((found.series, found.has_changes()), (4, false));
     Ok(())
 }
 
