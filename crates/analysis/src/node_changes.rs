@@ -314,6 +314,7 @@ mod tests {
         NodeRun {
             host: format!("n{host:02}"),
             started_at: "2026-11-24T00:00:00Z".into(),
+            asked: "pingpong".into(),
             trouble: None,
             simulated: None,
             points: vec![point],

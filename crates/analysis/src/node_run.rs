@@ -23,6 +23,7 @@ use crate::figure::Unit;
 use crate::gate::{Checked, Gate};
 use crate::model_answer::texts;
 use crate::reference::known_figures;
+use crate::run::asked;
 use crate::{imported_fits, reference_fits, words};
 use report::other_end::other_ends;
 
@@ -50,6 +51,8 @@ pub struct NodeRun {
     pub host: String,
     /// When the run began, RFC 3339 in UTC.
     pub started_at: String,
+    /// What was asked for: of runs that were asked for the same the latest says how the node is.
+    pub asked: String,
     /// Why its figures are not all there, in words; what a check of the node by itself found.
     pub trouble: Option<String>,
     /// What the driver says of a simulation, where the devices are not real.
@@ -99,6 +102,7 @@ pub fn of_document<B>(document: &Document<B>) -> Vec<NodeRun> {
     let run = |(host, points): (&str, Vec<PlaceFigure>)| NodeRun {
         host: host.to_owned(),
         started_at: document.started_at.clone(),
+        asked: asked(document),
         trouble: trouble(host),
         simulated: document.platform.simulated.clone(),
         points,
@@ -260,6 +264,7 @@ pub fn of_check(checked: &Checked) -> Vec<NodeRun> {
     let run = |points| NodeRun {
         host: checked.host.clone(),
         started_at: checked.started_at.clone(),
+        asked: "check".to_owned(),
         trouble: trouble.clone(),
         simulated: checked.simulated.clone(),
         points,
@@ -274,6 +279,7 @@ pub fn of_doctor(document: DoctorDocument) -> NodeRun {
     NodeRun {
         host: document.host.unwrap_or_else(|| "a node without a name".to_owned()),
         started_at: document.started_at,
+        asked: "doctor".to_owned(),
         trouble: None,
         simulated: None,
         points: Vec::new(),

@@ -166,6 +166,7 @@ mod tests {
         NodeRun {
             host: host.into(),
             started_at,
+            asked: "doctor".into(),
             trouble: None,
             simulated: None,
             points: Vec::new(),

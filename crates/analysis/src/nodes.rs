@@ -195,7 +195,8 @@ pub fn nodes(tool: Tool, mut runs: Vec<NodeRun>, missing: Vec<MissingNode>) -> N
             let marks = below.iter().filter(|one| one.column == column.name).map(|one| one.mark);
             Some(NodeCell { value, mark: marks.max().unwrap_or(Mark::Well) })
         };
-        let trouble: BTreeSet<&String> = runs.iter().filter_map(|run| run.trouble.as_ref()).collect();
+        let troubled = runs.iter().filter(|run| !is_mended(run, runs));
+        let trouble: BTreeSet<&String> = troubled.filter_map(|run| run.trouble.as_ref()).collect();
         rows.push(NodeRow {
             host: (*host).to_owned(),
             runs: runs.iter().filter(|run| run.checks.is_empty()).count() as u32,
@@ -303,11 +304,29 @@ fn judged<'r>(runs: &'r [NodeRun], baseline: Option<&Baseline>) -> BTreeSet<&'r 
     runs.iter().filter(|run| run.points.iter().any(is_known)).map(|run| &run.host[..]).collect()
 }
 
+/// Whether a later run of the node, which was asked for the same, has all its figures and no trouble.
+fn is_mended(run: &NodeRun, runs: &[&NodeRun]) -> bool {
+    let places = |run: &'_ NodeRun| -> BTreeSet<(String, String)> {
+        run.points.iter().map(|point| (point.column.clone(), point.place.clone())).collect()
+    };
+    let mut later = runs.iter().filter(|later| later.asked == run.asked && later.started_at > run.started_at);
+    run.trouble.is_some()
+        && later.any(|later| later.trouble.is_none() && places(later).is_superset(&places(run)))
+}
+
 /// By host, that it has fewer figures than most hosts with the same GPUs: a GPU or a rank of it was not
-/// there.
+/// there. Of runs that were asked for the same the latest counts; the passes of a check began at one time.
 fn fewer_figures(runs: &[NodeRun]) -> BTreeMap<&str, String> {
-    let mut figures: BTreeMap<&str, BTreeSet<(&str, &str, &str)>> = BTreeMap::new();
+    let mut latest: BTreeMap<(&str, &str), &str> = BTreeMap::new();
     for run in runs {
+        let began = latest.entry((&run.host, &run.asked)).or_default();
+        *began = (*began).max(&run.started_at);
+    }
+    let is_latest =
+        |run: &&NodeRun| latest.get(&(&run.host[..], &run.asked[..])) == Some(&&run.started_at[..]);
+
+    let mut figures: BTreeMap<&str, BTreeSet<(&str, &str, &str)>> = BTreeMap::new();
+    for run in runs.iter().filter(is_latest) {
         let all = run.points.iter().map(|point| (&point.class.gpu[..], &point.column[..], &point.place[..]));
         figures.entry(&run.host).or_default().extend(all);
     }
@@ -445,6 +464,7 @@ mod tests {
         NodeRun {
             host: host.into(),
             started_at: "2026-11-24T00:00:00Z".into(),
+            asked: "pingpong".into(),
             trouble: None,
             simulated: None,
             points: (0..4).map(rate).chain([time]).collect(),
@@ -517,5 +537,64 @@ mod tests {
             two.columns.iter().map(|column| &column.name[..]).collect::<Vec<_>>(),
             ["H2D 64 MiB", "load"]
         );
+    }
+
+    /// Ten nodes of three runs each, of which `change` makes what they were.
+    fn days(change: impl Fn(&mut NodeRun, usize)) -> Nodes {
+        let of_day = |at: usize, day: usize| {
+            let started_at = format!("2026-11-2{day}T00:00:00Z");
+            let mut run = NodeRun { started_at, ..run(&format!("n{at:02}"), 55.0, 1000.0) };
+            if at == 5 {
+                change(&mut run, day);
+            }
+            run
+        };
+        let runs = (0..3).flat_map(|day| (0..10).map(move |at| (at, day)));
+        nodes(tool(), runs.map(|(at, day)| of_day(at, day)).collect(), Vec::new())
+    }
+
+    fn trouble_of_n05(found: &Nodes) -> Vec<String> {
+        let row = found.rows.iter().find(|row| row.host == "n05");
+        row.map(|row| row.trouble.clone()).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_gpu_that_the_latest_run_lacks_is_missed_though_an_earlier_run_has_it() {
+        let lost = |run: &mut NodeRun, day: usize| {
+            if day == 2 {
+                run.points.remove(1);
+            }
+        };
+        assert_eq!(trouble_of_n05(&days(lost)), ["it has 4 figures where most nodes have 5"]);
+
+        let other_question = |run: &mut NodeRun, day: usize| {
+            if day == 2 {
+                run.points.truncate(1);
+                run.asked = "pingpong --gpus 0".to_owned();
+            }
+        };
+        assert_eq!(trouble_of_n05(&days(other_question)), [""; 0]);
+    }
+
+    #[test]
+    fn trouble_ends_with_a_later_run_that_was_asked_for_the_same_and_has_every_figure() {
+        let timed_out_on = |bad: usize| {
+            move |run: &mut NodeRun, day: usize| {
+                if day == bad {
+                    run.trouble = Some("TIMED OUT".to_owned());
+                    run.points.truncate(2);
+                }
+            }
+        };
+        assert_eq!(trouble_of_n05(&days(timed_out_on(0))), [""; 0]);
+        assert_eq!(trouble_of_n05(&days(timed_out_on(2)))[0], "TIMED OUT");
+
+        let in_another_measurement = |run: &mut NodeRun, day: usize| {
+            if day == 0 {
+                run.trouble = Some("TIMED OUT".to_owned());
+                run.asked = "peer".to_owned();
+            }
+        };
+        assert_eq!(trouble_of_n05(&days(in_another_measurement)), ["TIMED OUT"]);
     }
 }

@@ -192,6 +192,7 @@ mod tests {
         NodeRun {
             host: host.to_owned(),
             started_at: "2026-11-28T00:00:00Z".to_owned(),
+            asked: "pingpong".to_owned(),
             trouble: None,
             simulated: None,
             points: rates.iter().enumerate().map(point).collect(),

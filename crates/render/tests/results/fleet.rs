@@ -219,6 +219,7 @@ fn runs(node: &Node, random: &mut SplitMix64) -> Vec<NodeRun> {
     let run = |values: Vec<Value>| NodeRun {
         host: node.host.clone(),
         started_at: "2026-11-24T00:00:00Z".into(),
+        asked: "pingpong".into(),
         trouble: None,
         simulated: None,
         points: values.into_iter().map(point).collect(),

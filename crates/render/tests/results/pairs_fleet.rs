@@ -164,6 +164,7 @@ fn nodes_side_by_side_say_of_such_a_place_that_it_is_so_by_how_they_are_built() 
     let run = |host: usize| NodeRun {
         host: format!("nid{host:06}"),
         started_at: "2026-11-30T00:00:00Z".into(),
+        asked: "peer".into(),
         trouble: None,
         simulated: None,
         points: behind_one_switch.pass(host, (0, 1.0), &mut random).into_iter().map(point).collect(),
