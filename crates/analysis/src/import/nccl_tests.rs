@@ -1,5 +1,5 @@
 //! nccl-tests and rccl-tests (`all_reduce_perf` and its like): a preamble, the ranks, a heading of columns,
-//! and a row a size.
+//! and a row a size; of several programs in one log, one after the other.
 //!
 //! Each row has figures of a call into other memory and of one in place: a time, `algbw` (bytes over time)
 //! and `busbw`, which is algbw times what the operation makes the busiest link carry, so that it compares
@@ -20,11 +20,52 @@ use super::numbers::{number, whole};
 use super::stray::StrayLines;
 use super::{Case, CaseFigure, Program, Taken, figure};
 
-/// What is known before the rows.
+/// What the lines before the rows of a program say.
 #[derive(Default)]
 struct Preamble {
     test: Option<String>,
     ranks: usize,
+    hosts: BTreeSet<String>,
+    /// Whether rows have come: the next line of a preamble is another program's.
+    has_rows: bool,
+    has_average: bool,
+    /// A test that was named below the rows: the next program's, if one follows.
+    next_test: Option<String>,
+}
+
+impl Preamble {
+    /// A line of a preamble: below rows it is another program's.
+    fn line(&mut self, taken: &mut Taken) {
+        if self.has_rows {
+            let next = Self { test: self.next_test.take(), ..Self::default() };
+            std::mem::replace(self, next).end(taken);
+        }
+    }
+
+    fn name_test(&mut self, test: String) {
+        let named = if self.has_rows { &mut self.next_test } else { &mut self.test };
+        *named = Some(test);
+    }
+
+    /// The program has no further row.
+    fn end(&self, taken: &mut Taken) {
+        if !self.has_rows {
+            return;
+        }
+        if self.test.is_none() {
+            taken.notes.push(
+                "the output does not name its program: which operation was measured is unknown".to_owned(),
+            );
+        }
+        if !self.has_average {
+            taken.notes.push("the line of the average is missing: the output may be cut off".to_owned());
+        }
+    }
+}
+
+/// The hosts and GPUs of all programs in a log.
+#[derive(Default)]
+struct Devices {
     hosts: BTreeSet<String>,
     gpus: BTreeSet<String>,
 }
@@ -42,16 +83,18 @@ const WAYS: [&str; 2] = ["out-of-place", "in-place"];
 pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
     let mut taken = Taken::default();
     let mut strays = StrayLines::default();
-    let mut preamble = Preamble::default();
+    let (mut preamble, mut devices) = (Preamble::default(), Devices::default());
     let mut columns: Option<Columns> = None;
-    let (mut has_average, mut empty) = (false, 0);
+    let mut empty = 0;
 
     for (line, words) in (1_u64..).zip(text.lines()) {
         let words = words.trim();
         if let Some(comment) = words.strip_prefix('#') {
-            columns = heading(comment).or(columns);
-            has_average |= comment.trim_start().starts_with("Avg bus bandwidth");
-            note(&mut taken, &mut preamble, comment.trim(), line);
+            if let Some(heading) = heading(comment) {
+                preamble.line(&mut taken);
+                columns = Some(heading);
+            }
+            note(&mut taken, &mut preamble, &mut devices, comment.trim(), line);
         } else if is_row(words) {
             let columns = columns.as_ref().ok_or_else(|| {
                 ImportError::stray(
@@ -60,13 +103,14 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
                     "nccl-tests before the heading of columns (# size count type …)",
                 )
             })?;
+            preamble.has_rows = true;
             if words.split_whitespace().next() == Some("0") {
                 empty += 1;
             } else {
                 taken.cases.extend(row(columns, &preamble, words, line)?);
             }
         } else if let Some(test) = test_name(words) {
-            preamble.test = Some(test);
+            preamble.name_test(test);
         } else if !words.is_empty() {
             strays.push(line, words);
         }
@@ -84,18 +128,11 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
             missing: "it has no rows below its heading".to_owned(),
         }));
     }
-    if preamble.test.is_none() {
-        taken
-            .notes
-            .push("the output does not name its program: which operation was measured is unknown".to_owned());
-    }
+    preamble.end(&mut taken);
     if empty > 0 {
         taken.notes.push(format!("{} of 0 bytes moved nothing and were passed over", counted(empty, "row")));
     }
-    if !has_average {
-        taken.notes.push("the line of the average is missing: the output may be cut off".to_owned());
-    }
-    facts(&mut taken, preamble);
+    facts(&mut taken, devices);
     strays.note(&mut taken, Program::NcclTests.name());
     Ok(taken)
 }
@@ -130,18 +167,23 @@ fn heading(comment: &str) -> Option<Columns> {
 }
 
 /// What a comment says.
-fn note(taken: &mut Taken, preamble: &mut Preamble, comment: &str, line: u64) {
+fn note(taken: &mut Taken, preamble: &mut Preamble, devices: &mut Devices, comment: &str, line: u64) {
     if let Some((host, gpu)) = rank(comment) {
+        preamble.line(taken);
         preamble.ranks += 1;
-        preamble.hosts.insert(host);
-        preamble.gpus.insert(gpu);
+        preamble.hosts.insert(host.clone());
+        devices.hosts.insert(host);
+        devices.gpus.insert(gpu);
     } else if let Some(test) = comment.strip_prefix("Collective test starting:") {
+        preamble.line(taken);
         preamble.test = test_name(test);
     } else if let Some(version) = comment.strip_prefix("nccl-tests version ") {
         taken.version = version.split_whitespace().next().map(str::to_owned);
     } else if comment.starts_with("nThread") {
+        preamble.line(taken);
         taken.fact("options", comment, false);
     } else if let Some(average) = value(comment, "Avg bus bandwidth") {
+        preamble.has_average = true;
         taken.fact("average of busbw over all rows, GB/s", average, false);
     } else if value(comment, "Out of bounds values").is_some_and(|values| values.ends_with("FAILED")) {
         taken.cases.push(Case {
@@ -167,16 +209,16 @@ fn rank(comment: &str) -> Option<(String, String)> {
     Some((host.trim().to_owned(), gpu.trim().to_owned()))
 }
 
-/// What the preamble says of the run.
-fn facts(taken: &mut Taken, preamble: Preamble) {
+/// What the preambles say of the run.
+fn facts(taken: &mut Taken, devices: Devices) {
     let joined = |names: BTreeSet<String>| names.into_iter().collect::<Vec<_>>().join(", ");
-    if !preamble.gpus.is_empty() {
-        taken.fact("gpu", joined(preamble.gpus), true);
+    if !devices.gpus.is_empty() {
+        taken.fact("gpu", joined(devices.gpus), true);
     }
-    if preamble.hosts.len() == 1 {
-        taken.host = preamble.hosts.first().cloned();
-    } else if !preamble.hosts.is_empty() {
-        taken.fact("hosts", joined(preamble.hosts), false);
+    if devices.hosts.len() == 1 {
+        taken.host = devices.hosts.first().cloned();
+    } else if !devices.hosts.is_empty() {
+        taken.fact("hosts", joined(devices.hosts), false);
     }
 }
 
@@ -236,4 +278,58 @@ fn cell_figure(cell: &str, scale: f64, wrong: Option<&str>, line: u64) -> Result
         return Ok(Err((ImportedStatus::Waived, "N/A".to_owned())));
     }
     Ok(figure(number(cell, line, "a figure")?, scale))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BEGIN: &str = "# nThread 1 nGpus 2 minBytes 8 maxBytes 8\n#\n# Using devices\n\
+        #  Rank  0 Group  0 Pid  18 on  node1 device  0 [0000:8d:00] NVIDIA H100\n\
+        #  Rank  1 Group  0 Pid  18 on  node1 device  1 [0000:91:00] NVIDIA H100\n\
+        #  size  count  type  redop  root  time  algbw  busbw  #wrong  time  algbw  busbw  #wrong\n";
+    const ROW: &str = "1048576  262144  float  sum  -1  14.05  74.66  74.66  0  13.71  76.78  76.78  0\n";
+    const END: &str = "# Avg bus bandwidth    : 75.1\n";
+
+    fn log(tests: &[&str]) -> String {
+        tests.iter().map(|test| format!("$ ./{test}_perf -g 2\n{BEGIN}{ROW}{END}")).collect()
+    }
+
+    #[test]
+    fn each_program_of_a_log_has_its_own_ranks_and_its_own_name() -> Result<(), ImportError> {
+        let taken = take(&log(&["all_reduce", "all_gather"]))?;
+        let of = |name: &str| -> BTreeSet<&str> {
+            let cases = taken.cases.iter().filter(|case| case.id.starts_with(name));
+            cases.map(|case| &case.place[..]).collect()
+        };
+        for name in ["all_reduce_perf/", "all_gather_perf/"] {
+            assert_eq!(of(name), BTreeSet::from(["2 ranks of 1 host"]), "{name}");
+        }
+        assert_eq!(taken.notes, [""; 0]);
+
+        let unnamed = take(&format!("{}{BEGIN}{ROW}{END}", log(&["all_reduce"])))?;
+        assert!(unnamed.cases[4].id.starts_with("unknown operation/"), "{}", unnamed.cases[4].id);
+        Ok(())
+    }
+
+    #[test]
+    fn a_program_that_was_cut_off_is_noted_wherever_it_stands_in_a_log() -> Result<(), ImportError> {
+        let whole = log(&["all_reduce", "all_gather"]);
+        let (first, second) = whole.split_at(whole.find("$ ./all_gather").unwrap_or_default());
+        let cut = |text: &str| text.replace(END, "");
+        for text in [format!("{}{second}", cut(first)), format!("{first}{}", cut(second))] {
+            let notes = take(&text)?.notes;
+            assert_eq!(notes, ["the line of the average is missing: the output may be cut off"], "{text}");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn one_run_twice_in_a_log_is_refused() {
+        let twice = super::super::take(Program::NcclTests, log(&["all_reduce"; 2]).as_bytes());
+        assert!(
+            matches!(twice, Err(ImportError { refused: ImportErrorKind::Twice { .. }, .. })),
+            "{twice:?}"
+        );
+    }
 }
