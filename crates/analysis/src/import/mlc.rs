@@ -3,11 +3,15 @@
 //!
 //! A matrix's rows are the nodes whose cores read, its columns the nodes with the memory. MB are 10^6 bytes,
 //! as the program says itself. Of a loaded latency the delay between accesses is in the case's name: its
-//! bandwidth is what such a delay lets through. Forms: a whole run, and the parts that options such as
+//! bandwidth is what such a delay lets through. A node without cores has no row, so a matrix may have fewer
+//! rows than columns; one of as many columns above it tells how many. Forms: a whole run, and the parts that options such as
 //! `--latency_matrix` print alone (Intel's page on the program, versions 3.4 to 3.11). The lines of all parts
 //! are those of outputs of versions 3.5 to 3.11b in public repositories, where tabs are often spaces.
 
+use std::collections::BTreeMap;
+
 use report::imported::ImportedUnit;
+use stats::units::counted;
 
 use super::error::{ImportError, ImportErrorKind, as_many};
 use super::numbers::{begins_with_digit, number, whole};
@@ -65,8 +69,14 @@ struct Reader {
     part: Part,
     /// The first line of the part, and how many cases came before it.
     part_begin: (u64, usize),
-    /// The nodes of a matrix's columns.
+    /// The nodes of a matrix's columns, the line of its heading, and how many rows it has so far.
     columns: Vec<u64>,
+    matrix_line: u64,
+    rows: usize,
+    /// How many rows a whole matrix of so many columns has.
+    whole: BTreeMap<usize, usize>,
+    /// Whether options chose a part of the run.
+    has_options: bool,
     /// What the matrix of cache latencies is of.
     caches: String,
 }
@@ -78,12 +88,16 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
         part: Part::None,
         part_begin: (0, 0),
         columns: Vec::new(),
+        matrix_line: 0,
+        rows: 0,
+        whole: BTreeMap::new(),
+        has_options: false,
         caches: String::new(),
     };
     for (line, words) in (1_u64..).zip(text.lines()) {
         reader.line(words.trim(), line)?;
     }
-    reader.note_empty_part();
+    reader.finish()?;
 
     let Reader { mut taken, strays, .. } = reader;
     if taken.cases.is_empty() {
@@ -97,13 +111,15 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
 impl Reader {
     fn line(&mut self, words: &str, line: u64) -> Result<(), ImportError> {
         if let Some((_, part)) = PARTS.iter().find(|(title, _)| words.starts_with(title)) {
+            self.close_matrix()?;
             self.note_empty_part();
             (self.part, self.columns) = (*part, Vec::new());
             self.part_begin = (line, self.taken.cases.len());
         } else if let Some((_, version)) = titled(words) {
             self.taken.version = Some(version.trim().to_owned());
         } else if let Some(columns) = columns(words, line)? {
-            self.columns = columns;
+            self.close_matrix()?;
+            (self.columns, self.matrix_line) = (columns, line);
         } else if let (Part::Peak, Some((mix, rate))) = (self.part, mix_and_rate(words)) {
             let rate = number(rate.trim(), line, "a bandwidth")?;
             let id = format!("mlc/peak/{}", mix.trim());
@@ -117,8 +133,43 @@ impl Reader {
             self.strays.push(line, words);
         }
 
+        self.has_options |= words.starts_with("Command line parameters");
         if self.part == Part::Caches && words.starts_with("Remote Socket") {
             words.clone_into(&mut self.caches);
+        }
+        Ok(())
+    }
+
+    /// Something else begins: the matrix under way is whole, unless it has fewer rows than one above it.
+    fn close_matrix(&mut self) -> Result<(), ImportError> {
+        let (columns, rows) = (std::mem::take(&mut self.columns).len(), std::mem::take(&mut self.rows));
+        let wanted = if columns > 0 { *self.whole.entry(columns).or_insert(rows) } else { 0 };
+        match rows < wanted {
+            true => Err(ImportError::truncated(
+                self.matrix_line,
+                format!("its matrix has {rows} of {wanted} rows"),
+            )),
+            false => Ok(()),
+        }
+    }
+
+    /// The text ends. A first matrix with fewer rows than columns may be whole, and so may a run of which
+    /// only the first parts are there.
+    fn finish(&mut self) -> Result<(), ImportError> {
+        let (columns, rows) = (self.columns.len(), self.rows);
+        if rows < columns && !self.whole.contains_key(&columns) {
+            self.taken.notes.push(format!(
+                "line {}: the matrix has {} and {columns} columns: nodes without cores, or the output is cut \
+                 off",
+                self.matrix_line,
+                counted(rows, "row")
+            ));
+        }
+        self.close_matrix()?;
+        self.note_empty_part();
+        if !self.has_options && self.part != Part::Caches {
+            let last = "the last part of a run without options (cache-to-cache transfer latency) is missing";
+            self.taken.notes.push(format!("{last}: the output may be cut off"));
         }
         Ok(())
     }
@@ -146,6 +197,7 @@ impl Reader {
         }
 
         as_many(cells.len(), self.columns.len() + 1, line)?;
+        self.rows += 1;
         let (id, unit) = match self.part {
             Part::IdleLatency => ("mlc/idle latency".to_owned(), NS),
             Part::NodeBandwidth => ("mlc/bandwidth between nodes".to_owned(), MB_PER_S),
@@ -218,7 +270,43 @@ mod tests {
             Measuring Peak Injection Memory Bandwidths for the system\nBandwidths are in MB/sec\n";
         let taken = take(text)?;
         assert_eq!(taken.cases.len(), 1);
-        assert_eq!(taken.notes, ["line 6: the part has no figures: the output may be cut off"]);
+        assert_eq!(taken.notes[0], "line 6: the part has no figures: the output may be cut off");
+        Ok(())
+    }
+
+    const LATENCIES: &str = "Intel(R) Memory Latency Checker - v3.9\nMeasuring idle latencies (in ns)...\n\
+        Numa node\nNuma node\t     0\t     1\n       0\t  81.3\t 139.6\n";
+    const ROW: &str = "       1\t 138.9\t  81.5\n";
+    const BANDWIDTHS: &str = "Measuring Memory Bandwidths between nodes within system\nNuma node\t 0\t 1\n";
+
+    #[test]
+    fn a_matrix_with_fewer_rows_than_one_above_it_is_cut_off_and_a_first_one_may_be()
+    -> Result<(), ImportError> {
+        let notes = take(LATENCIES)?.notes;
+        let said =
+            "line 4: the matrix has 1 row and 2 columns: nodes without cores, or the output is cut off";
+        assert_eq!(notes[0], said);
+        let without_cores = format!("Command line parameters: --latency_matrix\n{LATENCIES}");
+        assert_eq!(take(&without_cores)?.notes.len(), 1);
+
+        let row = "       0\t 112640.1\t  51243.2\n";
+        let whole = format!("{LATENCIES}{ROW}{BANDWIDTHS}{row}");
+        let refused = take(&whole).map_or_else(|error| error.to_string(), |_| "taken".to_owned());
+        assert!(refused.starts_with("line 8: ") && refused.contains("1 of 2 rows"), "{refused}");
+        let no_cores = take(&format!("{LATENCIES}{BANDWIDTHS}{row}"))?;
+        assert_eq!(no_cores.cases.len(), 4, "a node without cores has no row in either");
+        Ok(())
+    }
+
+    #[test]
+    fn a_run_without_options_that_lacks_its_last_part_is_noted() -> Result<(), ImportError> {
+        let (whole, last) = (format!("{LATENCIES}{ROW}"), "cache-to-cache transfer latency) is missing");
+        assert!(take(&whole)?.notes.iter().any(|note| note.contains(last)));
+        let caches = "Measuring cache-to-cache transfer latency (in ns)...\n\
+            Local Socket L2->L2 HIT  latency\t48.8\n";
+        for text in [format!("Command line parameters: --latency_matrix\n{whole}"), whole + caches] {
+            assert_eq!(take(&text)?.notes, [""; 0], "{text}");
+        }
         Ok(())
     }
 }

@@ -23,6 +23,8 @@ use super::{Program, SIZE_NOT_READ, Taken};
 
 /// How a run begins.
 const FIRST_LINE: &str = "nvbandwidth Version:";
+/// How a run that came to its end ends.
+const LAST_LINES: &str = "NOTE: The reported results";
 /// `0: NVIDIA H200 (00000000:00:06)`, as text and JSON name a GPU.
 pub(super) fn device(taken: &mut Taken, words: &str) {
     let Some((index, rest)) = words.split_once(':') else { return };
@@ -64,6 +66,8 @@ struct Reader {
     is_size_used: bool,
     /// Whether the first line of a run is missing.
     is_part: bool,
+    /// Whether the run came to its end.
+    is_ended: bool,
 }
 
 impl Reader {
@@ -78,6 +82,7 @@ impl Reader {
             size: CopySize::Unsaid,
             is_size_used: false,
             is_part: !text.lines().any(is_first),
+            is_ended: false,
         }
     }
 
@@ -95,6 +100,7 @@ impl Reader {
         if !self.in_output || words.trim().is_empty() {
             return Ok(());
         }
+        self.is_ended |= words.trim_start().starts_with(LAST_LINES);
 
         if let Some(name) = words.strip_prefix("Running ") {
             self.close()?;
@@ -126,7 +132,7 @@ impl Reader {
     /// `nvbandwidth Version: v0.8`. A command line gives the size of one run: that of a second one below it
     /// is not in the text.
     fn first_line(&mut self, version: &str) {
-        self.in_output = true;
+        (self.in_output, self.is_ended) = (true, false);
         if std::mem::replace(&mut self.is_size_used, true) {
             self.size = CopySize::Unsaid;
         }
@@ -213,7 +219,7 @@ impl Reader {
 
     fn finish(mut self) -> Result<Taken, ImportError> {
         self.close()?;
-        let Self { mut taken, last_said, in_output, is_part, .. } = self;
+        let Self { mut taken, last_said, in_output, is_part, is_ended, .. } = self;
 
         // A test that failed or was waived has no cells: a line of somebody else's may look like one.
         let has_cells = taken.cases.iter().any(|case| case.place != ALL);
@@ -227,6 +233,11 @@ impl Reader {
 
         if is_part {
             taken.notes.push("the first line of a run is missing: the version is not known".to_owned());
+        }
+        // A program that an error ended says so in its last test.
+        let is_failed = taken.cases.last().is_some_and(|case| case.figure.is_err());
+        if !is_part && !is_ended && !is_failed {
+            taken.notes.push(format!("the last line ({LAST_LINES} …) is missing: the output may be cut off"));
         }
         let has_figure = taken.cases.iter().any(|case| case.figure.is_ok());
         if taken.cases.is_empty() || is_part && !has_figure {
@@ -258,6 +269,8 @@ mod tests {
         'rc' is not available\n";
     const MATRIX: &str = "memcpy CE GPU(row) -> GPU(column) bandwidth (GB/s)\n           0         1\n \
         0       N/A    396.50\n 1    396.51       N/A\n\nSUM a_test 793.01\n";
+
+    const END: &str = "\nNOTE: The reported results may not reflect the full capabilities of the platform.\n";
 
     fn figures(taken: &Taken) -> Vec<f64> {
         taken.cases.iter().filter_map(|case| case.figure.clone().ok()).collect()
@@ -305,7 +318,7 @@ mod tests {
         let quoted = |text: &str| {
             text.lines().map(|line| format!("> {line}").trim_end().to_owned() + "\n").collect::<String>()
         };
-        let taken = take(&quoted(&format!("{BEGIN}Running a_test.\n{MATRIX}")))?;
+        let taken = take(&quoted(&format!("{BEGIN}Running a_test.\n{MATRIX}{END}")))?;
         assert_eq!(
             (taken.version.as_deref(), figures(&taken).len(), &taken.notes[..]),
             (Some("v0.7"), 2, &[][..])
@@ -375,6 +388,20 @@ mod tests {
             let refused = take(&text).expect_err(&text).to_string();
             assert!(refused.contains(words), "{refused}");
         }
+        Ok(())
+    }
+
+    #[test]
+    fn a_run_without_its_last_line_may_be_cut_off_also_where_one_above_is_whole() -> Result<(), ImportError> {
+        let run = format!("{BEGIN}Running a_test.\n{MATRIX}");
+        assert_eq!(take(&format!("{run}{END}"))?.notes, [""; 0]);
+        for text in [run.clone(), format!("{run}{END}{run}")] {
+            let notes = take(&text)?.notes;
+            assert!(notes.iter().any(|note| note.ends_with("the output may be cut off")), "{notes:?}");
+        }
+
+        let failed = format!("{run}Running other_test.\nERROR: out of memory\n");
+        assert_eq!(take(&failed)?.notes, [""; 0], "the program says why it ended");
         Ok(())
     }
 }

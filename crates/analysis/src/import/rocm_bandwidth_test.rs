@@ -4,6 +4,7 @@
 //! A row copies to a column. GB are 10^9 bytes. Figures of bidirectional copies are of both directions
 //! together; a device's copies in itself are counted once (base_test and print of the program's sources do
 //! not double them). CPUs are the program's devices too: which NUMA node each is, the output does not say.
+//! A run without options does `-a` and `-A`; versions 2.0 do not print the command that tells.
 //! Forms: what users posted in its issue 129 and in issue 110 of rocm_smi_lib. The plug-ins of version 3 are
 //! not read.
 
@@ -41,6 +42,7 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
     let mut matrix: Option<Matrix> = None;
     let mut columns: Vec<u64> = Vec::new();
     let mut rows = 0;
+    let mut command: Option<&str> = None;
 
     for (line, words) in (1_u64..).zip(text.lines()) {
         let words = words.trim();
@@ -65,10 +67,9 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
                 taken.cases.extend(row(matrix, &devices, &columns, words, line)?);
                 rows += 1;
             }
-        } else if !(words.is_empty()
-            || words.chars().all(|c| c == '.')
-            || words.starts_with("Launch Command"))
-        {
+        } else if let Some(launched) = words.strip_prefix("Launch Command is:") {
+            command = Some(launched);
+        } else if !(words.is_empty() || words.chars().all(|c| c == '.')) {
             strays.push(line, words);
         }
     }
@@ -81,10 +82,30 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
             missing,
         }));
     }
+    if !taken.cases.iter().any(|case| case.id.ends_with(BOTH.id)) {
+        lacks_both_ways(&mut taken, command)?;
+    }
     let names: Vec<String> = devices.iter().map(|(number, name)| format!("{number} {name}")).collect();
     taken.fact("devices", names.join(", "), true);
     strays.note(&mut taken, Program::RocmBandwidthTest.name());
     Ok(taken)
+}
+
+/// Refuses an output without a bidirectional matrix whose command asks for one; where the command is not
+/// printed, the output may be whole.
+fn lacks_both_ways(taken: &mut Taken, command: Option<&str>) -> Result<(), ImportError> {
+    match command.map(|command| command.split([' ', '(', ')']).any(|word| word == "-A")) {
+        Some(true) => {
+            let missing = "the command has -A, and there is no matrix of bidirectional copies".to_owned();
+            Err(ImportError::whole(ImportErrorKind::Truncated { missing }))
+        }
+        Some(false) => Ok(()),
+        None => {
+            let lacks = "there is no matrix of bidirectional copies (-A)";
+            taken.notes.push(format!("{lacks}: the output may be cut off"));
+            Ok(())
+        }
+    }
 }
 
 /// Refuses a matrix that has fewer rows than columns: it was cut off, or has lost a row.
@@ -171,5 +192,19 @@ mod tests {
         );
         let cut_off = taken("0         N/A         55.3\n");
         assert!(cut_off.is_err_and(|why| why.contains("1 rows and 2 columns")));
+    }
+
+    #[test]
+    fn an_output_without_the_matrix_that_its_command_asks_for_is_cut_off() -> Result<(), ImportError> {
+        let text = |command: &str| {
+            let title = "Unidirectional copy peak bandwidth GB/s";
+            format!("{command}Device: 0,  gfx90a\n{title}\nD/D 0\n0 1000.1\n")
+        };
+        let refused = take(&text("Launch Command is: ./rbt (rocm_bandwidth -a + rocm_bandwidth -A)\n"));
+        assert!(refused.is_err_and(|why| why.to_string().contains("no matrix of bidirectional copies")));
+        assert_eq!(take(&text("Launch Command is: ./rbt -a\n"))?.notes, [""; 0]);
+        let unsaid = take(&text(""))?.notes;
+        assert_eq!(unsaid, ["there is no matrix of bidirectional copies (-A): the output may be cut off"]);
+        Ok(())
     }
 }

@@ -54,6 +54,7 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
     reader.ended()?;
     reader.presets.ended()?;
     let Reader { mut taken, error, preset, presets, .. } = reader;
+    taken.notes.extend(presets.note());
     taken.facts.extend(presets.facts);
     taken.cases.extend(presets.cases);
 

@@ -39,6 +39,8 @@ pub(super) struct PresetReader {
     /// `a2a` prints its transfers as a test before its table, and sums behind it.
     bytes: Option<u64>,
     table: Option<Table>,
+    /// What must still come for the last table to be whole.
+    lacking: Option<&'static str>,
 }
 
 impl PresetReader {
@@ -77,7 +79,11 @@ impl PresetReader {
             ["Aggregate", "bandwidth", timed @ ("(GPU" | "(CPU"), "Timed):", rate, ..] => {
                 self.sum(timed.trim_start_matches('('), rate, line)?;
             }
-            ["RTotal" | "Best", ..] => return self.ended().map(|()| true),
+            ["RTotal", ..] => return self.ended().map(|()| true),
+            ["Best", ..] => {
+                self.lacking = None;
+                return self.ended().map(|()| true);
+            }
             [_, ..] if self.table.as_ref().is_some_and(|table| !table.columns.is_empty()) => {
                 return self.row(&cells, line);
             }
@@ -107,7 +113,16 @@ impl PresetReader {
         self.facts.push(fact);
     }
 
+    /// That the last table may be cut off; nothing of whole ones.
+    pub fn note(&self) -> Option<String> {
+        self.lacking.map(|what| format!("{what} missing: the output may be cut off"))
+    }
+
     fn begin(&mut self, preset: Preset, bytes: u64, line: u64) {
+        self.lacking = Some(match preset {
+            Preset::AllToAll => "the sums of a2a (Aggregate bandwidth) are",
+            Preset::Scaling { .. } => "the last row of scaling (Best) is",
+        });
         self.table = Some(Table { preset, bytes, line, columns: Vec::new(), rows: 0 });
     }
 
@@ -149,6 +164,8 @@ impl PresetReader {
     fn sum(&mut self, timed: &str, rate: &str, line: u64) -> Result<(), ImportError> {
         let Some(bytes) = self.bytes else { return Ok(()) };
         let rate = number(rate, line, "a rate in GB/s")?;
+        // The program prints what the CPU timed last.
+        self.lacking = self.lacking.filter(|_| timed != "CPU");
         let id = format!("transferbench/a2a/sum timed by {timed}/{bytes}");
         self.cases.push(case(id, "all pairs".to_owned(), bytes, rate, line));
         Ok(())
@@ -181,4 +198,39 @@ fn pairs(cells: &[&str]) -> Vec<String> {
 fn device_name(text: &str) -> String {
     let (kind, index) = text.split_at(text.find(|c: char| c.is_ascii_digit()).unwrap_or(text.len()));
     index.parse::<u32>().map_or(text.to_owned(), |index| format!("{kind} {index}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn note(text: &str) -> Result<Option<String>, ImportError> {
+        let mut reader = PresetReader::default();
+        for (line, words) in (1_u64..).zip(text.lines()) {
+            reader.line(words, line)?;
+        }
+        reader.ended()?;
+        Ok(reader.note())
+    }
+
+    #[test]
+    fn a_table_whose_last_line_is_missing_may_be_cut_off() -> Result<(), ImportError> {
+        let pairs = "GPU-GFX All-To-All benchmark:\n\
+            - Copying 1024 bytes between directly connected pairs of GPUs using 8 CUs (2 Transfers)\n\
+            SRC\\DST  GPU 00  GPU 01  STotal  Actual\nGPU 00  N/A  46.1  46.1  46.1\n\
+            GPU 01  46.2  N/A  46.2  46.2\nRTotal  46.2  46.1  92.3  46.1  46.2\n";
+        let sums =
+            "Aggregate bandwidth (GPU Timed):  92.3 GB/s\nAggregate bandwidth (CPU Timed):  80.1 GB/s\n";
+        let scaling = "GPU-GFX Scaling benchmark:\n- Copying 1024 bytes from GPU 0 to other devices\n\
+            NumCUs   CPU00   GPU00\n   1     14.10   20.30\n";
+
+        for (text, last, what) in
+            [(pairs, sums, "sums of a2a"), (scaling, "Best 14.10( 1) 20.30( 1)\n", "Best")]
+        {
+            let cut = note(text)?.unwrap_or_default();
+            assert!(cut.contains(what) && cut.ends_with("the output may be cut off"), "{cut}");
+            assert_eq!(note(&format!("{text}{last}"))?, None, "{text}");
+        }
+        Ok(())
+    }
 }
