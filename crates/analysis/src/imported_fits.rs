@@ -56,6 +56,9 @@ struct Way {
 
 /// Whether the figures are normal.
 pub fn answer(document: &ImportedDocument, references: &[Reference]) -> ModelAnswer {
+    if !document.cases.iter().any(|case| case.status == ImportedStatus::Measured) {
+        return ModelAnswer::without_figures();
+    }
     let models = models(document);
     let model = match &models[..] {
         [] if document.cases.iter().any(|case| case.id.starts_with("STREAM/")) => {
@@ -367,6 +370,15 @@ mod tests {
         // Three per cent are what machines differ by.
         assert!(answer_to(Program::Nvbandwidth, &nvbandwidth("H200", 53.5))?[0].starts_with("Normal"));
         assert!(answer_to(Program::Nvbandwidth, &nvbandwidth("H200", 53.0))?[0].starts_with("Low"));
+        Ok(())
+    }
+
+    #[test]
+    fn an_output_without_any_figure_is_said_to_have_none() -> Outcome {
+        let failed = nvbandwidth("H200", 55.3).replace("memcpy CE", "ERROR: out of memory\nmemcpy CE");
+        let begin = failed.split("memcpy CE").next().unwrap_or_default();
+        let said = answer_to(Program::Nvbandwidth, begin)?;
+        assert_eq!(said, ["No figure: the output has none that was measured."]);
         Ok(())
     }
 

@@ -21,6 +21,11 @@ impl ModelAnswer {
         Self { text: format!("No figure known to hold these against: {why}."), figures: Vec::new() }
     }
 
+    /// The answer for an output whose every case failed or was waived.
+    pub(crate) fn without_figures() -> Self {
+        Self { text: "No figure: the output has none that was measured.".to_owned(), figures: Vec::new() }
+    }
+
     /// The answer for messages over MPI, of which no figure is known; none for simulated ones.
     pub fn of_mpi(document: &MpiDocument) -> Option<Self> {
         document.simulated.is_none().then(|| Self::unknown("`numabench reference` has none of MPI"))
