@@ -1,10 +1,12 @@
 //! Documents that others wrote, from files and folders, for the commands that read them.
 //!
 //! A folder stands for the documents in it, in the order of their names; what cannot be used (a comparison, a
-//! run still under way, a damaged file) is left out and said, so that one file does not stop a folder of a
-//! year. A file that was named must be a document that can be used. Each is taken apart before the next is
-//! read: a folder of large ones fits the memory of one.
+//! run still under way, a damaged file, a folder, a compressed file) is left out and said, so that one file
+//! does not stop a folder of a year. A file that was named must be a document that can be used. One document
+//! under two names (a copy, a link, a folder beside its file) counts once. Each is taken apart before the next
+//! is read: a folder of large ones fits the memory of one.
 
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs;
 use std::io;
@@ -22,6 +24,7 @@ use report::timestamp::rfc3339_utc;
 use report::{DoctorDocument, Document, PlaceDocument, SavedDocument, WitnessDocument};
 
 use crate::fault::Fault;
+use crate::fleet_record::DocumentId;
 
 /// Why a document that can be read cannot be used.
 pub type Unusable = Box<dyn Error + Send + Sync>;
@@ -88,6 +91,16 @@ pub enum TerminalReport {
     Nodes(Vec<NodeRun>),
     /// The runs of programs whose copies `witness` looked at.
     Programs(Vec<WitnessLaunch>),
+}
+
+/// What a compressed file's name ends in.
+const COMPRESSED: [&str; 5] = ["gz", "xz", "zst", "bz2", "zip"];
+
+/// The files that were taken, by their documents.
+type TakenFiles = BTreeMap<DocumentId, PathBuf>;
+
+fn is_hidden(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
 }
 
 /// Documents of these files and folders; what is left out of a folder is said.
@@ -167,8 +180,13 @@ impl Documents<'_> {
     /// there are documents of both.
     pub fn terminal_report(self) -> Result<TerminalReport, Fault> {
         let (mut runs, mut others, mut copies) = (Vec::new(), Vec::new(), Vec::new());
+        let mut known = TakenFiles::default();
         let mut add = |file: &Path| -> Result<(), Unusable> {
-            match read_for_terminal(file)? {
+            let bytes = topo::read_input(file, MOST_BYTES)?;
+            if self.is_twin(&known, file, &bytes) {
+                return Ok(());
+            }
+            match of_terminal(&bytes)? {
                 ReadDocument::WithFigures(AnyDocument::Witness(document)) => {
                     copies.push((file.display().to_string(), *document));
                 }
@@ -177,6 +195,7 @@ impl Documents<'_> {
                     others.push(file.display().to_string());
                 }
             }
+            known.insert(DocumentId::of_bytes(&bytes), file.to_path_buf());
             Ok(())
         };
         for path in self.paths {
@@ -184,7 +203,7 @@ impl Documents<'_> {
                 add(path).map_err(|error| refused(path, &*error))?;
                 continue;
             }
-            for file in in_folder(path)? {
+            for file in self.in_folder(path)? {
                 add(&file).unwrap_or_else(|error| self.leave_out(&file, &*error));
             }
         }
@@ -207,25 +226,32 @@ impl Documents<'_> {
         read: impl Fn(&[u8]) -> Result<D, ReadError>,
         mut take: impl FnMut(&str, D) -> Result<T, Unusable>,
     ) -> Result<Vec<T>, Fault> {
-        let mut taken = Vec::new();
+        let (mut taken, mut known) = (Vec::new(), TakenFiles::default());
         for path in self.paths {
             if !path.is_dir() {
-                let document = read(&bytes(path)?).map_err(|error| refused(path, &error))?;
+                let bytes = bytes(path)?;
+                if self.is_twin(&known, path, &bytes) {
+                    continue;
+                }
+                let document = read(&bytes).map_err(|error| refused(path, &error))?;
                 taken.push(
                     take(&path.display().to_string(), document).map_err(|error| refused(path, &*error))?,
                 );
+                known.insert(DocumentId::of_bytes(&bytes), path.to_path_buf());
                 continue;
             }
-            let (before, files) = (taken.len(), in_folder(path)?);
+
+            let (mut usable, files) = (0, self.in_folder(path)?);
             for file in &files {
-                match in_a_folder(file, &read)
-                    .and_then(|document| take(&file.display().to_string(), document))
-                {
-                    Ok(one) => taken.push(one),
+                match self.in_a_folder(file, &mut known, &read, &mut take) {
+                    Ok(one) => {
+                        usable += 1;
+                        taken.extend(one);
+                    }
                     Err(error) => self.leave_out(file, &*error),
                 }
             }
-            if taken.len() == before {
+            if usable == 0 {
                 let what = if files.is_empty() {
                     "holds no result document"
                 } else {
@@ -239,6 +265,67 @@ impl Documents<'_> {
         Ok(taken)
     }
 
+    /// What `take` makes of a document that nobody named, where what is no document is foreign and no
+    /// mistake; `None` of one that was taken under another name.
+    fn in_a_folder<D, T>(
+        self,
+        file: &Path,
+        known: &mut TakenFiles,
+        read: &impl Fn(&[u8]) -> Result<D, ReadError>,
+        take: &mut impl FnMut(&str, D) -> Result<T, Unusable>,
+    ) -> Result<Option<T>, Unusable> {
+        let bytes = topo::read_input(file, MOST_BYTES)?;
+        if self.is_twin(known, file, &bytes) {
+            return Ok(None);
+        }
+        let document = match read(&bytes) {
+            Err(ReadError::NotADocument { .. }) => return Err("it is not a result document".into()),
+            read => read?,
+        };
+        let one = take(&file.display().to_string(), document)?;
+        known.insert(DocumentId::of_bytes(&bytes), file.to_path_buf());
+        Ok(Some(one))
+    }
+
+    /// Whether the same document was taken from another file, which is said: one run counts once.
+    fn is_twin(self, known: &TakenFiles, file: &Path, bytes: &[u8]) -> bool {
+        let twin = known.get(&DocumentId::of_bytes(bytes));
+        if let Some(twin) = twin {
+            let why = format!("it is the same document as {}, which counts once", twin.display());
+            (self.say)(&format!("note: {} is left out: {why}", file.display()));
+        }
+        twin.is_some()
+    }
+
+    /// The files of a folder whose names end in `.json`, in the order of their names. Folders and compressed
+    /// documents in it are said to be left out.
+    fn in_folder(self, folder: &Path) -> Result<Vec<PathBuf>, Fault> {
+        let list =
+            || -> io::Result<Vec<PathBuf>> { fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect() };
+        let mut paths = list()
+            .map_err(|error| Fault::usage(format!("cannot read the folder {}: {error}", folder.display())))?;
+        paths.sort();
+
+        let (folders, files): (Vec<PathBuf>, Vec<PathBuf>) =
+            paths.into_iter().partition(|path| path.is_dir());
+        let (compressed, files): (Vec<PathBuf>, Vec<PathBuf>) = files.into_iter().partition(|file| {
+            COMPRESSED.iter().any(|end| file.to_string_lossy().ends_with(&format!(".json.{end}")))
+        });
+        let folders: Vec<PathBuf> = folders.into_iter().filter(|path| !is_hidden(path)).collect();
+        for (which, what, way_out) in [
+            (folders, "folder", "give what is to count too"),
+            (compressed, "compressed document", "unpack what is to count"),
+        ] {
+            let Some(first) = which.first() else { continue };
+            let more = match which.len() {
+                1 => format!("it is a {what}: {way_out}"),
+                several => format!("it and {} more are {what}s: {way_out}", several - 1),
+            };
+            (self.say)(&format!("note: {} is left out: {more}", first.display()));
+        }
+        Ok(files.into_iter().filter(|file| file.extension().is_some_and(|end| end == "json")).collect())
+    }
+
     pub(crate) fn leave_out(self, file: &Path, why: &dyn Error) {
         (self.say)(&format!("note: {} is left out: {why}", file.display()));
     }
@@ -249,12 +336,11 @@ impl Documents<'_> {
 /// # Errors
 /// It cannot be read, or says nothing of a node.
 pub fn node_runs_of(file: &Path) -> Result<Vec<NodeRun>, Unusable> {
-    of_nodes(read_for_terminal(file)?)
+    of_nodes(of_terminal(&topo::read_input(file, MOST_BYTES)?)?)
 }
 
-fn read_for_terminal(file: &Path) -> Result<ReadDocument<BlockTime>, Unusable> {
-    let bytes = topo::read_input(file, MOST_BYTES)?;
-    Ok(ReadDocument::from_json(&bytes, &[Checked::SCHEMA, DoctorDocument::SCHEMA])?)
+fn of_terminal(bytes: &[u8]) -> Result<ReadDocument<BlockTime>, ReadError> {
+    ReadDocument::from_json(bytes, &[Checked::SCHEMA, DoctorDocument::SCHEMA])
 }
 
 fn of_nodes(document: ReadDocument<BlockTime>) -> Result<Vec<NodeRun>, Unusable> {
@@ -268,26 +354,76 @@ fn of_nodes(document: ReadDocument<BlockTime>) -> Result<Vec<NodeRun>, Unusable>
     }
 }
 
-/// Reads a document that nobody named: what is no document is foreign there, and no mistake.
-fn in_a_folder<D>(file: &Path, read: impl Fn(&[u8]) -> Result<D, ReadError>) -> Result<D, Unusable> {
-    match read(&topo::read_input(file, MOST_BYTES)?) {
-        Err(ReadError::NotADocument { .. }) => Err("it is not a result document".into()),
-        read => Ok(read?),
-    }
-}
-
 pub(crate) fn refused(path: &Path, error: &dyn Error) -> Fault {
     Fault::usage(format!("{}: {error}", path.display()))
 }
 
-/// The files of a folder whose names end in `.json`, in the order of their names.
-fn in_folder(folder: &Path) -> Result<Vec<PathBuf>, Fault> {
-    let list = || -> io::Result<Vec<PathBuf>> {
-        let paths: io::Result<Vec<PathBuf>> = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect();
-        let mut paths = paths?;
-        paths.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
-        paths.sort();
-        Ok(paths)
-    };
-    list().map_err(|error| Fault::usage(format!("cannot read the folder {}: {error}", folder.display())))
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+
+    type Outcome = Result<(), Box<dyn Error>>;
+
+    const TWO_RANKS: &str =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../render/tests/report/fixtures/v1.0-two-ranks.json");
+
+    thread_local! {
+        static SAID: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+    }
+
+    /// How many documents these paths stand for in a comparison and in a terminal's report, and what was said
+    /// meanwhile.
+    fn counted(paths: &[PathBuf]) -> Result<(usize, usize, Vec<String>), String> {
+        let say = |text: &str| SAID.with_borrow_mut(|said| said.push(text.to_owned()));
+        let documents = Documents { paths, say };
+        let runs = documents.each_run().map_err(|fault| fault.to_string())?.len();
+        let said = SAID.take();
+        let report = documents.terminal_report().map_err(|fault| fault.to_string())?;
+        let TerminalReport::Nodes(nodes) = report else { return Ok((runs, 0, said)) };
+        assert_eq!(SAID.take(), said, "the same is said of both");
+        Ok((runs, nodes.len(), said))
+    }
+
+    #[test]
+    fn a_document_under_several_names_counts_once_and_is_said() -> Outcome {
+        let folder = tempfile::tempdir()?;
+        let at = |name: &str| folder.path().join(name);
+        for name in ["1.json", "copy.json"] {
+            fs::copy(TWO_RANKS, at(name))?;
+        }
+        let other = fs::read_to_string(TWO_RANKS)?.replacen("2026-", "2027-", 1);
+        fs::write(at("2.json"), &other)?;
+
+        let (runs, nodes, said) = counted(&[at("1.json"), at("1.json"), at("2.json")])?;
+        assert_eq!((runs, nodes, said.len()), (2, 2, 1), "{said:?}");
+        assert!(said[0].contains("1.json, which counts once"), "{said:?}");
+
+        std::os::unix::fs::symlink(at("2.json"), at("latest.json"))?;
+        let (runs, nodes, said) = counted(&[folder.path().to_owned(), at("2.json")])?;
+        assert_eq!((runs, nodes, said.len()), (2, 2, 3), "{said:?}");
+        let (runs, ..) = counted(&[at("2.json"), folder.path().to_owned(), folder.path().to_owned()])?;
+        assert_eq!(runs, 2, "a folder that adds nothing is no fault");
+        Ok(())
+    }
+
+    #[test]
+    fn folders_and_compressed_documents_in_a_folder_are_said_to_be_left_out() -> Outcome {
+        let folder = tempfile::tempdir()?;
+        let at = |name: &str| folder.path().join(name);
+        fs::copy(TWO_RANKS, at("1.json"))?;
+        for name in ["2024", "2025", ".git"] {
+            fs::create_dir(at(name))?;
+        }
+        for name in ["0.json.gz", "notes.txt"] {
+            fs::write(at(name), "")?;
+        }
+
+        let (runs, nodes, said) = counted(&[folder.path().to_owned()])?;
+        assert_eq!((runs, nodes, said.len()), (1, 1, 2), "{said:?}");
+        assert!(said[0].contains("/2024 is left out: it and 1 more are folders"), "{said:?}");
+        assert!(said[1].contains("/0.json.gz is left out: it is a compressed document"), "{said:?}");
+        Ok(())
+    }
 }

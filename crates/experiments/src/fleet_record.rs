@@ -40,16 +40,20 @@ pub enum NodeProgress {
 
 /// What tells a document from every other one: a hash of its bytes, which hold when it was begun and all that
 /// was measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DocumentId(u64);
 
 impl DocumentId {
     /// The id of the document in this file, where there is one.
     pub fn of(file: &Path) -> Option<Self> {
+        fs::read(file).ok().filter(|bytes| !bytes.is_empty()).map(|bytes| Self::of_bytes(&bytes))
+    }
+
+    /// The id of the document of these bytes.
+    pub fn of_bytes(bytes: &[u8]) -> Self {
         // FNV-1a: the same on every node.
         let add = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-        let bytes = fs::read(file).ok().filter(|bytes| !bytes.is_empty())?;
-        Some(Self(bytes.iter().fold(0xcbf2_9ce4_8422_2325, add)))
+        Self(bytes.iter().fold(0xcbf2_9ce4_8422_2325, add))
     }
 }
 

@@ -522,6 +522,40 @@ fn a_folder_of_runs_tells_the_day_on_which_a_figure_fell() -> Done {
         "{}",
         found.out
     );
+    assert_eq!(end(numabench().args(["history", "--by", "gpu"]), [&runs]).code, Some(5));
+
+    let drifting = folder.path().join("drifting");
+    fs::create_dir(&drifting)?;
+    for day in 1..=28 {
+        let path = drifting.join(format!("{day:02}.json"));
+        slowed(&measured, &path, 1.0 + 0.01 * f64::from(day))?;
+        let mut document: Value = serde_json::from_slice(&fs::read(&path)?)?;
+        document["started_at"] = json!(format!("2026-02-{day:02}T03:00:00.000Z"));
+        fs::write(&path, serde_json::to_vec(&document)?)?;
+    }
+    let drift = end(&mut numabench(), [Path::new("history"), &drifting]);
+    assert_eq!(drift.code, Some(5), "{}{}", drift.out, drift.err);
+    assert!(drift.out.contains("a slow drift"), "{}", drift.out);
+    Ok(())
+}
+
+#[test]
+fn one_run_named_several_times_is_one_run() -> Done {
+    let folder = tempfile::tempdir()?;
+    let measured = measured(folder.path())?;
+    let (base, new) = (folder.path().join("base.json"), folder.path().join("new.json"));
+    slowed(&measured, &base, 1.0)?;
+    slowed(&measured, &new, 1.2)?;
+    let list = |path: &Path| format!("{0},{0}", path.display());
+
+    let args = ["--more-base", &list(&base), "--more-new", &list(&new)];
+    let found = end(numabench().arg("compare").args([&base, &new]), args);
+    assert_eq!(found.code, Some(6), "one run a side suspects: {}{}", found.out, found.err);
+    assert!(found.out.starts_with("SUSPECT:") && found.err.contains("counts once"), "{}", found.err);
+
+    let twelve = end(numabench().arg("history"), [&base; 12]);
+    assert_eq!(twelve.code, Some(0), "{}{}", twelve.out, twelve.err);
+    assert!(twelve.out.starts_with("Nothing was searched in 1 run: "), "{}", twelve.out);
     Ok(())
 }
 
