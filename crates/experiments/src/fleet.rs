@@ -7,7 +7,8 @@
 //! still measuring are then lost. What became of each stands in its record (`fleet_record`).
 //!
 //! A document that lies in the folder from before is set aside (`HOST.json.earlier`) until the node has
-//! written its own: no table, now or later, shows it as of this launch.
+//! written its own: no table, now or later, shows it as of this launch. That it will be replaced is said
+//! first, once for all nodes.
 
 use std::fs;
 use std::io;
@@ -74,6 +75,7 @@ pub fn run(
     };
     if launch.is_alone() {
         fs::create_dir_all(folder).map_err(usable)?;
+        say_replaced(&file, desk);
         return measure(&file);
     }
     let (rank, size) = one_a_node(&launch).map_err(|why| said_once(Fault::usage(why), &launch))?;
@@ -83,6 +85,9 @@ pub fn run(
     let mut record = NodeRecord { host, state: NodeProgress::Begun };
     records.write(rank, &record).map_err(usable)?;
     let own_name = records.take_name(rank, &record.host).map_err(usable)?;
+    if rank == 0 {
+        say_replaced(&file, desk);
+    }
     let (ended, document) = match own_name {
         None => measured(&file, measure).map_err(usable)?,
         Some(other) => (Err(same_name(&record.host, other)), None),
@@ -108,6 +113,16 @@ pub fn run(
         _ => PATIENCE.max(began.elapsed()),
     };
     show(folder, &records, size, patience, desk)
+}
+
+/// Says that a document of an earlier run will be replaced, while it can still be kept.
+fn say_replaced(file: &Path, desk: FleetDesk<'_>) {
+    if file.exists() {
+        (desk.say)(&format!(
+            "note: {} is of an earlier run and will be replaced: to keep it, give another folder to --json",
+            file.display()
+        ));
+    }
 }
 
 /// What measuring came to, and the id of the document that it wrote. An earlier document of the name is set

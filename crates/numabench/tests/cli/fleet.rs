@@ -228,6 +228,22 @@ fn a_document_of_an_earlier_launch_is_not_shown_where_a_node_fails_before_it_wri
 }
 
 #[test]
+fn a_node_measured_again_into_its_folder_says_first_that_the_earlier_document_will_be_replaced() -> Done {
+    let folder = tempfile::tempdir()?;
+    let path = format!("{}/", folder.path().display());
+    let measure = ["matrix", "--backend", "host", "--size", "1MiB", "--max-time", "1s", "--quiet", "--json"];
+    let again = || run(&[&measure[..], &[&path]].concat());
+    let words = "is of an earlier run and will be replaced: to keep it, give another folder to --json";
+
+    let first = again();
+    assert!(!first.err.contains(words), "{}", first.err);
+    let second = again();
+    assert!(second.err.contains(words), "{}", second.err);
+    assert_eq!(fs::read_dir(folder.path())?.count(), 1);
+    Ok(())
+}
+
+#[test]
 fn two_nodes_of_one_host_name_do_not_share_a_file() -> Done {
     let folder = tempfile::tempdir()?;
     let path = format!("{}/", folder.path().display());

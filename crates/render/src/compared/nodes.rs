@@ -55,8 +55,8 @@ pub(crate) fn explained(nodes: &Nodes) -> Vec<(Tone, String, String)> {
     said.extend(nodes.not_judged.iter().map(|why| (Tone::Faint, "not judged: ".to_owned(), why.clone())));
 
     if nodes.marked(Mark::Suspect) > 0 {
-        let text = "one run shows a suspect and drains nobody: measure suspects again (three runs in one \
-            folder decide)";
+        let text = "one run shows a suspect and drains nobody: measure suspects again, each time into a \
+            folder of its own, and give `numabench report` all of the folders (three runs decide)";
         said.push((Tone::Plain, String::new(), text.to_owned()));
     }
 
