@@ -65,6 +65,19 @@ pub struct NodeRun {
     pub reference: Vec<String>,
 }
 
+impl NodeRun {
+    /// Whether its trouble is over: a later run of the node, which was asked for the same, has all its figures
+    /// and no trouble.
+    pub(crate) fn is_mended(&self, runs: &[&Self]) -> bool {
+        let places = |run: &Self| -> BTreeSet<(String, String)> {
+            run.points.iter().map(|point| (point.column.clone(), point.place.clone())).collect()
+        };
+        let mut later =
+            runs.iter().filter(|later| later.asked == self.asked && later.started_at > self.started_at);
+        later.any(|later| later.trouble.is_none() && places(later).is_superset(&places(self)))
+    }
+}
+
 /// What a document says of each of its nodes.
 pub fn of_document<B>(document: &Document<B>) -> Vec<NodeRun> {
     let devices: BTreeMap<&str, &Device> =

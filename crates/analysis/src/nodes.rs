@@ -1,5 +1,5 @@
 //! Nodes side by side: what each measured of itself, and which are unlike the others of their class. Pure.
-//! Some 410 lines because the marks of a node and what they rest on are read together.
+//! Some 590 lines because the marks of a node and what they rest on are read together.
 //!
 //! The judgement is the gate's own. What is normal is learned from these nodes by `baseline::learn`, which
 //! leaves the odd ones out; a place whose figure lies below the limit in each of its last three runs is slow,
@@ -195,7 +195,7 @@ pub fn nodes(tool: Tool, mut runs: Vec<NodeRun>, missing: Vec<MissingNode>) -> N
             let marks = below.iter().filter(|one| one.column == column.name).map(|one| one.mark);
             Some(NodeCell { value, mark: marks.max().unwrap_or(Mark::Well) })
         };
-        let troubled = runs.iter().filter(|run| !is_mended(run, runs));
+        let troubled = runs.iter().filter(|run| !run.is_mended(runs));
         let trouble: BTreeSet<&String> = troubled.filter_map(|run| run.trouble.as_ref()).collect();
         rows.push(NodeRow {
             host: (*host).to_owned(),
@@ -302,16 +302,6 @@ fn judged<'r>(runs: &'r [NodeRun], baseline: Option<&Baseline>) -> BTreeSet<&'r 
     let normals = Normals::of(baseline);
     let is_known = |point: &PlaceFigure| normals.find(&point.class, &point.column).is_some();
     runs.iter().filter(|run| run.points.iter().any(is_known)).map(|run| &run.host[..]).collect()
-}
-
-/// Whether a later run of the node, which was asked for the same, has all its figures and no trouble.
-fn is_mended(run: &NodeRun, runs: &[&NodeRun]) -> bool {
-    let places = |run: &'_ NodeRun| -> BTreeSet<(String, String)> {
-        run.points.iter().map(|point| (point.column.clone(), point.place.clone())).collect()
-    };
-    let mut later = runs.iter().filter(|later| later.asked == run.asked && later.started_at > run.started_at);
-    run.trouble.is_some()
-        && later.any(|later| later.trouble.is_none() && places(later).is_superset(&places(run)))
 }
 
 /// By host, that it has fewer figures than most hosts with the same GPUs: a GPU or a rank of it was not

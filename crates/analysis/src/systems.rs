@@ -86,6 +86,11 @@ impl<'r> Machine<'r> {
         parts.iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join(", ")
     }
 
+    fn trouble(&self) -> Option<String> {
+        let troubled = self.runs.iter().filter(|run| run.trouble.is_some() && !run.is_mended(&self.runs));
+        troubled.filter_map(|run| run.trouble.clone()).next()
+    }
+
     fn points(&self) -> impl Iterator<Item = &'r PlaceFigure> {
         self.runs.iter().flat_map(|run| &run.points)
     }
@@ -139,7 +144,7 @@ pub fn systems(runs: &[NodeRun]) -> Option<Systems> {
                 known => known,
             },
             simulated: machine.runs.iter().find_map(|run| run.simulated.clone()),
-            trouble: machine.runs.iter().find_map(|run| run.trouble.clone()),
+            trouble: machine.trouble(),
         }
     };
     Some(Systems {
@@ -221,6 +226,11 @@ mod tests {
         let found = systems(&runs).expect("two systems");
         assert_eq!(found.systems[2].name, "c");
         assert_eq!(found.systems[2].trouble.as_deref(), Some("partial: 6 of 6 figures are missing"));
+
+        let [one, failed, other] = runs;
+        let mended = NodeRun { started_at: "2026-11-29T00:00:00Z".to_owned(), ..run("c", "V100", &[9.0]) };
+        let found = systems(&[one, failed, other, mended]).expect("three systems");
+        assert_eq!(found.systems[2].trouble, None, "a later run is well");
         assert_eq!(found.figures[0].values, [Some(20e9), Some(50e9), None]);
         assert!(found.answer().ends_with("No figure of c."), "{}", found.answer());
     }
