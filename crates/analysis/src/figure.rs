@@ -279,6 +279,12 @@ impl Key {
         format!("{host}{} from PU {}{}", self.device, self.pu, self.memory())
     }
 
+    /// The key of a series with its node: the run's host, unless the run was of several and the key says
+    /// which.
+    pub(crate) fn on_host(&self, host: &str) -> Self {
+        Self { host: Some(self.host.clone().unwrap_or_else(|| host.to_owned())), ..self.clone() }
+    }
+
     /// Where its host memory is, in words behind others: `, node 3`; empty when it was left to the kernel.
     pub(crate) fn memory(&self) -> String {
         let node = self.memory_node.map(|node| format!(", node {node}"));

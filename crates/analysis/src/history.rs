@@ -5,10 +5,9 @@
 //! (`stats::change_point`, which takes in that runs are alike from one to the next) at 5 % divided by the
 //! number of series, so that a whole folder without a change names one in at most one of twenty cases, and at
 //! least as large as the threshold that comparisons have. A series without a step that moves by as much all
-//! the same is named with how it does. A series that ends while runs go on is named too: its last runs have
-//! no figure for a reason, or no row of its device, as of a GPU that fell off the bus.
+//! the same is named with how it does, and what is no longer there (`ended_series`).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use report::document::Tool;
 use report::matrix::engine_group;
@@ -21,6 +20,7 @@ use stats::series_shape::{SeriesShape, series_shape};
 
 use crate::compare::Thresholds;
 use crate::conditions::{Differing, differing};
+use crate::ended_series::{AbsentHost, EndedSeries, Lacking, Measured, absent_hosts, ended, vanished};
 use crate::figure::{Figure, Key, Unit};
 use crate::run::Run;
 
@@ -56,31 +56,6 @@ pub struct History {
     #[serde(default)]
     #[schemars(extend("since" = "1.6"))]
     pub absent_hosts: Vec<AbsentHost>,
-}
-
-/// A host without later runs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct AbsentHost {
-    /// Its name.
-    pub host: String,
-    /// When its last run began, RFC 3339 in UTC.
-    pub last_run: String,
-    /// How many runs of other hosts there are since.
-    pub runs_since: u32,
-}
-
-/// A series whose last runs have no figure.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct EndedSeries {
-    /// What was measured, and where.
-    #[serde(flatten)]
-    pub key: Key,
-    /// When the first run without a figure began, RFC 3339 in UTC.
-    pub first_without: String,
-    /// How many runs have none since.
-    pub runs_without: u32,
-    /// Why that one has none, in words.
-    pub reason: String,
 }
 
 /// A series without a step that is not steady.
@@ -181,8 +156,7 @@ pub fn history(tool: Tool, mut runs: Vec<Run>, thresholds: Thresholds) -> Histor
     // RFC 3339 in UTC with equal digits sorts as time does.
     runs.sort_by(|a, b| a.started_at.cmp(&b.started_at));
     let keys: Vec<Vec<Key>> = runs.iter().map(keys_with_engine).collect();
-    let mut series: BTreeMap<(&str, &Key), Vec<(usize, &Figure)>> = BTreeMap::new();
-    let mut lacking: BTreeMap<(&str, &Key), Vec<(usize, &String)>> = BTreeMap::new();
+    let (mut series, mut lacking) = (Measured::new(), Lacking::new());
     for (at, run) in runs.iter().enumerate() {
         for (key, figure) in keys[at].iter().zip(run.figures.values()) {
             match figure {
@@ -230,7 +204,7 @@ pub fn history(tool: Tool, mut runs: Vec<Run>, thresholds: Thresholds) -> Histor
                 continue;
             }
             let (before, after) = (&runs[points[change.at - 1].0], &runs[points[change.at].0]);
-            let key = on_host(host, key);
+            let key = key.on_host(host);
             steps.push(LevelChange {
                 key,
                 unit,
@@ -273,105 +247,6 @@ fn keys_with_engine(run: &Run) -> Vec<Key> {
     run.figures.keys().map(with).collect()
 }
 
-/// Series whose last runs have no figure though earlier ones had.
-fn ended(
-    series: &BTreeMap<(&str, &Key), Vec<(usize, &Figure)>>,
-    lacking: &BTreeMap<(&str, &Key), Vec<(usize, &String)>>,
-    runs: &[Run],
-) -> Vec<EndedSeries> {
-    let of = |((host, key), without): (&(&str, &Key), &Vec<(usize, &String)>)| {
-        let last = series.get(&(*host, *key))?.last()?.0;
-        let after: Vec<&(usize, &String)> = without.iter().filter(|(at, _)| *at > last).collect();
-        let (first, reason) = after.first().copied()?;
-
-        Some(EndedSeries {
-            key: on_host(host, key),
-            first_without: runs[*first].started_at.clone(),
-            runs_without: after.len() as u32,
-            reason: (*reason).clone(),
-        })
-    };
-    lacking.iter().filter_map(of).collect()
-}
-
-/// A device was in so many runs at least before its absence is one.
-const LEAST_BEFORE: usize = 3;
-
-/// Series whose device the last runs have no row of, though they were asked for the same and measured the
-/// case elsewhere. The device was in each such run before, of which there are as many as a search needs: jobs
-/// that are given now one GPU and now another lack each of them now and then.
-fn vanished(
-    series: &BTreeMap<(&str, &Key), Vec<(usize, &Figure)>>,
-    keys: &[Vec<Key>],
-    runs: &[Run],
-) -> Vec<EndedSeries> {
-    type Devices<'k> = BTreeSet<(Option<&'k str>, &'k str)>;
-    let mut cases: Vec<BTreeMap<&str, Devices<'_>>> = vec![BTreeMap::new(); runs.len()];
-    for (cases, keys) in cases.iter_mut().zip(keys) {
-        for key in keys {
-            cases.entry(&key.case).or_default().insert((key.host.as_deref(), &key.device));
-        }
-    }
-
-    let of = |((host, key), points): (&(&str, &Key), &Vec<(usize, &Figure)>)| {
-        let last = points.last()?.0;
-        let asked = runs[last].asked.as_ref()?;
-        let devices = |at: &usize| cases[*at].get(&key.case[..]);
-        let is_like = |at: &usize| {
-            let has_host = |devices: &Devices<'_>| devices.iter().any(|(of, _)| *of == key.host.as_deref());
-            runs[*at].host == *host
-                && runs[*at].asked.as_ref() == Some(asked)
-                && devices(at).is_some_and(has_host)
-        };
-        let (before, after): (Vec<usize>, Vec<usize>) =
-            (0..runs.len()).filter(is_like).partition(|at| *at <= last);
-
-        let device = (key.host.as_deref(), &key.device[..]);
-        let has_device = |at: &usize| devices(at).is_some_and(|devices| devices.contains(&device));
-        let is_told = before.len() >= LEAST_BEFORE && before.len() + after.len() >= LEAST_VALUES;
-        let is_gone = before.iter().all(has_device) && !after.iter().any(has_device);
-
-        let first = after.first().filter(|_| is_told && is_gone)?;
-        Some(EndedSeries {
-            key: on_host(host, key),
-            first_without: runs[*first].started_at.clone(),
-            runs_without: after.len() as u32,
-            reason: "the device is not in these runs, which were asked for the same".to_owned(),
-        })
-    };
-    series.iter().filter_map(of).collect()
-}
-
-/// A host is absent after so many times the most runs of others that ever lay between two of its own.
-const TIMES_LONGEST_GAP: usize = 3;
-
-/// Hosts with as many runs as a search needs that have none any more.
-fn absent_hosts(runs: &[Run]) -> Vec<AbsentHost> {
-    let mut of_host: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    for (at, run) in runs.iter().enumerate() {
-        let several = run.figures.keys().filter_map(|key| key.host.as_deref());
-        let hosts: BTreeSet<&str> = several.chain([&run.host[..]]).collect();
-        hosts.into_iter().for_each(|host| of_host.entry(host).or_default().push(at));
-    }
-
-    let absent = |(host, own): (&str, Vec<usize>)| {
-        let last = *own.last()?;
-        let longest = own.windows(2).map(|two| two[1] - two[0] - 1).max()?;
-        let since = runs.len() - 1 - last;
-        (own.len() >= LEAST_VALUES && since >= TIMES_LONGEST_GAP * longest.max(1)).then(|| AbsentHost {
-            host: host.to_owned(),
-            last_run: runs[last].started_at.clone(),
-            runs_since: since as u32,
-        })
-    };
-    of_host.into_iter().filter_map(absent).collect()
-}
-
-/// The key of a series with its node: the run's host, unless the run was of several and the key says which.
-fn on_host(host: &str, key: &Key) -> Key {
-    Key { host: Some(key.host.clone().unwrap_or_else(|| host.to_owned())), ..key.clone() }
-}
-
 /// How a series without a step moves, if it does by as much as matters.
 fn moving_series(
     host: &str,
@@ -381,7 +256,7 @@ fn moving_series(
 ) -> Option<MovingSeries> {
     let unit = points.first()?.1.unit;
     let values = values(points);
-    let key = on_host(host, key);
+    let key = key.on_host(host);
     // Less than a printed step is no move.
     let lowest = values.iter().copied().fold(f64::MAX, f64::min);
     let step = printed_step(points).map_or(0.0, |step| ROUNDED_BY * step / lowest);
@@ -432,78 +307,6 @@ mod tests {
         };
         assert!(!moves(&[]), "0.18 and 0.19 µs");
         assert!(moves(&[180.0]), "measured ones do");
-    }
-
-    /// A run of a day with these devices, each with its PU.
-    fn run(day: usize, asked: &str, devices: &[(&str, u32)]) -> Run {
-        let key = |(device, pu): &(&str, u32)| Key {
-            case: "alone/pinned/h2d/4194304".to_owned(),
-            host: None,
-            device: (*device).to_owned(),
-            pu: *pu,
-            memory_node: None,
-            memory_spread: None,
-            place: None,
-        };
-        let figure = || Ok(Figure::measured(Unit::BytesPerS, 55e9, vec![55e9]));
-        Run {
-            name: format!("{day:02}.json"),
-            host: "n01".to_owned(),
-            started_at: format!("2026-01-{:02}T00:00:00Z", day + 1),
-            asked: Some(asked.to_owned()),
-            conditions: Vec::new(),
-            engine: report::settings::CopyEngine::default(),
-            figures: devices.iter().map(|device| (key(device), figure())).collect(),
-        }
-    }
-
-    /// The devices whose series end, of so many runs with both devices and then runs made by `later`.
-    fn ended_devices(before: usize, later: impl Iterator<Item = Run>) -> Vec<String> {
-        let both = [("0000:01:00.0", 0), ("0000:02:00.0", 8)];
-        let runs = (0..before).map(|day| run(day, "pingpong", &both)).chain(later).collect();
-        let tool = Tool { name: "numabench".into(), version: "0.0.0".into(), git: None };
-        let found = history(tool, runs, Thresholds::default());
-        let runs_without = |series: &EndedSeries| format!("{} {}", series.key.device, series.runs_without);
-        found.ended.iter().map(runs_without).collect()
-    }
-
-    #[test]
-    fn a_series_ends_where_its_device_is_in_no_later_run_that_was_asked_for_the_same() {
-        let left = [("0000:01:00.0", 0)];
-        let without =
-            |asked: &'static str, days: std::ops::Range<usize>| days.map(move |day| run(day, asked, &left));
-        assert_eq!(ended_devices(12, without("pingpong", 12..20)), ["0000:02:00.0 8"]);
-        assert_eq!(ended_devices(12, without("pingpong", 12..13)), ["0000:02:00.0 1"]);
-        assert_eq!(ended_devices(12, without("pingpong --gpus 0", 12..20)), [""; 0], "other options");
-        assert_eq!(ended_devices(2, without("pingpong", 2..20)), [""; 0], "too few before");
-
-        let elsewhere = (12..20).map(|day| run(day, "pingpong", &[("0000:01:00.0", 0), ("0000:02:00.0", 9)]));
-        assert_eq!(ended_devices(12, elsewhere), [""; 0], "its rank has another PU");
-        let in_turns = (12..20).map(|day| {
-            let device = if day % 2 == 0 { "0000:01:00.0" } else { "0000:02:00.0" };
-            run(day, "pingpong", &[(device, 0)])
-        });
-        assert_eq!(ended_devices(12, in_turns), [""; 0], "now one GPU and now another");
-    }
-
-    #[test]
-    fn a_host_without_a_run_for_long_is_absent_and_one_that_a_scheduler_left_out_is_not() {
-        let absent = |hosts: &str| -> Vec<(String, u32)> {
-            let of_host = |(at, host): (usize, char)| {
-                let started_at = format!("2026-01-01T00:{at:02}:00Z");
-                Run { host: host.to_string(), started_at, ..run(0, "pingpong", &[("0000:01:00.0", 0)]) }
-            };
-            let tool = Tool { name: "numabench".into(), version: "0.0.0".into(), git: None };
-            let runs = hosts.chars().enumerate().map(of_host).collect();
-            let found = history(tool, runs, Thresholds::default());
-            found.absent_hosts.into_iter().map(|one| (one.host, one.runs_since)).collect()
-        };
-
-        assert_eq!(absent("ababababababababababaaaa"), [("b".to_owned(), 4)]);
-        assert_eq!(absent("abababababababababaaaaaab"), []);
-        assert_eq!(absent("ababababababababababaa"), [], "too soon to tell");
-        assert_eq!(absent("abaababbaaababbbabaababbbbb"), [], "now one and now the other");
-        assert_eq!(absent("ababaaaa"), [], "too few runs");
     }
 
     #[test]

@@ -20,7 +20,7 @@
 //! * `compare` two sides of runs, by place or `by_gpu`, in `turns` or not: `judge` decides each case,
 //!   `comparison` is the document that comes of it, `comparison_notes` what a reader should know of it;
 //! * `baseline` what is normal for a class of hardware, and `gate` whether a node is well by it; `history`
-//!   step changes over many documents;
+//!   step changes over many documents, `ended_series` what is no longer there;
 //! * `reference` figures that others published, `reference_fits` which of them fit, `imported_fits` which of
 //!   them fit what another program printed, `model_answer` whether figures are normal;
 //! * `node_run` what a document says of its nodes, `nodes` several nodes side by side, and which are unlike
@@ -52,6 +52,7 @@ pub mod conclusion;
 pub mod conditions;
 pub mod contention_curves;
 pub mod difference;
+pub mod ended_series;
 pub mod family;
 pub mod few_blocks;
 pub mod figure;

@@ -10,7 +10,8 @@
 //!
 //! People post parts of a run: without its first line, quoted, without a test's heading (the line of the sum
 //! names the test) or without sums. Where the first line is missing, a matrix counts without its sum, and the
-//! notes say that nothing tells whether it is whole.
+//! notes say that nothing tells whether it is whole. Some 410 lines because the tests hold such parts beside
+//! whole outputs.
 
 use report::imported::ImportedStatus;
 

@@ -1,5 +1,5 @@
 //! Commands that read documents: what they print, refuse and end with, on documents that this binary wrote.
-//! Some 620 lines because they share those documents.
+//! Some 650 lines because they share those documents.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,7 +1,8 @@
 //! Step changes for a terminal: what changed when, by how much, and what changed with it.
 
 use analysis::compare::change;
-use analysis::history::{AbsentHost, History, MovingSeries};
+use analysis::ended_series::AbsentHost;
+use analysis::history::{History, MovingSeries};
 use stats::change_point::LEAST_VALUES;
 use stats::series_shape::SeriesShape;
 use stats::units::counted;

@@ -46,6 +46,7 @@ impl Fleet {
                 runs.push(NodeRun {
                     host: format!("node {node}"),
                     started_at: format!("2026-11-2{run}T00:00:00Z"),
+                    asked: String::new(),
                     trouble: None,
                     simulated: None,
                     points: (0..8).map(|place| figure(node, run, place)).collect(),

@@ -28,6 +28,7 @@ fn runs(field: &Field, change: impl Fn(usize, usize) -> f64) -> Vec<Run> {
             host: "node".to_owned(),
             // Days of one long year: only their order counts.
             started_at: format!("2026-01-01T{at:06}Z"),
+            asked: None,
             conditions: Vec::new(),
             engine: report::settings::CopyEngine::default(),
             figures: figures.collect::<BTreeMap<_, _>>(),
