@@ -214,6 +214,7 @@ fn threads_remote_pages_adapters_and_closed_gpus_stand_under_the_rows() {
         level: PciLevel::Pix,
         source: "PCI".to_owned(),
         variables: Vec::new(),
+        farther: Vec::new(),
     };
     let told = shown(&[one.clone()], &[Some(near)], false, "");
     for words in [
@@ -242,6 +243,7 @@ fn of_each_rank_it_is_said_which_adapter_is_near_and_which_one_its_variables_nam
         level: PciLevel::Pix,
         source: "PCI".to_owned(),
         variables: vec![format!("UCX_NET_DEVICES={name}:1")],
+        farther: Vec::new(),
     };
     let with = |number, value: Option<&str>| {
         let mut one = rank(number, "4-7", &[0]);

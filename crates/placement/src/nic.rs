@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use stats::PciAddress;
-use topo::interconnect::Interconnect;
+use topo::interconnect::{Endpoint, Interconnect};
 use topo::pci_path::PciLevel;
 
 /// A variable to set, and its value.
@@ -28,6 +28,8 @@ pub struct NearNic {
     pub source: String,
     /// Variables by which communication libraries are told to take it, as `NAME=value`.
     pub variables: Vec<String>,
+    /// The names of the machine's adapters that are farther from the GPU than it.
+    pub farther: Vec<String>,
 }
 
 /// The adapter near the GPU at this address; `None` where none is known to be near.
@@ -44,8 +46,17 @@ pub fn near(interconnect: &Interconnect, gpu: PciAddress) -> Option<NearNic> {
     let adapters = interconnect.near_adapters(gpu);
     let (nic, level, source) = *adapters.get(turn % adapters.len().max(1))?;
     let name = nic.name.clone()?;
+    let is_far = |device: &&Endpoint| {
+        device.affinity.is_none() && !adapters.iter().any(|(near, ..)| near.pci == device.pci)
+    };
 
     Some(NearNic {
+        farther: interconnect
+            .devices
+            .iter()
+            .filter(is_far)
+            .filter_map(|device| device.name.clone())
+            .collect(),
         variables: variables(&name).into_iter().map(|(name, value)| format!("{name}={value}")).collect(),
         name,
         pci: nic.pci,
@@ -133,13 +144,12 @@ fn having<'s>(
 /// adapters by other names than the kernel's.
 fn takes(near: &NearNic, variable: &str, told: &str) -> Option<bool> {
     let told = told.trim();
-    let own = variables(&near.name).into_iter().find(|(name, _)| *name == variable);
-    let value = match variable {
+    match variable {
         "MPICH_OFI_NIC_POLICY" => return told.eq_ignore_ascii_case("GPU").then_some(true),
         "MPICH_OFI_NIC_MAPPING" => return None,
-        "FI_CXI_DEVICE_NAME" => own?.1,
-        _ => near.name.clone(),
-    };
+        _ => {}
+    }
+    let value = value(variable, &near.name)?;
 
     let (is_excluding, list) = told.strip_prefix('^').map_or((false, told), |list| (true, list));
     if list.is_empty() || ["all", "any"].iter().any(|all| list.split(',').any(|one| one == *all)) {
@@ -147,17 +157,31 @@ fn takes(near: &NearNic, variable: &str, told: &str) -> Option<bool> {
     }
     // `mlx5_0:1` and `=mlx5_0` name mlx5_0, and NCCL takes `mlx5` for all that begin with it.
     let (is_exact, list) = list.strip_prefix('=').map_or((false, list), |list| (true, list));
-    let is_named = list
-        .split(',')
-        .map(|one| one.trim().split(':').next().unwrap_or_default())
-        .filter(|one| !one.is_empty())
-        .any(|one| one == value || variable == "NCCL_IB_HCA" && !is_exact && value.starts_with(one));
-    match (is_excluding, is_named) {
+    let entries = list.split(',').map(|one| one.trim().split(':').next().unwrap_or_default());
+    let entries: Vec<&str> = entries.filter(|one| !one.is_empty()).collect();
+    let is_named = |value: &str| {
+        let is_meant =
+            |one: &&str| *one == value || variable == "NCCL_IB_HCA" && !is_exact && value.starts_with(*one);
+        entries.iter().any(is_meant)
+    };
+    let names_farther =
+        || near.farther.iter().filter_map(|name| self::value(variable, name)).any(|value| is_named(&value));
+    match (is_excluding, is_named(&value)) {
         (true, true) => Some(false),
         (true, false) => None,
-        (false, true) => Some(true),
+        (false, true) => (!names_farther()).then_some(true),
         // The list may have the adapter by its other name, as `ib0` is some mlx5_0.
         (false, false) => (near.name.starts_with("mlx") || variable == "FI_CXI_DEVICE_NAME").then_some(false),
+    }
+}
+
+/// What an adapter of this name is called in a variable.
+fn value(variable: &str, name: &str) -> Option<String> {
+    match variable {
+        "FI_CXI_DEVICE_NAME" => {
+            variables(name).into_iter().find(|(known, _)| *known == variable).map(|(_, value)| value)
+        }
+        _ => Some(name.to_owned()),
     }
 }
 
@@ -187,7 +211,8 @@ fn variables(name: &str) -> Vec<Variable> {
             vec![("FI_CXI_DEVICE_NAME", format!("cxi{number}")), ("MPICH_OFI_NIC_POLICY", "GPU".to_owned())]
         }
         None if name.starts_with("mlx") => {
-            vec![("UCX_NET_DEVICES", format!("{name}:1")), ("NCCL_IB_HCA", name.to_owned())]
+            // NCCL takes a name without `=` for all that begin with it, mlx5_1 for mlx5_10 too.
+            vec![("UCX_NET_DEVICES", format!("{name}:1")), ("NCCL_IB_HCA", format!("={name}"))]
         }
         None => Vec::new(),
     }
@@ -230,7 +255,7 @@ mod tests {
         let said = |name| -> Vec<String> {
             variables(name).into_iter().map(|(name, value)| format!("{name}={value}")).collect()
         };
-        assert_eq!(said("mlx5_3"), ["UCX_NET_DEVICES=mlx5_3:1", "NCCL_IB_HCA=mlx5_3"]);
+        assert_eq!(said("mlx5_3"), ["UCX_NET_DEVICES=mlx5_3:1", "NCCL_IB_HCA==mlx5_3"], "exactly it");
         for slingshot in ["hsn1", "hsi1", "cxi1"] {
             assert_eq!(said(slingshot), ["FI_CXI_DEVICE_NAME=cxi1", "MPICH_OFI_NIC_POLICY=GPU"]);
         }
@@ -254,6 +279,7 @@ mod tests {
             level: PciLevel::Pix,
             source: "PCI".to_owned(),
             variables: Vec::new(),
+            farther: Vec::new(),
         };
 
         let other = |name: &str, variable: &str, value: &str| {
@@ -302,6 +328,33 @@ mod tests {
         }
         let of = |name: &str| of_adapters(BTreeMap::from([(name.to_owned(), "x".to_owned())])).len();
         assert_eq!((of("NCCL_IB_HCA"), of("AWS_SECRET")), (1, 0));
+    }
+
+    #[test]
+    fn a_variable_agrees_only_where_it_names_no_adapter_that_is_farther() {
+        for (name, farther, variable, value, agrees) in [
+            ("mlx5_1", "mlx5_10", "NCCL_IB_HCA", "mlx5_1", false),
+            ("mlx5_1", "mlx5_10", "NCCL_IB_HCA", "mlx5_1:1", false),
+            ("mlx5_1", "mlx5_10", "NCCL_IB_HCA", "=mlx5_1", true),
+            ("mlx5_1", "mlx5_10", "NCCL_IB_HCA", "=mlx5_1,mlx5_10", false),
+            ("mlx5_0", "mlx5_1", "NCCL_IB_HCA", "mlx5", false),
+            ("mlx5_0", "mlx5_1", "NCCL_IB_HCA", "mlx5_0", true),
+            ("mlx5_1", "mlx5_10", "UCX_NET_DEVICES", "mlx5_1:1", true),
+            ("mlx5_1", "mlx5_10", "UCX_NET_DEVICES", "mlx5_1:1,mlx5_10:1", false),
+            ("hsn0", "hsn1", "FI_CXI_DEVICE_NAME", "cxi0,cxi1", false),
+        ] {
+            let near = NearNic {
+                name: name.to_owned(),
+                pci: PciAddress { domain: 0, bus: 1, device: 0, function: 0 },
+                level: PciLevel::Pix,
+                source: "PCI".to_owned(),
+                variables: Vec::new(),
+                farther: vec![farther.to_owned()],
+            };
+            let set = BTreeMap::from([(variable.to_owned(), value.to_owned())]);
+            assert_eq!(agreeing(&near, &set).len(), usize::from(agrees), "{name}: {variable}={value}");
+            assert!(elsewhere(&near, &set).is_empty(), "{name}: {variable}={value}");
+        }
     }
 
     #[test]

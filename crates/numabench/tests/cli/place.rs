@@ -282,7 +282,7 @@ fn the_wrapper_tells_each_rank_of_the_adapter_near_its_gpu_where_that_is_asked_f
     let told = emit(&["--nic", "near"]).well().out;
     for near in ["mlx5_0", "mlx5_4"] {
         let ucx = format!("    export UCX_NET_DEVICES=\"${{UCX_NET_DEVICES-{near}:1}}\"\n");
-        let nccl = format!("    export NCCL_IB_HCA=\"${{NCCL_IB_HCA-{near}}}\"\n");
+        let nccl = format!("    export NCCL_IB_HCA=\"${{NCCL_IB_HCA-={near}}}\"\n");
         assert!(told.contains(&ucx) && told.contains(&nccl), "{near}: {told}");
     }
     assert!(!emit(&[]).well().out.contains("UCX_NET_DEVICES"));
