@@ -10,7 +10,7 @@
 //! rank's PUs are unknown with the reason. A line of which no rank's PUs are known is refused with what to
 //! write; what the launcher itself would refuse is refused as a line that is wrong.
 //!
-//! Some 450 lines because the way from a text to its ranks is read from top to bottom.
+//! Some 530 lines because the way from a text to its ranks is read from top to bottom.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -278,6 +278,7 @@ fn on_node(
     given.retain(|name, _| !options.withheld.contains(name));
     given.extend(options.environment.clone());
     let mut readings: Vec<Reading> = Vec::new();
+    let mut failures = Vec::new();
     let (mut started_by, mut binds_behind) = (launcher, false);
     let has_own_part = options.layouts.iter().any(|layout| {
         layout.assumes.iter().any(|what| what == OWN_PART)
@@ -286,6 +287,7 @@ fn on_node(
 
     for Layout { assumes, starts } in &options.layouts {
         let mut ranks = Vec::with_capacity(node.size);
+        let mut failure = None;
         for (number, start) in starts.iter().take(node.size).enumerate() {
             let mut process = process(topology, launcher, &given);
             let world = start.world.unwrap_or(number);
@@ -298,7 +300,17 @@ fn on_node(
             process.policy = Ok(start.policy.clone());
             process.foreign.clone_from(&outer.foreign);
             let before = (process.pus.clone(), process.policy.clone());
-            let process = ended(follow(process, options.program)?)?;
+            let started = process.clone();
+            let process = match follow(process, options.program).and_then(ended) {
+                // In another way of the site the program may start.
+                Err(error) if options.layouts.len() > 1 => {
+                    let mut lost = started;
+                    lost.lose(error.to_string().trim_start_matches("--launch: "));
+                    failure.get_or_insert(error);
+                    lost
+                }
+                followed => followed?,
+            };
             let of_others = read_of_others(&process, launcher)?;
             for note in process.notes.iter().cloned().chain(of_others).chain(openmp::notes(&process)) {
                 if !notes.contains(&note) {
@@ -322,6 +334,7 @@ fn on_node(
                 });
             }
         }
+        failures.extend(failure);
         match readings.iter_mut().find(|reading| reading.ranks == ranks) {
             // Both ways end alike: neither is assumed.
             Some(same) => same.assumes.retain(|what| assumes.contains(what)),
@@ -329,6 +342,9 @@ fn on_node(
         }
     }
 
+    if failures.len() == options.layouts.len() {
+        return Err(failures.swap_remove(0));
+    }
     let of = options.count.beyond(node.size);
     let finished = finish(readings, started_by, of, notes)?;
     Ok(Launched { node: node.node, binds_behind, has_own_part, ..finished })

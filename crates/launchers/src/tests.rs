@@ -187,7 +187,7 @@ fn numactl_binds_to_the_pus_of_nodes_and_without_an_option_for_pus_to_none() {
         ("--localalloc", "0-15", "local"),
         ("-p 1", "0-15", "preferred 1"),
         ("--preferred=1", "0-15", "preferred 1"),
-        ("--preferred-many=0-1 -b", "0-15", "preferred-many 0-1"),
+        ("-b --preferred-many=0-1", "0-15", "preferred-many 0-1"),
         ("-C0-3", "0-3", "default"),
         ("-aC 0-3", "0-3", "default"),
         ("-C all", "0-15", "default"),
@@ -761,4 +761,76 @@ fn a_parameter_of_open_mpi_that_is_not_followed_makes_the_places_unknown() {
     assert!(wide.contains("0-1,8-9"), "{wide}");
     let wide = at("mpirun -np 2 --cpus-per-rank 2 --map-by numa ./a");
     assert!(wide.contains("0-1,8-9"), "{wide}");
+}
+
+#[test]
+fn numactl_counts_cpus_within_the_affinity_that_it_is_started_with_and_nodes_within_the_cpuset() {
+    // As numactl 2.0.16 bound the process, on a machine of two PUs.
+    for (line, pus) in [
+        ("taskset -c 1 numactl -C +0 ./a.out", "1"),
+        ("taskset -c 0 numactl -C all ./a.out", "0"),
+        ("taskset -c 0 numactl -C 0 ./a.out", "0"),
+        ("taskset -c 0 numactl -aC 1 ./a.out", "1"),
+        ("taskset -c 0 numactl -C '!0' ./a.out", "1-15"),
+        ("taskset -c 0 numactl -N 0 ./a.out", "0-3,8-11"),
+        ("taskset -c 0 numactl -N 0 numactl -C 1 ./a.out", "1"),
+        ("numactl -C 0,all ./a.out", "0-15"),
+        ("numactl -N 0,all ./a.out", "0-15"),
+        ("numactl -C 3-1 ./a.out", "3"),
+        ("numactl -C 0x3,010 ./a.out", "3,8"),
+        ("numactl -C ' 3' ./a.out", "3"),
+        ("numactl -bm 0 ./a.out", "0-15"),
+    ] {
+        assert_eq!(alone(line).map(|(pus, _)| pus).as_deref(), Ok(pus), "{line}");
+    }
+    for (line, why) in [
+        ("taskset -c 0 numactl -C 1 ./a.out", "started on, which are 0: leave out the binding before it"),
+        ("taskset -c 0 numactl -C +1 ./a.out", "1 are allowed"),
+        ("taskset -c 0 numactl -N 0 -C 1 ./a.out", "started on, which are 0"),
+        ("mpirun -np 2 --bind-to core numactl -C 0-15 ./a.out", "started on, which are 0,8"),
+        ("numactl -C 16 ./a.out", "started on, which are 0-15"),
+        ("numactl -C 0-6:2 ./a.out", "write CPUs as numactl reads them"),
+        ("numactl -C all,0 ./a.out", "write CPUs as numactl reads them"),
+        ("numactl -C 0,1, ./a.out", "write CPUs as numactl reads them"),
+        ("numactl -N all,0 ./a.out", "write NUMA nodes"),
+        ("numactl -N 1 -l -m 0 ./a.out", "Conflicting policies"),
+        ("numactl -m 0 -m 0 ./a.out", "Conflicting policies"),
+        ("numactl -p 0-1 ./a.out", "write one node"),
+        ("numactl -C 0 -a ./a.out", "write it first"),
+        ("numactl -l -b ./a.out", "write it first"),
+        ("numactl --length 4K -m 0 ./a.out", "starts no program"),
+    ] {
+        let refused = read(line, &machine()).err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(refused.contains(why), "{line}: {refused}");
+    }
+}
+
+#[test]
+fn numactl_may_run_on_a_node_that_the_affinity_has_not_got_and_not_on_one_that_the_job_may_not_use() {
+    let mut bound = machine();
+    bound.allowed.pus = (4..8).collect();
+    bound.allowed.not_in_affinity_pus = (0..4).chain(8..16).collect();
+    let pus = |line: &str, machine: &topo::Topology| {
+        read(line, machine).map(|read| pus(&read.readings[0].ranks[0])).map_err(|error| error.to_string())
+    };
+    assert_eq!(pus("numactl -N 0 ./a.out", &bound).as_deref(), Ok("0-3,8-11"));
+    assert!(pus("numactl -C 0-3 ./a.out", &bound).is_err_and(|why| why.contains("which are 4-7")));
+    let mut cut = machine();
+    cut.allowed.nodes = [1].into_iter().collect();
+    assert!(pus("numactl -m 0 ./a.out", &cut).is_err_and(|why| why.contains("may not use NUMA node 0")));
+    assert_eq!(pus("numactl -a -N 0 ./a.out", &cut).as_deref(), Ok("0-3,8-11"));
+}
+
+#[test]
+fn a_program_that_fails_in_one_of_a_sites_ways_only_is_not_known_to_fail() -> Result<(), LineError> {
+    let read = read("srun -n2 numactl -C 0-15 ./a.out", &machine())?;
+    let all: Vec<String> = read.readings.iter().flat_map(|reading| reading.ranks.iter().map(pus)).collect();
+    assert!(all.iter().any(|pus| pus == "0-15"), "{all:?}");
+    assert!(
+        all.iter().any(|pus| pus.starts_with("not known: \"0-15\" is not a value of numactl -C")),
+        "{all:?}"
+    );
+    let with_option = crate::line::read("srun -n2 --cpu-bind=cores numactl -C 0-15 ./a.out", &machine());
+    assert!(with_option.is_err(), "in each way");
+    Ok(())
 }
