@@ -1,4 +1,4 @@
-//! Lines as people paste them, on the small machine of `exec`'s tests. Some 480 lines because each line is a
+//! Lines as people paste them, on the small machine of `exec`'s tests. Some 1,000 lines because each line is a
 //! case.
 
 use stats::IdSet;
@@ -418,7 +418,7 @@ fn each_nodes_ranks_read_their_own_numbers_in_the_launch() -> Result<(), Box<dyn
         let of_node = |node: &Launched| {
             let of_rank = |rank: &LineRank| match (&rank.gpus.devices, &rank.gpus.absent) {
                 (None, _) => "-".to_owned(),
-                (_, Some(absent)) => absent.clone(),
+                (_, Some(absent)) => absent.rsplit('=').next().unwrap_or_default().to_owned(),
                 (Some(_), None) => rank.gpus.reason.rsplit('=').next().unwrap_or_default().to_owned(),
             };
             node.readings[0].ranks.iter().map(of_rank).collect::<Vec<_>>().join(" ")
@@ -444,7 +444,11 @@ fn each_nodes_ranks_read_their_own_numbers_in_the_launch() -> Result<(), Box<dyn
         ("flux run -N2 -n4 -x", "FLUX_TASK_RANK", &filled),
         ("flux run -N2 -n4 -x --taskmap=cyclic", "FLUX_TASK_RANK", &turns),
         ("flux run -N2 -n4 -x --taskmap=manual:x", "FLUX_TASK_RANK", &open),
-        ("srun -N2 -n10 --cpu-bind=map_cpu:0,4", "SLURM_PROCID", &["0 1 2 3 GPU 4 of 4"]),
+        (
+            "srun -N2 -n10 --cpu-bind=map_cpu:0,4",
+            "SLURM_PROCID",
+            &["0 1 2 3 4 names 1, of which 0 can be used; there are 4 GPUs"],
+        ),
     ] {
         let shown = shown(line, variable).map_err(|error| format!("{line}: {error}"))?;
         assert_eq!(shown.iter().map(String::as_str).collect::<Vec<_>>()[..gpus.len()], *gpus, "{line}");
@@ -833,4 +837,68 @@ fn a_program_that_fails_in_one_of_a_sites_ways_only_is_not_known_to_fail() -> Re
     let with_option = crate::line::read("srun -n2 --cpu-bind=cores numactl -C 0-15 ./a.out", &machine());
     assert!(with_option.is_err(), "in each way");
     Ok(())
+}
+
+/// The first rank's GPUs by index; why they are not known.
+fn gpus_of_first(line: &str, topology: &topo::Topology) -> Result<Vec<u32>, String> {
+    let read = read(line, topology).map_err(|error| error.to_string())?;
+    let gpus = &read.readings[0].ranks[0].gpus;
+    let devices = gpus.devices.clone().ok_or_else(|| gpus.reason.clone())?;
+    Ok(devices.iter().filter_map(|one| Some(topology.gpu_at(one.pci?)?.index)).collect())
+}
+
+fn saved(name: &str) -> Result<topo::Topology, topo::TopoError> {
+    let file = format!("{}/../topo/tests/fixtures/{name}.xml", env!("CARGO_MANIFEST_DIR"));
+    Ok(topo::survey_xml(std::path::Path::new(&file))?.topology)
+}
+
+#[test]
+fn a_list_of_gpus_in_a_line_is_read_as_cuda_reads_it() -> Result<(), topo::TopoError> {
+    let hgx = saved("hgx-h100")?;
+    let uuid = hgx.gpus[4].uuid.clone().unwrap_or_default();
+    for (list, seen) in [
+        ("4,4", &[][..]),
+        (",4", &[]),
+        ("4,,0", &[4]),
+        ("4,9,0", &[4]),
+        ("4,0", &[4, 0]),
+        ("NoDevFiles", &[]),
+        ("-1", &[]),
+        (&uuid, &[4]),
+        (&uuid[..12], &[4]),
+        ("GPU-dead", &[]),
+    ] {
+        let line = format!("CUDA_VISIBLE_DEVICES={list} numactl -N 1 ./a.out");
+        assert_eq!(gpus_of_first(&line, &hgx).as_deref(), Ok(seen), "{line}");
+    }
+    let part = gpus_of_first("CUDA_VISIBLE_DEVICES=MIG-0aaa numactl -N 1 ./a.out", &hgx);
+    assert!(part.is_err_and(|why| why.contains("does not say of which GPU")));
+
+    let absent = read("CUDA_VISIBLE_DEVICES=4,9,0 numactl -N 1 ./a.out", &hgx);
+    let absent = absent.map(|read| read.readings[0].ranks[0].gpus.absent.clone());
+    let wanted = "CUDA_VISIBLE_DEVICES=4,9,0 names 3, of which 1 can be used; there are 8 GPUs";
+    assert_eq!(absent.ok().flatten().as_deref(), Some(wanted));
+    Ok(())
+}
+
+#[test]
+fn hip_counts_over_what_rocr_leaves_as_its_runtime_reads_both() -> Result<(), topo::TopoError> {
+    let lumi = saved("lumi-g")?;
+    for (variables, seen) in [
+        ("ROCR_VISIBLE_DEVICES=3,2", &[3, 2][..]),
+        ("ROCR_VISIBLE_DEVICES=3,2 HIP_VISIBLE_DEVICES=1", &[2]),
+        ("ROCR_VISIBLE_DEVICES=3,2 CUDA_VISIBLE_DEVICES=0", &[3]),
+        ("HIP_VISIBLE_DEVICES=0,9,1", &[0]),
+        ("ROCR_VISIBLE_DEVICES=0,0,1", &[0]),
+    ] {
+        let line = format!("{variables} taskset -c 1 ./a.out");
+        assert_eq!(gpus_of_first(&line, &lumi).as_deref(), Ok(seen), "{line}");
+    }
+    Ok(())
+}
+
+#[test]
+fn variables_beside_a_gpu_that_a_launcher_names_and_the_machine_has_not_are_no_fault() {
+    let line = "flux run -n 1 -o gpu-affinity=map:99 sh -c 'CUDA_VISIBLE_DEVICES=0 ./a.out'";
+    assert!(read(line, &machine()).is_ok());
 }

@@ -28,7 +28,7 @@ use crate::process::{MemoryPolicy, in_folder};
 use stats::printable;
 
 pub use closed::ClosedGpu;
-pub use gpus::{UsableGpus, having_open};
+pub use gpus::{UsableGpus, absent_of, having_open};
 pub use pages::{NodePages, Pages, node_pages};
 pub use threads::{ProcessThreads, ThreadGroup, threads};
 

@@ -118,6 +118,17 @@ pub(crate) fn visibility(
     cuda.into_iter().chain(hip).collect()
 }
 
+/// What CUDA would list of these GPUs, in PCI order, where no driver was asked.
+pub fn of_cuda(gpus: &[&Gpu], variables: &BTreeMap<String, String>) -> Visibility {
+    cuda::visibility(gpus, &Nvml::NotAsked, variables)
+}
+
+/// What HIP would list of these GPUs if ROCr counts them in this order.
+pub fn of_hip(gpus: &[&Gpu], variables: &BTreeMap<String, String>) -> Visibility {
+    let agent = |gpu: &&Gpu| KfdGpu { node: 0, pci: gpu.pci, uuid: gpu.uuid.clone(), links: Vec::new() };
+    rocm::visibility(&gpus.iter().map(agent).collect::<Vec<_>>(), variables)
+}
+
 /// The result for a runtime that reads these variables.
 fn of_runtime(
     runtime: Runtime,

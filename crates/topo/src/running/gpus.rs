@@ -21,7 +21,7 @@ use crate::fs_root::FsRoot;
 use crate::gpu_class::{AMD, NVIDIA};
 use crate::gpu_users::{GpuUse, GpuUsers};
 use crate::kfd;
-use crate::model::{Topology, TopologySource};
+use crate::model::{Gpu, Topology, TopologySource};
 use crate::nvml::Nvml;
 use crate::step::{self, Access};
 use crate::visibility::{self, Visible};
@@ -122,7 +122,8 @@ pub(super) fn usable(
         (Err(reason), _) => (None, reason.clone()),
     };
     let absent = set.as_ref().ok().filter(|_| !reachable.gpus.is_empty());
-    let absent = absent.and_then(|set| absent_of(set, devices.as_deref()?, &reachable));
+    let absent = absent
+        .and_then(|set| absent_of(set, devices.as_deref()?, &reachable.gpus.iter().collect::<Vec<_>>()));
     let (devices, reason) = match &open {
         Some(open) if !open.is_empty() => with_open(devices, open, reason),
         _ => (devices, reason),
@@ -174,9 +175,9 @@ fn predicted(
 /// What a variable lists beyond the devices that its runtime then has: a list with an entry of no device ends
 /// there. Variables that no runtime of these GPUs reads are passed over, and ROCm's list is the one that
 /// HIP's chooses from.
-fn absent_of(set: &BTreeMap<String, String>, devices: &[Visible], reachable: &Topology) -> Option<String> {
-    let there = reachable.gpus.len();
-    let has = |vendor: u16| reachable.gpus.iter().any(|gpu| gpu.vendor_id == vendor);
+pub fn absent_of(set: &BTreeMap<String, String>, devices: &[Visible], reachable: &[&Gpu]) -> Option<String> {
+    let there = reachable.len();
+    let has = |vendor: u16| reachable.iter().any(|gpu| gpu.vendor_id == vendor);
     let is_read = |name: &str| match name.split_once('_').map(|(runtime, _)| runtime) {
         Some("ROCR" | "HIP") => has(AMD),
         Some("CUDA") => has(NVIDIA) || has(AMD),
@@ -309,7 +310,11 @@ mod tests {
         let one = [Visible { pci: amd.gpus.first().map(|gpu| gpu.pci), part: None }];
         for (rocr, hip, absent) in [("0,1", "1", false), ("0,1,2", "1", true), ("0", "0,1", true)] {
             let variables = set(&[("ROCR_VISIBLE_DEVICES", rocr), ("HIP_VISIBLE_DEVICES", hip)])?;
-            assert_eq!(absent_of(&variables, &one, &amd).is_some(), absent, "{rocr} {hip}");
+            assert_eq!(
+                absent_of(&variables, &one, &amd.gpus.iter().collect::<Vec<_>>()).is_some(),
+                absent,
+                "{rocr} {hip}"
+            );
         }
         Ok(())
     }
