@@ -21,8 +21,8 @@ pub(crate) struct Grammar {
     /// word, `nice::` one behind `=` or none. `mca:+` takes two words (`--mca KEY VALUE`, `-genv NAME
     /// VALUE`), one where it is `NAME=VALUE`.
     pub names: &'static str,
-    /// Whether others may add options of their own: what is not known is passed over where it says its value
-    /// itself (`--name=value`).
+    /// Whether others may add options of their own: what is not known is passed over with a note where it
+    /// says its value itself (`--name=value`), unless it is nearly the name of an option.
     pub is_open: bool,
 }
 
@@ -116,11 +116,11 @@ impl Grammar {
                 break;
             }
             match (name.strip_prefix('-'), self.style) {
-                (Some(long), _) => given.extend(self.long(word, long, &mut rest)?),
+                (Some(long), _) => given.push(self.long(word, long, &mut rest)?),
                 (None, Style::Getopt) => self.cluster(word, name, &mut rest, &mut given)?,
                 (None, Style::Words) => match self.numbered(name) {
                     Some(numbered) => given.push(numbered),
-                    None => given.extend(self.long(word, name, &mut rest)?),
+                    None => given.push(self.long(word, name, &mut rest)?),
                 },
             }
         }
@@ -137,17 +137,31 @@ impl Grammar {
         fits.then_some(Given { name: known, value: Some(digits), second: None })
     }
 
-    /// `--name`, `--name=value`; `None` for what is passed over.
-    fn long<'l>(
-        &self,
-        word: &str,
-        text: &'l str,
-        rest: &mut &'l [&'l str],
-    ) -> Result<Option<Given<'l>>, LineError> {
+    /// What to say of the options that are passed over.
+    pub fn notes(&self, given: &[Given<'_>]) -> Vec<String> {
+        let is_passed_over = |one: &&Given<'_>| !matches!(self.named(one.name), Ok(Some(_)));
+        let letters = |one: &&Given<'_>| one.name.chars().count() > 1;
+        given
+            .iter()
+            .filter(letters)
+            .filter(is_passed_over)
+            .map(|one| {
+                format!(
+                    "{} is no option of {} that numabench knows, and is passed over: if it binds ranks or \
+                     chooses GPUs, run numabench check inside of the launch",
+                    one.spelled(),
+                    self.tool
+                )
+            })
+            .collect()
+    }
+
+    /// `--name`, `--name=value`.
+    fn long<'l>(&self, word: &str, text: &'l str, rest: &mut &'l [&'l str]) -> Result<Given<'l>, LineError> {
         let (name, glued) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
         let Some((name, takes)) = self.named(name)? else {
-            if self.is_open && glued.is_some() {
-                return Ok(None);
+            if self.is_open && glued.is_some() && self.nearest(name).is_none() {
+                return Ok(Given { name, value: glued, second: None });
             }
             return Err(self.unknown(word));
         };
@@ -169,7 +183,7 @@ impl Grammar {
                 }
             }
         }
-        Ok(Some(given))
+        Ok(given)
     }
 
     /// `-ab`, `-n8`, `-n 8`.
@@ -248,10 +262,43 @@ impl Grammar {
 
     fn unknown(&self, word: &str) -> LineError {
         let name = word.split_once('=').map_or(word, |(name, _)| name);
-        let remedy = match self.is_open && name.starts_with("--") {
-            true => format!("if it takes a value, write {name}=VALUE; else leave it out for the check"),
-            false => "leave it out for the check".to_owned(),
+        let remedy = match self.nearest(name.trim_start_matches('-')) {
+            Some(known) => format!("did you mean {}?", spelled(known)),
+            None if self.is_open && name.starts_with("--") => {
+                format!("if it takes a value, write {name}=VALUE; else leave it out for the check")
+            }
+            None => "leave it out for the check".to_owned(),
         };
         LineError::Wrong(format!("{name} is no option of {} that numabench knows: {remedy}", self.tool))
     }
+
+    /// The option whose name this nearly is: but for its hyphens, or one letter in a short name and two in a
+    /// long one.
+    fn nearest(&self, name: &str) -> Option<&'static str> {
+        let plain = |name: &str| name.replace(['-', '_'], "").to_ascii_lowercase();
+        let wanted = plain(name);
+        let most = if wanted.len() < 8 { 1 } else { 2 };
+        let known =
+            self.names.split_ascii_whitespace().map(|marked| marked.split(':').next().unwrap_or(marked));
+        let near = known.filter(|known| known.len() > 2 && wanted.len() > 2);
+        near.map(|known| (letters_between(&wanted, &plain(known)), known))
+            .filter(|(letters, _)| *letters <= most)
+            .min_by_key(|(letters, _)| *letters)
+            .map(|(_, known)| known)
+    }
+}
+
+/// How many letters to change, add or leave out to make one word of the other (Levenshtein).
+fn letters_between(one: &str, other: &str) -> usize {
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (at, letter) in one.bytes().enumerate() {
+        let mut before = row[0];
+        row[0] = at + 1;
+        for (place, known) in other.bytes().enumerate() {
+            let changed = before + usize::from(letter != known);
+            before = row[place + 1];
+            row[place + 1] = changed.min(before + 1).min(row[place] + 1);
+        }
+    }
+    row[other.len()]
 }

@@ -60,7 +60,8 @@ pub(crate) fn read<'l>(named: Launcher, line: &LaunchLine<'l>) -> Result<(Launch
     for one in common.given.clone() {
         common.option(&one)?;
     }
-    let (layouts, notes) = match launcher {
+    let passed_over = grammar.notes(&common.given);
+    let (layouts, mut notes) = match launcher {
         Launcher::Pals => (vec![pals::layout(&common, line)?], Vec::new()),
         Launcher::Hydra => {
             let layouts = hydra::layouts(&common, line)?;
@@ -76,6 +77,7 @@ pub(crate) fn read<'l>(named: Launcher, line: &LaunchLine<'l>) -> Result<(Launch
             (layouts, notes)
         }
     };
+    notes.extend(passed_over);
     let Common { count, environment, .. } = common;
 
     Ok((launcher, Options { count, layouts, program, environment, withheld: Vec::new(), notes }))

@@ -902,3 +902,33 @@ fn variables_beside_a_gpu_that_a_launcher_names_and_the_machine_has_not_are_no_f
     let line = "flux run -n 1 -o gpu-affinity=map:99 sh -c 'CUDA_VISIBLE_DEVICES=0 ./a.out'";
     assert!(read(line, &machine()).is_ok());
 }
+
+#[test]
+fn an_option_of_a_plug_in_is_noted_and_a_slip_of_the_pen_is_refused_with_what_is_meant() {
+    for (line, meant) in [
+        ("srun -n2 --gpus-per-tsk=2 --cpu-bind=map_cpu:0,1 ./a.out", "--gpus-per-task?"),
+        ("srun -n2 --gpubind=map_gpu:1,0 --cpu-bind=map_cpu:0,1 ./a.out", "--gpu-bind?"),
+        ("srun -n2 --membind=local --cpu-bind=map_cpu:0,1 ./a.out", "--mem-bind?"),
+        ("srun --ntaskspernode=2 --cpu-bind=map_cpu:0,1 ./a.out", "--ntasks-per-node?"),
+        ("srun -n2 --overcomit --cpu-bind=map_cpu:0,1 ./a.out", "--overcommit?"),
+        ("mpirun -np 2 --bindto=none ./a.out", "--bind-to?"),
+        ("torchrun --nproc-per-nod3=2 train.py", "--nproc-per-node?"),
+        ("flux run -n2 --gpus-pertask=1 ./a.out", "--gpus-per-task?"),
+    ] {
+        let refused = read(line, &machine()).err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(refused.contains(&format!("did you mean {meant}")), "{line}: {refused}");
+    }
+    for (line, option) in [
+        ("srun -n2 --container-image=img --cpu-bind=map_cpu:0,1 ./a.out", "--container-image of srun"),
+        ("srun -n2 --uenv=prgenv --view=x --cpu-bind=map_cpu:0,1 ./a.out", "--view of srun"),
+        ("mpirun -np 2 --site-map=x --bind-to core ./a.out", "--site-map of mpirun"),
+        ("torchrun --nproc-per-node 2 --own-thing=1 --numa-binding=node train.py", "--own-thing of torchrun"),
+    ] {
+        let notes = read(line, &machine()).map(|read| read.notes.join("; ")).unwrap_or_default();
+        let (option, tool) = option.split_once(" of ").unwrap_or_default();
+        assert!(
+            notes.contains(&format!("{option} is no option of {tool} that numabench knows")),
+            "{line}: {notes}"
+        );
+    }
+}

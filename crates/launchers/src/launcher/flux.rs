@@ -175,7 +175,7 @@ fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> {
         program,
         environment,
         withheld: Vec::new(),
-        notes: Vec::new(),
+        notes: FLUX.notes(&given),
     })
 }
 

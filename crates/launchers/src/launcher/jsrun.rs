@@ -126,7 +126,7 @@ fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> {
         program,
         environment,
         withheld: Vec::new(),
-        notes: Vec::new(),
+        notes: JSRUN.notes(&given),
     })
 }
 

@@ -104,6 +104,7 @@ pub(crate) fn is_module(words: &[&str]) -> bool {
 /// [`LineError`]: torchrun would refuse them.
 pub(crate) fn apply(process: &mut Process<'_>, words: &[&str]) -> Result<(), LineError> {
     let (given, program) = TORCHRUN.read(words)?;
+    process.notes.extend(TORCHRUN.notes(&given));
     let mut workers = Workers { count: 1, nodes: None, binding: None, program: Vec::new() };
     for one in &given {
         let (option, value) = (one.spelled(), one.value());

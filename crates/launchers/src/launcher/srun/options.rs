@@ -167,7 +167,7 @@ pub(super) fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> 
     }
 
     let units = site.nodes.as_ref().map(|nodes| nodes.of_machine(machine)).transpose()?;
-    let mut notes = Vec::new();
+    let mut notes = SRUN.notes(&given);
     let binding = said.binding(machine)?;
     let of_gpus = said.gpus.listed()?;
     let listed = match &binding {
