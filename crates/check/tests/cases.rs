@@ -328,15 +328,19 @@ fn ranks_that_see_the_same_gpus_are_well_placed_on_a_condition() -> Done {
 }
 
 #[test]
-fn what_srun_takes_from_files_is_not_known_and_what_it_exports_counts() -> Done {
+fn what_srun_takes_from_files_is_not_known_and_what_it_exports_counts_where_slurm_leaves_it() -> Done {
     let line = |options: &str| format!("srun -N1 -n4 --cpu-bind=map_cpu:0,4,8,12 {options} ./app");
     for (options, why) in [("--multi-prog", "a file that is not read"), ("--task-prolog=x.sh", "is not read")]
     {
         let (verdict, said) = judged_on_leonardo(&line(options))?;
         assert!(verdict == "unknown" && said.contains(why), "{options}: {said}");
     }
-    let (_, said) = judged_on_leonardo(&line("--export=ALL,CUDA_VISIBLE_DEVICES=3"))?;
-    assert!(said.contains("rank 0  0    0     default  ?      3"), "{said}");
+    let (_, said) = judged_on_leonardo(&line("--export=ALL,OMP_NUM_THREADS=2"))?;
+    assert!(said.contains("OMP_NUM_THREADS=2"), "{said}");
+    let (verdict, said) = judged_on_leonardo(&line("--export=ALL,CUDA_VISIBLE_DEVICES=3"))?;
+    assert!(verdict == "unknown" && said.contains("which the line does not ask for"), "{said}");
+    let (_, said) = judged_on_leonardo(&line("--gpus-per-node=4 --export=ALL,CUDA_VISIBLE_DEVICES=3"))?;
+    assert!(said.contains("rank 0  0    0     default  ?      0-3"), "{said}");
     let (verdict, said) = judged_on_leonardo(&line("numabench exec --workers=2 --"))?;
     assert!(verdict == "unknown" && said.contains("the GPU that it opens first"), "{said}");
     Ok(())

@@ -904,6 +904,58 @@ fn variables_beside_a_gpu_that_a_launcher_names_and_the_machine_has_not_are_no_f
 }
 
 #[test]
+fn slurm_overwrites_the_variable_that_stands_before_srun_or_in_export() {
+    // As seen with 22.05.8: CUDA_VISIBLE_DEVICES=3 outside reaches no task of a step with GPUs.
+    let all = &[0, 1, 2, 3][..];
+    for (line, seen) in [
+        ("CUDA_VISIBLE_DEVICES=3 srun -n1 --gpus-per-node=4 --cpu-bind=map_cpu:0 ./a.out", all),
+        ("srun -n1 --gpus-per-node=4 --export=ALL,CUDA_VISIBLE_DEVICES=3 --cpu-bind=map_cpu:0 ./a.out", all),
+        ("CUDA_VISIBLE_DEVICES=3 srun -n2 --gpus-per-task=1 --cpu-bind=map_cpu:4,0 ./a.out", &[0]),
+        ("CUDA_VISIBLE_DEVICES=3 srun -n1 --gpus-per-node=4 --gpu-bind=none --cpu-bind=none ./a.out", all),
+        ("srun -n1 --gpus-per-node=4 --cpu-bind=none sh -c 'CUDA_VISIBLE_DEVICES=3 ./a.out'", &[3]),
+    ] {
+        assert_eq!(gpus_of_first(line, &machine()).as_deref(), Ok(seen), "{line}");
+    }
+    let note = |line: &str| read(line, &machine()).map(|read| read.notes.join("; ")).unwrap_or_default();
+    let sure = note("CUDA_VISIBLE_DEVICES=3 srun -n1 --gpus-per-node=4 --cpu-bind=map_cpu:0 ./a.out");
+    assert!(sure.contains("CUDA_VISIBLE_DEVICES=3 does not count"), "{sure}");
+
+    // Whether the job has GPUs of Slurm's, a line without them does not say: where it has none, the variable
+    // stays (LLNL's mpibind tutorial, cug23, module 3).
+    let open = "CUDA_VISIBLE_DEVICES=3 srun -n1 --cpu-bind=map_cpu:0 ./a.out";
+    assert!(gpus_of_first(open, &machine()).is_err_and(|why| why.contains("CUDA_VISIBLE_DEVICES")));
+    assert!(note(open).contains("write --gpus-per-node=N where it has them"), "{}", note(open));
+    let behind = "CUDA_VISIBLE_DEVICES=3 srun -n1 --cpu-bind=map_cpu:0 env CUDA_VISIBLE_DEVICES=2 ./a.out";
+    assert_eq!(gpus_of_first(behind, &machine()).as_deref(), Ok(&[2][..]));
+}
+
+#[test]
+fn mig_instances_are_no_gpus_and_a_model_that_the_machine_has_not_is_noted()
+-> Result<(), Box<dyn std::error::Error>> {
+    let hgx = saved("hgx-h100")?;
+    for gpus in [
+        "--gres=gpu:a100_1g.5gb:7 --gpus-per-task=1",
+        "--gpus-per-task=1g.5gb:1",
+        "--gpus-per-node=h100_3g.40gb:7",
+        "-G 1g.10gb+me:7",
+        "--tres-per-task=gres/gpu:1g.5gb=1",
+    ] {
+        let line = format!("srun -N1 -n7 {gpus} --cpu-bind=map_cpu:48,49,50,51,52,53,54 ./a.out");
+        let seen = gpus_of_first(&line, &hgx);
+        assert!(seen.as_ref().is_err_and(|why| why.contains("is a MIG instance")), "{line}: {seen:?}");
+    }
+    let notes = |gpus: &str| -> Result<String, LineError> {
+        Ok(read(&format!("srun -N1 -n1 {gpus} --cpu-bind=map_cpu:48 ./a.out"), &hgx)?.notes.join("; "))
+    };
+    let other = notes("--gpus-per-node=a100:8")?;
+    assert!(other.contains("GPUs of type a100, and this machine has NVIDIA H100"), "{other}");
+    for own in ["--gpus-per-node=h100:8", "--gres=gpu:8", "--gres=gpu:hopper:8", "--gres=gpu:H100-80gb:8"] {
+        assert!(!notes(own)?.contains("of type"), "{own}");
+    }
+    Ok(())
+}
+
+#[test]
 fn an_option_of_a_plug_in_is_noted_and_a_slip_of_the_pen_is_refused_with_what_is_meant() {
     for (line, meant) in [
         ("srun -n2 --gpus-per-tsk=2 --cpu-bind=map_cpu:0,1 ./a.out", "--gpus-per-task?"),

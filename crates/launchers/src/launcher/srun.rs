@@ -7,6 +7,8 @@
 //! is refused rather than run as one of N. Left out: heterogeneous steps.
 
 mod distribution;
+mod gpu_types;
+mod gpu_variables;
 mod gpus;
 mod memory;
 mod nodes;

@@ -6,10 +6,13 @@
 //! `--ntasks-per-gpu=N` implies, and `closest` go by the cores that `gres.conf` names for each GPU. Whether
 //! it names any is the site's, so there is a layout for both where the line does not itself ask for the
 //! closest; a gres.conf that is given decides.
+//!
+//! Some 420 lines because the options that count GPUs and those that bind them change what each other means.
 
 use stats::IdSet;
 use topo::Topology;
 
+use super::gpu_types::{is_mig, types};
 use crate::error::LineError;
 use crate::grammar::Given;
 use crate::gres_conf::NodeGpus;
@@ -28,6 +31,8 @@ pub(super) struct Said<'l> {
     per_socket: Option<usize>,
     sockets_per_node: Option<usize>,
     tasks_per_gpu: Option<usize>,
+    /// The types of GPUs that are asked for.
+    types: Vec<&'l str>,
 }
 
 /// How Slurm binds them.
@@ -42,6 +47,7 @@ enum Kind {
 impl<'l> Said<'l> {
     pub fn option(&mut self, one: &Given<'l>) -> Result<(), LineError> {
         let (option, value) = (one.spelled(), one.value());
+        self.types.extend(types(one.name, value));
         // `a100:4`, `h100:2,a100:6`: the number is the last of each type.
         let last = |gpus: &'l str| gpus.rsplit([':', '=']).next().unwrap_or(gpus);
         let several = || value.split(',').map(|gpus| number(&option, last(gpus))).sum::<Result<usize, _>>();
@@ -82,6 +88,22 @@ impl<'l> Said<'l> {
 
     pub fn per_task(&self) -> Option<usize> {
         self.per_task
+    }
+
+    /// Whether the step has GPUs of Slurm's for certain.
+    pub fn has_own(&self) -> bool {
+        let counts = [self.of_job, self.per_task, self.per_node, self.per_socket, self.tasks_per_gpu];
+        counts.iter().any(Option::is_some)
+    }
+
+    /// The types of GPUs that the line asks for.
+    pub fn types(&self) -> &[&'l str] {
+        &self.types
+    }
+
+    /// The type of MIG instances that the line asks for.
+    fn instances(&self) -> Option<&'l str> {
+        self.types.iter().copied().find(|name| is_mig(name))
     }
 
     /// How many ranks `--ntasks-per-gpu` makes of the node's GPUs.
@@ -153,6 +175,8 @@ impl<'l> Said<'l> {
     pub fn agree(&self, ranks: usize, nodes: usize, total: usize) -> Result<(), LineError> {
         let wanted = self.per_task.map(|each| each.saturating_mul(ranks));
         let of_node = self.of_job.map(|all| all / nodes);
+        // One GPU may have several instances.
+        let total = if self.instances().is_some() { 0 } else { total };
         let differs = wanted.zip(of_node).is_some_and(|(wanted, all)| wanted != all)
             || wanted.zip(self.per_node).is_some_and(|(wanted, all)| wanted > all)
             || self.per_task.is_some() && self.tasks_per_gpu.is_some()
@@ -198,6 +222,11 @@ impl<'l> Said<'l> {
         notes: &mut Vec<String>,
     ) -> Result<Vec<Layout>, LineError> {
         let (total, ranks) = (topology.gpus.len(), layout.starts.len());
+        if let Some(instances) = self.instances() {
+            let why =
+                format!("{instances} is a MIG instance, and Slurm chooses on which GPU each of them is");
+            return Ok(vec![layout.with_gpus(std::iter::repeat(Err(why)))]);
+        }
         let kind = self.kind()?.filter(|_| self.of_step(ranks, nodes) != Some(0));
         let Some(kind) = kind else { return Ok(vec![self.all(layout, total, nodes)]) };
         if self.bind.is_some_and(|value| ["map:", "mask:"].iter().any(|new| value.contains(new))) {

@@ -14,7 +14,7 @@ use stats::IdSet;
 use topo::Topology;
 
 use super::nodes::{self, Nodes};
-use super::{distribution, gpus, memory};
+use super::{distribution, gpu_types, gpu_variables, gpus, memory};
 use crate::count::Count;
 use crate::error::LineError;
 use crate::grammar::{Given, Grammar, Style};
@@ -232,8 +232,10 @@ pub(super) fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> 
         }
     }
 
+    let mut passed = passed_on(said.exported, variables);
+    gpu_variables::withhold(said.gpus.has_own(), topology, &mut passed, &mut notes);
+    notes.extend(gpu_types::other_models(topology, said.gpus.types()));
     notes.dedup();
-    let passed = passed_on(said.exported, variables);
     let is_withheld = |name: &&String| !name.starts_with("SLURM_") && !passed.contains_key(*name);
     let withheld = variables.keys().filter(is_withheld).cloned().collect();
     let mut environment = passed;
