@@ -63,6 +63,19 @@ pub(crate) fn follow<'t>(mut process: Process<'t>, words: &[&str]) -> Result<Vec
                 "{launcher} stands behind another launcher: write the line that starts the ranks of one node"
             )));
         }
+        _ if prefix::starts_workers(&name, rest) => {
+            return Err(LineError::NotSaid(format!(
+                "{name} starts its workers itself, and where it puts them is not followed: numabench check \
+                 --all shows the workers once they run"
+            )));
+        }
+        _ if prefix::is_container(&name) => {
+            process.lose(&format!(
+                "{name} starts the program with the PUs and GPUs of a container (--cpuset-cpus, --gpus): run \
+                 numabench check inside of the container"
+            ));
+            return Ok(vec![process]);
+        }
         "hwloc-bind" => hwloc_location::bind(&mut process, rest)?,
         _ => match prefix::behind(&name, rest) {
             Some(program) => program,

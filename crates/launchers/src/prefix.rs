@@ -31,12 +31,30 @@ const SHELL: Grammar = Grammar {
 const TOOLS: &str = "nohup time nice ionice stdbuf timeout setsid nsys nvprof nv-nsight-cu-cli \
     rocprof-sys-run rocprof-sys-instrument omnitrace-run omnitrace-instrument iprof unitrace aps gdb-oneapi \
     ncu rocprof rocprofv2 rocprofv3 omniperf perf strace ltrace valgrind compute-sanitizer cuda-gdb gdb \
-    hpcrun map ddt singularity apptainer podman podman-hpc shifter docker udocker sarus ch-run enroot exec \
-    command xvfb-run catchsegv likwid-perfctr psrecord run vtune advixe-cl";
+    hpcrun map ddt singularity apptainer shifter udocker sarus ch-run enroot exec command xvfb-run \
+    catchsegv likwid-perfctr psrecord run vtune advixe-cl";
 
 /// Whether the program runs another one and places nothing itself.
 pub(crate) fn is_tool(name: &str) -> bool {
     is_among(TOOLS, name)
+}
+
+/// Whether it starts the program in a container with PUs, GPUs and variables of the container's own. Docker's
+/// daemon starts it, and so nothing is inherited from the line.
+pub(crate) fn is_container(name: &str) -> bool {
+    matches!(name, "docker" | "podman" | "podman-hpc" | "nerdctl")
+}
+
+/// Whether these words start workers that are bound in a way of their own.
+pub(crate) fn starts_workers(name: &str, words: &[&str]) -> bool {
+    match name {
+        "deepspeed" | "horovodrun" => true,
+        "accelerate" => words.contains(&"launch"),
+        "python" | "python3" => {
+            matches!(words, ["-m", "accelerate.commands.launch" | "deepspeed.launcher.runner", ..])
+        }
+        _ => false,
+    }
 }
 
 /// What a tool starts, where something in it may bind: the words from numactl, taskset, a shell, torchrun or

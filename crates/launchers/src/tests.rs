@@ -984,3 +984,19 @@ fn an_option_of_a_plug_in_is_noted_and_a_slip_of_the_pen_is_refused_with_what_is
         );
     }
 }
+
+#[test]
+fn what_runs_in_a_container_or_starts_workers_of_its_own_is_not_judged_as_a_program() {
+    for (line, why) in [
+        ("docker run --gpus all --cpuset-cpus=0-3 img ./a.out", "inside of the container"),
+        ("taskset -c 0-3 podman run img ./a.out", "inside of the container"),
+        ("srun -n2 --cpu-bind=map_cpu:4,0 podman-hpc run img ./a.out", "inside of the container"),
+        ("deepspeed --num_gpus 4 --bind_cores_to_rank train.py", "starts its workers itself"),
+        ("accelerate launch --num_processes 4 train.py", "starts its workers itself"),
+        ("numactl -N 0 python -m accelerate.commands.launch train.py", "starts its workers itself"),
+    ] {
+        let refused = read(line, &machine()).err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(refused.contains(why), "{line}: {refused}");
+    }
+    assert!(alone("taskset -c 0-3 apptainer exec img ./a.out").is_ok());
+}
