@@ -1,6 +1,7 @@
-//! hwloc's matrices between devices, which its NVML and RSMI components write into a file: by PCI address
-//! instead of by object.
+//! hwloc's matrices between devices, which its NVML and RSMI components write into a file: by GPU instead of
+//! by object.
 //!
+//! The partitions of an AMD GPU hang from one PCI device; each has a row, which its library's name tells.
 //! Values are as hwloc keeps them: MB/s for bandwidths, numbers for hops.
 
 use hwlocality::Topology as Hwloc;
@@ -11,15 +12,17 @@ use stats::PciAddress;
 use crate::devices::{address, pci_of};
 use crate::gpu_class::NVIDIA;
 use crate::hwloc_object::text;
+use crate::model::Gpu;
+use crate::partition::on_bus;
 
 /// PCI class of an NVSwitch: a bridge to something that is not PCI.
 const OTHER_BRIDGE: u16 = 0x0680;
 
 /// What a row stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// A device, by an OS device of it.
-    Device(PciAddress),
+    /// A library's device, by its name and where it is on the bus.
+    Device { pci: PciAddress, name: String },
     /// An NVSwitch.
     Switch,
     /// Something else, such as a package with NVLinks of its own.
@@ -44,34 +47,43 @@ impl Matrix {
             .then(|| Self { ends, values: matrix.distances().to_vec() })
     }
 
-    /// The rows of the device at `pci`: two where two libraries found it.
-    pub(super) fn rows(&self, pci: PciAddress) -> impl Iterator<Item = usize> + '_ {
-        (0..self.ends.len()).filter(move |row| self.ends[*row] == End::Device(pci))
+    /// The first row of a GPU: it has two where two libraries found it.
+    fn row(&self, gpu: &Gpu) -> Option<usize> {
+        self.ends.iter().position(|end| end.is_of(gpu))
     }
 
     /// From one row to another, 0 where there is nothing.
-    pub(super) fn value(&self, row: usize, column: usize) -> u64 {
+    fn value(&self, row: usize, column: usize) -> u64 {
         self.values.get(row * self.ends.len() + column).copied().unwrap_or(0)
     }
 
-    /// From one device to another; `None` where one of them is not in it.
-    pub(super) fn between(&self, one: PciAddress, other: PciAddress) -> Option<u64> {
-        Some(self.value(self.rows(one).next()?, self.rows(other).next()?))
+    /// From one GPU to another; `None` where one of them is not in it.
+    pub(super) fn between(&self, one: &Gpu, other: &Gpu) -> Option<u64> {
+        Some(self.value(self.row(one)?, self.row(other)?))
     }
 
-    /// From a device to all switches together.
-    pub(super) fn to_switches(&self, pci: PciAddress) -> u64 {
+    /// From a GPU to all switches together.
+    pub(super) fn to_switches(&self, gpu: &Gpu) -> u64 {
         let switches = || (0..self.ends.len()).filter(|column| self.ends[*column] == End::Switch);
-        let row = self.rows(pci).next();
-        row.map_or(0, |row| {
+        self.row(gpu).map_or(0, |row| {
             switches().fold(0, |sum: u64, column| sum.saturating_add(self.value(row, column)))
         })
     }
 }
 
+impl End {
+    fn is_of(&self, gpu: &Gpu) -> bool {
+        let Self::Device { pci, name } = self else { return false };
+        let is_its_partition = gpu.partition.is_none() || gpu.os_devices.contains(name);
+        *pci == on_bus(gpu.pci, gpu.partition) && is_its_partition
+    }
+}
+
 fn end(object: &TopologyObject) -> End {
     match (object.object_type(), pci_of(object), object.parent().and_then(pci_of)) {
-        (ObjectType::OSDevice, _, Some(device)) => End::Device(address(device)),
+        (ObjectType::OSDevice, _, Some(device)) => {
+            End::Device { pci: address(device), name: object.name().map(text).unwrap_or_default() }
+        }
         // hwloc's own word first: a class can be missing in a file.
         (ObjectType::PCIDevice, ..)
             if object.subtype().is_some_and(|subtype| text(subtype) == "NVSwitch") =>

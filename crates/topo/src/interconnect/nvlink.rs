@@ -64,8 +64,8 @@ fn by_links(one: &NvGpu, other: &NvGpu) -> Option<Fabric> {
 }
 
 fn by_bandwidth(matrix: &Matrix, one: &Gpu, other: &Gpu) -> Option<Fabric> {
-    let direct = matrix.between(one.pci, other.pci)?;
-    let switched = matrix.to_switches(one.pci).min(matrix.to_switches(other.pci));
+    let direct = matrix.between(one, other)?;
+    let switched = matrix.to_switches(one).min(matrix.to_switches(other));
     let mbytes = if direct > 0 { direct } else { switched };
     let of_one = link_mbytes(one.device_id).filter(|each| mbytes % each == 0);
     let links = of_one.and_then(|each| u32::try_from(mbytes / each).ok());
