@@ -5,10 +5,10 @@
 //! description came from, hwloc's version, a GPU's PCIe generation now (idle links train down; the width and
 //! what the link can do are compared), and memory sizes by less than [`MEMORY_STEP_PERCENT`].
 
+mod coverage;
 mod devices;
 mod hidden;
 mod links;
-mod said;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -19,9 +19,9 @@ use crate::huge_pages::HugePages;
 use crate::model::{Core, L3, MemoryLimit, NodeKind, NumaNode, Package, Topology, Unsaid};
 use crate::settings::Setting;
 use crate::survey::Survey;
+pub use coverage::not_compared;
+use coverage::{is_text, lists_node, says};
 pub(crate) use hidden::hidden;
-pub use said::not_compared;
-use said::{is_text, lists_node, says};
 
 /// A node's memory must differ by this much to count, percent: another kernel reserves a little more or less,
 /// a DIMM that is gone is at least one of the 24 or 32 that a socket has.
@@ -100,6 +100,22 @@ fn changed<T: PartialEq>(was: Option<T>, is: Option<T>) -> Option<(T, T)> {
     was.zip(is).filter(|(was, is)| was != is)
 }
 
+/// What happened to a thing that one of two descriptions has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Change {
+    Gone,
+    New,
+}
+
+impl Change {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Gone => "gone",
+            Self::New => "new",
+        }
+    }
+}
+
 /// What is gone, what is new, and what is different of the rest, of things that `key` names; `listed`:
 /// whether both descriptions would have such a thing, so that one that lacks it says something.
 fn matched<T, K: PartialEq>(
@@ -107,15 +123,15 @@ fn matched<T, K: PartialEq>(
     new: &[T],
     key: impl Fn(&T) -> K,
     listed: impl Fn(&T) -> bool,
-    said: impl Fn(&T, &str) -> String,
+    said: impl Fn(&T, Change) -> String,
     different: impl Fn(&T, &T) -> Vec<String>,
 ) -> Vec<String> {
     let named_as = |one: &T, other: &&T| key(one) == key(other);
     let is_gone = |one: &&T| listed(one) && !new.iter().any(|other| named_as(one, &other));
-    let gone = old.iter().filter(is_gone).map(|one| said(one, "gone"));
+    let gone = old.iter().filter(is_gone).map(|one| said(one, Change::Gone));
     let rest = new.iter().flat_map(|one| match old.iter().find(|was| named_as(one, was)) {
         None if !listed(one) => Vec::new(),
-        None => vec![said(one, "new")],
+        None => vec![said(one, Change::New)],
         Some(was) => different(was, one),
     });
     gone.chain(rest).collect()
@@ -215,11 +231,11 @@ fn nodes(before: &Survey, after: &Survey) -> Vec<String> {
     let has_sizes = says(before, Unsaid::MemorySizes) && says(after, Unsaid::MemorySizes);
     let both = old.online_pus().and(&new.online_pus());
 
-    let said = |node: &NumaNode, change: &str| {
-        let topology = if change == "gone" { old } else { new };
+    let said = |node: &NumaNode, change: Change| {
+        let topology = if change == Change::Gone { old } else { new };
         let kind = kind(topology, node);
         let size = if has_sizes { format!(", {}", rounded_size(node.total_bytes)) } else { String::new() };
-        format!("NUMA node {} {change} ({kind}{size})", node.os_index)
+        format!("NUMA node {} {} ({kind}{size})", node.os_index, change.word())
     };
     let different = |was: &NumaNode, is: &NumaNode| {
         let mut words = Vec::new();
@@ -297,10 +313,10 @@ fn allowed(before: &Survey, after: &Survey) -> Vec<String> {
     ];
 
     let different = |(noun, was, is): (&str, IdSet, IdSet)| {
-        let ways = [(was.minus(&is), "gone"), (is.minus(&was), "new")]
+        let ways = [(was.minus(&is), Change::Gone), (is.minus(&was), Change::New)]
             .into_iter()
             .filter(|(set, _)| !set.is_empty());
-        ways.map(|(set, change)| format!("{noun} {set} {change}")).collect::<Vec<_>>()
+        ways.map(|(set, change)| format!("{noun} {set} {}", change.word())).collect::<Vec<_>>()
     };
     sets.into_iter().flat_map(different).collect()
 }

@@ -19,6 +19,7 @@ mod nvidia_smi;
 mod open_facts;
 mod rocm_smi;
 mod said;
+pub(crate) mod tool;
 mod tree;
 
 use std::path::PathBuf;

@@ -3,8 +3,8 @@
 use stats::IdSet;
 use stats::units::counted;
 
-use super::said::{is_text, lists_gpu, lists_nics, name_gpus_alike};
-use super::{changed, matched};
+use super::coverage::{is_text, lists_gpu, lists_nics, name_gpus_alike};
+use super::{Change, changed, matched};
 use crate::model::{Gpu, Link, Locality, Rung};
 use crate::nics::Nic;
 use crate::survey::Survey;
@@ -29,7 +29,7 @@ pub(super) fn gpus(before: &Survey, after: &Survey) -> Vec<String> {
         return change.into_iter().collect();
     }
 
-    let said = |gpu: &Gpu, change: &str| format!("{} {change}", called(gpu));
+    let said = |gpu: &Gpu, change: Change| format!("{} {}", called(gpu), change.word());
     let different = |was: &Gpu, is: &Gpu| {
         let mut words = same_gpu(was, is);
         let (old, new) = ((before, &was.locality), (after, &is.locality));
@@ -41,7 +41,7 @@ pub(super) fn gpus(before: &Survey, after: &Survey) -> Vec<String> {
 }
 
 /// Whether nothing says that they are of two models; an id of 0 is not said.
-fn is_same_model(was: &Gpu, is: &Gpu) -> bool {
+pub(super) fn is_same_model(was: &Gpu, is: &Gpu) -> bool {
     let said = |id: u16| (id != 0).then_some(id);
     changed(said(was.vendor_id), said(is.vendor_id)).is_none()
         && changed(said(was.device_id), said(is.device_id)).is_none()
@@ -114,5 +114,6 @@ pub(super) fn nics(before: &Survey, after: &Survey) -> Vec<String> {
     };
     let listed = |_: &Nic| lists_nics(before) && lists_nics(after);
     let (old, new) = (&before.nics, &after.nics);
-    matched(old, new, |nic| nic.pci, listed, |nic, change| format!("{} {change}", called(nic)), different)
+    let said = |nic: &Nic, change: Change| format!("{} {}", called(nic), change.word());
+    matched(old, new, |nic| nic.pci, listed, said, different)
 }

@@ -9,6 +9,7 @@ use super::numactl::Numactl;
 use super::nvidia_matrix::{MatrixRow, NvidiaMatrix};
 use super::nvidia_smi::NvidiaGpu;
 use super::rocm_smi::RocmSmi;
+use super::tool;
 use super::tree::{Kind, Tree};
 
 /// What each tool printed.
@@ -27,13 +28,13 @@ impl Printed {
     /// The tools whose output was found.
     pub(super) fn tools(&self) -> Vec<&'static str> {
         let found = [
-            ("lscpu", self.lscpu.is_some()),
-            ("lscpu -e or -p", !self.listed.is_empty()),
-            ("numactl -H", self.numactl.is_some()),
-            ("lstopo", self.tree.is_some()),
-            ("nvidia-smi topo -m", self.matrix.is_some()),
-            ("nvidia-smi", !self.nvidia.is_empty()),
-            ("rocm-smi", self.rocm.is_some()),
+            (tool::LSCPU, self.lscpu.is_some()),
+            (tool::LSCPU_LIST, !self.listed.is_empty()),
+            (tool::NUMACTL, self.numactl.is_some()),
+            (tool::LSTOPO, self.tree.is_some()),
+            (tool::NVIDIA_MATRIX, self.matrix.is_some()),
+            (tool::NVIDIA_SMI, !self.nvidia.is_empty()),
+            (tool::ROCM_SMI, self.rocm.is_some()),
         ];
         found.into_iter().filter(|(_, is_found)| *is_found).map(|(tool, _)| tool).collect()
     }

@@ -6,10 +6,11 @@
 
 use crate::gpu_class::{AMD, NVIDIA};
 use crate::model::{Gpu, NumaNode, TopologySource, Unsaid};
+use crate::printed::tool;
 use crate::survey::Survey;
 
 /// Tools that say all CPUs of a machine.
-const CPU_TOOLS: [&str; 4] = ["lscpu", "lscpu -e or -p", "numactl -H", "lstopo"];
+const CPU_TOOLS: [&str; 4] = [tool::LSCPU, tool::LSCPU_LIST, tool::NUMACTL, tool::LSTOPO];
 
 /// Whether a description was read from texts of other tools.
 pub(super) fn is_text(survey: &Survey) -> bool {
@@ -35,17 +36,17 @@ pub(super) fn says(survey: &Survey, part: Unsaid) -> bool {
 
 /// Whether a description would list this node if it were there: a list of CPUs has no node without any.
 pub(super) fn lists_node(survey: &Survey, node: &NumaNode) -> bool {
-    let lists_all = has_tool(survey, "lscpu") || has_tool(survey, "numactl -H");
+    let lists_all = has_tool(survey, tool::LSCPU) || has_tool(survey, tool::NUMACTL);
     !is_text(survey) || node.kind.has_cpus() || lists_all
 }
 
 /// Whether a description would list this GPU if it were there.
 pub(super) fn lists_gpu(survey: &Survey, gpu: &Gpu) -> bool {
     let shows_devices =
-        has_tool(survey, "lstopo") && !survey.topology.source.unsaid().contains(&Unsaid::Displays);
+        has_tool(survey, tool::LSTOPO) && !survey.topology.source.unsaid().contains(&Unsaid::Displays);
     let lists_vendor = match gpu.vendor_id {
-        NVIDIA => has_tool(survey, "nvidia-smi") || has_tool(survey, "nvidia-smi topo -m"),
-        AMD => has_tool(survey, "rocm-smi"),
+        NVIDIA => has_tool(survey, tool::NVIDIA_SMI) || has_tool(survey, tool::NVIDIA_MATRIX),
+        AMD => has_tool(survey, tool::ROCM_SMI),
         _ => false,
     };
     !is_text(survey) || shows_devices || lists_vendor
@@ -53,7 +54,7 @@ pub(super) fn lists_gpu(survey: &Survey, gpu: &Gpu) -> bool {
 
 /// Whether a description lists network adapters.
 pub(super) fn lists_nics(survey: &Survey) -> bool {
-    !is_text(survey) || has_tool(survey, "lstopo")
+    !is_text(survey) || has_tool(survey, tool::LSTOPO)
 }
 
 /// Whether both name GPUs alike: by address, or both by their tool's numbers.
