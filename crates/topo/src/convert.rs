@@ -85,8 +85,10 @@ pub(crate) fn survey(
     let identities = identity::identities(hwloc, &topology, &nvml, &visibility, root);
     let process = root.map(process);
     let settings = root.map(settings::kept).unwrap_or_default();
+    let virtual_machine = around.virtual_machine.clone();
     Ok(Survey {
         topology,
+        virtual_machine,
         huge_pages,
         nics,
         process,

@@ -22,6 +22,10 @@ pub struct Survey {
     /// What belongs together.
     #[serde(flatten)]
     pub topology: Topology,
+    /// What proves that it is a virtual machine; absent where nothing does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("since" = "1.3"))]
+    pub virtual_machine: Option<String>,
     /// Huge pages that each NUMA node keeps, by node and size; empty where nobody says.
     pub huge_pages: Vec<HugePages>,
     /// Network adapters, in PCI order.

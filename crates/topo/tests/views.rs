@@ -225,6 +225,7 @@ fn the_json_of_the_machines_that_are_kept_has_every_name_but_these() -> Outcome 
         ".process.policy.mode: default",
         ".slow.pus[]: number",
         ".slow.reason: text",
+        ".virtual_machine: text",
     ];
     assert_eq!(only_others, expected);
     Ok(())

@@ -329,6 +329,7 @@ fn survey() -> Survey {
     };
     Survey {
         topology,
+        virtual_machine: None,
         huge_pages: vec![topo::HugePages { node: 0, page_bytes: 2 << 20, total: 0, free: Some(0) }],
         nics: vec![Nic {
             pci: pci(DEVICES[1].2),

@@ -2,9 +2,12 @@
 //! its host.
 //!
 //! Their devices have other addresses, so that a list of differences names each twice; that is no answer to
-//! the question for which the two are compared.
+//! the question for which the two are compared. A guest has GPUs of its host, so machines with other GPUs are
+//! two machines. Left out: a virtual function of an AMD GPU, which has a device id of its own.
 
-use crate::model::Rung;
+use super::devices::is_same_model;
+use crate::model::{Gpu, Rung};
+use crate::partition::whole;
 use crate::pci_path::PciLevel;
 use crate::survey::Survey;
 
@@ -17,7 +20,7 @@ pub(crate) struct Hidden {
     pub(crate) gpus: usize,
     /// Of how many of them the NUMA node is not known.
     pub(crate) without_node: usize,
-    /// Whether it shows no PCIe switch above any of them.
+    /// Whether it is a virtual machine without a PCIe switch above any of them.
     pub(crate) without_switch: bool,
 }
 
@@ -31,19 +34,28 @@ fn of(guest: &Survey, host: &Survey, by_second: bool) -> Option<Hidden> {
         let gpus = survey.topology.gpus.iter();
         gpus.filter(|gpu| gpu.locality.rung == Rung::Unknown).count()
     };
-    let (gpus, of_host) = (guest.topology.gpus.len(), host.topology.gpus.len());
-    if gpus == 0 || of_host == 0 {
+    let gpus = &guest.topology.gpus;
+    let is_hosts = |gpu: &Gpu| host.topology.gpus.iter().any(|other| is_same_model(other, gpu));
+    if gpus.is_empty() || !gpus.iter().all(is_hosts) {
         return None;
     }
+
     let without_node = if unknown(host) == 0 { unknown(guest) } else { 0 };
-    let without_switch = guest.interconnect.devices.len() > 1 && switched(host) && !switched(guest);
+    let is_guest = guest.virtual_machine.is_some() && guest.interconnect.devices.len() > 1;
+    let without_switch = is_guest && is_switched(host) && !is_switched(guest);
+    let gpus = gpus.len();
     (without_node > 0 || without_switch).then_some(Hidden { by_second, gpus, without_node, without_switch })
 }
 
-/// Whether a switch is above a GPU and another device.
-fn switched(survey: &Survey) -> bool {
-    let is_switch = |level: Option<PciLevel>| level.is_some_and(|level| level <= PciLevel::Pxb);
-    survey.interconnect.pairs.iter().any(|pair| pair.from.starts_with("GPU") && is_switch(pair.pci))
+/// Whether a switch is above a GPU and another device; what is between the partitions of a GPU is none.
+fn is_switched(survey: &Survey) -> bool {
+    let devices = &survey.interconnect.devices;
+    devices.iter().enumerate().filter(|(_, device)| device.affinity.is_some()).any(|(at, gpu)| {
+        devices.iter().enumerate().skip(at + 1).any(|(to, other)| {
+            let pair = survey.interconnect.between(at, to).filter(|_| whole(gpu.pci) != whole(other.pci));
+            pair.and_then(|pair| pair.pci).is_some_and(|level| level <= PciLevel::Pxb)
+        })
+    })
 }
 
 impl Hidden {

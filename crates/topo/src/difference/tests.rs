@@ -7,7 +7,8 @@ mod texts;
 use std::path::Path;
 
 use super::*;
-use crate::model::{Link, Rung};
+use crate::model::{Link, Rung, TopologySource};
+use crate::pci_path::PciLevel;
 use crate::survey_xml;
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
@@ -248,11 +249,55 @@ fn a_guest_that_hides_where_its_gpus_are_is_named_whichever_stands_first() -> Ou
     assert_eq!(said(&host, &host), None);
     assert_eq!(said(&guest, &guest), None, "neither shows it");
     assert_eq!(said(&host, &load("cpu-only.xml")?), None, "a machine without GPUs hides none");
+    assert_eq!(said(&load("lumi-g.xml")?, &guest), None, "its GPUs are NVIDIA's, and those are AMD's");
     let first_line = crate::text::changes(&host, &guest, &differences(&host, &guest), 100);
     let first_line = first_line.lines().next().unwrap_or_default();
     assert!(
         first_line.contains("hides the NUMA nodes of its GPUs") && first_line.contains(" differences from ")
     );
+    Ok(())
+}
+
+#[test]
+fn two_machines_of_which_neither_is_virtual_hide_nothing_of_each_other() -> Outcome {
+    let switched = load("hgx-h100.xml")?;
+    let mut direct = switched.clone();
+    direct.interconnect.pairs.iter_mut().for_each(|pair| pair.pci = pair.pci.max(Some(PciLevel::Phb)));
+    assert_eq!(hidden(&switched, &direct), None, "a board without switches");
+    direct.virtual_machine = Some("a proof".to_owned());
+    assert!(hidden(&switched, &direct).is_some_and(|found| found.without_switch && found.without_node == 0));
+    for other in ["lumi-g.xml", "leonardo.xml"] {
+        assert_eq!(hidden(&load(other)?, &switched), None, "{other}");
+    }
+    Ok(())
+}
+
+#[test]
+fn partitions_of_a_gpu_are_under_no_switch_that_the_whole_gpu_hides() -> Outcome {
+    let (mut whole, divided) = (load("mi300a.xml")?, load("mi300a-cpx.xml")?);
+    assert_eq!(hidden(&whole, &divided), None);
+    whole.virtual_machine = Some("a proof".to_owned());
+    assert_eq!(hidden(&whole, &divided), None, "the partitions share their GPU and no switch");
+    Ok(())
+}
+
+#[test]
+fn the_command_for_nccl_stands_where_it_can_be_run() -> Outcome {
+    let (host, guest) = (load("hgx-h100.xml")?, load("vm-one-node.xml")?);
+    let second_line = |host: &Survey, guest: &Survey| -> String {
+        let text = crate::text::changes(host, guest, &differences(host, guest), 100);
+        text.lines().nth(1).unwrap_or_default().to_owned()
+    };
+    assert!(second_line(&host, &guest).contains("hgx-h100.xml --emit nccl-topo"), "its file");
+
+    let mut here = host.clone();
+    here.topology.source = TopologySource::ThisSystem;
+    assert!(second_line(&here, &guest).contains("numabench topo --emit nccl-topo"), "no file");
+    let amd = load("lumi-g.xml")?;
+    let mut hides = amd.clone();
+    hides.topology.gpus.iter_mut().for_each(|gpu| gpu.locality.rung = Rung::Unknown);
+    let text = crate::text::changes(&amd, &hides, &differences(&amd, &hides), 100);
+    assert!(text.contains(" hides the NUMA nodes of its GPUs") && !text.contains("NCCL"), "{text}");
     Ok(())
 }
 

@@ -27,16 +27,14 @@ use crate::visibility::Runtime;
 /// Which texts contradict each other about GPUs, in words.
 pub(super) fn survey(printed: &Printed, cpus: &Cpus) -> Result<Survey, String> {
     let mut topology = without_devices(printed, cpus.clone());
+    let hypervisor = printed.lscpu.as_ref().and_then(|summary| summary.hypervisor.as_ref());
+    let virtual_machine = hypervisor.map(|vendor| format!("lscpu names the hypervisor {vendor}"));
+    let may_be_virtual = printed.lscpu.is_none().then(|| gpus::NOT_SAID.to_owned());
     let around = Surroundings {
         topology: &topology,
         board: None,
         hidden_nodes: false,
-        virtual_machine: match &printed.lscpu {
-            Some(summary) => {
-                summary.hypervisor.as_ref().map(|vendor| format!("lscpu names the hypervisor {vendor}"))
-            }
-            None => Some(gpus::NOT_SAID.to_owned()),
-        },
+        virtual_machine: virtual_machine.clone().or(may_be_virtual),
     };
 
     let found = gpus::gpus(printed, &around)?;
@@ -47,6 +45,7 @@ pub(super) fn survey(printed: &Printed, cpus: &Cpus) -> Result<Survey, String> {
     let identities = topology.gpus.iter().map(|gpu| identity(gpu, &found, &printed.nvidia)).collect();
     Ok(Survey {
         topology,
+        virtual_machine,
         huge_pages: Vec::new(),
         nics,
         process: None,

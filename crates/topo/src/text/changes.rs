@@ -3,7 +3,8 @@
 use super::layout::{count, wrapped};
 use super::source;
 use crate::difference::{Difference, hidden, not_compared};
-use crate::model::Topology;
+use crate::gpu_class::NVIDIA;
+use crate::model::{Topology, TopologySource};
 use crate::survey::Survey;
 
 /// What is compared, then one entry per difference.
@@ -21,14 +22,9 @@ pub(super) fn lines(old: &Survey, new: &Survey, differences: &[Difference], widt
     let mut lines = match hidden(old, new) {
         Some(hidden) => {
             let (guest, host) = if hidden.by_second { (&to, &from) } else { (&from, &to) };
-            let file = source(if hidden.by_second { &old.topology.source } else { &new.topology.source });
-            vec![
-                format!("{guest} hides {}, which {host} shows; {differ}", hidden.words()),
-                format!(
-                    "  for NCCL in there: numabench topo --input {file} --emit nccl-topo --guest \
-                     HOST=GUEST,..."
-                ),
-            ]
+            let topology = if hidden.by_second { &old.topology } else { &new.topology };
+            let first = format!("{guest} hides {}, which {host} shows; {differ}", hidden.words());
+            std::iter::once(first).chain(nccl_line(topology)).collect()
         }
         None => vec![differ],
     };
@@ -37,4 +33,16 @@ pub(super) fn lines(old: &Survey, new: &Survey, differences: &[Difference], widt
     lines.extend(open.iter().flat_map(|words| wrapped("  not compared: ", words, width)));
 
     lines
+}
+
+/// The command that writes a file for NCCL in a guest of this host; NCCL is a library for NVIDIA's GPUs.
+fn nccl_line(host: &Topology) -> Option<String> {
+    let input: String = match &host.source {
+        TopologySource::ThisSystem => String::new(),
+        TopologySource::XmlFile { path } => format!("--input {path} "),
+        TopologySource::Texts { paths, .. } => paths.iter().map(|path| format!("--input {path} ")).collect(),
+    };
+    host.gpus.iter().any(|gpu| gpu.vendor_id == NVIDIA).then(|| {
+        format!("  for NCCL in there: numabench topo {input}--emit nccl-topo --guest HOST=GUEST,...")
+    })
 }

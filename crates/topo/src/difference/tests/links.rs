@@ -45,9 +45,9 @@ fn a_pair_without_its_nvlinks_and_another_way_over_pcie_are_said() -> Outcome {
 
     let (old, mut new) = (machine()?, machine()?);
     let pair = new.interconnect.pairs.iter_mut().find(|pair| pair.pci.is_some()).ok_or("no way is known")?;
-    let before = pair.pci.map(crate::pci_path::PciLevel::word).unwrap_or_default();
+    let before = pair.pci.map(PciLevel::word).unwrap_or_default();
     let now = if before == "PIX" { "SYS" } else { "PIX" };
-    pair.pci = crate::pci_path::PciLevel::of_word(now);
+    pair.pci = PciLevel::of_word(now);
     let found = words(&old, &new);
     assert!(found.len() == 1 && found[0].ends_with(&format!("{now} over PCIe, was {before}")), "{found:?}");
     pair_without_source(&mut new);
