@@ -23,7 +23,12 @@ pub struct Partition {
 
 /// The address that the bus shows for a device at this address.
 pub(crate) fn on_bus(pci: PciAddress, partition: Option<Partition>) -> PciAddress {
-    partition.map_or(pci, |_| PciAddress { function: 0, ..pci })
+    partition.map_or(pci, |_| whole(pci))
+}
+
+/// The address of the GPU that the partition at this address is of.
+pub(crate) fn whole(pci: PciAddress) -> PciAddress {
+    PciAddress { function: 0, ..pci }
 }
 
 /// A key that puts names with numbers at their ends in the order of the numbers: `rsmi9` before `rsmi10`.

@@ -4,6 +4,7 @@
 use stats::{IdSet, PciAddress};
 
 use super::Interconnect;
+use crate::partition::whole;
 use crate::pci_path::PciLevel;
 
 /// GPUs that share something.
@@ -47,9 +48,11 @@ impl Interconnect {
                     reached += 1;
                 }
                 left.retain(|at| !group.contains(at));
-                let gpus: IdSet = group.iter().map(|at| *at as u32).collect();
-                if gpus.len() > 1 && !found.iter().any(|other| other.gpus == gpus) {
-                    found.push(SharedBy { gpus, what: what.to_owned() });
+                let is_one_gpu = group.iter().all(|at| whole(gpus[*at]) == whole(gpus[group[0]]));
+                let what = if is_one_gpu { "one GPU, of which they are partitions" } else { what };
+                let members: IdSet = group.iter().map(|at| *at as u32).collect();
+                if members.len() > 1 && !found.iter().any(|other| other.gpus == members) {
+                    found.push(SharedBy { gpus: members, what: what.to_owned() });
                 }
             }
         }
@@ -114,6 +117,15 @@ mod tests {
         let levels: Vec<Option<PciLevel>> = rows.concat().into_iter().map(Some).collect();
         let want = ["0-1: one PCIe switch (PIX)", "4-5: one PCIe switch (PIX)", "0-3: one NUMA node (NODE)"];
         assert_eq!(group_lines(&levels, 6), want);
+    }
+
+    #[test]
+    fn partitions_of_one_gpu_share_the_gpu_and_no_switch() {
+        let (mut interconnect, mut gpus) = machine(&[Some(PciLevel::Pix)], 2);
+        gpus[1] = PciAddress { function: 1, ..gpus[0] };
+        interconnect.devices[1].pci = gpus[1];
+        let what: Vec<String> = interconnect.shared_by(&gpus).into_iter().map(|group| group.what).collect();
+        assert_eq!(what, ["one GPU, of which they are partitions"]);
     }
 
     #[test]
