@@ -66,6 +66,12 @@ const WRITING: &str = "writing";
 /// The room a document must find before the run: a run of a few cases writes less.
 const ROOM: u64 = 256 << 10;
 
+/// Whether a path ends as that of a folder does; `Path` itself leaves the end out.
+fn names_a_folder(path: &Path) -> bool {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    bytes.ends_with(b"/") || bytes.ends_with(b"/.")
+}
+
 impl Sink {
     /// Checks that `target` can be written, without touching it.
     ///
@@ -73,6 +79,10 @@ impl Sink {
     /// [`SinkError`]: what is wrong with the path, and the remedy.
     pub fn open(target: &Path) -> Result<Self, SinkError> {
         let path = target.display().to_string();
+        if names_a_folder(target) {
+            return Err(SinkError::IsAFolder { path });
+        }
+
         // A link of the kernel's (/dev/stdout) leads to a pipe or a terminal, whose name is no path.
         if fs::metadata(target).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
             return Err(SinkError::NotAFile { path });
@@ -409,6 +419,20 @@ mod tests {
         // /proc takes no files from anybody, root included.
         let proc = refused(Path::new("/proc/numabench.json"));
         assert!(matches!(proc, Some(SinkError::Io { .. })), "{proc:?}");
+        Ok(())
+    }
+
+    #[test]
+    fn a_path_that_ends_as_a_folder_does_is_no_file_there_or_not() -> Done {
+        let folder = tempfile::tempdir()?;
+        let new = folder.path().join("new");
+        for end in ["/", "/."] {
+            let path = format!("{}{end}", new.display());
+            let refused = Sink::open(Path::new(&path)).err().map(|error| error.to_string());
+            let said = format!("{path} is a folder: name a file in it, e.g. {}/result.json", new.display());
+            assert_eq!(refused, Some(said));
+        }
+        assert!(!new.exists());
         Ok(())
     }
 

@@ -8,7 +8,10 @@ use crate::json::JsonError;
 #[derive(Debug, thiserror::Error)]
 pub enum SinkError {
     /// The path names a folder.
-    #[error("{path} is a folder: name a file in it, e.g. {}/result.json", path.trim_end_matches('/'))]
+    #[error(
+        "{path} is a folder: name a file in it, e.g. {}/result.json",
+        path.trim_end_matches("/.").trim_end_matches('/')
+    )]
     IsAFolder {
         /// The path.
         path: String,
