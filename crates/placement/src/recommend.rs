@@ -201,7 +201,9 @@ pub fn recommend(topology: &Topology, ask: &Ask) -> Result<NodePlaces, Recommend
         let mut place =
             Place::at(topology, rank, assignment.pus.clone(), assignment.first, target, String::new());
         let closeness = place.verdict.as_ref().map(|verdict| verdict.closeness);
-        place.why = Why { assignment, part, closeness, is_host_memory }.to_string();
+        let extra = assignment.elsewhere.and(&assignment.pus);
+        let on_own_nodes = on_nodes_of(&pool, &part.cores, &extra);
+        place.why = Why { assignment, part, on_own_nodes, closeness, is_host_memory }.to_string();
         places.push(place);
         memory.extend(memory_note(topology, assignment.first).filter(|note| !memory.contains(note)));
     }
@@ -210,6 +212,16 @@ pub fn recommend(topology: &Topology, ask: &Ask) -> Result<NodePlaces, Recommend
     notes.extend(memory);
     let reserved = pool.kept_by_site.or(&pool.kept_as_asked);
     Ok(NodePlaces { strategy: ask.strategy, places, reserved, notes })
+}
+
+/// Those of these PUs that are on the NUMA nodes of these cores.
+fn on_nodes_of(pool: &Pool<'_>, cores: &[usize], pus: &IdSet) -> IdSet {
+    if pus.is_empty() {
+        return IdSet::default();
+    }
+    let nodes: IdSet = cores.iter().filter_map(|core| pool.cores[*core].node).collect();
+    let there = pool.cores.iter().filter(|core| core.node.is_some_and(|node| nodes.contains(node)));
+    pus.and(&IdSet::of_all(there.map(|core| &core.pus)))
 }
 
 /// The GPUs chosen, in rank order.

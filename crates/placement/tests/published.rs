@@ -99,6 +99,30 @@ fn every_core_of_a_package_has_a_rank_before_a_second_hardware_thread_has_one() 
 }
 
 #[test]
+fn cores_beyond_a_gpus_share_are_said_to_be_near_where_they_are() -> Outcome {
+    let lumi = own("lumi-g")?;
+    let whys = |ranks, cores| -> Result<Vec<String>, Box<dyn Error>> {
+        let ask = Ask { ranks: Some(ranks), cores_per_rank: Some(cores), ..Ask::default() };
+        Ok(placed(&lumi, &ask)?.places.into_iter().map(|place| place.why).collect())
+    };
+    let twelve = whys(4, 12)?;
+    assert!(twelve[0].ends_with("; its share is 8 cores: 56-59 are NUMA-local too"), "{}", twelve[0]);
+    let seventeen = whys(2, 17)?;
+    let parts = "; its share is 8 cores: 56-63 are NUMA-local too, 16 comes from elsewhere";
+    assert!(seventeen[0].ends_with(parts), "{}", seventeen[0]);
+    Ok(())
+}
+
+#[test]
+fn cores_from_elsewhere_are_no_other_ranks_where_as_near_ones_are_free() -> Outcome {
+    let lumi = own("lumi-g")?;
+    let places = placed(&lumi, &Ask { ranks: Some(2), cores_per_rank: Some(17), ..Ask::default() })?;
+    assert_eq!(pus(&places), ["16,48-63", "0-15,17"], "nodes 1 and 2 have no rank's GPU");
+    assert_eq!(memory(&places), [3, 0]);
+    Ok(())
+}
+
+#[test]
 fn with_fewer_pus_than_ranks_nobody_is_remote_while_a_pu_near_has_no_more_ranks() -> Outcome {
     let mut machines = vec![
         own("dgx-a100")?.restricted_to(&"16-17,80-81".parse()?),

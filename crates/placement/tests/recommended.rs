@@ -70,7 +70,7 @@ proptest! {
             // Known only to a plan of the whole node: who is driven out of its own cores, or has none and
             // takes a neighbour's.
             let comes_in = |other: &placement::Place| {
-                ["this job has none", "is unknown", "come from elsewhere", "are taken", "share is left", "another rank's share"].iter().any(|words| other.why.contains(words))
+                ["this job has none", "is unknown", "its share is", "are taken", "share is left", "another rank's share"].iter().any(|words| other.why.contains(words))
             };
             if known && !whole.places.iter().any(comes_in) {
                 prop_assert_eq!(&alone.places[0].pus, &place.pus);

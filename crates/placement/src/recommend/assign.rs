@@ -7,6 +7,7 @@
 use stats::IdSet;
 use std::collections::BTreeMap;
 
+use super::cost::Cost;
 use super::pool::Pool;
 use super::seats::{Seat, seats};
 use super::wish::Wish;
@@ -50,8 +51,9 @@ pub(super) fn assign_cores(
     for (wish, assignment) in wishes.iter().zip(&mut assignments) {
         assigner.give_own(assignment, wish, each.map_or(usize::MAX, |each| each - 1));
     }
+    let needs: BTreeMap<usize, &[Cost]> = wishes.iter().map(|wish| (wish.group, &*wish.costs)).collect();
     for (wish, assignment) in wishes.iter().zip(&mut assignments) {
-        each.into_iter().for_each(|each| assigner.fill_up(assignment, wish, each));
+        each.into_iter().for_each(|each| assigner.fill_up(assignment, wish, each, &needs));
     }
     assignments
 }
@@ -104,13 +106,21 @@ impl Assigner<'_> {
         core.pus.iter().nth(seat.row % threads).into_iter().for_each(|pu| self.give(assignment, pu));
     }
 
-    /// The nearest free cores until the rank has so many.
-    fn fill_up(&mut self, assignment: &mut Assignment, wish: &Wish, each: usize) {
+    /// The nearest free cores until the rank has so many; of cores as near, those that are no nearer to
+    /// another rank. `needs` has the costs of each group of ranks.
+    fn fill_up(
+        &mut self,
+        assignment: &mut Assignment,
+        wish: &Wish,
+        each: usize,
+        needs: &BTreeMap<usize, &[Cost]>,
+    ) {
         let cores = &self.pool.cores;
         let own = cores.iter().filter(|core| !assignment.pus.and(&core.pus).is_empty()).count();
         let mut free: Vec<usize> =
             (0..cores.len()).filter(|core| own < each && self.is_free(*core)).collect();
-        free.sort_by_key(|core| (wish.costs[*core], *core));
+        let is_nearer_to_others = |core: usize| needs.values().any(|costs| costs[core] < wish.costs[core]);
+        free.sort_by_cached_key(|core| (wish.costs[*core], is_nearer_to_others(*core), *core));
         for core in free.into_iter().take(each.saturating_sub(own)) {
             assignment.elsewhere = assignment.elsewhere.or(&cores[core].pus);
             self.give_core(assignment, core);

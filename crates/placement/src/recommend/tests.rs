@@ -88,7 +88,7 @@ fn more_cores_than_a_gpus_share_come_from_the_nearest_and_its_own_come_first() {
     let ask = Ask { gpus: these(&[1]), cores_per_rank: Some(3), ..Ask::default() };
     let places = given(&machine(), &ask);
     assert_eq!((pus(&places), places.places[0].first), (vec!["4,6-7".to_owned()], 6));
-    why(&places.places[0], &["its share is 2 cores: 4 come from elsewhere"]);
+    why(&places.places[0], &["its share is 2 cores: 4 is NUMA-local too"]);
     assert_eq!(
         places.places[0].verdict.as_ref().map(|verdict| verdict.closeness),
         Some(Closeness::NumaLocal)

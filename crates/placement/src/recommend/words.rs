@@ -17,6 +17,8 @@ use stats::units::counted;
 pub(super) struct Why<'w> {
     pub(super) assignment: &'w Assignment,
     pub(super) part: &'w Part,
+    /// The PUs beyond its part that are on the NUMA nodes of its part.
+    pub(super) on_own_nodes: IdSet,
     /// How close its PUs and its GPU are.
     pub(super) closeness: Option<Closeness>,
     /// Whether the memory of a NUMA node stands in for its GPU.
@@ -24,6 +26,21 @@ pub(super) struct Why<'w> {
 }
 
 impl Why<'_> {
+    /// Where the PUs beyond its share are: `7 is NUMA-local too, 16-17 come from elsewhere`.
+    fn extra(&self, extra: &IdSet) -> String {
+        let (near, words) = match &self.part.basis {
+            Basis::Local { local } => (self.on_own_nodes.or(local), "NUMA-local too"),
+            _ => (self.on_own_nodes.clone(), "on the same NUMA node"),
+        };
+        let sets = [
+            (extra.and(&near), format!("is {words}"), format!("are {words}")),
+            (extra.minus(&near), "comes from elsewhere".to_owned(), "come from elsewhere".to_owned()),
+        ];
+        let said = sets.into_iter().filter(|(pus, ..)| !pus.is_empty());
+        let said = said.map(|(pus, one, all)| format!("{pus} {}", if pus.len() == 1 { one } else { all }));
+        said.collect::<Vec<_>>().join(", ")
+    }
+
     /// `PUs 24-25 (REMOTE)`.
     fn placed(&self) -> String {
         let pus = &self.assignment.pus;
@@ -71,13 +88,9 @@ impl fmt::Display for Why<'_> {
             write!(f, "; {ranks} ranks share this {device} and its {}", counted(share.len(), "core"))?;
         }
 
-        if !assignment.elsewhere.is_empty() && !displaced {
-            write!(
-                f,
-                "; its share is {}: {} come from elsewhere",
-                counted(part.cores.len(), "core"),
-                assignment.elsewhere.and(&assignment.pus)
-            )?;
+        let extra = assignment.elsewhere.and(&assignment.pus);
+        if !extra.is_empty() && !displaced {
+            write!(f, "; its share is {}: {}", counted(part.cores.len(), "core"), self.extra(&extra))?;
         }
 
         if displaced && !matches!(part.basis, Basis::Local { .. }) {
