@@ -136,6 +136,20 @@ fn with_a_list_of_the_cores_ranks_are_placed_and_lines_judged() -> Done {
 }
 
 #[test]
+fn topo_place_and_check_say_once_that_reserved_cores_are_listed_too() -> Done {
+    let texts = Texts::written()?;
+    let line = "srun -n2 --cpu-bind=map_cpu:0,2 --gpus-per-node=2 --gpu-bind=map:0,1 ./a";
+    for words in [&["topo"][..], &["place"], &["check", "--launch", line]] {
+        let output = texts.run(words, true)?;
+        let text = stdout(&output).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(text.matches("as reserved cores are listed too").count(), 1, "{words:?}: {text}");
+        assert_eq!(output.status.code(), Some(0), "{words:?}");
+        assert!(!text.contains("can be used"), "{text}");
+    }
+    Ok(())
+}
+
+#[test]
 fn the_tree_counts_no_cores_that_no_text_says() -> Done {
     let texts = Texts::written()?;
     let head = |with_list| -> Result<String, Box<dyn Error>> {

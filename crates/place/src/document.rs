@@ -11,7 +11,7 @@ use report::document::Tool;
 use report::place::{Candidate, Line, Machine, Place, PlacedGpu, PlacedNic};
 use report::rank::Locality;
 use report::{PlaceDocument, SavedDocument};
-use topo::model::Rung;
+use topo::model::{Rung, Unsaid};
 use topo::{Survey, Topology};
 
 use crate::candidate::PlaceCandidate;
@@ -66,6 +66,7 @@ pub fn build(
                 files.collect::<Vec<_>>().join(", ")
             }),
             allowed_pus: topology.allowed.pus.clone(),
+            allowed_not_said: topology.source.unsaid().contains(&Unsaid::Allowed),
             reserved_pus: recommended.reserved.clone(),
             gpus: topology.gpus.iter().map(|gpu| gpu.pci).collect(),
         },

@@ -57,6 +57,11 @@ pub struct Machine {
     pub file: Option<String>,
     /// The PUs that could be used.
     pub allowed_pus: IdSet,
+    /// Whether nobody says which PUs a job may use, so that `allowed_pus` has all that are online: texts of
+    /// other tools list reserved cores too. Absent where not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(extend("since" = "1.2"))]
+    pub allowed_not_said: bool,
     /// PUs that no rank gets: reserved by the system, or by `--reserve`.
     pub reserved_pus: IdSet,
     /// The addresses of its GPUs, in PCI order.

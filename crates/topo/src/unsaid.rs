@@ -21,6 +21,8 @@ pub enum Unsaid {
     MemorySizes,
     /// How far the nodes are from each other.
     Distances,
+    /// Which PUs and nodes a job may use: lists of all CPUs have the reserved ones too.
+    Allowed,
     /// Any GPU.
     Gpus,
     /// Whether display controllers and accelerators without a library's device are GPUs.
@@ -48,6 +50,7 @@ impl Unsaid {
             Self::Nodes => "NUMA nodes",
             Self::MemorySizes => "memory sizes",
             Self::Distances => "node distances",
+            Self::Allowed => "which of these PUs and nodes a job may use, as reserved cores are listed too",
             Self::Gpus => "GPUs",
             Self::Displays => "whether a display controller or accelerator without a driver's name is a GPU",
             Self::GpuAddresses => "PCI addresses of the GPUs, whose numbers here are the tool's",
@@ -63,6 +66,7 @@ impl Unsaid {
             Self::Cpus => "lscpu -e and numactl -H, or lstopo",
             Self::Cores | Self::Packages | Self::L3s => "lscpu -e or lstopo",
             Self::Nodes | Self::MemorySizes | Self::Distances => "numactl -H",
+            Self::Allowed => "lstopo or numabench topo --save in the job",
             Self::Gpus => "nvidia-smi topo -m, rocm-smi --showtopo or lstopo",
             Self::Displays => "lstopo -v",
             Self::GpuAddresses => "nvidia-smi -q, rocm-smi --showbus",

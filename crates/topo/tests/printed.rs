@@ -358,6 +358,25 @@ fn texts_of_two_machines_are_refused_and_so_is_a_text_of_no_tool() -> Outcome {
     Ok(())
 }
 
+#[test]
+fn lists_of_all_cpus_do_not_say_which_of_them_a_job_may_use() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let list = written(folder.path(), "list.txt", "CPU NODE SOCKET CORE\n0 0 0 0\n1 0 0 1\n")?;
+    let tree = written(folder.path(), "tree.txt", TREE)?;
+    let said = |file: &Path| -> Result<(bool, String), Box<dyn Error>> {
+        let survey = survey_files(&[file.to_owned()])?;
+        let is_open = survey.topology.source.unsaid().contains(&Unsaid::Allowed);
+        Ok((is_open, topo::text::render(&survey, 1000)))
+    };
+
+    let (is_open, view) = said(&list)?;
+    assert!(is_open, "{view}");
+    assert_eq!(view.matches("a job may use").count(), 1, "{view}");
+    let (is_open, view) = said(&tree)?;
+    assert!(!is_open && !view.contains("a job may use"), "lstopo shows its own part: {view}");
+    Ok(())
+}
+
 const TREE: &str = "Machine (125GB total)\n  Package P#0\n    NUMANode P#0 (62GB)\n    Core P#0\n      \
     PU P#0\n    HostBridge\n      PCIBridge\n        PCI 81:00.0 (3D)\n          GPU(NVML) \"nvml0\"\n";
 

@@ -62,7 +62,9 @@ fn head(document: &PlaceDocument, page: &mut Page) {
         title::devices(&measured.platform, page);
     }
     let some = |set: &IdSet| if set.is_empty() { "none".to_owned() } else { set.to_string() };
-    page.key(Tone::Plain, "PUs", &format!("{} can be used", some(&machine.allowed_pus)));
+    let usable =
+        if machine.allowed_not_said { "are online; which a job may use is not said" } else { "can be used" };
+    page.key(Tone::Plain, "PUs", &format!("{} {usable}", some(&machine.allowed_pus)));
     if let Some(recommended) = document.candidates.first() {
         page.key(Tone::Plain, "placement", &format!("{}: {}", recommended.name, recommended.what));
     }

@@ -85,8 +85,10 @@ fn left_open(survey: &Survey) -> Option<String> {
             let cpus = (!says(survey, Unsaid::Nodes) && !source.unsaid().contains(&Unsaid::Cpus))
                 .then(|| "CPUs and nodes that no GPU is near to".to_owned());
             let nics = (!lists_nics(survey)).then(|| "network adapters (lstopo)".to_owned());
-            let allowed = format!("what a process may use (no text of {})", tools.join(", "));
-            [cpus, nics, Some(allowed)]
+            // Lists of all CPUs leave it open, and lstopo's tree is not held against another machine's.
+            let allowed = (!source.unsaid().contains(&Unsaid::Allowed))
+                .then(|| format!("what a process may use (no text of {})", tools.join(", ")));
+            [cpus, nics, allowed]
         }
         TopologySource::ThisSystem | TopologySource::XmlFile { .. } => [None, None, None],
     };

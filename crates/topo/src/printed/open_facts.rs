@@ -23,6 +23,8 @@ pub(super) fn open_facts(printed: &Printed, cpus: &Cpus, survey: &Survey) -> Vec
             .flatten()
             .collect();
     }
+    // lstopo shows the part that it may use itself.
+    let lists_all = printed.tree.as_ref().is_none_or(|tree| tree.pus().is_empty());
     let is_sized = topology.nodes.iter().any(|node| node.total_bytes > 0);
     let open = [
         (Unsaid::Cores, cpus.cores.is_none()),
@@ -31,6 +33,7 @@ pub(super) fn open_facts(printed: &Printed, cpus: &Cpus, survey: &Survey) -> Vec
         (Unsaid::Nodes, topology.nodes.is_empty()),
         (Unsaid::MemorySizes, !topology.nodes.is_empty() && !is_sized),
         (Unsaid::Distances, topology.nodes.len() > 1 && topology.distances.is_none()),
+        (Unsaid::Allowed, lists_all),
         (Unsaid::Gpus, says_no_gpus),
         (
             Unsaid::Displays,
