@@ -26,14 +26,28 @@ pub struct DoctorDocument {
     pub started_at: String,
     /// How long it took, in seconds.
     pub elapsed_s: f64,
-    /// The host's name, where it is known.
+    /// The name of the host whose settings these are, where it is known.
     pub host: Option<String>,
+    /// The saved machine (`--input`) by whose cores, NUMA nodes and GPUs the host's settings were judged;
+    /// absent where it was the host itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("since" = "1.1"))]
+    pub judged_by: Option<SavedMachine>,
     /// 0, 5 where a check costs placement or bandwidth, 6 where none does and one that could is unknown.
     pub exit_code: u8,
     /// The answer, in sentences.
     pub verdict: Vec<String>,
     /// The checks, part by part. What this node has no such thing for is left out.
     pub checks: Vec<Check>,
+}
+
+/// A machine that was read from files.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SavedMachine {
+    /// Its name, where it is known.
+    pub hostname: Option<String>,
+    /// The file it was read from; several with commas between.
+    pub file: String,
 }
 
 /// One setting.

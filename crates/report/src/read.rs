@@ -128,7 +128,7 @@ impl SavedDocument for MpiDocument {
 }
 
 impl SavedDocument for DoctorDocument {
-    const VERSION: Version = Version { schema: "numabench.doctor", major: 1, minor: 0 };
+    const VERSION: Version = Version { schema: "numabench.doctor", major: 1, minor: 1 };
     const WRITER: &'static str = "numabench doctor --json FILE";
 }
 

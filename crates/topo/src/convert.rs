@@ -166,10 +166,23 @@ fn surroundings<'t>(hwloc: &Hwloc, topology: &'t Topology, root: Option<&FsRoot>
 }
 
 fn hostname(hwloc: &Hwloc, root: Option<&FsRoot>) -> Option<String> {
-    let kernels =
-        root.and_then(|root| root.text("/proc/sys/kernel/hostname").ok()).map(|name| printable::name(&name));
-    let name = kernels.or_else(|| info(hwloc.root_object(), "HostName"));
-    name.filter(|name| name != "(none)") // the kernel's word where nobody set one
+    root.and_then(kernels_hostname)
+        .or_else(|| info(hwloc.root_object(), "HostName"))
+        .filter(|name| is_set(name))
+}
+
+/// The name of this machine, whatever machine is looked at.
+pub fn this_hostname() -> Option<String> {
+    kernels_hostname(&FsRoot::default()).filter(|name| is_set(name))
+}
+
+fn kernels_hostname(root: &FsRoot) -> Option<String> {
+    root.text("/proc/sys/kernel/hostname").ok().map(|name| printable::name(&name))
+}
+
+/// Not the kernel's word where nobody set one.
+fn is_set(name: &str) -> bool {
+    name != "(none)"
 }
 
 fn packages(hwloc: &Hwloc) -> Vec<Package> {

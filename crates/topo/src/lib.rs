@@ -103,6 +103,7 @@ mod wide_domain;
 mod xml;
 
 pub use cgroup::Cgroup;
+pub use convert::this_hostname;
 pub use error::TopoError;
 pub use huge_pages::HugePages;
 pub use input::{InputError, read_input};

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use experiments::document::Origin;
 use experiments::driver::survey_of;
+use report::doctor::SavedMachine;
 use report::{DoctorDocument, SavedDocument};
 
 use crate::args::doctor::Doctor;
@@ -28,6 +29,14 @@ fn look(args: &Doctor, json: Option<&Path>) -> Result<Exit, Fault> {
     let output = Output::plain(json, Extent::of(args.full, false, args.quiet), args.quiet, args.color);
     let sink = output.open()?;
     let survey = survey_of(&args.input)?;
+    // Settings are this machine's, whichever they are judged by.
+    let (host, judged_by) = match survey.topology.source.files() {
+        None => (survey.topology.hostname.clone(), None),
+        Some(file) => {
+            let hostname = survey.topology.hostname.clone();
+            (topo::this_hostname(), Some(SavedMachine { hostname, file }))
+        }
+    };
     let checks = doctor::look(&survey);
     let answer = doctor::answer(&checks);
     let exit = Exit::from_code(answer.exit_code);
@@ -38,7 +47,8 @@ fn look(args: &Doctor, json: Option<&Path>) -> Result<Exit, Fault> {
         argv,
         started_at: began.started_at(),
         elapsed_s: began.elapsed().as_secs_f64(),
-        host: survey.topology.hostname.clone(),
+        host,
+        judged_by,
         exit_code: answer.exit_code,
         verdict: answer.verdict,
         checks,

@@ -53,6 +53,19 @@ fn the_answer_the_document_and_the_exit_code_say_the_same() -> Done {
 }
 
 #[test]
+fn settings_judged_by_a_saved_machine_stay_this_machines() -> Done {
+    let here = document(&numabench(&["doctor", "--json", "-"])?)?;
+    let saved = document(&numabench(&["doctor", "--json", "-", "--input", MACHINE])?)?;
+    assert_eq!(saved["host"], here["host"]);
+    assert_eq!(saved["judged_by"], json!({ "hostname": "hgx-h100", "file": MACHINE }));
+    assert_eq!(here.get("judged_by"), None);
+
+    let text = numabench(&["doctor", "--input", MACHINE])?.out;
+    assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains("judged by the saved machine"));
+    Ok(())
+}
+
+#[test]
 fn the_document_follows_its_schema_on_a_machine_with_gpus_too() -> Done {
     let schema: Value = serde_json::from_str(&numabench(&["schema", "doctor"])?.well().out)?;
     let schema = jsonschema::validator_for(&schema)?;

@@ -22,6 +22,10 @@ pub fn doctor(document: &DoctorDocument, style: &Style) -> String {
         );
     }
 
+    if let Some(sentence) = judged_by(document) {
+        page.paragraph(Tone::Plain, "  ", &sentence);
+    }
+
     let with = |state: State| document.checks.iter().filter(move |check| check.state == state);
     let is_brief = style.quiet || style.screen.is_some();
     section("Look at this", with(State::Look), Tone::Warning, is_brief, &mut page);
@@ -34,6 +38,15 @@ pub fn doctor(document: &DoctorDocument, style: &Style) -> String {
         end.paragraph(Tone::Faint, "", &format!("document: {path}"));
     }
     screen::finish(page, end, style)
+}
+
+/// Whose settings were judged by which saved machine.
+fn judged_by(document: &DoctorDocument) -> Option<String> {
+    let saved = document.judged_by.as_ref()?;
+    let host = document.host.as_deref().unwrap_or("this machine");
+    let name = saved.hostname.as_ref().map_or_else(String::new, |name| format!(" ({name})"));
+    let file = &saved.file;
+    Some(format!("The settings of {host}, judged by the saved machine {file}{name}, not by {host} itself."))
 }
 
 /// The checks of a section, those that cost first; `brief` leaves out why they matter.
@@ -99,7 +112,7 @@ fn folded<'c>(checks: &[&'c Check]) -> Vec<(&'c Check, Vec<&'c str>)> {
 
 #[cfg(test)]
 mod tests {
-    use report::doctor::Part;
+    use report::doctor::{Part, SavedMachine};
     use report::document::Tool;
 
     use report::SavedDocument;
@@ -123,7 +136,7 @@ mod tests {
 
     #[test]
     fn the_answer_comes_first_then_what_costs_then_what_is_unknown_and_what_is_well_has_a_line() {
-        let document = DoctorDocument {
+        let mut document = DoctorDocument {
             schema: DoctorDocument::SCHEMA.to_owned(),
             schema_version: DoctorDocument::VERSION.number(),
             tool: Tool { name: "numabench".to_owned(), version: "0".to_owned(), git: None },
@@ -131,6 +144,7 @@ mod tests {
             started_at: "2026-01-01T00:00:00Z".to_owned(),
             elapsed_s: 0.1,
             host: None,
+            judged_by: None,
             exit_code: 5,
             verdict: vec!["The answer.".to_owned()],
             checks: vec![
@@ -149,11 +163,19 @@ mod tests {
         assert_eq!(text.matches("it matters (a manual)").count(), 2, "{text}");
         assert_eq!(text.matches("change it").count(), 2, "{text}");
         assert!(text.contains("root; it matters"), "{text}");
+        assert!(!text.contains("saved machine"), "{text}");
+
         style.quiet = true;
         let quiet = doctor(&document, &style);
         assert!(
             quiet.contains("change it") && !quiet.contains("well") && !quiet.contains("a manual"),
             "{quiet}"
         );
+
+        let (hostname, file) = (Some("node1".to_owned()), "node1.xml".to_owned());
+        (document.host, document.judged_by) = (Some("vm".to_owned()), Some(SavedMachine { hostname, file }));
+        let sentence =
+            "  The settings of vm, judged by the saved machine node1.xml (node1), not by vm itself.";
+        assert_eq!(doctor(&document, &style).lines().nth(1), Some(sentence));
     }
 }

@@ -66,6 +66,7 @@ fn node() -> DoctorDocument {
         started_at: "2026-01-01T00:00:00Z".to_owned(),
         elapsed_s: 0.1,
         host: None,
+        judged_by: None,
         exit_code: 5,
         verdict: vec![
             "2 settings cost placement or bandwidth: memory.numa-balancing, cpu.governor; 2 cannot be known."
