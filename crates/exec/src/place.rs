@@ -83,7 +83,7 @@ pub fn found(
     one: &placement::Place,
     wish: &Wish,
 ) -> Result<RankBinding, RankPlaceError> {
-    with_memory(topology, of_plan(topology, one), &wish.memory)
+    with_memory(topology, of_plan(one), &wish.memory)
 }
 
 /// The place with its memory where it is wanted.
@@ -127,7 +127,7 @@ fn planned(
     let plan = recommend(topology, &ask)?;
     let one = |rank: &usize| plan.places.get(*rank).ok_or(RankPlaceError::NoPlace(*rank));
     let own = assignment.mine.iter().map(one).collect::<Result<Vec<_>, _>>()?;
-    let together = own.into_iter().map(|one| of_plan(topology, one)).reduce(|others, one| RankBinding {
+    let together = own.into_iter().map(of_plan).reduce(|others, one| RankBinding {
         pus: others.pus.or(&one.pus),
         memory: others.memory.or(&one.memory),
         closeness: others.closeness.max(one.closeness),
@@ -154,24 +154,18 @@ fn unchanged(topology: &Topology, pool: &Pool, assignment: &GpuAssignment) -> Ra
     }
 }
 
-/// One place of a plan, to be bound to.
-fn of_plan(topology: &Topology, one: &placement::Place) -> RankBinding {
+/// One place of a plan, to be bound to; its memory is where `place` and the lines that it prints have it.
+fn of_plan(one: &placement::Place) -> RankBinding {
     let closeness = one.verdict.as_ref().map(|verdict| verdict.closeness);
 
     RankBinding {
         pus: one.pus.clone(),
         is_bound: true,
-        memory: memory_nodes(topology, one),
+        memory: one.memory_node.into_iter().collect(),
         memory_use: NodeUse::Bind,
         closeness,
         why: one.why.clone(),
     }
-}
-
-/// The nodes for the memory of a place: one where its PUs are on one, else all they are on: one node would be
-/// remote for some of the PUs.
-pub(crate) fn memory_nodes(topology: &Topology, one: &placement::Place) -> IdSet {
-    if one.nodes.len() > 1 { host_nodes(topology, &one.pus) } else { one.memory_node.into_iter().collect() }
 }
 
 /// The nodes of these PUs whose memory a program can be bound to.
@@ -244,6 +238,22 @@ mod tests {
         let smt = Wish { ask: Ask { smt: true, ..Ask::default() }, ..Wish::default() };
         let threads = place(&start, &pool("0-15", PoolOwner::AllRanks), &assignment(&start, &[1]), &smt)?;
         assert_eq!(threads.pus, set("6-7,14-15"));
+        Ok(())
+    }
+
+    #[test]
+    fn a_rank_with_cores_on_two_nodes_has_its_memory_where_its_place_says() -> Result<(), RankPlaceError> {
+        let start = start(NVIDIA, &[0, 1, 2, 3], &[]);
+        let wish = Wish { ask: Ask { cores_per_rank: Some(5), ..Ask::default() }, ..Wish::default() };
+        let one = GpuAssignment { ranks: 1, ..assignment(&start, &[0]) };
+        let planned = place(&start, &pool("0-15", PoolOwner::AllRanks), &one, &wish)?;
+        let gpus = GpuChoice::These(one.targets.clone());
+        let ask = Ask { ranks: Some(1), gpus, ..wish.ask.clone() };
+        let of_place = &recommend(&start.topology, &ask)?.places[0];
+
+        assert_eq!((of_place.nodes.to_string(), of_place.memory_node), ("0-1".to_owned(), Some(1)));
+        assert_eq!((&planned.pus, &planned.memory), (&of_place.pus, &set("1")));
+        assert_eq!(found(&start.topology, of_place, &wish)?.memory, set("1"), "read back");
         Ok(())
     }
 

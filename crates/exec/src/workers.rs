@@ -18,7 +18,7 @@ use topo::model::{Gpu, Topology};
 use topo::visibility::Runtime;
 
 use crate::error::ExecError;
-use crate::place::{RankPlaceError, memory_nodes};
+use crate::place::RankPlaceError;
 use crate::worker_table::{AFFINITY, LONGEST, NEXT_WORKER, NODES, PARENT, REPORT, TOKEN, VARIABLE, VERSION};
 
 /// What the dynamic linker loads before all others.
@@ -96,11 +96,11 @@ pub fn plan_workers(launch: &Launch, start: &Start, asked: &AskedWorkers) -> Res
 
     let shares = targets.into_iter().zip(plan.places.chunks(each)).map(|(target, places)| {
         let has_choice = topology.allowed.nodes.len() > 1 && !asked.keeps_memory;
-        let nodes = places.iter().map(|place| memory_nodes(&topology, place)).filter(|_| has_choice);
+        let nodes = places.iter().filter_map(|place| place.memory_node).filter(|_| has_choice);
         WorkerShare {
             target,
             parts: places.iter().map(|place| place.pus.clone()).collect(),
-            nodes: IdSet::of_all(nodes.collect::<Vec<_>>().iter()),
+            nodes: nodes.collect(),
             why: places.first().map(|place| place.why.clone()).unwrap_or_default(),
         }
     });
