@@ -33,6 +33,15 @@ pub enum RankSlotError {
         /// What is missing.
         what: &'static str,
     },
+    /// Without a launcher nothing tells the ranks of a node apart.
+    #[error(
+        "--ranks {ranks} without --rank: no launcher says which of them this process is; name it, --rank N \
+         (from 0)"
+    )]
+    NoRank {
+        /// How many ranks the node is said to have.
+        ranks: usize,
+    },
     /// A number beyond the last.
     #[error(transparent)]
     Beyond(#[from] NoSuchRank),
@@ -43,6 +52,9 @@ impl RankSlot {
     pub fn of(launch: &Launch, rank: Option<usize>, ranks: Option<usize>) -> Result<Self, RankSlotError> {
         let launcher = launch.launcher;
         let untold = |what| RankSlotError::Untold { launcher, what };
+        if let (Launcher::Nobody, None, Some(ranks @ 2..)) = (launcher, rank, ranks) {
+            return Err(RankSlotError::NoRank { ranks });
+        }
         let local_rank = rank.or(launch.local_rank).ok_or_else(|| untold(which(launcher)))?;
         let local_size =
             ranks.or(launch.local_size).ok_or_else(|| untold("how many processes this node has"))?;
@@ -94,9 +106,18 @@ mod tests {
     }
 
     #[test]
+    fn without_a_launcher_no_process_takes_itself_for_the_first_of_several() {
+        let refused = RankSlot::of(&Launch::ALONE, None, Some(2)).map_err(|error| error.to_string());
+        let said = "--ranks 2 without --rank: no launcher says which of them this process is; name it, \
+            --rank N (from 0)";
+        assert_eq!(refused, Err(said.to_owned()));
+    }
+
+    #[test]
     fn alone_is_the_first_of_one_and_the_user_can_say_otherwise() {
         let alone = RankSlot::of(&Launch::ALONE, None, None);
         assert_eq!(alone.map(|slot| (slot.is_only(), slot.of_all)), Ok((true, None)));
+        assert!(RankSlot::of(&Launch::ALONE, None, Some(1)).is_ok_and(|slot| slot.is_only()));
         let third = RankSlot::of(&Launch::ALONE, Some(2), Some(4));
         assert_eq!(third.map(|slot| (slot.local_rank, slot.local_size)), Ok((2, 4)));
         let beyond = RankSlot::of(&Launch::ALONE, Some(4), Some(4));

@@ -43,9 +43,9 @@ pub struct Exec {
     /// PUs whose cores no rank gets, OS ids as taskset writes them
     #[arg(long, value_name = "LIST", value_parser = ids, help_heading = "Placement")]
     pub reserve: Option<IdSet>,
-    /// Where the program's memory lies: on the nodes of its cores (local) or on NODE and nowhere else, as
-    /// with numactl --membind: a program that needs more than is free there is killed; page by page over
-    /// NODES (interleave:0-1) or all nodes (interleave), or as many pages of a node as the kernel's weights
+    /// Where the program's memory lies: near its cores (local: on the node that `place` names, with
+    /// --keep-cpus on those of all its cores) or on NODE and nowhere else, as with numactl --membind: a
+    /// program that needs more than is free there is killed; page by page over NODES (interleave:0-1) or all nodes (interleave), or as many pages of a node as the kernel's weights
     /// say (weighted, weighted:0-1; Linux 6.9); none leaves it to the kernel
     #[arg(long, value_name = "PLACE", default_value = "local", help_heading = "Placement")]
     pub membind: MemoryWish,
@@ -75,7 +75,8 @@ pub struct Exec {
     /// This process's number among the ranks of its node, from 0, for a launcher that numabench does not know
     #[arg(long, value_name = "N", value_parser = whole::<usize>(0..=MOST - 1), help_heading = "Rank")]
     pub rank: Option<usize>,
-    /// How many ranks this node has, where the launcher does not say it
+    /// How many ranks this node has, where the launcher does not say it; without a launcher --rank says which
+    /// one this is
     #[arg(long, value_name = "M", value_parser = whole::<usize>(1..=MOST), help_heading = "Rank")]
     pub ranks: Option<usize>,
 

@@ -74,6 +74,7 @@ fn a_rank_or_a_node_that_is_not_there_is_refused_before_anything_is_started() {
     for (options, code, named) in [
         (&["--rank", "2", "--ranks", "2"][..], 2, "rank 2 of 2"),
         (&["--rank", "0"], 2, "--ranks"),
+        (&["--ranks", "2"], 2, "without --rank"),
         (&["--rank", "0", "--ranks", "0"], 2, "--ranks"),
         (&["--membind", "77"], 2, "NUMA node 77"),
         (&["--membind", "near"], 2, "near"),
@@ -91,6 +92,7 @@ fn a_rank_or_a_node_that_is_not_there_is_refused_before_anything_is_started() {
     insta::assert_snapshot!(said, @r#"
     numabench: error: rank 2 of 2: ranks are numbered from 0, so --rank is 0 to 1
     error: --rank needs --ranks: add it, or leave --rank out
+    numabench: error: --ranks 2 without --rank: no launcher says which of them this process is; name it, --rank N (from 0)
     error: invalid value '0' for '--ranks <M>': "0" is not a whole number from 1 to 8192
     numabench: error: NUMA node 77 does not exist
     error: invalid value 'near' for '--membind <PLACE>': "near" is neither local, none, a NUMA node's number, interleave[:NODES] nor weighted[:NODES] (nodes as 0-1,3)
