@@ -30,9 +30,11 @@ use report::settings::{Direction, Membind};
 use report::versioned::Version;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use stats::flag::Flag;
 
 use crate::column::within_id;
 use crate::figure::BETWEEN;
+use crate::lost_figure::LostFigure;
 
 /// The fewest GPUs that a class is learned from.
 pub const LEAST_GPUS: usize = 8;
@@ -161,31 +163,100 @@ pub fn has_near_memory<B>(document: &Document<B>) -> Result<(), OtherMemory> {
     if document.settings.membind == Membind::Local { Ok(()) } else { Err(OtherMemory) }
 }
 
+/// A row by which a node is judged, with what its figure belongs to.
+struct JudgedRow<'d> {
+    row: &'d Row,
+    class: Class,
+    case: String,
+    /// The device's `id`; of a copy between GPUs `ID with OTHER`.
+    device: String,
+}
+
+impl JudgedRow<'_> {
+    fn value(self) -> Option<Value> {
+        let Self { row, class, case, device } = self;
+        let is_measured = row.status == RowStatus::Measured;
+        let rate = row.median_bytes_per_s.filter(|rate| is_measured && *rate > 0.0)?;
+        Some(Value { class, case, host: row.host.clone(), device, rate })
+    }
+
+    /// The copy without its figure; `None` where it has one.
+    fn lost_figure(self) -> Option<LostFigure> {
+        let Self { row, case, device, .. } = self;
+        let reason = row.reason.clone().unwrap_or_default();
+        let lost = LostFigure { device, case, status: row.status, reason, lost: 1, passes: 1 };
+        (row.status != RowStatus::Measured).then_some(lost)
+    }
+}
+
 /// The figures of a document's GPUs by which a node is judged: rates of copies of 1 MiB and more. Copies
 /// within a GPU's memory are a case of their own.
 pub fn values(document: &Document) -> Vec<Value> {
+    judged_rows(document).filter_map(JudgedRow::value).collect()
+}
+
+/// The copies of which a document has no such figure.
+pub fn lost_figures(document: &Document) -> Vec<LostFigure> {
+    judged_rows(document).filter_map(JudgedRow::lost_figure).collect()
+}
+
+/// What a baseline learns from a document.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Lesson {
+    /// The figures that say what the GPUs can do.
+    pub values: Vec<Value>,
+    /// How many figures were left out.
+    pub left_out: u32,
+    /// The same by what held their GPUs back.
+    pub held_back: BTreeMap<Flag, u32>,
+}
+
+/// The figures of a document to learn from: those of GPUs that were neither throttled nor shared.
+pub fn lesson(document: &Document) -> Lesson {
+    let mut lesson = Lesson::default();
+    for judged in judged_rows(document) {
+        let held_back = judged.row.flags.iter().copied().filter(|flag| holds_back(*flag));
+        let held_back: Vec<Flag> = held_back.collect();
+        if held_back.is_empty() {
+            lesson.values.extend(judged.value());
+        } else {
+            lesson.left_out += 1;
+            held_back.into_iter().for_each(|flag| *lesson.held_back.entry(flag).or_default() += 1);
+        }
+    }
+    lesson
+}
+
+/// Whether a figure with this flag is not what its GPU can do.
+pub(crate) fn holds_back(flag: Flag) -> bool {
+    matches!(flag, Flag::Throttled | Flag::SharedGpu)
+}
+
+/// The rows by which a node is judged.
+fn judged_rows(document: &Document) -> impl Iterator<Item = JudgedRow<'_>> {
     let devices: BTreeMap<&str, &Device> =
         document.devices.iter().map(|device| (&device.id[..], device)).collect();
     let others = other_ends(document);
     // Copies by a kernel are another case than those by copy engines, as in documents of several engines.
     let engine = engine_group(document.settings.engine).map_or(String::new(), |engine| format!("/{engine}"));
 
-    let value = |row: &Row| {
+    let judged = move |row| {
+        let row: &Row = row;
         let device = devices.get(&row.device[..]).filter(|device| device.kind == DeviceKind::Gpu)?;
         // Documents of before 1.6 do not say what a row of a kernel counts.
         let is_copy = row.quantity == Quantity::Bandwidth && row.direction != Direction::Kernel;
-        let is_measured = is_copy && row.status == RowStatus::Measured;
-        let rate = row.median_bytes_per_s.filter(|rate| is_measured && *rate > 0.0)?;
+        if !is_copy || row.bytes < 1 << 20 {
+            return None;
+        }
         let class = class_of(document, device, row.locality);
-        let (host, id) = (row.host.clone(), row.device.clone());
+        let id = row.device.clone();
         let case = |id: &str| format!("{id}{engine}");
-        let value = match others.get(&row.rank) {
-            _ if row.bytes < 1 << 20 => return None,
-            None => Value { class, case: case(&row.case), host, device: id, rate },
+        Some(match others.get(&row.rank) {
+            None => JudgedRow { row, class, case: case(&row.case), device: id },
             // Where the PU that drives it is matters to none of these.
             Some(other) if other == name_on_node(&id) => {
                 let class = Class { locality: "own memory".to_owned(), ..class };
-                Value { class, case: case(&within_id(&row.case)), host, device: id, rate }
+                JudgedRow { row, class, case: case(&within_id(&row.case)), device: id }
             }
             Some(other) => {
                 let staged = if is_staged(document, row.rank) { ", staged" } else { "" };
@@ -193,12 +264,11 @@ pub fn values(document: &Document) -> Vec<Value> {
                 let numa_nodes = apart.map_or("", |apart| NUMA_NODES[usize::from(apart)]);
                 let class = Class { locality: format!("peer{staged}{numa_nodes}"), ..class };
                 let device = format!("{id}{BETWEEN}{other}");
-                Value { class, case: case(&row.case), host, device, rate }
+                JudgedRow { row, class, case: case(&row.case), device }
             }
-        };
-        Some(value)
+        })
     };
-    document.rows.iter().filter_map(value).collect()
+    document.rows.iter().filter_map(judged)
 }
 
 /// Whether a GPU and another one of its node, by its name there, are local to different NUMA nodes; `None`

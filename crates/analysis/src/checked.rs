@@ -7,7 +7,7 @@ use report::settings::CopyEngine;
 use stats::interval::median;
 
 use crate::conditions::Condition;
-use crate::figure::{Figure, Key, Unit};
+use crate::figure::{Figure, Key, Unit, status_word};
 use crate::gate::Checked;
 use crate::run::{NoRun, Run};
 
@@ -20,7 +20,7 @@ pub fn run(name: &str, checked: &Checked) -> Result<Run, NoRun> {
     for figure in &checked.figures {
         rates.entry(Key::in_words(&figure.case, figure.device.clone())).or_default().push(figure.bytes_per_s);
     }
-    if rates.is_empty() {
+    if rates.is_empty() && checked.lost.is_empty() {
         let kept_none = checked.schema_version == "1.0";
         return Err(if kept_none { NoRun::NoCheckedFigures } else { NoRun::Empty });
     }
@@ -30,6 +30,13 @@ pub fn run(name: &str, checked: &Checked) -> Result<Run, NoRun> {
         let middle = median(&rates).ok_or("it has no figure")?;
         Ok(Figure::measured(Unit::BytesPerS, middle, rates))
     };
+
+    let mut figures: BTreeMap<Key, Result<Figure, String>> = BTreeMap::new();
+    for lost in &checked.lost {
+        let why = format!("{}: {}", status_word(lost.status), lost.reason);
+        figures.insert(Key::in_words(&lost.case, lost.device.clone()), Err(why));
+    }
+    figures.extend(rates.into_iter().map(|(key, rates)| (key, figure(rates))));
 
     Ok(Run {
         name: name.to_owned(),
@@ -43,6 +50,6 @@ pub fn run(name: &str, checked: &Checked) -> Result<Run, NoRun> {
             Condition::new("host", &checked.host, false),
         ],
         engine: CopyEngine::default(),
-        figures: rates.into_iter().map(|(key, rates)| (key, figure(rates))).collect(),
+        figures,
     })
 }

@@ -4,9 +4,13 @@
 //! suspects are measured again, up to [`PASSES`] passes. A finding is one that is below in all of them; one
 //! that is below in most is undecided; below once is a disturbed pass. The decision is a function of the
 //! figures alone, so that a simulated fleet tests the very code that gates a real one.
+//! `passes` adds slower twins, and copies without a figure.
+
+mod passes;
 
 use std::collections::BTreeSet;
 
+pub use passes::{CheckPass, PassesVerdict, judge_passes};
 use report::Document;
 use report::device::Device;
 use report::document::Tool;
@@ -19,6 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::baseline::{Baseline, Class, Normals, Value};
 use crate::figure::BETWEEN;
+use crate::lost_figure::LostFigure;
 
 /// So many passes at most.
 pub const PASSES: usize = 3;
@@ -29,9 +34,9 @@ pub const PASSES: usize = 3;
 pub enum Gate {
     /// Every figure is normal.
     Well,
-    /// The passes do not agree, or nothing normal is known for a GPU.
+    /// The passes do not agree, a copy has no figure, or nothing normal is known for a GPU.
     Undecided,
-    /// A GPU is below the limit in every pass.
+    /// A GPU is below the limit in every pass, or fails in every one.
     Finding,
 }
 
@@ -119,6 +124,14 @@ fn same(value: &Value, other: &Value) -> bool {
     (&value.host, &value.device, &value.case) == (&other.host, &other.device, &other.case)
 }
 
+/// The GPU that a figure is named by: of a pair the first one.
+fn own_device(device: &str) -> String {
+    device.split(BETWEEN).next().unwrap_or_default().to_owned()
+}
+
+/// What ends the case of a copy within a GPU's memory.
+const WITHIN: &str = "/within";
+
 /// What a node's check found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Checked {
@@ -140,7 +153,7 @@ pub struct Checked {
     pub passes: u32,
     /// How long it took, in seconds.
     pub elapsed_s: f64,
-    /// How many GPUs were measured.
+    /// How many GPUs have a figure.
     pub gpus: u32,
     /// GPUs below the limit, and those that nothing normal is known for.
     pub suspects: Vec<Suspect>,
@@ -148,7 +161,11 @@ pub struct Checked {
     pub slower_twins: Vec<SlowerTwin>,
     /// What is known of each suspect's link and place that could be the cause, in words.
     pub causes: Vec<String>,
-    /// What was measured and compared with nothing, in words; null where everything was judged.
+    /// Copies without a figure in most passes, or that failed in one.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.3"))]
+    pub lost: Vec<LostFigure>,
+    /// What was compared with nothing, in words; null where everything was judged.
     #[serde(default)]
     #[schemars(extend("since" = "1.2"))]
     pub not_judged: Option<String>,
@@ -174,7 +191,7 @@ pub struct PassFigure {
 }
 
 impl SavedDocument for Checked {
-    const VERSION: Version = Version { schema: "numabench.gate", major: 1, minor: 2 };
+    const VERSION: Version = Version { schema: "numabench.gate", major: 1, minor: 3 };
     const WRITER: &'static str = "numabench check --bandwidth --json FILE";
 }
 
@@ -183,18 +200,10 @@ impl Checked {
     pub fn new(
         document: &Document,
         gate: Gate,
-        suspects: Vec<Suspect>,
-        slower_twins: Vec<SlowerTwin>,
-        passes: &[Vec<Value>],
+        verdict: PassesVerdict,
+        passes: &[CheckPass],
         elapsed_s: f64,
     ) -> Self {
-        // A pair of GPUs is named by both.
-        let own = |device: &'_ str| device.split(BETWEEN).next().unwrap_or_default().to_owned();
-        let named: BTreeSet<String> = suspects
-            .iter()
-            .map(|one| own(&one.device))
-            .chain(slower_twins.iter().map(|one| one.device.clone()))
-            .collect();
         let figure = |pass: usize, value: &Value| PassFigure {
             pass: pass as u32,
             case: value.case.clone(),
@@ -202,23 +211,12 @@ impl Checked {
             class: value.class.clone(),
             bytes_per_s: value.rate,
         };
-
         let figures = passes
             .iter()
             .enumerate()
-            .flat_map(|(pass, values)| values.iter().map(move |value| figure(pass, value)));
-        let figures = figures.collect();
-        let of_memory = |id: &str| {
-            let cases = suspects.iter().map(|one| (&one.device, &one.case));
-            let mut cases = cases.chain(slower_twins.iter().map(|one| (&one.device, &one.case)));
-            cases.any(|(device, case)| device == id && case.ends_with("/within"))
-        };
-        let words = |device: &Device| match of_memory(&device.id) {
-            true => OWN_MEMORY.to_owned(),
-            false => cause(document, device),
-        };
-        let causes = document.devices.iter().filter(|device| named.contains(&device.id));
-        let causes = causes.map(|device| format!("{}: {}", device.id, words(device))).collect();
+            .flat_map(|(at, pass)| pass.values.iter().map(move |value| figure(at, value)));
+        let figures: Vec<PassFigure> = figures.collect();
+        let measured: BTreeSet<String> = figures.iter().map(|figure| own_device(&figure.device)).collect();
 
         Self {
             schema: Self::SCHEMA.to_owned(),
@@ -230,14 +228,40 @@ impl Checked {
             simulated: document.platform.simulated.clone(),
             passes: passes.len() as u32,
             elapsed_s,
-            gpus: document.devices.len() as u32,
-            suspects,
-            slower_twins,
-            causes,
+            gpus: measured.len() as u32,
+            causes: causes(document, &verdict),
+            suspects: verdict.suspects,
+            slower_twins: verdict.slower_twins,
+            lost: verdict.lost,
             not_judged: None,
             figures,
         }
     }
+
+    /// Whether it has figures and nothing on its node to compare them with: in a fleet other nodes tell.
+    pub fn is_left_to_other_nodes(&self) -> bool {
+        let has_found = !self.suspects.is_empty() || !self.slower_twins.is_empty() || !self.lost.is_empty();
+        self.gate == Gate::Undecided && !has_found && !self.figures.is_empty()
+    }
+}
+
+/// What could be the cause for each GPU that was slow or failed, in words.
+fn causes(document: &Document, verdict: &PassesVerdict) -> Vec<String> {
+    // Of a GPU that the baseline does not know nothing was found slow.
+    let below = verdict.suspects.iter().filter(|one| one.limit_bytes_per_s.is_some());
+    let slow = below.map(|one| (&one.device, &one.case));
+    let slow = slow.chain(verdict.slower_twins.iter().map(|one| (&one.device, &one.case)));
+    let of_memory: BTreeSet<String> =
+        slow.clone().filter(|(_, case)| case.ends_with(WITHIN)).map(|(id, _)| own_device(id)).collect();
+    let failed = verdict.lost.iter().filter(|lost| lost.has_failed()).map(|lost| (&lost.device, &lost.case));
+    let named: BTreeSet<String> = slow.chain(failed).map(|(device, _)| own_device(device)).collect();
+
+    let words = |device: &Device| match of_memory.contains(&device.id) {
+        true => OWN_MEMORY.to_owned(),
+        false => cause(document, device),
+    };
+    let causes = document.devices.iter().filter(|device| named.contains(&device.id));
+    causes.map(|device| format!("{}: {}", device.id, words(device))).collect()
 }
 
 /// What could be the cause where copies within a GPU's memory are slow: no link.

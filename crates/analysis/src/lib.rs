@@ -19,8 +19,9 @@
 //!   `conditions` what it ran under;
 //! * `compare` two sides of runs, by place or `by_gpu`, in `turns` or not: `judge` decides each case,
 //!   `comparison` is the document that comes of it, `comparison_notes` what a reader should know of it;
-//! * `baseline` what is normal for a class of hardware, and `gate` whether a node is well by it; `history`
-//!   step changes over many documents, `ended_series` what is no longer there;
+//! * `baseline` what is normal for a class of hardware, `gate` whether a node is well by it, and
+//!   `lost_figure` a copy that has none; `history` step changes over many documents, `ended_series` what is
+//!   no longer there;
 //! * `reference` figures that others published, `reference_fits` which of them fit, `imported_fits` which of
 //!   them fit what another program printed, `model_answer` whether figures are normal;
 //! * `node_run` what a document says of its nodes, `nodes` several nodes side by side, and which are unlike
@@ -68,6 +69,7 @@ pub mod judge;
 pub mod kernels;
 pub mod laplace;
 pub mod latency_curves;
+pub mod lost_figure;
 pub mod matrix_analysis;
 pub mod measured_links;
 pub mod model_answer;

@@ -257,7 +257,11 @@ pub fn of_check(checked: &Checked) -> Vec<NodeRun> {
         Gate::Undecided => Some("its own check is undecided".to_owned()),
         Gate::Finding => Some("its own check found it slow".to_owned()),
     };
+        Gate::Undecided if checked.is_left_to_other_nodes() => None,
     let mut passes: BTreeMap<u32, Vec<PlaceFigure>> = BTreeMap::new();
+        Gate::Finding if checked.suspects.is_empty() && checked.slower_twins.is_empty() => {
+            Some("copies failed in its own check".to_owned())
+        }
 
     for figure in &checked.figures {
         passes.entry(figure.pass).or_default().push(PlaceFigure {

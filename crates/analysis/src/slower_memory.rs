@@ -8,18 +8,18 @@ use report::slower_twin::SlowerTwin;
 
 use crate::baseline::{Class, values};
 use crate::gate::OWN_MEMORY;
-use crate::slower_twins::{SLOWER_ALONE, TwinRate, slower_than_others};
+use crate::slower_twins::{ComparedTwins, SLOWER_ALONE, TwinRate, slower_than_others};
 
-/// The GPUs whose copies within their own memory are slower than those of their twins here: the clocks or the
-/// memory of one are at fault, no link.
-pub fn slower_memory(document: &Document) -> Vec<SlowerTwin> {
+/// Compares the copies of GPUs within their own memory with those of their twins.
+pub fn compared_memory(document: &Document) -> ComparedTwins {
     let mut groups: BTreeMap<(Class, String), Vec<(String, f64)>> = BTreeMap::new();
     for value in values(document).into_iter().filter(|value| value.case.ends_with("/within")) {
         groups.entry((value.class, value.case)).or_default().push((value.device, value.rate));
     }
-    let mut found = Vec::new();
+    let mut found = ComparedTwins::default();
 
-    for ((_, case), twins) in groups {
+    for ((_, case), twins) in groups.into_iter().filter(|(_, twins)| twins.len() > 1) {
+        found.compared.extend(twins.iter().map(|(device, _)| (device.clone(), case.clone())));
         let rates: Vec<TwinRate> = twins.iter().map(|(_, rate)| TwinRate::exact(*rate)).collect();
         let slower = |(number, others): (usize, f64)| {
             let (device, rate) = &twins[number];
@@ -39,7 +39,7 @@ pub fn slower_memory(document: &Document) -> Vec<SlowerTwin> {
                 cause: OWN_MEMORY.to_owned(),
             }
         };
-        found.extend(slower_than_others(SLOWER_ALONE, &rates, 1.0).into_iter().map(slower));
+        found.slower.extend(slower_than_others(SLOWER_ALONE, &rates, 1.0).into_iter().map(slower));
     }
     found
 }

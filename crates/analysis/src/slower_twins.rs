@@ -14,7 +14,7 @@
 //! GPU's own memory ([`slower_memory`]); copies between GPUs where not every pair was asked for, as in a
 //! ring.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use report::Document;
 use report::case::{Case, CaseStatus, Order};
@@ -86,9 +86,35 @@ pub fn slower_twins<B>(document: &Document<B>) -> Vec<SlowerTwin> {
     found(document).into_iter().filter(|(_, is_sure)| *is_sure).map(|(slower, _)| slower).collect()
 }
 
-/// The same with those of which fewer blocks were slow than it takes: for who looks again.
-pub fn suspected_twins<B>(document: &Document<B>) -> Vec<SlowerTwin> {
-    found(document).into_iter().map(|(slower, _)| slower).collect()
+/// What comparing GPUs with their twins came to, case by case: for who looks again.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ComparedTwins {
+    /// What was compared: a device's and a case's `id`.
+    pub compared: BTreeSet<(String, String)>,
+    /// Each GPU in each case in which it is slower, also where fewer blocks say so than a finding takes.
+    pub slower: Vec<SlowerTwin>,
+}
+
+/// Compares the GPUs of a document with their twins.
+pub fn compared_twins<B>(document: &Document<B>) -> ComparedTwins {
+    let sets = twin_sets(document);
+    let compared = |set: &TwinSet<'_, B>| {
+        let ids = set.twins.iter().map(|twin| (twin.device.id.clone(), set.case.id.clone()));
+        ids.collect::<Vec<_>>()
+    };
+    ComparedTwins {
+        compared: sets.iter().flat_map(compared).collect(),
+        slower: slower_cases(&sets).into_iter().map(|case| case.slower).collect(),
+    }
+}
+
+/// One for all cases in which a GPU is slower: the worst of them, with their number.
+pub(crate) fn worst(cases: impl Iterator<Item = SlowerTwin>) -> Option<SlowerTwin> {
+    let part = |slower: &SlowerTwin| slower.bytes_per_s / slower.twins_bytes_per_s;
+    cases.reduce(|worst, one| {
+        let slower_cases = worst.slower_cases + one.slower_cases;
+        SlowerTwin { slower_cases, ..if part(&worst) <= part(&one) { worst } else { one } }
+    })
 }
 
 /// Whether any two GPUs of the document are compared with each other.
@@ -98,30 +124,48 @@ pub fn are_compared<B>(document: &Document<B>) -> bool {
 
 /// Each that is slower here, and whether that rests on enough blocks.
 fn found<B>(document: &Document<B>) -> Vec<(SlowerTwin, bool)> {
-    let sets = twin_sets(document);
-    let is_alone = |set: &TwinSet<B>| set.case.order == Order::Alone;
+    let mut by_gpu: BTreeMap<usize, Vec<SlowerCase>> = BTreeMap::new();
+    for case in slower_cases(&twin_sets(document)) {
+        by_gpu.entry(case.at).or_default().push(case);
+    }
+
+    let with_sureness = |cases: Vec<SlowerCase>| {
+        let has_interval = cases.iter().any(|case| case.evidence.has_interval);
+        let blocks: u64 = cases.iter().map(|case| case.evidence.blocks).sum();
+        let slower = worst(cases.into_iter().map(|case| case.slower))?;
+        let is_sure = has_interval || (blocks >= LEAST_BLOCKS && slower.slower_cases == slower.judged_cases);
+        Some((slower, is_sure))
+    };
+    by_gpu.into_values().filter_map(with_sureness).collect()
+}
+
+/// A GPU that is slower than its twins in a case, with its position among the devices.
+struct SlowerCase {
+    at: usize,
+    slower: SlowerTwin,
+    evidence: Evidence,
+}
+
+/// Every GPU in every case in which it is slower.
+fn slower_cases<B>(sets: &[TwinSet<'_, B>]) -> Vec<SlowerCase> {
+    let is_alone = |set: &TwinSet<'_, B>| set.case.order == Order::Alone;
     let middling = [false, true].map(|alone| {
         let alike = sets.iter().filter(|set| is_alone(set) == alone);
         middling_reach(alike.flat_map(|set| &set.twins).map(|twin| twin.rate))
     });
-
-    let mut found: BTreeMap<usize, SlowerTwin> = BTreeMap::new();
     let mut judged: BTreeMap<&str, u32> = BTreeMap::new();
-    let mut evidence: BTreeMap<usize, Evidence> = BTreeMap::new();
-    for set in &sets {
+    for twin in sets.iter().flat_map(|set| &set.twins) {
+        *judged.entry(&twin.device.id).or_default() += 1;
+    }
+
+    let mut found = Vec::new();
+    for set in sets {
         let TwinSet { case, twins } = set;
-        for twin in twins {
-            *judged.entry(&twin.device.id).or_default() += 1;
-        }
         let limit = if is_alone(set) { SLOWER_ALONE } else { SLOWER_AT_ONCE };
         let rates: Vec<TwinRate> = twins.iter().map(|twin| twin.rate).collect();
         for (number, reference) in slower_than_others(limit, &rates, middling[usize::from(is_alone(set))]) {
-            let (twin, at) = (&twins[number], twins[number].at);
-            let all = evidence.entry(at).or_default();
-            all.blocks += twin.evidence.blocks;
-            all.has_interval |= twin.evidence.has_interval;
-            let part = |slower: &SlowerTwin| slower.bytes_per_s / slower.twins_bytes_per_s;
-            let this = SlowerTwin {
+            let twin = &twins[number];
+            let slower = SlowerTwin {
                 device: twin.device.id.clone(),
                 rank: twin.rank,
                 case: case.id.clone(),
@@ -129,26 +173,13 @@ fn found<B>(document: &Document<B>) -> Vec<(SlowerTwin, bool)> {
                 twins_bytes_per_s: reference,
                 twins: twins.len() as u32 - 1,
                 slower_cases: 1,
-                judged_cases: 0,
+                judged_cases: judged.get(&twin.device.id[..]).copied().unwrap_or_default(),
                 cause: cause(twin.device, case),
             };
-            let slower_cases = found.get(&at).map_or(0, |before| before.slower_cases) + 1;
-            let worst = found.remove(&at).filter(|before| part(before) <= part(&this)).unwrap_or(this);
-            found.insert(at, SlowerTwin { slower_cases, ..worst });
+            found.push(SlowerCase { at: twin.at, slower, evidence: twin.evidence });
         }
     }
-
-    let counted = |slower: SlowerTwin| {
-        let judged_cases = judged.get(&slower.device[..]).copied().unwrap_or_default();
-        SlowerTwin { judged_cases, ..slower }
-    };
-    let with_sureness = |(at, slower): (usize, SlowerTwin)| {
-        let Evidence { blocks, has_interval } = evidence.get(&at).copied().unwrap_or_default();
-        let slower = counted(slower);
-        let is_sure = has_interval || (blocks >= LEAST_BLOCKS && slower.slower_cases == slower.judged_cases);
-        (slower, is_sure)
-    };
-    found.into_iter().map(with_sureness).collect()
+    found
 }
 
 /// Twins in a case.

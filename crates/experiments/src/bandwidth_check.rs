@@ -4,23 +4,23 @@
 //! A pass is a short `numabench pingpong --order alone`, and a short `numabench peer` for what stays between
 //! GPUs, each in a process of its own: a GPU that hangs its driver cannot hang the check beyond the pass' own
 //! time limit, and what is measured is what everybody can measure. What the figures come to is
-//! `analysis::gate`'s to say; a pass is repeated only for a suspect, or on each node of a fleet, whose nodes
-//! are compared afterwards. Launcher variables are kept from it: it is one process and not a rank.
+//! `analysis::gate`'s to say; a pass is repeated only for a suspect or a copy without a figure, or on each
+//! node of a fleet, whose nodes are compared afterwards. Launcher variables are kept from it: it is one process and not a rank.
 //!
 //! Copies within a GPU's memory are 512 MiB: with what they write four times the largest cache of today's
 //! GPUs, each byte counted once. Copies between GPUs go from each GPU to the next one, so that every GPU
 //! sends and receives once.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use analysis::baseline::{Baseline, Value, values};
-use analysis::gate::{Checked, Decision, Gate, PASSES, decide};
-use analysis::slower_memory::slower_memory;
-use analysis::slower_twins::suspected_twins;
-use report::slower_twin::SlowerTwin;
+use analysis::baseline::{Baseline, Value, lost_figures, values};
+use analysis::gate::{CheckPass, Checked, Gate, PASSES, judge_passes};
+use analysis::slower_memory::compared_memory;
+use analysis::slower_twins::compared_twins;
 use report::{Document, SavedDocument};
 
 use crate::documents;
@@ -64,9 +64,19 @@ pub enum CheckedCopies {
 }
 
 impl CheckedCopies {
-    /// Whether a figure is of them.
-    fn are_of(self, value: &Value) -> bool {
-        let mut parts = value.case.split('/').skip(2);
+    /// The word for them.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::H2d => "h2d",
+            Self::D2h => "d2h",
+            Self::Hbm => "hbm",
+            Self::Peer => "peer",
+        }
+    }
+
+    /// Whether a case is of them.
+    fn are_of(self, case: &str) -> bool {
+        let mut parts = case.split('/').skip(2);
         let direction = parts.next().unwrap_or_default();
         let group = parts.nth(1).unwrap_or_default();
         match self {
@@ -119,48 +129,68 @@ impl BandwidthCheck {
     /// Nothing is to be measured, or a pass has no result.
     pub fn run(&self) -> Result<Checked, Fault> {
         let began = Instant::now();
-        let mut passes: Vec<Vec<Value>> = Vec::new();
+        let mut passes: Vec<CheckPass> = Vec::new();
 
         loop {
             let documents = self.pass()?;
             let Some(document) = documents.first() else {
                 return Err(Fault::usage("nothing is to be measured: --what takes h2d, d2h, hbm and peer"));
             };
-            let is_asked = |value: &Value| self.copies.iter().any(|copies| copies.are_of(value));
-            passes.push(documents.iter().flat_map(values).filter(is_asked).collect());
-            let mut twins: Vec<SlowerTwin> = documents.iter().flat_map(suspected_twins).collect();
-            if self.has(CheckedCopies::Hbm) {
-                twins.extend(documents.iter().flat_map(slower_memory));
-            }
+            passes.push(self.check_pass(&documents));
 
-            let decision = match &self.baseline {
-                Some(baseline) => decide(baseline, &passes),
-                // Twins need no baseline, and each pass compares them; a slower one is looked at again like
-                // any suspect.
-                None if twins.is_empty() => Decision::Decided(Gate::Well, Vec::new()),
-                None if passes.len() < PASSES => Decision::Again,
-                None => Decision::Decided(Gate::Finding, Vec::new()),
-            };
-
-            match decision {
-                Decision::Decided(gate, suspects) if !self.all_passes || passes.len() >= PASSES => {
-                    // With a baseline a slower twin that is within what is normal is none.
-                    let twins = if gate == Gate::Finding { twins } else { Vec::new() };
-                    let elapsed_s = began.elapsed().as_secs_f64();
-                    let checked = Checked::new(document, gate, suspects, twins, &passes, elapsed_s);
-                    return Ok(Checked { not_judged: self.not_judged(document), ..checked });
-                }
-                Decision::Decided(..) | Decision::Again => {}
+            let verdict = judge_passes(self.baseline.as_ref(), &passes);
+            let is_last = !self.all_passes || passes.len() >= PASSES;
+            if let Some(gate) = verdict.gate.filter(|_| is_last) {
+                let not_judged = passes.last().and_then(|pass| self.not_judged(pass));
+                let elapsed_s = began.elapsed().as_secs_f64();
+                let checked = Checked::new(document, gate, verdict, &passes, elapsed_s);
+                return Ok(Checked { not_judged, ..checked });
             }
         }
     }
 
-    /// What has nothing to be compared with: in a ring each of several GPUs copies to one other alone, and
-    /// the ways between GPUs are not alike everywhere.
-    fn not_judged(&self, document: &Document) -> Option<String> {
-        let is_ring = self.has(CheckedCopies::Peer) && document.devices.len() > 2;
-        let text = "copies between GPUs, which nothing is known to be normal for without --against";
-        (self.baseline.is_none() && is_ring).then(|| text.to_owned())
+    /// What the documents of a pass say of the copies that are checked.
+    fn check_pass(&self, documents: &[Document]) -> CheckPass {
+        let is_asked = |value: &Value| self.copies.iter().any(|copies| copies.are_of(&value.case));
+        let mut pass = CheckPass {
+            values: documents.iter().flat_map(values).filter(is_asked).collect(),
+            lost: documents.iter().flat_map(lost_figures).collect(),
+            ..CheckPass::default()
+        };
+        let of_memory = documents.iter().filter(|_| self.has(CheckedCopies::Hbm)).map(compared_memory);
+        for twins in documents.iter().map(compared_twins).chain(of_memory) {
+            pass.twins.compared.extend(twins.compared);
+            pass.twins.slower.extend(twins.slower);
+        }
+        pass
+    }
+
+    /// What of a pass has nothing to be compared with, in words: copies that were asked for and not made,
+    /// and without a baseline GPUs without a twin. In a ring each of several GPUs copies to one other alone,
+    /// and the ways between GPUs are not alike everywhere.
+    fn not_judged(&self, pass: &CheckPass) -> Option<String> {
+        let is_made = |copies: &&CheckedCopies| {
+            let lost = pass.lost.iter().map(|lost| &lost.case);
+            pass.values.iter().map(|value| &value.case).chain(lost).any(|case| copies.are_of(case))
+        };
+        let not_made = self.copies.iter().filter(|copies| !is_made(copies));
+        let mut left_out: Vec<String> =
+            not_made.map(|copies| format!("{}, of which there is no figure here", copies.name())).collect();
+
+        let is_open = |value: &&Value| self.baseline.is_none() && !pass.has_compared(value);
+        let (pairs, single): (Vec<&Value>, Vec<&Value>) =
+            pass.values.iter().filter(is_open).partition(|value| CheckedCopies::Peer.are_of(&value.case));
+        if !pairs.is_empty() {
+            let text = "copies between GPUs, which nothing is known to be normal for without --against";
+            left_out.push(text.to_owned());
+        }
+        let gpus: BTreeSet<&str> = single.iter().map(|value| &value.device[..]).collect();
+        if !gpus.is_empty() {
+            let gpus: Vec<&str> = gpus.into_iter().collect();
+            let why = "which cannot be compared with a GPU like it here (--against takes a baseline)";
+            left_out.push(format!("{}, {why}", gpus.join(" and ")));
+        }
+        (!left_out.is_empty()).then(|| left_out.join("; and "))
     }
 
     fn has(&self, copies: CheckedCopies) -> bool {

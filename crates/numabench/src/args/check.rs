@@ -14,10 +14,10 @@ const MOST_PID: u64 = 1 << 22;
 
 /// What `check --bandwidth` measures.
 const COPIES: &[Word<CheckedCopies>] = &[
-    ("h2d", CheckedCopies::H2d, "Host to device"),
-    ("d2h", CheckedCopies::D2h, "Device to host"),
-    ("hbm", CheckedCopies::Hbm, "Within each GPU's memory"),
-    ("peer", CheckedCopies::Peer, "From each GPU to the next"),
+    (CheckedCopies::H2d.name(), CheckedCopies::H2d, "Host to device"),
+    (CheckedCopies::D2h.name(), CheckedCopies::D2h, "Device to host"),
+    (CheckedCopies::Hbm.name(), CheckedCopies::Hbm, "Within each GPU's memory"),
+    (CheckedCopies::Peer.name(), CheckedCopies::Peer, "From each GPU to the next"),
 ];
 
 /// `numabench check`.

@@ -29,8 +29,14 @@ fn h100s(count: usize, within: &str) -> String {
 const WITHIN: &str = "11.64GB/s";
 
 fn ended(devices: &str, args: &[&str]) -> Result<Ended, Box<dyn std::error::Error>> {
+    ended_with("", devices, args)
+}
+
+/// The same with calls of the driver that fail.
+fn ended_with(faults: &str, devices: &str, args: &[&str]) -> Result<Ended, Box<dyn std::error::Error>> {
     let fake = driver::fake()?;
     let mut command = with_driver(&fake);
+    command.env("FAKE_FAULTS", faults);
     command.env("FAKE_DEVICES", devices).env("LD_PRELOAD", fake.join(Driver::Cuda.library()));
     Ok(end(&mut command, args))
 }
@@ -158,5 +164,46 @@ fn without_a_baseline_copies_between_several_gpus_are_said_not_to_be_judged_and_
     let of_two = ended(&slow_last(2), &args)?;
     assert_eq!(of_two.code, Some(5), "{}{}", of_two.out, of_two.err);
     assert!(of_two.out.contains("0000:28:00.0"), "{}", of_two.out);
+    Ok(())
+}
+
+#[test]
+fn a_gpu_whose_copies_fail_in_every_pass_is_a_finding() -> Done {
+    let devices = h100s(2, WITHIN).replace("memory 32MiB", "memory 128MiB");
+    let file = tempfile::NamedTempFile::new()?;
+    let json = file.path().display().to_string();
+    let args = ["check", "--bandwidth", "--quiet", "--timeout", "1min", "--json", &json];
+    let failing = ended_with("fail cuMemcpyHtoDAsync 1+ 719", &devices, &args)?;
+    assert_eq!(failing.code, Some(5), "{}{}", failing.out, failing.err);
+    for words in ["SIMULATED: failed: 0000:18:00.0, ", "no figure in 3 of 3 passes (failed: ", " 719 "] {
+        assert!(failing.out.contains(words) && failing.out.lines().count() == 1, "{words}: {}", failing.out);
+    }
+
+    let document: Value = serde_json::from_slice(&fs::read(&json)?)?;
+    assert_eq!((&document["gate"], &document["schema_version"]), (&"finding".into(), &"1.3".into()));
+    let lost = document["lost"].as_array().ok_or("lost figures")?;
+    assert!(
+        lost.len() == 2 && lost.iter().all(|lost| lost["case"] == "alone/pinned/h2d/67108864"),
+        "{lost:?}"
+    );
+    Ok(())
+}
+
+#[test]
+fn a_node_of_which_nothing_is_compared_is_undecided_and_says_why() -> Done {
+    let one = h100s(1, WITHIN).replace("memory 32MiB", "memory 128MiB");
+    let unlike =
+        h100s(2, WITHIN).replace("memory 32MiB", "memory 128MiB").replacen("128MiB", "128MiB; name A", 1);
+    for (devices, what, words) in [
+        (&one, "h2d", "0000:18:00.0, which cannot be compared with a GPU like it here"),
+        (&one, "peer", "peer, of which there is no figure here"),
+        (&unlike, "h2d", "0000:18:00.0 and 0000:28:00.0, which cannot be compared"),
+    ] {
+        let args = ["check", "--bandwidth", "--what", what, "--quiet", "--timeout", "1min"];
+        let found = ended(devices, &args)?;
+        assert_eq!(found.code, Some(6), "{}{}", found.out, found.err);
+        let line = format!("SIMULATED: undecided: not judged: {words}");
+        assert!(found.out.starts_with(&line), "{}", found.out);
+    }
     Ok(())
 }

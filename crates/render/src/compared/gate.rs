@@ -1,6 +1,8 @@
 //! What the gate found of a node, for a terminal and a prologue's log.
 
+use analysis::figure::status_word;
 use analysis::gate::{Checked, Gate, Suspect};
+use analysis::lost_figure::LostFigure;
 use report::slower_twin::SlowerTwin;
 use stats::units::counted;
 
@@ -45,57 +47,78 @@ fn but_for(checked: &Checked) -> String {
     left_out.map_or_else(String::new, |what| format!(", but for {what}"))
 }
 
-/// What was found, a sentence a suspect and a slower twin.
+/// What was found, a sentence each: copies that failed, suspects, slower twins, and copies that were not
+/// made.
 fn findings(checked: &Checked) -> Vec<String> {
-    let of_suspect = |suspect: &Suspect| {
-        let rate = suspect.bytes_per_s / 1e9;
-        match (suspect.normal_bytes_per_s, suspect.limit_bytes_per_s) {
-            (Some(normal), Some(limit)) => format!(
-                "{}, {}: {rate:.2} GB/s where {:.2} is normal and {:.2} the least, below it in {} of {}",
-                suspect.device,
-                suspect.case,
-                normal / 1e9,
-                limit / 1e9,
-                suspect.below,
-                counted(suspect.passes as usize, "pass")
-            ),
-            _ => format!(
-                "{}, {}: {rate:.2} GB/s, and the baseline knows no such GPU in such a node: learn it with \
-                 `numabench baseline`",
-                suspect.device, suspect.case
-            ),
-        }
-    };
+    let (failed, not_made): (Vec<&LostFigure>, Vec<&LostFigure>) =
+        checked.lost.iter().partition(|lost| lost.has_failed());
+    let failed = failed.into_iter().map(lost_words);
+    let suspects = checked.suspects.iter().map(suspect_words);
+    let twins = checked.slower_twins.iter().map(twin_words);
+    failed.chain(suspects).chain(twins).chain(not_made.into_iter().map(lost_words)).collect()
+}
 
-    let of_twin = |slower: &SlowerTwin| {
-        let (rate, twins) = (slower.bytes_per_s / 1e9, slower.twins_bytes_per_s / 1e9);
-        format!("{}, {}: {rate:.2} GB/s where its twins here reach {twins:.2}", slower.device, slower.case)
-    };
-    let suspects = checked.suspects.iter().map(of_suspect);
-    suspects.chain(checked.slower_twins.iter().map(of_twin)).collect()
+fn lost_words(lost: &LostFigure) -> String {
+    format!(
+        "{}, {}: no figure in {} of {} ({}: {})",
+        lost.device,
+        lost.case,
+        lost.lost,
+        counted(lost.passes as usize, "pass"),
+        status_word(lost.status),
+        lost.reason
+    )
+}
+
+fn suspect_words(suspect: &Suspect) -> String {
+    let rate = suspect.bytes_per_s / 1e9;
+    match (suspect.normal_bytes_per_s, suspect.limit_bytes_per_s) {
+        (Some(normal), Some(limit)) => format!(
+            "{}, {}: {rate:.2} GB/s where {:.2} is normal and {:.2} the least, below it in {} of {}",
+            suspect.device,
+            suspect.case,
+            normal / 1e9,
+            limit / 1e9,
+            suspect.below,
+            counted(suspect.passes as usize, "pass")
+        ),
+        _ => format!(
+            "{}, {}: {rate:.2} GB/s, and the baseline knows no such GPU in such a node: learn it with \
+             `numabench baseline`",
+            suspect.device, suspect.case
+        ),
+    }
+}
+
+fn twin_words(slower: &SlowerTwin) -> String {
+    let (rate, twins) = (slower.bytes_per_s / 1e9, slower.twins_bytes_per_s / 1e9);
+    format!("{}, {}: {rate:.2} GB/s where its twins here reach {twins:.2}", slower.device, slower.case)
 }
 
 /// What was found in one line, the worst of it, for a node's reason in Slurm or a log; how many more there
 /// are stands behind it.
 pub fn reason(checked: &Checked) -> String {
     let simulated = if checked.simulated.is_some() { "SIMULATED: " } else { "" };
+    let failed = checked.lost.iter().filter(|lost| lost.has_failed()).count();
     let word = match checked.gate {
         Gate::Well => "well",
         Gate::Undecided => "undecided",
+        Gate::Finding if failed > 0 => "failed",
         Gate::Finding => "slow",
     };
 
-    // One that was below in every pass comes first.
-    let worst = checked
-        .suspects
-        .iter()
-        .enumerate()
-        .max_by_key(|(at, suspect)| (suspect.below, usize::MAX - at))
-        .map_or(0, |(at, _)| at);
+    // A copy that failed comes first, then the suspect that was below in most passes.
+    let most = checked.suspects.iter().enumerate();
+    let most = most.max_by_key(|(at, suspect)| (suspect.below, usize::MAX - at)).map_or(0, |(at, _)| at);
+    let worst = if failed > 0 { 0 } else { most };
 
     let found = findings(checked);
     let more = if found.len() > 1 { format!(" (and {} more)", found.len() - 1) } else { String::new() };
-    let alone = || format!("{word}{}", but_for(checked));
+    let not_judged = checked.not_judged.as_ref().filter(|_| checked.gate != Gate::Well);
+    let alone = || match not_judged {
+        Some(what) => format!("{word}: not judged: {what}"),
+        None => format!("{word}{}", but_for(checked)),
+    };
     let text = found.get(worst).map_or_else(alone, |finding| format!("{word}: {finding}{more}"));
     format!("{simulated}{text}\n")
 }

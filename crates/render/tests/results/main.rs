@@ -2,7 +2,7 @@
 //!
 //! * `made` documents with figures of a test's choosing;
 //! * `consumers` what is exported, read by those that it is for;
-//! * `fleet` the gate on a simulated fleet;
+//! * `fleet` the gate on a simulated fleet, `gate` what it says of a node;
 //! * `old` documents of every schema version; `html` the report, `html_left_out` what it leaves out;
 //! * `imports` and `imports_nvbandwidth` outputs of other programs as documents; `exchanges` documents of
 //!   `numabench mpi`;
@@ -15,6 +15,7 @@ mod compared;
 mod consumers;
 mod exchanges;
 mod fleet;
+mod gate;
 mod html;
 mod html_left_out;
 mod imports;
