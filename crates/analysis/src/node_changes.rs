@@ -346,3 +346,4 @@ mod tests {
         Ok(())
     }
 }
+            is_held_back: false,

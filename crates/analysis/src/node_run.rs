@@ -17,7 +17,7 @@ use report::rows::rows_of;
 use report::settings::{CopyEngine, Direction};
 use report::{DoctorDocument, Document};
 
-use crate::baseline::{Class, class_of};
+use crate::baseline::{Class, class_of, holds_back};
 use crate::column;
 use crate::figure::Unit;
 use crate::gate::{Checked, Gate};
@@ -42,6 +42,8 @@ pub struct PlaceFigure {
     pub class: Class,
     /// The figure.
     pub value: f64,
+    /// Whether its GPU was throttled or shared: then nothing is learned from it.
+    pub is_held_back: bool,
 }
 
 /// What one run, or one pass of a check, says of one node.
@@ -239,6 +241,7 @@ fn point(
         place,
         class: Class { locality, ..class },
         value,
+        is_held_back: row.flags.iter().any(|flag| holds_back(*flag)),
     })
 }
 
@@ -254,14 +257,14 @@ fn with_indices<B>(document: &Document<B>, node: u32, place: &str) -> String {
 pub fn of_check(checked: &Checked) -> Vec<NodeRun> {
     let trouble = match checked.gate {
         Gate::Well => None,
-        Gate::Undecided => Some("its own check is undecided".to_owned()),
-        Gate::Finding => Some("its own check found it slow".to_owned()),
-    };
         Gate::Undecided if checked.is_left_to_other_nodes() => None,
-    let mut passes: BTreeMap<u32, Vec<PlaceFigure>> = BTreeMap::new();
+        Gate::Undecided => Some("its own check is undecided".to_owned()),
         Gate::Finding if checked.suspects.is_empty() && checked.slower_twins.is_empty() => {
             Some("copies failed in its own check".to_owned())
         }
+        Gate::Finding => Some("its own check found it slow".to_owned()),
+    };
+    let mut passes: BTreeMap<u32, Vec<PlaceFigure>> = BTreeMap::new();
 
     for figure in &checked.figures {
         passes.entry(figure.pass).or_default().push(PlaceFigure {
@@ -271,6 +274,7 @@ pub fn of_check(checked: &Checked) -> Vec<NodeRun> {
             by_index: figure.device.clone(),
             class: figure.class.clone(),
             value: figure.bytes_per_s,
+            is_held_back: false,
         });
     }
 

@@ -173,9 +173,8 @@ type Place<'r> = (&'r str, &'r Class, &'r str, &'r str);
 pub fn nodes(tool: Tool, mut runs: Vec<NodeRun>, missing: Vec<MissingNode>) -> Nodes {
     // RFC 3339 in UTC with equal digits sorts as time does.
     runs.sort_by(|a, b| a.host.cmp(&b.host).then(a.started_at.cmp(&b.started_at)));
-    let values = values(&runs);
-    let (baseline, not_judged) = learned(&tool, &runs, &values);
-    let unlike = unlike_few_others(&values);
+    let (baseline, not_judged) = learned(&tool, &runs, &values(&runs, |point| !point.is_held_back));
+    let unlike = unlike_few_others(&values(&runs, |_| true));
     let below = below(&runs, baseline.as_ref());
     let judged = judged(&runs, baseline.as_ref());
     let fewer = fewer_figures(&runs);
@@ -230,8 +229,8 @@ pub fn nodes(tool: Tool, mut runs: Vec<NodeRun>, missing: Vec<MissingNode>) -> N
     }
 }
 
-/// The figures of all runs as a baseline is learned from them.
-fn values(runs: &[NodeRun]) -> Vec<Value> {
+/// The figures of all runs that are wanted, as a baseline is learned from them.
+fn values(runs: &[NodeRun], is_wanted: impl Fn(&PlaceFigure) -> bool) -> Vec<Value> {
     let value = |run: &NodeRun, point: &PlaceFigure| Value {
         class: point.class.clone(),
         case: point.column.clone(),
@@ -240,7 +239,8 @@ fn values(runs: &[NodeRun]) -> Vec<Value> {
         rate: point.unit.as_rate(point.value),
     };
 
-    runs.iter().flat_map(|run| run.points.iter().map(move |point| value(run, point))).collect()
+    let all = runs.iter().flat_map(|run| run.points.iter().map(move |point| (run, point)));
+    all.filter(|(_, point)| is_wanted(point)).map(|(run, point)| value(run, point)).collect()
 }
 
 /// By host, which of its places are unlike the others where too few are left to say what is normal.
@@ -269,7 +269,11 @@ fn learned(tool: &Tool, runs: &[NodeRun], values: &[Value]) -> (Option<Baseline>
             let said = few.into_iter().chain(unlike).collect();
             (Some(baseline), said)
         }
-        Err(_) if values.is_empty() => (None, Vec::new()),
+        Err(_) if values.is_empty() => {
+            let are_held_back = runs.iter().any(|run| !run.points.is_empty());
+            let why = "every GPU was throttled or shared, so nothing says what is normal here";
+            (None, are_held_back.then(|| why.to_owned()).into_iter().collect())
+        }
         Err(_) => {
             let (gpus, nodes) = (crate::baseline::LEAST_GPUS, crate::baseline::LEAST_NODES);
             (
@@ -440,6 +444,7 @@ mod tests {
             class: class(),
             // A little of their own each, so that there is a spread to learn.
             value: gbps * 1e9 * (1.0 + 0.001 * (gpu as f64 + host.len() as f64)),
+            is_held_back: false,
         };
 
         let time = PlaceFigure {
@@ -449,6 +454,7 @@ mod tests {
             by_index: String::new(),
             class: class(),
             value: ns,
+            is_held_back: false,
         };
 
         NodeRun {

@@ -192,6 +192,7 @@ mod tests {
                 locality: String::new(),
             },
             value: gbps * 1e9,
+            is_held_back: false,
         };
 
         NodeRun {

@@ -215,6 +215,7 @@ fn runs(node: &Node, random: &mut SplitMix64) -> Vec<NodeRun> {
         by_index: String::new(),
         class: value.class,
         value: value.rate,
+        is_held_back: false,
     };
     let run = |values: Vec<Value>| NodeRun {
         host: node.host.clone(),

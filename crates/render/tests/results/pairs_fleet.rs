@@ -160,6 +160,7 @@ fn nodes_side_by_side_say_of_such_a_place_that_it_is_so_by_how_they_are_built() 
         by_index: String::new(),
         class: value.class,
         value: value.rate,
+        is_held_back: false,
     };
     let run = |host: usize| NodeRun {
         host: format!("nid{host:06}"),

@@ -38,6 +38,7 @@ impl Fleet {
                 by_index: String::new(),
                 class: class.clone(),
                 value: 50e9 * part * log.exp(),
+                is_held_back: false,
             }
         };
         let mut runs = Vec::new();
