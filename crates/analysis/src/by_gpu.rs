@@ -43,7 +43,7 @@ pub fn by_gpu(run: Run) -> Result<Run, String> {
 }
 
 fn of_gpu(key: &Key) -> Key {
-    Key { host: key.host.clone(), ..Key::in_words(&key.case, key.device.clone()) }
+    Key { host: key.host.clone(), ..Key::in_words(&key.case, key.device_alone().to_owned()) }
 }
 
 #[cfg(test)]
@@ -97,6 +97,10 @@ mod tests {
         let pus: Vec<(u32, bool)> = found.figures.keys().map(|key| (key.pu, key.place.is_some())).collect();
         assert_eq!(pus, [(0, false), (1, false), (0, true)]);
         let none = by_gpu(run(&[("0000:01:00.0", 0), ("0000:01:00.0", 1)]));
+        assert_eq!(none.err().as_deref(), Some("a run"));
+
+        // Those that share its PU too are told apart by their numbers.
+        let none = by_gpu(run(&[("0000:01:00.0", 0), ("0000:01:00.0 #2", 0)]));
         assert_eq!(none.err().as_deref(), Some("a run"));
         Ok(())
     }

@@ -32,6 +32,9 @@ pub const LATENCY_UP_TO_BYTES: u64 = 64 << 10;
 /// What stands between two devices in a key.
 pub(crate) const BETWEEN: &str = " with ";
 
+/// What stands before the number of a second figure in the same place.
+const NUMBER: &str = " #";
+
 /// One case in one place.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Key {
@@ -222,6 +225,16 @@ impl Key {
             memory_spread: rank.asked.spread_in_words(),
             place: None,
         }
+    }
+
+    /// The device without the number of a second figure in the same place.
+    pub(crate) fn device_alone(&self) -> &str {
+        self.device.split_once(NUMBER).map_or(&self.device, |(device, _)| device)
+    }
+
+    /// The key of another figure in the same place, with its number.
+    pub(crate) fn numbered(&self, number: usize) -> Self {
+        Self { device: format!("{}{NUMBER}{number}", self.device), ..self.clone() }
     }
 
     /// Whether it is of a copy or a load between two devices, or within one.

@@ -91,7 +91,7 @@ pub(crate) fn command_line(argv: &[String]) -> String {
 fn numbered<T>(key: Key, others: &BTreeMap<Key, T>) -> Key {
     let with = |number: usize| match number {
         1 => key.clone(),
-        _ => Key { device: format!("{} #{number}", key.device), ..key.clone() },
+        _ => key.numbered(number),
     };
     (1..).map(with).find(|key| !others.contains_key(key)).unwrap_or(key)
 }
