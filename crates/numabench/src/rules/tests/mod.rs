@@ -82,6 +82,8 @@ fn an_option_that_would_be_ignored_is_refused_with_what_it_does_not_go_with() {
         "matrix --memory managed --access read",
         "matrix --json - --full",
         "compare a b --markdown --quiet",
+        "compare a b --fail-on none,regressed",
+        "compare a b --fail-on suspect,none",
     ];
     let said: Vec<String> = lines.iter().map(|line| format!("{line}\n  {}", refused(line))).collect();
     insta::assert_snapshot!(said.join("\n"));
