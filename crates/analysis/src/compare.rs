@@ -1,7 +1,7 @@
 //! Two sides of runs, case by case: what differs between their conditions, what is missing, and what got
 //! worse.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use report::document::Tool;
 use stats::interval::median;
@@ -10,11 +10,15 @@ use stats::units::rate;
 
 use crate::comparison::{ComparedCase, Comparison, Counts, Lacking, RunName, VERSION, are_of_single_runs};
 use crate::comparison_notes::{notes, share_notes};
-use crate::conditions::{ALL_PAIRS, Condition, Differing, PAIRS, differing};
+use crate::conditions::{ALL_PAIRS, Condition, Differing, PAIRS, differing_or_mixed};
 use crate::figure::{Figure, Key, Unit};
 use crate::judge::{CasePair, ChangeVerdict, JudgedCase, is_one_measurement, judge};
 use crate::run::Run;
 use crate::turns::took_turns;
+
+/// Said where both sides are the same runs.
+pub const SAME_MEASUREMENT: &str =
+    "The base and the new side are the very same measurement: it says nothing of a change";
 
 /// The changes that matter, as fractions.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -63,22 +67,29 @@ pub enum NotCompared {
     },
 }
 
-/// The figures of one key over a side's runs, and the reasons of runs that have none.
+/// The figures of one key over a side's runs, the reasons of runs that have none, and the number of runs that
+/// have the case in other places alone.
 #[derive(Default)]
 struct Side<'r> {
     figures: Vec<&'r Figure>,
     reasons: Vec<&'r String>,
+    absent: usize,
 }
 
 impl Side<'_> {
+    /// How many runs have no figure.
+    fn without(&self) -> usize {
+        self.reasons.len() + self.absent
+    }
+
     /// Why a figure is missing, with in how many of the runs where some have it.
     fn reason(&self) -> Option<String> {
-        let last = (*self.reasons.last()?).clone();
-        let all = self.figures.len() + self.reasons.len();
-        Some(match self.figures.is_empty() {
-            true => last,
-            false => format!("in {} of {all} runs, the last one: {last}", self.reasons.len()),
-        })
+        let last = self.reasons.last().map(|reason| (*reason).clone());
+        if self.figures.is_empty() || self.without() == 0 {
+            return last;
+        }
+        let runs = format!("in {} of {} runs", self.without(), self.figures.len() + self.without());
+        Some(last.map_or(runs.clone(), |last| format!("{runs}, the last one: {last}")))
     }
 }
 
@@ -94,9 +105,7 @@ pub fn compare(
     thresholds: Thresholds,
     force: bool,
 ) -> Result<Comparison, NotCompared> {
-    let conditions =
-        |side: &'_ [Run]| -> Vec<_> { side.iter().flat_map(|run| run.conditions.clone()).collect() };
-    let differing = differing(conditions(base).iter(), conditions(new).iter());
+    let differing = differing_or_mixed(conditions(base), conditions(new), &mixed(base, new));
     refuse(&differing, force)?;
 
     let (base_side, new_side) = (gathered(base), gathered(new));
@@ -146,7 +155,7 @@ pub fn compare(
     let lacking =
         |of: &BTreeMap<&Key, Side<'_>>, other: &BTreeMap<&Key, Side<'_>>, in_some: bool| -> Vec<Lacking> {
             let lacks = |key: &Key| {
-                let in_some_there = || of[key].reasons.is_empty() && !other[key].reasons.is_empty();
+                let in_some_there = || of[key].without() == 0 && other[key].without() > 0;
                 !has(other, key) || (in_some && in_some_there())
             };
             let only = of.keys().filter(|key| has(of, key) && lacks(key) && !is_incidental(&of[*key]));
@@ -154,7 +163,7 @@ pub fn compare(
             only.map(|key| Lacking { key: (*key).clone(), reason: other.get(key).and_then(Side::reason) })
                 .collect()
         };
-    // What some of the new runs failed to measure, and every one of the base did, is missing too.
+    // What some of the new runs have no figure of, and every one of the base has, is missing too.
     let (missing, added) = (lacking(&base_side, &new_side, true), lacking(&new_side, &base_side, false));
     let missing_in_some = missing.iter().filter(|lacking| has(&new_side, &lacking.key)).count() as u32;
     let of = |verdict| cases.iter().filter(|case| case.verdict == verdict).count() as u32;
@@ -184,10 +193,7 @@ pub fn compare(
         latency_threshold: thresholds.latency,
         differing,
         notes: if is_one_measurement(&pairs) {
-            vec![
-                "The base and the new side are the very same measurement: it says nothing of a change"
-                    .to_owned(),
-            ]
+            vec![SAME_MEASUREMENT.to_owned()]
         } else {
             let only = [only_here(&base_side, &new_side), only_here(&new_side, &base_side)];
             let of_shares = share_notes(&cases, only);
@@ -199,6 +205,33 @@ pub fn compare(
         nodes: None,
         reference: Vec::new(),
     })
+}
+
+/// What all runs of a side were under.
+fn conditions(side: &[Run]) -> impl Iterator<Item = &Condition> {
+    side.iter().flat_map(|run| &run.conditions)
+}
+
+/// Essential facts in which runs differ that have a case and place in common with each other.
+fn mixed<'r>(base: &'r [Run], new: &'r [Run]) -> BTreeSet<&'r str> {
+    let runs: Vec<&Run> = base.iter().chain(new).collect();
+    let mut first: BTreeMap<&Key, usize> = BTreeMap::new();
+    let mut pairs: BTreeSet<(usize, usize)> = BTreeSet::new();
+    for (at, run) in runs.iter().enumerate() {
+        pairs.extend(run.figures.keys().map(|key| (*first.entry(key).or_insert(at), at)));
+    }
+    pairs.into_iter().flat_map(|(one, other)| unlike_essentials(runs[one], runs[other])).collect()
+}
+
+/// The essential facts in which two runs differ.
+fn unlike_essentials<'r>(one: &'r Run, other: &'r Run) -> impl Iterator<Item = &'r str> {
+    let essential = |run: &'r Run| {
+        let facts = run.conditions.iter().filter(|condition| condition.essential);
+        facts.map(|condition| (&condition.fact[..], &condition.value[..]))
+    };
+    let others: BTreeMap<&str, &str> = essential(other).collect();
+    let is_unlike = move |(fact, value): &(&str, &str)| others.get(fact).is_some_and(|other| other != value);
+    essential(one).filter(is_unlike).map(|(fact, _)| fact)
 }
 
 fn refuse(differing: &[Differing], force: bool) -> Result<(), NotCompared> {
@@ -235,6 +268,13 @@ fn gathered(runs: &[Run]) -> BTreeMap<&Key, Side<'_>> {
             Err(reason) => side.reasons.push(reason),
         }
     }
+
+    for run in runs {
+        let cases: BTreeSet<_> = run.figures.keys().map(|key| (&key.case, &key.host)).collect();
+        let absent = sides.iter_mut().filter(|(key, _)| !run.figures.contains_key(**key));
+        let absent = absent.filter(|(key, _)| cases.contains(&(&key.case, &key.host)));
+        absent.for_each(|(_, side)| side.absent += 1);
+    }
     sides
 }
 
@@ -267,7 +307,7 @@ fn summary(counts: &Counts, missing_in_some: u32, cases: &[ComparedCase], runs: 
     let of =
         |count: u32| if all == 1 { "the only case".to_owned() } else { format!("{count} of {all} cases") };
     let first = |verdict: ChangeVerdict| cases.iter().find(|case| case.verdict == verdict);
-    let by = |case: &ComparedCase| format!("{}: {}", change(case.unit, case.base, case.new), case.key);
+    let by = |case: &ComparedCase| format!("{}: {}", change_in_words(case.unit, case.change()), case.key);
     let mut parts = Vec::new();
 
     if counts.regressed > 0 {
@@ -342,13 +382,17 @@ fn power(cases: &[ComparedCase], runs: [usize; 2]) -> String {
 
 /// `10.2 % slower`; of a share `10.2 points more`.
 pub fn change(unit: Unit, base: f64, new: f64) -> String {
+    change_in_words(unit, if unit.is_share() { new - base } else { new / base - 1.0 })
+}
+
+/// The same of a change: a part of the base's figure, of a share the difference.
+fn change_in_words(unit: Unit, change: f64) -> String {
+    let percent = change.abs() * 100.0;
     if unit.is_share() {
-        let direction = if new > base { "more" } else { "less" };
-        return format!("{:.1} points {direction}", (new - base).abs() * 100.0);
+        return format!("{percent:.1} points {}", if change > 0.0 { "more" } else { "less" });
     }
-    let ratio = new / base;
-    let slower = (ratio < 1.0) == unit.more_is_better();
-    format!("{:.1} % {}", (ratio - 1.0).abs() * 100.0, if slower { "slower" } else { "faster" })
+    let slower = (change < 0.0) == unit.more_is_better();
+    format!("{percent:.1} % {}", if slower { "slower" } else { "faster" })
 }
 
 /// A change in words: `4.2 %`; one beyond half or double is told as a factor, and one beyond tenfold is none.

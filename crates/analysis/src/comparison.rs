@@ -156,7 +156,7 @@ impl ComparedCase {
 
     /// Whether it is suspected to have got worse.
     pub fn may_be_worse(&self) -> bool {
-        self.verdict == ChangeVerdict::Suspect && (self.new < self.base) == self.unit.more_is_better()
+        self.verdict == ChangeVerdict::Suspect && (self.change() < 0.0) == self.unit.more_is_better()
     }
 }
 
@@ -166,8 +166,8 @@ pub struct Lacking {
     /// What was measured, and where.
     #[serde(flatten)]
     pub key: Key,
-    /// Why there is no figure, where a document of that side says so; null where it does not have the case at
-    /// all.
+    /// Why there is no figure, where a document of that side says so, and in how many of its runs where
+    /// others have one; null where it does not have the case at all.
     pub reason: Option<String>,
 }
 

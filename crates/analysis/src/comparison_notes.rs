@@ -1,5 +1,6 @@
 //! What the reader of a comparison should know of how much it can tell, in sentences.
 
+use stats::interval::range;
 use stats::moderated::LEAST_A_SIDE;
 use stats::units::counted;
 
@@ -24,11 +25,11 @@ pub(crate) fn notes(
     let is_of_few_runs = cases.iter().any(|case| case.verdict == ChangeVerdict::Suspect && is_of_few(case));
     let change =
         if cases.iter().any(|case| case.unit.is_share()) { "a rate's or time's change" } else { "a change" };
-    if is_single {
+    if let Some(assumed) = assumed_deviation(cases).filter(|_| is_single) {
         notes.push(format!(
             "{} in the base and {new} in the new: nothing shows how runs differ, so {change} is suspected \
-             and never found, and each interval assumes the deviation between runs that stands beside it. \
-             Give three runs a side or more (folders work)",
+             and never found, and each interval assumes the deviation between runs to be {assumed}. Give \
+             three runs a side or more (folders work)",
             counted(base, "run")
         ));
     } else if counts.suspect > 0 {
@@ -72,6 +73,13 @@ pub(crate) fn notes(
         ));
     }
     notes
+}
+
+/// The deviations between runs that intervals assume, `0.5 %` or `0.5 to 1.2 %`; `None` without an interval.
+fn assumed_deviation(cases: &[ComparedCase]) -> Option<String> {
+    let (low, high) = range(cases.iter().filter_map(|case| case.assumed_run_deviation))?;
+    let [low, high] = [low, high].map(|deviation| format!("{:.1}", deviation * 100.0));
+    Some(if low == high { format!("{low} %") } else { format!("{low} to {high} %") })
 }
 
 /// What the reader should know of shares, and of figures of work that only the base or only the new side did.
@@ -143,6 +151,17 @@ mod tests {
         assert!(notes.contains("one disturbed run looks like a change"), "{notes}");
         let single = told(&side(100.0)[..1], &side(130.0)[..1])?;
         assert!(single.contains("nothing shows how runs differ"), "{single}");
+        assert!(single.contains("assumes the deviation between runs to be 0.5 %"), "{single}");
+
+        // Without blocks there is no interval, and nothing is suspected.
+        let printed = |ns: f64| {
+            let without = |figure: Result<Figure, String>| figure.map(|one| Figure { blocks: vec![], ..one });
+            let run = run(both, ns);
+            let figures = run.figures.into_iter().map(|(key, figure)| (key, without(figure)));
+            Run { figures: figures.collect(), ..run }
+        };
+        let notes = told(&[printed(100.0)], &[printed(130.0)])?;
+        assert!(!notes.contains("interval") && notes.contains("too few values to be judged"), "{notes}");
         Ok(())
     }
 }

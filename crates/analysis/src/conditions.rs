@@ -3,7 +3,7 @@
 //! Most differences are the very thing one wants to see the effect of (a driver, a kernel, a link that lost
 //! lanes), so they are named and no more. Some make the comparison meaningless: another kind of device,
 //! another GPU model, a simulation, another number of ranks at once, another clock. Those are refused unless
-//! the user insists.
+//! the user insists, also where runs of one side differ so and have a case in common.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -154,6 +154,15 @@ pub fn differing<'c>(
     base: impl Iterator<Item = &'c Condition>,
     new: impl Iterator<Item = &'c Condition>,
 ) -> Vec<Differing> {
+    differing_or_mixed(base, new, &BTreeSet::new())
+}
+
+/// The same with these `mixed` facts, which differ within a side.
+pub(crate) fn differing_or_mixed<'c>(
+    base: impl Iterator<Item = &'c Condition>,
+    new: impl Iterator<Item = &'c Condition>,
+    mixed: &BTreeSet<&str>,
+) -> Vec<Differing> {
     type Values<'c> = BTreeMap<(bool, &'c str), BTreeSet<&'c str>>;
     let gather = |side: &mut dyn Iterator<Item = &'c Condition>| {
         let mut values: Values<'c> = BTreeMap::new();
@@ -168,7 +177,7 @@ pub fn differing<'c>(
     let owned = |values: &BTreeSet<&str>| values.iter().map(|value| (*value).to_owned()).collect();
     let both = base.iter().filter_map(|(fact, base)| Some((fact, base, new.get(fact)?)));
 
-    both.filter(|(_, base, new)| base != new)
+    both.filter(|((_, fact), base, new)| base != new || mixed.contains(fact))
         .map(|((not_essential, fact), base, new)| Differing {
             fact: (*fact).to_owned(),
             base: owned(base),

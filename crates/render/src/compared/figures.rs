@@ -6,8 +6,8 @@ use analysis::judge::{Basis, ChangeVerdict};
 use crate::digits::{compared, signed_change, signed_change_of};
 
 /// The base, the new figure, its change whichever is better (`-3.1 %`), the interval of that (`-3.4 % .. -2.8
-/// %`, with what it assumes of runs) and the values behind it (`10+12 blocks`).
-pub(super) fn cells(case: &ComparedCase) -> [String; 5] {
+/// %`, `with_assumed` with what it assumes of runs) and the values behind it (`10+12 blocks`).
+pub(super) fn cells(case: &ComparedCase, with_assumed: bool) -> [String; 5] {
     let interval = case.ratio_interval;
     let what = match case.basis {
         Basis::Runs => "runs",
@@ -15,6 +15,7 @@ pub(super) fn cells(case: &ComparedCase) -> [String; 5] {
     };
     let assumed = case
         .assumed_run_deviation
+        .filter(|_| with_assumed)
         .map_or(String::new(), |deviation| format!(" if runs differ by {:.1} %", deviation * 100.0));
 
     [

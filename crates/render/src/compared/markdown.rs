@@ -70,7 +70,7 @@ fn cases(cases: &[&ComparedCase], text: &mut String) {
             verdict(case.verdict),
             escaped(&case.key.case_in_words()),
             escaped(&case.key.place()),
-            figures::cells(case).join(" | "),
+            figures::cells(case, true).join(" | "),
         );
     }
     rest(cases.len(), text);

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use analysis::compare::SAME_MEASUREMENT;
 use analysis::comparison::{ComparedCase, Comparison, Lacking, RunName};
 use analysis::judge::ChangeVerdict;
 use stats::units::counted;
@@ -16,7 +17,8 @@ use crate::terminal::page::{Page, Tone};
 /// So many cases that are the same are shown one by one; of more it is enough how many they are.
 const SAME_SHOWN: usize = 40;
 
-/// The comparison as text so many columns wide. `quiet` leaves out cases that are the same and notes.
+/// The comparison as text so many columns wide. `quiet` leaves out cases that are the same, and notes but that
+/// both sides are the same measurement.
 pub fn table(comparison: &Comparison, width: usize, color: bool, quiet: bool) -> String {
     let mut page = Page::new(width);
     let counts = &comparison.counts;
@@ -58,10 +60,10 @@ pub fn table(comparison: &Comparison, width: usize, color: bool, quiet: bool) ->
 
     page.blank();
 
+    for note in comparison.notes.iter().filter(|note| !quiet || *note == SAME_MEASUREMENT) {
+        page.paragraph(Tone::Plain, "note: ", note);
+    }
     if !quiet {
-        for note in &comparison.notes {
-            page.paragraph(Tone::Plain, "note: ", note);
-        }
         let text = format!(
             "a change matters from {:.1} % of a rate and {:.1} % of a small copy's time; intervals are 95 %, \
              tests adjusted for {} (Holm)",
@@ -109,7 +111,6 @@ fn lacking(title: &str, cases: &[Lacking], page: &mut Page) {
 }
 
 fn cases<'c>(cases: impl Iterator<Item = &'c ComparedCase>, page: &mut Page) {
-    let mut grid = TextGrid::new(1, &["case", "base", "new", "change", "95 % interval", "values", "verdict"]);
     // By place, because most columns are about cases; the worst place first, since the cases come worst
     // first.
     let cases: Vec<&ComparedCase> = cases.collect();
@@ -119,17 +120,26 @@ fn cases<'c>(cases: impl Iterator<Item = &'c ComparedCase>, page: &mut Page) {
     }
     let mut ordered = cases;
     ordered.sort_by_cached_key(|case| first.get(&case.key.place()).copied());
-    let mut place = None;
 
+    // The deviation that intervals assume stands in a note too.
+    let whole = grid(&ordered, true);
+    let grid = if whole.width() <= page.width() { whole } else { grid(&ordered, false) };
+    grid.draw_fitting(&["values", "95 % interval"], page);
+}
+
+/// A row for each case, under its place.
+fn grid(ordered: &[&ComparedCase], with_assumed: bool) -> TextGrid {
+    let mut grid = TextGrid::new(1, &["case", "base", "new", "change", "95 % interval", "values", "verdict"]);
+    let mut place = None;
     for case in ordered {
         if place.as_ref() != Some(&case.key.place()) {
             place = Some(case.key.place());
             grid.caption(case.key.place());
         }
         let mut cells = vec![case.key.case_in_words()];
-        cells.extend(figures::cells(case));
+        cells.extend(figures::cells(case, with_assumed));
         cells.push(verdict(case.verdict).to_owned());
         grid.row(cells, Vec::new());
     }
-    grid.draw_fitting(&["values", "95 % interval"], page);
+    grid
 }

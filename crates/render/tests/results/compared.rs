@@ -158,6 +158,79 @@ fn what_was_not_the_same_experiment_is_refused_unless_forced() -> Done {
 }
 
 #[test]
+fn runs_of_one_side_that_are_not_the_same_experiment_are_refused_too() -> Done {
+    let of = |other: bool, seed: u64| -> Result<Document, Box<dyn std::error::Error>> {
+        let mut document = document(&[24.3e9, 24.3e9], &BOTH, seed)?;
+        if other {
+            document.devices.iter_mut().for_each(|device| device.name = "NVIDIA A100".into());
+        }
+        Ok(document)
+    };
+    let base = [of(false, 1)?, of(false, 2)?, of(true, 3)?];
+    let new = [of(false, 4)?, of(true, 5)?, of(true, 6)?];
+    let refused = compared(&base, &new, false).err().ok_or("nothing refused it")?.to_string();
+    assert!(refused.contains("GPU model is NVIDIA A100 and NVIDIA H200 in the base"), "{refused}");
+    assert_eq!(compared(&base, &new, true)?.differing[0].fact, "GPU model");
+
+    // Runs without a case in common may be of anything.
+    let apart = |mut document: Document| {
+        document.cases.iter_mut().for_each(|case| case.id = format!("{}/other", case.id));
+        document
+    };
+    let both =
+        |at: u64| -> Result<_, Box<dyn std::error::Error>> { Ok([of(false, at)?, apart(of(true, at)?)]) };
+    assert_eq!(compared(&both(1)?, &both(2)?, false)?.cases.len(), 8);
+    Ok(())
+}
+
+#[test]
+fn the_first_line_says_the_change_that_the_table_and_the_document_have() -> Done {
+    let side = |rates: [f64; 3], seed: u64| -> Result<Vec<Document>, Box<dyn std::error::Error>> {
+        rates
+            .iter()
+            .zip(seed..)
+            .map(|(rate, seed)| document(&[*rate, 24.3e9], &[Direction::H2d], seed))
+            .collect()
+    };
+    // The medians lie 12 % apart, the means 10.4 %.
+    let got = compared(&side([50e9, 50e9, 49e9], 1)?, &side([44e9, 44e9, 45.5e9], 4)?, false)?;
+    let worst = &got.cases[0];
+    let percent = format!("{:.1} %", -worst.change() * 100.0);
+    assert!(got.summary.contains(&format!("the worst by {percent} slower")), "{} {percent}", got.summary);
+    assert!(table(&got, 120, false, false).contains(&format!("-{percent}")));
+    assert_ne!(
+        percent,
+        format!("{:.1} %", (1.0 - worst.new / worst.base) * 100.0),
+        "this test tells them apart"
+    );
+    Ok(())
+}
+
+#[test]
+fn the_quiet_are_told_too_that_both_sides_are_the_same_measurement() -> Done {
+    let one = document(&[24.3e9, 24.3e9], &BOTH, 1)?;
+    let got = compared(from_ref(&one), from_ref(&one), false)?;
+    assert!(table(&got, 100, false, true).contains("very same measurement"));
+    let other = compared(&[one], &[document(&[24.3e9, 24.3e9], &BOTH, 2)?], false)?;
+    assert!(!table(&other, 100, false, true).contains("note:"));
+    Ok(())
+}
+
+#[test]
+fn intervals_of_single_runs_stand_in_a_log_too_with_what_they_assume() -> Done {
+    let got = compared(
+        &[document(&[24.3e9, 24.3e9], &BOTH, 1)?],
+        &[document(&[24.3e9, 12.3e9], &BOTH, 2)?],
+        false,
+    )?;
+    let (log, wide) = (table(&got, 100, false, false), table(&got, 140, false, false));
+    assert!(log.contains("95 % interval") && log.contains("-50.1 % .. -48.7 %"), "{log}");
+    assert!(log.contains("to be 0.5 %"), "{log}");
+    assert!(wide.contains("-50.1 % .. -48.7 % if runs differ by 0.5 %"), "{wide}");
+    Ok(())
+}
+
+#[test]
 fn a_driver_or_a_link_that_changed_is_said_and_not_refused() -> Done {
     let base = document(&[24.3e9, 24.3e9], &BOTH, 1)?;
     let mut new = base.clone();
