@@ -1,15 +1,16 @@
 //! What of a comparison a pipeline can be asked to fail for.
 
 use crate::comparison::{ComparedCase, Comparison};
+use crate::node_changes::NodeChange;
 
 /// Something that a comparison can find.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ComparisonFinding {
-    /// A case got worse by the threshold or more.
+    /// A case got worse by the threshold or more, or a node by itself.
     Regressed,
-    /// A case may have got worse; too few runs to tell.
+    /// A case or a node may have got worse; too few runs to tell.
     Suspect,
-    /// A case of the base has no new figure.
+    /// A case of the base has no new figure, or a node of it lacks figures or is gone.
     Missing,
     /// A case got better by the threshold or more.
     Improved,
@@ -22,10 +23,19 @@ pub enum ComparisonFinding {
 impl Comparison {
     /// Whether it found this.
     pub fn has(&self, finding: ComparisonFinding) -> bool {
+        let has_node = |is_it: fn(&NodeChange) -> bool| {
+            self.nodes.as_ref().is_some_and(|nodes| nodes.rows.iter().any(is_it))
+        };
+        let is_gone = self.nodes.as_ref().is_some_and(|nodes| !nodes.gone.is_empty());
+
         match finding {
-            ComparisonFinding::Regressed => self.counts.regressed > 0,
-            ComparisonFinding::Suspect => self.cases.iter().any(ComparedCase::may_be_worse),
-            ComparisonFinding::Missing => self.counts.missing > 0,
+            ComparisonFinding::Regressed => self.counts.regressed > 0 || has_node(NodeChange::is_worse),
+            ComparisonFinding::Suspect => {
+                self.cases.iter().any(ComparedCase::may_be_worse) || has_node(|row| row.is_suspect)
+            }
+            ComparisonFinding::Missing => {
+                self.counts.missing > 0 || is_gone || has_node(|row| row.missing > 0)
+            }
             ComparisonFinding::Improved => self.counts.improved > 0,
             ComparisonFinding::Added => self.counts.added > 0,
             ComparisonFinding::Differing => !self.differing.is_empty(),

@@ -3,8 +3,8 @@
 //!
 //! The change of a place (a GPU, a pair, a thread) is its new figure over its old one, more is better. What
 //! all nodes did together (a driver, a kernel) is for `compare`; what one did by itself shows here: the
-//! change of one of its places lies below the limit that `baseline` learns from the changes of all. One pair
-//! of figures a place makes a suspect, and no more.
+//! change of one of its places lies below the limit that `baseline` learns from the changes of all. Fewer
+//! than three figures of a place on a side make a suspect, and no more.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,6 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stats::alike::distinct;
 use stats::interval::median;
+use stats::moderated::LEAST_A_SIDE;
 use stats::units::counted;
 
 use crate::baseline::{Class, OddPlace, Value, learn, odd_of_few};
@@ -80,20 +81,37 @@ pub struct NodeChange {
     #[serde(default)]
     #[schemars(extend("since" = "1.7"))]
     pub missing: u32,
+    /// Whether too few figures say that it got worse: fewer than three of each such place on a side, where
+    /// one disturbed run looks the same.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.8"))]
+    pub is_suspect: bool,
+}
+
+impl NodeChange {
+    /// Whether it got worse by itself.
+    pub fn is_worse(&self) -> bool {
+        !self.worse.is_empty() && !self.is_suspect
+    }
 }
 
 impl NodeChanges {
-    /// How many nodes got worse by themselves or lack figures; `None` of none.
+    /// How many nodes got worse by themselves, lack figures or are gone; `None` of none.
     pub fn clause(&self) -> Option<String> {
         let all = counted(self.rows.len(), "node");
         let worse = self.rows.iter().filter(|row| !row.worse.is_empty()).count();
         let lacking = self.rows.iter().filter(|row| row.missing > 0).count();
+        let gone = self.gone.len();
         let said = [
             (worse > 0).then(|| {
                 format!("{worse} of {all} got worse by {}", if worse == 1 { "itself" } else { "themselves" })
             }),
             (lacking > 0).then(|| {
                 format!("{lacking} of {all} {} figures", if lacking == 1 { "lacks" } else { "lack" })
+            }),
+            (gone > 0).then(|| {
+                let before = counted(self.rows.len() + gone, "node");
+                format!("{gone} of the base's {before} {} gone", if gone == 1 { "is" } else { "are" })
             }),
         ];
         let said: Vec<String> = said.into_iter().flatten().collect();
@@ -116,8 +134,12 @@ pub fn node_changes(tool: Tool, base: &[NodeRun], new: &[NodeRun]) -> Option<Nod
     let runs = || base.iter().chain(new);
     let names: Vec<&str> = distinct(runs().flat_map(|run| &run.points).map(|point| &point.column[..]));
     let words = words(runs());
-    let on_both = old.iter().filter_map(|(place, before)| Some((*place, now.get(place)? / before)));
+    let on_both = old.iter().filter_map(|(place, before)| Some((*place, now.get(place)?.0 / before.0)));
     let changes: BTreeMap<Place<'_>, f64> = on_both.collect();
+    let runs_of = |place: &Place<'_>| {
+        let of = |side: &BTreeMap<Place<'_>, (f64, usize)>| side.get(place).map_or(0, |(_, runs)| *runs);
+        of(&old).min(of(&now))
+    };
 
     let learned = changes.iter().map(value).collect::<Vec<Value>>();
     let limits = limits(tool, &learned);
@@ -128,9 +150,16 @@ pub fn node_changes(tool: Tool, base: &[NodeRun], new: &[NodeRun]) -> Option<Nod
     };
     let mut of_hosts: BTreeMap<&str, Vec<PlaceChange<'_>>> = BTreeMap::new();
     for (at @ (host, column, place), change) in &changes {
+        let is_of_few = runs_of(at) < LEAST_A_SIDE;
         let place = words.get(&(*host, *place)).copied().unwrap_or(place);
         let is_worse = is_odd(at) || limits.get(*column).is_some_and(|limit| change < limit);
-        of_hosts.entry(host).or_default().push(PlaceChange { column, place, change: *change, is_worse });
+        of_hosts.entry(host).or_default().push(PlaceChange {
+            column,
+            place,
+            change: *change,
+            is_worse,
+            is_of_few,
+        });
     }
     // What no node was measured by again is missing on all of them, which is no node's own.
     let again: BTreeSet<&str> = changes.keys().map(|(_, column, _)| *column).collect();
@@ -174,6 +203,8 @@ struct PlaceChange<'r> {
     place: &'r str,
     change: f64,
     is_worse: bool,
+    /// Whether fewer figures than a finding takes say so.
+    is_of_few: bool,
 }
 
 /// What became of a node with these changes.
@@ -189,6 +220,7 @@ fn node_change(host: &str, own: &[PlaceChange<'_>], columns: &[&str]) -> NodeCha
         worse: columns.iter().filter(is_worse).map(|column| (*column).to_owned()).collect(),
         worse_places: distinct(worse().map(|of| of.place)).into_iter().map(str::to_owned).collect(),
         missing: 0,
+        is_suspect: worse().next().is_some() && worse().all(|of| of.is_of_few),
     }
 }
 
@@ -217,8 +249,8 @@ fn words<'r>(runs: impl Iterator<Item = &'r NodeRun>) -> BTreeMap<(&'r str, &'r 
     words
 }
 
-/// The median of each place's figures, as a rate.
-fn figures(runs: &[NodeRun]) -> BTreeMap<Place<'_>, f64> {
+/// The median of each place's figures, as a rate, and their number.
+fn figures(runs: &[NodeRun]) -> BTreeMap<Place<'_>, (f64, usize)> {
     let mut values: BTreeMap<Place<'_>, Vec<f64>> = BTreeMap::new();
     for run in runs {
         for point in &run.points {
@@ -226,7 +258,7 @@ fn figures(runs: &[NodeRun]) -> BTreeMap<Place<'_>, f64> {
             values.entry(place).or_default().push(point.unit.as_rate(point.value));
         }
     }
-    values.into_iter().filter_map(|(place, values)| Some((place, median(&values)?))).collect()
+    values.into_iter().filter_map(|(place, values)| Some((place, (median(&values)?, values.len())))).collect()
 }
 
 #[cfg(test)]
@@ -299,6 +331,20 @@ mod tests {
         Ok(())
     }
 
+    #[test]
+    fn a_node_that_got_worse_in_fewer_than_three_runs_a_side_is_a_suspect() -> Result<(), &'static str> {
+        let tool = || Tool { name: "numabench".into(), version: "0.0.0".into(), git: None };
+        let side = |runs: usize, slow| (0..runs).flat_map(|_| fleet(slow)).collect::<Vec<NodeRun>>();
+        for (runs, is_worse) in [([1, 1], false), ([3, 2], false), ([3, 3], true)] {
+            let changes = node_changes(tool(), &side(runs[0], None), &side(runs[1], Some((3, 1))))
+                .ok_or("several nodes")?;
+            let worst = &changes.rows[0];
+            assert_eq!((&worst.host[..], worst.is_worse()), ("n03", is_worse), "{runs:?} runs");
+            assert!(changes.rows[1..].iter().all(|row| !row.is_suspect && !row.is_worse()));
+        }
+        Ok(())
+    }
+
     fn run(host: usize, gbps: f64) -> NodeRun {
         let class =
             Class { gpu: "NVIDIA H200".into(), best_link: None, cpu: None, locality: "numalocal".into() };
@@ -309,6 +355,7 @@ mod tests {
             by_index: String::new(),
             class,
             value: gbps * 1e9,
+            is_held_back: false,
         };
 
         NodeRun {
@@ -341,9 +388,10 @@ mod tests {
             (&changes.gone[..], &changes.added[..]),
             (&["n19".to_owned()][..], &["n20".to_owned()][..])
         );
+        let clause = "1 of 19 nodes got worse by itself; 1 of the base's 20 nodes is gone";
+        assert_eq!(changes.clause().as_deref(), Some(clause));
         assert!((changes.columns[0].median - 0.96).abs() < 0.002);
         assert_eq!(node_changes(tool(), &base[..1], &new), None);
         Ok(())
     }
 }
-            is_held_back: false,

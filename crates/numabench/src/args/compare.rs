@@ -26,8 +26,8 @@ pub struct Compare {
     /// 3%,5%]
     #[arg(long, value_name = "PERCENT[,PERCENT]", value_parser = thresholds)]
     pub threshold: Option<analysis::compare::Thresholds>,
-    /// What ends with exit code 5. Otherwise the code is 6 where cases are suspect or inconclusive, else 0;
-    /// with none it is always 0
+    /// What ends with exit code 5. Otherwise the code is 6 where cases or nodes are suspect or inconclusive,
+    /// else 0; with none it is always 0
     #[arg(long, value_parser = one_of(FINDINGS), value_delimiter = ',',
           default_values = ["regressed", "missing"], hide_default_value = true,
           value_name = "FINDINGS")]
@@ -71,13 +71,21 @@ pub(super) const BY: &[Word<ComparedBy>] = &[
 
 /// What a comparison can find, and nothing.
 const FINDINGS: &[Word<Option<ComparisonFinding>>] = &[
-    ("regressed", Some(ComparisonFinding::Regressed), "A case got worse by the threshold or more (default)"),
+    (
+        "regressed",
+        Some(ComparisonFinding::Regressed),
+        "A case got worse by the threshold or more, or a node unlike the others (default)",
+    ),
     (
         "suspect",
         Some(ComparisonFinding::Suspect),
-        "A case may have got worse by the threshold or more; too few runs to tell",
+        "A case may have got worse by the threshold or more, or a node; too few runs to tell",
     ),
-    ("missing", Some(ComparisonFinding::Missing), "A case of the base has no new figure (default)"),
+    (
+        "missing",
+        Some(ComparisonFinding::Missing),
+        "A case of the base has no new figure, or a node of it lacks figures or is gone (default)",
+    ),
     ("improved", Some(ComparisonFinding::Improved), "A case got better by the threshold or more"),
     ("added", Some(ComparisonFinding::Added), "A case is new"),
     ("differing", Some(ComparisonFinding::Differing), "Conditions differ: driver, kernel, link, …"),

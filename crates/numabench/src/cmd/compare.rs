@@ -59,13 +59,13 @@ fn one_place_a_gpu(run: Run) -> Result<Run, Fault> {
     })
 }
 
-/// A finding that was asked for, else undecided where a case is, else well.
+/// A finding that was asked for, else undecided where a case or a node is, else well.
 fn exit(comparison: &Comparison, fail_on: &[Option<ComparisonFinding>]) -> Exit {
     if fail_on.contains(&None) {
         Exit::Ok
     } else if fail_on.iter().flatten().any(|finding| comparison.has(*finding)) {
         Exit::Finding
-    } else if comparison.counts.suspect + comparison.counts.inconclusive > 0 {
+    } else if comparison.is_undecided() {
         Exit::Undecided
     } else {
         Exit::Ok

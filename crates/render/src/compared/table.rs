@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use analysis::compare::SAME_MEASUREMENT;
 use analysis::comparison::{ComparedCase, Comparison, Lacking, RunName};
+use analysis::comparison_finding::ComparisonFinding;
 use analysis::judge::ChangeVerdict;
 use stats::units::counted;
 
@@ -21,10 +22,9 @@ const SAME_SHOWN: usize = 40;
 /// both sides are the same measurement.
 pub fn table(comparison: &Comparison, width: usize, color: bool, quiet: bool) -> String {
     let mut page = Page::new(width);
-    let counts = &comparison.counts;
-    let tone = match counts {
-        counts if counts.regressed > 0 => Tone::Bad,
-        counts if counts.missing + counts.suspect + counts.inconclusive > 0 => Tone::Warning,
+    let tone = match comparison {
+        found if found.has(ComparisonFinding::Regressed) => Tone::Bad,
+        found if found.has(ComparisonFinding::Missing) || found.is_undecided() => Tone::Warning,
         _ => Tone::Title,
     };
     page.paragraph(tone, "", &comparison.summary);

@@ -3,7 +3,9 @@
 
 use analysis::by_gpu::by_gpu;
 use analysis::compare::{Thresholds, compare};
+use analysis::comparison_finding::ComparisonFinding;
 use analysis::history::{History, history};
+use analysis::node_changes::node_changes;
 use analysis::node_run::{NodeRun, of_document};
 use analysis::nodes::{Mark, nodes};
 use analysis::run::Run;
@@ -132,6 +134,68 @@ fn a_case_that_some_of_the_new_runs_lack_is_missing_and_never_the_same() -> Done
     assert!(reason.starts_with("in 2 of 3 runs, the last one: corrupt: byte 0"), "{reason}");
     let back = compare(tool(), &runs(&new)?, &runs(&base)?, Thresholds::default(), false)?;
     assert_eq!((back.counts.missing, back.counts.added), (0, 0), "what the base lacked is not missing");
+    Ok(())
+}
+
+#[test]
+fn a_gpu_that_some_of_the_new_runs_do_not_have_is_missing() -> Done {
+    let (base, mut new) = (three([24.3e9, 24.3e9], 1)?, three([24.3e9, 24.3e9], 4)?);
+    for case in new[1..].iter_mut().flat_map(|document| &mut document.cases) {
+        case.ranks.truncate(1);
+    }
+    let got = compare(tool(), &runs(&base)?, &runs(&new)?, Thresholds::default(), false)?;
+    assert_eq!((got.counts.missing, got.counts.added), (2, 0), "{}", got.summary);
+    assert!(got.missing.iter().all(|lacking| lacking.reason.as_deref() == Some("in 2 of 3 runs")));
+
+    // A run of another case says nothing of this one.
+    let mut parts = three([24.3e9, 24.3e9], 4)?;
+    parts[1].cases.truncate(1);
+    parts[2].cases.remove(0);
+    let got = compare(tool(), &runs(&base)?, &runs(&parts)?, Thresholds::default(), false)?;
+    assert_eq!(got.counts.missing, 0, "{}", got.summary);
+    Ok(())
+}
+
+#[test]
+fn a_node_that_got_worse_lacks_figures_or_is_gone_is_found_where_all_cases_are_the_same() -> Done {
+    let three_of = |change: &dyn Fn(usize, &mut Document)| -> Result<_, Box<dyn std::error::Error>> {
+        let fleet = fleet(change)?;
+        Ok([fleet.clone(), fleet.clone(), fleet].concat())
+    };
+    let one = three([24.3e9, 24.3e9], 1)?;
+    let base = three_of(&|_, _| {})?;
+    let against = |new: &[NodeRun]| -> Result<_, Box<dyn std::error::Error>> {
+        let same = compare(tool(), &runs(&one)?, &runs(&one)?, Thresholds::default(), false)?;
+        let found = same.with_nodes(node_changes(tool(), &base, new));
+        let has = [ComparisonFinding::Regressed, ComparisonFinding::Suspect, ComparisonFinding::Missing]
+            .map(|finding| found.has(finding));
+        Ok((has, found.is_undecided(), found.summary))
+    };
+    let slow = |at: usize, document: &mut Document| {
+        for result in document.cases.iter_mut().filter(|_| at == 4).map(|case| &mut case.ranks[1]) {
+            if let Outcome::Measured { summary, .. } = &mut result.outcome {
+                summary.median_bytes_per_s *= 0.75;
+            }
+        }
+    };
+
+    let worse = "1 of 12 nodes got worse by itself";
+    let same = "SAME: 4 of 4 cases";
+    let found = against(&three_of(&slow)?)?;
+    assert_eq!(found, ([true, false, false], false, format!("REGRESSED: {worse}. {same}")));
+    let found = against(&fleet(slow)?)?;
+    assert_eq!(found, ([false, true, false], true, format!("SUSPECT: {worse}. {same}")));
+
+    let lacks = |at: usize, document: &mut Document| {
+        document.cases.iter_mut().filter(|_| at == 7).for_each(|case| case.ranks.truncate(1));
+    };
+    let found = against(&three_of(&lacks)?)?;
+    let lacking = format!("MISSING: 1 of 12 nodes lacks figures. {same}");
+    assert_eq!(found, ([false, false, true], false, lacking));
+    let mut without = three_of(&|_, _| {})?;
+    without.retain(|run| run.host != "n05");
+    let gone = format!("MISSING: 1 of the base's 12 nodes is gone. {same}");
+    assert_eq!(against(&without)?, ([false, false, true], false, gone));
     Ok(())
 }
 
