@@ -112,12 +112,10 @@ fn lines(machine: &Machine, places: &NodePlaces, folder: &Path) -> Result<Vec<St
             Dialect::Mpich => all.push(text),
             // Each rank runs the script, which has a part for each.
             Dialect::Wrapper if ranks > MANY / 2 && !is_every_count() => {}
+            // A worker of torchrun takes the GPU of its number where the script cannot show it another one.
             Dialect::Wrapper => {
-                let file = folder.join("place.sh");
-                std::fs::write(&file, text)?;
-                let file = file.display();
-                all.push(format!("srun -n{ranks} --overcommit --cpu-bind=none --gpu-bind=none {file} ./app"));
-                all.push(format!("mpirun -np {ranks} --bind-to none {file} ./app"));
+                let wrapped = wrapped(&text, ranks, folder)?.into_iter();
+                all.extend(wrapped.filter(|line| !line.starts_with("torchrun")));
             }
             // A line a rank, which are judged together; the places of OpenMP are each rank's own.
             Dialect::Numactl | Dialect::Taskset => all.push(text),
@@ -127,6 +125,25 @@ fn lines(machine: &Machine, places: &NodePlaces, folder: &Path) -> Result<Vec<St
         }
     }
     Ok(all)
+}
+
+/// The lines that start the script with the binding of their launcher switched off, one of each launcher.
+fn wrapped(script: &str, ranks: usize, folder: &Path) -> Result<Vec<String>, std::io::Error> {
+    let file = folder.join("place.sh");
+    std::fs::write(&file, script)?;
+    let program = format!("{} ./app", file.display());
+
+    let launchers = [
+        format!("srun -N1 -n{ranks} --overcommit --cpu-bind=none --gpu-bind=none"),
+        format!("mpirun -np {ranks} --bind-to none"),
+        format!("mpiexec -n {ranks} -bind-to none"),
+        format!("mpiexec -n {ranks} --ppn {ranks} --cpu-bind none"),
+        format!("flux run -N1 -n{ranks} --exclusive -o cpu-affinity=off -o gpu-affinity=off"),
+        format!("jsrun -n1 -a{ranks} -cALL_CPUS -gALL_GPUS --bind none"),
+        format!("torchrun --nproc-per-node {ranks} --no-python"),
+    ];
+
+    Ok(launchers.map(|launcher| format!("{launcher} {program}")).to_vec())
 }
 
 /// What `check --launch` says of the line; `Err` where its code is another than 0, 5 or 6.
@@ -226,6 +243,42 @@ fn no_line_that_place_prints_is_judged_wrong_on_any_machine_for_up_to_three_rank
         machines.len(),
         sum.well
     );
+    Ok(())
+}
+
+/// A script that check could not follow would be judged as nothing is known of it, and never as wrong.
+#[test]
+fn the_wrapper_is_judged_as_the_lines_of_numactl_are_under_each_launcher() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let (mut well, mut failed) = (0, Vec::new());
+
+    for file in files()? {
+        let Ok(machine) = Machine::of_line(std::slice::from_ref(&file)) else { continue };
+        let topology = machine.judged_by();
+        for ranks in [1, topology.gpus.len()] {
+            let ask = Ask { ranks: Some(ranks), ..Ask::default() };
+            let Ok(places) = recommend(topology, &ask) else { continue };
+            let text = |dialect| {
+                let saying = say(topology, &places, dialect, &Situation::default());
+                saying.cannot.is_none().then(|| saying.text.replace("PROGRAM", "./app"))
+            };
+            let both = text(Dialect::Numactl).zip(text(Dialect::Wrapper));
+            let Some((numactl, script)) = both else { continue };
+            let Ok((wanted, _)) = verdict(&machine, &numactl) else { continue };
+            for line in wrapped(&script, ranks, folder.path())? {
+                match verdict(&machine, &line) {
+                    // torchrun's are known where another launcher's ranks choose among all GPUs.
+                    Ok((placed, _)) if placed <= wanted => {
+                        well += usize::from(placed == PlacementVerdict::Well)
+                    }
+                    said => failed.push(format!("{} {wanted:?}: {said:?}: {line}", file.display())),
+                }
+            }
+        }
+    }
+
+    assert!(failed.is_empty(), "{} lines\n{}", failed.len(), failed.join("\n"));
+    assert!(well >= 100, "{well} lines are well placed");
     Ok(())
 }
 

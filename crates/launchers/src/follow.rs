@@ -95,7 +95,10 @@ fn file<'t>(
     arguments: &[&str],
 ) -> Result<Vec<Process<'t>>, LineError> {
     if name.starts_with(UNKNOWN) {
-        process.lose("which program is started does not follow from the line, and it may bind");
+        process.lose(
+            "which program is started does not follow from the line, and it may bind: put numabench check \
+             into the launch",
+        );
         return Ok(vec![process]);
     }
     let text = if is_unknown(path) { None } else { text_of(path) };

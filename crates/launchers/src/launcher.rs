@@ -118,9 +118,12 @@ impl Launcher {
     pub(crate) fn not_told(self) -> Vec<&'static str> {
         let names = |launcher: Self| launcher.facts().tells.iter().map(|(name, _)| *name);
         let own = |name: &&'static str| names(self).any(|known| known == *name);
-        // What Slurm's plug-ins for PMI set depends on `--mpi`.
-        let open =
-            |name: &&'static str| self == Self::Srun && (name.starts_with("PMI") || name.starts_with("PALS"));
+        // What Slurm's plug-ins for PMI set depends on `--mpi`; daemons that srun starts pass its step on.
+        let open = |name: &&'static str| match self {
+            Self::Srun => name.starts_with("PMI") || name.starts_with("PALS"),
+            Self::Mpirun | Self::Hydra | Self::Flux => *name == "SLURM_STEP_ID",
+            _ => false,
+        };
         let all = Self::ALL.iter().flat_map(|launcher| names(*launcher)).chain(NOBODYS);
         all.filter(|name| !own(name) && !open(name)).collect()
     }
@@ -231,9 +234,8 @@ mod tests {
     }
 
     /// Variables that a launcher sets and that its facts do not say it gives its ranks, and why.
-    const UNTOLD: [(Launcher, &str, &str); 7] = [
+    const UNTOLD: [(Launcher, &str, &str); 6] = [
         (Launcher::Flux, "FLUX_URI", "of its instance, which is no launch"),
-        (Launcher::Srun, "SLURM_STEP_ID", "scripts choose nothing by it"),
         (Launcher::Srun, "SLURM_STEP_NUM_TASKS", "scripts read SLURM_NTASKS"),
         (Launcher::Pmi, "MV2_COMM_WORLD_SIZE", "of MVAPICH's mpirun_rsh, whose lines are not read"),
         (Launcher::Pmi, "MV2_COMM_WORLD_RANK", "as the size"),

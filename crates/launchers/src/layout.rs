@@ -139,4 +139,6 @@ pub(crate) enum Tells {
     Size,
     /// The number of its node.
     Node,
+    /// Which launch it is: a text that is not known.
+    Launch,
 }

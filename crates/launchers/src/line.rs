@@ -30,7 +30,7 @@ use crate::objects::JobMachine;
 use crate::pasted::{known, launch_of, pasted};
 use crate::process::{GPU_VARIABLES, Known, Policy, Process, Variable};
 use crate::slurm_files::SlurmFiles;
-use crate::unknown::UNKNOWN;
+use crate::unknown::{SOME, UNKNOWN};
 use crate::{gpus, mpirun, openmp};
 
 /// One rank, as the line would start it.
@@ -391,6 +391,7 @@ fn tell(process: &mut Process<'_>, launcher: Launcher, numbers: Numbers<'_>, cou
     let Numbers { rank, world, node } = numbers;
     let is_all = count.beyond(node.size).is_none();
     let known = |number: Option<usize>| number.map_or_else(|| UNKNOWN.to_string(), |one| one.to_string());
+
     for (name, tells) in launcher.facts().tells {
         let value = match tells {
             Tells::LocalRank => rank.to_string(),
@@ -399,6 +400,7 @@ fn tell(process: &mut Process<'_>, launcher: Launcher, numbers: Numbers<'_>, cou
             Tells::Size if is_all => node.size.to_string(),
             Tells::Size => known(count.ranks),
             Tells::Node => node.node.to_string(),
+            Tells::Launch => SOME.to_owned(),
         };
         process.give(name, value);
     }

@@ -49,6 +49,21 @@ fn sruns_lists_give_each_rank_its_pus_and_gpus() {
 }
 
 #[test]
+fn the_mark_of_a_launch_is_set_under_its_own_launcher_and_not_under_another_one() {
+    let line = |launcher: &str, mark: &str, rank: &str| {
+        launched(&format!(
+            "{launcher} sh -c 'export CUDA_VISIBLE_DEVICES=${{{mark}:+${rank}}}; exec taskset -c 4 a'"
+        ))
+    };
+    let two = placed(&[("4", &[0]), ("4", &[1])]);
+    assert_eq!(line("srun -n2 --cpu-bind=none", "SLURM_STEP_ID", "SLURM_LOCALID"), two);
+    assert_eq!(line("torchrun --nproc-per-node 2 --no-python", "TORCHELASTIC_RUN_ID", "LOCAL_RANK"), two);
+    // An empty variable shows no GPU.
+    let none = line("srun -n2 --cpu-bind=none", "TORCHELASTIC_RUN_ID", "SLURM_LOCALID");
+    assert_eq!(none, placed(&[("4", &[]), ("4", &[])]));
+}
+
+#[test]
 fn other_launchers_and_tools_are_read_by_their_own_words() {
     let both = placed(&[("4-5", &[0, 1, 2, 3]), ("0-1", &[0, 1, 2, 3])]);
     assert_eq!(launched("mpiexec -n 2 -bind-to user:4+5,0+1 ./a.out -n 7"), both);

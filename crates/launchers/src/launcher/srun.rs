@@ -37,6 +37,7 @@ pub(crate) static FACTS: LauncherFacts = LauncherFacts {
         ("SLURM_NTASKS", Tells::Size),
         ("SLURM_NPROCS", Tells::Size),
         ("SLURM_NODEID", Tells::Node),
+        ("SLURM_STEP_ID", Tells::Launch),
     ],
     of_one_launch: &["SLURM_JOB_ID", "SLURM_STEP_ID", "SLURMD_NODENAME"],
     starters: &["slurmstepd"],

@@ -19,7 +19,7 @@ use crate::launch_size::LaunchSize;
 use crate::layout::Tells;
 use crate::objects::{JobMachine, Part};
 use crate::process::{Known, Process, Workers};
-use crate::unknown::{UNKNOWN, is_unknown};
+use crate::unknown::{SOME, UNKNOWN, is_unknown};
 use crate::value::wrong;
 use crate::variables::LauncherVariables;
 
@@ -39,6 +39,7 @@ pub(crate) static FACTS: LauncherFacts = LauncherFacts {
         ("RANK", Tells::Rank),
         ("WORLD_SIZE", Tells::Size),
         ("GROUP_RANK", Tells::Node),
+        ("TORCHELASTIC_RUN_ID", Tells::Launch),
     ],
     // Its run id is "none" where nobody names one: the port tells launches apart, the group the nodes.
     of_one_launch: &["TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT", "GROUP_RANK"],
@@ -169,6 +170,7 @@ pub(crate) fn worker<'t>(
             Tells::LocalSize => workers.count.to_string(),
             Tells::Rank if workers.nodes.is_none_or(|nodes| nodes == 1) => rank.to_string(),
             Tells::Size if workers.nodes.is_none_or(|nodes| nodes == 1) => workers.count.to_string(),
+            Tells::Launch => SOME.to_owned(),
             _ => UNKNOWN.to_string(),
         };
         process.give(name, value);

@@ -2,7 +2,7 @@
 
 use super::arithmetic::integer;
 use super::pattern::{Pattern, fits};
-use crate::unknown::is_unknown;
+use crate::unknown::{is_never_empty, is_unknown};
 
 /// A word of a condition: its text, and itself as a pattern.
 pub(super) struct Operand {
@@ -97,16 +97,15 @@ impl Reader<'_> {
         if let (true, Some(operand)) = (first.text.len() == 2 && first.text.starts_with('-'), rest.first()) {
             self.at += 2;
             return match first.text.as_str() {
-                "-z" | "-n" if is_unknown(&operand.text) => None,
-                "-z" => Some(operand.text.is_empty()),
-                "-n" => Some(!operand.text.is_empty()),
+                "-z" => is_filled(&operand.text).map(|is_filled| !is_filled),
+                "-n" => is_filled(&operand.text),
                 // Files, terminals, whether a variable is set.
                 _ => None,
             };
         }
 
         self.at += 1;
-        if is_unknown(&first.text) { None } else { Some(!first.text.is_empty()) }
+        is_filled(&first.text)
     }
 
     fn binary(&self, left: &Operand, operator: &str, right: &Operand) -> Option<bool> {
@@ -138,6 +137,12 @@ impl Reader<'_> {
             _ => None,
         }
     }
+}
+
+/// Whether a word is not empty; `None` where that is not known.
+fn is_filled(text: &str) -> Option<bool> {
+    let is_filled = is_never_empty(text);
+    (is_filled || text.is_empty()).then_some(is_filled)
 }
 
 fn is_binary(operator: &str) -> bool {

@@ -10,7 +10,7 @@ use super::run::Shell;
 use super::word::{Parameter, Piece, Word};
 use super::words::Words;
 use crate::error::LineError;
-use crate::unknown::{OWN_PID, UNKNOWN, is_unknown};
+use crate::unknown::{OWN_PID, UNKNOWN, is_never_empty, is_unknown};
 
 /// Text that came of a piece.
 struct Part {
@@ -253,6 +253,7 @@ impl Shell<'_> {
 
         Ok(match parameter.operator.as_str() {
             "" => value.unwrap_or_default(),
+            ":+" | "+" if value.as_deref().is_some_and(is_never_empty) => self.text(&parameter.word)?,
             _ if unknown => UNKNOWN.to_string(),
             ":-" | "-" | ":?" | "?" if is_set => value.unwrap_or_default(),
             ":-" | "-" => self.text(&parameter.word)?,

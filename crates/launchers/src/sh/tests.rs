@@ -38,6 +38,23 @@ fn followed_as(rank: usize, script: &str, arguments: &[&str]) -> Result<Vec<(Str
 }
 
 #[test]
+fn a_value_of_which_a_part_is_known_is_not_empty() {
+    let shown = |script: &str| followed(script, &["./app"]).map(|ways| ways[0].0.clone());
+    for known in [
+        "export CUDA_VISIBLE_DEVICES=1${TORCHELASTIC_RUN_ID:+0}",
+        "X=step$(date); export CUDA_VISIBLE_DEVICES=${X:+1}",
+        "X=step$(date); if [ -n \"$X\" ]; then export CUDA_VISIBLE_DEVICES=1; fi",
+        "X=step$(date); if [ -z \"$X\" ] || ! [ \"$X\" ]; then n=0; else n=1; fi; export CUDA_VISIBLE_DEVICES=$n",
+    ] {
+        assert_eq!(shown(&format!("{known}\nexec \"$@\"")), Ok("1".to_owned()), "{known}");
+    }
+    for open in ["${X:+1}", "${SLURM_STEP_ID}", "${SLURM_STEP_ID%0}"] {
+        let script = format!("X=$(date); export CUDA_VISIBLE_DEVICES={open}\nexec \"$@\"");
+        assert!(shown(&script).is_ok_and(|shown| shown.starts_with("not known")), "{open}");
+    }
+}
+
+#[test]
 fn what_a_script_works_out_is_what_its_program_gets() {
     for (script, shown, pus) in [
         ("export CUDA_VISIBLE_DEVICES=$SLURM_LOCALID\nexec \"$@\"", "2", "0-15"),
