@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use launchers::line::{Launched, LineError, LineRank, Reading};
 use launchers::slurm_files::SlurmFiles;
-use launchers::{Launch, Launcher, line, printed_bindings};
+use launchers::{Launch, Launcher, Ways, line, printed_bindings};
 use stats::IdSet;
 use topo::Topology;
 use topo::gpu_users::{GpuUsers, gpu_users};
@@ -33,9 +33,9 @@ pub struct Group {
     pub node: Option<String>,
     /// What is to be known beside what is found.
     pub notes: Vec<String>,
-    /// The same ranks in the other ways that a line may mean, with what each takes the site to do; the first
-    /// of them is that of `seen`.
-    pub readings: Vec<(Vec<String>, Vec<ObservedRank>)>,
+    /// The same ranks in all ways that a line may mean, those together that end alike; the first of them is
+    /// that of `seen`.
+    pub readings: Vec<(Ways, Vec<ObservedRank>)>,
     /// Whether what stands behind a line's launcher binds the ranks.
     pub binds_behind: bool,
     /// Whether a line gives its ranks a smaller part of the node than the job has.
@@ -72,9 +72,9 @@ impl Group {
     /// The ranks of one node of a line, whose nodes may differ.
     fn of_line_node(launched: Launched, differ: bool, topology: &Topology) -> Result<Self, CheckError> {
         let mut known = Vec::new();
-        let mut observed = |reading: Reading| -> Result<(Vec<String>, Vec<ObservedRank>), CheckError> {
+        let mut observed = |reading: Reading| -> Result<(Ways, Vec<ObservedRank>), CheckError> {
             let ranks = exec_line::placed(launched.launcher, reading.ranks, topology, &mut known)?;
-            Ok((reading.assumes, of_line_ranks(ranks, topology)))
+            Ok((reading.ways, of_line_ranks(ranks, topology)))
         };
         let readings = launched.readings.into_iter().map(&mut observed).collect::<Result<Vec<_>, _>>()?;
         let seen = readings.first().map(|(_, seen)| seen.clone()).unwrap_or_default();
@@ -126,9 +126,9 @@ impl Group {
             readings = with_line(&readings[0].ranks, printed.node, asked)?;
             notes.extend(asked.notes.iter().cloned());
         }
-        let readings: Vec<(Vec<String>, Vec<ObservedRank>)> = readings
+        let readings: Vec<(Ways, Vec<ObservedRank>)> = readings
             .into_iter()
-            .map(|reading| (reading.assumes, of_line_ranks(reading.ranks, topology)))
+            .map(|reading| (reading.ways, of_line_ranks(reading.ranks, topology)))
             .collect();
 
         let seen = readings.first().map(|(_, seen)| seen.clone()).unwrap_or_default();
@@ -272,10 +272,7 @@ fn with_line(printed: &[LineRank], node: usize, asked: &Launched) -> Result<Vec<
             rank.policy.clone_from(&asked.policy);
         }
 
-        match readings.iter_mut().find(|known| known.ranks == ranks) {
-            Some(same) => same.assumes.retain(|what| reading.assumes.contains(what)),
-            None => readings.push(Reading { assumes: reading.assumes.clone(), ranks }),
-        }
+        Reading { ways: reading.ways.clone(), ranks }.join(&mut readings);
     }
     Ok(readings)
 }

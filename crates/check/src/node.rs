@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use launchers::Launcher;
+use launchers::{Assumption, Launcher, Ways, is_part, told_apart};
 use placement::judge::{Finding, FindingKind, JobResources, Judgement, PlacementVerdict, judge};
 use placement::nic::{self, NearNic};
 use report::json::JsonError;
@@ -155,8 +155,8 @@ pub(crate) fn settle(machine: &Machine, group: &mut Group) -> bool {
             group.seen = group.readings[*first].1.clone();
         }
         if !all_misplaced && known.len() < judged.len() {
-            let open = (0..judged.len()).filter(|at| !known.contains(at));
-            let notes: Vec<String> = open.map(|at| condition(judged[at], &group.readings[at])).collect();
+            let open = |at: usize| !known.contains(&at);
+            let notes = conditions(PlacementVerdict::Unknown, &group.readings, open);
             notes.into_iter().for_each(|note| add(&mut group.notes, note));
         }
         return false;
@@ -167,8 +167,9 @@ pub(crate) fn settle(machine: &Machine, group: &mut Group) -> bool {
     if let Some((_, (_, seen))) = best {
         group.seen = seen.clone();
     }
-    for (placed, reading) in judged.iter().zip(&group.readings) {
-        add(&mut group.notes, condition(*placed, reading));
+    for placed in [PlacementVerdict::Well, PlacementVerdict::Unknown, PlacementVerdict::Misplaced] {
+        let notes = conditions(placed, &group.readings, |at| judged[at] == placed);
+        notes.into_iter().for_each(|note| add(&mut group.notes, note));
     }
     true
 }
@@ -202,20 +203,41 @@ fn add(notes: &mut Vec<String>, note: String) {
     }
 }
 
-/// What is said of one reading: its verdict, what it takes the site to do, and where it puts the first ranks.
-fn condition(placed: PlacementVerdict, (assumes, seen): &(Vec<String>, Vec<ObservedRank>)) -> String {
+/// What is said of the readings with this verdict, a sentence for each condition that tells them from the
+/// others: the verdict, what it takes the site to do, and where the first ranks are then.
+fn conditions(
+    placed: PlacementVerdict,
+    readings: &[(Ways, Vec<ObservedRank>)],
+    is_own: impl Fn(usize) -> bool,
+) -> Vec<String> {
+    let of = |wanted: bool| -> Ways {
+        let all = readings.iter().enumerate().filter(|(at, _)| is_own(*at) == wanted);
+        all.flat_map(|(_, (ways, _))| ways.clone()).collect()
+    };
+    let condition = |way: Vec<Assumption>| {
+        let is_meant = |(at, (ways, _)): &(usize, &(Ways, Vec<ObservedRank>))| {
+            is_own(*at) && ways.iter().any(|whole| is_part(&way, whole))
+        };
+        let mut meant = readings.iter().enumerate().filter(is_meant).map(|(_, (_, seen))| where_to(seen));
+        let where_to = meant.next().unwrap_or_default();
+        let more = if meant.next().is_some() { "e.g. " } else { "" };
+        let what: Vec<_> = way.iter().map(|one| one.what.as_ref()).collect();
+        format!("{} if {} ({more}{where_to})", placed.name(), what.join(" and "))
+    };
+    told_apart(&of(true), &of(false)).into_iter().map(condition).collect()
+}
+
+/// Where a reading puts its first ranks.
+fn where_to(seen: &[ObservedRank]) -> String {
     let pus = seen.iter().filter_map(|seen| seen.running.pus.as_ref()).take(4).map(ToString::to_string);
     let pus: Vec<String> = pus.collect();
-    let condition =
-        if assumes.is_empty() { "otherwise".to_owned() } else { format!("if {}", assumes.join(" and ")) };
-    let where_to = match pus.as_slice() {
+    match pus.as_slice() {
         [] => match seen.iter().find_map(|seen| seen.pus_unknown.as_ref()) {
             Some(why) => format!("PUs not known: {why}"),
             None => "PUs not known".to_owned(),
         },
         pus => format!("ranks from 0 on PUs {}", pus.join("; ")),
-    };
-    format!("{} {condition} ({where_to})", placed.name())
+    }
 }
 
 /// What would decide a line of which the verdict is unknown.

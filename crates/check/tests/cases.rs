@@ -374,3 +374,79 @@ fn threads_of_openmp_that_do_not_fit_a_ranks_pus_are_a_note() -> Done {
     assert!(!judged_on_leonardo(fits)?.1.contains("OMP_"));
     Ok(())
 }
+
+/// What stands in conditions, the first ones of each choice as a slurm.conf may have them.
+const CHOICES: [&[&str]; 5] = [
+    &["socket of Slurm is a package", "socket of Slurm is a NUMA node", "socket of Slurm is an L3"],
+    &["CPU of Slurm is a core", "CPU of Slurm is a hardware thread"],
+    &["cores of one socket after another", "cores in blocks"],
+    &[
+        "site leaves binding to Slurm",
+        "default binds tasks to cores",
+        "default binds tasks to threads",
+        "default leaves tasks unbound",
+        "default binds tasks to sockets",
+        "default binds tasks to NUMA nodes",
+    ],
+    &["gets the CPUs that it asks for", "gets the whole node"],
+];
+
+/// A site for each slurm.conf: what is chosen, by its number, and the file.
+fn sites() -> Vec<([usize; 5], String)> {
+    let mut all = Vec::new();
+    for at in 0..3 * 2 * 2 * 4 {
+        let [socket, cpu, order, binding] = [at % 3, at / 3 % 2, at / 6 % 2, at / 12];
+        let sockets = [1, 4, 8][socket];
+        let blocks = ["", ",CR_CORE_DEFAULT_DIST_BLOCK"][order];
+        let parameter =
+            ["", "TaskPluginParam=cores", "TaskPluginParam=threads", "TaskPluginParam=none"][binding];
+        let conf = format!(
+            "SelectType=select/cons_tres\nSelectTypeParameters=CR_Core{blocks}\nTaskPlugin=task/affinity\n\
+             {parameter}\nNodeName=n CPUs={} Sockets={sockets} CoresPerSocket={} ThreadsPerCore=2\n",
+            [64, 128][cpu],
+            64 / sockets
+        );
+        all.push(([socket, cpu, order, binding, 0], conf));
+    }
+    all
+}
+
+/// The verdicts of the notes whose conditions are so at a site.
+fn verdicts_there(said: &str, chosen: [usize; 5]) -> Vec<&str> {
+    let is_so = |condition: &str| {
+        let not_chosen = |(choice, words): (usize, &&[&str])| {
+            words.iter().enumerate().any(|(at, words)| at != chosen[choice] && condition.contains(words))
+        };
+        !CHOICES.iter().enumerate().any(not_chosen)
+    };
+    let conditional = said.lines().filter_map(|line| line.strip_prefix("note: ")?.split_once(" if "));
+    let mut verdicts: Vec<&str> =
+        conditional.filter(|(_, condition)| is_so(condition)).map(|(verdict, _)| verdict).collect();
+    verdicts.dedup();
+    verdicts
+}
+
+#[test]
+fn at_each_site_the_verdict_is_that_of_the_conditions_that_are_so_there() -> Done {
+    let machine = Path::new(env!("CARGO_MANIFEST_DIR")).join("../topo/tests/fixtures/lumi-g-low-noise.xml");
+    for options in
+        ["", "-c7", "-c7 --cpu-bind=cores", "-c7 --cpu-bind=none", "-m block:block --cpu-bind=cores"]
+    {
+        let line =
+            format!("srun -N1 -n8 --gpus-per-node=8 --gpu-bind=map_gpu:4,5,2,3,6,7,0,1 {options} ./app");
+        let (verdict, said, _) = judged_line::judged(&line, &machine, SlurmFiles::default())?;
+        for (chosen, conf) in sites() {
+            let site = SlurmFiles { gres: None, nodes: Some(conf.parse()?) };
+            let (there, of_site, _) = judged_line::judged(&line, &machine, site)?;
+            let wanted = match there {
+                "well" => "well placed",
+                "wrong" => "misplaced",
+                _ => "unknown",
+            };
+            let all = verdicts_there(&said, chosen);
+            let is_right = if verdict == "unknown" { all == [wanted] } else { verdict == there };
+            assert!(is_right, "{line}: {all:?} and not {wanted} at {conf}\n{said}\n{of_site}");
+        }
+    }
+    Ok(())
+}

@@ -4,11 +4,13 @@
 //! number or by nearness), there is one layout for each way that a site may have it. A verdict that all of
 //! them share needs no guess.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use stats::IdSet;
 use topo::process::PolicyMode;
 
+use crate::assumption::{Assumption, Choice, Ways};
 use crate::count::Count;
 use crate::objects::JobMachine;
 use crate::process::{Known, Policy};
@@ -52,11 +54,11 @@ impl Start {
     }
 }
 
-/// The ranks of a node in one of the ways that the line may mean.
+/// The ranks of a node in some of the ways that the line may mean.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
-    /// What it takes the site to do; empty where the line leaves nothing open.
-    pub assumes: Vec<String>,
+    /// Those ways: one that assumes nothing where the line leaves nothing open.
+    pub ways: Ways,
     /// In order.
     pub starts: Vec<Start>,
 }
@@ -64,7 +66,7 @@ pub(crate) struct Layout {
 impl Layout {
     /// A layout that assumes nothing.
     pub fn certain(starts: Vec<Start>) -> Self {
-        Self { assumes: Vec::new(), starts }
+        Self { ways: vec![Vec::new()], starts }
     }
 
     /// These sets of PUs for so many ranks; the list begins again where there are more ranks.
@@ -88,9 +90,19 @@ impl Layout {
         self
     }
 
-    pub fn assuming(mut self, what: impl Into<String>) -> Self {
-        self.assumes.push(what.into());
+    /// In each of its ways this is so too.
+    pub fn assuming(mut self, choice: Choice, what: impl Into<Cow<'static, str>>) -> Self {
+        let assumption = Assumption { choice, what: what.into() };
+        self.ways.iter_mut().for_each(|way| way.push(assumption.clone()));
         self
+    }
+
+    /// Adds a layout to others; to the ways of one that starts the ranks alike.
+    pub fn join(self, all: &mut Vec<Self>) {
+        match all.iter_mut().find(|known| known.starts == self.starts) {
+            Some(known) => known.ways.extend(self.ways),
+            None => all.push(self),
+        }
     }
 }
 

@@ -13,7 +13,8 @@
 //! * `numactl`, `taskset`, `hwloc_location`, `prefix` what stands before a program, `sh` a wrapper's script,
 //!   `exec_call` our own exec, `follow` one rank's `process` through them, `gpus` those that it sees,
 //!   `openmp` what of its threads does not fit, `unknown` what is not known in a value;
-//! * `layout` what a launcher says of each rank, `count` how many there are, `objects` the machine's parts in
+//! * `layout` what a launcher says of each rank, `assumption` what it takes the site to do where the line
+//!   leaves that open, `count` how many there are, `objects` the machine's parts in
 //!   launchers' order, `rankfile` Open MPI's file;
 //! * `gres_conf` which cores the site says each GPU is near to, `slurm_node` what it takes for a socket
 //!   and a CPU (`slurm_files` has both), `conf_lines` the lines of Slurm's files, `host_list` its lists
@@ -29,6 +30,7 @@
 //! Nothing here starts a process, binds one or judges a placement: `placement` plans and judges, `check` and
 //! `place` ask.
 
+mod assumption;
 mod binding;
 pub mod conf_lines;
 mod count;
@@ -73,6 +75,7 @@ mod variables;
 #[expect(dead_code, reason = "what exec's own tests use of it")]
 mod written_machine;
 
+pub use assumption::{Assumption, Choice, Ways, is_part, told_apart};
 pub use binding::{BindingRefusal, binding};
 pub use dialect::{
     BindingError, Command, Dialect, DialectError, LOCAL_RANK_VARIABLES, Saying, Situation, Starter,

@@ -19,6 +19,7 @@ use topo::Topology;
 use topo::process::PolicyMode;
 use topo::running::UsableGpus;
 
+use crate::assumption::Ways;
 use crate::count::{Count, DealtNode};
 pub use crate::error::LineError;
 use crate::exec_call::ExecCall;
@@ -52,13 +53,28 @@ pub struct LineRank {
     pub asked_gpus: Option<Vec<usize>>,
 }
 
-/// The ranks in one of the ways that the line may mean.
+/// The ranks in those of the ways that the line may mean in which they end alike.
 #[derive(Clone, Debug)]
 pub struct Reading {
-    /// What it takes the site to do; empty where the line leaves nothing open.
-    pub assumes: Vec<String>,
+    /// Those ways: one that assumes nothing where the line leaves nothing open.
+    pub ways: Ways,
     /// In order.
     pub ranks: Vec<LineRank>,
+}
+
+impl Reading {
+    /// The ranks of a line that leaves nothing open.
+    pub(crate) fn certain(ranks: Vec<LineRank>) -> Self {
+        Self { ways: vec![Vec::new()], ranks }
+    }
+
+    /// Adds a reading to others; to the ways of one that ends alike.
+    pub fn join(self, all: &mut Vec<Self>) {
+        match all.iter_mut().find(|known| known.ranks == self.ranks) {
+            Some(known) => known.ways.extend(self.ways),
+            None => all.push(self),
+        }
+    }
 }
 
 /// The ranks that a line would start on one node.
@@ -151,7 +167,7 @@ fn processes(text: &str, topology: &Topology) -> Option<Result<Launched, LineErr
             ranks.push(LineRank { rank: ranks.len(), world: ranks.len(), ..rank });
         }
     }
-    Some(finish(vec![Reading { assumes: Vec::new(), ranks }], Launcher::Nobody, None, notes))
+    Some(finish(vec![Reading::certain(ranks)], Launcher::Nobody, None, notes))
 }
 
 /// Reads one line: the nodes of its launch.
@@ -233,7 +249,7 @@ fn alone(started: Vec<Process<'_>>) -> Result<Launched, LineError> {
         }
         None => (vec![rank(&process, 0, None)?], Launcher::Nobody, None),
     };
-    finish(vec![Reading { assumes: Vec::new(), ranks }], launcher, of, notes)
+    finish(vec![Reading::certain(ranks)], launcher, of, notes)
 }
 
 /// The ranks of a launcher's line, for each node whose ranks differ from those of the nodes before it.
@@ -258,7 +274,7 @@ fn is_like(before: &Launched, node: &Launched) -> bool {
     let starts_like =
         |(one, other): (&LineRank, &LineRank)| LineRank { world: one.world, ..other.clone() } == *one;
     let reads_like = |(one, other): (&Reading, &Reading)| {
-        one.assumes == other.assumes
+        one.ways == other.ways
             && other.ranks.len() <= one.ranks.len()
             && one.ranks.iter().zip(&other.ranks).all(starts_like)
     };
@@ -281,11 +297,11 @@ fn on_node(
     let mut failures = Vec::new();
     let (mut started_by, mut binds_behind) = (launcher, false);
     let has_own_part = options.layouts.iter().any(|layout| {
-        layout.assumes.iter().any(|what| what == OWN_PART)
+        layout.ways.iter().flatten().any(|assumption| assumption.what == OWN_PART)
             || layout.starts.iter().any(|start| start.pool.is_some())
     });
 
-    for Layout { assumes, starts } in &options.layouts {
+    for Layout { ways, starts } in &options.layouts {
         let mut ranks = Vec::with_capacity(node.size);
         let mut failure = None;
         for (number, start) in starts.iter().take(node.size).enumerate() {
@@ -335,11 +351,7 @@ fn on_node(
             }
         }
         failures.extend(failure);
-        match readings.iter_mut().find(|reading| reading.ranks == ranks) {
-            // Both ways end alike: neither is assumed.
-            Some(same) => same.assumes.retain(|what| assumes.contains(what)),
-            None => readings.push(Reading { assumes: assumes.clone(), ranks }),
-        }
+        Reading { ways: ways.clone(), ranks }.join(&mut readings);
     }
 
     if failures.len() == options.layouts.len() {

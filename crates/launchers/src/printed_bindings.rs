@@ -97,7 +97,7 @@ pub fn read(text: &str, topology: &Topology) -> Result<Vec<Launched>, PrintedErr
         let ranks = ranks_of_node(lines, topology)?;
         let of = (nodes > 1).then(|| format!("{}, of {nodes} nodes in the text", host.unwrap_or_default()));
         Ok(Launched {
-            readings: vec![Reading { assumes: Vec::new(), ranks }],
+            readings: vec![Reading::certain(ranks)],
             launcher,
             of,
             node,

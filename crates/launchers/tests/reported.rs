@@ -4,6 +4,7 @@
 use std::error::Error;
 use std::path::Path;
 
+use launchers::Assumption;
 use launchers::line::{Reading, read};
 use topo::Topology;
 
@@ -24,7 +25,9 @@ fn readings(line: &str, name: &str) -> Result<Vec<String>, Box<dyn Error>> {
             Err(_) => "?".to_owned(),
         });
         let places = pus.collect::<Vec<_>>().join(";");
-        if reading.assumes.is_empty() { places } else { format!("{}: {places}", reading.assumes.join(", ")) }
+        let of_way = |way: &Vec<Assumption>| way.iter().map(|one| &*one.what).collect::<Vec<_>>().join(", ");
+        let ways = reading.ways.iter().map(of_way).collect::<Vec<_>>().join(" or ");
+        if ways.is_empty() { places } else { format!("{ways}: {places}") }
     };
     Ok(read(&format!("{line} ./app"), &machine(name)?)?.readings.into_iter().map(one).collect())
 }

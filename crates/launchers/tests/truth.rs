@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
+use launchers::Assumption;
 use launchers::line::{LineRank, Reading, read};
 use stats::IdSet;
 use topo::Topology;
@@ -87,7 +88,7 @@ fn rows(family: &str) -> Result<Vec<Row>, Box<dyn Error>> {
 
 /// Whether a version of a family may be what a reading assumes.
 fn applies(reading: &Reading, family: &str, version: &str) -> bool {
-    reading.assumes.iter().all(|assumed| match assumed.as_str() {
+    let is_so = |assumed: &Assumption| match &*assumed.what {
         "Open MPI 4" => version.starts_with("4."),
         "Open MPI 5" => version.starts_with("5."),
         "MPICH 4 or later" => family == "mpich" && !version.starts_with("3."),
@@ -98,7 +99,8 @@ fn applies(reading: &Reading, family: &str, version: &str) -> bool {
         }
         assumed if assumed.contains("Intel MPI") => family == "intel-mpi",
         assumed => panic!("nothing says which version {assumed:?} means"),
-    })
+    };
+    reading.ways.iter().any(|way| way.iter().all(is_so))
 }
 
 /// What is wrong with a rank's prediction; `None` where it is right or unknown.

@@ -9,6 +9,7 @@ mod mpich;
 
 use ranks::Flavour;
 
+use crate::assumption::Choice;
 use crate::dialect::{Dialect, Starter, say};
 use crate::error::LineError;
 use crate::facts::{LauncherFacts, OF_ANY, Reads, Sensed, SharedPus, UsualMpi, Written};
@@ -70,7 +71,7 @@ pub(crate) fn layouts(common: &Common<'_>, line: &LaunchLine<'_>) -> Result<Vec<
         // By default Intel MPI divides the CPUs among the ranks; MPICH leaves them unbound.
         (false, None) => {
             let free = Layout::free(common.count.here(1)?)
-                .assuming("the mpiexec is MPICH's, which binds no rank by itself");
+                .assuming(Choice::MpiVersion, "the mpiexec is MPICH's, which binds no rank by itself");
             [vec![free], intel_mpi::layouts(common, line)?].concat()
         }
     })

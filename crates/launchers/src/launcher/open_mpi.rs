@@ -16,6 +16,7 @@ use ranks::Flavour;
 use stats::IdSet;
 use topo::Topology;
 
+use crate::assumption::Choice;
 use crate::dialect::{Dialect, Situation, Starter, say};
 use crate::error::LineError;
 use crate::facts::{LauncherFacts, OF_ANY, Proof, Reads, Sensed, UsualMpi, Written};
@@ -197,7 +198,7 @@ fn combined(outcomes: Vec<(Version, Outcome)>, ranks: usize) -> Result<OpenMpiLa
             }
             Err(NoPlace::Refused(why) | NoPlace::NotFollowed(why)) => Layout::unknown(ranks, why),
         };
-        layouts.push(layout.assuming(version.name()));
+        layouts.push(layout.assuming(Choice::MpiVersion, version.name()));
     }
     let places_some =
         outcomes.iter().any(|(_, outcome)| matches!(outcome, Ok(_) | Err(NoPlace::NotFollowed(_))));

@@ -8,6 +8,7 @@
 
 use stats::IdSet;
 
+use crate::assumption::Choice;
 use crate::error::LineError;
 use crate::layout::{LaunchLine, Layout};
 use crate::mpi_options::Common;
@@ -38,7 +39,7 @@ pub(super) fn layouts(common: &Common<'_>, line: &LaunchLine<'_>) -> Result<Vec<
     let list = variables.get("I_MPI_PIN_PROCESSOR_LIST");
     let ranks = common.count.here(list.map_or(1, |list| numbers(list).map_or(1, |numbers| numbers.len())))?;
     if matches!(variables.get("I_MPI_PIN"), Some("0" | "off" | "no" | "disable")) {
-        return Ok(vec![Layout::free(ranks).assuming(INTEL_MPI)]);
+        return Ok(vec![Layout::free(ranks).assuming(Choice::MpiVersion, INTEL_MPI)]);
     }
     let open = ["I_MPI_PIN_ORDER", "I_MPI_PIN_CELL", "I_MPI_PIN_PROCESSOR_EXCLUDE_LIST"];
 
@@ -58,7 +59,7 @@ pub(super) fn layouts(common: &Common<'_>, line: &LaunchLine<'_>) -> Result<Vec<
             None => domains(domain, variables.get("OMP_NUM_THREADS"), machine, ranks),
         }
     };
-    Ok(vec![layout.assuming(INTEL_MPI)])
+    Ok(vec![layout.assuming(Choice::MpiVersion, INTEL_MPI)])
 }
 
 /// A variable whose value says what is not read here.
@@ -129,18 +130,18 @@ fn of_masks(
     let lists = masks.split(',').map(mask).collect::<Result<Vec<IdSet>, LineError>>()?;
     if lists.iter().any(|pus| !pus.is_subset(&machine.pus)) {
         let why = format!("{NAME}={domain} names PUs that this machine does not have, or not for this job");
-        return Ok(vec![Layout::unknown(ranks, &why).assuming(INTEL_MPI)]);
+        return Ok(vec![Layout::unknown(ranks, &why).assuming(Choice::MpiVersion, INTEL_MPI)]);
     }
 
     let remedy = match () {
         () if lists.len() != ranks => "write one mask for each rank",
         () if masks.split(',').any(|text| !text.trim().starts_with("0x")) => "write masks with 0x: [0x3,0xc]",
-        () => return Ok(vec![Layout::lists(&lists, ranks).assuming(INTEL_MPI)]),
+        () => return Ok(vec![Layout::lists(&lists, ranks).assuming(Choice::MpiVersion, INTEL_MPI)]),
     };
     let by_default = shares(machine, ranks)
         .map_or_else(|| not_followed(NAME, domain, ranks), |lists| Layout::lists(&lists, ranks))
-        .assuming(format!("{INTEL_MPI} but refuses {NAME}={domain} ({remedy})"));
-    Ok(vec![by_default, Layout::lists(&lists, ranks).assuming(OLDER)])
+        .assuming(Choice::MpiVersion, format!("{INTEL_MPI} but refuses {NAME}={domain} ({remedy})"));
+    Ok(vec![by_default, Layout::lists(&lists, ranks).assuming(Choice::MpiVersion, OLDER)])
 }
 
 /// Each rank's share of the cores; `None` where they do not divide evenly among the machine's parts.

@@ -7,6 +7,7 @@
 
 use stats::IdSet;
 
+use crate::assumption::Choice;
 use crate::error::LineError;
 use crate::layout::{LaunchLine, Layout, Start};
 use crate::mpi_options::Common;
@@ -33,9 +34,9 @@ pub(super) fn layout(
     }
     let ranks = common.count.here(1)?;
     if bind_to == "none" {
-        return Ok(Layout::free(ranks).assuming(MPICH));
+        return Ok(Layout::free(ranks).assuming(Choice::MpiVersion, MPICH));
     }
-    bound(bind_to, map_by, line.machine, ranks).map(|layout| layout.assuming(MPICH))
+    bound(bind_to, map_by, line.machine, ranks).map(|layout| layout.assuming(Choice::MpiVersion, MPICH))
 }
 
 /// `0,2x2,2-4+8x3`: PUs of one rank behind another, `+` joins them, `x2` gives them to two ranks.
@@ -54,7 +55,7 @@ fn of_list(list: &str, common: &Common<'_>, machine: &JobMachine<'_>) -> Result<
     }
     let start = |rank: usize| lists.get(rank).cloned().map_or(Start::FREE, Start::on);
     let layout = Layout::certain((0..ranks).map(start).collect());
-    Ok(layout.assuming(if list.contains(['x', '-']) { FOUR } else { MPICH }))
+    Ok(layout.assuming(Choice::MpiVersion, if list.contains(['x', '-']) { FOUR } else { MPICH }))
 }
 
 /// An object with a width, `core:4`; `None` for an object that is not known here.

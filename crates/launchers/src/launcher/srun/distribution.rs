@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 
 use stats::IdSet;
 
+use crate::assumption::Choice;
 use crate::layout::{Layout, Start};
 use crate::objects::{JobMachine, Part};
 use crate::slurm_node::Units;
@@ -78,8 +79,13 @@ pub(super) struct Way {
 impl Way {
     /// The layout with what it assumes.
     fn assumed(self, layout: Layout) -> Layout {
-        let all = [self.of_socket, self.of_cpu, self.of_order];
-        all.into_iter().flatten().fold(layout, |layout, what| layout.assuming(what))
+        let all = [
+            (Choice::SlurmSocket, self.of_socket),
+            (Choice::SlurmCpu, self.of_cpu),
+            (Choice::CoreOrder, self.of_order),
+        ];
+        let open = all.into_iter().filter_map(|(choice, what)| Some((choice, what?)));
+        open.fold(layout, |layout, (choice, what)| layout.assuming(choice, what))
     }
 }
 
@@ -203,13 +209,7 @@ impl Step<'_> {
             if is_exact {
                 starts.iter_mut().for_each(|start| start.pool = Some(machine.pus.clone()));
             }
-            if !layouts.iter().any(|layout| layout.starts == starts) {
-                layouts.push(way.assumed(Layout::certain(starts)));
-            }
-        }
-
-        if let [only] = layouts.as_mut_slice() {
-            only.assumes.clear();
+            way.assumed(Layout::certain(starts)).join(&mut layouts);
         }
         layouts
     }
@@ -221,12 +221,10 @@ impl Step<'_> {
             let start = Start { pool: Some(own.clone()), ..Start::on(own) };
             Some(way.assumed(Layout::certain(vec![start; self.ranks])))
         };
-        let mut layouts: Vec<Layout> = self.ways().into_iter().filter_map(of).collect();
-        layouts.dedup_by(|one, other| one.starts == other.starts);
-        match layouts.as_mut_slice() {
-            [] => layouts.push(Layout::unknown(self.ranks, NOT_KNOWN)),
-            [only] => only.assumes.clear(),
-            _ => {}
+        let mut layouts = Vec::new();
+        self.ways().into_iter().filter_map(of).for_each(|layout: Layout| layout.join(&mut layouts));
+        if layouts.is_empty() {
+            layouts.push(Layout::unknown(self.ranks, NOT_KNOWN));
         }
         layouts
     }

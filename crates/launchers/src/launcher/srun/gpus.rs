@@ -13,6 +13,7 @@ use stats::IdSet;
 use topo::Topology;
 
 use super::gpu_types::{is_mig, types};
+use crate::assumption::Choice;
 use crate::error::LineError;
 use crate::grammar::Given;
 use crate::gres_conf::NodeGpus;
@@ -244,10 +245,10 @@ impl<'l> Said<'l> {
         // Seen with 22.05: what binds tasks to GPUs is passed over where a node has one task.
         let all = self
             .all(layout, total, nodes)
-            .assuming("Slurm is 22.05, which binds no GPU where a node has one task");
-        let newer = bound
-            .into_iter()
-            .map(|layout| layout.assuming("a newer Slurm binds a single task to its GPU too"));
+            .assuming(Choice::SingleTask, "Slurm is 22.05, which binds no GPU where a node has one task");
+        let newer = bound.into_iter().map(|layout| {
+            layout.assuming(Choice::SingleTask, "Slurm is newer and binds a single task to its GPU too")
+        });
         Ok(std::iter::once(all).chain(newer).collect())
     }
 
@@ -307,7 +308,8 @@ impl<'l> Said<'l> {
                          name that with --gres-conf)",
                     ],
                 };
-                vec![with(in_order).assuming(old), with(nearest).assuming(new)]
+                let assuming = |gpus, what| with(gpus).assuming(Choice::GpuOrder, what);
+                vec![assuming(in_order, old), assuming(nearest, new)]
             }
             _ => vec![with(in_order)],
         };

@@ -15,6 +15,7 @@ use topo::Topology;
 
 use super::nodes::{self, Nodes};
 use super::{distribution, gpu_types, gpu_variables, gpus, memory};
+use crate::assumption::Choice;
 use crate::count::Count;
 use crate::error::LineError;
 use crate::grammar::{Given, Grammar, Style};
@@ -216,14 +217,15 @@ pub(super) fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> 
              them there"
                 .to_owned(),
         );
-        if units.is_none() && layouts.iter().any(|layout| !layout.assumes.is_empty()) {
+        if units.is_none() && layouts.len() > 1 {
             notes.push(
                 "what a socket and a CPU of Slurm are here, --slurm-conf FILE says: slurm.conf, or what \
                  `scontrol show node` prints"
                     .to_owned(),
             );
         }
-        if layouts.iter().any(|layout| layout.assumes.iter().any(|what| what == distribution::BLOCK)) {
+        if layouts.iter().flat_map(|layout| &layout.ways).flatten().any(|one| one.what == distribution::BLOCK)
+        {
             notes.push(
                 "whether tasks get cores in turn or in blocks, -m block:cyclic or -m block:block says, or \
                  --slurm-conf FILE with the site's slurm.conf"
@@ -433,7 +435,7 @@ impl<'l> Said<'l> {
         for Share { is_own, assumed } in self.shares(site) {
             let all = self.of_share(&step, site, binding, is_own)?;
             layouts.extend(all.into_iter().map(|layout| match assumed {
-                Some(what) => layout.assuming(what),
+                Some(what) => layout.assuming(Choice::StepShare, what),
                 None => layout,
             }));
         }
@@ -564,19 +566,18 @@ impl<'l> Said<'l> {
             // Each default that a site may set: TaskPluginParam, CpuBind= of a node or a partition, or no
             // task/affinity.
             None => {
-                let mut layouts: Vec<Layout> = own()
-                    .into_iter()
-                    .map(|layout| layout.assuming("the site leaves binding to Slurm"))
-                    .collect();
+                let assuming = |what| move |layout: Layout| layout.assuming(Choice::DefaultBinding, what);
+                let mut layouts: Vec<Layout> =
+                    own().into_iter().map(assuming("the site leaves binding to Slurm")).collect();
                 for (part, parts) in [
                     (Part::Core, "the site's default binds tasks to cores"),
                     (Part::Thread, "the site's default binds tasks to threads"),
                     (Part::Package, "the site's default binds tasks to sockets"),
                     (Part::Numa, "the site's default binds tasks to NUMA nodes"),
                 ] {
-                    layouts.extend(bound_to(part).into_iter().map(|layout| layout.assuming(parts)));
+                    layouts.extend(bound_to(part).into_iter().map(assuming(parts)));
                 }
-                layouts.push(Layout::free(step.ranks).assuming("the site's default leaves tasks unbound"));
+                layouts.push(assuming("the site's default leaves tasks unbound")(Layout::free(step.ranks)));
                 layouts
             }
         }
