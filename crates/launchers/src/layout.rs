@@ -84,6 +84,12 @@ impl Layout {
         Self::certain(vec![Start { pus: Some(Err(why.to_owned())), ..Start::FREE }; ranks])
     }
 
+    /// The ranks have these PUs together.
+    pub fn within(mut self, pool: &IdSet) -> Self {
+        self.starts.iter_mut().for_each(|start| start.pool = Some(pool.clone()));
+        self
+    }
+
     /// With these GPUs for each rank.
     pub fn with_gpus(mut self, gpus: impl IntoIterator<Item = Known<Vec<usize>>>) -> Self {
         self.starts.iter_mut().zip(gpus).for_each(|(start, gpus)| start.gpus = Some(gpus));

@@ -27,6 +27,8 @@ pub(super) struct Step<'s> {
     pub machine: &'s JobMachine<'s>,
     pub ranks: usize,
     pub cpus: usize,
+    /// Whether CPUs may have several tasks: `--overcommit`.
+    pub overcommits: bool,
     /// Whether a task gets one thread of a core; `None`: the site decides.
     pub one_thread: Option<bool>,
     /// What the site takes for a socket and a CPU; `None`: not known.
@@ -78,7 +80,7 @@ pub(super) struct Way {
 
 impl Way {
     /// The layout with what it assumes.
-    fn assumed(self, layout: Layout) -> Layout {
+    pub fn assumed(self, layout: Layout) -> Layout {
         let all = [
             (Choice::SlurmSocket, self.of_socket),
             (Choice::SlurmCpu, self.of_cpu),
@@ -90,9 +92,10 @@ impl Way {
 }
 
 impl Step<'_> {
-    /// The ways that are open.
+    /// The ways that are open: none that has too few CPUs where another one has enough, since who asks for as
+    /// many as there are hardware threads knows what a CPU is there.
     pub fn ways(&self) -> Vec<Way> {
-        let cpus = match (self.machine.has_threads(), self.one_thread, self.units) {
+        let mut cpus = match (self.machine.has_threads(), self.one_thread, self.units) {
             (false, ..) => vec![(Part::Core, None)],
             (true, Some(one), _) => vec![(if one { Part::Core } else { Part::Thread }, None)],
             (true, None, Some(units)) => vec![(units.cpu, None)],
@@ -101,6 +104,11 @@ impl Step<'_> {
                 (Part::Thread, Some("a CPU of Slurm is a hardware thread here")),
             ],
         };
+
+        let has_enough = |(cpu, _): &(Part, _)| self.overcommits || self.has_cpus(*cpu);
+        if cpus.iter().any(has_enough) {
+            cpus.retain(has_enough);
+        }
 
         let sockets = match self.units {
             Some(units) => vec![(units.socket, None)],
@@ -132,6 +140,11 @@ impl Step<'_> {
             }
         }
         ways
+    }
+
+    /// Whether the job has so many of these on the node as the tasks need.
+    pub fn has_cpus(&self, cpu: Part) -> bool {
+        self.ranks.saturating_mul(self.cpus) <= self.machine.parts(cpu).len()
     }
 
     /// The PUs of the cores that a step gets which asks for no more than its tasks need; `None` where they do
@@ -193,38 +206,34 @@ impl Step<'_> {
         }
     }
 
-    /// Tasks bound to these parts, in each way that the site may have it; none where the CPUs do not suffice.
-    /// `None` for Slurm's own choice.
+    /// Tasks bound to these parts, in each way that the site may have it. `None` for Slurm's own choice.
     pub fn layouts(&self, bound_to: Option<Part>, is_exact: bool) -> Vec<Layout> {
-        let mut layouts: Vec<Layout> = Vec::new();
-        for way in self.ways() {
+        self.in_each_way(|way| {
             let own = match is_exact {
-                true => self.own_cores(way),
-                false => Some(self.machine.pus.clone()),
+                true => self.own_cores(way)?,
+                false => self.machine.pus.clone(),
             };
-            let Some(own) = own else { continue };
             let machine = JobMachine { pus: own, ..self.machine.clone() };
             let step = Step { machine: &machine, ..*self };
-            let Some(mut starts) = step.starts(bound_to, way) else { continue };
-            if is_exact {
-                starts.iter_mut().for_each(|start| start.pool = Some(machine.pus.clone()));
-            }
-            way.assumed(Layout::certain(starts)).join(&mut layouts);
-        }
-        layouts
+            let layout = Layout::certain(step.starts(bound_to, way)?);
+            Some(if is_exact { layout.within(&machine.pus) } else { layout })
+        })
     }
 
     /// Tasks that nothing binds, in a step that has no more than they need.
     pub fn unbound(&self) -> Vec<Layout> {
-        let of = |way| {
+        self.in_each_way(|way| {
             let own = self.own_cores(way)?;
-            let start = Start { pool: Some(own.clone()), ..Start::on(own) };
-            Some(way.assumed(Layout::certain(vec![start; self.ranks])))
-        };
+            Some(Layout::certain(vec![Start::on(own.clone()); self.ranks]).within(&own))
+        })
+    }
+
+    /// A layout for each way, `None` where the CPUs do not suffice, or are not known.
+    fn in_each_way(&self, of: impl Fn(Way) -> Option<Layout>) -> Vec<Layout> {
         let mut layouts = Vec::new();
-        self.ways().into_iter().filter_map(of).for_each(|layout: Layout| layout.join(&mut layouts));
-        if layouts.is_empty() {
-            layouts.push(Layout::unknown(self.ranks, NOT_KNOWN));
+        for way in self.ways() {
+            let layout = of(way).unwrap_or_else(|| Layout::unknown(self.ranks, NOT_KNOWN));
+            way.assumed(layout).join(&mut layouts);
         }
         layouts
     }

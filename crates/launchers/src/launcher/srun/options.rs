@@ -421,6 +421,7 @@ impl<'l> Said<'l> {
             machine,
             ranks,
             cpus: cpus.unwrap_or(1),
+            overcommits: self.overcommits,
             one_thread: self.one_thread.or(hint.and_then(|hint| hint.one_thread)),
             units: site.units,
             distribution: self.distribution,
@@ -469,25 +470,10 @@ impl<'l> Said<'l> {
         let ranks = step.ranks;
 
         Ok(match binding {
-            Some(Binding::Lists(lists)) if is_own => {
-                match (self.is_within(step, lists), site.gives_whole_nodes) {
-                    // Where the step's cores are not known, srun may refuse the list.
-                    (Ok(None), _) => vec![Layout::unknown(ranks, distribution::NOT_KNOWN)],
-                    (Ok(own), _) => {
-                        let mut layout = Layout::lists(lists, ranks);
-                        layout.starts.iter_mut().for_each(|start| start.pool.clone_from(&own));
-                        vec![layout]
-                    }
-                    (Err(why), Some(_)) => return Err(LineError::Wrong(why)),
-                    (Err(why), None) => vec![Layout::unknown(ranks, &why)],
-                }
-            }
+            Some(Binding::Lists(lists)) if is_own => self.listed(step, lists, site)?,
             Some(Binding::Lists(lists)) => vec![Layout::lists(lists, ranks)],
             Some(Binding::None) => self.unbound(step, is_own),
-            Some(Binding::Distributed(part)) => match step.layouts(Some(*part), is_own) {
-                layouts if layouts.is_empty() => vec![Layout::unknown(ranks, distribution::NOT_KNOWN)],
-                layouts => layouts,
-            },
+            Some(Binding::Distributed(part)) => step.layouts(Some(*part), is_own),
             Some(Binding::Other(what)) => vec![Layout::unknown(
                 ranks,
                 &format!(
@@ -499,17 +485,10 @@ impl<'l> Said<'l> {
                 let why = "where these options put tasks without --cpu-bind is not known: write --cpu-bind";
                 vec![Layout::unknown(ranks, why)]
             }
-            None => {
-                let layouts = match self.hint.and_then(|hint| hint.bound_to) {
-                    Some(part) => step.layouts(Some(part), is_own),
-                    None => self.by_default(step, site.default_binding, is_own),
-                };
-                if layouts.is_empty() {
-                    vec![Layout::unknown(ranks, distribution::NOT_KNOWN)]
-                } else {
-                    layouts
-                }
-            }
+            None => match self.hint.and_then(|hint| hint.bound_to) {
+                Some(part) => step.layouts(Some(part), is_own),
+                None => self.by_default(step, site.default_binding, is_own),
+            },
         })
     }
 
@@ -603,11 +582,11 @@ impl<'l> Said<'l> {
     /// # Errors
     /// [`LineError::Wrong`]: in no way that the site may have it.
     fn fits(&self, step: &distribution::Step<'_>) -> Result<(), LineError> {
-        let most = step.ways().iter().map(|way| step.machine.parts(way.cpu).len()).max().unwrap_or(0);
-        let wanted = step.ranks.saturating_mul(step.cpus);
-        if self.overcommits || wanted <= most {
+        let ways = step.ways();
+        if self.overcommits || ways.iter().any(|way| step.has_cpus(way.cpu)) {
             return Ok(());
         }
+        let most = ways.iter().map(|way| step.machine.parts(way.cpu).len()).max().unwrap_or(0);
         Err(LineError::Wrong(format!(
             "srun refuses {} of {} on a node with {most} for the job (\"More processors requested than \
              permitted\"): ask for fewer, or add --overcommit",
@@ -616,31 +595,47 @@ impl<'l> Said<'l> {
         )))
     }
 
-    /// The cores of the step that the lists are within, where they are known.
+    /// Tasks bound to lists, in each way that the site may have it: srun refuses a list that is not within the
+    /// cores of the step.
     ///
     /// # Errors
-    /// Why srun refuses them, where they are within none that the site may give.
-    fn is_within(&self, step: &distribution::Step<'_>, lists: &[IdSet]) -> Result<Option<IdSet>, String> {
+    /// [`LineError::Wrong`]: srun refuses it in every way.
+    fn listed(
+        &self,
+        step: &distribution::Step<'_>,
+        lists: &[IdSet],
+        site: Site,
+    ) -> Result<Vec<Layout>, LineError> {
         let all = IdSet::of_all(lists);
-        let is_whole = |own: &IdSet| step.machine.pus.is_subset(own);
         let is_of_parts =
             self.cpu_bind.is_some_and(|value| !value.contains("map_cpu:") && !value.contains("mask_cpu:"));
-        let fits = |own: &IdSet| if is_of_parts { is_whole(own) } else { all.is_subset(own) };
-        let own: Vec<IdSet> = step.ways().into_iter().filter_map(|way| step.own_cores(way)).collect();
-        if own.is_empty() {
-            return Ok(None);
-        }
-        if let Some(own) = own.iter().find(|own| fits(own)) {
-            return Ok(Some(own.clone()));
-        }
-
-        Err(format!(
+        let needed = if is_of_parts { &step.machine.pus } else { &all };
+        let refusal = format!(
             "srun refuses --cpu-bind={} here (\"CPU binding outside of job step allocation\"): -c, --exact \
              and --exclusive give the step the {} that its tasks need, and the binding names others. Leave \
              them out in a job that has the whole node (#SBATCH --exclusive)",
             self.cpu_bind.unwrap_or_default(),
             stats::units::counted(step.ranks * step.cpus, "CPU")
-        ))
+        );
+
+        let (mut layouts, mut takes_any) = (Vec::new(), false);
+        for way in step.ways() {
+            let own = step.own_cores(way);
+            let is_refused = own.as_ref().is_some_and(|own| !needed.is_subset(own));
+            takes_any |= !is_refused;
+            let layout = match own {
+                // srun may refuse the list.
+                None => Layout::unknown(step.ranks, distribution::NOT_KNOWN),
+                Some(_) if is_refused => Layout::unknown(step.ranks, &refusal),
+                Some(own) => Layout::lists(lists, step.ranks).within(&own),
+            };
+            way.assumed(layout).join(&mut layouts);
+        }
+
+        match takes_any || site.gives_whole_nodes.is_none() {
+            true => Ok(layouts),
+            false => Err(LineError::Wrong(refusal)),
+        }
     }
 
     /// What srun tells its tasks of what was asked for.
