@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use launchers::{Assumption, Launcher, Ways, is_part, told_apart};
+use launchers::{Assumption, Choice, Ways, is_part, told_apart};
 use placement::judge::{Finding, FindingKind, JobResources, Judgement, PlacementVerdict, judge};
 use placement::nic::{self, NearNic};
 use report::json::JsonError;
@@ -27,6 +27,7 @@ pub struct Node {
     nics: Vec<Option<NearNic>>,
     fix: Vec<String>,
     decided_by: Vec<String>,
+    depends_on: &'static str,
     waited: Duration,
     others: Option<First>,
 }
@@ -35,6 +36,7 @@ impl Node {
     /// Judges those of this group.
     pub(crate) fn judge(machine: Machine, mut group: Group, others: Option<First>, waited: Duration) -> Self {
         let open = settle(&machine, &mut group);
+        let (is_open, open) = (open.is_some(), open.unwrap_or_default());
         let (topology, seen) = (machine.judged_by(), group.seen.as_slice());
         let (pool, judgement) = judged(&machine, seen);
         let complete = group.missing.is_empty();
@@ -43,10 +45,11 @@ impl Node {
         } else {
             judgement.placed.max(PlacementVerdict::Unknown)
         };
-        let placed = if open { PlacementVerdict::Unknown } else { placed };
+        let placed = if is_open { PlacementVerdict::Unknown } else { placed };
         let host = machine.host();
         let judged_name = machine.judged_name();
-        let decided_by = if placed == PlacementVerdict::Unknown { decided_by(&group) } else { Vec::new() };
+        let decided_by =
+            if placed == PlacementVerdict::Unknown { decided_by(&group, &open) } else { Vec::new() };
         let fix = fix::lines(&fix::FixContext {
             topology,
             pool: &pool,
@@ -55,7 +58,7 @@ impl Node {
             launcher: group.launcher,
             host: &host,
             situation: observed_rank::situation(&machine, seen),
-            complete: complete && !open,
+            complete: complete && !is_open,
             binds_behind: group.binds_behind,
             has_own_part: group.has_own_part,
         });
@@ -63,7 +66,21 @@ impl Node {
         // A line that was read in several ways is mended for all of them, or not at all.
         let fix = if group.readings.len() > 1 && !have_the_same_gpus(&group) { Vec::new() } else { fix };
         let nics = nics(&machine, seen);
-        Self { host, judged_name, machine, group, judgement, placed, nics, fix, decided_by, waited, others }
+        let depends_on = depends_on(&open);
+        Self {
+            host,
+            judged_name,
+            machine,
+            group,
+            judgement,
+            placed,
+            nics,
+            fix,
+            decided_by,
+            depends_on,
+            waited,
+            others,
+        }
     }
 
     /// How they are placed, all in all: ranks that did not come are unknown ones.
@@ -117,10 +134,7 @@ impl Node {
             host: &self.host,
             judged_name: &self.judged_name,
             decided_by: &self.decided_by,
-            depends_on: match self.group.launcher {
-                Some(Launcher::Mpirun | Launcher::Hydra) => "the version of the MPI",
-                _ => "the site",
-            },
+            depends_on: self.depends_on,
             launch: &self.group.words,
             topology: self.machine.judged_by(),
             seen: &self.group.seen,
@@ -138,11 +152,11 @@ impl Node {
 }
 
 /// Looks at a line in each way that a site may have it. Where the verdict is not the same in all ways that
-/// are known, it is open, and the notes say what it depends on; where all of them are misplaced, the line is,
-/// whatever a way does whose PUs are not known.
-pub(crate) fn settle(machine: &Machine, group: &mut Group) -> bool {
+/// are known, it is open: what it depends on is the answer, and the notes say how. Where all of them are
+/// misplaced, the line is, whatever a way does whose PUs are not known.
+pub(crate) fn settle(machine: &Machine, group: &mut Group) -> Option<Vec<Choice>> {
     if group.readings.len() < 2 {
-        return false;
+        return None;
     }
     let judged: Vec<PlacementVerdict> =
         group.readings.iter().map(|(_, seen)| judged(machine, seen).1.placed).collect();
@@ -156,10 +170,10 @@ pub(crate) fn settle(machine: &Machine, group: &mut Group) -> bool {
         }
         if !all_misplaced && known.len() < judged.len() {
             let open = |at: usize| !known.contains(&at);
-            let notes = conditions(PlacementVerdict::Unknown, &group.readings, open);
+            let (notes, _) = conditions(PlacementVerdict::Unknown, &group.readings, open);
             notes.into_iter().for_each(|note| add(&mut group.notes, note));
         }
-        return false;
+        return None;
     }
 
     // The table is that of the best: what is wrong in another one is not wrong for certain.
@@ -167,11 +181,13 @@ pub(crate) fn settle(machine: &Machine, group: &mut Group) -> bool {
     if let Some((_, (_, seen))) = best {
         group.seen = seen.clone();
     }
+    let mut open = Vec::new();
     for placed in [PlacementVerdict::Well, PlacementVerdict::Unknown, PlacementVerdict::Misplaced] {
-        let notes = conditions(placed, &group.readings, |at| judged[at] == placed);
+        let (notes, choices) = conditions(placed, &group.readings, |at| judged[at] == placed);
         notes.into_iter().for_each(|note| add(&mut group.notes, note));
+        open.extend(choices);
     }
-    true
+    Some(open)
 }
 
 /// The nodes of one launch: the first of the worst placed ones, with a note on what the others are.
@@ -192,7 +208,7 @@ pub(crate) fn worst_node(machine: &Machine, nodes: Vec<Group>) -> Group {
 
 /// How the ranks of a node are placed, in all the ways that their line may mean.
 pub(crate) fn verdict(machine: &Machine, group: &mut Group) -> PlacementVerdict {
-    let is_open = settle(machine, group);
+    let is_open = settle(machine, group).is_some();
     let (_, judgement) = judged(machine, &group.seen);
     if is_open { PlacementVerdict::Unknown } else { judgement.placed }
 }
@@ -204,19 +220,20 @@ fn add(notes: &mut Vec<String>, note: String) {
 }
 
 /// What is said of the readings with this verdict, a sentence for each condition that tells them from the
-/// others: the verdict, what it takes the site to do, and where the first ranks are then.
+/// others: the verdict, what it takes the site to do, and where the first ranks are then. And what these
+/// conditions are about.
 fn conditions(
     placed: PlacementVerdict,
     readings: &[(Ways, Vec<ObservedRank>)],
     is_own: impl Fn(usize) -> bool,
-) -> Vec<String> {
+) -> (Vec<String>, Vec<Choice>) {
     let of = |wanted: bool| -> Ways {
         let all = readings.iter().enumerate().filter(|(at, _)| is_own(*at) == wanted);
         all.flat_map(|(_, (ways, _))| ways.clone()).collect()
     };
-    let condition = |way: Vec<Assumption>| {
+    let condition = |way: &Vec<Assumption>| {
         let is_meant = |(at, (ways, _)): &(usize, &(Ways, Vec<ObservedRank>))| {
-            is_own(*at) && ways.iter().any(|whole| is_part(&way, whole))
+            is_own(*at) && ways.iter().any(|whole| is_part(way, whole))
         };
         let mut meant = readings.iter().enumerate().filter(is_meant).map(|(_, (_, seen))| where_to(seen));
         let where_to = meant.next().unwrap_or_default();
@@ -224,7 +241,8 @@ fn conditions(
         let what: Vec<_> = way.iter().map(|one| one.what.as_ref()).collect();
         format!("{} if {} ({more}{where_to})", placed.name(), what.join(" and "))
     };
-    told_apart(&of(true), &of(false)).into_iter().map(condition).collect()
+    let told = told_apart(&of(true), &of(false));
+    (told.iter().map(condition).collect(), told.iter().flatten().map(|one| one.choice).collect())
 }
 
 /// Where a reading puts its first ranks.
@@ -240,26 +258,67 @@ fn where_to(seen: &[ObservedRank]) -> String {
     }
 }
 
-/// What would decide a line of which the verdict is unknown.
-fn decided_by(group: &Group) -> Vec<String> {
+/// What would decide a line of which the verdict is unknown for want of this.
+fn decided_by(group: &Group, open: &[Choice]) -> Vec<String> {
     let Some(launcher) = group.launcher.filter(|_| group.seen.iter().any(ObservedRank::is_of_line)) else {
         return Vec::new();
     };
-    let is_open = group.readings.len() > 1;
     let mut all = Vec::new();
+    let files = [slurm_conf(open), open.contains(&Choice::GpuCores).then(|| "--gres-conf FILE".to_owned())];
+    let files: Vec<String> = files.into_iter().flatten().collect();
 
-    if launcher == Launcher::Srun && is_open {
-        all.push(
-            "the site's settings: --slurm-conf FILE (slurm.conf, or what scontrol show node prints) and \
-             --gres-conf FILE"
-                .to_owned(),
-        );
-    } else if matches!(launcher, Launcher::Mpirun | Launcher::Hydra) && is_open {
-        all.push("the version of the MPI whose launcher it is".to_owned());
+    if !files.is_empty() {
+        all.push(format!("the site's settings: {}", files.join(" and ")));
+    }
+    let options =
+        [(Choice::DefaultBinding, "--cpu-bind=…"), (Choice::CoreOrder, "-m block:cyclic or block:block")];
+    let options = options.into_iter().filter(|(choice, _)| open.contains(choice));
+    let options: Vec<&str> = options.map(|(_, option)| option).collect();
+    if !options.is_empty() {
+        all.push(format!("options of the line: {}", options.join(" and ")));
     }
 
+    let versions = [
+        (Choice::SlurmVersion, "the version of Slurm: --slurm-conf FILE (what scontrol show node prints)"),
+        (Choice::MpiVersion, "the version of the MPI whose launcher it is"),
+    ];
+    let versions = versions.into_iter().filter(|(choice, _)| open.contains(choice));
+    all.extend(versions.map(|(_, version)| version.to_owned()));
     all.push(format!("the launch itself, with numabench check -- before the program ({})", launcher.name()));
     all
+}
+
+/// What the ways differ in that a line may mean.
+fn depends_on(open: &[Choice]) -> &'static str {
+    let is_all = |choice: Choice| !open.is_empty() && open.iter().all(|one| *one == choice);
+    match () {
+        () if is_all(Choice::MpiVersion) => "the version of the MPI",
+        () if is_all(Choice::SlurmVersion) => "the version of Slurm",
+        () => "the site",
+    }
+}
+
+/// The file that says what is open of Slurm, and its parameters that count.
+fn slurm_conf(open: &[Choice]) -> Option<String> {
+    let parameter = |choice: &Choice| match choice {
+        Choice::SlurmCpu | Choice::SlurmSocket => Some("NodeName="),
+        Choice::CoreOrder => Some("SelectTypeParameters="),
+        Choice::StepShare => Some("SelectType="),
+        Choice::DefaultBinding => Some("TaskPlugin="),
+        Choice::GpuCores | Choice::SlurmVersion | Choice::MpiVersion => None,
+    };
+    let mut parameters: Vec<&str> = open.iter().filter_map(parameter).collect();
+    parameters.sort_unstable();
+    parameters.dedup();
+
+    match parameters.as_slice() {
+        [] => None,
+        ["NodeName="] => Some("--slurm-conf FILE (slurm.conf, or what scontrol show node prints)".to_owned()),
+        several => {
+            let several = several.join(", ");
+            Some(format!("--slurm-conf FILE (slurm.conf and the files that it includes in one: {several})"))
+        }
+    }
 }
 
 /// Whether the ranks have the same GPUs in all readings, so that one fix serves all.

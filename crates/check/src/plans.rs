@@ -152,7 +152,7 @@ fn verdict(machine: &Machine, line: &str) -> Result<(PlacementVerdict, String), 
         Err(CheckError::Line(LineError::NotSaid(why))) => return Ok((PlacementVerdict::Unknown, why)),
         nodes => worst_node(machine, nodes?),
     };
-    let is_open = settle(machine, &mut group);
+    let is_open = settle(machine, &mut group).is_some();
     let (_, judgement) = judged(machine, &group.seen);
     let placed = if is_open { judgement.placed.min(PlacementVerdict::Unknown) } else { judgement.placed };
     Ok((placed, judgement.findings.first().map(|finding| finding.text.clone()).unwrap_or_default()))

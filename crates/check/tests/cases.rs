@@ -454,3 +454,45 @@ fn at_each_site_the_verdict_is_that_of_the_conditions_that_are_so_there() -> Don
     }
     Ok(())
 }
+
+#[test]
+fn what_would_decide_a_line_is_what_is_open_and_nothing_that_was_given() -> Done {
+    let machine = Path::new(env!("CARGO_MANIFEST_DIR")).join("../topo/tests/fixtures/lumi-g-low-noise.xml");
+    let conf = "SelectType=select/cons_tres\nTaskPlugin=task/affinity\nTaskPluginParam=cores\n\
+        NodeName=n1 Sockets=8 CoresPerSocket=8 ThreadsPerCore=2\n";
+    let printed = |version: &str| {
+        format!("NodeName=n1 CoresPerSocket=8\n CPUTot=128 Version={version}\n Sockets=8 ThreadsPerCore=2\n")
+    };
+    let cores = ["48-55", "56-63", "16-23", "24-31", "0-7", "8-15", "32-39", "40-47"];
+    let gres =
+        (128..).zip(cores).map(|(gpu, cores)| format!("Name=gpu File=/dev/dri/renderD{gpu} Cores={cores}\n"));
+    let gres: String = gres.collect();
+    let judged = |line: &str, nodes: Option<&str>, gres: Option<&str>| -> Result<_, Box<dyn Error>> {
+        let site =
+            SlurmFiles { gres: gres.map(str::parse).transpose()?, nodes: nodes.map(str::parse).transpose()? };
+        let (verdict, said, _) = judged_line::judged(line, &machine, site)?;
+        let decides = said.lines().filter_map(|line| line.strip_prefix("to decide it: "));
+        let decides: Vec<&str> = decides.filter(|what| !what.starts_with("the launch itself")).collect();
+        Ok((verdict, decides.join("; "), said.clone()))
+    };
+
+    let line = "srun -N1 -n8 -c7 --gpus-per-task=1 --threads-per-core=1 ./app";
+    let version = "the version of Slurm: --slurm-conf FILE (what scontrol show node prints)";
+    let (verdict, decides, said) = judged(line, Some(conf), Some(&gres))?;
+    assert_eq!((verdict, decides.as_str()), ("unknown", version), "{said}");
+    assert!(said.contains("it depends on the version of Slurm"), "{said}");
+    for (version, wanted) in [("24.05.8", "well"), ("23.02.1", "well"), ("22.05.11", "wrong")] {
+        let (verdict, _, said) = judged(line, Some(&(conf.to_owned() + &printed(version))), Some(&gres))?;
+        assert_eq!(verdict, wanted, "{version}: {said}");
+    }
+
+    let settings = |files: &str| format!("the site's settings: {files}");
+    let node = "--slurm-conf FILE (slurm.conf, or what scontrol show node prints)";
+    let (_, decides, said) = judged(line, Some(conf), None)?;
+    assert_eq!(decides, settings("--gres-conf FILE"), "{said}");
+    let cores = "srun -N1 -n8 -c7 --gpus-per-node=8 --gpu-bind=map_gpu:4,5,2,3,6,7,0,1 -m block:cyclic --cpu-bind=cores \
+        --threads-per-core=1 ./app";
+    let (_, decides, said) = judged(cores, None, None)?;
+    assert_eq!(decides, settings(node), "{said}");
+    Ok(())
+}

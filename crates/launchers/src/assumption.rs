@@ -16,10 +16,10 @@ pub enum Choice {
     StepShare,
     /// What tasks are bound to without an option.
     DefaultBinding,
-    /// Which GPUs Slurm gives a task first.
-    GpuOrder,
-    /// Whether Slurm binds a single task to its GPU.
-    SingleTask,
+    /// Which cores gres.conf names for GPUs.
+    GpuCores,
+    /// Slurm's version.
+    SlurmVersion,
     /// Whose `mpirun` or `mpiexec` it is, of which version.
     MpiVersion,
 }

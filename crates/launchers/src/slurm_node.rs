@@ -4,13 +4,14 @@
 //! slurm.conf(5), NODE CONFIGURATION: `Sockets=` (or `Boards=` × `SocketsPerBoard=`), `CoresPerSocket=`,
 //! `ThreadsPerCore=`, `CPUs=` (`CPUTot=` of scontrol). A socket is whatever part of the machine there are as
 //! many of: a package, or a NUMA node or an L3 where SlurmdParameters says so. A CPU is a core where `CPUs=`
-//! is the number of cores, else a hardware thread.
+//! is the number of cores, else a hardware thread. What scontrol prints has Slurm's version too.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use stats::IdSet;
 use stats::units::counted;
+use topo::Topology;
 
 use crate::conf_lines::{conf_lines, included, last_value};
 use crate::error::LineError;
@@ -49,6 +50,26 @@ struct SlurmNode {
     cpus: usize,
     /// Cores that Slurm keeps from jobs (`CoreSpecCount=`, `CpuSpecList=`).
     kept: usize,
+    /// Its Slurm's release, where scontrol prints it.
+    release: Option<SlurmRelease>,
+}
+
+/// The year and the month of a release: `22.05`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct SlurmRelease(u32, u32);
+
+impl SlurmRelease {
+    /// The last one that gives tasks GPUs as they are numbered.
+    pub const V22_05: Self = Self(22, 5);
+    /// The one behind it.
+    pub const NEWER: Self = Self(23, 2);
+
+    /// `24.05.8`.
+    fn read(version: &str) -> Option<Self> {
+        let (year, rest) = version.split_once('.')?;
+        let month = rest.split(|letter: char| !letter.is_ascii_digit()).next()?;
+        Some(Self(year.parse().ok()?, month.parse().ok()?))
+    }
 }
 
 /// The text has no node's line.
@@ -101,7 +122,7 @@ impl FromStr for SlurmNodes {
         let words = text.split_whitespace();
         // What a line leaves out is that of the last NodeName=DEFAULT before it (slurm.conf(5)).
         let (mut default, mut nodes, mut is_default) =
-            (Keys::new(), Vec::<(Vec<String>, Keys)>::new(), false);
+            (Keys::new(), Vec::<(Vec<String>, Keys, Option<SlurmRelease>)>::new(), false);
 
         for (key, value) in words.filter_map(|word| word.split_once('=')) {
             let key = key.to_ascii_lowercase();
@@ -109,18 +130,20 @@ impl FromStr for SlurmNodes {
                 is_default = value.eq_ignore_ascii_case("default");
                 if !is_default {
                     // A name that cannot be read is nobody's.
-                    nodes.push((host_list::expand(value).unwrap_or_default(), default.clone()));
+                    nodes.push((host_list::expand(value).unwrap_or_default(), default.clone(), None));
                 }
+            } else if let ("version", Some((.., release))) = (key.as_str(), nodes.last_mut()) {
+                *release = SlurmRelease::read(value);
             } else if KEYS.contains(&key.as_str()) {
                 let keys =
-                    if is_default { Some(&mut default) } else { nodes.last_mut().map(|(_, keys)| keys) };
+                    if is_default { Some(&mut default) } else { nodes.last_mut().map(|(_, keys, _)| keys) };
                 let count = count(&key, value)?;
                 keys.map(|keys| keys.insert(key, count));
             }
         }
 
         let nodes: Vec<SlurmNode> =
-            nodes.into_iter().filter_map(|(names, keys)| of_keys(names, &keys)).collect();
+            nodes.into_iter().filter_map(|(names, keys, release)| of_keys(names, &keys, release)).collect();
 
         if nodes.is_empty() {
             Err(SlurmNodesError::None)
@@ -197,7 +220,7 @@ fn count(key: &str, value: &str) -> Result<usize, SlurmNodesError> {
 }
 
 /// `None` where the line leaves its sockets or cores to slurmd.
-fn of_keys(names: Vec<String>, keys: &Keys) -> Option<SlurmNode> {
+fn of_keys(names: Vec<String>, keys: &Keys, release: Option<SlurmRelease>) -> Option<SlurmNode> {
     let key = |name: &str| keys.get(name).copied();
     let per_board =
         key("socketsperboard").and_then(|sockets| sockets.checked_mul(key("boards").unwrap_or(1)));
@@ -207,7 +230,7 @@ fn of_keys(names: Vec<String>, keys: &Keys) -> Option<SlurmNode> {
     let cpus = key("cpus").or(key("cputot")).or(cores.checked_mul(threads_per_core))?;
     let listed = key("cpuspeclist").unwrap_or(0).div_ceil(threads_per_core);
     let kept = key("corespeccount").unwrap_or(0).max(listed);
-    Some(SlurmNode { names, sockets, cores, threads_per_core, cpus, kept })
+    Some(SlurmNode { names, sockets, cores, threads_per_core, cpus, kept, release })
 }
 
 impl SlurmNode {
@@ -234,6 +257,24 @@ impl SlurmNodes {
         self.has_blocks
     }
 
+    /// The nodes that may be this machine.
+    fn fitting(&self, topology: &Topology) -> Vec<&SlurmNode> {
+        let cores = topology.cores.len();
+        let mut fitting: Vec<&SlurmNode> = self.nodes.iter().filter(|node| node.cores == cores).collect();
+        let is_named = |node: &&SlurmNode| host_list::names(&node.names, topology.hostname.as_deref());
+        if fitting.iter().any(is_named) {
+            fitting.retain(is_named);
+        }
+        fitting
+    }
+
+    /// The release of this machine's Slurm; `None` where the file does not say it of one.
+    pub(crate) fn release(&self, topology: &Topology) -> Option<SlurmRelease> {
+        let mut releases = self.fitting(topology).into_iter().filter_map(|node| node.release);
+        let first = releases.next()?;
+        releases.all(|other| other == first).then_some(first)
+    }
+
     /// What Slurm counts on this machine.
     ///
     /// # Errors
@@ -243,11 +284,7 @@ impl SlurmNodes {
     pub(crate) fn of_machine(&self, machine: &JobMachine<'_>) -> Result<Units, LineError> {
         let topology = machine.topology;
         let cores = topology.cores.len();
-        let mut fitting: Vec<&SlurmNode> = self.nodes.iter().filter(|node| node.cores == cores).collect();
-        let is_named = |node: &&SlurmNode| host_list::names(&node.names, topology.hostname.as_deref());
-        if fitting.iter().any(is_named) {
-            fitting.retain(is_named);
-        }
+        let mut fitting = self.fitting(topology);
         fitting.dedup_by(|one, other| one.counts_as(other));
         let node = match fitting.as_slice() {
             [node] => *node,
@@ -292,7 +329,7 @@ impl SlurmNodes {
 
 #[cfg(test)]
 mod tests {
-    use super::{SlurmNodes, Units};
+    use super::{SlurmNodes, SlurmRelease, Units};
     use crate::objects::{JobMachine, Part};
     use crate::written_machine::machine;
 
@@ -312,6 +349,23 @@ mod tests {
             CPULoad=0.08\n   RealMemory=500000 AllocMem=0 FreeMem=49 Sockets=2 Boards=1\n   ThreadsPerCore=1 \
             TmpDisk=0\n";
         assert_eq!(units(printed), Ok(Units { socket: Part::Package, cpu: Part::Core }));
+    }
+
+    #[test]
+    fn the_release_is_that_of_the_machines_own_node_as_scontrol_prints_it() {
+        let release = |versions: [&str; 2]| {
+            let node = |(name, version): (&str, &str)| {
+                format!("NodeName={name} CoresPerSocket=4\n Version={version}\n Sockets=2 ThreadsPerCore=2\n")
+            };
+            let text: String = ["n1", "n2"].into_iter().zip(versions).map(node).collect();
+            let nodes: Option<SlurmNodes> = text.parse().ok();
+            nodes.and_then(|nodes| nodes.release(&machine()))
+        };
+        assert_eq!(release(["24.05.8", "24.05.8"]), Some(SlurmRelease(24, 5)));
+        assert_eq!(release(["22.05.11", "22.05.2"]), Some(SlurmRelease::V22_05));
+        assert_eq!(release(["25.11.0-0rc1", "(null)"]), Some(SlurmRelease(25, 11)));
+        assert_eq!(release(["24.05.8", "22.05.2"]), None, "the machine may be either");
+        assert!(SlurmRelease(23, 2) > SlurmRelease::V22_05);
     }
 
     #[test]

@@ -48,7 +48,7 @@ pub(super) const NOT_KNOWN: &str = "which cores Slurm gives a step that asks for
     for more than there are, is not known, and it refuses a binding to others";
 
 const CYCLIC: &str = "Slurm gives tasks cores of one socket after another, as it does by default";
-pub(super) const BLOCK: &str =
+const BLOCK: &str =
     "this site's Slurm gives tasks cores in blocks (SelectTypeParameters=CR_CORE_DEFAULT_DIST_BLOCK)";
 
 /// A CPU of Slurm: its PU, and the numbers of its core and socket.

@@ -19,7 +19,22 @@ use crate::grammar::Given;
 use crate::gres_conf::NodeGpus;
 use crate::layout::{Layout, Start};
 use crate::parse_mask;
+use crate::slurm_node::SlurmRelease;
 use crate::value::{count, decimal_or_hex, number, repeated, wrong};
+
+/// What is known of the site.
+#[derive(Clone, Copy)]
+pub(super) struct Site<'s> {
+    pub gres: Option<&'s NodeGpus>,
+    pub release: Option<SlurmRelease>,
+}
+
+impl Site<'_> {
+    /// Whether Slurm is newer than 22.05, where that is known.
+    fn is_new(&self) -> Option<bool> {
+        self.release.map(|release| release > SlurmRelease::V22_05)
+    }
+}
 
 /// What is said of GPUs.
 #[derive(Debug, Default)]
@@ -219,7 +234,7 @@ impl<'l> Said<'l> {
         topology: &Topology,
         layout: Layout,
         nodes: usize,
-        site: Option<&NodeGpus>,
+        site: Site<'_>,
         notes: &mut Vec<String>,
     ) -> Result<Vec<Layout>, LineError> {
         let (total, ranks) = (topology.gpus.len(), layout.starts.len());
@@ -230,26 +245,35 @@ impl<'l> Said<'l> {
         }
         let kind = self.kind()?.filter(|_| self.of_step(ranks, nodes) != Some(0));
         let Some(kind) = kind else { return Ok(vec![self.all(layout, total, nodes)]) };
-        if self.bind.is_some_and(|value| ["map:", "mask:"].iter().any(|new| value.contains(new))) {
-            notes.push(
-                "Slurm 22.05 and before refuse --gpu-bind=map: and mask:, and know map_gpu: and mask_gpu:"
-                    .to_owned(),
-            );
+        let is_of_newer =
+            self.bind.is_some_and(|value| ["map:", "mask:"].iter().any(|new| value.contains(new)));
+        let what = "Slurm 22.05 and before refuse --gpu-bind=map: and mask:, and know map_gpu: and mask_gpu:";
+        match site.is_new().filter(|_| is_of_newer) {
+            Some(false) => return Err(LineError::Wrong(what.to_owned())),
+            None if is_of_newer => notes.push(what.to_owned()),
+            Some(true) | None => {}
         }
 
-        let bound = self.bound(&kind, topology, layout.clone(), nodes, site, notes);
+        let mut bound = |site| self.bound(&kind, topology, layout.clone(), nodes, site, notes);
         if ranks > 1 || matches!(kind, Kind::All) || self.of_step(1, nodes) == Some(1) {
-            return Ok(bound);
+            return Ok(bound(site));
         }
 
         // Seen with 22.05: what binds tasks to GPUs is passed over where a node has one task.
-        let all = self
-            .all(layout, total, nodes)
-            .assuming(Choice::SingleTask, "Slurm is 22.05, which binds no GPU where a node has one task");
-        let newer = bound.into_iter().map(|layout| {
-            layout.assuming(Choice::SingleTask, "Slurm is newer and binds a single task to its GPU too")
-        });
-        Ok(std::iter::once(all).chain(newer).collect())
+        let all = || self.all(layout.clone(), total, nodes);
+        Ok(match site.is_new() {
+            Some(true) => bound(site),
+            Some(false) => vec![all()],
+            None => {
+                let assuming = |layout: Layout, what| layout.assuming(Choice::SlurmVersion, what);
+                let old = assuming(all(), "Slurm is 22.05, which binds no GPU where a node has one task");
+                let release = Some(SlurmRelease::NEWER);
+                let new = bound(Site { release, ..site }).into_iter().map(|layout| {
+                    assuming(layout, "Slurm is newer than 22.05 and binds a single task to its GPU too")
+                });
+                std::iter::once(old).chain(new).collect()
+            }
+        })
     }
 
     /// All GPUs of the step for each rank.
@@ -269,9 +293,10 @@ impl<'l> Said<'l> {
         topology: &Topology,
         layout: Layout,
         nodes: usize,
-        site: Option<&NodeGpus>,
+        site: Site<'_>,
         notes: &mut Vec<String>,
     ) -> Vec<Layout> {
+        let Site { gres, .. } = site;
         let (total, ranks) = (topology.gpus.len(), layout.starts.len());
         let own = self.of_step(ranks, nodes).unwrap_or(total);
         // Which of the node's GPUs the step has decides all ways but one; a list whose GPUs are not among
@@ -291,25 +316,30 @@ impl<'l> Said<'l> {
 
         let with = |gpus: Vec<Vec<usize>>| layout.clone().with_gpus(gpus.into_iter().map(Ok));
         let by_number =
-            |all: Vec<Vec<usize>>| all.into_iter().map(|gpus| numbered(site, gpus)).collect::<Vec<_>>();
-        let near = near_sets(topology, site).and_then(|sets| near(topology, &sets, &layout.starts));
+            |all: Vec<Vec<usize>>| all.into_iter().map(|gpus| numbered(gres, gpus)).collect::<Vec<_>>();
+        let near = near_sets(topology, gres).and_then(|sets| near(topology, &sets, &layout.starts));
         let by_nearness = |each, most| Some(by_nearness(topology, near.as_deref()?, each, most));
         let both = |in_order: Vec<Vec<usize>>, nearest: Option<Vec<Vec<usize>>>| match nearest {
             Some(nearest) if nearest != in_order => {
-                let [old, new] = match site {
-                    Some(_) => [
-                        "Slurm is 22.05 or before, and gives GPUs in the order of their numbers",
-                        "Slurm is newer than 22.05",
-                    ],
-                    None => [
-                        "Slurm gives GPUs in the order of their numbers (22.05 and before, or no Cores= in \
-                         gres.conf: name that with --gres-conf)",
-                        "Slurm gives each task GPUs near to its cores (Cores= or AutoDetect= in gres.conf: \
-                         name that with --gres-conf)",
-                    ],
+                let (choice, [old, new]) = match gres {
+                    Some(_) => (
+                        Choice::SlurmVersion,
+                        [
+                            "Slurm is 22.05 or before, and gives GPUs in the order of their numbers",
+                            "Slurm is newer than 22.05",
+                        ],
+                    ),
+                    None => (
+                        Choice::GpuCores,
+                        [
+                            "Slurm gives GPUs in the order of their numbers (22.05 and before, or no Cores= \
+                             in gres.conf: name that with --gres-conf)",
+                            "Slurm gives each task GPUs near to its cores (Cores= or AutoDetect= in \
+                             gres.conf: name that with --gres-conf)",
+                        ],
+                    ),
                 };
-                let assuming = |gpus, what| with(gpus).assuming(Choice::GpuOrder, what);
-                vec![assuming(in_order, old), assuming(nearest, new)]
+                vec![with(in_order).assuming(choice, old), with(nearest).assuming(choice, new)]
             }
             _ => vec![with(in_order)],
         };
@@ -324,13 +354,13 @@ impl<'l> Said<'l> {
             Kind::Lists(lists) => {
                 vec![with(by_number(lists.iter().map(there).cycle().take(ranks).collect()))]
             }
-            Kind::Closest if site.is_some_and(|site| site.near.is_none()) => {
+            Kind::Closest if gres.is_some_and(|gres| gres.near.is_none()) => {
                 notes.push("gres.conf names no cores, so --gpu-bind=closest has nothing to go by".to_owned());
                 vec![layout]
             }
             Kind::Closest => match near {
                 Some(near) => {
-                    if site.is_none() {
+                    if gres.is_none() {
                         notes.push(
                             "--gpu-bind=closest goes by the cores that the site's gres.conf names for each \
                              GPU (scontrol show node -d): it is taken to name them"
@@ -346,7 +376,12 @@ impl<'l> Said<'l> {
                     let first = rank.saturating_mul(*each);
                     there(&(first..first.saturating_add(*each).min(total.max(first) + 1)).collect())
                 };
-                both(by_number((0..ranks).map(of).collect()), by_nearness(*each, 1))
+                let in_order = by_number((0..ranks).map(of).collect());
+                match (site.is_new(), by_nearness(*each, 1)) {
+                    (Some(false), _) => vec![with(in_order)],
+                    (Some(true), Some(nearest)) if gres.is_some() => vec![with(nearest)],
+                    (_, nearest) => both(in_order, nearest),
+                }
             }
             Kind::Single(tasks) => {
                 let in_order = by_number((0..ranks).map(|rank| vec![rank / tasks % total]).collect());
@@ -355,7 +390,7 @@ impl<'l> Said<'l> {
                     near.get(rank / tasks % near.len().max(1)).map_or(vec![0], |gpu| vec![*gpu])
                 };
                 let nearest = near.as_ref().map(|near| near.iter().enumerate().map(of).collect());
-                match (site, nearest) {
+                match (gres, nearest) {
                     (Some(_), nearest) => vec![with(nearest.unwrap_or(in_order))],
                     (None, nearest) => both(in_order, nearest),
                 }

@@ -21,7 +21,7 @@ use crate::error::LineError;
 use crate::grammar::{Given, Grammar, Style};
 use crate::layout::{LaunchLine, Layout, OWN_PART, Options};
 use crate::objects::{JobMachine, Part};
-use crate::slurm_node::{DefaultBinding, Units};
+use crate::slurm_node::{DefaultBinding, SlurmNodes, Units};
 use crate::unknown::{UNKNOWN, is_unknown};
 use crate::value::{repeated, wrong};
 use crate::{parse_map_cpu, parse_mask, parse_mask_cpu};
@@ -167,7 +167,8 @@ pub(super) fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> 
         ));
     }
 
-    let units = site.nodes.as_ref().map(|nodes| nodes.of_machine(machine)).transpose()?;
+    let of_nodes = site.nodes.as_ref();
+    let units = of_nodes.map(|of_nodes| of_nodes.of_machine(machine)).transpose()?;
     let mut notes = SRUN.notes(&given);
     let binding = said.binding(machine)?;
     let of_gpus = said.gpus.listed()?;
@@ -199,16 +200,20 @@ pub(super) fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> 
         ));
     }
 
-    let default_binding = site.nodes.as_ref().and_then(|nodes| nodes.default_binding());
-    let gives_whole_nodes = site.nodes.as_ref().and_then(|nodes| nodes.gives_whole_nodes());
-    let has_blocks = site.nodes.as_ref().and_then(|nodes| nodes.has_blocks());
-    let site = Site { units, default_binding, gives_whole_nodes, has_blocks };
+    let site = Site {
+        units,
+        default_binding: of_nodes.and_then(SlurmNodes::default_binding),
+        gives_whole_nodes: of_nodes.and_then(SlurmNodes::gives_whole_nodes),
+        has_blocks: of_nodes.and_then(SlurmNodes::has_blocks),
+    };
     let mut layouts = said.layouts(machine, site, binding.as_ref(), ranks)?;
     for layout in &mut layouts {
         memory::bind(said.mem_bind, machine, &mut layout.starts)?;
     }
+    let release = of_nodes.and_then(|of_nodes| of_nodes.release(topology));
+    let of_gpus = gpus::Site { gres: gres.as_ref(), release };
     let layouts =
-        layouts.into_iter().map(|layout| said.gpus.give(topology, layout, nodes, gres.as_ref(), &mut notes));
+        layouts.into_iter().map(|layout| said.gpus.give(topology, layout, nodes, of_gpus, &mut notes));
     let layouts = layouts.collect::<Result<Vec<_>, _>>()?.concat();
 
     if matches!(binding, Some(Binding::Distributed(_))) {
@@ -217,21 +222,6 @@ pub(super) fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> 
              them there"
                 .to_owned(),
         );
-        if units.is_none() && layouts.len() > 1 {
-            notes.push(
-                "what a socket and a CPU of Slurm are here, --slurm-conf FILE says: slurm.conf, or what \
-                 `scontrol show node` prints"
-                    .to_owned(),
-            );
-        }
-        if layouts.iter().flat_map(|layout| &layout.ways).flatten().any(|one| one.what == distribution::BLOCK)
-        {
-            notes.push(
-                "whether tasks get cores in turn or in blocks, -m block:cyclic or -m block:block says, or \
-                 --slurm-conf FILE with the site's slurm.conf"
-                    .to_owned(),
-            );
-        }
     }
 
     let mut passed = passed_on(said.exported, variables);
