@@ -8,8 +8,9 @@
 //! and Intel MPI are from real launchers on saved machines (`tests/printed_bindings.rs`), srun's and PALS'
 //! from public logs.
 //!
-//! A text of several nodes has ranks of each, in the order of their first ranks. Left out: the launch itself,
-//! which is not known from this.
+//! A text of several nodes has ranks of each, in the order of their first ranks. A text of several launches, as
+//! a job's log is, is refused: two processes have one number there. Left out: the launch itself, which is not
+//! known from this.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,6 +35,10 @@ struct Bound {
     launcher: Launcher,
     /// The host, where the line names it.
     host: Option<String>,
+    /// Its process, where the line names it.
+    process: Option<String>,
+    /// The daemon of the launch on that host, where the line names it.
+    daemon: Option<String>,
     /// Its number in the launch.
     world: usize,
     /// Its number on its node, where the line says it.
@@ -41,7 +46,27 @@ struct Bound {
     pus: Place,
 }
 
+impl Bound {
+    /// Whether a line is of the same rank of the same launch: a launcher may print it again.
+    fn is_again(&self, before: &Self) -> bool {
+        let is_same = match (&self.process, &before.process) {
+            (Some(process), Some(before)) => process == before,
+            _ => self.pus == before.pus,
+        };
+        is_same && (&self.host, &self.daemon) == (&before.host, &before.daemon)
+    }
+
+    /// `process 53 on nid001`, as far as the line says it.
+    fn words(&self) -> String {
+        let process = self.process.as_ref().map(|process| format!("process {process}"));
+        let daemon = self.daemon.as_ref().map(|daemon| format!("a process of daemon {daemon}"));
+        let host = self.host.as_ref().map(|host| format!(" on {host}")).unwrap_or_default();
+        process.or(daemon).unwrap_or_else(|| "a process".to_owned()) + &host
+    }
+}
+
 /// What a line says of a rank's place.
+#[derive(PartialEq)]
 enum Place {
     /// PUs as the kernel numbers them.
     Pus(IdSet),
@@ -60,8 +85,8 @@ enum Place {
 /// The ranks of each node, as a launcher said where they are: at least one node.
 ///
 /// # Errors
-/// [`PrintedError`]: no line is a launcher's, lines are of several launchers, or they cannot be of this
-/// machine.
+/// [`PrintedError`]: no line is a launcher's, lines are of several launchers or launches, or they cannot be of
+/// this machine.
 pub fn read(text: &str, topology: &Topology) -> Result<Vec<Launched>, PrintedError> {
     let mut lines: Vec<Bound> = Vec::new();
     let mut pins = false;
@@ -69,7 +94,6 @@ pub fn read(text: &str, topology: &Topology) -> Result<Vec<Launched>, PrintedErr
         pins |= line.contains("Pin cpu");
         lines.extend(bound(line, pins));
     }
-    lines.sort_by_key(|line| line.world);
     let Some(launcher) = lines.first().map(|line| line.launcher) else {
         return Err(PrintedError(
             "no line says where a rank is, as --report-bindings (Open MPI), --cpu-bind=verbose (srun, PALS), \
@@ -81,19 +105,16 @@ pub fn read(text: &str, topology: &Topology) -> Result<Vec<Launched>, PrintedErr
         return Err(PrintedError("it has lines of several launchers: give those of one launch".to_owned()));
     }
 
-    let mut hosts: Vec<(Option<String>, BTreeMap<usize, Bound>)> = Vec::new();
-    for line in lines {
+    let mut hosts: Vec<(Option<String>, Vec<Bound>)> = Vec::new();
+    for line in of_one_launch(lines)? {
         match hosts.iter_mut().find(|(host, _)| *host == line.host) {
-            // The last line of a rank counts.
-            Some((_, of_host)) => {
-                of_host.insert(line.world, line);
-            }
-            None => hosts.push((line.host.clone(), BTreeMap::from([(line.world, line)]))),
+            Some((_, of_host)) => of_host.push(line),
+            None => hosts.push((line.host.clone(), vec![line])),
         }
     }
 
     let nodes = hosts.len();
-    let one = |(node, (host, lines)): (usize, (Option<String>, BTreeMap<usize, Bound>))| {
+    let one = |(node, (host, lines)): (usize, (Option<String>, Vec<Bound>))| {
         let ranks = ranks_of_node(lines, topology)?;
         let of = (nodes > 1).then(|| format!("{}, of {nodes} nodes in the text", host.unwrap_or_default()));
         Ok(Launched {
@@ -109,13 +130,40 @@ pub fn read(text: &str, topology: &Topology) -> Result<Vec<Launched>, PrintedErr
     hosts.into_iter().enumerate().map(one).collect()
 }
 
+/// A line for each rank, in the order of their numbers in the launch; of a rank that is printed again the last
+/// one counts.
+///
+/// # Errors
+/// [`PrintedError`]: two processes have one number.
+fn of_one_launch(lines: Vec<Bound>) -> Result<Vec<Bound>, PrintedError> {
+    let mut ranks: BTreeMap<usize, Bound> = BTreeMap::new();
+    for line in lines {
+        match ranks.get(&line.world) {
+            Some(before) if !line.is_again(before) => {
+                let (first, second) = (before.words(), line.words());
+                let both = if first == second {
+                    "with two bindings".to_owned()
+                } else {
+                    format!("as {first} and as {second}")
+                };
+                return Err(PrintedError(format!(
+                    "rank {} is there twice, {both}: the text is of several launches, give the lines of one",
+                    line.world
+                )));
+            }
+            _ => drop(ranks.insert(line.world, line)),
+        }
+    }
+    Ok(ranks.into_values().collect())
+}
+
 /// The ranks of the lines of one node, by their numbers in the launch.
-fn ranks_of_node(lines: BTreeMap<usize, Bound>, topology: &Topology) -> Result<Vec<LineRank>, PrintedError> {
+fn ranks_of_node(lines: Vec<Bound>, topology: &Topology) -> Result<Vec<LineRank>, PrintedError> {
     let job = JobMachine::of(topology);
     let mut ranks = Vec::new();
-    for (at, (world, line)) in lines.into_iter().enumerate() {
+    for (at, line) in lines.into_iter().enumerate() {
         let pus = pus(&line.pus, &job)?;
-        ranks.push(rank(line.local.unwrap_or(at), world, pus, topology));
+        ranks.push(rank(line.local.unwrap_or(at), line.world, pus, topology));
     }
     ranks.sort_by_key(|rank| rank.rank);
 
@@ -168,8 +216,9 @@ fn bound(line: &str, pins: bool) -> Option<Bound> {
 fn open_mpi(line: &str) -> Option<Bound> {
     let (before, after) = line.split_once("ank ")?;
     let is_four = before.ends_with("MCW r");
-    let host =
-        before.rsplit_once('[').and_then(|(_, rest)| rest.split_once(':')).map(|(host, _)| host.to_owned());
+    let names = before.rsplit_once('[').and_then(|(_, rest)| rest.split_once(':'));
+    let host = names.map(|(host, _)| host.to_owned());
+    let daemon = names.and_then(|(_, daemon)| Some(daemon.split_once(']')?.0.to_owned()));
     let (number, rest) = after.split_once(' ')?;
     let pus = if rest.starts_with("is not bound") {
         Place::Unbound
@@ -183,7 +232,8 @@ fn open_mpi(line: &str) -> Option<Bound> {
         }
     };
 
-    Some(Bound { launcher: Launcher::Mpirun, host, world: number.parse().ok()?, local: None, pus })
+    let world = number.parse().ok()?;
+    Some(Bound { launcher: Launcher::Mpirun, host, process: None, daemon, world, local: None, pus })
 }
 
 /// All numbers behind a word of Open MPI 5: `[hwt:L0-3]`, `[hwt:0][hwt:12]`.
@@ -202,12 +252,21 @@ fn srun(line: &str) -> Option<Bound> {
     let (task, mask) = rest.trim_start().strip_prefix("task")?.split_once(": mask ")?;
     let mut numbers = task.split_whitespace();
     let (world, local) = (numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?);
+    let process = numbers.next().map(|process| process.trim_matches(['[', ']']).to_owned());
     let (mask, outcome) = mask.trim().split_once(' ').unwrap_or((mask.trim(), "set"));
     let pus = match outcome {
         "set" => Place::Pus(parse_mask(mask)?),
         _ => Place::Failed(outcome.to_ascii_lowercase()),
     };
-    Some(Bound { launcher: Launcher::Srun, host: Some(host.to_owned()), world, local: Some(local), pus })
+    Some(Bound {
+        launcher: Launcher::Srun,
+        host: Some(host.to_owned()),
+        process,
+        daemon: None,
+        world,
+        local: Some(local),
+        pus,
+    })
 }
 
 /// `cpubind:list x4717c0s6b0n0 pid 118589 rank 12 0: mask 0x1c`: the rank's number, and its number on the
@@ -215,10 +274,12 @@ fn srun(line: &str) -> Option<Bound> {
 fn pals(line: &str) -> Option<Bound> {
     let (_, rest) = line.split_once("cpubind:")?;
     let words: Vec<&str> = rest.split_whitespace().collect();
-    let [_, host, "pid", _, "rank", world, local, "mask", mask] = words[..] else { return None };
+    let [_, host, "pid", process, "rank", world, local, "mask", mask] = words[..] else { return None };
     Some(Bound {
         launcher: Launcher::Pals,
         host: Some(host.to_owned()),
+        process: Some(process.to_owned()),
+        daemon: None,
         world: world.parse().ok()?,
         local: local.trim_end_matches(':').parse().ok(),
         pus: Place::Pus(parse_mask(mask)?),
@@ -230,7 +291,16 @@ fn mpich(line: &str) -> Option<Bound> {
     let (number, bits) = line.trim().strip_prefix("process ")?.split_once(" binding: ")?;
     let is_bits = !bits.is_empty() && bits.bytes().all(|bit| bit == b'0' || bit == b'1');
     let pus = if is_bits { Place::Bits(bits.to_owned()) } else { return None };
-    Some(Bound { launcher: Launcher::Hydra, host: None, world: number.parse().ok()?, local: None, pus })
+    let world = number.parse().ok()?;
+    Some(Bound {
+        launcher: Launcher::Hydra,
+        host: None,
+        process: None,
+        daemon: None,
+        world,
+        local: None,
+        pus,
+    })
 }
 
 /// `[0] MPI startup(): 1       16643    vm         {0,1}`.
@@ -238,11 +308,13 @@ fn intel_mpi(line: &str) -> Option<Bound> {
     let (_, rest) = line.split_once("MPI startup(): ")?;
     let (columns, list) = rest.split_once('{')?;
     let words: Vec<&str> = columns.split_whitespace().collect();
-    let [number, _, host] = words[..] else { return None };
+    let [number, process, host] = words[..] else { return None };
     let pus = Place::Pus(list.split('}').next()?.trim_end_matches(',').parse().ok()?);
     Some(Bound {
         launcher: Launcher::Hydra,
         host: Some(host.to_owned()),
+        process: Some(process.to_owned()),
+        daemon: None,
         world: number.parse().ok()?,
         local: None,
         pus,

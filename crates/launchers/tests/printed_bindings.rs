@@ -127,3 +127,42 @@ fn texts_of_no_launcher_of_two_and_of_another_machine_are_refused() -> Outcome {
     assert!(refusal(beyond, "vm-two-nodes")?.contains("PUs 16 are not on the saved machine"));
     Ok(())
 }
+
+#[test]
+fn a_rank_that_is_printed_again_is_one_and_two_processes_of_one_number_are_two_launches() -> Outcome {
+    let srun = |task: usize, process: usize, mask: &str| {
+        format!("cpu-bind=MASK - nid001, task  {task}  {task} [{process}]: mask {mask} set\n")
+    };
+    let first = srun(0, 10, "0x1") + &srun(1, 11, "0x2");
+    assert_eq!(places(&(first.clone() + &first), "lumi-g")?, ["0", "1"], "a log that holds them twice");
+    assert_eq!(places(&(first.clone() + &srun(1, 11, "0x4")), "lumi-g")?, ["0", "2"], "the same process");
+    let said = refusal(&(first.clone() + &srun(0, 20, "0x1")), "lumi-g")?;
+    assert!(
+        said.contains("rank 0 is there twice, as process 10 on nid001 and as process 20 on nid001"),
+        "{said}"
+    );
+    // The second step's tasks on another node have the same numbers in their launch.
+    let elsewhere = srun(0, 10, "0x1") + &srun(0, 10, "0x1").replace("nid001", "nid002");
+    assert!(refusal(&elsewhere, "lumi-g")?.contains("several launches"));
+
+    let pals = |process: usize| format!("x1 0: cpubind:list x3109c0 pid {process} rank 0 0: mask 0x3\n");
+    assert!(refusal(&(pals(1) + &pals(2)), "lumi-g")?.contains("as process 1 on x3109c0 and as process 2"));
+    let intel = |process: usize| {
+        format!(
+            "[0] MPI startup(): Rank    Pid      Node name  Pin cpu\n[0] MPI startup(): 0  {process}  vm  {{0}}\n"
+        )
+    };
+    assert!(refusal(&(intel(1) + &intel(2)), "lumi-g")?.contains("as process 1 on vm and as process 2"));
+
+    // The number beside Open MPI's host is the daemon's; MPICH names neither.
+    let open_mpi = |daemon: usize, pu: usize| format!("[vm:{daemon}] Rank 0 bound to package[0][hwt:{pu}]\n");
+    assert_eq!(places(&(open_mpi(1, 3) + &open_mpi(1, 3)), "lumi-g")?, ["3"]);
+    for other in [open_mpi(2, 3), open_mpi(1, 4)] {
+        assert!(refusal(&(open_mpi(1, 3) + &other), "lumi-g")?.contains("several launches"), "{other}");
+    }
+    let mpich = |bits: &str| format!("process 0 binding: {bits}{}\n", "0".repeat(22));
+    assert_eq!(places(&(mpich("10") + &mpich("10")), "interleaved")?, ["0"]);
+    let said = refusal(&(mpich("10") + &mpich("01")), "interleaved")?;
+    assert!(said.contains("rank 0 is there twice, with two bindings"), "{said}");
+    Ok(())
+}

@@ -54,7 +54,7 @@ pub struct Check {
     /// PROGRAM", of mpirun, mpiexec, numactl or taskset, or with a wrapper whose script is here
     #[arg(long, value_name = "LINE", conflicts_with_all = ["pid", "all", "program", "rank", "ranks"])]
     pub launch: Option<String>,
-    /// Judge what a launcher printed of where it put its ranks: --report-bindings (Open MPI),
+    /// Judge what a launcher printed of where it put the ranks of one launch: --report-bindings (Open MPI),
     /// --cpu-bind=verbose (srun, PALS), HYDRA_TOPO_DEBUG=1 (MPICH), I_MPI_DEBUG=4 (Intel MPI); - is standard
     /// input. With --input the machine, with --launch the line that says their GPUs
     #[arg(long, value_name = "FILE|-",
@@ -64,7 +64,7 @@ pub struct Check {
     #[arg(long, value_name = "FILE")]
     pub gres_conf: Option<PathBuf>,
     /// With an srun line: the site's slurm.conf, or what `scontrol show node NAME` prints: which parts of the
-    /// node are Slurm's sockets and CPUs
+    /// node are Slurm's sockets and CPUs, and its version
     #[arg(long, value_name = "FILE")]
     pub slurm_conf: Option<PathBuf>,
     /// Measure instead whether this node's GPUs copy as fast as equal GPUs: against each other, or, with
