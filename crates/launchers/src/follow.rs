@@ -9,9 +9,10 @@ use std::path::Path;
 
 use crate::error::LineError;
 use crate::exec_call::ExecCall;
-use crate::launcher::{Launcher, torchrun};
+use crate::launcher::{Launcher, srun, torchrun};
 use crate::process::{Process, text_of};
 use crate::unknown::{UNKNOWN, is_unknown, shown};
+use crate::unread_command::why_unread;
 use crate::{hwloc_location, numactl, prefix, sh, taskset};
 
 /// Programs in one another: a script may start itself.
@@ -55,7 +56,7 @@ pub(crate) fn follow<'t>(mut process: Process<'t>, words: &[&str]) -> Result<Vec
             return Ok(vec![process]);
         }
         launcher if Launcher::of_command(launcher).is_some() => {
-            if process.launch.as_ref().is_some_and(Vec::is_empty) {
+            if is_outermost(&process) {
                 process.launch = Some(words.iter().map(|word| (*word).to_owned()).collect());
                 return Ok(vec![process]);
             }
@@ -77,14 +78,38 @@ pub(crate) fn follow<'t>(mut process: Process<'t>, words: &[&str]) -> Result<Vec
             return Ok(vec![process]);
         }
         "hwloc-bind" => hwloc_location::bind(&mut process, rest)?,
+        "salloc" if is_outermost(&process) => return allocated(process, rest),
         _ => match prefix::behind(&name, rest) {
             Some(program) => program,
             None if prefix::is_tool(&name) => return Ok(vec![process]),
+            None if is_outermost(&process)
+                && let Some(why) = why_unread(program, rest) =>
+            {
+                process.lose(&why);
+                return Ok(vec![process]);
+            }
             None => return file(process, program, &name, rest),
         },
     };
 
     follow(process, behind)
+}
+
+/// Whether no launcher stands before it.
+fn is_outermost(process: &Process<'_>) -> bool {
+    process.launch.as_ref().is_some_and(Vec::is_empty)
+}
+
+/// The launch behind `salloc`, which runs any other command where it is typed.
+fn allocated<'t>(mut process: Process<'t>, words: &[&str]) -> Result<Vec<Process<'t>>, LineError> {
+    let command = srun::salloc::apply(&mut process, words)?;
+    let mut started = follow(process, command)?;
+    if started.iter().all(is_outermost) {
+        let why = "salloc runs its command where it is typed, and on no node of the job: write the line that \
+            starts the ranks, e.g. 'srun -n8 … ./app'";
+        started.iter_mut().for_each(|process| process.lose(why));
+    }
+    Ok(started)
 }
 
 /// A script that can be read here; a program that cannot is no wrapper, unless it is called like one.

@@ -16,7 +16,7 @@ pub(crate) mod open_mpi;
 pub(crate) mod pals;
 mod pmi;
 mod pmix;
-mod srun;
+pub(crate) mod srun;
 pub(crate) mod torchrun;
 
 use crate::facts::{LauncherFacts, Reads};
@@ -99,10 +99,15 @@ impl Launcher {
         launcher.map_or(&[], |launcher| launcher.facts().leaves_unbound)
     }
 
+    /// The commands that are taken for its own.
+    pub(crate) fn commands(self) -> &'static [&'static str] {
+        self.facts().reads.commands()
+    }
+
     /// The launcher that a command's name stands for, as far as a name tells: `mpirun` and `mpiexec` are
     /// several's.
     pub(crate) fn of_command(command: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|launcher| launcher.facts().reads.commands().contains(&command))
+        Self::ALL.iter().copied().find(|launcher| launcher.commands().contains(&command))
     }
 
     /// Its variable that tells what a variable of some launcher tells.

@@ -12,7 +12,8 @@
 //!   tells the three apart that share a command's name;
 //! * `numactl`, `taskset`, `hwloc_location`, `prefix` what stands before a program, `sh` a wrapper's script,
 //!   `exec_call` our own exec, `follow` one rank's `process` through them, `gpus` those that it sees,
-//!   `openmp` what of its threads does not fit, `unknown` what is not known in a value;
+//!   `openmp` what of its threads does not fit, `unknown` what is not known in a value, `unread_command` what
+//!   is neither a launcher here nor a program;
 //! * `layout` what a launcher says of each rank, `assumption` what it takes the site to do where the line
 //!   leaves that open, `count` how many there are, `objects` the machine's parts in
 //!   launchers' order, `rankfile` Open MPI's file;
@@ -68,6 +69,7 @@ mod taskset;
 #[cfg(test)]
 mod tests;
 mod unknown;
+mod unread_command;
 mod value;
 mod variables;
 #[cfg(test)]

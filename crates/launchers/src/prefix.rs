@@ -6,6 +6,7 @@ use crate::grammar::{Grammar, Style, is_among};
 use crate::launcher::Launcher;
 use crate::process::{Process, text_of};
 use crate::sh::{self, Follow};
+use crate::unread_command::is_unread;
 
 const ENV: Grammar = Grammar {
     tool: "env",
@@ -70,6 +71,7 @@ pub(crate) fn behind<'l, 'w>(tool: &str, words: &'l [&'w str]) -> Option<&'l [&'
             "numactl" | "taskset" | "hwloc-bind" | "sh" | "bash" | "env" | "torchrun" | "numabench"
         ) || name.ends_with(".sh")
             || Launcher::of_command(name).is_some()
+            || is_unread(name)
     };
     let at = words.iter().position(binds)?;
     words.get(at..)

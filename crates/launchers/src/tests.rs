@@ -721,6 +721,44 @@ fn what_was_pasted_is_expanded_as_the_shell_does_before_the_launcher_sees_it() {
 }
 
 #[test]
+fn a_job_around_a_launch_is_followed_to_it_and_another_one_is_not_taken_for_a_program() {
+    let two = placed(&[("4", &[0]), ("0", &[1])]);
+    for text in [
+        "salloc -N1 srun -n2 --cpu-bind=map_cpu:4,0 --gpus-per-task=1 ./a.out",
+        "salloc --nodes=1 -n 2 --exclusive -t 10 -A me srun --cpu-bind=map_cpu:4,0 --gpus-per-task=1 ./a.out",
+        "salloc -N1 --ntasks-per-node=2 bash -c 'srun --cpu-bind=map_cpu:4,0 --gpus-per-task=1 ./a.out'",
+        "srun -n2 --cpu-bind=map_cpu:4,0 --gpus-per-task=1 ./a.out\nsbatch next.sh",
+    ] {
+        assert_eq!(launched(text), two, "{text}");
+    }
+
+    for (text, said) in [
+        ("salloc -N1 -c 4 srun -n2 ./a.out", "what -c of salloc does to the launch behind it is not read"),
+        ("salloc -N1 --gpus-per-node=4 srun -n2 ./a.out", "what --gpus-per-node of salloc does"),
+        ("salloc -N1", "salloc starts a shell"),
+        ("salloc -N1 ./a.out", "salloc runs its command where it is typed"),
+        ("sbatch --gres=gpu:1 job.sh", "sbatch submits a job"),
+        ("sbatch --wrap='srun -n2 --cpu-bind=map_cpu:0,0 ./a.out'", "sbatch submits a job"),
+        ("qsub -l select=1 job.sh", "qsub submits a job"),
+        ("time aprun -n 8 ./a.out", "aprun starts several processes"),
+        ("/usr/bin/ccc_mprun -n 8 ./a.out", "ccc_mprun starts several processes"),
+        ("deepspeed --num_gpus 4 train.py", "deepspeed starts several processes"),
+        ("srnu -n2 --cpu-bind=map_cpu:0,0 ./a.out", "did you mean srun?"),
+        ("OMP_NUM_THREADS=4 mpirum -np 2 ./a.out", "did you mean mpirun?"),
+    ] {
+        let refused = read(text, &machine());
+        assert!(
+            matches!(&refused, Err(LineError::NotSaid(why)) if why.contains(said)),
+            "{text}: {refused:?}"
+        );
+    }
+    for own in ["./sbatch -n2", "./srnu -n2 input", "my_app -n 2 x", "run", "tools/aprun -n 2 ./a.out"] {
+        let all: &[u8] = &[0, 1, 2, 3];
+        assert_eq!(launched(own), placed(&[("0-15", all)]), "{own}");
+    }
+}
+
+#[test]
 fn a_variable_that_nothing_sets_is_named_and_one_that_places_nothing_is_passed_over() {
     for (text, said) in [
         ("mpiexec -n ${RANKS} --ppn ${PPN} --cpu-bind depth ./a.out", "does not say what RANKS, PPN are"),

@@ -27,7 +27,7 @@ use crate::value::{repeated, wrong};
 use crate::{parse_map_cpu, parse_mask, parse_mask_cpu};
 
 /// Options of plug-ins (SPANK) are written by sites: they are passed over.
-const SRUN: Grammar = Grammar {
+pub(super) const SRUN: Grammar = Grammar {
     tool: "srun",
     style: Style::Getopt,
     letters: "A:b:B:c:C:d:D:e:EF:G:hHi:I::J:k::K::lL:m:M:n:N:o:Op:P:q:Qr:sS:t:T:uvVw:W:x:XZ",
