@@ -7,8 +7,6 @@
 //! least as large as the threshold that comparisons have. A series without a step that moves by as much all
 //! the same is named with how it does, and what is no longer there (`ended_series`).
 
-use std::collections::BTreeMap;
-
 use report::document::Tool;
 use report::matrix::engine_group;
 use report::versioned::Version;

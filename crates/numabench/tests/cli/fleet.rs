@@ -231,7 +231,7 @@ fn a_document_of_an_earlier_launch_is_not_shown_where_a_node_fails_before_it_wri
 fn a_node_measured_again_into_its_folder_says_first_that_the_earlier_document_will_be_replaced() -> Done {
     let folder = tempfile::tempdir()?;
     let path = format!("{}/", folder.path().display());
-    let measure = ["matrix", "--backend", "host", "--size", "1MiB", "--max-time", "1s", "--quiet", "--json"];
+    let measure = ["matrix", "--backend", "host", "--max-time", "1s", "--quiet", "--json"];
     let again = || run(&[&measure[..], &[&path]].concat());
     let words = "is of an earlier run and will be replaced: to keep it, give another folder to --json";
 

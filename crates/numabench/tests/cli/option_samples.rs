@@ -256,8 +256,12 @@ pub const COMMANDS: &[Command] = &[
     Command {
         name: "history",
         base: "run.json third.json other.json",
-        samples: &[("threshold", "--threshold 90%", ""), ("json", "--json", "")],
-        same: &[("threshold", "json", UNDECIDED)],
+        samples: &[("threshold", "--threshold 90%", ""), ("by", "--by gpu", ""), ("json", "--json", "")],
+        same: &[
+            ("threshold", "json", UNDECIDED),
+            ("threshold", "by", UNDECIDED),
+            ("by", "json", "these runs are too few for a series"),
+        ],
         unseen: &[],
         end: "",
     },

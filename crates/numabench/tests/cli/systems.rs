@@ -41,8 +41,9 @@ fn unlike_systems_have_a_column_each_in_one_table_and_one_chart_and_no_verdict()
         assert!(html.contains(words), "{words}");
     }
 
-    // One document against itself is one system, and as before.
-    let nodes = run(&["report", &old, &old]).well().out;
-    assert!(!nodes.contains("systems side by side"), "{nodes}");
+    // One document named twice is one system, and counts once.
+    let nodes = run(&["report", &old, &old]);
+    assert!(nodes.code == Some(0) && !nodes.out.contains("systems side by side"), "{}", nodes.out);
+    assert!(nodes.err.contains("which counts once"), "{}", nodes.err);
     Ok(())
 }
