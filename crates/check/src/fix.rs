@@ -38,6 +38,8 @@ pub struct FixContext<'c> {
     pub complete: bool,
     /// Whether what stands behind the launcher binds the ranks: its options then change nothing.
     pub binds_behind: bool,
+    /// Whether what stands behind the launcher chooses GPUs: its program keeps them.
+    pub shows_behind: bool,
     /// Whether the line's own options keep its ranks from PUs of the job.
     pub has_own_part: bool,
 }
@@ -133,9 +135,9 @@ fn is_better(case: &FixContext<'_>, places: &NodePlaces) -> bool {
 /// The launcher's own option, read back by what wrote it; through `exec` where it has none, or where it
 /// cannot work in this step.
 fn own_option(case: &FixContext<'_>, launcher: Launcher, places: &NodePlaces) -> Vec<String> {
-    // A rank that nobody launched has its variables already: only its cores are wrong.
+    // A rank that has variables for its GPU already keeps them: only its cores are wrong.
     let mut alone = places.clone();
-    if launcher == Launcher::Nobody {
+    if launcher == Launcher::Nobody || case.shows_behind {
         alone.places.iter_mut().for_each(|place| place.target = None);
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use launchers::line::{Launched, LineError, LineRank, Reading};
 use launchers::slurm_files::SlurmFiles;
-use launchers::{Launch, Launcher, Ways, line, printed_bindings};
+use launchers::{Launch, LaunchSize, Launcher, Ways, line, printed_bindings};
 use stats::IdSet;
 use topo::Topology;
 use topo::gpu_users::{GpuUsers, gpu_users};
@@ -38,6 +38,11 @@ pub struct Group {
     pub readings: Vec<(Ways, Vec<ObservedRank>)>,
     /// Whether what stands behind a line's launcher binds the ranks.
     pub binds_behind: bool,
+    /// Whether what stands behind a line's launcher chooses their GPUs by variables.
+    pub shows_behind: bool,
+    /// How many ranks the launch has on all its nodes, each of which has as many as this one; `None`: not
+    /// known.
+    pub size: Option<usize>,
     /// Whether a line gives its ranks a smaller part of the node than the job has.
     pub has_own_part: bool,
 }
@@ -90,6 +95,8 @@ impl Group {
             notes: launched.notes,
             readings,
             binds_behind: launched.binds_behind,
+            shows_behind: launched.shows_behind,
+            size: launched.size,
             has_own_part: launched.has_own_part,
             ..Self::whole(seen, Some(launched.launcher), words)
         })
@@ -140,6 +147,8 @@ impl Group {
             node: printed.of,
             readings,
             notes,
+            shows_behind: asked.is_some_and(|asked| asked.shows_behind),
+            size: printed.size,
             has_own_part: asked.is_some_and(|asked| asked.has_own_part),
             ..Self::whole(seen, Some(printed.launcher), words)
         })
@@ -219,7 +228,11 @@ impl Group {
         let mut said: BTreeMap<usize, ObservedRank> = first.gather(size);
         said.insert(rank, own);
         let missing = missing(&said, size);
-        let group = Self { missing, ..Self::whole(said.into_values().collect(), launcher, words) };
+        let size = match launch.size {
+            LaunchSize::Known(all) => Some(all),
+            LaunchSize::AtLeast(_) => None,
+        };
+        let group = Self { missing, size, ..Self::whole(said.into_values().collect(), launcher, words) };
         Ok(GroupMeeting::Here(Box::new(group), Some(first)))
     }
 
@@ -234,6 +247,8 @@ impl Group {
             notes: Vec::new(),
             readings: Vec::new(),
             binds_behind: false,
+            shows_behind: false,
+            size: None,
             has_own_part: false,
         }
     }

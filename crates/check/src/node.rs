@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use launchers::{Assumption, Choice, Ways, is_part, told_apart};
+use launchers::{Assumption, Choice, Situation, Ways, is_part, told_apart};
 use placement::judge::{Finding, FindingKind, JobResources, Judgement, PlacementVerdict, judge};
 use placement::nic::{self, NearNic};
 use report::json::JsonError;
@@ -57,9 +57,10 @@ impl Node {
             judgement: &judgement,
             launcher: group.launcher,
             host: &host,
-            situation: observed_rank::situation(&machine, seen),
+            situation: Situation { ranks: group.size, ..observed_rank::situation(&machine, seen) },
             complete: complete && !is_open,
             binds_behind: group.binds_behind,
+            shows_behind: group.shows_behind,
             has_own_part: group.has_own_part,
         });
 
@@ -278,6 +279,11 @@ fn decided_by(group: &Group, open: &[Choice]) -> Vec<String> {
         all.push(format!("options of the line: {}", options.join(" and ")));
     }
 
+    if open.iter().any(|choice| matches!(choice, Choice::FluxPart | Choice::FluxConfines | Choice::Mpibind)) {
+        all.push(
+            "the line with -N, --exclusive and -o mpibind=off, which leave nothing to the site".to_owned(),
+        );
+    }
     let versions = [
         (Choice::SlurmVersion, "the version of Slurm: --slurm-conf FILE (what scontrol show node prints)"),
         (Choice::MpiVersion, "the version of the MPI whose launcher it is"),
@@ -305,7 +311,12 @@ fn slurm_conf(open: &[Choice]) -> Option<String> {
         Choice::CoreOrder => Some("SelectTypeParameters="),
         Choice::StepShare => Some("SelectType="),
         Choice::DefaultBinding => Some("TaskPlugin="),
-        Choice::GpuCores | Choice::SlurmVersion | Choice::MpiVersion => None,
+        Choice::GpuCores
+        | Choice::SlurmVersion
+        | Choice::MpiVersion
+        | Choice::FluxPart
+        | Choice::FluxConfines
+        | Choice::Mpibind => None,
     };
     let mut parameters: Vec<&str> = open.iter().filter_map(parameter).collect();
     parameters.sort_unstable();
@@ -321,12 +332,13 @@ fn slurm_conf(open: &[Choice]) -> Option<String> {
     }
 }
 
-/// Whether the ranks have the same GPUs in all readings, so that one fix serves all.
+/// Whether the ranks have the same GPUs in all readings that say where they are, so that one fix serves all.
 fn have_the_same_gpus(group: &Group) -> bool {
     let gpus =
         |seen: &[ObservedRank]| seen.iter().map(|seen| seen.running.gpus.devices.clone()).collect::<Vec<_>>();
     let first = gpus(&group.seen);
-    group.readings.iter().all(|(_, seen)| gpus(seen) == first)
+    let is_known = |seen: &[ObservedRank]| seen.iter().any(|seen| seen.running.pus.is_some());
+    group.readings.iter().all(|(_, seen)| !is_known(seen) || gpus(seen) == first)
 }
 
 /// The judgement, and the pool that it is made by. By a saved machine that has near PUs where this one has

@@ -225,7 +225,8 @@ pub fn situation(machine: &Machine, all: &[ObservedRank]) -> Situation {
     });
     let refused = |seen: &ObservedRank| seen.running.gpus.refused.as_ref().map(|refused| !refused.is_empty());
     let refused: Option<Vec<bool>> = all.iter().map(refused).collect();
-    Situation { owns_node, slurm: None, gpus_are_confined: refused.map(|all| all.contains(&true)) }
+    let gpus_are_confined = refused.map(|all| all.contains(&true));
+    Situation { owns_node, gpus_are_confined, ..Situation::default() }
 }
 
 /// What all of them could have had together: also what each has that runs, for that is certainly theirs.

@@ -284,7 +284,14 @@ fn the_wrapper_is_judged_as_the_lines_of_numactl_are_under_each_launcher() -> Ou
 
 /// The line with what the fix says in its place: srun's option for its own, else the whole line.
 fn mended(line: &str, fix: &str) -> String {
-    let Some(option) = fix.strip_prefix("srun --cpu-bind=") else { return fix.replace("PROGRAM", "./app") };
+    let Some(option) = fix.strip_prefix("srun --cpu-bind=") else {
+        let order = if line.starts_with("CUDA_DEVICE_ORDER=PCI_BUS_ID ") {
+            "CUDA_DEVICE_ORDER=PCI_BUS_ID "
+        } else {
+            ""
+        };
+        return order.to_owned() + &fix.replace("PROGRAM", "./app");
+    };
     let words = line.split(' ').map(|word| match word.strip_prefix("--cpu-bind=") {
         Some(_) => format!("--cpu-bind={option}"),
         None => word.to_owned(),
@@ -306,9 +313,16 @@ fn worst_lines(topology: &Topology, places: &NodePlaces) -> Vec<String> {
              {variable}=$SLURM_LOCALID; exec ./app'"
         ),
         format!(
-            "flux run -N1 -n{ranks} --exclusive -g1 -o gpu-affinity=per-task -o cpu-affinity=\"map:{}\" env \
-             CUDA_DEVICE_ORDER=PCI_BUS_ID ./app",
+            "flux run -N2 -n{} --exclusive -g1 -o gpu-affinity=per-task -o cpu-affinity=\"map:{}\" ./app",
+            2 * ranks,
             lists.join(";")
+        ),
+        format!(
+            "CUDA_DEVICE_ORDER=PCI_BUS_ID mpiexec -n {} --ppn {ranks} --cpu-bind list:{} --gpu-bind list:{} \
+             ./app",
+            2 * ranks,
+            lists.join(":"),
+            (0..ranks).map(|gpu| gpu.to_string()).collect::<Vec<_>>().join(":")
         ),
     ]
 }
@@ -331,6 +345,8 @@ fn every_fix_that_is_printed_judged_again_is_well_placed() -> Outcome {
             let node =
                 Node::judge(Machine::of_line(std::slice::from_ref(&file))?, group, None, Duration::ZERO);
             for fix in node.fix().iter().filter(|fix| !fix.contains('…')) {
+                let of_two_nodes = !line.starts_with("srun");
+                assert!(!of_two_nodes || fix.contains(&(2 * gpus).to_string()), "{line}\n{fix}");
                 let after = mended(&line, fix);
                 let (placed, why) = verdict(&machine, &after)?;
                 assert_eq!(placed, PlacementVerdict::Well, "{}: {line}\n{after}: {why}", file.display());

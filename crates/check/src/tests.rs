@@ -85,6 +85,7 @@ fn fix(seen: &[ObservedRank], launcher: Option<Launcher>, situation: Situation) 
         situation,
         complete: true,
         binds_behind: false,
+        shows_behind: false,
         has_own_part: false,
     })
 }
@@ -103,9 +104,17 @@ fn each_launcher_gets_its_own_words() {
     assert!(of(Launcher::Mpirun).contains("rank 0=n7 slot=4\nrank 1=n7 slot=0"), "{}", of(Launcher::Mpirun));
     assert_eq!(
         of(Launcher::Flux),
-        "flux run -N1 -n2 --exclusive -o gpu-affinity=\"map:0;2\" -o cpu-affinity=\"map:4;0\" PROGRAM"
+        "flux run -N1 -n2 --exclusive -o mpibind=off -o gpu-affinity=\"map:0;2\" -o \
+         cpu-affinity=\"map:4;0\" PROGRAM"
     );
-    assert_eq!(of(Launcher::Pals), "mpiexec -n 2 --ppn 2 --cpu-bind list:4:0 PROGRAM");
+    assert_eq!(of(Launcher::Pals), "mpiexec -n 2 --ppn 2 --cpu-bind list:4:0 --gpu-bind list:0:2 PROGRAM");
+    let of_three_nodes = Situation { ranks: Some(6), ..whole };
+    for (launcher, start) in
+        [(Launcher::Flux, "flux run -N3 -n6 "), (Launcher::Pals, "mpiexec -n 6 --ppn 2 ")]
+    {
+        let fix = fix(&swapped(), Some(launcher), of_three_nodes).join("\n");
+        assert!(fix.starts_with(start), "{fix}");
+    }
     assert_eq!(of(Launcher::Jsrun), "jsrun --bind none … numabench exec -- PROGRAM");
     assert_eq!(of(Launcher::Torchrun), "torchrun … --no-python numabench exec -- python3 PROGRAM");
     let part = fix(&swapped(), Some(Launcher::Srun), Situation { owns_node: Some(false), ..whole });

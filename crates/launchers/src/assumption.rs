@@ -22,6 +22,12 @@ pub enum Choice {
     SlurmVersion,
     /// Whose `mpirun` or `mpiexec` it is, of which version.
     MpiVersion,
+    /// Which part of a node Flux gives a job that asks for a part.
+    FluxPart,
+    /// Whether Flux confines jobs to their part.
+    FluxConfines,
+    /// Whether mpibind is loaded in Flux.
+    Mpibind,
 }
 
 /// What one of the ways takes to be so.

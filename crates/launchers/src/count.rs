@@ -153,6 +153,13 @@ impl Count {
         dealt
     }
 
+    /// How many ranks there are on all nodes, each of which has as many as this one; `None` where that is not
+    /// known, or this one has fewer.
+    pub fn of_all_nodes(&self, here: usize) -> Option<usize> {
+        let of_nodes = self.of_a_node.zip(self.nodes).map(|(each, nodes)| each.saturating_mul(nodes));
+        self.ranks.or(of_nodes).filter(|_| self.here(here).is_ok_and(|first| first == here))
+    }
+
     /// `16 ranks on 2 nodes` where the ranks that are judged are not all.
     pub fn beyond(&self, here: usize) -> Option<String> {
         let nodes =

@@ -120,6 +120,15 @@ pub struct Situation {
     pub slurm: Option<(u32, u32)>,
     /// Whether a cgroup keeps each task from the GPUs of the others.
     pub gpus_are_confined: Option<bool>,
+    /// How many ranks the launch has on all its nodes, each of which has as many as this one.
+    pub ranks: Option<usize>,
+}
+
+impl Situation {
+    /// The ranks of the whole launch, of which so many are on this node.
+    pub(crate) fn ranks_of_launch(&self, here: usize) -> usize {
+        self.ranks.map_or(here, |all| all.max(here))
+    }
 }
 
 /// What to paste, and what to know of it.
@@ -180,10 +189,11 @@ pub fn say(topology: &Topology, places: &NodePlaces, dialect: Dialect, situation
         Dialect::Wrapper => wrapper(topology, places, situation, &[]),
     };
 
-    let gpus = gpus_of_ranks(places);
+    let gpus = gpu_indices(places);
 
     saying.remark(!names_gpus(dialect) && gpus.is_some(), || {
-        let gpus = gpus.unwrap_or_default();
+        let gpus: Vec<String> = gpus.iter().flatten().map(u32::to_string).collect();
+        let gpus = gpus.join(",");
         format!(
             "{dialect} says cores alone, and its ranks 0, 1, … are meant for GPUs {gpus}: --emit wrapper \
              gives each rank its own too"
@@ -204,14 +214,10 @@ fn names_gpus(dialect: Dialect) -> bool {
 }
 
 /// The GPU of each rank by index, in rank order; `None` where some rank has none.
-fn gpus_of_ranks(places: &NodePlaces) -> Option<String> {
-    let index = |place: &placement::Place| {
-        place
-            .target
-            .as_ref()
-            .filter(|target| target.id.gpu().is_some())
-            .map(|target| target.index.to_string())
-    };
-    let all: Vec<String> = places.places.iter().map(index).collect::<Option<_>>()?;
-    (!all.is_empty()).then(|| all.join(","))
+pub(crate) fn gpu_indices(places: &NodePlaces) -> Option<Vec<u32>> {
+    let targets = places.places.iter().map(|place| place.target.as_ref());
+    let all: Vec<u32> = targets
+        .map(|target| target.filter(|target| target.id.gpu().is_some()).map(|target| target.index))
+        .collect::<Option<_>>()?;
+    (!all.is_empty()).then_some(all)
 }

@@ -8,7 +8,7 @@
 //! them: it is started once a node, and its workers are the ranks. What is known by its interface alone comes
 //! last.
 
-mod flux;
+pub(crate) mod flux;
 pub(crate) mod hydra;
 mod jsrun;
 mod nobody;
@@ -231,7 +231,7 @@ mod tests {
             Launcher::Pals,
         ];
         assert_eq!(has_words.copied().collect::<Vec<_>>(), with_words);
-        assert_eq!(Launcher::leaves_unbound("flux"), ["-o", "cpu-affinity=off"]);
+        assert_eq!(Launcher::leaves_unbound("flux"), ["-o", "mpibind=off", "-o", "cpu-affinity=off"]);
         assert_eq!(Launcher::leaves_unbound("srun"), ["--cpu-bind=none"]);
         assert_eq!(Launcher::leaves_unbound("mpiexec"), ["--bind-to", "none"]);
         assert_eq!(Launcher::leaves_unbound("./start.sh"), [""; 0]);

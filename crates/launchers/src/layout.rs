@@ -27,6 +27,9 @@ pub(crate) struct Start {
     pub pus: Option<Known<IdSet>>,
     /// Its GPUs by index; `None`: the launcher hides none.
     pub gpus: Option<Known<Vec<usize>>>,
+    /// The variables by which the launcher shows it GPUs, where it confines it to none; or why the value of
+    /// one is not known.
+    pub variables: Vec<(&'static str, Known<String>)>,
     /// Its memory policy.
     pub policy: Policy,
     /// The PUs that it has together with the other ranks; `None`: all of the job's.
@@ -42,6 +45,7 @@ impl Start {
     pub const FREE: Self = Self {
         pus: None,
         gpus: None,
+        variables: Vec::new(),
         policy: (PolicyMode::Default, IdSet(std::collections::BTreeSet::new())),
         pool: None,
         asked_gpus: None,

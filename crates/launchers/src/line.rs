@@ -88,11 +88,15 @@ pub struct Launched {
     pub of: Option<String>,
     /// The number of that node among those of the launch.
     pub node: usize,
+    /// How many ranks the launch has on all nodes; `None`: not known, or this node has fewer than others.
+    pub size: Option<usize>,
     /// What is to be known beside what is judged.
     pub notes: Vec<String>,
     /// Whether what stands behind the launcher binds PUs or memory itself, so that the launcher's options
     /// change nothing.
     pub binds_behind: bool,
+    /// Whether what stands behind the launcher chooses GPUs by variables.
+    pub shows_behind: bool,
     /// Whether the line gives its ranks a smaller part of the node than the job has: a binding beyond it is
     /// refused.
     pub has_own_part: bool,
@@ -295,7 +299,7 @@ fn on_node(
     given.extend(options.environment.clone());
     let mut readings: Vec<Reading> = Vec::new();
     let mut failures = Vec::new();
-    let (mut started_by, mut binds_behind) = (launcher, false);
+    let (mut started_by, mut binds_behind, mut shows_behind) = (launcher, false, false);
     let has_own_part = options.layouts.iter().any(|layout| {
         layout.ways.iter().flatten().any(|assumption| assumption.what == OWN_PART)
             || layout.starts.iter().any(|start| start.pool.is_some())
@@ -309,6 +313,12 @@ fn on_node(
             let world = start.world.unwrap_or(number);
             let world = node.worlds.as_ref().and_then(|worlds| worlds.get(world).copied());
             tell(&mut process, launcher, Numbers { rank: number, world, node }, &options.count);
+            for (name, value) in &start.variables {
+                match value {
+                    Ok(value) => process.give(name, value.clone()),
+                    Err(why) => process.doubt_variable(name, why),
+                }
+            }
             match &start.pus {
                 Some(pus) => process.bind(pus.clone()),
                 None => process.pus = Ok(topology.allowed.pus.clone()),
@@ -316,6 +326,7 @@ fn on_node(
             process.policy = Ok(start.policy.clone());
             process.foreign.clone_from(&outer.foreign);
             let before = (process.pus.clone(), process.policy.clone());
+            let shown_before = process.shown_gpus();
             let started = process.clone();
             let process = match follow(process, options.program).and_then(ended) {
                 // In another way of the site the program may start.
@@ -334,6 +345,7 @@ fn on_node(
                 }
             }
             binds_behind |= process.exec.is_some() || before != (process.pus.clone(), process.policy.clone());
+            shows_behind |= shown_before != process.shown_gpus();
             if process.workers.is_some() {
                 // One torchrun a node: its workers are the ranks.
                 if node.size > 1 {
@@ -358,8 +370,9 @@ fn on_node(
         return Err(failures.swap_remove(0));
     }
     let of = options.count.beyond(node.size);
+    let size = options.count.of_all_nodes(node.size);
     let finished = finish(readings, started_by, of, notes)?;
-    Ok(Launched { node: node.node, binds_behind, has_own_part, ..finished })
+    Ok(Launched { node: node.node, size, binds_behind, shows_behind, has_own_part, ..finished })
 }
 
 /// What to say of variables that another launcher sets and this one's rank reads.
@@ -540,5 +553,15 @@ fn finish(
     if let (true, Some(Err(why))) = (ranks().all(is_open), ranks().next().map(|rank| &rank.pus)) {
         return Err(LineError::NotSaid(why.clone()));
     }
-    Ok(Launched { readings, launcher, of, node: 0, notes, binds_behind: false, has_own_part: false })
+    Ok(Launched {
+        readings,
+        launcher,
+        of,
+        node: 0,
+        size: None,
+        notes,
+        binds_behind: false,
+        shows_behind: false,
+        has_own_part: false,
+    })
 }

@@ -114,7 +114,9 @@ pub fn read(text: &str, topology: &Topology) -> Result<Vec<Launched>, PrintedErr
     }
 
     let nodes = hosts.len();
+    let all: usize = hosts.iter().map(|(_, ranks)| ranks.len()).sum();
     let one = |(node, (host, lines)): (usize, (Option<String>, Vec<Bound>))| {
+        let size = lines.len();
         let ranks = ranks_of_node(lines, topology)?;
         let of = (nodes > 1).then(|| format!("{}, of {nodes} nodes in the text", host.unwrap_or_default()));
         Ok(Launched {
@@ -122,8 +124,10 @@ pub fn read(text: &str, topology: &Topology) -> Result<Vec<Launched>, PrintedErr
             launcher,
             of,
             node,
+            size: (all == nodes * size).then_some(all),
             notes: assumptions(launcher),
             binds_behind: false,
+            shows_behind: false,
             has_own_part: false,
         })
     };

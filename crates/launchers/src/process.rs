@@ -90,14 +90,13 @@ pub(crate) struct Process<'t> {
 
 impl PartialEq for Process<'_> {
     fn eq(&self, other: &Self) -> bool {
-        let gpus = |process: &Self| GPU_VARIABLES.map(|name| process.exported(name));
         self.pus == other.pus
             && self.policy == other.policy
             && self.exec == other.exec
             && self.workers == other.workers
             && self.launch == other.launch
             && self.doubt == other.doubt
-            && gpus(self) == gpus(other)
+            && self.shown_gpus() == other.shown_gpus()
     }
 }
 
@@ -181,6 +180,18 @@ impl<'t> Process<'t> {
                 _ => Ok(None),
             },
         }
+    }
+
+    /// What it shows its program of GPUs.
+    pub fn shown_gpus(&self) -> [Known<Option<String>>; 4] {
+        GPU_VARIABLES.map(|name| self.exported(name))
+    }
+
+    /// A variable may have been set.
+    pub fn doubt_variable(&mut self, name: &str, why: &str) {
+        self.doubt = Some(why.to_owned());
+        self.variables.remove(name);
+        self.absent.retain(|absent| *absent != name);
     }
 
     /// Nothing of it is known any more.

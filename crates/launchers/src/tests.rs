@@ -554,7 +554,8 @@ fn a_rank_of_srun_has_the_variables_of_the_line_that_export_passes_on() -> Resul
 
 #[test]
 fn gpus_beyond_the_machines_are_absent_however_many_are_asked_for() -> Result<(), LineError> {
-    let read = read("flux run -n 8 --exclusive -o gpu-affinity=map:99 ./a.out", &machine())?;
+    let line = "flux run -N1 -n 8 --exclusive -o mpibind=off -o gpu-affinity=map:99 ./a.out";
+    let read = read(line, &machine())?;
     let absent = |rank: usize| read.readings[0].ranks[rank].gpus.absent.clone();
     assert_eq!((absent(0).as_deref(), absent(1).as_deref()), (Some("GPU 99 of 4"), Some("GPU 99 of 4")));
     let many =

@@ -22,16 +22,21 @@ pub fn starter(is_saved: bool) -> Starter {
         return starter;
     }
     let is_set = |name| std::env::var_os(name).is_some();
-    let is_installed = |name: &str| {
-        let folders = std::env::var_os("PATH").unwrap_or_default();
-        std::env::split_paths(&folders).any(|folder| folder.join(name).is_file())
-    };
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let folder_of = |name: &str| std::env::split_paths(&folders).find(|folder| folder.join(name).is_file());
+    let is_installed = |name: &str| folder_of(name).is_some();
+    // Its package is one folder a version: /opt/cray/pals/1.8/bin.
+    let is_pals = || folder_of("mpiexec").is_some_and(|folder| folder.iter().any(|name| name == "pals"));
 
     match () {
+        // An instance of Flux may stand inside of a job of another scheduler.
+        () if is_set("FLUX_URI") => Starter::Flux,
         () if is_set("SLURM_JOB_ID") || is_installed("srun") => Starter::Srun,
+        () if is_pals() => Starter::Pals,
         () if is_set("PBS_JOBID") => Starter::Mpiexec,
         () if is_installed("orterun") || is_installed("prterun") => Starter::Mpirun,
         () if is_installed("mpiexec.hydra") => Starter::Mpiexec,
+        () if is_installed("flux") => Starter::Flux,
         () => Starter::Srun,
     }
 }

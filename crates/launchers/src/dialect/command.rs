@@ -11,6 +11,7 @@ use topo::model::Topology;
 
 use super::srun::overcommits;
 use super::{Situation, VisibilityVariables, srun, visible};
+use crate::launcher::{Launcher, flux};
 use placement::NodePlaces;
 use stats::units::counted;
 
@@ -26,11 +27,16 @@ pub enum Starter {
     Mpiexec,
     /// PyTorch's torchrun.
     Torchrun,
+    /// Flux's run.
+    Flux,
+    /// The mpiexec of PALS.
+    Pals,
 }
 
 impl Starter {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Srun, Self::Mpirun, Self::Mpiexec, Self::Torchrun];
+    pub const ALL: [Self; 6] =
+        [Self::Srun, Self::Mpirun, Self::Mpiexec, Self::Torchrun, Self::Flux, Self::Pals];
 
     /// As users write it.
     pub fn name(self) -> &'static str {
@@ -39,6 +45,8 @@ impl Starter {
             Self::Mpirun => "mpirun",
             Self::Mpiexec => "mpiexec",
             Self::Torchrun => "torchrun",
+            Self::Flux => "flux",
+            Self::Pals => "pals",
         }
     }
 }
@@ -51,8 +59,11 @@ impl fmt::Display for Starter {
 
 /// Not the name of a launcher.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown launcher \"{0}\": write srun, mpirun, mpiexec or torchrun")]
-pub struct StarterError(String);
+#[error("unknown launcher \"{asked}\": write one of {}", Starter::ALL.map(Starter::name).join(", "))]
+pub struct StarterError {
+    /// As asked.
+    pub asked: String,
+}
 
 impl FromStr for Starter {
     type Err = StarterError;
@@ -61,7 +72,7 @@ impl FromStr for Starter {
         Self::ALL
             .into_iter()
             .find(|starter| starter.name() == text)
-            .ok_or_else(|| StarterError(text.to_owned()))
+            .ok_or_else(|| StarterError { asked: text.to_owned() })
     }
 }
 
@@ -95,6 +106,14 @@ pub fn command(
         Starter::Mpirun => by_exec(format!("mpirun -np {ranks} --bind-to none")),
         Starter::Mpiexec => by_exec(format!("mpiexec -n {ranks} -bind-to none")),
         Starter::Torchrun => by_exec(format!("torchrun --nproc-per-node {ranks} --no-python")),
+        Starter::Pals => by_exec(format!("mpiexec -n {ranks} --ppn {ranks} --cpu-bind none")),
+        Starter::Flux => match flux_line(topology, places, situation) {
+            Some(line) => {
+                let words: Vec<String> = openmp(places, threads).into_iter().chain([line]).collect();
+                (words.join(" "), Vec::new())
+            }
+            None => by_exec(format!("{} -o cpu-affinity=off", flux::start(topology, ranks, situation))),
+        },
         Starter::Srun => match (situation.owns_node, shown(topology, places)) {
             (None | Some(true), Some(shown)) => by_masks(topology, places, situation, &shown, threads),
             _ => {
@@ -124,12 +143,7 @@ fn by_masks(
 ) -> (String, Vec<String>) {
     let ranks = places.places.len();
     let is_job = situation.owns_node.is_some();
-    let mut words: Vec<String> = Vec::new();
-    let widths = || places.places.iter().map(|place| place.pus.len());
-    let threads = threads.or(widths().min()).unwrap_or(1);
-    if widths().any(|width| width > 1) {
-        words.push(format!("OMP_NUM_THREADS={threads}"));
-    }
+    let mut words: Vec<String> = openmp(places, threads).into_iter().collect();
     words.push(srun_of(topology, ranks));
     let mut remarks = Vec::new();
     if !is_job {
@@ -138,8 +152,8 @@ fn by_masks(
     if let Shown::Gpus { gpus, .. } = shown {
         words.push(format!("--gpus-per-node={gpus} --gpu-bind=none"));
     }
-    let bind =
-        if widths().all(|width| width == 1) { srun::map_list(places) } else { srun::mask_list(places) };
+    let is_single = places.places.iter().all(|place| place.pus.len() == 1);
+    let bind = if is_single { srun::map_list(places) } else { srun::mask_list(places) };
     words.push(format!("--cpu-bind={bind}"));
 
     match shown {
@@ -150,6 +164,20 @@ fn by_masks(
         }
     }
     (words.join(" "), remarks)
+}
+
+/// The threads of each rank, where some have several PUs.
+fn openmp(places: &NodePlaces, threads: Option<usize>) -> Option<String> {
+    let widths = || places.places.iter().map(|place| place.pus.len());
+    let threads = threads.or(widths().min()).unwrap_or(1);
+    widths().any(|width| width > 1).then(|| format!("OMP_NUM_THREADS={threads}"))
+}
+
+/// Flux's own line; `None` where it cannot show the ranks their GPUs.
+fn flux_line(topology: &Topology, places: &NodePlaces, situation: &Situation) -> Option<String> {
+    shown(topology, places)?;
+    let write = Launcher::Flux.facts().writes?;
+    write(topology, places, situation).ok().map(|written| written.text)
 }
 
 /// What has to stand around a line with masks. Seen with Slurm 22.05: `srun --exclusive` makes a step of `-n`

@@ -1,26 +1,25 @@
-//! `flux run`: cores and GPUs a task, and the shell's options `cpu-affinity`, `gpu-affinity`.
-//!
-//! flux-run(1) and flux-shell(1): `cpu-affinity=on` (the default) binds all tasks to the job's cores,
-//! `per-task` gives each the next of them, `map:` a set each, `off` none; `gpu-affinity` likewise, where `on`
-//! shows all GPUs of the job. The scheduler is taken to give the whole node, or its first cores.
+//! `flux run`: its facts. What a line asks for is read in `request`, and where it puts tasks in `affinity`.
+
+mod affinity;
+mod request;
 
 use std::collections::BTreeMap;
 
 use placement::NodePlaces;
 use ranks::Flavour;
-use stats::IdSet;
 use topo::Topology;
+use topo::gpu_class::{AMD, NVIDIA};
 
-use crate::count::{Count, Dealing};
+use crate::dialect::{Situation, Starter, gpu_indices};
 use crate::error::LineError;
 use crate::facts::{LauncherFacts, MpiOption, OF_ANY, Reads, Sensed, SharedPus, Written};
 use crate::grammar::{Grammar, Style};
 use crate::interface::Interface;
-use crate::layout::{LaunchLine, Layout, Options, Start, Tells};
-use crate::objects::{Part, divided};
-use crate::parse_mask;
-use crate::process::Known;
-use crate::value::{count, ids, number};
+use crate::layout::{LaunchLine, Options, Tells};
+use crate::objects::{JobMachine, Part};
+
+use affinity::Affinity;
+use request::Request;
 
 pub(crate) static FACTS: LauncherFacts = LauncherFacts {
     name: "flux run",
@@ -43,9 +42,9 @@ pub(crate) static FACTS: LauncherFacts = LauncherFacts {
     of_one_launch: &["FLUX_JOB_ID"],
     starters: &["flux-shell"],
     shared_pus: SharedPus::OfDaemons(&["flux-shell"]),
-    frees_from_affinity: "start it with flux run -o cpu-affinity=off",
-    widens_cpuset: "ask for the whole node (flux run --exclusive)",
-    shows_devices: "show every task all GPUs (flux run -o gpu-affinity=off), or leave --gpus out",
+    frees_from_affinity: "start it with flux run -o mpibind=off -o cpu-affinity=off",
+    widens_cpuset: "ask for the whole node (flux run -N1 --exclusive)",
+    shows_devices: "show every task all GPUs (flux run -o mpibind=off -o gpu-affinity=off), or leave --gpus out",
     belongs_to_one_mpi: false,
     // flux-pmix, README.
     mpi_option: |library| {
@@ -53,11 +52,14 @@ pub(crate) static FACTS: LauncherFacts = LauncherFacts {
         (library.flavour == Flavour::OpenMpi).then_some(MpiOption { offers: Some(Interface::Pmix), start })
     },
     reads: Reads::Own(&["flux"], read),
-    writes: Some(|topology, places, _| Ok(Written::line(written(topology, places)))),
-    leaves_unbound: &["-o", "cpu-affinity=off"],
-    through_exec: "flux run -o cpu-affinity=off … numabench exec -- PROGRAM",
+    writes: Some(written),
+    leaves_unbound: &["-o", "mpibind=off", "-o", "cpu-affinity=off"],
+    through_exec: "flux run -o mpibind=off -o cpu-affinity=off … numabench exec -- PROGRAM",
+    starter: Some(Starter::Flux),
     ..OF_ANY
 };
+
+const NOT_SHOWN: &str = "Flux shows GPUs by CUDA_VISIBLE_DEVICES, which does not count those of this machine";
 
 const FLUX: Grammar = Grammar {
     tool: "flux run",
@@ -82,137 +84,43 @@ fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> {
         _ => return Err(LineError::NotSaid("of flux, the line of flux run is read".to_owned())),
     };
     let (given, program) = FLUX.read(words)?;
-    let mut said = Count::default();
-    let (mut cores, mut gpus, mut exclusive) = (1, 0, false);
-    let (mut cpu, mut gpu) = ("on", "on");
+    let (mut request, mut affinity) = (Request::default(), Affinity::DEFAULT);
     let mut environment = BTreeMap::new();
 
     for one in &given {
-        let (option, value) = (one.spelled(), one.value());
         match one.name {
-            "n" | "ntasks" => said.ranks = Some(one.count()?),
-            "N" | "nodes" => said.nodes = Some(count(&option, value.split('-').next().unwrap_or(value))?),
-            "tasks-per-node" => said.of_a_node = Some(one.count()?),
-            "c" | "cores-per-task" => cores = one.count()?,
-            "g" | "gpus-per-task" => gpus = number(&option, value)?,
-            "x" | "exclusive" => exclusive = true,
-            "taskmap" => said.dealing = dealing(value),
             "env" => environment.extend(one.assignment()),
-            "o" | "setopt" => match value.split_once('=') {
-                Some(("cpu-affinity", how)) => cpu = affinity(how),
-                Some(("gpu-affinity", how)) => gpu = how,
-                // mpibind binds instead of the shell.
-                Some(("mpibind", how)) if how != "off" => cpu = "mpibind",
-                None if value == "mpibind" => cpu = "mpibind",
-                _ => {}
-            },
-            _ => {}
+            "o" | "setopt" => affinity.option(one.value()),
+            _ => request.option(one)?,
         }
     }
 
-    // Nodes without tasks: one task a node, and the whole of it.
-    if said.nodes.is_some() && said.ranks.is_none() && said.of_a_node.is_none() {
-        said.of_a_node = Some(1);
-        exclusive = true;
+    let (count, share) = request.share(machine)?;
+    let (layouts, mut notes) = affinity.layouts(share, machine)?;
+    let is_uneven = count.ranks.zip(count.nodes).is_some_and(|(tasks, nodes)| !tasks.is_multiple_of(nodes));
+    if is_uneven && share.is_whole {
+        notes.push(format!(
+            "judged is a node with {} tasks: one with fewer divides its cores and GPUs among those",
+            share.tasks
+        ));
+    }
+    notes.extend(FLUX.notes(&given));
+    let order = "CUDA_DEVICE_ORDER";
+    if affinity.sets_variables() && !line.variables.contains_key(order) {
+        environment.entry(order.to_owned()).or_insert_with(|| "PCI_BUS_ID".to_owned());
     }
 
-    let ranks = said.here(1)?;
-    let all = machine.parts(Part::Core);
-    let own: &[IdSet] = if exclusive { &all } else { all.get(..cores.saturating_mul(ranks)).unwrap_or(&all) };
-
-    // flux-core's affinity plug-in distributes the cores of the job over its tasks (hwloc_distrib).
-    let shares = divided(own, ranks);
-    let uneven = || format!("the {} cores of the job do not divide evenly among {ranks} tasks", own.len());
-    let pus = |rank: usize| -> Result<Option<Known<IdSet>>, LineError> {
-        Ok(match cpu {
-            "off" => None,
-            "on" => Some(Ok(IdSet::of_all(own))),
-            "per-task" => Some(shares.as_ref().map(|shares| shares[rank].clone()).ok_or_else(uneven)),
-            how => match how.strip_prefix("map:") {
-                Some(map) => {
-                    let text = of_rank(map, rank);
-                    let set = if text.starts_with("0x") { parse_mask(text) } else { None };
-                    Some(Ok(set.map_or_else(|| ids("cpu-affinity=map", text), Ok)?))
-                }
-                None => Some(Err(format!(
-                    "-o {} binds by itself: run numabench check inside of the launch",
-                    if how == "mpibind" { "mpibind" } else { "cpu-affinity" }
-                ))),
-            },
-        })
-    };
-
-    let total = machine.topology.gpus.len();
-    let shown = |rank: usize| -> Result<Option<Known<Vec<usize>>>, LineError> {
-        if total == 0 || gpu == "off" || (gpus == 0 && exclusive && gpu == "on") {
-            return Ok(None);
-        }
-        let each = if exclusive && gpu == "per-task" { total / ranks } else { gpus };
-        Ok(match gpu {
-            "on" if each * ranks == total || exclusive => None,
-            "on" if each == 0 => None,
-            "on" => Some(Err(format!(
-                "Flux gives the job {} of the node's {total} GPUs, and chooses which",
-                each * ranks
-            ))),
-            "per-task" => Some(Ok((rank * each..(rank + 1) * each).collect())),
-            how => match how.strip_prefix("map:") {
-                Some(map) => {
-                    let gpus = ids("gpu-affinity=map", of_rank(map, rank))?;
-                    Some(Ok(gpus.iter().map(|gpu| gpu as usize).collect()))
-                }
-                None => Some(Err(format!("-o gpu-affinity={how} is not followed"))),
-            },
-        })
-    };
-
-    let one = |rank| Ok(Start { pus: pus(rank)?, gpus: shown(rank)?, ..Start::FREE });
-    let starts = (0..ranks).map(one).collect::<Result<Vec<_>, LineError>>()?;
-
-    Ok(Options {
-        count: said,
-        layouts: vec![Layout::certain(starts)],
-        program,
-        environment,
-        withheld: Vec::new(),
-        notes: FLUX.notes(&given),
-    })
-}
-
-/// `--taskmap` (flux-run(1)): which node gets which tasks.
-fn dealing(taskmap: &str) -> Dealing {
-    match taskmap.split_once(':').unwrap_or((taskmap, "1")) {
-        ("block", _) => Dealing::Filled,
-        ("cyclic", each) => each.parse().map_or(Dealing::Unknown, Dealing::Turns),
-        _ => Dealing::Unknown,
-    }
-}
-
-/// A task's entry of a map, which begins again where there are more tasks.
-fn of_rank(map: &str, rank: usize) -> &str {
-    map.split(';').cycle().nth(rank).unwrap_or_default()
-}
-
-/// What binds tasks, of what flux-shell-options(7) lets one write before it.
-fn affinity(how: &str) -> &str {
-    match how.split_once(',').unwrap_or((how, "on")) {
-        ("verbose", how) => how,
-        // What would be bound is shown, and nothing is.
-        ("dry-run", _) => "off",
-        _ => how,
-    }
+    Ok(Options { count, layouts, program, environment, withheld: Vec::new(), notes })
 }
 
 /// The line that puts each rank in its place, with its GPU.
-fn written(topology: &Topology, places: &NodePlaces) -> String {
-    let lists: Vec<String> = places.places.iter().map(|place| place.pus.to_string()).collect();
-    let gpus: Option<Vec<u32>> =
-        places.places.iter().map(|place| Some(place.target.as_ref()?.index)).collect();
-    let gpus = match gpus {
+fn written(topology: &Topology, places: &NodePlaces, situation: &Situation) -> Result<Written, String> {
+    let gpus = match gpu_indices(places) {
         None => String::new(),
+        Some(_) if !are_counted_by_cuda(topology) => return Err(NOT_SHOWN.to_owned()),
         // The shell gives each task the next of the job's GPUs.
         Some(gpus) if gpus.len() == topology.gpus.len() && gpus.is_sorted() => {
-            " -g1 -o gpu-affinity=per-task".to_owned()
+            " -o gpu-affinity=per-task".to_owned()
         }
         Some(gpus) => {
             let map: Vec<String> = gpus.iter().map(u32::to_string).collect();
@@ -220,9 +128,25 @@ fn written(topology: &Topology, places: &NodePlaces) -> String {
         }
     };
 
-    // CUDA counts unlike GPUs from the fastest, and the shell by their places.
-    let are_alike = topology.gpus.windows(2).all(|two| two[0].device_id == two[1].device_id);
-    let order = if are_alike || gpus.is_empty() { "" } else { "env CUDA_DEVICE_ORDER=PCI_BUS_ID " };
-    let (ranks, map) = (lists.len(), lists.join(";"));
-    format!("flux run -N1 -n{ranks} --exclusive{gpus} -o cpu-affinity=\"map:{map}\" {order}PROGRAM")
+    let lists: Vec<String> = places.places.iter().map(|place| place.pus.to_string()).collect();
+    let (start, map) = (start(topology, lists.len(), situation), lists.join(";"));
+    Ok(Written::line(format!("{start}{gpus} -o cpu-affinity=\"map:{map}\" PROGRAM")))
+}
+
+/// The beginning of a line for so many tasks on each node, which has all of it and binds by the shell alone.
+pub(crate) fn start(topology: &Topology, here: usize, situation: &Situation) -> String {
+    let all = situation.ranks_of_launch(here);
+    let nodes = all.div_ceil(here.max(1));
+    // A task of -n takes a core.
+    let tasks = match here > JobMachine::of(topology).parts(Part::Core).len() {
+        true => format!("--tasks-per-node={here}"),
+        false => format!("-n{all}"),
+    };
+    format!("flux run -N{nodes} {tasks} --exclusive -o mpibind=off")
+}
+
+/// Whether CUDA's variable counts all GPUs, of CUDA or of HIP.
+fn are_counted_by_cuda(topology: &Topology) -> bool {
+    let is_all_of = |vendor| topology.gpus.iter().all(|gpu| gpu.vendor_id == vendor);
+    is_all_of(NVIDIA) || is_all_of(AMD)
 }

@@ -10,7 +10,7 @@ use ranks::{Flavour, Library};
 use stats::IdSet;
 use topo::process::PolicyMode;
 
-use crate::dialect::Starter;
+use crate::dialect::{Situation, Starter, gpu_indices};
 use crate::error::LineError;
 use crate::facts::{LauncherFacts, MpiOption, OF_ANY, Reads, Sensed, SharedPus, UsualMpi, Written};
 use crate::grammar::Given;
@@ -51,10 +51,10 @@ pub(crate) static FACTS: LauncherFacts = LauncherFacts {
     mpi_option,
     // What it is called is Hydra's too.
     reads: Reads::Mpirun(&[]),
-    writes: Some(|_, places, _| Ok(Written::line(written(places)))),
+    writes: Some(|_, places, situation| Ok(Written::line(written(places, situation)))),
     leaves_unbound: &["--cpu-bind", "none"],
     through_exec: "mpiexec --cpu-bind none … numabench exec -- PROGRAM",
-    starter: Some(Starter::Mpiexec),
+    starter: Some(Starter::Pals),
     ..OF_ANY
 };
 
@@ -160,8 +160,15 @@ fn in_order(cpus: &[IdSet], depth: usize, ranks: usize) -> Layout {
     }
 }
 
-/// The line that puts each rank in its place.
-fn written(places: &NodePlaces) -> String {
+/// The line that puts each rank in its place, with its GPU.
+fn written(places: &NodePlaces, situation: &Situation) -> String {
     let lists: Vec<String> = places.places.iter().map(|place| place.pus.to_string()).collect();
-    format!("mpiexec -n {0} --ppn {0} --cpu-bind list:{1} PROGRAM", lists.len(), lists.join(":"))
+    let gpus = gpu_indices(places).map_or_else(String::new, |gpus| {
+        let list: Vec<String> = gpus.iter().map(u32::to_string).collect();
+        format!(" --gpu-bind list:{}", list.join(":"))
+    });
+
+    let (here, list) = (lists.len(), lists.join(":"));
+    let all = situation.ranks_of_launch(here);
+    format!("mpiexec -n {all} --ppn {here} --cpu-bind list:{list}{gpus} PROGRAM")
 }

@@ -98,8 +98,8 @@ pub struct Place {
           default_value_t = EngineConfig::default().seed, help_heading = "Measuring")]
     pub seed: u64,
 
-    /// The launcher of the line to paste: srun, mpirun (Open MPI), mpiexec (MPICH) or torchrun [default: the
-    /// launcher of this process or job]
+    /// The launcher of the line to paste: srun, mpirun (Open MPI), mpiexec (MPICH), torchrun, flux or pals
+    /// (HPE's mpiexec) [default: the launcher of this process or job]
     #[arg(long, value_name = "NAME", help_heading = "Output")]
     pub launcher: Option<Starter>,
     /// Print only the lines of one launcher or tool, to be pasted; or gres-conf, the lines that Slurm's

@@ -89,12 +89,30 @@ fn eight_ranks_fit_a_screen_with_one_whole_line_to_paste() -> Done {
             "torchrun",
             "  torchrun --nproc-per-node 8 --no-python numabench exec --cores-per-rank 16 -- PROGRAM",
         ),
+        ("pals", "  mpiexec -n 8 --ppn 8 --cpu-bind none numabench exec --cores-per-rank 16 -- PROGRAM"),
     ] {
         let args = ["place", "--input", &fixture("dgx-a100.xml"), "--threads", "16", "--launcher", launcher];
         let table = run(&args).well().out;
         assert!(table.lines().any(|shown| shown == line), "{table}");
     }
     Ok(())
+}
+
+#[test]
+fn the_line_is_of_the_launcher_of_this_process_or_job() {
+    let flux = "flux run -N1 -n1 --exclusive -o mpibind=off -o cpu-affinity=";
+    let pals = "mpiexec -n 1 --ppn 1 --cpu-bind none numabench exec";
+    for (variables, line) in [
+        (&["FLUX_TASK_RANK=0", "FLUX_JOB_SIZE=1", "FLUX_TASK_LOCAL_ID=0"][..], flux),
+        (&["FLUX_URI=local:///run/flux/local"], flux),
+        (&["PALS_RANKID=0", "PALS_LOCAL_RANKID=0", "PALS_LOCAL_SIZE=1", "PMI_SIZE=1"], pals),
+        (&["PBS_JOBID=7", "PATH=/nowhere"], "mpiexec -n 1 -bind-to none numabench exec"),
+    ] {
+        let mut command = numabench();
+        command.envs(variables.iter().filter_map(|pair| pair.split_once('=')));
+        let out = end(&mut command, ["place", "--ranks", "1"]).out;
+        assert!(out.contains(line), "{variables:?}: {out}");
+    }
 }
 
 #[test]
