@@ -1,5 +1,7 @@
 //! Two sides of runs, case by case: what differs between their conditions, what is missing, and what got
 //! worse.
+//!
+//! Some 420 lines because each step of a comparison needs what the one before it has left.
 
 use std::collections::{BTreeMap, BTreeSet};
 

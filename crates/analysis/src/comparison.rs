@@ -7,7 +7,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stats::interval::Interval;
 
-use crate::comparison_finding::ComparisonFinding;
 use crate::conditions::Differing;
 use crate::figure::{Key, Unit};
 use crate::judge::{Basis, ChangeVerdict};
@@ -59,36 +58,12 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// The same with what became of each node, of which the summary says what is no case's. It comes first
-    /// where no case is as bad.
-    pub fn with_nodes(self, nodes: Option<NodeChanges>) -> Self {
-        let Some(clause) = nodes.as_ref().and_then(NodeChanges::clause) else {
-            return Self { nodes, ..self };
-        };
-        let worst = |comparison: &Self| WORST_FIRST.iter().position(|(finding, _)| comparison.has(*finding));
-        let of_cases = worst(&self).unwrap_or(WORST_FIRST.len());
-        let (cases, all) = (self.summary.clone(), Self { nodes, ..self });
-
-        let summary = match worst(&all).filter(|of_all| *of_all < of_cases) {
-            Some(of_nodes) => format!("{}: {clause}. {cases}", WORST_FIRST[of_nodes].1),
-            None => format!("{cases}; {clause}"),
-        };
-        Self { summary, ..all }
-    }
-
     /// Whether something is suspected, or the data do not decide it.
     pub fn is_undecided(&self) -> bool {
         let mut nodes = self.nodes.iter().flat_map(|nodes| &nodes.rows);
         self.counts.suspect + self.counts.inconclusive > 0 || nodes.any(|row| row.is_suspect)
     }
 }
-
-/// What the summary can begin with of nodes.
-const WORST_FIRST: [(ComparisonFinding, &str); 3] = [
-    (ComparisonFinding::Regressed, "REGRESSED"),
-    (ComparisonFinding::Missing, "MISSING"),
-    (ComparisonFinding::Suspect, "SUSPECT"),
-];
 
 /// How many cases came to what.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -1,7 +1,7 @@
 //! What of a comparison a pipeline can be asked to fail for.
 
 use crate::comparison::{ComparedCase, Comparison};
-use crate::node_changes::NodeChange;
+use crate::node_changes::{NodeChange, NodeChanges};
 
 /// Something that a comparison can find.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +20,31 @@ pub enum ComparisonFinding {
     Differing,
 }
 
+/// What the summary can begin with of nodes.
+const WORST_FIRST: [(ComparisonFinding, &str); 3] = [
+    (ComparisonFinding::Regressed, "REGRESSED"),
+    (ComparisonFinding::Missing, "MISSING"),
+    (ComparisonFinding::Suspect, "SUSPECT"),
+];
+
 impl Comparison {
+    /// The same with what became of each node, of which the summary says what is no case's. It comes first
+    /// where no case is as bad.
+    pub fn with_nodes(self, nodes: Option<NodeChanges>) -> Self {
+        let Some(clause) = nodes.as_ref().and_then(NodeChanges::clause) else {
+            return Self { nodes, ..self };
+        };
+        let worst = |comparison: &Self| WORST_FIRST.iter().position(|(finding, _)| comparison.has(*finding));
+        let of_cases = worst(&self).unwrap_or(WORST_FIRST.len());
+        let (cases, all) = (self.summary.clone(), Self { nodes, ..self });
+
+        let summary = match worst(&all).filter(|of_all| *of_all < of_cases) {
+            Some(of_nodes) => format!("{}: {clause}. {cases}", WORST_FIRST[of_nodes].1),
+            None => format!("{cases}; {clause}"),
+        };
+        Self { summary, ..all }
+    }
+
     /// Whether it found this.
     pub fn has(&self, finding: ComparisonFinding) -> bool {
         let has_node = |is_it: fn(&NodeChange) -> bool| {

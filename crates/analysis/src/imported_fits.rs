@@ -59,6 +59,7 @@ pub fn answer(document: &ImportedDocument, references: &[Reference]) -> ModelAns
     if !document.cases.iter().any(|case| case.status == ImportedStatus::Measured) {
         return ModelAnswer::without_figures();
     }
+
     let models = models(document);
     let model = match &models[..] {
         [] if document.cases.iter().any(|case| case.id.starts_with("STREAM/")) => {

@@ -114,6 +114,7 @@ impl NodeChanges {
                 format!("{gone} of the base's {before} {} gone", if gone == 1 { "is" } else { "are" })
             }),
         ];
+
         let said: Vec<String> = said.into_iter().flatten().collect();
         (!said.is_empty()).then(|| said.join("; "))
     }

@@ -68,8 +68,8 @@ pub struct NodeRun {
 }
 
 impl NodeRun {
-    /// Whether its trouble is over: a later run of the node, which was asked for the same, has all its figures
-    /// and no trouble.
+    /// Whether its trouble is over: a later run of the node, which was asked for the same, has all its
+    /// figures and no trouble.
     pub(crate) fn is_mended(&self, runs: &[&Self]) -> bool {
         let places = |run: &Self| -> BTreeSet<(String, String)> {
             run.points.iter().map(|point| (point.column.clone(), point.place.clone())).collect()

@@ -46,8 +46,8 @@ fn not_counted(document: &WitnessDocument) -> Option<String> {
 fn still_running(document: &WitnessDocument) -> Option<String> {
     let left = document.still_running.as_ref().filter(|left| !left.is_empty())?;
     Some(format!(
-        "PARTIAL: {} still ran when the program had ended; later copies are not counted: let the program wait \
-         for what it starts.",
+        "PARTIAL: {} still ran when the program had ended; later copies are not counted: let the program \
+         wait for what it starts.",
         counted(left.len(), "process")
     ))
 }

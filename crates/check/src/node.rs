@@ -242,6 +242,7 @@ fn conditions(
         let what: Vec<_> = way.iter().map(|one| one.what.as_ref()).collect();
         format!("{} if {} ({more}{where_to})", placed.name(), what.join(" and "))
     };
+
     let told = told_apart(&of(true), &of(false));
     (told.iter().map(condition).collect(), told.iter().flatten().map(|one| one.choice).collect())
 }

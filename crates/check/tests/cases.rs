@@ -1,5 +1,7 @@
 //! Small machines that each showed a fault, reduced from public reports, with what real tools do on them:
 //! Slurm 22.05.8, numactl 2.0.16, and the formats' own documentation. Files are in `cases/`.
+//!
+//! Some 500 lines because what is expected of a case stands beside it.
 
 mod judged_line;
 

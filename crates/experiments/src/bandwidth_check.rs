@@ -5,7 +5,8 @@
 //! GPUs, each in a process of its own: a GPU that hangs its driver cannot hang the check beyond the pass' own
 //! time limit, and what is measured is what everybody can measure. What the figures come to is
 //! `analysis::gate`'s to say; a pass is repeated only for a suspect or a copy without a figure, or on each
-//! node of a fleet, whose nodes are compared afterwards. Launcher variables are kept from it: it is one process and not a rank.
+//! node of a fleet, whose nodes are compared afterwards. Launcher variables are kept from it: it is one
+//! process and not a rank.
 //!
 //! Copies within a GPU's memory are 512 MiB: with what they write four times the largest cache of today's
 //! GPUs, each byte counted once. Copies between GPUs go from each GPU to the next one, so that every GPU

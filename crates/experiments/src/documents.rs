@@ -3,8 +3,8 @@
 //! A folder stands for the documents in it, in the order of their names; what cannot be used (a comparison, a
 //! run still under way, a damaged file, a folder, a compressed file) is left out and said, so that one file
 //! does not stop a folder of a year. A file that was named must be a document that can be used. One document
-//! under two names (a copy, a link, a folder beside its file) counts once. Each is taken apart before the next
-//! is read: a folder of large ones fits the memory of one.
+//! under two names (a copy, a link, a folder beside its file) counts once. Each is taken apart before the
+//! next is read: a folder of large ones fits the memory of one.
 
 use std::collections::BTreeMap;
 use std::error::Error;

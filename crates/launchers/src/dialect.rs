@@ -6,6 +6,7 @@
 //!
 //! * `srun` `--cpu-bind` and `--gpu-bind`, and `--cpu-bind` read back;
 //! * `mpirun` Open MPI's and Hydra's options;
+//! * `flux` the line of `flux run`;
 //! * `alone` what is put before one rank's program: numactl, taskset, OpenMP's variable;
 //! * `command` one whole line of a launcher, with the GPU of each rank;
 //! * `wrapper` a script that does for each rank what `numabench exec` does, where there is no numabench;
@@ -16,6 +17,7 @@
 
 mod alone;
 mod command;
+pub(crate) mod flux;
 mod mpirun;
 mod srun;
 mod visibility_variables;

@@ -553,6 +553,7 @@ fn finish(
     if let (true, Some(Err(why))) = (ranks().all(is_open), ranks().next().map(|rank| &rank.pus)) {
         return Err(LineError::NotSaid(why.clone()));
     }
+
     Ok(Launched {
         readings,
         launcher,

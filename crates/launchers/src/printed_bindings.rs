@@ -8,9 +8,11 @@
 //! and Intel MPI are from real launchers on saved machines (`tests/printed_bindings.rs`), srun's and PALS'
 //! from public logs.
 //!
-//! A text of several nodes has ranks of each, in the order of their first ranks. A text of several launches, as
-//! a job's log is, is refused: two processes have one number there. Left out: the launch itself, which is not
-//! known from this.
+//! A text of several nodes has ranks of each, in the order of their first ranks. A text of several launches,
+//! as a job's log is, is refused: two processes have one number there. Left out: the launch itself, which is
+//! not known from this.
+//!
+//! Some 420 lines because each launcher that prints has a reader here, of a dozen lines or two.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -85,8 +87,8 @@ enum Place {
 /// The ranks of each node, as a launcher said where they are: at least one node.
 ///
 /// # Errors
-/// [`PrintedError`]: no line is a launcher's, lines are of several launchers or launches, or they cannot be of
-/// this machine.
+/// [`PrintedError`]: no line is a launcher's, lines are of several launchers or launches, or they cannot be
+/// of this machine.
 pub fn read(text: &str, topology: &Topology) -> Result<Vec<Launched>, PrintedError> {
     let mut lines: Vec<Bound> = Vec::new();
     let mut pins = false;
@@ -134,8 +136,8 @@ pub fn read(text: &str, topology: &Topology) -> Result<Vec<Launched>, PrintedErr
     hosts.into_iter().enumerate().map(one).collect()
 }
 
-/// A line for each rank, in the order of their numbers in the launch; of a rank that is printed again the last
-/// one counts.
+/// A line for each rank, in the order of their numbers in the launch; of a rank that is printed again the
+/// last one counts.
 ///
 /// # Errors
 /// [`PrintedError`]: two processes have one number.
@@ -158,6 +160,7 @@ fn of_one_launch(lines: Vec<Bound>) -> Result<Vec<Bound>, PrintedError> {
             _ => drop(ranks.insert(line.world, line)),
         }
     }
+
     Ok(ranks.into_values().collect())
 }
 
@@ -257,6 +260,7 @@ fn srun(line: &str) -> Option<Bound> {
     let mut numbers = task.split_whitespace();
     let (world, local) = (numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?);
     let process = numbers.next().map(|process| process.trim_matches(['[', ']']).to_owned());
+
     let (mask, outcome) = mask.trim().split_once(' ').unwrap_or((mask.trim(), "set"));
     let pus = match outcome {
         "set" => Place::Pus(parse_mask(mask)?),

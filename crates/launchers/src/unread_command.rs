@@ -36,8 +36,8 @@ pub(crate) fn why_unread(command: &str, arguments: &[&str]) -> Option<String> {
     }
     if is_among(STARTING, name) {
         return Some(format!(
-            "{name} starts several processes, and its lines are not read: put numabench check into the launch \
-             ({name} … numabench check)"
+            "{name} starts several processes, and its lines are not read: put numabench check into the \
+             launch ({name} … numabench check)"
         ));
     }
 

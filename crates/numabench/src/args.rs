@@ -126,8 +126,8 @@ pub enum Command {
     /// Read the output of nvbandwidth, TransferBench or the OSU micro-benchmarks, as a document to compare,
     /// export and report
     Import(import::Import),
-    /// Show nodes side by side, or write a report of one run or several as one HTML file: exit code 0 whatever
-    /// they say
+    /// Show nodes side by side, or write a report of one run or several as one HTML file: exit code 0
+    /// whatever they say
     Report(report::Report),
     /// Print the JSON Schema of a kind of document
     Schema(schema::Schema),

@@ -173,8 +173,8 @@ pub struct TrialRun {
     pub output_file: Option<String>,
     /// What was seen of its ranks while it ran.
     pub looks: Vec<TrialLook>,
-    /// Processes of it that still ran a moment after it ended by itself, and were ended then; null where it was
-    /// ended. Since 1.3.
+    /// Processes of it that still ran a moment after it ended by itself, and were ended then; null where it
+    /// was ended. Since 1.3.
     #[serde(default)]
     pub left_running: Option<u32>,
 }

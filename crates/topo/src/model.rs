@@ -4,7 +4,8 @@
 //! devices. An hwloc logical index never appears. What is not known is `None` or a variant that says why;
 //! nothing is guessed.
 //!
-//! The JSON of `numabench topo --json` is this model, so a renamed field here is a changed output.
+//! The JSON of `numabench topo --json` is this model, so a renamed field here is a changed output. Some 400
+//! lines because it is one model, nearly all of it fields and what they mean.
 
 use std::fmt;
 

@@ -316,8 +316,8 @@ fn left_running(runs: &[TrialRun]) -> Option<String> {
     let processes = stats::units::counted(left.iter().sum::<u32>() as usize, "process");
     (!left.is_empty()).then(|| {
         format!(
-            "{} of {} left {processes} running, which were ended: they would have taken cores from later runs. \
-             Their work is not in the time of a run: let the program wait for them",
+            "{} of {} left {processes} running, which were ended: they would have taken cores from later \
+             runs. Their work is not in the time of a run: let the program wait for them",
             left.len(),
             stats::units::counted(runs.len(), "run")
         )

@@ -28,8 +28,8 @@ use crate::wait4::Leader;
 /// Pause between two looks whether the user wants to end.
 const ATTENTION: Duration = Duration::from_millis(50);
 
-/// How long processes that outlive the program's first one are given to end by themselves: a launcher's helpers
-/// do.
+/// How long processes that outlive the program's first one are given to end by themselves: a launcher's
+/// helpers do.
 const MOMENT: Duration = Duration::from_millis(200);
 
 /// Pause between two looks whether they have.
@@ -72,7 +72,8 @@ pub struct Ran {
     pub ended_by: EndedBy,
     /// What was seen of it.
     pub seen: Vec<SeenLook>,
-    /// Processes that a program which ended by itself left running, and which were ended; `None`: it was ended.
+    /// Processes that a program which ended by itself left running, and which were ended; `None`: it was
+    /// ended.
     pub left_running: Option<u32>,
 }
 

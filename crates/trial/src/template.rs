@@ -4,9 +4,9 @@
 //! that a program's arguments pass as they are. Words like `NAME=VALUE` before the launcher go to its
 //! environment.
 //!
-//! A launcher's environment is that of its ranks, but for Open MPI's: its `mpirun` passes variables on to other
-//! hosts by `-x` alone (mpirun(1); srun, Hydra and torchrun pass all on). Since `mpirun` and `mpiexec` are names
-//! of several launchers, the program itself is asked whose it is.
+//! A launcher's environment is that of its ranks, but for Open MPI's: its `mpirun` passes variables on to
+//! other hosts by `-x` alone (mpirun(1); srun, Hydra and torchrun pass all on). Since `mpirun` and `mpiexec`
+//! are names of several launchers, the program itself is asked whose it is.
 
 use std::ffi::OsString;
 use std::process::{Command, Stdio};
@@ -52,8 +52,8 @@ pub enum TemplateError {
     Bind(String),
     /// It sets a variable that is varied.
     #[error(
-        "the launch line \"{line}\" sets {name} itself, which --vary is to set: leave it out of the line, and \
-         give --vary its value too"
+        "the launch line \"{line}\" sets {name} itself, which --vary is to set: leave it out of the line, \
+         and give --vary its value too"
     )]
     Set {
         /// The line.

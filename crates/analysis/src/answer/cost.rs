@@ -248,6 +248,7 @@ impl Cost {
             let began = result.blocks.iter().map(|block| block.start_ns).collect();
             Some((result.blocks.iter().map(value).collect(), began))
         };
+
         let [alone, at_once] = [blocks(&penalty.alone_case)?, blocks(&penalty.simultaneous_case)?];
         let node = document.ranks.iter().find(|rank| rank.rank == penalty.rank).map_or(0, |rank| rank.node);
         // As tables have it.

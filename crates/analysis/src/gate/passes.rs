@@ -1,8 +1,8 @@
 //! What the passes of a node's check come to. Pure.
 //!
 //! Figures are judged by a baseline. Without one slower twins are counted as suspects are, a GPU and a case
-//! at a time. A copy whose driver call fails in every pass is a finding too; one that fails in some of them is
-//! undecided, for that is no disturbance. Where nothing was compared the node is not well but undecided.
+//! at a time. A copy whose driver call fails in every pass is a finding too; one that fails in some of them
+//! is undecided, for that is no disturbance. Where nothing was compared the node is not well but undecided.
 
 use std::collections::BTreeMap;
 

@@ -4,9 +4,10 @@
 //! A matrix's rows are the nodes whose cores read, its columns the nodes with the memory. MB are 10^6 bytes,
 //! as the program says itself. Of a loaded latency the delay between accesses is in the case's name: its
 //! bandwidth is what such a delay lets through. A node without cores has no row, so a matrix may have fewer
-//! rows than columns; one of as many columns above it tells how many. Forms: a whole run, and the parts that options such as
-//! `--latency_matrix` print alone (Intel's page on the program, versions 3.4 to 3.11). The lines of all parts
-//! are those of outputs of versions 3.5 to 3.11b in public repositories, where tabs are often spaces.
+//! rows than columns; one of as many columns above it tells how many. Forms: a whole run, and the parts that
+//! options such as `--latency_matrix` print alone (Intel's page on the program, versions 3.4 to 3.11). The
+//! lines of all parts are those of outputs of versions 3.5 to 3.11b in public repositories, where tabs are
+//! often spaces.
 
 use std::collections::BTreeMap;
 
@@ -165,6 +166,7 @@ impl Reader {
                 counted(rows, "row")
             ));
         }
+
         self.close_matrix()?;
         self.note_empty_part();
         if !self.has_options && self.part != Part::Caches {

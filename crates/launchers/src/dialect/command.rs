@@ -10,8 +10,7 @@ use std::str::FromStr;
 use topo::model::Topology;
 
 use super::srun::overcommits;
-use super::{Situation, VisibilityVariables, srun, visible};
-use crate::launcher::{Launcher, flux};
+use super::{Situation, VisibilityVariables, flux, srun, visible};
 use placement::NodePlaces;
 use stats::units::counted;
 
@@ -176,8 +175,7 @@ fn openmp(places: &NodePlaces, threads: Option<usize>) -> Option<String> {
 /// Flux's own line; `None` where it cannot show the ranks their GPUs.
 fn flux_line(topology: &Topology, places: &NodePlaces, situation: &Situation) -> Option<String> {
     shown(topology, places)?;
-    let write = Launcher::Flux.facts().writes?;
-    write(topology, places, situation).ok().map(|written| written.text)
+    flux::line(topology, places, situation).ok()
 }
 
 /// What has to stand around a line with masks. Seen with Slurm 22.05: `srun --exclusive` makes a step of `-n`

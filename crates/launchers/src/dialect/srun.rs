@@ -73,6 +73,7 @@ pub(super) fn overcommits(topology: &Topology, ranks: usize) -> bool {
 
 fn of_cpu_bind(saying: Saying, topology: &Topology, places: &NodePlaces, situation: &Situation) -> Saying {
     let ranks = places.places.len();
+
     saying
         .cannot(situation.owns_node == Some(false), || {
             "this step does not own the whole node, and srun then refuses a map or mask: ask the job for the \

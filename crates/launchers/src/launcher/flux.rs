@@ -44,7 +44,8 @@ pub(crate) static FACTS: LauncherFacts = LauncherFacts {
     shared_pus: SharedPus::OfDaemons(&["flux-shell"]),
     frees_from_affinity: "start it with flux run -o mpibind=off -o cpu-affinity=off",
     widens_cpuset: "ask for the whole node (flux run -N1 --exclusive)",
-    shows_devices: "show every task all GPUs (flux run -o mpibind=off -o gpu-affinity=off), or leave --gpus out",
+    shows_devices: "show every task all GPUs (flux run -o mpibind=off -o gpu-affinity=off), or leave --gpus \
+        out",
     belongs_to_one_mpi: false,
     // flux-pmix, README.
     mpi_option: |library| {
@@ -52,14 +53,12 @@ pub(crate) static FACTS: LauncherFacts = LauncherFacts {
         (library.flavour == Flavour::OpenMpi).then_some(MpiOption { offers: Some(Interface::Pmix), start })
     },
     reads: Reads::Own(&["flux"], read),
-    writes: Some(written),
+    writes: Some(|topology, places, situation| flux::line(topology, places, situation).map(Written::line)),
     leaves_unbound: &["-o", "mpibind=off", "-o", "cpu-affinity=off"],
     through_exec: "flux run -o mpibind=off -o cpu-affinity=off … numabench exec -- PROGRAM",
     starter: Some(Starter::Flux),
     ..OF_ANY
 };
-
-const NOT_SHOWN: &str = "Flux shows GPUs by CUDA_VISIBLE_DEVICES, which does not count those of this machine";
 
 const FLUX: Grammar = Grammar {
     tool: "flux run",
@@ -111,42 +110,4 @@ fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> {
     }
 
     Ok(Options { count, layouts, program, environment, withheld: Vec::new(), notes })
-}
-
-/// The line that puts each rank in its place, with its GPU.
-fn written(topology: &Topology, places: &NodePlaces, situation: &Situation) -> Result<Written, String> {
-    let gpus = match gpu_indices(places) {
-        None => String::new(),
-        Some(_) if !are_counted_by_cuda(topology) => return Err(NOT_SHOWN.to_owned()),
-        // The shell gives each task the next of the job's GPUs.
-        Some(gpus) if gpus.len() == topology.gpus.len() && gpus.is_sorted() => {
-            " -o gpu-affinity=per-task".to_owned()
-        }
-        Some(gpus) => {
-            let map: Vec<String> = gpus.iter().map(u32::to_string).collect();
-            format!(" -o gpu-affinity=\"map:{}\"", map.join(";"))
-        }
-    };
-
-    let lists: Vec<String> = places.places.iter().map(|place| place.pus.to_string()).collect();
-    let (start, map) = (start(topology, lists.len(), situation), lists.join(";"));
-    Ok(Written::line(format!("{start}{gpus} -o cpu-affinity=\"map:{map}\" PROGRAM")))
-}
-
-/// The beginning of a line for so many tasks on each node, which has all of it and binds by the shell alone.
-pub(crate) fn start(topology: &Topology, here: usize, situation: &Situation) -> String {
-    let all = situation.ranks_of_launch(here);
-    let nodes = all.div_ceil(here.max(1));
-    // A task of -n takes a core.
-    let tasks = match here > JobMachine::of(topology).parts(Part::Core).len() {
-        true => format!("--tasks-per-node={here}"),
-        false => format!("-n{all}"),
-    };
-    format!("flux run -N{nodes} {tasks} --exclusive -o mpibind=off")
-}
-
-/// Whether CUDA's variable counts all GPUs, of CUDA or of HIP.
-fn are_counted_by_cuda(topology: &Topology) -> bool {
-    let is_all_of = |vendor| topology.gpus.iter().all(|gpu| gpu.vendor_id == vendor);
-    is_all_of(NVIDIA) || is_all_of(AMD)
 }

@@ -1,6 +1,6 @@
 //! Slurm's srun: what is known of it; its options are read in `options`, with the nodes that tasks go to
-//! (`nodes`), and where they put ranks (`distribution`), memory (`memory`) and GPUs (`gpus`); with the job that
-//! `salloc` starts around it.
+//! (`nodes`), and where they put ranks (`distribution`), memory (`memory`) and GPUs (`gpus`); with the job
+//! that `salloc` starts around it.
 //!
 //! `SLURM_NTASKS` says what a job asked for, in its batch script too, which is one process; only a step's
 //! variables say that this is one of several tasks. One case cannot be told apart: a batch script submitted

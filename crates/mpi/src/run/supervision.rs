@@ -233,6 +233,7 @@ fn aware<'p>(direct: bool, pairs: impl Iterator<Item = Option<&'p MpiDeviceMemor
             }
         }
     };
+
     let all: Vec<Option<bool>> = pairs.map(holds).collect();
     match () {
         () if all.contains(&Some(false)) => Exit::Finding,

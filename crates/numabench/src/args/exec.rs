@@ -45,8 +45,9 @@ pub struct Exec {
     pub reserve: Option<IdSet>,
     /// Where the program's memory lies: near its cores (local: on the node that `place` names, with
     /// --keep-cpus on those of all its cores) or on NODE and nowhere else, as with numactl --membind: a
-    /// program that needs more than is free there is killed; page by page over NODES (interleave:0-1) or all nodes (interleave), or as many pages of a node as the kernel's weights
-    /// say (weighted, weighted:0-1; Linux 6.9); none leaves it to the kernel
+    /// program that needs more than is free there is killed; page by page over NODES (interleave:0-1) or all
+    /// nodes (interleave), or as many pages of a node as the kernel's weights say (weighted, weighted:0-1;
+    /// Linux 6.9); none leaves it to the kernel
     #[arg(long, value_name = "PLACE", default_value = "local", help_heading = "Placement")]
     pub membind: MemoryWish,
     /// Tell the program's UCX, NCCL (RCCL) and libfabric by their variables to use the network adapter near

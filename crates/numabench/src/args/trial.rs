@@ -110,8 +110,8 @@ pub struct Trial {
     #[arg(long, value_enum, default_value_t = ColorChoice::Auto, help_heading = "Output")]
     pub color: ColorChoice,
 
-    /// The program, looked for in PATH, and its arguments, which are not touched. Its standard input is empty,
-    /// and what it leaves running when it has ended is ended
+    /// The program, looked for in PATH, and its arguments, which are not touched. Its standard input is
+    /// empty, and what it leaves running when it has ended is ended
     #[arg(trailing_var_arg = true, required_unless_present = "resume", value_name = "PROGRAM")]
     pub program: Vec<OsString>,
 }

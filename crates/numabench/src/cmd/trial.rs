@@ -80,8 +80,8 @@ fn trial(args: &Trial, before: Option<TrialDocument>) -> Result<Exit, Fault> {
     output.show_as(warm.run()?, render::terminal::trial)
 }
 
-/// Refuses a file as standard input, which would be read by the first of many runs at most. A shell that reads
-/// its script there has read on in it.
+/// Refuses a file as standard input, which would be read by the first of many runs at most. A shell that
+/// reads its script there has read on in it.
 fn refuse_input() -> Result<(), Fault> {
     let mut input = io::stdin().as_fd().try_clone_to_owned().map(File::from).map_err(Fault::no_result)?;
     let is_file = input.metadata().is_ok_and(|about| about.is_file() && about.len() > 0);

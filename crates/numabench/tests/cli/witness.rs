@@ -1,6 +1,8 @@
 //! `numabench witness`: a planted program that copies known bytes through a stand-in driver, reached in each
 //! way; the counts are exact, and the program's output and exit are its own. In a guest of four NUMA nodes
 //! memory on another node is far, to the byte. The documents are read again by the commands that read others.
+//!
+//! Some 410 lines because each way to a copy is a program of its own.
 
 use std::error::Error;
 use std::fs;

@@ -88,8 +88,8 @@ pub fn history(history: &History, width: usize, color: bool) -> String {
     page.blank();
 
     if history.series == 0 && history.runs as usize >= LEAST_VALUES {
-        let text = "a series is of one place: where ranks run on other cores from run to run, --by gpu makes a \
-            series of each GPU";
+        let text = "a series is of one place: where ranks run on other cores from run to run, --by gpu \
+            makes a series of each GPU";
         page.paragraph(Tone::Plain, "", text);
     }
     if history.too_short > 0 {

@@ -18,8 +18,8 @@ use crate::terminal::page::{Page, Tone};
 /// So many cases that are the same are shown one by one; of more it is enough how many they are.
 const SAME_SHOWN: usize = 40;
 
-/// The comparison as text so many columns wide. `quiet` leaves out cases that are the same, and notes but that
-/// both sides are the same measurement.
+/// The comparison as text so many columns wide. `quiet` leaves out cases that are the same, and notes but
+/// that both sides are the same measurement.
 pub fn table(comparison: &Comparison, width: usize, color: bool, quiet: bool) -> String {
     let mut page = Page::new(width);
     let tone = match comparison {

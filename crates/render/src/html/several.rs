@@ -1,6 +1,6 @@
-//! More than one document: what differs between the first and the last by time, sorted, each with its interval
-//! beside the change that matters; and the figures of all of them over time, with the points at which they
-//! changed.
+//! More than one document: what differs between the first and the last by time, sorted, each with its
+//! interval beside the change that matters; and the figures of all of them over time, with the points at
+//! which they changed.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,6 @@
 //! Two sides of documents: the verdicts, what is missing, what is refused, what differs, and how it is shown.
+//!
+//! Some 420 lines because each kind of change has its documents and what is said of them side by side.
 
 use std::slice::from_ref;
 

@@ -1,5 +1,7 @@
 //! What is lost is said wherever figures are: a GPU that failed in every case, bytes that were wrong, runs and
 //! nodes without a figure. A figure that is missing is not one that is well.
+//!
+//! Some 450 lines because each way to lose a figure has its documents and what is said of them side by side.
 
 use analysis::by_gpu::by_gpu;
 use analysis::compare::{Thresholds, compare};

@@ -125,8 +125,8 @@ impl Request {
                 "--gpus-per-node requires --nodes"
             }
             () if by_resource && is_by_task => {
-                "per-resource options (--cores, --tasks-per-node, --tasks-per-core, --gpus-per-node) can't be \
-                 used with per-task options (-n, -c, -g)"
+                "per-resource options (--cores, --tasks-per-node, --tasks-per-core, --gpus-per-node) can't \
+                 be used with per-task options (-n, -c, -g)"
             }
             () if self.exclusive && nodes.is_none() => {
                 "exclusive can only be set with a node count: write -N too"
@@ -156,8 +156,8 @@ impl Request {
                  {there}"
             )),
             None => LineError::NotSaid(format!(
-                "the job asks for {wanted} {what}, and a node like this one has {there}: say on how many nodes \
-                 it runs (-N)"
+                "the job asks for {wanted} {what}, and a node like this one has {there}: say on how many \
+                 nodes it runs (-N)"
             )),
         })
     }

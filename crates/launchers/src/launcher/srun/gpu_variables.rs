@@ -26,6 +26,7 @@ pub(super) fn withhold(
     notes: &mut Vec<String>,
 ) {
     let is_here = |vendor: u16| topology.gpus.iter().any(|gpu| gpu.vendor_id == vendor);
+
     for (vendor, name) in OWN_VARIABLES.into_iter().filter(|(vendor, _)| is_here(*vendor)) {
         let Some(value) = passed.get(name) else { continue };
         // With AutoDetect=rsmi Slurm leaves CUDA's as it is.
@@ -37,8 +38,8 @@ pub(super) fn withhold(
             passed.remove(name);
         } else {
             notes.push(format!(
-                "Slurm overwrites {name} for tasks of a job with GPUs, which the line does not ask for: write \
-                 --gpus-per-node=N where it has them, or set {name} behind srun"
+                "Slurm overwrites {name} for tasks of a job with GPUs, which the line does not ask for: \
+                 write --gpus-per-node=N where it has them, or set {name} behind srun"
             ));
             passed.insert(name.to_owned(), UNKNOWN.to_string());
         }

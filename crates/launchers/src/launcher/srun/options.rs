@@ -585,8 +585,8 @@ impl<'l> Said<'l> {
         )))
     }
 
-    /// Tasks bound to lists, in each way that the site may have it: srun refuses a list that is not within the
-    /// cores of the step.
+    /// Tasks bound to lists, in each way that the site may have it: srun refuses a list that is not within
+    /// the cores of the step.
     ///
     /// # Errors
     /// [`LineError::Wrong`]: srun refuses it in every way.

@@ -28,7 +28,8 @@ pub(crate) fn apply<'l>(process: &mut Process<'_>, words: &'l [&'l str]) -> Resu
             aside if is_among(ASIDE, aside) => &[],
             _ => {
                 return Err(LineError::NotSaid(format!(
-                    "what {} of salloc does to the launch behind it is not read: write the line without salloc",
+                    "what {} of salloc does to the launch behind it is not read: write the line without \
+                     salloc",
                     one.spelled()
                 )));
             }
@@ -38,8 +39,8 @@ pub(crate) fn apply<'l>(process: &mut Process<'_>, words: &'l [&'l str]) -> Resu
 
     match command {
         [] => Err(LineError::NotSaid(
-            "salloc starts a shell, in which another line starts the ranks: write that line, e.g. 'srun -n8 … \
-             ./app'"
+            "salloc starts a shell, in which another line starts the ranks: write that line, e.g. 'srun \
+             -n8 … ./app'"
                 .to_owned(),
         )),
         command => Ok(command),
