@@ -51,6 +51,7 @@ impl Unsaid {
             Self::MemorySizes => "memory sizes",
             Self::Distances => "node distances",
             Self::Allowed => "which of these PUs and nodes a job may use, as reserved cores are listed too",
+
             Self::Gpus => "GPUs",
             Self::Displays => "whether a display controller or accelerator without a driver's name is a GPU",
             Self::GpuAddresses => "PCI addresses of the GPUs, whose numbers here are the tool's",

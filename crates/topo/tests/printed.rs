@@ -2,9 +2,8 @@
 //! unknown.
 //!
 //! The machines are the project's own files and, where they are, the captures of `captures.rs`. lstopo itself
-//! prints the texts; the tests say what they leave out where it is not installed.
-//!
-//! Some 420 lines because each text stands beside the machine that is read from it.
+//! prints the texts; the tests say what they leave out where it is not installed. Some 420 lines because the
+//! texts of each tool are held against both.
 
 use std::collections::BTreeMap;
 use std::error::Error;
