@@ -72,6 +72,7 @@ fn lost_words(lost: &LostFigure) -> String {
 
 fn suspect_words(suspect: &Suspect) -> String {
     let rate = suspect.bytes_per_s / 1e9;
+
     match (suspect.normal_bytes_per_s, suspect.limit_bytes_per_s) {
         (Some(normal), Some(limit)) => format!(
             "{}, {}: {rate:.2} GB/s where {:.2} is normal and {:.2} the least, below it in {} of {}",
