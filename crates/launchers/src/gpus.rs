@@ -133,6 +133,7 @@ fn by_cuda(
     let order = process.exported(ORDER).ok().flatten().map(|order| (ORDER.to_owned(), order));
     let list = set.clone();
     set.extend(order);
+
     let mut seen = of_cuda(own, &set);
     if seen.devices.is_none() {
         set.insert(ORDER.to_owned(), "PCI_BUS_ID".to_owned());

@@ -140,10 +140,11 @@ impl Grammar {
     /// What to say of the options that are passed over.
     pub fn notes(&self, given: &[Given<'_>]) -> Vec<String> {
         let is_passed_over = |one: &&Given<'_>| !matches!(self.named(one.name), Ok(Some(_)));
-        let letters = |one: &&Given<'_>| one.name.chars().count() > 1;
+        let is_word = |one: &&Given<'_>| one.name.chars().count() > 1;
+
         given
             .iter()
-            .filter(letters)
+            .filter(is_word)
             .filter(is_passed_over)
             .map(|one| {
                 format!(

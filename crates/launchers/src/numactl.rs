@@ -118,6 +118,7 @@ fn check_order(
         known if is_among(STARTING_NONE, known) => format!("numactl {name} starts no program"),
         _ => return Ok(()),
     };
+
     Err(LineError::Wrong(why))
 }
 

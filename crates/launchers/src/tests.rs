@@ -1,5 +1,5 @@
-//! Lines as people paste them, on the small machine of `exec`'s tests. Some 1,000 lines because each line is a
-//! case.
+//! Lines as people paste them, on the small machine of `exec`'s tests. Some 1,000 lines because each line is
+//! a case.
 
 use stats::IdSet;
 use topo::model::NodeKind;
