@@ -5,18 +5,14 @@ mod request;
 
 use std::collections::BTreeMap;
 
-use placement::NodePlaces;
 use ranks::Flavour;
-use topo::Topology;
-use topo::gpu_class::{AMD, NVIDIA};
 
-use crate::dialect::{Situation, Starter, gpu_indices};
+use crate::dialect::{Starter, flux};
 use crate::error::LineError;
 use crate::facts::{LauncherFacts, MpiOption, OF_ANY, Reads, Sensed, SharedPus, Written};
 use crate::grammar::{Grammar, Style};
 use crate::interface::Interface;
 use crate::layout::{LaunchLine, Options, Tells};
-use crate::objects::{JobMachine, Part};
 
 use affinity::Affinity;
 use request::Request;
