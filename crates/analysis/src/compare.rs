@@ -76,6 +76,8 @@ struct Side<'r> {
     figures: Vec<&'r Figure>,
     reasons: Vec<&'r String>,
     absent: usize,
+    /// What the runs that have it, or a reason, were asked for.
+    asked: BTreeSet<Option<&'r str>>,
 }
 
 impl Side<'_> {
@@ -263,8 +265,10 @@ fn gathered(runs: &[Run]) -> BTreeMap<&Key, Side<'_>> {
     // In the order measured: what follows each other may hang together.
     let mut in_time: Vec<&Run> = runs.iter().collect();
     in_time.sort_by(|one, other| one.started_at.cmp(&other.started_at));
-    for (key, figure) in in_time.into_iter().flat_map(|run| &run.figures) {
+    let figures = in_time.into_iter().flat_map(|run| run.figures.iter().map(move |figure| (run, figure)));
+    for (run, (key, figure)) in figures {
         let side = sides.entry(key).or_default();
+        side.asked.insert(run.asked.as_deref());
         match figure {
             Ok(figure) => side.figures.push(figure),
             Err(reason) => side.reasons.push(reason),
@@ -274,7 +278,10 @@ fn gathered(runs: &[Run]) -> BTreeMap<&Key, Side<'_>> {
     for run in runs {
         let cases: BTreeSet<_> = run.figures.keys().map(|key| (&key.case, &key.host)).collect();
         let absent = sides.iter_mut().filter(|(key, _)| !run.figures.contains_key(**key));
-        let absent = absent.filter(|(key, _)| cases.contains(&(&key.case, &key.host)));
+        // A job of another GPU was asked for something else.
+        let absent = absent.filter(|(key, side)| {
+            cases.contains(&(&key.case, &key.host)) && side.asked.contains(&run.asked.as_deref())
+        });
         absent.for_each(|(_, side)| side.absent += 1);
     }
     sides

@@ -63,7 +63,7 @@ mod tests {
         let mut case = cases.iter().find(timed).ok_or("no message")?.clone();
         let ns = case.message_ns.ok_or("no time")?;
         let mut within = |part: f64| {
-            let [low, high] = [ns, ns * (1.0 + part)];
+            let [low, high] = [ns, ns * (1.0 + 2.0 * part)];
             case.message_interval_ns = Some(Interval { low, high, confidence: 0.95 });
             (mpi_figure(&case), headline_figure(&case))
         };

@@ -138,7 +138,10 @@ fn wrapped(script: &str, ranks: usize, folder: &Path) -> Result<Vec<String>, std
         format!("mpirun -np {ranks} --bind-to none"),
         format!("mpiexec -n {ranks} -bind-to none"),
         format!("mpiexec -n {ranks} --ppn {ranks} --cpu-bind none"),
-        format!("flux run -N1 -n{ranks} --exclusive -o cpu-affinity=off -o gpu-affinity=off"),
+        format!(
+            "flux run -N1 --tasks-per-node={ranks} --exclusive -o mpibind=off -o cpu-affinity=off -o \
+             gpu-affinity=off"
+        ),
         format!("jsrun -n1 -a{ranks} -cALL_CPUS -gALL_GPUS --bind none"),
         format!("torchrun --nproc-per-node {ranks} --no-python"),
     ];

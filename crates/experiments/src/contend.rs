@@ -61,7 +61,7 @@ impl Contend {
         let ranks = plan.ranks.len();
         if ranks < 2 {
             let text = "there is one device, and nothing to share it with: --ranks-per-gpu 4 measures ranks \
-                that share it";
+                that share it, and --gpus takes several";
             return Err(Fault::usage(text));
         }
 

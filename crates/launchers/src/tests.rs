@@ -557,7 +557,8 @@ fn gpus_beyond_the_machines_are_absent_however_many_are_asked_for() -> Result<()
     let line = "flux run -N1 -n 8 --exclusive -o mpibind=off -o gpu-affinity=map:99 ./a.out";
     let read = read(line, &machine())?;
     let absent = |rank: usize| read.readings[0].ranks[rank].gpus.absent.clone();
-    assert_eq!((absent(0).as_deref(), absent(1).as_deref()), (Some("GPU 99 of 4"), Some("GPU 99 of 4")));
+    let said = "CUDA_VISIBLE_DEVICES=99 names 1, of which 0 can be used; there are 4 GPUs";
+    assert_eq!((absent(0).as_deref(), absent(1).as_deref()), (Some(said), Some(said)));
     let many =
         crate::line::read("srun -n 8192 --cpu-bind=none --gpus-per-task=99999999999 ./a.out", &machine());
     assert!(many.is_err_and(|error| error.to_string().contains("do not agree")));
@@ -743,7 +744,7 @@ fn a_job_around_a_launch_is_followed_to_it_and_another_one_is_not_taken_for_a_pr
         ("qsub -l select=1 job.sh", "qsub submits a job"),
         ("time aprun -n 8 ./a.out", "aprun starts several processes"),
         ("/usr/bin/ccc_mprun -n 8 ./a.out", "ccc_mprun starts several processes"),
-        ("deepspeed --num_gpus 4 train.py", "deepspeed starts several processes"),
+        ("deepspeed --num_gpus 4 train.py", "deepspeed starts its workers itself"),
         ("srnu -n2 --cpu-bind=map_cpu:0,0 ./a.out", "did you mean srun?"),
         ("OMP_NUM_THREADS=4 mpirum -np 2 ./a.out", "did you mean mpirun?"),
     ] {

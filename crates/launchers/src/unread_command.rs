@@ -11,7 +11,7 @@ const SUBMITTING: &str = "sbatch qsub bsub msub oarsub condor_submit";
 
 /// What starts several processes itself.
 const STARTING: &str = "aprun ccc_mprun ibrun lrun mpiexec_mpt mpirun_rsh mpprun poe prun runjob yhrun \
-    accelerate deepspeed horovodrun parallel";
+    parallel";
 
 /// Commands beside launchers whose words are read.
 const READ: [&str; 5] = ["torchrun", "salloc", "numactl", "taskset", "hwloc-bind"];
